@@ -13,7 +13,7 @@ func completionCommand(env *cli.Env) *cobra.Command {
 		Short: "Print the script that completes covey's commands in a shell",
 		Long: `Print the script that lets a shell complete covey's commands, flags, and the
 names of teams, members and tasks that are there at that moment.`,
-		Example: `  source <(covey completion bash)                                  # this shell only
+		Example: `  source <(covey completion bash)   # this shell only
   covey completion bash > ~/.local/share/bash-completion/completions/covey
   covey completion zsh > "${fpath[1]}/_covey"
   covey completion fish > ~/.config/fish/completions/covey.fish`,

@@ -68,6 +68,9 @@ func TestUsage(t *testing.T) {
 func TestHelp(t *testing.T) {
 	root := rootCommand(cli.New(os.Stdin, os.Stdout, os.Stderr, "devel"))
 	commands := root.Commands()
+	if got := covey(t, "--help"); !strings.Contains(got.out, "\nFor members' agents:\n  mcp  ") {
+		t.Errorf("the commands for agents do not stand apart:\n%s", got.out)
+	}
 	for i := 0; i < len(commands); i++ {
 		cmd := commands[i]
 		commands = append(commands, cmd.Commands()...)
@@ -81,6 +84,11 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s has flags but no example", cmd.CommandPath())
 		}
 		got := covey(t, append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
+		for line := range strings.Lines(got.out) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > helpWidth {
+				t.Errorf("%s --help: a line of %d columns: %s", cmd.CommandPath(), n, line)
+			}
+		}
 		if got.code != cli.ExitDone || !strings.Contains(got.out, "Usage:") || got.errOut != "" {
 			t.Errorf("%s --help: code %d, stderr %q", cmd.CommandPath(), got.code, got.errOut)
 		}

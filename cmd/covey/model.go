@@ -39,7 +39,7 @@ Responses, and Gemini generateContent. Its first line on stdout is its URL.
 With several scripts the API key or the model of a request says which one plays:
 NAME of NAME=PATH, or else the file's name without its ending.`,
 		Example: `  covey model serve demo.yaml
-  covey model serve backend.yaml reviewer=scripts/strict.yaml --addr 127.0.0.1:8123`,
+  covey model serve backend.yaml reviewer=strict.yaml --addr 127.0.0.1:8123`,
 		Args: cli.ArgCount(1, -1, "a script at least"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Signals end the server in order, and that is success: there is no other

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/coveyteam/covey/cmd/covey/ask"
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/cmd/covey/hookcmd"
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/spf13/cobra"
 )
 
@@ -13,6 +17,7 @@ const (
 	groupRun   = "run"
 	groupTalk  = "talk"
 	groupSetup = "setup"
+	groupAgent = "agent"
 )
 
 // rootCommand builds the tree of commands. Errors are printed by run and not by
@@ -44,10 +49,12 @@ agree. A team is described by a spec, team.yaml.`,
 	flags.StringVar(&env.Team, "team", "", "the team called `NAME`, wherever it runs")
 	root.AddGroup(&cobra.Group{ID: groupRun, Title: "Run a team:"},
 		&cobra.Group{ID: groupTalk, Title: "Look at a team and talk to it:"},
-		&cobra.Group{ID: groupSetup, Title: "Set up and check:"})
+		&cobra.Group{ID: groupSetup, Title: "Set up and check:"},
+		&cobra.Group{ID: groupAgent, Title: "For members' agents:"})
 	addCommands(env, root)
 	root.SetHelpCommandGroupID(groupSetup)
 	root.CompletionOptions.DisableDefaultCmd = true
+	wrapHelp(root)
 	return root
 }
 
@@ -58,14 +65,14 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 	for group, commands := range map[string][]*cobra.Command{
 		groupRun: {upCommand(env), runCommand(env), downCommand(env), trustCommand(env), initCommand(env)},
 		groupTalk: {
-			ask.Ps(env), ask.Attach(env), ask.Logs(env), ask.Send(env), ask.Interrupt(env), ask.Hold(env), ask.Resume(env), ask.Tasks(env),
-			ask.Diff(env), ask.Review(env), ask.Merge(env),
-			ask.Inbox(env),
+			ask.Ps(env), ask.Attach(env), ask.Logs(env), ask.Send(env), ask.Interrupt(env), ask.Hold(env),
+			ask.Resume(env), ask.Tasks(env), ask.Diff(env), ask.Review(env), ask.Merge(env), ask.Inbox(env),
 		},
 		groupSetup: {
-			agentsCommand(env), hookcmd.Command(env, doctor.HooksCommand(env)), validateCommand(env), schemaCommand(env), doctor.Command(env), modelCommand(env),
-			ask.MCP(env), ask.Plan(env), versionCommand(env), completionCommand(env),
+			agentsCommand(env), hookcmd.Command(env, doctor.HooksCommand(env)), validateCommand(env),
+			schemaCommand(env), doctor.Command(env), versionCommand(env), completionCommand(env),
 		},
+		groupAgent: {modelCommand(env), ask.MCP(env), ask.Plan(env)},
 	} {
 		for _, cmd := range commands {
 			cmd.GroupID = group
@@ -73,6 +80,21 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 		}
 	}
 	completeFlags(env, root)
+}
+
+// helpWidth is how wide help is, in columns.
+const helpWidth = 80
+
+// wrapHelp wraps the help of a command and of all below it.
+func wrapHelp(cmd *cobra.Command) {
+	if !cmd.HasParent() {
+		wide := strconv.Itoa(helpWidth)
+		cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), "Flags.FlagUsages", "Flags.FlagUsagesWrapped "+wide))
+	}
+	cmd.Long = term.Fill(cmd.Long, helpWidth)
+	for _, below := range cmd.Commands() {
+		wrapHelp(below)
+	}
 }
 
 // flagError makes a mistake in a flag an error of usage that says where the

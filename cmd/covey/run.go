@@ -32,7 +32,7 @@ func runCommand(env *cli.Env) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run GOAL",
-		Short: "Run a team of the agent programs that are installed, without a spec",
+		Short: "Run a team of the installed agent programs, without a spec",
 		Long: `Run a team in this folder that needs no team.yaml: a lead and a teammate for each
 agent program of --with (see covey agents); by default, all that are installed
 and logged in. The lead plans, the teammates take its tasks, and a gate must agree
@@ -48,7 +48,7 @@ to the same team. covey ps, logs, send, attach and down work as for any team;
 covey init writes a spec, which can say more.`,
 		Example: `  covey run "fix the flaky test in pkg/store" --with codex,claude
   covey run "add a --json flag" --with gemini --gate "make check"
-  covey run "review the last commit" --with codex,opencode --lead claude --detach`,
+  covey run "review the last commit" --with codex --lead claude --detach`,
 		Args: cli.ArgCount(1, 1, "a goal"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runWithout(cmd.Context(), env, f, args[0])
@@ -58,11 +58,11 @@ covey init writes a spec, which can say more.`,
 	flags.StringSliceVar(&f.with, "with", nil, "the agent `PROGRAMS` of the team, separated by commas")
 	flags.StringVar(&f.lead, "lead", "", "the agent `PROGRAM` of the lead; default: the first of --with")
 	flags.StringArrayVar(&f.gates, "gate", nil,
-		"a `COMMAND` that must succeed before a task is completed; may be repeated;\ndefault: this folder's test command")
+		"a `COMMAND` that must succeed before a task is completed; may be repeated; default: this folder's test command")
 	flags.BoolVar(&f.noGate, "no-gate", false, "nothing needs to succeed before a task is completed")
 	flags.StringArrayVar(&f.allow, "allow", nil, `a permission `+"`RULE`"+` such as "Bash(go test *)"; may be repeated`)
 	flags.StringVar(&f.mode, "permission-mode", string(configs.AcceptEdits),
-		"what members may do unasked: default, plan, acceptEdits, dontAsk or\nbypassPermissions `MODE`")
+		"what members may do unasked: default, plan, acceptEdits, dontAsk or bypassPermissions `MODE`")
 	flags.BoolVarP(&f.detach, "detach", "d", false, "come back when the team is up; it goes on in the background")
 	flags.BoolVar(&f.keep, "keep", false, "stay up when all is done, and wait for more")
 	flags.BoolVar(&f.fresh, "fresh", false, "forget the earlier run: its tasks, mail and transcripts")

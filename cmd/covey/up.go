@@ -64,7 +64,7 @@ ended it; 4 not trusted; 130 interrupted.`,
 }
 
 // allowUnenforcedHelp tells of --allow-unenforced, for all commands that have it.
-const allowUnenforcedHelp = "run agent programs that act without asking where their adapter is\nnot installed, though rules and hooks are then only checked afterwards"
+const allowUnenforcedHelp = "run agent programs that act without asking where their adapter is not installed, though rules and hooks are then only checked afterwards"
 
 // setup is what the Setup hooks are to do.
 func (f upFlags) setup() orchestrator.Setup {

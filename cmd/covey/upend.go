@@ -88,31 +88,30 @@ func endLine(team string, e orchestrator.Ending) string {
 // endTable is what each member did. It shows every member, those that did
 // nothing included: that is worth knowing.
 func endTable(members []orchestrator.MemberEnding) *term.Table {
-	t := &term.Table{Head: []string{"MEMBER", "AGENT", "STATE", "TURNS", "PASSES", "COMPLETED", "REFUSALS", "TOKENS"}}
-	has := func(what func(orchestrator.MemberEnding) bool) bool { return slices.ContainsFunc(members, what) }
-	costs := has(func(m orchestrator.MemberEnding) bool { return m.CostUSD > 0 })
-	limited := has(func(m orchestrator.MemberEnding) bool { return len(m.Limits) > 0 })
-	if costs {
-		t.Head = append(t.Head, "COST")
-	}
-	if limited {
-		t.Head = append(t.Head, "USED")
-	}
-	for _, m := range members {
-		completed := slices.Clone(m.Completed)
-		slices.SortFunc(completed, func(x, y string) int { return view.TaskNumber(x) - view.TaskNumber(y) })
-		row := []term.Cell{{Text: m.Name}, {Text: m.Agent}, {Text: string(m.State), Style: view.MemberStyle(m.State)},
-			{Text: fmt.Sprint(m.Turns)}, {Text: fmt.Sprint(m.Passes)},
-			{Text: strings.Join(completed, ", ")}, {Text: fmt.Sprint(m.Refusals)}, {Text: tokensText(m)}}
-		if costs {
-			row = append(row, term.Cell{Text: fmt.Sprintf("$%.2f", m.CostUSD)})
-		}
-		if limited {
-			row = append(row, view.UsedCell(m.Limits))
-		}
-		t.Add(row...)
-	}
-	return t
+	type member = orchestrator.MemberEnding
+	has := func(what func(member) bool) bool { return slices.ContainsFunc(members, what) }
+	return term.TableOf(members,
+		term.Text("MEMBER", func(m member) string { return m.Name }),
+		term.Text("AGENT", func(m member) string { return m.Agent }),
+		term.Column[member]{Head: "STATE", Cell: func(m member) term.Cell {
+			return term.Cell{Text: string(m.State), Style: view.MemberStyle(m.State)}
+		}},
+		term.Text("TURNS", func(m member) string { return fmt.Sprint(m.Turns) }),
+		term.Text("PASSES", func(m member) string { return fmt.Sprint(m.Passes) }),
+		term.Text("COMPLETED", func(m member) string {
+			completed := slices.Clone(m.Completed)
+			slices.SortFunc(completed, func(x, y string) int { return view.TaskNumber(x) - view.TaskNumber(y) })
+			return strings.Join(completed, ", ")
+		}),
+		term.Text("REFUSALS", func(m member) string { return fmt.Sprint(m.Refusals) }),
+		term.Text("TOKENS", tokensText),
+		term.Column[member]{Head: "COST", Hidden: !has(func(m member) bool { return m.CostUSD > 0 }), Cell: func(m member) term.Cell {
+			return term.Cell{Text: fmt.Sprintf("$%.2f", m.CostUSD)}
+		}},
+		term.Column[member]{Head: "USED", Hidden: !has(func(m member) bool { return len(m.Limits) > 0 }), Cell: func(m member) term.Cell {
+			return view.UsedCell(m.Limits)
+		}},
+	)
 }
 
 // tokensText is what a member has used. A program that does not tell has not

@@ -1,8 +1,8 @@
 package ask
 
 import (
+	"cmp"
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -59,21 +59,14 @@ func askToHold(ctx context.Context, env *cli.Env, r orchestrator.HoldRequest) (o
 	if err != nil {
 		return orchestrator.HoldReply{}, err
 	}
-	client, err := orchestrator.Dial(ctx, place)
-	if errors.Is(err, orchestrator.ErrNotRunning) {
-		if err := cli.NotFromInside("covey hold"); err != nil {
-			return orchestrator.HoldReply{}, err
-		}
-		if err := cli.KnownMember(place, r.Member); err != nil {
+	return cli.Ask(ctx, place, func(c *orchestrator.Client) (orchestrator.HoldReply, error) {
+		return c.Hold(ctx, r)
+	}, func() (orchestrator.HoldReply, error) {
+		if err := cmp.Or(cli.NotFromInside("covey hold"), cli.KnownMember(place, r.Member)); err != nil {
 			return orchestrator.HoldReply{}, err
 		}
 		return orchestrator.HoldStopped(ctx, place, r)
-	}
-	if err != nil {
-		return orchestrator.HoldReply{}, err
-	}
-	defer client.Close()
-	return client.Hold(ctx, r)
+	})
 }
 
 // holdText says how a member stands.

@@ -135,8 +135,9 @@ func answerRequest(ctx context.Context, env *cli.Env, a orchestrator.InboxAnswer
 	if err != nil {
 		return requests.Request{}, err
 	}
-	client, err := orchestrator.Dial(ctx, place)
-	if errors.Is(err, orchestrator.ErrNotRunning) {
+	return cli.Ask(ctx, place, func(c *orchestrator.Client) (requests.Request, error) {
+		return c.AnswerInbox(ctx, a)
+	}, func() (requests.Request, error) {
 		if err := cli.NotFromInside("covey inbox"); err != nil {
 			return requests.Request{}, err
 		}
@@ -145,12 +146,7 @@ func answerRequest(ctx context.Context, env *cli.Env, a orchestrator.InboxAnswer
 			env.Err.Printf("team %s does not run; its next covey up takes the answer up\n", term.PlainLine(place.Team))
 		}
 		return r, err
-	}
-	if err != nil {
-		return requests.Request{}, err
-	}
-	defer client.Close()
-	return client.AnswerInbox(ctx, a)
+	})
 }
 
 // readInbox asks the running team, or reads its files: questions outlive the
@@ -165,15 +161,9 @@ func readInbox(ctx context.Context, env *cli.Env, q orchestrator.InboxQuery) ([]
 	}
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
 	defer cancel()
-	client, err := orchestrator.Dial(ctx, place)
-	if err == nil {
-		defer client.Close()
-		return client.Inbox(ctx, q)
-	}
-	if !errors.Is(err, orchestrator.ErrNotRunning) {
-		return nil, err
-	}
-	return filedInbox(ctx, place, q)
+	return cli.Ask(ctx, place, func(c *orchestrator.Client) ([]requests.Request, error) {
+		return c.Inbox(ctx, q)
+	}, func() ([]requests.Request, error) { return filedInbox(ctx, place, q) })
 }
 
 // filedInbox reads the questions of a team that does not run.

@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -91,28 +90,24 @@ func workOf(place orchestrator.Place, arg string) (task, member string, err erro
 func mergeWork(
 	ctx context.Context, env *cli.Env, place orchestrator.Place, r orchestrator.MergeRequest, trust bool,
 ) (orchestrator.MergeReply, error) {
-	client, err := orchestrator.Dial(ctx, place)
-	if err == nil {
-		defer client.Close()
-		return client.Merge(ctx, r)
-	}
-	if !errors.Is(err, orchestrator.ErrNotRunning) {
-		return orchestrator.MergeReply{}, err
-	}
-	if err := cli.NotFromInside("covey merge"); err != nil {
-		return orchestrator.MergeReply{}, err
-	}
-	team, err := env.TeamOf(place)
-	if err != nil {
-		return orchestrator.MergeReply{}, err
-	}
-	// Gates and setup commands of the spec run now, as they would in a run.
-	if err := env.MayRun(ctx, team, team.File, trust); err != nil {
-		return orchestrator.MergeReply{}, err
-	}
-	return orchestrator.MergeNow(ctx, team, orchestrator.Options{
-		Version: env.Version, ManagedFolders: env.Managed, OwnProcess: true,
-	}, r)
+	return cli.Ask(ctx, place, func(c *orchestrator.Client) (orchestrator.MergeReply, error) {
+		return c.Merge(ctx, r)
+	}, func() (orchestrator.MergeReply, error) {
+		if err := cli.NotFromInside("covey merge"); err != nil {
+			return orchestrator.MergeReply{}, err
+		}
+		team, err := env.TeamOf(place)
+		if err != nil {
+			return orchestrator.MergeReply{}, err
+		}
+		// Gates and setup commands of the spec run now, as they would in a run.
+		if err := env.MayRun(ctx, team, team.File, trust); err != nil {
+			return orchestrator.MergeReply{}, err
+		}
+		return orchestrator.MergeNow(ctx, team, orchestrator.Options{
+			Version: env.Version, ManagedFolders: env.Managed, OwnProcess: true,
+		}, r)
+	})
 }
 
 // wasMerged tells what became of work. It fails if some of what was asked for is not

@@ -17,7 +17,7 @@ import (
 func Plan(env *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "plan TEXT...",
-		Short: "Submit a member's plan for approval (for members' agents)",
+		Short: "Submit a member's plan for approval",
 		Long: `Submit the plan of a member with "plan: required", from a process that the member
 has started. A message tells the member whether the plan is approved. PLAN "-" reads
 it from standard input.`,

@@ -5,7 +5,6 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -61,15 +60,9 @@ last run is shown, and schedules that were missed come with the next covey up.`,
 func readStatus(ctx context.Context, place orchestrator.Place) (orchestrator.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
 	defer cancel()
-	client, err := orchestrator.Dial(ctx, place)
-	if err == nil {
-		defer client.Close()
-		return client.Status(ctx)
-	}
-	if !errors.Is(err, orchestrator.ErrNotRunning) {
-		return orchestrator.Status{}, err
-	}
-	return filesStatus(ctx, place)
+	return cli.Ask(ctx, place, func(c *orchestrator.Client) (orchestrator.Status, error) {
+		return c.Status(ctx)
+	}, func() (orchestrator.Status, error) { return filesStatus(ctx, place) })
 }
 
 // printStatus prints a team and its members. Below the table stands what does
@@ -130,32 +123,33 @@ func statusLine(s orchestrator.Status, now time.Time) string {
 		term.PlainLine(s.Result.Reason), s.Result.ExitCode, term.Elapsed(now.Sub(s.Result.Ended)))
 }
 
-// memberTable is the table of `covey ps`. One column holds what a member is
+// memberTable is the table of `covey ps`; each column is declared here alone. One holds what a member is
 // busy with or waits for, since it is never both.
 func memberTable(members []orchestrator.MemberStatus, now time.Time) *term.Table {
-	t := &term.Table{Head: []string{"MEMBER", "AGENT", "STATE", "TURN", "PASS", "TASK", "WAITS FOR", "UNREAD", "REFUSALS"}}
-	limited := slices.ContainsFunc(members, func(m orchestrator.MemberStatus) bool { return len(m.Limits) > 0 })
-	if limited {
-		t.Head = append(t.Head, "USED")
+	type member = orchestrator.MemberStatus
+	limited := slices.ContainsFunc(members, func(m member) bool { return len(m.Limits) > 0 })
+	return term.TableOf(members,
+		term.Text("MEMBER", func(m member) string { return m.Name }),
+		term.Text("AGENT", func(m member) string { return m.Agent }),
+		term.Column[member]{Head: "STATE", Cell: func(m member) term.Cell {
+			return term.Cell{Text: stateText(m, now), Style: view.MemberStyle(m.State)}
+		}},
+		term.Text("TURN", func(m member) string { return count(m.Turn) }),
+		term.Text("PASS", func(m member) string { return count(m.Pass) }),
+		term.Text("TASK", func(m member) string { return m.Task + " " + m.Subject }),
+		term.Text("WAITS FOR", busyText),
+		term.Text("UNREAD", func(m member) string { return fmt.Sprint(m.Unread) }),
+		term.Text("REFUSALS", func(m member) string { return fmt.Sprint(m.Refusals) }),
+		term.Column[member]{Head: "USED", Hidden: !limited, Cell: func(m member) term.Cell { return view.UsedCell(m.Limits) }},
+	)
+}
+
+// busyText is what a member does, or what it waits for.
+func busyText(m orchestrator.MemberStatus) string {
+	if m.State == orchestrator.Working && m.Doing != "" {
+		return m.Doing
 	}
-	for _, m := range members {
-		task := m.Task
-		if m.Subject != "" {
-			task += " " + m.Subject
-		}
-		waits := m.WaitsFor
-		if m.State == orchestrator.Working && m.Doing != "" {
-			waits = m.Doing
-		}
-		row := []term.Cell{{Text: m.Name}, {Text: m.Agent}, {Text: stateText(m, now), Style: view.MemberStyle(m.State)},
-			{Text: count(m.Turn)}, {Text: count(m.Pass)}, {Text: task}, {Text: waits},
-			{Text: fmt.Sprint(m.Unread)}, {Text: fmt.Sprint(m.Refusals)}}
-		if limited {
-			row = append(row, view.UsedCell(m.Limits))
-		}
-		t.Add(row...)
-	}
-	return t
+	return m.WaitsFor
 }
 
 // stateText is a member's state, with the time until which it stays so.

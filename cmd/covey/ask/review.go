@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +18,7 @@ func Review(env *cli.Env) *cobra.Command {
 	var asJSON, logs bool
 	cmd := &cobra.Command{
 		Use:   "review [TASK|MEMBER]",
-		Short: "Show finished work: what it changes, what gates say, what is in its way",
+		Short: "Show finished work: what it changes, what gates say, what blocks it",
 		Long: `Show finished work that is not merged: its branch, what it changes, what the gates
 have said about it, whether it conflicts with the branch that it is for, and whether
 it touches what is not its author's or is protected. With a task also work that is
@@ -85,25 +84,18 @@ func PrintUnmerged(out *term.Screen, work []string) {
 }
 
 // readReview asks the running team, or reads the files of one that does not run.
-//
-// Only ErrNotRunning leads to the files. A team that runs and does not answer must not be
-// read behind its back: what stands in the files may be half of a step.
 func readReview(
 	ctx context.Context, env *cli.Env, place orchestrator.Place, r orchestrator.ReviewRequest,
 ) (orchestrator.ReviewReply, error) {
-	client, err := orchestrator.Dial(ctx, place)
-	if err == nil {
-		defer client.Close()
-		return client.Review(ctx, r)
-	}
-	if !errors.Is(err, orchestrator.ErrNotRunning) {
-		return orchestrator.ReviewReply{}, err
-	}
-	team, err := env.TeamOf(place)
-	if err != nil {
-		return orchestrator.ReviewReply{}, err
-	}
-	return orchestrator.ReadReview(ctx, place, team, r)
+	return cli.Ask(ctx, place, func(c *orchestrator.Client) (orchestrator.ReviewReply, error) {
+		return c.Review(ctx, r)
+	}, func() (orchestrator.ReviewReply, error) {
+		team, err := env.TeamOf(place)
+		if err != nil {
+			return orchestrator.ReviewReply{}, err
+		}
+		return orchestrator.ReadReview(ctx, place, team, r)
+	})
 }
 
 // printReview prints one piece of work.

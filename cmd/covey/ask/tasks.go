@@ -105,12 +105,15 @@ func printTasks(out *term.Screen, list, all []tasks.Outline) {
 		out.Printf("no tasks\n")
 		return
 	}
-	t := term.Table{Head: []string{"ID", "STATUS", "OWNER", "WAITS FOR", "SUBJECT"}}
-	for _, task := range list {
-		t.Add(term.Cell{Text: task.ID}, term.Cell{Text: string(task.Status), Style: statusStyle(task.Status)}, term.Cell{Text: task.Owner},
-			term.Cell{Text: strings.Join(task.OpenBlockers(all), ", ")}, term.Cell{Text: task.Subject})
-	}
-	t.Print(out)
+	term.TableOf(list,
+		term.Text("ID", func(t tasks.Outline) string { return t.ID }),
+		term.Column[tasks.Outline]{Head: "STATUS", Cell: func(t tasks.Outline) term.Cell {
+			return term.Cell{Text: string(t.Status), Style: statusStyle(t.Status)}
+		}},
+		term.Text("OWNER", func(t tasks.Outline) string { return t.Owner }),
+		term.Text("WAITS FOR", func(t tasks.Outline) string { return strings.Join(t.OpenBlockers(all), ", ") }),
+		term.Text("SUBJECT", func(t tasks.Outline) string { return t.Subject }),
+	).Print(out)
 }
 
 // tasksShowCommand is `covey tasks show ID`.
@@ -118,7 +121,7 @@ func tasksShowCommand(env *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "show ID",
-		Short:   "Show one task with all that is known of it, what its gates said too",
+		Short:   "Show all that is known of one task, also what its gates said",
 		Example: "  covey tasks show 3",
 		Args:    cli.ArgCount(1, 1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {

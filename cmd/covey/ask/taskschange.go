@@ -140,7 +140,7 @@ func tasksUpdateCommand(env *cli.Env) *cobra.Command {
 		Example: `  covey tasks update 3 --status completed
   covey tasks update 3 --owner docs
   covey tasks update 3 --owner ""           # take the owner away
-  covey tasks update 3 --status completed --evidence "all 12 tests pass" --evidence-file out/report.txt
+  covey tasks update 3 --status completed --evidence-file out/report.txt
   covey tasks update 3 --status deleted`,
 		Args: cli.ArgCount(1, 1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {

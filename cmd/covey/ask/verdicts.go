@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
@@ -22,22 +21,11 @@ type shownTask struct {
 // readStanding asks the running team how a task stands, or reads the store of one that
 // does not run.
 func readStanding(ctx context.Context, place orchestrator.Place, task string) (orchestrator.Standing, error) {
-	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
-	defer cancel()
-	client, err := orchestrator.Dial(ctx, place)
-	if err == nil {
-		defer client.Close()
-		return client.Standing(ctx, task)
-	}
-	if !errors.Is(err, orchestrator.ErrNotRunning) {
-		return orchestrator.Standing{}, err
-	}
-	store, err := cli.OpenStore(place)
-	if err != nil {
-		return orchestrator.Standing{}, err
-	}
-	defer store.Close()
-	return orchestrator.StandingOf(ctx, store, task)
+	return cli.AskStore(ctx, place, func(ctx context.Context, c *orchestrator.Client) (orchestrator.Standing, error) {
+		return c.Standing(ctx, task)
+	}, func(ctx context.Context, s *tasks.Store) (orchestrator.Standing, error) {
+		return orchestrator.StandingOf(ctx, s, task)
+	})
 }
 
 // verdictText is what a gate has said, in one line. It names the tree, since the

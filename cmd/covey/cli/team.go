@@ -42,35 +42,54 @@ func (e *Env) Connect(ctx context.Context) (*orchestrator.Client, error) {
 // store. The store cannot be opened while a team runs, which is why its process
 // is asked first.
 func ReadTasks(ctx context.Context, place orchestrator.Place) ([]tasks.Task, error) {
-	return readList(ctx, place, (*orchestrator.Client).Tasks, (*tasks.Store).List)
+	return AskStore(ctx, place, func(ctx context.Context, c *orchestrator.Client) ([]tasks.Task, error) {
+		return c.Tasks(ctx)
+	}, func(ctx context.Context, s *tasks.Store) ([]tasks.Task, error) { return s.List(ctx) })
 }
 
 // ReadOutline is readTasks for what needs no more of a task than its outline.
 func ReadOutline(ctx context.Context, place orchestrator.Place) ([]tasks.Outline, error) {
-	return readList(ctx, place, (*orchestrator.Client).Outline, (*tasks.Store).Outline)
+	return AskStore(ctx, place, func(ctx context.Context, c *orchestrator.Client) ([]tasks.Outline, error) {
+		return c.Outline(ctx)
+	}, func(ctx context.Context, s *tasks.Store) ([]tasks.Outline, error) { return s.Outline(ctx) })
 }
 
-// readList asks a running team by ask, and looks into the store of one that does not run.
-func readList[T any](ctx context.Context, place orchestrator.Place,
-	ask func(*orchestrator.Client, context.Context) ([]T, error),
-	look func(*tasks.Store, context.Context) ([]T, error),
-) ([]T, error) {
+// Ask asks the running team of a place; of a team that does not run, stopped finds the
+// answer. A team that runs and does not answer is not read behind its back: what stands in
+// its files may be half of a step.
+func Ask[T any](
+	ctx context.Context, place orchestrator.Place,
+	running func(*orchestrator.Client) (T, error), stopped func() (T, error),
+) (answer T, err error) {
+	client, err := orchestrator.Dial(ctx, place)
+	switch {
+	case errors.Is(err, orchestrator.ErrNotRunning):
+		return stopped()
+	case err != nil:
+		return answer, err
+	}
+	defer client.Close()
+	return running(client)
+}
+
+// AskStore is Ask with the store of a team that does not run. It takes no longer than a team
+// may take to answer.
+func AskStore[T any](
+	ctx context.Context, place orchestrator.Place,
+	running func(context.Context, *orchestrator.Client) (T, error), stopped func(context.Context, *tasks.Store) (T, error),
+) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
 	defer cancel()
-	client, err := orchestrator.Dial(ctx, place)
-	if err == nil {
-		defer client.Close()
-		return ask(client, ctx)
-	}
-	if !errors.Is(err, orchestrator.ErrNotRunning) {
-		return nil, err
-	}
-	store, err := OpenStore(place)
-	if err != nil {
-		return nil, err
-	}
-	defer store.Close()
-	return look(store, ctx)
+	return Ask(ctx, place, func(client *orchestrator.Client) (T, error) {
+		return running(ctx, client)
+	}, func() (answer T, err error) {
+		store, err := OpenStore(place)
+		if err != nil {
+			return answer, err
+		}
+		defer store.Close()
+		return stopped(ctx, store)
+	})
 }
 
 // OpenStore opens it for readers, who close it.

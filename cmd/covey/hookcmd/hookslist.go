@@ -31,7 +31,7 @@ func hooksListCommand(env *cli.Env) *cobra.Command {
 	var f hookListFlags
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List a team's hooks and gates, which would run, and how often they ran",
+		Short: "List hooks and gates, which would run, and how often they ran",
 		Long: `List the hooks and gates that a team has and, if it has run, how often each of them
 ran in its last run, refused, and failed and let it pass. With --event or --input
 only the hooks of that event are listed, and which of them would run, and why not

@@ -49,7 +49,7 @@ trusted, as for "covey up": see "covey trust".`,
 		Example: `  covey hooks run Stop
   echo '{"tool_name": "Bash", "tool_input": {"command": "git push"}}' |
     covey hooks run PreToolUse --input -
-  covey hooks run TaskCompleted --settings .claude/settings.json --input input.json
+  covey hooks run TaskCompleted --settings settings.json --input input.json
   covey hooks run Stop --plugin plugins/ralph-wiggum | jq .decision`,
 		Args: cli.ArgCount(1, 1, "the name of an event"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -2,6 +2,7 @@ package term
 
 import (
 	"bufio"
+	"slices"
 )
 
 // MinColumn is how narrow a column may become before a row is simply cut. Below
@@ -106,4 +107,34 @@ func shrink(widths []int, room int) {
 		}
 		widths[widest]--
 	}
+}
+
+// Column is one column of a table of things: its heading and each one's cell. A hidden
+// column is left out.
+type Column[T any] struct {
+	Head   string
+	Cell   func(T) Cell
+	Hidden bool
+}
+
+// TableOf is a table with a row for each thing.
+func TableOf[T any](things []T, columns ...Column[T]) *Table {
+	columns = slices.DeleteFunc(columns, func(c Column[T]) bool { return c.Hidden })
+	t := &Table{}
+	for _, c := range columns {
+		t.Head = append(t.Head, c.Head)
+	}
+	for _, thing := range things {
+		row := make([]Cell, len(columns))
+		for i, c := range columns {
+			row[i] = c.Cell(thing)
+		}
+		t.Add(row...)
+	}
+	return t
+}
+
+// Text is a column without colours.
+func Text[T any](head string, text func(T) string) Column[T] {
+	return Column[T]{Head: head, Cell: func(thing T) Cell { return Cell{Text: text(thing)} }}
 }

@@ -61,6 +61,27 @@ func Wrapped(text string, width, room int) []string {
 	return strings.Split(ansi.Hardwrap(ansi.Wrap(text, room, ""), room, true), "\n")
 }
 
+// Fill breaks the paragraphs of a text, which blank lines part, into lines of at most
+// width columns. A line that begins with a blank stays as it is.
+func Fill(text string, width int) string {
+	var lines []string
+	open := false // the last line may grow
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "" || line[0] == ' ' {
+			lines, open = append(lines, line), false
+			continue
+		}
+		for _, word := range strings.Fields(line) {
+			if last := len(lines) - 1; open && textWidth(lines[last])+1+textWidth(word) <= width {
+				lines[last] += " " + word
+			} else {
+				lines, open = append(lines, word), true
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Padded fills text up with blanks to width columns. Text that is wider stays
 // as it is; fit cuts it where that matters.
 func Padded(text string, width int) string {

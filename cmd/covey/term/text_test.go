@@ -35,3 +35,11 @@ func TestShortOfMuch(t *testing.T) {
 		t.Errorf("%d characters of 5 million, ending in %q", len([]rune(got)), got[len(got)-3:])
 	}
 }
+
+func TestFill(t *testing.T) {
+	const text = "one two three four\nfive\n\n  a list   of words that is long\nsix --and-seven eight"
+	want := "one two three\nfour five\n\n  a list   of words that is long\nsix\n--and-seven\neight"
+	if got := Fill(text, 14); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
