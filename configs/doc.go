@@ -28,7 +28,9 @@
 //
 // The way through the package: source.go checks the bytes, yaml.go makes them
 // a tree of nodes with positions, part.go decodes nodes by the tables of
-// spec.go, resolve.go makes the Team. The same tables give the JSON Schema.
+// spec.go, resolve.go makes the Team. The same tables give the JSON Schema. What
+// command lines run is found out in package shell, and what `covey init` writes is
+// in package starter.
 package configs
 
 //go:generate go test -run TestSchemaIsCurrent -update .
