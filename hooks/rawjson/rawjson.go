@@ -184,3 +184,12 @@ func Wanted(target any) string {
 	}
 	return "an object"
 }
+
+// Encode is Marshal for values of our own, which always have a JSON form.
+func Encode(value any) json.RawMessage {
+	raw, err := Marshal(value)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,15 +81,4 @@ func newerJournal(l Line) error {
 	}
 	return fmt.Errorf("the run that begins with line %d was %w (format %d, this one reads up to %d)",
 		l.Seq, ErrNewer, begun.Format, Format)
-}
-
-// encode is compact JSON without HTML escapes, as people and scripts read it.
-func encode(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }

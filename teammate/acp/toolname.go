@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -343,9 +344,9 @@ func with(fields map[string]json.RawMessage, name, value string) json.RawMessage
 		}
 	}
 	if value != "" {
-		all[name], _ = encode(value) // a string always encodes
+		all[name], _ = rawjson.Marshal(value) // a string always encodes
 	}
-	input, err := encode(all)
+	input, err := rawjson.Marshal(all)
 	if err != nil { // what was decoded encodes
 		return json.RawMessage(`{}`)
 	}
@@ -360,7 +361,7 @@ func object(raw json.RawMessage) json.RawMessage {
 	if len(fieldsOf(raw)) > 0 {
 		return raw
 	}
-	input, err := encode(map[string]json.RawMessage{"input": raw})
+	input, err := rawjson.Marshal(map[string]json.RawMessage{"input": raw})
 	if err != nil {
 		return json.RawMessage(`{}`)
 	}

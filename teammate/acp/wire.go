@@ -122,14 +122,3 @@ func cut(text string, limit int) string {
 	}
 	return strings.ToValidUTF8(text[:limit], "") + " …"
 }
-
-// encode is json.Marshal that leaves <, > and & as they are.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}

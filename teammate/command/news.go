@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -112,19 +113,7 @@ func object(raw json.RawMessage) json.RawMessage {
 	case raw[0] == '{' && json.Valid(raw):
 		return raw
 	}
-	return encode(map[string]json.RawMessage{"input": raw})
-}
-
-// encode is json.Marshal for what always encodes; it leaves <, > and & as they
-// are.
-func encode(v any) json.RawMessage {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return json.RawMessage(`{}`)
-	}
-	return bytes.TrimSpace(b.Bytes())
+	return rawjson.Encode(map[string]json.RawMessage{"input": raw})
 }
 
 // contentText is the text of a content list, or of a content that is a string.

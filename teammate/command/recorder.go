@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -103,7 +104,7 @@ func shortInput(call agent.ToolCall) []byte {
 			short[name] = value[:min(len(value), maxResult)]
 		}
 	}
-	return encode(short)
+	return rawjson.Encode(short)
 }
 
 // running is a call that has begun and has no result; nil: there is none.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -123,7 +124,7 @@ func sample(schema json.RawMessage, depth int) json.RawMessage {
 	}
 	switch typeName(s.Type) {
 	case "string":
-		return encode(asideText)
+		return rawjson.Encode(asideText)
 	case "number", "integer":
 		return json.RawMessage(`0`)
 	case "boolean":
@@ -138,5 +139,5 @@ func sample(schema json.RawMessage, depth int) json.RawMessage {
 	for _, key := range s.Required {
 		object[key] = sample(s.Properties[key], depth+1)
 	}
-	return encode(object)
+	return rawjson.Encode(object)
 }

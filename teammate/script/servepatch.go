@@ -3,6 +3,8 @@ package script
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // patchTool is the tool that Codex changes files with. It takes a text: patches
@@ -34,7 +36,7 @@ func asPatch(tool string, input json.RawMessage) json.RawMessage {
 		patchLines(&b, "+", in.New)
 	}
 	b.WriteString("*** End Patch\n")
-	return encode(map[string]string{"input": b.String()})
+	return rawjson.Encode(map[string]string{"input": b.String()})
 }
 
 // patchLines writes each line of text behind mark. Text without a line end at

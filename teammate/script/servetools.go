@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // A script calls tools by covey's names. Each agent has names of its own for the
@@ -161,7 +163,7 @@ func adapt(input, schema json.RawMessage) json.RawMessage {
 			out[field] = nothing(typeName(want.Properties[field].Type))
 		}
 	}
-	return encode(out)
+	return rawjson.Encode(out)
 }
 
 // fieldLike is the property whose plain name is name.
@@ -178,14 +180,14 @@ func fieldLike[T any](name string, properties map[string]T) (string, bool) {
 // list of words.
 func cast(value json.RawMessage, want string) json.RawMessage {
 	if want == "array" && bytes.HasPrefix(value, []byte(`"`)) {
-		return encode([]json.RawMessage{encode("bash"), encode("-c"), value})
+		return rawjson.Encode([]json.RawMessage{rawjson.Encode("bash"), rawjson.Encode("-c"), value})
 	}
 	return value
 }
 
 // nothing is a value of a JSON type that says as little as can be.
 func nothing(kind string) json.RawMessage {
-	return sample(encode(map[string]string{"type": kind}), 0)
+	return sample(rawjson.Encode(map[string]string{"type": kind}), 0)
 }
 
 // typeName is a schema's type in small letters: Gemini writes them large. Of a

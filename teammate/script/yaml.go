@@ -12,6 +12,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // The YAML library needs quadratic time for deep nests and for mappings of
@@ -199,7 +201,7 @@ func (p *problems) json(n ast.Node, depth int) json.RawMessage {
 			if i > 0 {
 				out.WriteByte(',')
 			}
-			out.Write(encode(f.key))
+			out.Write(rawjson.Encode(f.key))
 			out.WriteByte(':')
 			out.Write(p.json(f.value, depth+1))
 		}
@@ -212,23 +214,11 @@ func (p *problems) json(n ast.Node, depth int) json.RawMessage {
 
 // scalar is a scalar as JSON. Infinity and not-a-number have no place there.
 func (p *problems) scalar(n ast.Node) json.RawMessage {
-	raw := encode(value(n))
-	if raw == nil {
+	raw, err := rawjson.Marshal(value(n))
+	if err != nil {
 		p.atNode(n, "%s cannot be written as JSON; write it as text, in quotes", n.GetToken().Value)
 	}
 	return raw
-}
-
-// encode is v as JSON, or nil. Commands are full of < and &, and people read
-// transcripts, so these signs stay as they are.
-func encode(v any) json.RawMessage {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(v) != nil {
-		return nil
-	}
-	return bytes.TrimSpace(out.Bytes())
 }
 
 // value is the Go value of a scalar.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 func TestEdit(t *testing.T) {
@@ -261,7 +263,7 @@ func TestPatchesSayWhatIsThere(t *testing.T) {
 				strings.Join(b[h.NewStart-1:h.NewStart-1+h.NewLines], "\n") != strings.Join(is, "\n") {
 				t.Fatalf("%q to %q: %+v", before, after, h)
 			}
-			if raw := encode(h); !json.Valid(raw) {
+			if raw := rawjson.Encode(h); !json.Valid(raw) {
 				t.Fatalf("not JSON: %s", raw)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -130,7 +131,7 @@ func TestGlobFails(t *testing.T) {
 	locator := b.byTag["Glob"].(agent.Locator)
 	for pattern, want := range map[string]string{"*": b.root, "cmd/*": b.root + "/cmd",
 		"/etc/*.conf": "/etc", "../*": filepath.Dir(b.root)} {
-		if got := locator.Locations(encode(fields{"pattern": pattern})); len(got) != 1 || got[0] != want {
+		if got := locator.Locations(rawjson.Encode(fields{"pattern": pattern})); len(got) != 1 || got[0] != want {
 			t.Errorf("%s reaches %v", pattern, got)
 		}
 	}

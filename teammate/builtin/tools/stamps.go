@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // stamp is what a file looked like when the agent last read or wrote it.
@@ -74,7 +76,7 @@ func (s *stamps) put(path string, info fs.FileInfo) {
 	if err != nil {
 		return
 	}
-	_, _ = f.Write(append(encode(st), '\n'))
+	_, _ = f.Write(append(rawjson.Encode(st), '\n'))
 	_ = f.Close()
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -74,7 +75,7 @@ func shapeOf[In any](about map[string]string, adjust func(*jsonschema.Schema)) s
 	if adjust != nil {
 		adjust(schema)
 	}
-	return shape{encode(schema), schema.PropertyOrder, schema.Required}
+	return shape{rawjson.Encode(schema), schema.PropertyOrder, schema.Required}
 }
 
 // withPaths names the fields that hold paths, and what gives them one form.
@@ -122,7 +123,7 @@ func (t *Typed[In]) Normalize(input json.RawMessage) json.RawMessage {
 			continue
 		}
 		if c := t.canon(path); c != path {
-			fields[name] = encode(c)
+			fields[name] = rawjson.Encode(c)
 			changed = true
 		}
 	}
@@ -239,20 +240,8 @@ func typeMistake(err error) error {
 	return err
 }
 
-// encode is v as compact JSON in which <, > and & stay readable. It is for
-// values of our own that always have a JSON form.
-func encode(v any) json.RawMessage {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(v) != nil {
-		return json.RawMessage("null")
-	}
-	return bytes.TrimSpace(out.Bytes())
-}
-
 // Success is the result of a call that did its work: what the model sees, and
 // the structured response for hooks.
 func Success(content string, response any) agent.ToolResult {
-	return agent.ToolResult{Content: content, Response: encode(response)}
+	return agent.ToolResult{Content: content, Response: rawjson.Encode(response)}
 }
