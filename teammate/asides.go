@@ -70,16 +70,16 @@ func (a *asides) cancelAll() {
 }
 
 // aside fires an event whose hooks decide nothing, beside the turn.
-func (u *turn) aside(ctx context.Context, in hooks.Payload) {
-	u.t.root().asides.start(ctx, func(ctx context.Context) {
-		if _, err := u.fire(ctx, in); err != nil && ctx.Err() == nil {
-			u.warn("%s hook failed: %v", in.Event(), err)
+func (at *scope) aside(ctx context.Context, in hooks.Payload) {
+	at.t.root().asides.start(ctx, func(ctx context.Context) {
+		if _, err := at.fire(ctx, in); err != nil && ctx.Err() == nil {
+			at.warn("%s hook failed: %v", in.Event(), err)
 		}
 	})
 }
 
 // notify tells people who are attached, through the Notification hooks.
-func (u *turn) notify(ctx context.Context, kind, message string) {
-	u.emit(agent.Notified{Kind: kind, Message: message})
-	u.aside(ctx, hooks.NotificationInput{Message: message, NotificationType: kind})
+func (at *scope) notify(ctx context.Context, kind, message string) {
+	at.emit(agent.Notified{Kind: kind, Message: message})
+	at.aside(ctx, hooks.NotificationInput{Message: message, NotificationType: kind})
 }

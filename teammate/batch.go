@@ -40,10 +40,10 @@ func (u *turn) endBatch(ctx context.Context) []agent.Input {
 	if len(calls) == 0 || ctx.Err() != nil {
 		return nil
 	}
-	out, err := u.fire(ctx, hooks.PostToolBatchInput{ToolCalls: calls})
+	out, err := u.at.fire(ctx, hooks.PostToolBatchInput{ToolCalls: calls})
 	if err != nil {
 		if ctx.Err() == nil {
-			u.warn("PostToolBatch hook failed: %v", err)
+			u.at.warn("PostToolBatch hook failed: %v", err)
 		}
 		return nil
 	}

@@ -15,8 +15,8 @@ type settler interface {
 
 // behind hears of a hook that goes on in the background: that it does, and what it
 // came to. It is called in that hook's goroutine, also when this turn is over.
-func (u *turn) behind(in hooks.Payload, p hooks.Progress) {
-	t, b := u.t.root(), p.Background
+func (at *scope) behind(in hooks.Payload, p hooks.Progress) {
+	t, b := at.t.root(), p.Background
 	// First of all: what the journal tells of must not be lost by a crash.
 	if t.opts.Behind != nil {
 		t.opts.Behind(p)
@@ -24,24 +24,24 @@ func (u *turn) behind(in hooks.Payload, p hooks.Progress) {
 	if p.Result == nil {
 		return
 	}
-	u.emit(progressEvent(p))
+	at.emit(progressEvent(p))
 	for _, text := range b.SystemMessages {
-		u.warn("%s says: %s", hookName(in), text)
+		at.warn("%s says: %s", hookName(in), text)
 	}
-	u.passOn(p)
+	at.passOn(p)
 }
 
 // passOn sees to what such a hook has for the model. What is to wake the member
 // goes by its mailbox; the rest waits for its next request.
-func (u *turn) passOn(p hooks.Progress) {
-	t, b := u.t.root(), p.Background
+func (at *scope) passOn(p hooks.Progress) {
+	t, b := at.t.root(), p.Background
 	kind, path := agent.FromContext, "tool"
 	if b.Feedback {
 		kind, path = agent.FromHook, "turn_end"
 	}
 	for _, text := range b.Messages {
 		if b.Wakes {
-			u.emit(agent.HookFeedback{Event: string(p.Event), ToolUseID: p.ToolUseID, Text: text, Path: path})
+			at.emit(agent.HookFeedback{Event: string(p.Event), ToolUseID: p.ToolUseID, Text: text, Path: path})
 		}
 		if !b.Wakes || t.opts.Behind == nil {
 			t.later.add(agent.Input{Kind: kind, Text: text})
@@ -63,8 +63,8 @@ func (t *Teammate) settle(ctx context.Context) {
 
 // putBy keeps what hooks had for the member's next request over its end.
 func (t *Teammate) putBy() {
-	u := &turn{t: t, no: t.turns}
-	u.keep(t.later.take())
+	at := t.scope(t.turns, "")
+	at.keep(t.later.take())
 }
 
 // goesOn takes up what a hook has found fault with from the background: the Stop hooks

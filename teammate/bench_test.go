@@ -64,7 +64,7 @@ func benchMember(b *testing.B, section hooks.Settings) *Teammate {
 }
 
 func endOnce(b *testing.B, m *Teammate) {
-	v, err := (&turn{t: m, no: 1, lastText: "done"}).endTurn(context.Background())
+	v, err := (&turn{t: m, at: m.scope(1, ""), lastText: "done"}).endTurn(context.Background())
 	if err != nil || v.Decision != Passed {
 		b.Fatal(v, err)
 	}
@@ -86,7 +86,8 @@ func spawn(b *testing.B, program string) {
 func BenchmarkRecord(b *testing.B) {
 	r := newRig(b)
 	r.opts.Sink = func(agent.Event) {}
-	u := &turn{t: r.member(b), no: 1}
+	api := r.member(b)
+	u := &turn{t: api, at: api.scope(1, "")}
 	m := agent.Record{Message: textMessage(agent.Assistant, "a sentence of some length, as agents write them")}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -18,7 +18,7 @@ func (u *turn) deferral(pre hooks.Outcome, call *agent.ToolCall) bool {
 		return false
 	}
 	if u.asker() != nil || u.t.helper != nil || len(u.batch) > 0 || len(u.t.ledger.open) > 1 {
-		u.warn("a PreToolUse hook wants %s put off (defer), which counts only for a member that can ask nobody, "+
+		u.at.warn("a PreToolUse hook wants %s put off (defer), which counts only for a member that can ask nobody, "+
 			"and for a call that stands alone: it was left out", call.Name)
 		return false
 	}
@@ -27,6 +27,6 @@ func (u *turn) deferral(pre hooks.Outcome, call *agent.ToolCall) bool {
 		u.deferred += ": " + pre.Permission.Reason
 	}
 	u.halted = u.deferred
-	u.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: "defer", By: "hook"})
+	u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: "defer", By: "hook"})
 	return true
 }

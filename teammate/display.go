@@ -20,7 +20,7 @@ func (u *turn) display(m agent.Message) {
 		return
 	}
 	u.displayID = cmp.Or(u.displayID, uuid.NewString())
-	u.aside(context.Background(), hooks.MessageDisplayInput{
+	u.at.aside(context.Background(), hooks.MessageDisplayInput{
 		TurnID: u.displayID, MessageID: uuid.NewString(), Final: true, Delta: text,
 	})
 }

@@ -12,45 +12,45 @@ import (
 // fire runs the hooks of one event for this turn and tells the journal of each
 // of them. Its error is ctx's cause when the turn is over, and otherwise
 // trouble in the machinery: what goes wrong in a hook is in the outcome.
-func (u *turn) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome, err error) {
+func (at *scope) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil { // a fault in covey must not take the team down
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
 	summary := &agent.HookSummary{Errors: []string{}, Hooks: []agent.HookTiming{}}
-	out, err = u.t.opts.Hooks.Run(ctx, hooks.Input{Common: u.common(in.Event()), Payload: in},
+	out, err = at.t.opts.Hooks.Run(ctx, hooks.Input{Common: at.common(in.Event()), Payload: in},
 		func(p hooks.Progress) {
 			if p.Background != nil { // maybe long after this event
-				u.behind(in, p)
+				at.behind(in, p)
 				return
 			}
 			watch(summary, p)
-			u.emit(progressEvent(p))
+			at.emit(progressEvent(p))
 		})
 	if ctx.Err() != nil {
 		return out, context.Cause(ctx)
 	}
-	u.tell(in, out)
+	at.tell(in, out)
 	if in.Event() == hooks.Stop {
-		u.summary = summary
+		at.summary = summary
 	}
 	return out, err
 }
 
 // tell passes on what is for people. A refused prompt is told of by erase.
 // What is wrong with the configuration is told once, not with every event.
-func (u *turn) tell(in hooks.Payload, out hooks.Outcome) {
+func (at *scope) tell(in hooks.Payload, out hooks.Outcome) {
 	event := in.Event()
 	refused := (event == hooks.UserPromptSubmit || event == hooks.UserPromptExpansion) && out.Decision == hooks.Block
 	for _, text := range out.SystemMessages {
 		if !refused {
-			u.warn("%s says: %s", hookName(in), text)
+			at.warn("%s says: %s", hookName(in), text)
 		}
 	}
 	for _, text := range out.Warnings {
-		if _, told := u.t.root().told.LoadOrStore(text, true); !told {
-			u.warn("%s", text)
+		if _, told := at.t.root().told.LoadOrStore(text, true); !told {
+			at.warn("%s", text)
 		}
 	}
 }
@@ -58,29 +58,29 @@ func (u *turn) tell(in hooks.Payload, out hooks.Outcome) {
 // common are the fields that every hook input begins with. Which events carry
 // the permission mode is a fact of the recorded hosts (HOOKS.md section 2); a
 // TaskCompleted that a tool causes does not.
-func (u *turn) common(event hooks.Event) hooks.Common {
-	o := &u.t.opts
+func (at *scope) common(event hooks.Event) hooks.Common {
+	o := &at.t.opts
 	c := hooks.Common{
 		SessionID:      o.SessionID,
 		TranscriptPath: o.Transcript.Path(),
 		Cwd:            o.Workdir.Dir(),
-		PromptID:       u.promptID,
+		PromptID:       at.promptID,
 	}
-	if e := u.t.helper; e != nil {
-		c.TranscriptPath = u.t.root().opts.Transcript.Path()
+	if e := at.t.helper; e != nil {
+		c.TranscriptPath = at.t.root().opts.Transcript.Path()
 		c.AgentID, c.AgentType = e.id, e.Type
 	} else if !o.Lead {
 		c.AgentID = o.Name + "@" + o.Team
 		c.AgentType = o.Name
 	}
-	if u.outside {
+	if at.outside {
 		return c
 	}
 	switch event {
 	case hooks.UserPromptSubmit, hooks.UserPromptExpansion, hooks.PreToolUse, hooks.PermissionRequest, hooks.PermissionDenied,
 		hooks.PostToolUse, hooks.PostToolUseFailure, hooks.PostToolBatch, hooks.Stop,
 		hooks.SubagentStop, hooks.TaskCompleted, hooks.TeammateIdle:
-		c.PermissionMode = u.t.rights.now().mode()
+		c.PermissionMode = at.t.rights.now().mode()
 	}
 	return c
 }

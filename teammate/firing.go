@@ -15,26 +15,16 @@ import (
 // It may be called at any time from any goroutine. Its error is ctx's, or
 // trouble in the machinery.
 func (t *Teammate) Fire(ctx context.Context, in hooks.Payload) (hooks.Outcome, error) {
-	u := t.outsideTurn()
-	out, err := u.fire(ctx, in)
+	at := t.outside()
+	out, err := at.fire(ctx, in)
 	if err != nil {
 		return out, err
 	}
 	for _, text := range out.Feedback {
-		u.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
+		at.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
 	}
 	if out.Decision == hooks.Halt {
-		u.emit(agent.HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: out.StopReason})
+		at.emit(agent.HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: out.StopReason})
 	}
 	return out, nil
-}
-
-// outsideTurn stands for what happens to a member beside its own loop. It knows
-// the turn that runs meanwhile, if one does.
-func (t *Teammate) outsideTurn() *turn {
-	u := &turn{t: t, outside: true}
-	if running := t.current.Load(); running != nil {
-		u.no, u.promptID = running.no, running.promptID
-	}
-	return u
 }

@@ -13,15 +13,15 @@ import (
 // that is aborted meanwhile is noticed after each gate; only after Stop is the model
 // told of it (HOOKS.md section 8, rules 15 and 20).
 func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
-	out, err := u.fire(ctx, gate)
+	out, err := u.at.fire(ctx, gate)
 	if err != nil {
 		if ctx.Err() != nil && gate.Event() == hooks.Stop {
-			u.keepInterruption(ctx)
+			u.at.keepInterruption(ctx)
 		}
 		return Verdict{}, err
 	}
 	v := decide(out)
-	u.report(out, v)
+	u.at.report(out, v)
 	return v, nil
 }
 
@@ -43,13 +43,13 @@ func (u *turn) stopInput() hooks.StopInput {
 }
 
 // taskInput is what the TaskCompleted hooks get for one task at a turn end.
-func (u *turn) taskInput(task tasks.Task) hooks.TaskCompletedInput {
+func (at *scope) taskInput(task tasks.Task) hooks.TaskCompletedInput {
 	return hooks.TaskCompletedInput{TaskInput: hooks.TaskInput{
 		TaskID:          task.ID,
 		TaskSubject:     task.Subject,
 		TaskDescription: task.Description,
-		TeammateName:    u.t.opts.Name,
-		TeamName:        u.t.opts.Team,
+		TeammateName:    at.t.opts.Name,
+		TeamName:        at.t.opts.Team,
 		Evidence:        EvidenceOf(task.Evidence),
 	}}
 }
@@ -65,8 +65,8 @@ func EvidenceOf(list []tasks.Evidence) []hooks.TaskEvidence {
 
 // idleInput is what the TeammateIdle hooks get. The team's name is out of use
 // elsewhere and still required here (HOOKS.md section 11, point 14).
-func (u *turn) idleInput() hooks.TeammateIdleInput {
-	return hooks.TeammateIdleInput{TeammateName: u.t.opts.Name, TeamName: u.t.opts.Team}
+func (at *scope) idleInput() hooks.TeammateIdleInput {
+	return hooks.TeammateIdleInput{TeammateName: at.t.opts.Name, TeamName: at.t.opts.Team}
 }
 
 // said is all that the hooks of a gate say to the model. A refusal is never
@@ -100,7 +100,7 @@ func haltReason(out hooks.Outcome) string {
 
 // report tells the journal what a gate decided, and, after Stop hooks ran, sums
 // them up.
-func (u *turn) report(out hooks.Outcome, v Verdict) {
+func (at *scope) report(out hooks.Outcome, v Verdict) {
 	texts := out.Feedback
 	if v.Decision == Awaits { // hook_finished tells of it, and the model reads nothing
 		texts = nil
@@ -109,15 +109,15 @@ func (u *turn) report(out hooks.Outcome, v Verdict) {
 		texts = inputTexts(v.Feedback)
 	}
 	for _, text := range texts {
-		u.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "turn_end"})
+		at.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "turn_end"})
 	}
 	halted := v.Decision == Halted
 	if halted {
-		u.emit(agent.HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: v.Why})
+		at.emit(agent.HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: v.Why})
 	}
 	// TaskCompleted and TeammateIdle have no summary and no notification
 	// (HOOKS.md section 8, rule 20).
-	if s := u.summary; out.Event == hooks.Stop && s != nil && s.Count > 0 {
+	if s := at.summary; out.Event == hooks.Stop && s != nil && s.Count > 0 {
 		s.ToolUseID = out.ToolUseID
 		if s.Prevented = halted; halted {
 			s.StopReason = v.Why
@@ -127,10 +127,10 @@ func (u *turn) report(out hooks.Outcome, v Verdict) {
 		for i := range s.Hooks {
 			s.Hooks[i].DurationMS = max(s.Hooks[i].DurationMS, 0)
 		}
-		u.emit(*s)
+		at.emit(*s)
 		if len(s.Errors) > 0 {
-			u.emit(agent.Notified{Kind: "stop-hook-error",
-				Message: "stop hook problem; `covey logs " + u.t.opts.Name + "` shows it"})
+			at.emit(agent.Notified{Kind: "stop-hook-error",
+				Message: "stop hook problem; `covey logs " + at.t.opts.Name + "` shows it"})
 		}
 	}
 }

@@ -84,17 +84,17 @@ func (u *turn) besides(ctx context.Context, inputs []agent.Input) {
 	}
 	later := context.WithoutCancel(ctx)
 	if err := t.opts.Later(later, e.id, e.Done(help)); err != nil {
-		u.warn("what helper %s came to could not be passed on: %v", e.id, err)
+		u.at.warn("what helper %s came to could not be passed on: %v", e.id, err)
 		return
 	}
-	u.jot(helperOver, agent.Usage{}, 0)
+	u.at.jot(helperOver, agent.Usage{}, 0)
 }
 
 // contained is assist without its panics: nobody above catches them here.
 func (u *turn) contained(ctx context.Context, inputs []agent.Input) (h Help) {
 	defer func() {
 		if p := recover(); p != nil {
-			u.warn("helper %s panicked: %v", u.t.helper.id, p)
+			u.at.warn("helper %s panicked: %v", u.t.helper.id, p)
 			h = Help{ID: u.t.helper.id, Problem: fmt.Sprintf("it failed inside: %v", p)}
 		}
 	}()
@@ -103,18 +103,18 @@ func (u *turn) contained(ctx context.Context, inputs []agent.Input) (h Help) {
 
 // jot writes into the member's own transcript what its next life has to know
 // beside the messages: tokens that were used, and whether a helper still works.
-func (u *turn) jot(subtype string, used agent.Usage, usd float64) {
-	whose, id := u, ""
-	if e := u.t.helper; e != nil {
-		whose, id = e.boss, e.id
+func (at *scope) jot(subtype string, used agent.Usage, usd float64) {
+	whose, id := at, ""
+	if e := at.t.helper; e != nil {
+		whose, id = e.boss.at, e.id
 	}
 	ln := whose.line(systemLine)
 	ln.Subtype, ln.Helper = subtype, id
 	if used != (agent.Usage{}) {
 		ln.Usage, ln.CostUSD = &used, usd
 	}
-	if err := u.t.root().opts.Transcript.append(ln); err != nil {
-		u.warn("the transcript does not tell of %s %s: %v", subtype, id, err)
+	if err := at.t.root().opts.Transcript.append(ln); err != nil {
+		at.warn("the transcript does not tell of %s %s: %v", subtype, id, err)
 	}
 }
 

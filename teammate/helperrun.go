@@ -34,7 +34,7 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 	}
 	// The call waits for the hooks that greet the helper, but not for the helper.
 	inputs := c.welcome(ctx)
-	c.jot(helperBegun, agent.Usage{}, 0)
+	c.at.jot(helperBegun, agent.Usage{}, 0)
 	u.t.beside.start(ctx, func(ctx context.Context) {
 		defer closer()
 		c.besides(ctx, inputs)
@@ -62,7 +62,7 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 			err = gear.Close()
 		}
 		if err = errors.Join(err, transcript.Close()); err != nil {
-			u.warn("helper %s: %v", e.id, err)
+			u.at.warn("helper %s: %v", e.id, err)
 		}
 	}
 	sink := o.Sink
@@ -79,7 +79,7 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 		return nil, nil, err
 	}
 	t.helper, t.used, t.rights = e, u.t.used, u.t.rights
-	return &turn{t: t, no: u.no, cause: u.cause, promptID: u.promptID}, closer, nil
+	return &turn{t: t, at: t.scope(u.at.no, u.at.promptID), cause: u.cause}, closer, nil
 }
 
 // openHelper opens the transcript of a helper. One that is to go on takes over
@@ -116,13 +116,13 @@ func (u *turn) openHelper(e *employment) (*Transcript, History, error) {
 // refuse nothing. It gives all that the helper is told first.
 func (u *turn) welcome(ctx context.Context) []agent.Input {
 	e := u.t.helper
-	u.emit(agent.HelperStarted{
+	u.at.emit(agent.HelperStarted{
 		ID: e.id, AgentType: e.Type, Description: e.Description, Prompt: e.Prompt, ToolUseID: e.Call,
 		Background: e.Done != nil,
 	})
-	out, err := u.fire(ctx, hooks.SubagentStartInput{})
+	out, err := u.at.fire(ctx, hooks.SubagentStartInput{})
 	if err != nil && ctx.Err() == nil {
-		u.warn("SubagentStart hook failed: %v", err)
+		u.at.warn("SubagentStart hook failed: %v", err)
 	}
 	return append(contexts(out), agent.Input{Kind: agent.FromCaller, Text: e.Prompt})
 }
@@ -134,7 +134,7 @@ func (u *turn) assist(ctx context.Context, inputs []agent.Input) Help {
 	e := u.t.helper
 	end := u.serve(ctx, inputs)
 	if end.failure != nil {
-		u.aside(ctx, *end.failure)
+		u.at.aside(ctx, *end.failure)
 	}
 	u.ended = end.reason
 	return Help{
@@ -146,7 +146,7 @@ func (u *turn) assist(ctx context.Context, inputs []agent.Input) Help {
 // over tells the journal that the helper has ended.
 func (u *turn) over(h Help) {
 	e := u.t.helper
-	u.emit(agent.HelperEnded{
+	u.at.emit(agent.HelperEnded{
 		ID: e.id, AgentType: e.Type, Reason: u.ended, Problem: h.Problem, Usage: h.Usage, Passes: h.Passes,
 		ToolUses: len(h.Tools), DurationMS: h.Took.Milliseconds(),
 	})
@@ -157,15 +157,15 @@ func (u *turn) serve(ctx context.Context, inputs []agent.Input) ending {
 	if ctx.Err() != nil {
 		return u.aborted(ctx)
 	}
-	started := u.line(systemLine)
-	started.Subtype, started.Cause, started.PromptID = turnStarted, u.cause, u.promptID
+	started := u.at.line(systemLine)
+	started.Subtype, started.Cause, started.PromptID = turnStarted, u.cause, u.at.promptID
 	started.AgentType, started.Call = u.t.helper.Type, u.t.helper.Call
 	if err := u.t.opts.Transcript.append(started); err != nil {
 		return broken(err)
 	}
 	end := u.converse(ctx, u.prompt(inputs))
 	if !end.open {
-		ended := u.line(systemLine)
+		ended := u.at.line(systemLine)
 		ended.Subtype, ended.Reason = turnEnded, end.reason
 		end.err = errors.Join(end.err, u.t.opts.Transcript.append(ended))
 	}

@@ -25,21 +25,21 @@ func (u *turn) Pass(ctx context.Context) ([]agent.Input, error) {
 		u.refusal = u.t.opts.Purse.Left(u.t.helper != nil)
 	}
 	if u.refusal != nil {
-		u.keep(told)
+		u.at.keep(told)
 		return nil, u.refusal
 	}
 	mail := append(told, u.mail(ctx)...)
 	switch {
 	case ctx.Err() != nil:
-		u.keep(told)
+		u.at.keep(told)
 		return nil, ctx.Err()
 	case u.halted != "": // by a hook on a prompt among the mail
-		u.keep(told)
+		u.at.keep(told)
 		u.refusal = errHookStopped
 		return nil, u.refusal
 	}
 	u.passes++
-	u.emit(agent.PassStarted{Pass: u.passes})
+	u.at.emit(agent.PassStarted{Pass: u.passes})
 	u.given = append(u.given, mail...)
 	return mail, nil
 }
@@ -50,7 +50,7 @@ func (u *turn) mail(ctx context.Context) []agent.Input {
 	waiting, err := u.t.opts.Inbox.Waiting(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			u.warn("mail that waits could not be read: %v", err)
+			u.at.warn("mail that waits could not be read: %v", err)
 		}
 		return nil
 	}
@@ -60,7 +60,7 @@ func (u *turn) mail(ctx context.Context) []agent.Input {
 		u.refused = u.refused || in.Kind == agent.FromHook
 	}
 	if u.halted != "" && ctx.Err() == nil {
-		u.keep(inputs)
+		u.at.keep(inputs)
 		return nil
 	}
 	return inputs
@@ -96,17 +96,17 @@ func (u *turn) submit(ctx context.Context, inputs []agent.Input) []agent.Input {
 			passed = append(passed, in)
 			continue
 		}
-		out, err := u.fire(ctx, hooks.UserPromptSubmitInput{Prompt: in.Text, SessionTitle: u.t.title})
+		out, err := u.at.fire(ctx, hooks.UserPromptSubmitInput{Prompt: in.Text, SessionTitle: u.t.title})
 		switch {
 		case ctx.Err() != nil:
 			return append(passed, inputs[i:]...)
 		case err != nil:
-			u.warn("UserPromptSubmit hook failed: %v", err)
+			u.at.warn("UserPromptSubmit hook failed: %v", err)
 			passed = append(passed, in)
 		case out.Decision == hooks.Block:
-			u.erase(in, out)
+			u.at.erase(in, out)
 		default:
-			u.heed(out)
+			u.at.heed(out)
 			passed = append(passed, contexts(out)...)
 			if in.Kind == agent.FromPerson { // a helper types no commands
 				passed = append(passed, u.expand(ctx, in)...)
@@ -116,7 +116,7 @@ func (u *turn) submit(ctx context.Context, inputs []agent.Input) []agent.Input {
 		}
 		if out.Decision == hooks.Halt {
 			u.halt(hooks.UserPromptSubmit, out)
-			u.warn("Operation stopped by hook: %s", u.halted)
+			u.at.warn("Operation stopped by hook: %s", u.halted)
 		}
 	}
 	return passed
@@ -124,14 +124,14 @@ func (u *turn) submit(ctx context.Context, inputs []agent.Input) []agent.Input {
 
 // erase drops a prompt that a hook has refused: the model never sees it, and
 // who wrote it is told why.
-func (u *turn) erase(in agent.Input, out hooks.Outcome) {
+func (at *scope) erase(in agent.Input, out hooks.Outcome) {
 	why := strings.Join(out.SystemMessages, "\n")
 	if string(out.Output["suppressOriginalPrompt"]) != "true" {
 		why += "\n\nOriginal prompt: " + in.Text
 	}
-	u.warn("%s", why)
-	if err := u.t.confirm(ids([]agent.Input{in})); err != nil {
-		u.warn("the refused prompt could not be put aside: %v", err)
+	at.warn("%s", why)
+	if err := at.t.confirm(ids([]agent.Input{in})); err != nil {
+		at.warn("the refused prompt could not be put aside: %v", err)
 	}
 }
 
@@ -144,5 +144,5 @@ func (u *turn) halt(event hooks.Event, out hooks.Outcome) {
 	if u.halted == "" {
 		u.halted = reason
 	}
-	u.emit(agent.HookStopped{Event: string(event), ToolUseID: out.ToolUseID, Message: reason})
+	u.at.emit(agent.HookStopped{Event: string(event), ToolUseID: out.ToolUseID, Message: reason})
 }

@@ -26,7 +26,7 @@ func (u *turn) lastStop(ctx context.Context, end ending) {
 	if !u.t.leaves() || u.gated || end.failure != nil || ctx.Err() != nil {
 		return
 	}
-	if _, err := u.fire(ctx, u.stopInput()); err != nil && ctx.Err() == nil {
-		u.warn("%s hook failed: %v", hooks.Stop, err)
+	if _, err := u.at.fire(ctx, u.stopInput()); err != nil && ctx.Err() == nil {
+		u.at.warn("%s hook failed: %v", hooks.Stop, err)
 	}
 }

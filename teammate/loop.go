@@ -33,7 +33,7 @@ func (u *turn) converse(ctx context.Context, next step) ending {
 		}
 		mail := u.mail(ctx)
 		if u.halted != "" { // by a hook on a prompt among the mail
-			u.keep(v.Feedback)
+			u.at.keep(v.Feedback)
 			return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
 		}
 		next = u.prompt(append(v.Feedback, mail...))
@@ -76,7 +76,7 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 	}
 	switch {
 	case ctx.Err() != nil:
-		u.keepInterruption(ctx)
+		u.at.keepInterruption(ctx)
 		return u.aborted(ctx), true
 	case u.deferred != "":
 		return ending{reason: agent.EndToolDeferred, idle: agent.IdleStopped, attention: u.deferred,
@@ -117,7 +117,7 @@ func (u *turn) conclude(v Verdict) (end ending, over bool) {
 	case Awaits:
 		return ending{reason: agent.EndAwaiting, idle: agent.IdleAwaiting, lastText: "it waits for " + v.Why}, true
 	case Halted:
-		u.keep(v.Feedback)
+		u.at.keep(v.Feedback)
 		if v.By == hooks.Stop || v.By == hooks.SubagentStop {
 			return ending{reason: agent.EndStopPrevented, idle: agent.IdleStopped}, true
 		}
@@ -129,8 +129,8 @@ func (u *turn) conclude(v Verdict) (end ending, over bool) {
 // override ends a turn that was refused too often in a row all the same. What the
 // gates said last stands at the head of the next prompt.
 func (u *turn) override(feedback []agent.Input) ending {
-	u.keep(feedback)
-	u.warn("the gates refused the end of this turn %d times in a row (limits.stop_block_cap is %d): it ends all the "+
+	u.at.keep(feedback)
+	u.at.warn("the gates refused the end of this turn %d times in a row (limits.stop_block_cap is %d): it ends all the "+
 		"same. A Stop hook can let it go when stop_hook_active is true. The last refusal was: %s",
 		u.refusals, u.t.opts.Limits.StopBlockCap, feedback[len(feedback)-1].Text)
 	return ending{
@@ -204,7 +204,7 @@ func (u *turn) aborted(ctx context.Context) ending {
 	switch {
 	case errors.Is(cause, agent.ErrInterrupted):
 		if u.t.helper == nil { // the member tells it
-			u.warn("the turn was %v", cause)
+			u.at.warn("the turn was %v", cause)
 		}
 		return ending{reason: reason, idle: agent.IdleInterrupted}
 	case errors.Is(cause, errTurnTimeout):

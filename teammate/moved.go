@@ -9,37 +9,37 @@ import (
 
 // moved tells the CwdChanged hooks that a tool has taken the member to another
 // directory, before the hooks that look at the tool's result.
-func (u *turn) moved(ctx context.Context, from string) {
-	to := u.t.opts.Workdir.Dir()
+func (at *scope) moved(ctx context.Context, from string) {
+	to := at.t.opts.Workdir.Dir()
 	if to == from || ctx.Err() != nil {
 		return
 	}
-	out, err := u.fire(ctx, hooks.CwdChangedInput{OldCwd: from, NewCwd: to})
+	out, err := at.fire(ctx, hooks.CwdChangedInput{OldCwd: from, NewCwd: to})
 	if err != nil && ctx.Err() == nil {
-		u.warn("CwdChanged hook failed: %v", err)
+		at.warn("CwdChanged hook failed: %v", err)
 	}
-	if !u.watchPaths(out) {
-		u.rewatch() // the names that matchers have are looked for in the new directory, too
+	if !at.watchPaths(out) {
+		at.rewatch() // the names that matchers have are looked for in the new directory, too
 	}
 }
 
 // watchPaths follows what hooks of SessionStart, CwdChanged and FileChanged
 // want watched from now on, in place of what they wanted before. It reports
 // whether they said anything about that.
-func (u *turn) watchPaths(out hooks.Outcome) bool {
+func (at *scope) watchPaths(out hooks.Outcome) bool {
 	raw, ok := out.Output["watchPaths"]
 	if !ok {
 		return false
 	}
 	var paths []string
 	if err := json.Unmarshal(raw, &paths); err != nil { // the schema check lets nothing here
-		u.warn("watchPaths of a %s hook was left out: %v", out.Event, err)
+		at.warn("watchPaths of a %s hook was left out: %v", out.Event, err)
 		return false
 	}
-	t := u.t
+	t := at.t
 	t.watching.mu.Lock()
 	t.watching.asked = paths
 	t.watching.mu.Unlock()
-	u.rewatch()
+	at.rewatch()
 	return true
 }

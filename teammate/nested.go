@@ -11,54 +11,54 @@ import (
 // tellInstructions tells the InstructionsLoaded hooks of what was read for the
 // session: before SessionStart what the workspace has, after it what that
 // includes, in the order of recorded hosts.
-func (u *turn) tellInstructions(ctx context.Context, included bool) {
-	in := u.t.opts.Instructions
+func (at *scope) tellInstructions(ctx context.Context, included bool) {
+	in := at.t.opts.Instructions
 	if in == nil {
 		return
 	}
 	for _, f := range in.files {
 		if (f.parent != "") == included {
-			u.instructed(ctx, f, "session_start", "")
+			at.instructed(ctx, f, "session_start", "")
 		}
 	}
 	if included {
 		return
 	}
 	for _, note := range in.notes {
-		if _, told := u.t.told.LoadOrStore(note, true); !told {
-			u.warn("%s", note)
+		if _, told := at.t.told.LoadOrStore(note, true); !told {
+			at.warn("%s", note)
 		}
 	}
 }
 
 // instructed fires InstructionsLoaded. Its hooks decide nothing.
-func (u *turn) instructed(ctx context.Context, f instructionFile, reason, trigger string) {
+func (at *scope) instructed(ctx context.Context, f instructionFile, reason, trigger string) {
 	if f.parent != "" {
 		reason = "include"
 	}
-	_, err := u.fire(ctx, hooks.InstructionsLoadedInput{
+	_, err := at.fire(ctx, hooks.InstructionsLoadedInput{
 		FilePath: f.path, MemoryType: f.kind, LoadReason: reason, TriggerFilePath: trigger, ParentFilePath: f.parent,
 	})
 	if err != nil && ctx.Err() == nil {
-		u.warn("InstructionsLoaded hook failed: %v", err)
+		at.warn("InstructionsLoaded hook failed: %v", err)
 	}
 }
 
 // nested reads the instructions of the folders below the workspace that a Read
 // has gone to for the first time. They are for the model, beside the result.
-func (u *turn) nested(ctx context.Context, tl *tool, call agent.ToolCall) (beside []string) {
-	in := u.t.opts.Instructions
+func (at *scope) nested(ctx context.Context, tl *tool, call agent.ToolCall) (beside []string) {
+	in := at.t.opts.Instructions
 	if in == nil || tl.spec.Name != "Read" || ctx.Err() != nil {
 		return nil
 	}
 	root := real(in.root)
-	for _, path := range locations(tl, call.Input, u.t.opts.Workdir.Dir()) {
+	for _, path := range locations(tl, call.Input, at.t.opts.Workdir.Dir()) {
 		dir := filepath.Dir(real(path))
 		if dir == root || !reaches(root, dir, false) {
 			continue
 		}
-		for _, f := range u.t.newInstructions(downTo(root, dir)[1:]) {
-			u.instructed(ctx, f, "nested_traversal", path)
+		for _, f := range at.t.newInstructions(downTo(root, dir)[1:]) {
+			at.instructed(ctx, f, "nested_traversal", path)
 			beside = append(beside, "<system-reminder>\n"+f.shown()+"\n</system-reminder>")
 		}
 	}

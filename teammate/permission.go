@@ -160,7 +160,7 @@ func (u *turn) permit(ctx context.Context, tl *tool, call *agent.ToolCall, pre h
 	if l.denial != "" {
 		decided.Decision = string(deny)
 	}
-	u.emit(decided)
+	u.at.emit(decided)
 	return l
 }
 
@@ -185,7 +185,7 @@ func (u *turn) refusedPlanning(ctx context.Context, tl *tool, r ruling, call *ag
 		return denial, "hook"
 	}
 	if decided {
-		u.warn("a PermissionRequest hook allowed %s, but plan mode runs only tools that change nothing", call.Name)
+		u.at.warn("a PermissionRequest hook allowed %s, but plan mode runs only tools that change nothing", call.Name)
 	}
 	return u.refusalText(r, *call, hooks.Outcome{}), r.by
 }
@@ -229,7 +229,7 @@ func (u *turn) askSomebody(ctx context.Context, a asking, call *agent.ToolCall) 
 	}
 	var answer Answer
 	if asker != nil {
-		u.notify(ctx, "permission_prompt", fmt.Sprintf("%s needs your permission to use %s", u.t.opts.Name,
+		u.at.notify(ctx, "permission_prompt", fmt.Sprintf("%s needs your permission to use %s", u.t.opts.Name,
 			call.Name))
 		answer = asker.Ask(ctx, Question{Member: u.t.opts.Name, Call: *call, Reason: reason})
 		if answer.Allow && ctx.Err() == nil {

@@ -21,20 +21,20 @@ type requestDecision struct {
 // asked, or before it is denied for want of one. decided says that they
 // answered; an empty denial then lets call run, with the input that it has now.
 func (u *turn) request(ctx context.Context, tl *tool, r ruling, call *agent.ToolCall) (denial string, decided bool) {
-	out, err := u.fire(ctx, hooks.PermissionRequestInput{
+	out, err := u.at.fire(ctx, hooks.PermissionRequestInput{
 		ToolName: call.Name, ToolInput: call.Input, Suggestions: u.suggestions(tl, r, *call),
 	})
 	switch {
 	case ctx.Err() != nil:
 		return interruptedResult, true
 	case err != nil: // then it is as if there were no such hooks
-		u.warn("PermissionRequest hook failed: %v", err)
+		u.at.warn("PermissionRequest hook failed: %v", err)
 		return "", false
 	}
 	var more requestDecision
 	if raw, ok := out.Output["decision"]; ok {
 		if err := json.Unmarshal(raw, &more); err != nil {
-			u.warn("PermissionRequest:%s: what its decision holds besides was left out: %v", call.Name, err)
+			u.at.warn("PermissionRequest:%s: what its decision holds besides was left out: %v", call.Name, err)
 			more = requestDecision{}
 		}
 	}
@@ -86,9 +86,9 @@ func (u *turn) change(ctx context.Context, updates []hooks.PermissionUpdate) {
 		added, err := u.t.rights.change(update)
 		switch {
 		case errors.Is(err, errNotKept):
-			u.warn("a PermissionRequest hook's %s for %s: %v", update.Type, update.Destination, err)
+			u.at.warn("a PermissionRequest hook's %s for %s: %v", update.Type, update.Destination, err)
 		case err != nil:
-			u.warn("a PermissionRequest hook's updatedPermissions: %v", err)
+			u.at.warn("a PermissionRequest hook's updatedPermissions: %v", err)
 		}
 		for _, dir := range added {
 			u.folderAdded(ctx, dir)
@@ -101,9 +101,9 @@ func (u *turn) change(ctx context.Context, updates []hooks.PermissionUpdate) {
 func (u *turn) folderAdded(ctx context.Context, dir string) {
 	u.t.asides.start(ctx, func(ctx context.Context) {
 		in := hooks.DirectoryAddedInput{Directory: dir, Source: "slash_command"}
-		out, err := u.fire(ctx, in)
+		out, err := u.at.fire(ctx, in)
 		if err != nil && ctx.Err() == nil {
-			u.warn("DirectoryAdded hook failed: %v", err)
+			u.at.warn("DirectoryAdded hook failed: %v", err)
 		}
 		for _, text := range out.SystemMessages {
 			u.t.later.add(agent.Input{Kind: agent.FromContext, Text: text})
@@ -150,12 +150,12 @@ const mayRetry = "The PermissionDenied hook indicated you may retry this tool ca
 // denied tells the PermissionDenied hooks of a call that an automatic decider
 // has denied. beside is for the model, beside the denial.
 func (u *turn) denied(ctx context.Context, call agent.ToolCall, reason string) (beside []string) {
-	out, err := u.fire(ctx, hooks.PermissionDeniedInput{
+	out, err := u.at.fire(ctx, hooks.PermissionDeniedInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, Reason: reason,
 	})
 	if err != nil {
 		if ctx.Err() == nil {
-			u.warn("PermissionDenied hook failed: %v", err)
+			u.at.warn("PermissionDenied hook failed: %v", err)
 		}
 		return nil
 	}

@@ -96,20 +96,20 @@ func (u *turn) expand(ctx context.Context, in agent.Input) (passed []agent.Input
 		return []agent.Input{in}
 	}
 	args = strings.TrimSpace(args)
-	out, err := u.fire(ctx, hooks.UserPromptExpansionInput{
+	out, err := u.at.fire(ctx, hooks.UserPromptExpansionInput{
 		ExpansionType: "slash_command", CommandName: name, CommandArgs: args, CommandSource: c.Source, Prompt: in.Text,
 	})
 	switch {
 	case ctx.Err() != nil:
 		return []agent.Input{in}
 	case err != nil:
-		u.warn("UserPromptExpansion hook failed: %v", err)
+		u.at.warn("UserPromptExpansion hook failed: %v", err)
 	case out.Decision == hooks.Block:
-		u.erase(in, out)
+		u.at.erase(in, out)
 		return nil
 	case out.Decision == hooks.Halt:
 		u.halt(hooks.UserPromptExpansion, out)
-		u.warn("Operation stopped by hook: %s", u.halted)
+		u.at.warn("Operation stopped by hook: %s", u.halted)
 	}
 	head := "<command-message>" + name + "</command-message>\n<command-name>/" + name + "</command-name>"
 	if args != "" {
@@ -117,7 +117,7 @@ func (u *turn) expand(ctx context.Context, in agent.Input) (passed []agent.Input
 	}
 	typedText := in.Text
 	in.Text = c.Expand(args)
-	u.emit(PromptExpanded{Typed: typedText, Prompt: in.Text})
+	u.at.emit(PromptExpanded{Typed: typedText, Prompt: in.Text})
 	return append(contexts(out), agent.Input{Kind: agent.FromPerson, Text: head}, in)
 }
 

@@ -79,7 +79,7 @@ func (u *turn) notes() []agent.Input {
 // note tells of a limit of this turn, once for each level. The limit itself is
 // hard, so the last note before it is the one that asks to finish.
 func (u *turn) note(limit string, level int, used string) []agent.Input {
-	id := fmt.Sprintf("%sturn:%d:%s:%d", NotePrefix, u.no, limit, level)
+	id := fmt.Sprintf("%sturn:%d:%s:%d", NotePrefix, u.at.no, limit, level)
 	if level == 0 || u.t.seen[id] {
 		return nil
 	}

@@ -84,7 +84,7 @@ func TestUnrecordedTokensSurvive(t *testing.T) {
 	if err := m.Spend(agent.Usage{InputTokens: 5}); err != nil {
 		t.Fatal(err)
 	}
-	u := &turn{t: m, no: 1}
+	u := &turn{t: m, at: m.scope(1, "")}
 	if err := u.settle(agent.Reply{Usage: agent.Usage{InputTokens: 7, OutputTokens: 1}}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,8 @@ func TestNotesOfTurnTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.opts.Limits.TurnTimeout = 10 * time.Minute
-		u := &turn{t: r.member(t), no: 3, start: time.Now()}
+		m := r.member(t)
+		u := &turn{t: m, at: m.scope(3, ""), start: time.Now()}
 		var levels []string
 		for range 10 {
 			time.Sleep(time.Minute)

@@ -77,7 +77,7 @@ func (u *turn) Record(m agent.Record) error {
 		return fmt.Errorf("record: %w", err)
 	}
 	ln := messageLine(m)
-	u.sign(&ln)
+	u.at.sign(&ln)
 	if m.Message.Role == agent.User {
 		ln.Refusals = u.refusals
 	}
@@ -90,7 +90,7 @@ func (u *turn) Record(m agent.Record) error {
 	if err := u.t.opts.Transcript.append(ln); err != nil {
 		return err
 	}
-	u.publish(m.Message)
+	u.at.publish(m.Message)
 	u.display(m.Message)
 	u.t.ledger.add(m.Message)
 	if m.Message.Role == agent.Assistant {
@@ -106,7 +106,7 @@ func (u *turn) Record(m agent.Record) error {
 func (u *turn) count(m agent.Record, usd float64) {
 	u.recorded = u.recorded.Plus(m.Usage)
 	u.usage = u.usage.Plus(m.Usage)
-	u.spend(m.Usage, usd)
+	u.at.spend(m.Usage, usd)
 	u.last = m.Usage
 	for _, c := range m.Message.ToolCalls() {
 		u.uses = append(u.uses, c.Name)
@@ -122,33 +122,33 @@ func (u *turn) count(m agent.Record, usd float64) {
 
 // spend counts tokens for the member. Those of a helper stand in the member's
 // transcript, too, for its next life.
-func (u *turn) spend(used agent.Usage, usd float64) {
-	helper := u.t.helper != nil
-	u.t.book(used, usd, helper)
+func (at *scope) spend(used agent.Usage, usd float64) {
+	helper := at.t.helper != nil
+	at.t.book(used, usd, helper)
 	if helper {
-		u.noteUse(used, usd)
+		at.noteUse(used, usd)
 	}
 }
 
 // noteUse writes tokens into the member's transcript that stand in no message
 // of it.
-func (u *turn) noteUse(used agent.Usage, usd float64) {
+func (at *scope) noteUse(used agent.Usage, usd float64) {
 	if used != (agent.Usage{}) {
-		u.jot(tokensUsed, used, usd)
+		at.jot(tokensUsed, used, usd)
 	}
 }
 
 // publish tells the journal of a message's text and tool blocks.
-func (u *turn) publish(m agent.Message) {
+func (at *scope) publish(m agent.Message) {
 	for _, b := range m.Content {
 		switch {
 		case b.Type == agent.TextBlock && m.Role == agent.Assistant:
-			u.emit(agent.TextSaid{Text: b.Text})
+			at.emit(agent.TextSaid{Text: b.Text})
 		case b.Type == agent.ToolUseBlock:
-			u.emit(agent.ToolCalled{ID: b.ID, Name: b.Name, Input: agent.ValidInput(b.Input)})
+			at.emit(agent.ToolCalled{ID: b.ID, Name: b.Name, Input: agent.ValidInput(b.Input)})
 		case b.Type == agent.ToolResultBlock:
-			name, _ := u.t.ledger.name(b.ToolUseID)
-			u.emit(agent.ToolReturned{ID: b.ToolUseID, Name: name, IsError: b.IsError, Content: b.Content})
+			name, _ := at.t.ledger.name(b.ToolUseID)
+			at.emit(agent.ToolReturned{ID: b.ToolUseID, Name: name, IsError: b.IsError, Content: b.Content})
 		}
 	}
 }
@@ -201,9 +201,9 @@ func (u *turn) settle(reply agent.Reply, err error) error {
 	}
 	u.usage = u.usage.Plus(rest)
 	usd := u.t.price(rest)
-	u.spend(rest, usd)
+	u.at.spend(rest, usd)
 	if u.t.helper == nil {
-		u.noteUse(rest, usd)
+		u.at.noteUse(rest, usd)
 	}
 	return nil
 }
@@ -232,35 +232,35 @@ func (u *turn) flush() error {
 }
 
 // keep holds inputs back for the head of the next prompt, over a restart too.
-func (u *turn) keep(inputs []agent.Input) {
+func (at *scope) keep(inputs []agent.Input) {
 	if len(inputs) == 0 {
 		return
 	}
 	for _, in := range inputs {
 		in.MessageID = "" // it is confirmed now, not when it is shown
-		u.t.kept = append(u.t.kept, in)
+		at.t.kept = append(at.t.kept, in)
 	}
-	ln := u.line(systemLine)
+	ln := at.line(systemLine)
 	ln.Subtype, ln.Inputs = inputsKept, inputs
-	err := u.t.opts.Transcript.append(ln)
+	err := at.t.opts.Transcript.append(ln)
 	if err == nil {
-		err = u.t.confirm(ids(inputs))
+		err = at.t.confirm(ids(inputs))
 	}
 	if err != nil {
-		u.warn("a prompt is kept for the next turn, but not on disk: %v", err)
+		at.warn("a prompt is kept for the next turn, but not on disk: %v", err)
 	}
 }
 
 // keepInterruption lets the next prompt begin with the news that this turn was
 // interrupted, as recorded hosts word it.
-func (u *turn) keepInterruption(ctx context.Context) {
+func (at *scope) keepInterruption(ctx context.Context) {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, agent.ErrInterrupted):
-		u.keep([]agent.Input{{Kind: agent.FromCovey, Text: "[Request interrupted by user]"}})
+		at.keep([]agent.Input{{Kind: agent.FromCovey, Text: "[Request interrupted by user]"}})
 	case errors.Is(cause, errTurnTimeout):
-		u.keep([]agent.Input{{Kind: agent.FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]",
-			u.t.opts.Limits.TurnTimeout)}})
+		at.keep([]agent.Input{{Kind: agent.FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]",
+			at.t.opts.Limits.TurnTimeout)}})
 	}
 }
 

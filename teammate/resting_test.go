@@ -171,7 +171,7 @@ func TestRestingHearsOfFiles(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	m.outsideTurn().rewatch() // a hook that came back late
+	m.outside().rewatch() // a hook that came back late
 	if watched := strings.Join(m.watching.watch.paths, " "); watched != "" || len(fired) > 0 {
 		t.Errorf("after its end it has %q watched, and heard of %d changes", watched, len(fired))
 	}

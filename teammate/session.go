@@ -19,19 +19,19 @@ const sessionEndLimit = 60 * time.Second
 // startSession runs the SessionStart hooks. What they say goes with the first
 // prompt; they cannot refuse anything (HOOKS.md section 1).
 func (t *Teammate) startSession(ctx context.Context) error {
-	u := &turn{t: t, no: t.turns}
-	u.tellInstructions(ctx, false)
-	out, err := u.fire(ctx, hooks.SessionStartInput{Source: t.opts.source()})
+	at := t.scope(t.turns, "")
+	at.tellInstructions(ctx, false)
+	out, err := at.fire(ctx, hooks.SessionStartInput{Source: t.opts.source()})
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		u.warn("SessionStart hook failed: %v", err)
+		at.warn("SessionStart hook failed: %v", err)
 	}
 	t.kept = append(t.kept, contexts(out)...)
-	u.heed(out)
-	u.watchPaths(out)
-	u.tellInstructions(ctx, true)
+	at.heed(out)
+	at.watchPaths(out)
+	at.tellInstructions(ctx, true)
 	return nil
 }
 
@@ -55,9 +55,9 @@ func (t *Teammate) endSession(ctx context.Context, reason string) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	u := &turn{t: t, no: t.turns}
-	if _, err := u.fire(ctx, hooks.SessionEndInput{Reason: reason}); err != nil {
-		u.warn("SessionEnd hook failed: %v", err)
+	at := t.scope(t.turns, "")
+	if _, err := at.fire(ctx, hooks.SessionEndInput{Reason: reason}); err != nil {
+		at.warn("SessionEnd hook failed: %v", err)
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 // this member and before its session begins. What they add is for its first
 // prompt. They can refuse nothing; the error is ctx's. It is called before Run.
 func (t *Teammate) Setup(ctx context.Context, trigger string) error {
-	u := &turn{t: t, no: t.turns}
-	out, err := u.fire(ctx, hooks.SetupInput{Trigger: trigger})
+	at := t.scope(t.turns, "")
+	out, err := at.fire(ctx, hooks.SetupInput{Trigger: trigger})
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		u.warn("Setup hook failed: %v", err)
+		at.warn("Setup hook failed: %v", err)
 	}
 	t.kept = append(t.kept, contexts(out)...)
 	return nil
@@ -25,17 +25,17 @@ func (t *Teammate) Setup(ctx context.Context, trigger string) error {
 
 // heed follows what a hook of SessionStart or UserPromptSubmit wants for the
 // session: its title, and what the lead is asked first.
-func (u *turn) heed(out hooks.Outcome) {
+func (at *scope) heed(out hooks.Outcome) {
 	if title := outputText(out, "sessionTitle"); title != "" {
-		u.t.title = title
+		at.t.title = title
 	}
 	first := outputText(out, "initialUserMessage")
 	switch {
 	case first == "":
-	case u.t.opts.Lead && !u.t.opts.Resumed:
-		u.t.first = first
+	case at.t.opts.Lead && !at.t.opts.Resumed:
+		at.t.first = first
 	default:
-		u.warn("initialUserMessage of a SessionStart hook was left out: it counts for a lead that begins")
+		at.warn("initialUserMessage of a SessionStart hook was left out: it counts for a lead that begins")
 	}
 }
 

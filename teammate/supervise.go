@@ -14,7 +14,7 @@ import (
 )
 
 // Observe implements Observer.
-func (u *turn) Observe(d agent.EventData) { u.emit(d) }
+func (u *turn) Observe(d agent.EventData) { u.at.emit(d) }
 
 // Mail implements Correspondent.
 func (u *turn) Mail(ctx context.Context) []agent.Input {
@@ -35,20 +35,20 @@ func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission
 	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
 		return agent.Permission{Reason: badInput(call.Name, err).Content}
 	}
-	pre, err := u.fire(ctx, hooks.PreToolUseInput{
+	pre, err := u.at.fire(ctx, hooks.PreToolUseInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
 	})
 	switch {
 	case ctx.Err() != nil:
 		return agent.Permission{Reason: interruptedResult}
 	case err != nil: // what was to guard the call has not looked at it
-		u.warn("PreToolUse hook failed, so %s was not allowed: %v", call.Name, err)
+		u.at.warn("PreToolUse hook failed, so %s was not allowed: %v", call.Name, err)
 		reason := fmt.Sprintf("The hooks that guard %s could not run, so it was not run.", call.Name)
 		return agent.Permission{Reason: reason}
 	}
 	u.heard(pre)
 	if rule := u.inTheDark(call); rule != "" {
-		u.emit(agent.PermissionDecided{
+		u.at.emit(agent.PermissionDecided{
 			ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule", Rule: rule,
 		})
 		return agent.Permission{
@@ -58,7 +58,8 @@ func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission
 		}
 	}
 	if rule, broke := u.shellBreaks(call); broke {
-		u.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule", Rule: rule})
+		u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule",
+			Rule: rule})
 		return agent.Permission{
 			Reason: fmt.Sprintf("The agent program runs a command for this %s, and the rule %s is against it. Go on without it.",
 				call.Name, rule),
@@ -69,7 +70,7 @@ func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission
 	if pre.UpdatedInput != nil && !sameJSON(pre.UpdatedInput, call.Input) {
 		p.Reason = fmt.Sprintf("A PreToolUse hook wants %s to be called with this input instead: %s",
 			call.Name, pre.UpdatedInput)
-		u.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "hook"})
+		u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "hook"})
 		return p
 	}
 	asked := call
@@ -120,16 +121,16 @@ func (u *turn) Report(ctx context.Context, call agent.ToolCall, r agent.ToolResu
 		defer cancel()
 		ctx = last
 	}
-	out, err := u.fire(ctx, after)
+	out, err := u.at.fire(ctx, after)
 	if err != nil {
 		if ctx.Err() == nil {
-			u.warn("%s hook failed: %v", after.Event(), err)
+			u.at.warn("%s hook failed: %v", after.Event(), err)
 		}
 		return agent.Remarks{Halted: u.halted}
 	}
 	u.heard(out)
 	if _, ok := out.Output["updatedToolOutput"]; ok {
-		u.warn("updatedToolOutput of a PostToolUse hook was ignored: %s was called by the agent's own program",
+		u.at.warn("updatedToolOutput of a PostToolUse hook was ignored: %s was called by the agent's own program",
 			call.Name)
 	}
 	return agent.Remarks{Feedback: said(out), Halted: u.halted}
@@ -159,9 +160,9 @@ func (u *turn) detect(call agent.ToolCall, team bool) {
 	if team && !broke {
 		return
 	}
-	u.emit(agent.CallDetected{ID: call.ID, Tool: call.Name, Broke: rule})
+	u.at.emit(agent.CallDetected{ID: call.ID, Tool: call.Name, Broke: rule})
 	if broke {
-		u.warn("%s called %s without asking, which the rule %s is against; it was only detected afterwards",
+		u.at.warn("%s called %s without asking, which the rule %s is against; it was only detected afterwards",
 			o.Name, call.Name, rule)
 	}
 }

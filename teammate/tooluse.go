@@ -57,7 +57,7 @@ func (u *turn) callAndRecord(ctx context.Context, call agent.ToolCall) agent.Too
 		extra = append(extra, agent.Input{Kind: agent.FromContext, Text: text})
 	}
 	if err := u.Record(agent.Record{Message: answer, Inputs: extra}); err != nil {
-		u.warn("the result of %s could not be recorded: %v", call.Name, err)
+		u.at.warn("the result of %s could not be recorded: %v", call.Name, err)
 	}
 	return r
 }
@@ -74,12 +74,12 @@ func (u *turn) use(ctx context.Context, call *agent.ToolCall) (r agent.ToolResul
 	if err := tl.prepare(call, u.t.opts.Workdir.Dir()); err != nil {
 		return badInput(call.Name, err), nil
 	}
-	pre, err := u.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
+	pre, err := u.at.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
 	switch {
 	case ctx.Err() != nil:
 		return failure(interruptedResult), nil
 	case err != nil: // what was to guard the call has not looked at it
-		u.warn("PreToolUse hook failed, so %s was not run: %v", call.Name, err)
+		u.at.warn("PreToolUse hook failed, so %s was not run: %v", call.Name, err)
 		return failure("The hooks that guard %s could not run, so it was not run.", call.Name), nil
 	}
 	u.heard(pre)
@@ -133,7 +133,7 @@ func (u *turn) run(ctx context.Context, tl *tool, call agent.ToolCall) (r agent.
 		defer cancel()
 		ctx = last
 	}
-	u.moved(ctx, dir)
+	u.at.moved(ctx, dir)
 	var after hooks.Payload
 	if r.IsError {
 		after = hooks.PostToolUseFailureInput{
@@ -141,16 +141,16 @@ func (u *turn) run(ctx context.Context, tl *tool, call agent.ToolCall) (r agent.
 			Error: middle(r.Content, maxFailure), IsInterrupt: interrupted, DurationMS: took,
 		}
 	} else {
-		r.Extra = append(r.Extra, u.nested(ctx, tl, call)...)
+		r.Extra = append(r.Extra, u.at.nested(ctx, tl, call)...)
 		after = hooks.PostToolUseInput{
 			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
 			ToolResponse: response(r), DurationMS: took,
 		}
 	}
-	out, err := u.fire(ctx, after)
+	out, err := u.at.fire(ctx, after)
 	if err != nil {
 		if ctx.Err() == nil {
-			u.warn("%s hook failed: %v", after.Event(), err)
+			u.at.warn("%s hook failed: %v", after.Event(), err)
 		}
 		return r, nil
 	}
@@ -164,7 +164,7 @@ func (u *turn) run(ctx context.Context, tl *tool, call agent.ToolCall) (r agent.
 func (u *turn) contain(ctx context.Context, tl *tool, call agent.ToolCall) (r agent.ToolResult) {
 	defer func() {
 		if p := recover(); p != nil {
-			u.warn("tool %s panicked: %v", call.Name, p)
+			u.at.warn("tool %s panicked: %v", call.Name, p)
 			r = failure("<tool_use_error>Error: %s failed inside: %v</tool_use_error>", call.Name, p)
 		}
 	}()
@@ -189,7 +189,7 @@ func (u *turn) settleCall(tl *tool) error {
 // it does not deny the call (golden, pre_continue_false).
 func (u *turn) heard(out hooks.Outcome) {
 	for _, text := range out.Feedback {
-		u.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
+		u.at.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
 	}
 	if out.Decision == hooks.Halt {
 		u.halt(out.Event, out)
@@ -209,12 +209,12 @@ func (u *turn) replace(r *agent.ToolResult, tl *tool, out hooks.Outcome) {
 	}
 	renderer, ok := tl.Tool.(agent.Renderer)
 	if !ok {
-		u.warn("updatedToolOutput of a PostToolUse hook was ignored: %s cannot show it", tl.spec.Name)
+		u.at.warn("updatedToolOutput of a PostToolUse hook was ignored: %s cannot show it", tl.spec.Name)
 		return
 	}
 	content, err := renderer.Render(updated)
 	if err != nil {
-		u.warn("updatedToolOutput of a PostToolUse hook was ignored: %v", err)
+		u.at.warn("updatedToolOutput of a PostToolUse hook was ignored: %v", err)
 		return
 	}
 	r.Content, r.Response = content, updated

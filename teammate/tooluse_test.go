@@ -327,7 +327,7 @@ func TestMiddle(t *testing.T) {
 func TestRecordKeepsOrder(t *testing.T) {
 	r := newRig(t)
 	m := r.member(t)
-	u := &turn{t: m, no: 1}
+	u := &turn{t: m, at: m.scope(1, "")}
 	call := agent.Message{Role: agent.Assistant, Content: []agent.Block{{Type: agent.ToolUseBlock, ID: "a",
 		Name: "X"}, {Type: agent.ToolUseBlock, ID: "b", Name: "X"}}}
 	answer := func(ids ...string) agent.Message {

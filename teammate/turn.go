@@ -3,7 +3,6 @@ package teammate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -22,24 +21,21 @@ var errHookStopped = errors.New("a hook stopped the turn")
 
 // turn is one turn while it runs. It is the Host of the agent.
 type turn struct {
-	t        *Teammate
-	no       int
-	start    time.Time // of this life's part of it
-	cause    agent.Cause
-	promptID string
+	t     *Teammate
+	at    *scope
+	start time.Time // of this life's part of it
+	cause agent.Cause
 
-	passes    int                // model requests so far
-	refusals  int                // refused turn ends in a row
-	refused   bool               // some turn end was refused: stop_hook_active
-	lastText  string             // last assistant text, trimmed
-	usage     agent.Usage        // tokens of the turn
-	last      agent.Usage        // of the last model request
-	uses      []string           // tools called, one entry a call
-	ended     string             // of a helper: why it did, an End constant
-	summary   *agent.HookSummary // of the last Stop run
-	outside   bool               // not the member's loop, but something that happens to it
-	displayID string             // of the turn, for MessageDisplay; empty: none has fired
-	gated     bool               // its gates were asked while the member agreed to leave the team
+	passes    int         // model requests so far
+	refusals  int         // refused turn ends in a row
+	refused   bool        // some turn end was refused: stop_hook_active
+	lastText  string      // last assistant text, trimmed
+	usage     agent.Usage // tokens of the turn
+	last      agent.Usage // of the last model request
+	uses      []string    // tools called, one entry a call
+	ended     string      // of a helper: why it did, an End constant
+	displayID string      // of the turn, for MessageDisplay; empty: none has fired
+	gated     bool        // its gates were asked while the member agreed to leave the team
 
 	// One Run of the agent.
 	given       []agent.Input     // inputs that it got and has not recorded yet
@@ -76,25 +72,17 @@ type ending struct {
 	quiet   bool            // no Notification: it was a hook that wanted this end
 }
 
-func (u *turn) emit(d agent.EventData) {
-	u.t.opts.Sink(agent.Event{Member: u.t.opts.Name, Turn: u.no, Data: d})
-}
-
-func (u *turn) warn(format string, args ...any) {
-	u.emit(agent.Warning{Text: fmt.Sprintf(format, args...)})
-}
-
 // takeTurn takes the turn that work is for. Its error ends the member.
 func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 	if err := t.equip(); err != nil {
 		return err
 	}
 	t.turns++
-	u := &turn{t: t, no: t.turns, start: time.Now(), cause: work.Cause, promptID: uuid.NewString()}
+	u := &turn{t: t, at: t.scope(t.turns, uuid.NewString()), start: time.Now(), cause: work.Cause}
 	t.current.Store(u)
 	defer t.current.Store(nil)
 	u.goesOn(work.Inputs)
-	u.emit(agent.TurnStarted{Cause: work.Cause, Prompt: promptText(work.Inputs)})
+	u.at.emit(agent.TurnStarted{Cause: work.Cause, Prompt: promptText(work.Inputs)})
 	within, stop := t.turnContext(ctx)
 	end := u.begin(within, work.Inputs)
 	stop()
@@ -108,20 +96,20 @@ func (u *turn) begin(ctx context.Context, inputs []agent.Input) ending {
 	case ctx.Err() != nil:
 		end := u.aborted(ctx)
 		if !end.open {
-			u.keep(inputs)
-			u.keepInterruption(ctx)
+			u.at.keep(inputs)
+			u.at.keepInterruption(ctx)
 		}
 		return end
 	case u.halted != "":
-		u.keep(inputs)
+		u.at.keep(inputs)
 		return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
 	case len(inputs) == 0:
 		return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
 	case u.overCap(): // by a refusal from the background
 		return u.override(inputs)
 	}
-	started := u.line(systemLine)
-	started.Subtype, started.Cause, started.PromptID = turnStarted, u.cause, u.promptID
+	started := u.at.line(systemLine)
+	started.Subtype, started.Cause, started.PromptID = turnStarted, u.cause, u.at.promptID
 	if err := u.t.opts.Transcript.append(started); err != nil {
 		return broken(err)
 	}
@@ -136,13 +124,13 @@ func (t *Teammate) resumeTurn(ctx context.Context, cut *Cut) error {
 		return err
 	}
 	u := &turn{
-		t: t, no: cut.Turn, start: time.Now(), cause: cut.Cause, promptID: cut.PromptID,
+		t: t, at: t.scope(cut.Turn, cut.PromptID), start: time.Now(), cause: cut.Cause,
 		passes: cut.Passes, refusals: cut.Refusals, refused: cut.Refused ||
 			cut.Cause == agent.ByHook, lastText: cut.LastText,
 	}
 	t.current.Store(u)
 	defer t.current.Store(nil)
-	u.emit(agent.TurnStarted{Cause: agent.ByResume})
+	u.at.emit(agent.TurnStarted{Cause: agent.ByResume})
 	within, stop := t.turnContext(ctx)
 	end := u.converse(within, u.resumption(cut))
 	stop()
@@ -156,36 +144,36 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 	if end.lockout != nil {
 		// Told, and so stored, before the turn ends on disk: after a crash in between
 		// the turn is simply resumed, while the other order could forget it.
-		u.emit(end.lockout)
-		u.keep(end.owed)
+		u.at.emit(end.lockout)
+		u.at.keep(end.owed)
 	}
 	if !end.open {
-		ended := u.line(systemLine)
+		ended := u.at.line(systemLine)
 		ended.Subtype, ended.Reason = turnEnded, end.reason
 		end.err = errors.Join(end.err, u.t.opts.Transcript.append(ended))
 	}
 	if end.failure != nil {
-		u.aside(ctx, *end.failure)
+		u.at.aside(ctx, *end.failure)
 	}
 	u.lastStop(ctx, end)
 	u.usage = u.usage.Plus(u.t.used.settle())
-	u.emit(agent.TurnEnded{Reason: end.reason, Usage: u.usage, Passes: u.passes})
+	u.at.emit(agent.TurnEnded{Reason: end.reason, Usage: u.usage, Passes: u.passes})
 	notice := end.notice
 	if end.attention != "" {
-		u.emit(agent.NeedsAttention{Reason: end.attention, Kind: end.kind})
+		u.at.emit(agent.NeedsAttention{Reason: end.attention, Kind: end.kind})
 		if !end.quiet {
 			notice = u.t.opts.Name + " needs attention: " + end.attention
 		}
 	}
 	if notice != "" {
-		u.notify(ctx, "agent_needs_input", notice)
+		u.at.notify(ctx, "agent_needs_input", notice)
 	}
 	if end.idle != "" && end.err == nil {
 		text := end.lastText
 		if text == "" {
 			text = u.lastText
 		}
-		u.emit(agent.Idle{Reason: end.idle, LastText: text, TaskIDs: u.t.inHand(ctx)})
+		u.at.emit(agent.Idle{Reason: end.idle, LastText: text, TaskIDs: u.t.inHand(ctx)})
 	}
 	return end.err
 }
@@ -205,21 +193,6 @@ func (t *Teammate) inHand(ctx context.Context) []string {
 		ids = append(ids, task.ID)
 	}
 	return ids
-}
-
-// line is a transcript line of this turn.
-func (u *turn) line(typ lineType) line {
-	ln := line{Type: typ}
-	u.sign(&ln)
-	return ln
-}
-
-// sign writes on a line whose it is.
-func (u *turn) sign(ln *line) {
-	ln.SessionID, ln.Cwd, ln.Turn = u.t.opts.SessionID, u.t.opts.Workdir.Dir(), u.no
-	if e := u.t.helper; e != nil {
-		ln.AgentID, ln.Sidechain = e.id, true
-	}
 }
 
 // promptText is a prompt as people read it.

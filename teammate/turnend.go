@@ -61,7 +61,7 @@ func (u *turn) endTurn(ctx context.Context) (Verdict, error) {
 	case ctx.Err() != nil:
 		return Verdict{}, context.Cause(ctx)
 	case err != nil:
-		u.warn("Stop hook failed: %v", err)
+		u.at.warn("Stop hook failed: %v", err)
 		return Verdict{}, nil
 	case u.gated:
 		return Verdict{}, nil
@@ -101,9 +101,9 @@ func (u *turn) askGates(ctx context.Context) (Verdict, error) {
 	}
 	gates := make([]hooks.Payload, 0, len(owned)+1)
 	for _, task := range owned {
-		gates = append(gates, u.taskInput(task))
+		gates = append(gates, u.at.taskInput(task))
 	}
-	for _, gate := range append(gates, u.idleInput()) {
+	for _, gate := range append(gates, u.at.idleInput()) {
 		if t.leaves() {
 			return v, nil
 		}

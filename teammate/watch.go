@@ -121,7 +121,7 @@ func (t *Teammate) watchFiles(ctx context.Context) {
 		return cancel
 	}
 	t.watching.mu.Unlock()
-	t.outsideTurn().rewatch()
+	t.outside().rewatch()
 }
 
 // unwatch ends what watchFiles began. No FileChanged hook runs any more when it
@@ -147,25 +147,25 @@ func (t *Teammate) hearChanges(ctx context.Context, watch *Watch) {
 		if err != nil {
 			return
 		}
-		t.outsideTurn().fileChanged(ctx, change)
+		t.outside().fileChanged(ctx, change)
 	}
 }
 
 // fileChanged tells the FileChanged hooks of one change.
-func (u *turn) fileChanged(ctx context.Context, c FileChange) {
-	out, err := u.fire(ctx, hooks.FileChangedInput{FilePath: c.Path, Change: c.Kind})
+func (at *scope) fileChanged(ctx context.Context, c FileChange) {
+	out, err := at.fire(ctx, hooks.FileChangedInput{FilePath: c.Path, Change: c.Kind})
 	if err != nil {
 		if ctx.Err() == nil {
-			u.warn("FileChanged hook failed: %v", err)
+			at.warn("FileChanged hook failed: %v", err)
 		}
 		return
 	}
-	u.watchPaths(out)
+	at.watchPaths(out)
 }
 
 // rewatch has those files watched that are wanted now.
-func (u *turn) rewatch() {
-	t := u.t
+func (at *scope) rewatch() {
+	t := at.t
 	t.watching.mu.Lock()
 	defer t.watching.mu.Unlock()
 	if t.watching.listen == nil {
@@ -189,7 +189,7 @@ func (u *turn) rewatch() {
 		t.watching.cancel = t.watching.listen(t.watching.watch)
 	}
 	if err := t.watching.watch.Set(paths); err != nil {
-		u.warn("FileChanged: %v", err)
+		at.warn("FileChanged: %v", err)
 	}
 }
 

@@ -36,7 +36,7 @@ func ceilings() (packageLines, typeMethods, structFields ceiling) {
 		above: map[string]int{
 			"orchestrator.Orchestrator": 78, "orchestrator.crew": 210,
 			"orchestrator.seat": 70, "orchestrator.trees": 51, "orchestrator/worktree.Repo": 60, "teammate.Teammate": 46,
-			"teammate.turn": 115,
+			"teammate.turn": 86,
 		},
 	}
 	structFields = ceiling{
@@ -77,7 +77,8 @@ func structsWithManyFields(t *tree) []string {
 func TestFloors(t *testing.T) {
 	above := map[string]bool{}
 	stands := func(folder string) bool { // something in that folder does
-		return slices.ContainsFunc(slices.Collect(maps.Keys(above)), func(name string) bool { return path.Dir(name) == folder })
+		return slices.ContainsFunc(slices.Collect(maps.Keys(above)),
+			func(name string) bool { return path.Dir(name) == folder })
 	}
 	for _, f := range floors {
 		for _, to := range strings.Fields(f.to) {
