@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // metadataEvidence is the metadata key that agents use for evidence who know the task
@@ -70,7 +70,7 @@ func withEvidence(p tasks.Patch, given json.RawMessage) (tasks.Patch, error) {
 func evidenceText(list []tasks.Evidence) string {
 	var b strings.Builder
 	for _, e := range list {
-		b.WriteString("\nEvidence: " + teammate.Defuse(unbroken(e.Text)))
+		b.WriteString("\nEvidence: " + agent.Defuse(unbroken(e.Text)))
 		if e.File != "" {
 			b.WriteString(" (" + e.File + ")")
 		}

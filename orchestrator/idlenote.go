@@ -225,7 +225,7 @@ func joinedID(notes []mail.Note) string {
 
 // noteText is a note as a model sees it that is to hear of it for itself.
 func noteText(n mail.Note) string {
-	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + teammate.Defuse(string(n.Shown())) +
+	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + agent.Defuse(string(n.Shown())) +
 		"\n</teammate-message>"
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -30,12 +29,12 @@ func (t tongue) inputs(letters []mail.Message, all []tasks.Task) []agent.Input {
 			in = append(in, agent.Input{Kind: agent.FromHelper, Text: m.Text, MessageID: m.ID})
 		case mail.Notice:
 			// It may quote what a member has written.
-			in = append(in, agent.Input{Kind: agent.FromCovey, Text: teammate.Defuse(m.Text), MessageID: m.ID})
+			in = append(in, agent.Input{Kind: agent.FromCovey, Text: agent.Defuse(m.Text), MessageID: m.ID})
 		case mail.TaskAssignment:
 			text := t.assignmentText(m, all)
 			in = append(in, agent.Input{Kind: agent.FromTask, Text: text, MessageID: m.ID})
 		case mail.TaskLost:
-			in = append(in, agent.Input{Kind: agent.FromTask, Text: teammate.Defuse(m.Text), MessageID: m.ID})
+			in = append(in, agent.Input{Kind: agent.FromTask, Text: agent.Defuse(m.Text), MessageID: m.ID})
 		default:
 			in = append(in, t.protocolInput(m))
 		}
@@ -47,7 +46,7 @@ func (t tongue) inputs(letters []mail.Message, all []tasks.Task) []agent.Input {
 // (DESIGN 10.2). What could end the frame early is defused.
 func mailText(m mail.Message) string {
 	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="%s">%s</teammate-message>`,
-		attribute(m.From), attribute(m.Summary), teammate.Defuse(m.Text))
+		attribute(m.From), attribute(m.Summary), agent.Defuse(m.Text))
 }
 
 // attribute is a text as it stands between the quotes of a frame.
@@ -82,7 +81,7 @@ func (t tongue) assignmentText(m mail.Message, all []tasks.Task) string {
 		}
 		return text + "\nIt is ready: " + t.toBegin(id)
 	}
-	return teammate.Defuse(m.Text)
+	return agent.Defuse(m.Text)
 }
 
 // taskText is a task in full, as the member called reader sees it. What another member
@@ -90,9 +89,9 @@ func (t tongue) assignmentText(m mail.Message, all []tasks.Task) string {
 // The task is written #7, as in the lists and results of the task tools, which agents
 // know from elsewhere; what the operator reads has tasks.Named.
 func taskText(t tasks.Task, reader string) string {
-	text := teammate.Defuse(t.Subject)
+	text := agent.Defuse(t.Subject)
 	if t.Description != "" {
-		text += "\n" + teammate.Defuse(t.Description)
+		text += "\n" + agent.Defuse(t.Description)
 	}
 	return fmt.Sprintf("#%s: %s", t.ID, framed(t, reader, text))
 }
@@ -112,7 +111,7 @@ func unbroken(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // subjectLine is a task's subject in a list, where one line is one task.
 func subjectLine(t tasks.Task) string {
-	return preview(teammate.Defuse(unbroken(t.Subject)))
+	return preview(agent.Defuse(unbroken(t.Subject)))
 }
 
 // claimText hands a member a task that was claimed for it.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -21,7 +20,7 @@ func (t tongue) protocolInput(m mail.Message) agent.Input {
 		in.Kind, in.Text = agent.FromCovey, m.Text
 	default:
 		in.Text = fmt.Sprintf("<teammate-message teammate_id=\"%s\">\n%s%s\n</teammate-message>",
-			attribute(m.From), teammate.Defuse(string(m.Data)), t.howToAnswer(m))
+			attribute(m.From), agent.Defuse(string(m.Data)), t.howToAnswer(m))
 	}
 	return in
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -212,11 +211,11 @@ func taskGet(ctx context.Context, b *board, reader string, in taskGetInput) agen
 
 // inFull is a task in words, as the member called reader sees it.
 func inFull(t tasks.Task, reader string) string {
-	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, unbroken(teammate.Defuse(t.Subject)), t.Status)
+	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, unbroken(agent.Defuse(t.Subject)), t.Status)
 	if t.Owner != "" {
 		text += "\nOwner: " + t.Owner
 	}
-	text += "\nDescription: " + framed(t, reader, teammate.Defuse(t.Description))
+	text += "\nDescription: " + framed(t, reader, agent.Defuse(t.Description))
 	if len(t.BlockedBy) > 0 {
 		text += "\nBlocked by: #" + strings.Join(t.BlockedBy, ", #")
 	}
@@ -231,7 +230,7 @@ func inFull(t tasks.Task, reader string) string {
 // fences, and a model that saw them would quote stale ones.
 func shown(t tasks.Task) *taskShown {
 	return &taskShown{
-		ID: t.ID, Subject: teammate.Defuse(t.Subject), Description: teammate.Defuse(t.Description), Status: t.Status,
+		ID: t.ID, Subject: agent.Defuse(t.Subject), Description: agent.Defuse(t.Description), Status: t.Status,
 		Owner: t.Owner, Blocks: t.Blocks, BlockedBy: t.BlockedBy, Evidence: t.Evidence,
 	}
 }
@@ -256,8 +255,8 @@ func taskList(ctx context.Context, b *board) agent.ToolResult {
 		for _, o := range openBlockers(t, all) {
 			by = append(by, o.ID)
 		}
-		rows[i] = row{t.ID, teammate.Defuse(t.Subject), t.Status, t.Owner, by}
-		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, unbroken(teammate.Defuse(t.Subject)))
+		rows[i] = row{t.ID, agent.Defuse(t.Subject), t.Status, t.Owner, by}
+		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, unbroken(agent.Defuse(t.Subject)))
 		if t.Owner != "" {
 			lines[i] += " (" + t.Owner + ")"
 		}

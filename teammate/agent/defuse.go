@@ -1,4 +1,4 @@
-package teammate
+package agent
 
 import (
 	"regexp"
