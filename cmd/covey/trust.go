@@ -47,7 +47,7 @@ somebody else has written: it runs with your rights.`,
 		},
 	}
 	cmd.Flags().BoolVar(&f.show, "show", false, "only show what would run, and whether it is trusted")
-	cmd.Flags().BoolVar(&f.forget, "forget", false, "trust it no more")
+	cmd.Flags().BoolVar(&f.forget, "forget", false, "no longer trust it")
 	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }
@@ -73,7 +73,7 @@ func settleTrust(ctx context.Context, out *term.Screen, team *configs.Team, f tr
 	}
 	switch {
 	case f.forget:
-		out.Printf("%s is trusted no more\n", term.PlainLine(team.File))
+		out.Printf("%s is no longer trusted\n", term.PlainLine(team.File))
 	case report.Trusted:
 		out.Printf("%s is trusted, and nothing has changed since\n", term.PlainLine(team.File))
 	case f.show:

@@ -36,15 +36,12 @@ func holding(env *cli.Env, verb, short, long string) *cobra.Command {
 		Example: "  covey " + verb + " backend",
 		Args:    cli.ArgCount(1, 1, "a member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			reply, err := askToHold(cmd.Context(), env, orchestrator.HoldRequest{Member: args[0], Resume: verb == "resume"})
+			reply, err := askToHold(cmd.Context(), env, orchestrator.HoldRequest{Member: args[0],
+				Resume: verb == "resume"})
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return env.Out.JSON(reply)
-			}
-			env.Out.Printf("%s\n", holdText(reply))
-			return nil
+			return env.Out.Show(asJSON, reply, func() { env.Out.Printf("%s\n", holdText(reply)) })
 		},
 		ValidArgsFunction: env.CompleteMember,
 	}

@@ -51,11 +51,7 @@ func inboxListCommand(env *cli.Env, use string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return env.Out.JSON(list)
-			}
-			printInbox(env.Out, list, time.Now())
-			return nil
+			return env.Out.Show(asJSON, list, func() { printInbox(env.Out, list, time.Now()) })
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "also what was answered, as far as it is kept")
@@ -78,11 +74,7 @@ func inboxShowCommand(env *cli.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return env.Out.JSON(list[0])
-			}
-			printRequest(env.Out, list[0], time.Now())
-			return nil
+			return env.Out.Show(asJSON, list[0], func() { printRequest(env.Out, list[0], time.Now()) })
 		},
 		ValidArgsFunction: env.CompleteMember,
 	}
@@ -108,11 +100,7 @@ a second answer fails and says whose the first was.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return env.Out.JSON(r)
-			}
-			env.Out.Printf("%s\n", answeredText(r))
-			return nil
+			return env.Out.Show(asJSON, r, func() { env.Out.Printf("%s\n", answeredText(r)) })
 		},
 		ValidArgsFunction: env.CompleteMember,
 	}
@@ -143,7 +131,8 @@ func answerRequest(ctx context.Context, env *cli.Env, a orchestrator.InboxAnswer
 		}
 		r, err := orchestrator.AnswerStopped(ctx, place, a)
 		if err == nil {
-			env.Err.Printf("team %s does not run; its next covey up takes the answer up\n", term.PlainLine(place.Team))
+			env.Err.Printf("team %s does not run; its next covey up takes the answer up\n",
+				term.PlainLine(place.Team))
 		}
 		return r, err
 	})
@@ -167,7 +156,8 @@ func readInbox(ctx context.Context, env *cli.Env, q orchestrator.InboxQuery) ([]
 }
 
 // filedInbox reads the questions of a team that does not run.
-func filedInbox(ctx context.Context, place orchestrator.Place, q orchestrator.InboxQuery) ([]requests.Request, error) {
+func filedInbox(ctx context.Context, place orchestrator.Place,
+	q orchestrator.InboxQuery) ([]requests.Request, error) {
 	store, err := place.OpenStore()
 	if errors.Is(err, fs.ErrNotExist) {
 		return []requests.Request{}, nil // a team that has never run has asked nothing
@@ -204,7 +194,8 @@ func printInbox(out *term.Screen, list []requests.Request, now time.Time) {
 		if !r.Open() { // the one thing that is worth knowing of it
 			left = string(r.State)
 		}
-		t.Add(term.Cell{Text: r.ID}, term.Cell{Text: string(r.Kind)}, term.Cell{Text: r.Member}, term.Cell{Text: answererText(r)},
+		t.Add(term.Cell{Text: r.ID}, term.Cell{Text: string(r.Kind)}, term.Cell{Text: r.Member},
+			term.Cell{Text: answererText(r)},
 			term.Cell{Text: left}, term.Cell{Text: term.PlainLine(firstLineOf(r.Text))})
 	}
 	t.Print(out)

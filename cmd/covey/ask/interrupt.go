@@ -25,12 +25,10 @@ held, and goes on with what comes next.`,
   covey interrupt backend --go-on`,
 		Args: cli.ArgCount(1, 1, "a member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := env.Connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			reply, err := client.Interrupt(cmd.Context(), orchestrator.InterruptRequest{Member: args[0], GoOn: goOn})
+			reply, err := cli.Call(cmd.Context(), env,
+				func(c *orchestrator.Client) (orchestrator.InterruptReply, error) {
+					return c.Interrupt(cmd.Context(), orchestrator.InterruptRequest{Member: args[0], GoOn: goOn})
+				})
 			switch {
 			case err != nil:
 				return err

@@ -43,11 +43,7 @@ last run is shown, and schedules that were missed come with the next covey up.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return env.Out.JSON(status)
-			}
-			printStatus(env.Out, status, time.Now())
-			return nil
+			return env.Out.Show(asJSON, status, func() { printStatus(env.Out, status, time.Now()) })
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "list all teams of this user")
@@ -140,7 +136,8 @@ func memberTable(members []orchestrator.MemberStatus, now time.Time) *term.Table
 		term.Text("WAITS FOR", busyText),
 		term.Text("UNREAD", func(m member) string { return fmt.Sprint(m.Unread) }),
 		term.Text("REFUSALS", func(m member) string { return fmt.Sprint(m.Refusals) }),
-		term.Column[member]{Head: "USED", Hidden: !limited, Cell: func(m member) term.Cell { return view.UsedCell(m.Limits) }},
+		term.Column[member]{Head: "USED", Hidden: !limited,
+			Cell: func(m member) term.Cell { return view.UsedCell(m.Limits) }},
 	)
 }
 

@@ -179,11 +179,7 @@ the repository names is run.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return env.Out.JSON(list)
-			}
-			printDiffs(env.Out, list, len(args) > 0)
-			return nil
+			return env.Out.Show(asJSON, list, func() { printDiffs(env.Out, list, len(args) > 0) })
 		},
 		ValidArgsFunction: env.CompleteWork,
 	}
@@ -225,10 +221,10 @@ func printDiffs(out *term.Screen, list []orchestrator.Diff, named bool) {
 	}
 }
 
-// paintedPlain is plain for a text with git's colours.
+// paintedPlain is term.Plain for a text with git's colours.
 //
 // Only colour codes (CSI … m, of digits and semicolons) are let through. Any other escape
-// is made visible as plain does it: it could move the cursor or set the title.
+// is made visible as term.Plain does it: it could move the cursor or set the title.
 func paintedPlain(text string) string {
 	const escape = "\x1b["
 	var b strings.Builder

@@ -51,12 +51,9 @@ to a goal that was a question.`,
 			if err != nil {
 				return err
 			}
-			client, err := env.Connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			reply, err := client.Send(cmd.Context(), orchestrator.Send{To: args[0], Text: text, As: as, WaitFor: waitFor})
+			reply, err := cli.Call(cmd.Context(), env, func(c *orchestrator.Client) (orchestrator.SendReply, error) {
+				return c.Send(cmd.Context(), orchestrator.Send{To: args[0], Text: text, As: as, WaitFor: waitFor})
+			})
 			if err != nil {
 				return err
 			}
@@ -75,7 +72,8 @@ to a goal that was a question.`,
 	cmd.Flags().StringVar(&as, "as", "", "send it in the name of `MEMBER`")
 	cmd.Flags().StringSliceVar(&waitFor, "wait-for", nil,
 		"it is read once these `TASKS` are done: ids with commas between")
-	cmd.Flags().BoolVar(&answered, "answered", false, "for the lead's agent: TEXT answers the goal, which was a question")
+	cmd.Flags().BoolVar(&answered, "answered", false,
+		"for the lead's agent: TEXT answers the goal, which was a question")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

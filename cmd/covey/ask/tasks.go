@@ -141,11 +141,10 @@ func tasksShowCommand(env *cli.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return env.Out.JSON(shownTask{viewTask(all[i]), standing})
-			}
-			showTask(env.Out, shownTask{all[i], standing}, all)
-			return nil
+			return env.Out.Show(asJSON, shownTask{viewTask(all[i]), standing}, func() {
+				showTask(env.Out,
+					shownTask{all[i], standing}, all)
+			})
 		},
 		ValidArgsFunction: env.CompleteTask,
 	}

@@ -44,7 +44,8 @@ func (f *changeFlags) add(cmd *cobra.Command) {
 
 // addMetadata defines --metadata.
 func (f *changeFlags) addMetadata(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.metadata, "metadata", nil, "set `KEY=VALUE`; VALUE is JSON or text, null deletes KEY")
+	cmd.Flags().StringArrayVar(&f.metadata, "metadata", nil,
+		"set `KEY=VALUE`; VALUE is JSON or text, null deletes KEY")
 }
 
 // values are the metadata that the flags give. Text need not be quoted twice,
@@ -102,14 +103,11 @@ func tasksCreateCommand(env *cli.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			client, err := env.Connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			req.BlockedBy = taskIDs(req.BlockedBy)
 			req.Subject, req.Metadata, req.As, req.Force = args[0], metadata, f.as, f.force
-			reply, err := client.CreateTask(cmd.Context(), req)
+			reply, err := cli.Call(cmd.Context(), env, func(c *orchestrator.Client) (orchestrator.TaskReply, error) {
+				return c.CreateTask(cmd.Context(), req)
+			})
 			if err != nil {
 				return err
 			}
@@ -148,13 +146,10 @@ func tasksUpdateCommand(env *cli.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			client, err := env.Connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			req.ID = taskID(args[0])
-			reply, err := client.UpdateTask(cmd.Context(), req)
+			reply, err := cli.Call(cmd.Context(), env, func(c *orchestrator.Client) (orchestrator.TaskReply, error) {
+				return c.UpdateTask(cmd.Context(), req)
+			})
 			if err != nil {
 				return err
 			}
@@ -269,13 +264,10 @@ several claims of one task, one wins and the others end with code 1.`,
 			if f.as == "" && os.Getenv("COVEY_MEMBER") == "" {
 				return cli.Usagef("say which member is to own task %s: --as MEMBER", args[0])
 			}
-			client, err := env.Connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			reply, err := client.ClaimTask(cmd.Context(), orchestrator.TaskClaim{ID: taskID(args[0]),
-				As: f.as, Force: f.force})
+			reply, err := cli.Call(cmd.Context(), env, func(c *orchestrator.Client) (orchestrator.TaskReply, error) {
+				return c.ClaimTask(cmd.Context(), orchestrator.TaskClaim{ID: taskID(args[0]),
+					As: f.as, Force: f.force})
+			})
 			if err != nil {
 				return err
 			}

@@ -35,8 +35,8 @@ type EndError struct {
 	Err  error
 }
 
-// Error is for logs and tests; what a person sees of an endError is decided by
-// wasSaid.
+// Error is for logs and tests; what a person sees of an EndError is decided by
+// WasSaid.
 func (e *EndError) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("ended with code %d", e.Code)
@@ -44,7 +44,7 @@ func (e *EndError) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap lets errorText find a specError below. The code is endError's own,
+// Unwrap lets ErrorText find a specError below. The code is endError's own,
 // whatever is inside.
 func (e *EndError) Unwrap() error { return e.Err }
 
@@ -54,18 +54,18 @@ type usageError struct{ text string }
 // Error is the text alone: "usage" before it would tell a person nothing.
 func (e *usageError) Error() string { return e.text }
 
-// Is makes every usageError an errUsage.
+// Is makes every usageError an ErrUsage.
 func (e *usageError) Is(target error) bool { return target == ErrUsage }
 
 // Usagef makes a usageError. The text names the way out, as all errors of usage
-// do; it is plain only once errorText has made it so.
+// do; it is plain only once ErrorText has made it so.
 func Usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
 // ExitCode is the one place that turns an error into an exit code. What it does
 // not know has failed: a new kind of error must not look like success. The
-// order matters: an endError carries a code of the team's own, even if an
+// order matters: an EndError carries a code of the team's own, even if an
 // interrupt is below it.
 func ExitCode(err error) int {
 	var end *EndError
@@ -106,7 +106,7 @@ func (e *specError) Error() string { return e.err.Error() }
 // Unwrap gives the mistakes to those who want them one by one.
 func (e *specError) Unwrap() error { return e.err }
 
-// Is makes every specError an errUsage.
+// Is makes every specError an ErrUsage.
 func (e *specError) Is(target error) bool { return target == ErrUsage }
 
 // WasSaid tells whether nothing is left to print about err.

@@ -47,7 +47,7 @@ func (e *Env) LoadSpec(path string) (*configs.Team, error) {
 	return team, nil
 }
 
-// RunnableSpec is loadSpec for a team that is to run here: what is not
+// RunnableSpec is LoadSpec for a team that is to run here: what is not
 // installed is a mistake, too.
 func (e *Env) RunnableSpec(path string) (*configs.Team, error) {
 	if _, missing, err := readSpec(path, e.Managed); err == nil && len(missing) > 0 {

@@ -47,11 +47,22 @@ func ReadTasks(ctx context.Context, place orchestrator.Place) ([]tasks.Task, err
 	}, func(ctx context.Context, s *tasks.Store) ([]tasks.Task, error) { return s.List(ctx) })
 }
 
-// ReadOutline is readTasks for what needs no more of a task than its outline.
+// ReadOutline is ReadTasks for what needs no more of a task than its outline.
 func ReadOutline(ctx context.Context, place orchestrator.Place) ([]tasks.Outline, error) {
 	return AskStore(ctx, place, func(ctx context.Context, c *orchestrator.Client) ([]tasks.Outline, error) {
 		return c.Outline(ctx)
 	}, func(ctx context.Context, s *tasks.Store) ([]tasks.Outline, error) { return s.Outline(ctx) })
+}
+
+// Call calls the running team that is meant. It is for commands that make no sense without a
+// process.
+func Call[T any](ctx context.Context, e *Env, call func(*orchestrator.Client) (T, error)) (answer T, err error) {
+	client, err := e.Connect(ctx)
+	if err != nil {
+		return answer, err
+	}
+	defer client.Close()
+	return call(client)
 }
 
 // Ask asks the running team of a place; of a team that does not run, stopped finds the
@@ -76,7 +87,8 @@ func Ask[T any](
 // may take to answer.
 func AskStore[T any](
 	ctx context.Context, place orchestrator.Place,
-	running func(context.Context, *orchestrator.Client) (T, error), stopped func(context.Context, *tasks.Store) (T, error),
+	running func(context.Context, *orchestrator.Client) (T, error), stopped func(context.Context,
+		*tasks.Store) (T, error),
 ) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
 	defer cancel()

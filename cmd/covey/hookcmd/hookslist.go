@@ -67,11 +67,7 @@ func listEvents(out *term.Screen, f hookListFlags) error {
 	if f.event != "" || f.tool != "" || f.input != "" || !f.none() {
 		return cli.Usagef("--events lists what events there are, and takes no flag but --json; leave it out to ask about hooks")
 	}
-	if f.json {
-		return out.JSON(hooks.Events())
-	}
-	printEvents(out, hooks.Events())
-	return nil
+	return out.Show(f.json, hooks.Events(), func() { printEvents(out, hooks.Events()) })
 }
 
 // listHooks prints the hooks that are meant.
@@ -89,11 +85,7 @@ func listHooks(ctx context.Context, env *cli.Env, f hookListFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.json {
-		return env.Out.JSON(append([]orchestrator.HookInfo{}, l.infos...))
-	}
-	l.print()
-	return nil
+	return env.Out.Show(f.json, append([]orchestrator.HookInfo{}, l.infos...), func() { l.print() })
 }
 
 // askedAbout is the input that the flags ask about; nil: none.

@@ -87,16 +87,25 @@ func (s *Screen) Paint(st Style, text string) string {
 }
 
 // Printf prints to the screen. Foreign text among args must be plain already.
-// That nobody reads any more is noticed only by printEntry, since only those
+// That nobody reads any more is not noticed here, since only those
 // who print for long need to know.
 func (s *Screen) Printf(format string, args ...any) {
 	fmt.Fprintf(s.Writer, format, args...)
 }
 
+// Show prints v as JSON or, for people, in the way that text has.
+func (s *Screen) Show(asJSON bool, v any, text func()) error {
+	if asJSON {
+		return s.JSON(v)
+	}
+	text()
+	return nil
+}
+
 // JSON prints v as one JSON document, indented for people. It is indented even
 // on a pipe: a person reads it while the program that will read it is still
-// being written. Streams of JSON are one object a line instead; see
-// linePrinter. The error is that of the stream; v is a value of ours, which
+// being written. Streams of JSON are one object a line instead: see
+// CompactJSON. The error is that of the stream; v is a value of ours, which
 // always encodes.
 func (s *Screen) JSON(v any) error {
 	var buf bytes.Buffer
