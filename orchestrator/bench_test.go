@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // BenchmarkIdleMembers measures what an idle member costs: a team of 1,000
@@ -56,8 +57,8 @@ func restingTeam(b testing.TB, members int) load {
 	if err != nil {
 		b.Fatal(err)
 	}
-	up := make(chan Place, 1)
-	o, err := New(team, Options{OnUp: func(p Place) { up <- p }})
+	up := make(chan state.Place, 1)
+	o, err := New(team, Options{OnUp: func(p state.Place) { up <- p }})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -23,7 +24,7 @@ const handOverPasses = 5
 // is left of their limits and of the team's budget. It is asked and told from
 // many goroutines. It calls tell without holding its lock.
 type ledger struct {
-	tell func(BudgetUse) // of each level that is reached, once in a run; set before anybody is hired
+	tell func(journal.BudgetUse) // of each level that is reached, once in a run; set before anybody is hired
 
 	mu       sync.Mutex
 	budget   configs.Budget
@@ -61,7 +62,7 @@ type account struct {
 // newLedger is the ledger of a team whose members have not been hired yet.
 func newLedger(b configs.Budget, p priceList, earlier time.Duration, now time.Time) *ledger {
 	return &ledger{
-		tell: func(BudgetUse) {}, budget: b, prices: p, earlier: earlier, began: now,
+		tell: func(journal.BudgetUse) {}, budget: b, prices: p, earlier: earlier, began: now,
 		accounts: map[string]*account{},
 	}
 }
@@ -108,12 +109,12 @@ func (l *ledger) setBudget(b configs.Budget, p priceList) {
 func (l *ledger) change(do func()) {
 	l.mu.Lock()
 	do()
-	var news []BudgetUse
+	var news []journal.BudgetUse
 	for member := range l.accounts {
 		news = append(news, l.crossed(member)...)
 	}
 	l.mu.Unlock()
-	slices.SortFunc(news, func(a, b BudgetUse) int { return cmp.Compare(a.Member, b.Member) })
+	slices.SortFunc(news, func(a, b journal.BudgetUse) int { return cmp.Compare(a.Member, b.Member) })
 	for _, u := range news {
 		l.tell(u)
 	}
@@ -139,19 +140,19 @@ func (l *ledger) spend(member string, add func(*account)) {
 
 // crossed are the levels that were reached since it was last called, of a member
 // and of the team. It counts them as told.
-func (l *ledger) crossed(member string) []BudgetUse {
-	var news []BudgetUse
+func (l *ledger) crossed(member string) []journal.BudgetUse {
+	var news []journal.BudgetUse
 	for _, u := range l.uses(member) {
 		told := &l.levels
 		if u.Member != "" {
 			told = &l.accounts[member].levels
 		}
 		switch {
-		case u.Level > (*told)[u.key()]:
+		case u.Level > (*told)[useKey(u)]:
 			news = append(news, u)
 			fallthrough
-		case u.Level < (*told)[u.key()]: // the limit was raised: its levels come anew
-			note(told, u.key(), u.Level)
+		case u.Level < (*told)[useKey(u)]: // the limit was raised: its levels come anew
+			note(told, useKey(u), u.Level)
 		}
 	}
 	return news
@@ -159,22 +160,24 @@ func (l *ledger) crossed(member string) []BudgetUse {
 
 // uses are all that bounds a member: its own limits, then the team's budget.
 // l.mu is held.
-func (l *ledger) uses(member string) []BudgetUse {
-	var list []BudgetUse
+func (l *ledger) uses(member string) []journal.BudgetUse {
+	var list []journal.BudgetUse
 	if a := l.accounts[member]; a != nil {
 		list = append(list,
-			newUse(member, useTokens, float64(a.tokens()), float64(a.limits.MaxTokens)).least(a.hazy),
-			newUse(member, useUSD, a.usd(), a.limits.MaxBudgetUSD).least(a.dear))
+			journal.BudgetUse{
+				Member: member, What: journal.Tokens, Used: float64(a.tokens()), Limit: float64(a.limits.MaxTokens), Least: a.hazy,
+			},
+			journal.BudgetUse{Member: member, What: journal.USD, Used: a.usd(), Limit: a.limits.MaxBudgetUSD, Least: a.dear})
 	}
 	return bounded(append(list, l.teamUses()...))
 }
 
 // teamUses are what the team has used of its budget. l.mu is held.
-func (l *ledger) teamUses() []BudgetUse {
-	return bounded([]BudgetUse{
-		newUse("", useTokens, float64(l.tokens), float64(l.budget.Tokens)).least(l.hazy),
-		newUse("", useUSD, l.usd, l.budget.USD).least(l.dear),
-		newUse("", useTime, l.up().Seconds(), l.budget.Time.Seconds()),
+func (l *ledger) teamUses() []journal.BudgetUse {
+	return bounded([]journal.BudgetUse{
+		{What: journal.Tokens, Used: float64(l.tokens), Limit: float64(l.budget.Tokens), Least: l.hazy},
+		{What: journal.USD, Used: l.usd, Limit: l.budget.USD, Least: l.dear},
+		{What: journal.Time, Used: l.up().Seconds(), Limit: l.budget.Time.Seconds()},
 	})
 }
 
@@ -184,19 +187,19 @@ func (l *ledger) up() time.Duration { return l.earlier + time.Since(l.began) }
 // over is the first of a member's uses that has reached its limit.
 //
 // l.mu is held.
-func (l *ledger) over(member string) (BudgetUse, bool) {
+func (l *ledger) over(member string) (journal.BudgetUse, bool) {
 	// Asked for each member in each scene: most teams have no limits.
 	a := l.accounts[member]
 	if l.budget.Tokens == 0 && l.budget.USD == 0 && l.budget.Time == 0 &&
 		(a == nil || a.limits.MaxTokens == 0 && a.limits.MaxBudgetUSD == 0) {
-		return BudgetUse{}, false
+		return journal.BudgetUse{}, false
 	}
 	for _, u := range l.uses(member) {
 		if u.Level >= 100 {
 			return u, true
 		}
 	}
-	return BudgetUse{}, false
+	return journal.BudgetUse{}, false
 }
 
 // tokens are all tokens that a member is known to have used.
@@ -253,7 +256,7 @@ func (p purse) Left(helper bool) error {
 		}
 		return nil
 	case helper || a == nil || a.final >= a.grant:
-		return over.err()
+		return budgetError(over)
 	}
 	a.final++
 	return nil
@@ -269,11 +272,11 @@ func (p purse) Notes() []agent.Input {
 		return nil
 	}
 	if over, ok := p.l.over(p.member); ok {
-		return over.note(a.noted, a.grant)
+		return useNote(over, a.noted, a.grant)
 	}
 	var list []agent.Input
 	for _, u := range p.l.uses(p.member) {
-		list = append(list, u.note(a.noted, a.grant)...)
+		list = append(list, useNote(u, a.noted, a.grant)...)
 	}
 	return list
 }
@@ -298,7 +301,7 @@ func (l *ledger) spent(member string) (reason string, told bool) {
 	if !ok || l.accounts[member] == nil {
 		return "", false
 	}
-	return over.reason(), l.accounts[member].noted[over.id(100)]
+	return useReason(over), l.accounts[member].noted[useID(over, 100)]
 }
 
 // broke says what of its budget the team has used up; empty: nothing.
@@ -307,7 +310,7 @@ func (l *ledger) broke() string {
 	defer l.mu.Unlock()
 	for _, u := range l.teamUses() {
 		if u.Level >= 100 {
-			return u.reason()
+			return useReason(u)
 		}
 	}
 	return ""
@@ -321,28 +324,26 @@ func (l *ledger) handOver(member string) (agent.Input, bool) {
 	if !ok {
 		return agent.Input{}, false
 	}
-	return over.note(nil, l.accounts[member].grant)[0], true
+	return useNote(over, nil, l.accounts[member].grant)[0], true
 }
 
-// bounded leaves out what has no limit.
-func bounded(list []BudgetUse) []BudgetUse {
-	return slices.DeleteFunc(list, func(u BudgetUse) bool { return u.Limit <= 0 })
+// bounded leaves out what has no limit, and gives the rest their levels.
+func bounded(list []journal.BudgetUse) []journal.BudgetUse {
+	list = slices.DeleteFunc(list, func(u journal.BudgetUse) bool { return u.Limit <= 0 })
+	for i, u := range list {
+		list[i].Level = teammate.Level(u.Used, u.Limit)
+	}
+	return list
 }
 
-// err is why a turn ends.
-func (u BudgetUse) err() error {
+// budgetError is why a turn ends.
+func budgetError(u journal.BudgetUse) error {
 	cause := agent.ErrTeamBudget
 	switch {
-	case u.Member != "" && u.What == useTokens:
+	case u.Member != "" && u.What == journal.Tokens:
 		cause = agent.ErrMaxTokens
 	case u.Member != "":
 		cause = agent.ErrMaxBudget
 	}
-	return fmt.Errorf("%w: %s", cause, u.amount())
-}
-
-// least says that not all of the use is known.
-func (u BudgetUse) least(unknown bool) BudgetUse {
-	u.Least = unknown
-	return u
+	return fmt.Errorf("%w: %s", cause, u.Amount())
 }

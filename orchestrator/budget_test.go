@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
@@ -25,8 +26,8 @@ func TestLedgerProperties(t *testing.T) {
 		budget := configs.Budget{Tokens: rapid.Int64Range(0, 500).Draw(t, "budget")}
 		l := newLedger(budget, nil, 0, time.Now())
 		told := map[string]int{}
-		l.tell = func(u BudgetUse) {
-			key := u.Member + u.key()
+		l.tell = func(u journal.BudgetUse) {
+			key := u.Member + useKey(u)
 			if u.Level <= told[key] {
 				t.Fatalf("level %d of %s after %d", u.Level, key, told[key])
 			}
@@ -69,8 +70,8 @@ func TestLedgerProperties(t *testing.T) {
 			}
 		}
 		for _, u := range l.report() {
-			if u.Used != float64(all) || u.Level != told[u.key()] {
-				t.Fatalf("the team has used %d: %+v, told %d", all, u, told[u.key()])
+			if u.Used != float64(all) || u.Level != told[useKey(u)] {
+				t.Fatalf("the team has used %d: %+v, told %d", all, u, told[useKey(u)])
 			}
 		}
 	})
@@ -80,7 +81,7 @@ func TestLedgerProperties(t *testing.T) {
 func TestLedgerRaised(t *testing.T) {
 	l := newLedger(configs.Budget{}, nil, 0, time.Now())
 	var levels []int
-	l.tell = func(u BudgetUse) { levels = append(levels, u.Level) }
+	l.tell = func(u journal.BudgetUse) { levels = append(levels, u.Level) }
 	l.open("a", configs.Limits{MaxTokens: 100}, configs.Agent{}, teammate.History{})
 	p := purse{l, "a"}
 	p.Spend(agent.Usage{InputTokens: 160}, 0)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -31,7 +32,7 @@ type overrun struct {
 //
 // It is the ledger's tell, and is called without the ledger's lock, from whatever
 // goroutine has spent something.
-func (c *crew) tellOfUse(u BudgetUse) {
+func (c *crew) tellOfUse(u journal.BudgetUse) {
 	if u.Member == "" {
 		c.journal.Tell(u)
 	} else {

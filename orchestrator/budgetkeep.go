@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -79,7 +80,7 @@ func (l *ledger) resume(up time.Duration) {
 	l.earlier = up
 	for member, a := range l.accounts {
 		l.crossed(member)
-		if over, ok := l.over(member); ok && a.noted[over.id(100)] {
+		if over, ok := l.over(member); ok && a.noted[useID(over, 100)] {
 			a.final = a.grant - 1 // it was cut off while it handed over
 		}
 	}
@@ -137,17 +138,17 @@ func (l *ledger) unknown(member string, end agent.TurnEnded) string {
 	a.dear = a.dear || !a.free && !priced && a.told == 0 && (end.UsageUnknown || end.Usage.Total() > 0)
 	l.hazy, l.dear = l.hazy || a.hazy, l.dear || a.dear
 	for _, u := range l.uses(member) {
-		mine := u.What == useTokens && a.hazy || u.What == useUSD && a.dear
+		mine := u.What == journal.Tokens && a.hazy || u.What == journal.USD && a.dear
 		if !mine || a.warned[u.What] {
 			continue
 		}
 		note(&a.warned, u.What, true)
-		if u.What == useTokens {
+		if u.What == journal.Tokens {
 			return fmt.Sprintf("the agent program of %s does not tell all the tokens that it uses: %s cannot be held "+
-				"exactly, what is counted is the least", member, u.setting())
+				"exactly, what is counted is the least", member, useSetting(u))
 		}
 		return fmt.Sprintf("what the tokens of %s cost is not known, so %s does not count them: give %q a price in "+
-			"the file that budget.prices names, or bound its tokens", member, u.setting(), cmp.Or(a.model, member))
+			"the file that budget.prices names, or bound its tokens", member, useSetting(u), cmp.Or(a.model, member))
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -82,7 +83,7 @@ func TestMemberUsesUpItsLimit(t *testing.T) {
 		t.Errorf("its task is %+v", list[0])
 	}
 	var levels []int
-	for _, u := range of[BudgetUse](r, "budget") {
+	for _, u := range of[journal.BudgetUse](r, "budget") {
 		levels = append(levels, u.Level)
 	}
 	if !slices.Equal(levels, []int{50, 75, 90, 100}) {
@@ -186,7 +187,7 @@ func TestBudgetOfTime(t *testing.T) {
 	r := newRig(t, files)
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "budget.time is used up")
-	if e.Elapsed > testPatience || e.Budget[0].What != useTime {
+	if e.Elapsed > testPatience || e.Budget[0].What != journal.Time {
 		t.Errorf("after %v: %+v", e.Elapsed, e.Budget)
 	}
 	r.rewrite("team.yaml", "time: 1s", "time: 1h")

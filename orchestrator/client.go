@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -18,7 +19,7 @@ import (
 // ErrOtherVersion if another version of covey runs it.
 // It is safe for concurrent use.
 type Client struct {
-	place  Place
+	place  state.Place
 	bus    *bus.Bus
 	other  error          // an ErrOtherVersion: the team can be told to end, and no more
 	relays sync.WaitGroup // ends when the bus is done
@@ -26,8 +27,8 @@ type Client struct {
 
 // Dial connects to the team that runs in a Place. It fails with ErrNotRunning
 // if none does, and with ErrOtherVersion if what runs it does not answer as we know it.
-func Dial(ctx context.Context, p Place) (*Client, error) {
-	run, ok := Running(p)
+func Dial(ctx context.Context, p state.Place) (*Client, error) {
+	run, ok := state.Running(p)
 	if !ok {
 		if err := newerRun(p); err != nil {
 			return nil, err
@@ -48,7 +49,7 @@ func (c *Client) Close() error {
 func (c *Client) Gone() <-chan struct{} { return c.bus.Done() }
 
 // Place is where the team's files are.
-func (c *Client) Place() Place { return c.place }
+func (c *Client) Place() state.Place { return c.place }
 
 // Status tells what the team does now.
 func (c *Client) Status(ctx context.Context) (Status, error) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -94,7 +95,8 @@ func TestNobodyActsAsAnother(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"", "api", "docs", "lead", "operator", "API", "api "})
 		by := process.Caller{
-			Kind:   rapid.SampledFrom([]process.CallerKind{process.MemberTool, process.Hook, process.ActingHook, process.Stray, "", "self"}).Draw(t, "kind"),
+			Kind: rapid.SampledFrom([]process.CallerKind{process.MemberTool, process.Hook,
+				process.ActingHook, process.Stray, "", "self"}).Draw(t, "kind"),
 			Member: name.Draw(t, "member"),
 		}
 		as, force := name.Draw(t, "as"), rapid.Bool().Draw(t, "force")
@@ -201,9 +203,12 @@ func (f *fakeTeam) handlers() Handlers {
 		Hold: func(_ context.Context, r HoldRequest) (HoldReply, error) {
 			return did(f, r, HoldReply{Member: r.Member})
 		},
-		Down:   func(_ context.Context, r Down) (DownReply, error) { return did(f, r, DownReply{PID: 9}) },
-		Hooks:  func(context.Context) ([]HookInfo, error) { return did(f, "hooks", []HookInfo(nil)) },
-		Attach: func(context.Context) (AttachReply, error) { return did(f, "attach", AttachReply{Seq: 5, Journal: "j"}) },
+		Down:  func(_ context.Context, r Down) (DownReply, error) { return did(f, r, DownReply{PID: 9}) },
+		Hooks: func(context.Context) ([]HookInfo, error) { return did(f, "hooks", []HookInfo(nil)) },
+		Attach: func(context.Context) (AttachReply, error) {
+			return did(f, "attach", AttachReply{Seq: 5,
+				Journal: "j"})
+		},
 		Attached: func(n int) {
 			f.mu.Lock()
 			f.attached = append(f.attached, n)
@@ -223,7 +228,7 @@ func (f *fakeTeam) dial(by process.Caller) *Client {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	c := &Client{place: Place{Team: "crew"}, bus: b}
+	c := &Client{place: state.Place{Team: "crew"}, bus: b}
 	f.t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			f.t.Error(err)
@@ -254,18 +259,28 @@ func TestClientAsksAndIsAnswered(t *testing.T) {
 	}{
 		{"status", func() (any, error) { return c.Status(ctx) }, "status", Status{Team: "crew", Up: true}},
 		{"task", func() (any, error) { r, err := c.Task(ctx, "1"); return r.Subject, err }, "1", "one"},
-		{"create", func() (any, error) { r, err := c.CreateTask(ctx, TaskCreate{Subject: "x"}); return r.Task.ID, err },
+		{"create", func() (any, error) {
+			r, err := c.CreateTask(ctx,
+				TaskCreate{Subject: "x"})
+			return r.Task.ID, err
+		},
 			TaskCreate{Subject: "x"}, "1"},
 		{"update", func() (any, error) {
 			r, err := c.UpdateTask(ctx, TaskUpdate{ID: "1", Status: &status, Force: true})
 			return r.Refused, err
 		}, TaskUpdate{ID: "1", Status: &status, Force: true}, []string{"no"}},
-		{"claim", func() (any, error) { r, err := c.ClaimTask(ctx, TaskClaim{ID: "1", As: "docs"}); return r.Task.ID, err },
+		{"claim", func() (any, error) {
+			r, err := c.ClaimTask(ctx, TaskClaim{ID: "1",
+				As: "docs"})
+			return r.Task.ID, err
+		},
 			TaskClaim{ID: "1", As: "docs"}, "1"},
 		{"send", func() (any, error) { return c.Send(ctx, Send{To: "api", Text: "hello"}) },
 			Send{To: "api", Text: "hello"}, SendReply{Delivery: Delivered, IDs: []string{"m1"}}},
-		{"hold", func() (any, error) { return c.Hold(ctx, HoldRequest{Member: "api"}) }, HoldRequest{Member: "api"}, HoldReply{Member: "api"}},
-		{"interrupt", func() (any, error) { return c.Interrupt(ctx, InterruptRequest{Member: "api"}) }, InterruptRequest{Member: "api"}, InterruptReply{Interrupted: true, Turn: 3}},
+		{"hold", func() (any, error) { return c.Hold(ctx, HoldRequest{Member: "api"}) },
+			HoldRequest{Member: "api"}, HoldReply{Member: "api"}},
+		{"interrupt", func() (any, error) { return c.Interrupt(ctx, InterruptRequest{Member: "api"}) },
+			InterruptRequest{Member: "api"}, InterruptReply{Interrupted: true, Turn: 3}},
 		{"down", func() (any, error) { return c.Down(ctx, "enough") }, Down{"enough"}, DownReply{9}},
 		{"hooks", func() (any, error) { r, err := c.Hooks(ctx); return len(r), err }, "hooks", 0},
 	} {
@@ -309,11 +324,19 @@ func TestDeniedRequestsReachNoHandler(t *testing.T) {
 	for _, by := range []process.Caller{byAPI, byHook, byStray, byTeamHook} {
 		c := f.dial(by)
 		for name, ask := range map[string]func() error{
-			"down":      func() error { _, err := c.Down(t.Context(), ""); return err },
-			"interrupt": func() error { _, err := c.Interrupt(t.Context(), InterruptRequest{Member: "docs"}); return err },
-			"claim":     func() error { _, err := c.ClaimTask(t.Context(), TaskClaim{ID: "1", As: "docs"}); return err },
-			"send":      func() error { _, err := c.Send(t.Context(), Send{To: "lead", As: "docs"}); return err },
-			"force":     func() error { _, err := c.UpdateTask(t.Context(), TaskUpdate{Force: true}); return err },
+			"down": func() error { _, err := c.Down(t.Context(), ""); return err },
+			"interrupt": func() error {
+				_, err := c.Interrupt(t.Context(),
+					InterruptRequest{Member: "docs"})
+				return err
+			},
+			"claim": func() error {
+				_, err := c.ClaimTask(t.Context(), TaskClaim{ID: "1",
+					As: "docs"})
+				return err
+			},
+			"send":  func() error { _, err := c.Send(t.Context(), Send{To: "lead", As: "docs"}); return err },
+			"force": func() error { _, err := c.UpdateTask(t.Context(), TaskUpdate{Force: true}); return err },
 		} {
 			err := ask()
 			if !errors.Is(err, ErrDenied) || !strings.Contains(err.Error(), fmt.Sprint("process ", by.PID)) {
@@ -392,7 +415,8 @@ func TestPresence(t *testing.T) {
 	}
 	first, second := f.dial(byOperator), f.dial(byOperator)
 	for i, c := range []*Client{first, second} {
-		if rep, err := c.Attach(t.Context()); err != nil || rep != (AttachReply{Seq: 5, Journal: "j", Counted: true}) {
+		if rep, err := c.Attach(t.Context()); err != nil || rep != (AttachReply{Seq: 5, Journal: "j",
+			Counted: true}) {
 			t.Errorf("Attach = %+v, %v", rep, err)
 		}
 		expect(i + 1)
@@ -485,7 +509,7 @@ func TestDialByPlace(t *testing.T) {
 	if _, err := Dial(t.Context(), p); !errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "covey up") {
 		t.Errorf("a team whose process is gone: %v", err)
 	}
-	if err := NewRunFile(p, testTime).Write(p); err != nil {
+	if err := state.NewRunFile(p, testTime, controlProtocol).Write(p); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Dial(t.Context(), p); !errors.Is(err, ErrNotRunning) {
@@ -497,7 +521,10 @@ func TestDialByPlace(t *testing.T) {
 	}
 	defer b.Close()
 	refuse := errors.New("you are user 7")
-	if err := b.Listen(p.Socket(), func(net.Conn) (bus.Identity, error) { return bus.Identity{}, refuse }); err != nil {
+	if err := b.Listen(p.Socket(), func(net.Conn) (bus.Identity, error) {
+		return bus.Identity{},
+			refuse
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Dial(t.Context(), p); !errors.Is(err, ErrDenied) || !strings.Contains(err.Error(), "user 7") {
@@ -525,11 +552,11 @@ func TestControlLeavesNothing(t *testing.T) {
 func BenchmarkCommand(b *testing.B) {
 	b.Setenv("COVEY_STATE_HOME", b.TempDir())
 	work := b.TempDir()
-	p, err := PlaceOf("crew", work)
+	p, err := state.PlaceOf("crew", work)
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := errors.Join(p.Create(), NewRunFile(p, testTime).Write(p)); err != nil {
+	if err := errors.Join(p.Create(), state.NewRunFile(p, testTime, controlProtocol).Write(p)); err != nil {
 		b.Fatal(err)
 	}
 	team, err := bus.Embed(bus.Options{})
@@ -545,7 +572,7 @@ func BenchmarkCommand(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		found, err := Find(work, "")
+		found, err := state.Find(work, "")
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -275,7 +276,7 @@ func globAll(t *testing.T, dir string) []string {
 
 // checkJournal: numbers rise strictly, and every committed event stands in it
 // exactly once. It returns how often each task was completed.
-func (r *rig) checkJournal(place Place) (completed map[string]int) {
+func (r *rig) checkJournal(place state.Place) (completed map[string]int) {
 	r.t.Helper()
 	data, err := os.ReadFile(place.Journal())
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -33,7 +34,7 @@ const (
 type crew struct {
 	store     *tasks.Store
 	journal   *journal.Journal
-	short     *shortage // notes that members have failed on a full disk
+	short     *state.Shortage // notes that members have failed on a full disk
 	bus       *bus.Bus
 	processes *process.Processes
 	log       *slog.Logger

@@ -16,12 +16,13 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // shownTo is what a member's transcript shows of the texts that tests send, in order
 // and by sender: "mail boss-1." is the first of boss.
-func shownTo(t *testing.T, place Place, member string) map[string][]string {
+func shownTo(t *testing.T, place state.Place, member string) map[string][]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(place.Transcripts(), member, "*.jsonl"))
 	if err != nil || len(paths) != 1 {
@@ -57,7 +58,7 @@ func numbered(from string, n int) (keys []string) {
 }
 
 // wantShown checks that a member was shown all of some senders' texts, once and in order.
-func wantShown(t *testing.T, place Place, member string, n int, senders ...string) {
+func wantShown(t *testing.T, place state.Place, member string, n int, senders ...string) {
 	t.Helper()
 	shown := shownTo(t, place, member)
 	for _, from := range senders {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -87,7 +88,7 @@ func (o *Orchestrator) markEffort(ctx context.Context, c *crew) error {
 	if err := os.MkdirAll(filepath.Dir(o.effortFile()), 0o700); err != nil {
 		return err
 	}
-	return writeAtomic(o.effortFile(), data)
+	return state.WriteAtomic(o.effortFile(), data)
 }
 
 // readEffort is the one that was taken down last; ok is false if there is none that can

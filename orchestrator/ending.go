@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -35,7 +36,7 @@ type Ending struct {
 	// Unmerged is finished work that is in no branch of the user's: `covey review`
 	// shows it.
 	Unmerged []string
-	Budget   []BudgetUse // what is used of the team's budget, over all runs
+	Budget   []journal.BudgetUse // what is used of the team's budget, over all runs
 	// Coordination is what the lead has spent on notices in this run.
 	Coordination Coordination
 	// Turns is what the turns of this run have come to.
@@ -57,8 +58,8 @@ type MemberEnding struct {
 	// TokensUnknown: its agent program did not tell all that it used; Tokens is
 	// what it told.
 	TokensUnknown bool
-	CostUSD       float64     // of this run, in US dollars; 0 where nobody knows
-	Limits        []BudgetUse // how much is used of its own limits, over all runs
+	CostUSD       float64             // of this run, in US dollars; 0 where nobody knows
+	Limits        []journal.BudgetUse // how much is used of its own limits, over all runs
 	State         MemberState
 	Reason        string // why it needs attention or has ended early
 }
@@ -199,45 +200,46 @@ func (o *Orchestrator) alreadyDone(ctx context.Context, c *crew, before earlier)
 
 // markRunning writes run.json for a run that begins.
 func (o *Orchestrator) markRunning(c *crew) error {
-	r := NewRunFile(o.place, o.started)
+	r := state.NewRunFile(o.place, o.started, controlProtocol)
 	r.Spec, r.Members = o.team().File, o.memberNames()
 	r.Goal, r.Version = c.worksFor(), o.opts.Version
 	if o.opts.Merge != nil {
-		if was, err := ReadRunFile(o.place); err == nil {
+		if was, err := state.ReadRunFile(o.place); err == nil {
 			was = was.LastRun()
 			r.Before = &was
 		}
 	}
-	return o.record.write(o.place, r)
+	return o.record.Write(o.place, r)
 }
 
 // markEnded writes the result into run.json.
 // A run that failed has no ending; its error stands in its place, because
 // whoever looks later has nothing else.
 func (o *Orchestrator) markEnded(e Ending, failed error) error {
-	r, written := o.record.current()
+	r, written := o.record.Current()
 	if o.opts.Merge != nil && (!written || r.Before != nil) {
 		if !written {
 			return nil
 		}
-		return o.record.write(o.place, *r.Before) // the last run stays the last run
+		return o.record.Write(o.place, *r.Before) // the last run stays the last run
 	}
 	if !written { // a team that was done before it began has never been marked as running
 		var err error
-		if r, err = ReadRunFile(o.place); err == nil {
+		if r, err = state.ReadRunFile(o.place); err == nil {
 			written = true
 		}
 	}
 	if !written {
-		r = NewRunFile(o.place, o.started)
+		r = state.NewRunFile(o.place, o.started, controlProtocol)
 		r.Spec, r.Members = o.team().File, o.memberNames()
 	}
-	r.Result = &RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer, Budget: e.Budget}
+	r.Result = &state.RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer,
+		Budget: e.Budget}
 	if e.Full != nil {
 		r.Result.Reason += "; " + e.Full.Error()
 	}
 	if failed != nil {
 		r.Result.Reason, r.Result.ExitCode = failed.Error(), CodeUnfinished
 	}
-	return o.record.write(o.place, r)
+	return o.record.Write(o.place, r)
 }

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"github.com/coveyteam/covey/orchestrator/state"
 	"os"
 	"path"
 	"path/filepath"
@@ -46,26 +47,19 @@ func environment(environ []string) []string {
 	})
 }
 
-// runMark is the environment entry by which the processes of a team are known
-// even when they are not below it any more.
-func runMark(p Place) string { return runVariable + "=" + p.Dir }
-
-// runVariable holds the folder of the team that a process belongs to.
-const runVariable = "COVEY_RUN"
-
 // childEnvironment is environment for a team's children: they find the running
 // covey and its team, also those whose HOME is not the user's.
-func childEnvironment(opts Options, place Place) []string {
+func childEnvironment(opts Options, place state.Place) []string {
 	env := environment(os.Environ())
 	return append(env, "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace, "COVEY_BIN="+opts.Bin,
-		"COVEY_STATE_HOME="+place.home(), runMark(place))
+		"COVEY_STATE_HOME="+place.Home(), place.Mark())
 }
 
 // programEnvironment is what an agent program sees of covey's own environment:
 // as other children, what its preset lets pass, and no proxy between it and
 // covey. API keys of vendors are left out even if they may pass to tools: a
 // program that finds one would use it in place of its login, and somebody pays.
-func programEnvironment(opts Options, place Place, p preset) []string {
+func programEnvironment(opts Options, place state.Place, p preset) []string {
 	keys := p.foreignKeys()
 	env := slices.DeleteFunc(childEnvironment(opts, place), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
@@ -276,7 +277,7 @@ func ExampleJournal() {
 		fmt.Println(err)
 		return
 	}
-	place, err := orchestrator.PlaceOf("workers", dir) // or orchestrator.Find
+	place, err := state.PlaceOf("workers", dir) // or state.Find
 	if err != nil {
 		fmt.Println(err)
 		return

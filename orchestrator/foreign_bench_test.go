@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -165,8 +166,8 @@ func startTimed(b *testing.B, dir string) *timedTeam {
 	if err != nil {
 		b.Fatal(err)
 	}
-	t, up, done := &timedTeam{ended: make(chan time.Time, 1)}, make(chan Place, 1), make(chan error, 1)
-	o, err := New(spec, Options{OnUp: func(p Place) { up <- p }, OnLine: t.see})
+	t, up, done := &timedTeam{ended: make(chan time.Time, 1)}, make(chan state.Place, 1), make(chan error, 1)
+	o, err := New(spec, Options{OnUp: func(p state.Place) { up <- p }, OnLine: t.see})
 	if err != nil {
 		b.Fatal(err)
 	}

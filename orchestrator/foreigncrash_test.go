@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -51,7 +52,8 @@ func TestCoveyOfProgramsKilledAtAnyMoment(t *testing.T) {
 			setFault(t, one, fault{Deaf: true, Calls: "new send", At: "mcp sent", Kind: "killed", Lives: 4 * round})
 			setFault(t, two, fault{})
 			r := newRig(t, map[string]string{
-				"team.yaml": fmt.Sprintf(workingTeam, testBinary(t), one, two), "lead.yaml": "steps: [{say: Noted., times: -1}]\n",
+				"team.yaml": fmt.Sprintf(workingTeam, testBinary(t), one,
+					two), "lead.yaml": "steps: [{say: Noted., times: -1}]\n",
 			})
 			random := rand.New(rand.NewPCG(seed, 11))
 			kills := 0
@@ -117,7 +119,7 @@ func (r *rig) checkWorkDone() {
 
 // mailOf reads from the journal what a member has sent, text by text, and how
 // often each message was delivered, by its id.
-func (r *rig) mailOf(place Place, from string) (sent map[string][]string, delivered map[string]int) {
+func (r *rig) mailOf(place state.Place, from string) (sent map[string][]string, delivered map[string]int) {
 	r.t.Helper()
 	data, err := os.ReadFile(place.Journal())
 	if err != nil {

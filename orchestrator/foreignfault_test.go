@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
 )
@@ -219,8 +220,8 @@ func TestInterruptsAtAnyMoment(t *testing.T) {
 	setFault(t, dir, fault{})
 	r := newRig(t, map[string]string{"team.yaml": crowdSpec(testBinary(t), dir, 1, 12), "lead.yaml": leadLetsWork})
 	before := goleak.IgnoreCurrent()
-	up := make(chan Place, 1)
-	o := r.orchestrator(Options{OnUp: func(p Place) { up <- p }})
+	up := make(chan state.Place, 1)
+	o := r.orchestrator(Options{OnUp: func(p state.Place) { up <- p }})
 	interrupted := 0
 	var person sync.WaitGroup
 	person.Go(func() {
@@ -235,7 +236,8 @@ func TestInterruptsAtAnyMoment(t *testing.T) {
 				return
 			}
 			time.Sleep(time.Duration(n) * time.Millisecond / 2) // into what follows
-			if reply, err := c.Interrupt(t.Context(), InterruptRequest{Member: "m0", GoOn: true}); err == nil && reply.Interrupted {
+			if reply, err := c.Interrupt(t.Context(), InterruptRequest{Member: "m0",
+				GoOn: true}); err == nil && reply.Interrupted {
 				interrupted++
 			}
 		}

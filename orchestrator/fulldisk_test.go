@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestWayOutOfAFullDisk(t *testing.T) {
-	p := Place{Dir: "/state/crew-0a1b2c3d", Team: "crew"}
+	p := state.Place{Dir: "/state/crew-0a1b2c3d", Team: "crew"}
 	full := fmt.Errorf("run file: %w", &fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC})
-	got := wayOut(p, full)
+	got := state.WayOut(p, full)
 	for _, want := range []string{"/state/crew-0a1b2c3d is full", "run file", "make room and run covey up again"} {
 		if !strings.Contains(got.Error(), want) {
 			t.Errorf("%q lacks %q", got, want)
@@ -28,10 +29,10 @@ func TestWayOutOfAFullDisk(t *testing.T) {
 	if !errors.Is(got, syscall.ENOSPC) {
 		t.Error("the cause is gone")
 	}
-	if again := wayOut(p, got); again.Error() != got.Error() {
+	if again := state.WayOut(p, got); again.Error() != got.Error() {
 		t.Errorf("said twice: %v", again)
 	}
-	if other := errors.New("other"); wayOut(p, other) != other || wayOut(p, nil) != nil {
+	if other := errors.New("other"); state.WayOut(p, other) != other || state.WayOut(p, nil) != nil {
 		t.Error("what is no full disk was changed")
 	}
 }
@@ -68,7 +69,7 @@ func TestMembersFailOnAFullDisk(t *testing.T) {
 			if err != nil || e.Code != CodeUnfinished {
 				t.Fatalf("it ended with %d, %q, %v", e.Code, e.Reason, err)
 			}
-			run, err := ReadRunFile(o.Place())
+			run, err := state.ReadRunFile(o.Place())
 			if err != nil || strings.Contains(run.Result.Reason, "make room") != full {
 				t.Errorf("run.json says %+v, %v", run.Result, err)
 			}
@@ -86,26 +87,26 @@ func TestMembersFailOnAFullDisk(t *testing.T) {
 // TestShortage: the first full disk is remembered, and an error that does not name it
 // is not left to stand alone.
 func TestShortage(t *testing.T) {
-	p := Place{Dir: "/state/crew-0a1b2c3d", Team: "crew"}
+	p := state.Place{Dir: "/state/crew-0a1b2c3d", Team: "crew"}
 	other := errors.New("nobody knows")
-	var s, none *shortage = &shortage{}, nil
-	none.note(syscall.ENOSPC)
-	s.note(other)
-	s.note(nil)
-	if s.cause() != nil || none.cause() != nil || s.outOf(p, other) != other || s.outOf(p, nil) != nil {
-		t.Errorf("without a full disk: %v, %v, %v", s.cause(), none.cause(), s.outOf(p, other))
+	var s, none *state.Shortage = &state.Shortage{}, nil
+	none.Note(syscall.ENOSPC)
+	s.Note(other)
+	s.Note(nil)
+	if s.Cause() != nil || none.Cause() != nil || s.OutOf(p, other) != other || s.OutOf(p, nil) != nil {
+		t.Errorf("without a full disk: %v, %v, %v", s.Cause(), none.Cause(), s.OutOf(p, other))
 	}
-	s.note(fmt.Errorf("first: %w", syscall.EDQUOT))
-	s.note(fmt.Errorf("second: %w", syscall.ENOSPC))
-	got := s.outOf(p, other)
+	s.Note(fmt.Errorf("first: %w", syscall.EDQUOT))
+	s.Note(fmt.Errorf("second: %w", syscall.ENOSPC))
+	got := s.OutOf(p, other)
 	if !errors.Is(got, other) || !errors.Is(got, syscall.EDQUOT) || errors.Is(got, syscall.ENOSPC) ||
 		!strings.HasPrefix(got.Error(), "nobody knows; the disk of /state/crew-0a1b2c3d is full: first: ") {
 		t.Errorf("it says %v", got)
 	}
-	if s.outOf(p, nil) != nil {
+	if s.OutOf(p, nil) != nil {
 		t.Error("a run that went well has an error")
 	}
-	if got := s.outOf(p, syscall.ENOSPC).Error(); strings.Contains(got, "first") || !strings.Contains(got,
+	if got := s.OutOf(p, syscall.ENOSPC).Error(); strings.Contains(got, "first") || !strings.Contains(got,
 		"make room") {
 		t.Errorf("an error that says it itself becomes %s", got)
 	}
@@ -137,11 +138,11 @@ func (d *brokenDisk) WriteAt(p []byte, off int64) (int, error) {
 func TestEndOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	ends := map[string]struct {
-		end  func(t *testing.T, p Place, cancel func())
+		end  func(t *testing.T, p state.Place, cancel func())
 		code int
 	}{
-		"interrupted": {func(_ *testing.T, _ Place, cancel func()) { cancel() }, CodeInterrupted},
-		"told to stop": {func(t *testing.T, p Place, _ func()) {
+		"interrupted": {func(_ *testing.T, _ state.Place, cancel func()) { cancel() }, CodeInterrupted},
+		"told to stop": {func(t *testing.T, p state.Place, _ func()) {
 			c, err := Dial(context.Background(), p)
 			if err != nil {
 				t.Fatal(err)

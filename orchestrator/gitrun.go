@@ -7,13 +7,14 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
 // gitFor is how git runs on behalf of a team whose process this is not. What it starts is
 // known for the team's, and has no rights at the team's control socket.
-func gitFor(p Place, filters []worktree.Filter) worktree.Git {
-	return worktree.Git{Env: []string{runMark(p)}, Filters: func() []worktree.Filter { return filters }}
+func gitFor(p state.Place, filters []worktree.Filter) worktree.Git {
+	return worktree.Git{Env: []string{p.Mark()}, Filters: func() []worktree.Filter { return filters }}
 }
 
 // gitOf is how git runs in the team's own process: besides what gitFor says, its
@@ -22,7 +23,7 @@ func (o *Orchestrator) gitOf(c *crew, warn func(format string, args ...any)) wor
 	var mu sync.Mutex
 	said := map[string]bool{}
 	return worktree.Git{
-		Env:     []string{runMark(o.place)},
+		Env:     []string{o.place.Mark()},
 		Filters: func() []worktree.Filter { return o.design.Load().filters },
 		Started: func(pid int) func() { return c.processes.Register(pid, process.Owner{Kind: process.Stray}) },
 		Withheld: func(w worktree.Withheld) {

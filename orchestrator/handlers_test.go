@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -76,7 +77,8 @@ func TestClientWorksWithARunningTeam(t *testing.T) {
 	if err != nil || claimed.Task.Owner != "dev" || claimed.Task.Epoch == 0 {
 		t.Errorf("claim: %+v, %v", claimed, err)
 	}
-	if _, err := c.ClaimTask(ctx, TaskClaim{ID: "1", As: "lead"}); err == nil || !strings.Contains(err.Error(), "dev") {
+	if _, err := c.ClaimTask(ctx, TaskClaim{ID: "1", As: "lead"}); err == nil ||
+		!strings.Contains(err.Error(), "dev") {
 		t.Errorf("claiming what dev has: %v", err)
 	}
 	if _, err := c.ClaimTask(ctx, TaskClaim{ID: "9", As: "dev"}); err == nil {
@@ -112,7 +114,10 @@ func TestSendAndInterrupt(t *testing.T) {
 		"dev.yaml": `steps: [{say: Yes., times: -1}]`,
 	})
 	c, ctx := r.up(), context.Background()
-	r.lines.wait(t, "the goal's turn to end", func(l journal.Line) bool { return l.Type == "idle" && l.Member == "lead" })
+	r.lines.wait(t, "the goal's turn to end", func(l journal.Line) bool {
+		return l.Type == "idle" &&
+			l.Member == "lead"
+	})
 	for { // the line comes a moment before the member waits for work again
 		st, err := c.Status(ctx)
 		if err != nil {
@@ -129,7 +134,8 @@ func TestSendAndInterrupt(t *testing.T) {
 	if rep, err := c.Send(ctx, Send{To: "lead", Text: "what now?"}); err != nil || rep.Delivery != Queued {
 		t.Fatalf("send to a busy member: %+v, %v", rep, err)
 	}
-	if _, err := c.Send(ctx, Send{To: "ghost", Text: "x"}); err == nil || !strings.Contains(err.Error(), "lead, dev") {
+	if _, err := c.Send(ctx, Send{To: "ghost", Text: "x"}); err == nil || !strings.Contains(err.Error(),
+		"lead, dev") {
 		t.Errorf("send to nobody: %v", err)
 	}
 	if rep, err := c.Interrupt(ctx, InterruptRequest{Member: "lead"}); err != nil || !rep.Interrupted {
@@ -171,7 +177,7 @@ func TestDownEndsTheTeam(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	run, err := ReadRunFile(o.Place())
+	run, err := state.ReadRunFile(o.Place())
 	if err != nil || run.Result == nil || run.Result.ExitCode != CodeUnfinished {
 		t.Errorf("run.json says %+v, %v", run.Result, err)
 	}

@@ -161,7 +161,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 // hookRunner is the one runner of all members' hooks. Which member a hook runs
 // for follows from the session in its input.
 func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
-	if err := PreparePlugins(o.place.home(), o.hooks().sources); err != nil {
+	if err := PreparePlugins(o.place.Home(), o.hooks().sources); err != nil {
 		return nil, err
 	}
 	return runner.New(withOwned(o.team(), o.hooks().sources), &runner.Options{

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -225,16 +226,16 @@ func sendGoOn(ctx context.Context, store *tasks.Store, member string) error {
 
 // HoldStopped holds or resumes a member of a team that does not run, for the operator.
 // The next run heeds it. It fails with ErrRunning if the team runs after all.
-func HoldStopped(ctx context.Context, p Place, r HoldRequest) (reply HoldReply, err error) {
+func HoldStopped(ctx context.Context, p state.Place, r HoldRequest) (reply HoldReply, err error) {
 	reply = HoldReply{Member: r.Member, Held: !r.Resume}
 	if _, err := os.Stat(p.Store()); err != nil {
 		return reply, fmt.Errorf("team %s has never run: %w", p.Team, err)
 	}
-	lock, err := lockTeam(p)
+	lock, err := state.LockTeam(p)
 	if err != nil {
 		return reply, err
 	}
-	defer func() { err = errors.Join(err, lock.release()) }()
+	defer func() { err = errors.Join(err, lock.Release()) }()
 	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: storeBackups})
 	if err != nil {
 		return reply, fmt.Errorf("hold: %w", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -29,16 +30,19 @@ func TestPlanOfHeldMembers(t *testing.T) {
 		who   string
 		says  string
 	}{
-		"its task":                 {tasks: []tasks.Task{own}, want: finish, says: "ben is held; `covey resume ben`"},
-		"a task behind its task":   {tasks: []tasks.Task{own, behind}, want: finish, says: "ben is held"},
-		"a task of somebody else":  {tasks: []tasks.Task{own, free}, want: giveClaim, who: "ana"},
-		"a task of nobody's":       {tasks: []tasks.Task{own, lost}, want: tellLead, who: "lead"},
-		"no task at all":           {want: finish, says: "all work is done"},
-		"a turn that was cut off":  {ben: hold{Cut: true}, want: finish, says: "ben is held"},
-		"mail of another":          {mail: []mail.Message{{ID: "m2", From: "ana", Text: "hi", Sent: now.Add(time.Hour)}}, want: finish, says: "ben is held"},
-		"an older word":            {ben: hold{Since: now.Add(time.Hour)}, mail: person, want: finish, says: "ben is held"},
+		"its task":                {tasks: []tasks.Task{own}, want: finish, says: "ben is held; `covey resume ben`"},
+		"a task behind its task":  {tasks: []tasks.Task{own, behind}, want: finish, says: "ben is held"},
+		"a task of somebody else": {tasks: []tasks.Task{own, free}, want: giveClaim, who: "ana"},
+		"a task of nobody's":      {tasks: []tasks.Task{own, lost}, want: tellLead, who: "lead"},
+		"no task at all":          {want: finish, says: "all work is done"},
+		"a turn that was cut off": {ben: hold{Cut: true}, want: finish, says: "ben is held"},
+		"mail of another": {mail: []mail.Message{{ID: "m2", From: "ana", Text: "hi",
+			Sent: now.Add(time.Hour)}}, want: finish, says: "ben is held"},
+		"an older word": {ben: hold{Since: now.Add(time.Hour)}, mail: person, want: finish,
+			says: "ben is held"},
 		"a word of the operator's": {ben: hold{Since: now.Add(-time.Hour)}, mail: person, want: giveMail, who: "ben"},
-		"unread when it was cut":   {ben: hold{Cut: true, Since: now.Add(time.Hour)}, mail: person, want: giveMail, who: "ben"},
+		"unread when it was cut": {ben: hold{Cut: true, Since: now.Add(time.Hour)}, mail: person,
+			want: giveMail, who: "ben"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scene{Tasks: tc.tasks, Seats: []seatView{
@@ -47,7 +51,8 @@ func TestPlanOfHeldMembers(t *testing.T) {
 			}}
 			(&holds{list: map[string]hold{"ben": tc.ben}}).view(s.Seats)
 			moves := plan(s)
-			if len(moves) != 1 || moves[0].Kind != tc.want || moves[0].Member != tc.who || !strings.Contains(moves[0].Reason, tc.says) {
+			if len(moves) != 1 || moves[0].Kind != tc.want || moves[0].Member != tc.who ||
+				!strings.Contains(moves[0].Reason, tc.says) {
 				t.Errorf("moves %+v", moves)
 			}
 			if tc.says != "" && moves[0].Done != (tc.says == "all work is done") {
@@ -118,7 +123,10 @@ func TestHeldTeamStaysUp(t *testing.T) {
 	if _, err := c.Send(t.Context(), Send{To: "dev", Text: "go on"}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "dev to be resumed", func(l journal.Line) bool { return l.Type == "member_resumed" && l.Member == "dev" })
+	u.lines.wait(t, "dev to be resumed", func(l journal.Line) bool {
+		return l.Type == "member_resumed" &&
+			l.Member == "dev"
+	})
 	eventually(t, "the task to be done", func() bool {
 		st, err := c.Status(t.Context())
 		return err == nil && st.Tasks.Completed == 1 && !u.member("dev").Held
@@ -131,7 +139,8 @@ func TestHeldTeamStaysUp(t *testing.T) {
 func TestInterruptThatGoesOn(t *testing.T) {
 	t.Parallel()
 	files := heldTeam("")
-	files["dev.yaml"] = strings.Replace(files["dev.yaml"], "{when: go on|Go on, call", "{when: you own open tasks, call", 1)
+	files["dev.yaml"] = strings.Replace(files["dev.yaml"], "{when: go on|Go on, call",
+		"{when: you own open tasks, call", 1)
 	u := start(newRig(t, files), &handClock{})
 	u.lines.wait(t, "dev's turn", func(l journal.Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
 	reply, err := u.client().Interrupt(t.Context(), InterruptRequest{Member: "dev", GoOn: true})
@@ -159,7 +168,8 @@ func TestWhoMayHold(t *testing.T) {
 		{"the lead", HoldRequest{Member: "dev", As: "lead"}, "", true},
 		{"the lead resumes", HoldRequest{Member: "dev", As: "lead", Resume: true}, "", false},
 		{"the operator", HoldRequest{Member: "dev"}, "", true},
-		{"the lead against it", HoldRequest{Member: "dev", As: "lead", Resume: true}, "only the operator can resume it", true},
+		{"the lead against it", HoldRequest{Member: "dev", As: "lead", Resume: true},
+			"only the operator can resume it", true},
 		{"the operator resumes", HoldRequest{Member: "dev", Resume: true}, "", false},
 	} {
 		_, err := c.Hold(t.Context(), tc.req)
@@ -171,7 +181,7 @@ func TestWhoMayHold(t *testing.T) {
 			t.Errorf("%s: held is %v (%v)", tc.name, st.Members[1].Held, err)
 		}
 	}
-	if _, err := HoldStopped(t.Context(), r.place(), HoldRequest{Member: "dev"}); !errors.Is(err, ErrRunning) {
+	if _, err := HoldStopped(t.Context(), r.place(), HoldRequest{Member: "dev"}); !errors.Is(err, state.ErrRunning) {
 		t.Errorf("behind its back: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -24,7 +25,7 @@ func ByHand(team *configs.Team) (*HookHand, error) {
 	if wrong != nil {
 		return nil, fmt.Errorf("%w:\n%w", ErrSpec, wrong)
 	}
-	place, err := PlaceOf(team.Name, team.Workspace)
+	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // hookServerName, set in the environment, makes the test binary an MCP server.
@@ -62,7 +63,8 @@ func rigServer() *mcp.Server {
 	})
 	mcp.AddTool(server, &mcp.Tool{Name: "picture"}, func(context.Context, *mcp.CallToolRequest, in,
 	) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte("x")}}}, nil, nil
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png",
+			Data: []byte("x")}}}, nil, nil
 	})
 	mcp.AddTool(server, &mcp.Tool{Name: "breed"}, func(context.Context, *mcp.CallToolRequest, map[string]any,
 	) (*mcp.CallToolResult, any, error) {
@@ -109,7 +111,7 @@ func rigServers(t *testing.T) (*hookServers, *process.Processes) {
 	if err := os.Mkdir(root, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	place, err := placeIn(t.TempDir(), "crew", root)
+	place, err := state.PlaceIn(t.TempDir(), "crew", root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +164,8 @@ func TestHookServers(t *testing.T) {
 			t.Errorf("%s: %v", server, err)
 		}
 	}
-	if _, err := servers.call(t.Context(), rigCall("plugin:p:rig", "fly")); err == nil || !strings.Contains(err.Error(), "fly") {
+	if _, err := servers.call(t.Context(), rigCall("plugin:p:rig", "fly")); err == nil ||
+		!strings.Contains(err.Error(), "fly") {
 		t.Errorf("a tool that is not there: %v", err)
 	}
 }
@@ -242,7 +245,8 @@ func TestHookServersReplaced(t *testing.T) {
 	other := same
 	other.Env = map[string]string{hookServerName: "1", "RIG_WORD": "another word"}
 	servers.replace([]configs.PluginServer{other})
-	if reply, err := servers.call(t.Context(), rigCall(same.Name, "echo")); err != nil || !strings.Contains(reply.Text, "another word") {
+	if reply, err := servers.call(t.Context(), rigCall(same.Name, "echo")); err != nil ||
+		!strings.Contains(reply.Text, "another word") {
 		t.Errorf("a server that has changed: %+v, %v", reply, err)
 	}
 	enough()
@@ -278,7 +282,8 @@ func TestLivingPluginServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.lines.wait(t, "the hook's word", func(line journal.Line) bool {
-		return line.Type == "hook_finished" && line.Member == "dev" && strings.Contains(string(line.Data), `"stdout":"hello`)
+		return line.Type == "hook_finished" && line.Member == "dev" && strings.Contains(string(line.Data),
+			`"stdout":"hello`)
 	})
 	if _, err := l.rewrite(livingSpec); err != nil {
 		t.Fatal(err)

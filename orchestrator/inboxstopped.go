@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -21,15 +22,15 @@ import (
 //
 // The time of a question counts while covey can let it run out: one whose time was up in
 // between can be answered until the next run begins.
-func AnswerStopped(ctx context.Context, p Place, a InboxAnswer) (r requests.Request, err error) {
+func AnswerStopped(ctx context.Context, p state.Place, a InboxAnswer) (r requests.Request, err error) {
 	if _, err := os.Stat(p.Store()); errors.Is(err, fs.ErrNotExist) {
 		return r, plainly(tasks.ErrNotFound, "team %s has never run, so nobody has asked anything", p.Team)
 	}
-	lock, err := lockTeam(p)
+	lock, err := state.LockTeam(p)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, lock.release()) }()
+	defer func() { err = errors.Join(err, lock.Release()) }()
 	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: storeBackups})
 	if err != nil {
 		return r, fmt.Errorf("answer: %w", err)

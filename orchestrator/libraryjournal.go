@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // JournalOptions choose lines of a journal. The zero value is all that there
@@ -26,7 +27,7 @@ type JournalOptions struct {
 // A damaged line comes as a *LineError, and the loop goes on behind it; any
 // other error is the last thing yielded. That is one that matches
 // fs.ErrNotExist for a team that has no journal, and ctx's if it ends first.
-func Journal(ctx context.Context, place Place, opts JournalOptions) iter.Seq2[journal.Line, error] {
+func Journal(ctx context.Context, place state.Place, opts JournalOptions) iter.Seq2[journal.Line, error] {
 	return func(yield func(journal.Line, error) bool) {
 		lines := journal.Read(place.Journal(), opts.After)
 		if opts.Follow {
@@ -46,7 +47,7 @@ func Journal(ctx context.Context, place Place, opts JournalOptions) iter.Seq2[jo
 
 // wakeOf is the wake of the team that runs in a place, and how to let go of it.
 // Both are nil if none runs.
-func wakeOf(ctx context.Context, place Place) (wake <-chan struct{}, hangUp func(), err error) {
+func wakeOf(ctx context.Context, place state.Place) (wake <-chan struct{}, hangUp func(), err error) {
 	client, err := Dial(ctx, place)
 	if errors.Is(err, ErrNotRunning) {
 		return nil, nil, nil

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -187,7 +188,7 @@ func TestOwnJournalEnds(t *testing.T) {
 	second, _ := solo(t, dir, quiet)
 	var loop sync.WaitGroup
 	loop.Go(func() { wantNumbers(t, second.Journal(t.Context())) })
-	if _, err := second.Run(t.Context()); !errors.Is(err, ErrRunning) {
+	if _, err := second.Run(t.Context()); !errors.Is(err, state.ErrRunning) {
 		t.Errorf("a second run: %v", err)
 	}
 	loop.Wait()
@@ -206,7 +207,7 @@ func TestJournalOfRunningTeam(t *testing.T) {
 		return chatty(200)(ctx, in, h)
 	})
 	up := make(chan struct{})
-	o.opts.OnUp = func(Place) { close(up) }
+	o.opts.OnUp = func(state.Place) { close(up) }
 	var run sync.WaitGroup
 	run.Go(func() {
 		if _, err := o.Run(t.Context()); err != nil {
@@ -240,7 +241,7 @@ func TestJournalOfRunningTeam(t *testing.T) {
 // TestJournalFails: a loop over a journal that is not there, or damaged, says so.
 func TestJournalFails(t *testing.T) {
 	for _, follow := range []bool{false, true} {
-		place := Place{Dir: t.TempDir(), Team: "crew"}
+		place := state.Place{Dir: t.TempDir(), Team: "crew"}
 		opts := JournalOptions{Follow: follow, Member: "api"}
 		got, errs := seqsOf(Journal(t.Context(), place, opts))
 		if len(got) != 0 || len(errs) != 1 || !errors.Is(errs[0], fs.ErrNotExist) {
@@ -288,7 +289,7 @@ func TestJournalChooses(t *testing.T) {
 		}
 		leave := rapid.IntRange(1, 25).Draw(t, "leave")
 		var got []uint64
-		for line, err := range Journal(t.Context(), Place{Dir: dir, Team: "crew"}, opts) {
+		for line, err := range Journal(t.Context(), state.Place{Dir: dir, Team: "crew"}, opts) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // requestMeta is where a client may name a call (TeamCall.Request): a string
@@ -156,7 +157,7 @@ func (c *crew) toolFor(ctx context.Context, call TeamCall) (TeamAnswer, error) {
 // the team tools: the program and its arguments, and variables that it needs
 // even when the agent hides its own environment from it. There is no token:
 // the kernel says whose process it is.
-func mcpCommand(opts Options, p Place) (argv, env []string) {
+func mcpCommand(opts Options, p state.Place) (argv, env []string) {
 	for _, kv := range childEnvironment(opts, p) {
 		if name, _, _ := strings.Cut(kv, "="); slices.Contains([]string{"COVEY_STATE_HOME",
 			"XDG_STATE_HOME", "HOME"}, name) {

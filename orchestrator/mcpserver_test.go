@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -266,7 +267,7 @@ func TestPlainSchema(t *testing.T) {
 func TestMCPCommand(t *testing.T) {
 	t.Setenv("COVEY_STATE_HOME", "/another")
 	t.Setenv("SECRET_TOKEN", "x")
-	argv, env := mcpCommand(Options{Bin: "/bin/covey"}, Place{Dir: "/state/crew-0a1b2c3d", Team: "crew",
+	argv, env := mcpCommand(Options{Bin: "/bin/covey"}, state.Place{Dir: "/state/crew-0a1b2c3d", Team: "crew",
 		Workspace: "/w"})
 	if got := strings.Join(argv, " "); got != "/bin/covey -C /w --team crew mcp" {
 		t.Errorf("the command is %s", got)

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/verdicts"
@@ -73,7 +74,7 @@ func (c *crew) gateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) 
 }
 
 // mergeQueue is the queue of a team, without anybody who answers for gates.
-func mergeQueue(p Place, team func() *configs.Team, repo *worktree.Repo, store *tasks.Store) *merging.Queue {
+func mergeQueue(p state.Place, team func() *configs.Team, repo *worktree.Repo, store *tasks.Store) *merging.Queue {
 	dir, err := filepath.EvalSymlinks(p.Dir) // git lists its copies by their real paths
 	if err != nil {
 		dir = p.Dir
@@ -358,9 +359,3 @@ func (d *mergeDesk) warn(err error) {
 		d.c.journal.Tell(agent.Warning{Text: err.Error()})
 	}
 }
-
-// GateScripts holds scripts of gates in the state of the commit that work began from.
-func (p Place) GateScripts() string { return filepath.Join(p.Dir, "gates") }
-
-// Pulls holds what pull requests are opened with, in a folder for each merge.
-func (p Place) Pulls() string { return filepath.Join(p.Dir, "pulls") }

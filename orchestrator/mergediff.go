@@ -10,13 +10,14 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // PullCommands are the commands that open the pull request of a merge, in this
 // order.
-func PullCommands(p Place, m tasks.Merge) (push, open []string) {
+func PullCommands(p state.Place, m tasks.Merge) (push, open []string) {
 	pull := merging.PullOf(p.Pulls(), m)
 	return pull.Push, pull.Open
 }
@@ -43,7 +44,7 @@ type Diff struct {
 // ReadDiff shows what has been changed. reviews is what is known of finished work
 // (Client.Review, ReadReview). It reads the repository and changes nothing.
 func ReadDiff(
-	ctx context.Context, p Place, team *configs.Team, reviews ReviewReply, r DiffRequest,
+	ctx context.Context, p state.Place, team *configs.Team, reviews ReviewReply, r DiffRequest,
 ) ([]Diff, error) {
 	repo, err := gitFor(p, trustedFilters(ctx, team)).Open(ctx, team.Workspace)
 	if err != nil {
@@ -79,7 +80,7 @@ func ReadDiff(
 }
 
 // inPlace reports whether a working copy is a member's of the team.
-func inPlace(p Place, c worktree.Copy) bool {
+func inPlace(p state.Place, c worktree.Copy) bool {
 	dir, err := filepath.EvalSymlinks(p.Dir)
 	folder := filepath.Dir(c.Path)
 	return err == nil && c.Branch != "" && c.Gone == "" && folder == filepath.Join(dir, filepath.Base(p.Worktrees()))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -49,7 +50,8 @@ func TestMergeOfAStoppedTeam(t *testing.T) {
 			t.Errorf("%s, the working copies are\n%s\nwant\n%s", when, got, copies)
 		}
 	}
-	if _, err := g.mergeNow(t.Context(), MergeRequest{Task: "2"}); err == nil || !strings.Contains(err.Error(), "no finished work of task 2") {
+	if _, err := g.mergeNow(t.Context(), MergeRequest{Task: "2"}); err == nil ||
+		!strings.Contains(err.Error(), "no finished work of task 2") {
 		t.Errorf("a task without work: %v", err)
 	}
 	check("after a merge of nothing")
@@ -62,7 +64,7 @@ func TestMergeOfAStoppedTeam(t *testing.T) {
 	go func() { // ends with ctx at the latest
 		for ctx.Err() == nil {
 			if _, err := os.Stat(begun); err == nil {
-				if r, ok := Running(g.place()); !ok || r.LastRun().Result == nil {
+				if r, ok := state.Running(g.place()); !ok || r.LastRun().Result == nil {
 					t.Errorf("while it merges run.json says %+v", r)
 				}
 				cancel()
@@ -70,7 +72,8 @@ func TestMergeOfAStoppedTeam(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}()
-	if reply, err := g.mergeNow(ctx, MergeRequest{Task: "1"}); err == nil || !strings.Contains(err.Error(), "cut off: interrupted") {
+	if reply, err := g.mergeNow(ctx, MergeRequest{Task: "1"}); err == nil || !strings.Contains(err.Error(),
+		"cut off: interrupted") {
 		t.Errorf("an interrupted merge: %+v, %v", reply, err)
 	}
 	check("after an interrupted merge")
@@ -95,12 +98,14 @@ func TestMergeOfAStoppedTeam(t *testing.T) {
 func TestMergeAllTakesLooseWork(t *testing.T) {
 	t.Parallel()
 	files := groveFiles("true", "true", "")
-	files["team.yaml"] = strings.Replace(files["team.yaml"], "lead: {model: lead}", "lead: {model: lead, tools: [Read]}", 1)
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "lead: {model: lead}",
+		"lead: {model: lead, tools: [Read]}", 1)
 	files["ben.yaml"] = "steps:\n  - call: [{tool: Bash, input: {command: 'echo b >b.txt'}}]\n  - {say: fine, times: -1}\n"
 	g := newGrove(t, files)
 	g.run(Options{})
 	reply, err := g.mergeNow(t.Context(), MergeRequest{All: true})
-	if err != nil || !slices.ContainsFunc(reply.Merges, func(m tasks.Merge) bool { return m.Member == "ben" && m.State == tasks.MergeDone }) {
+	if err != nil || !slices.ContainsFunc(reply.Merges,
+		func(m tasks.Merge) bool { return m.Member == "ben" && m.State == tasks.MergeDone }) {
 		t.Fatalf("%+v, %v", reply, err)
 	}
 	if got := g.git("show main:b.txt"); got != "b" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -30,7 +31,7 @@ func (d *mergeDesk) review(ctx context.Context, r ReviewRequest) (ReviewReply, e
 
 // ReadReview tells what is known of the finished work of a team that does not run. It
 // changes nothing.
-func ReadReview(ctx context.Context, p Place, team *configs.Team, r ReviewRequest) (ReviewReply, error) {
+func ReadReview(ctx context.Context, p state.Place, team *configs.Team, r ReviewRequest) (ReviewReply, error) {
 	repo, err := gitFor(p, trustedFilters(ctx, team)).Open(ctx, team.Workspace)
 	if errors.Is(err, worktree.ErrNoRepo) {
 		return ReviewReply{}, nil
@@ -53,7 +54,7 @@ func ReadReview(ctx context.Context, p Place, team *configs.Team, r ReviewReques
 //
 // A task that is named is shown even if its work is merged, for who names it wants to
 // know; a list has only what still waits for somebody.
-func reviewOf(ctx context.Context, q *merging.Queue, p Place, r ReviewRequest) (ReviewReply, error) {
+func reviewOf(ctx context.Context, q *merging.Queue, p state.Place, r ReviewRequest) (ReviewReply, error) {
 	reply := ReviewReply{Reviews: []Review{}, Loose: []LooseWork{}}
 	merges, err := q.Store.Merges().List(ctx)
 	if err != nil {
@@ -82,7 +83,7 @@ func reviewOf(ctx context.Context, q *merging.Queue, p Place, r ReviewRequest) (
 }
 
 // reviewOne is one piece of work with what would come of it.
-func reviewOne(ctx context.Context, q *merging.Queue, p Place, m tasks.Merge) (Review, error) {
+func reviewOne(ctx context.Context, q *merging.Queue, p state.Place, m tasks.Merge) (Review, error) {
 	one := Review{Merge: m}
 	var err error
 	if one.Verdicts, err = q.Store.Verdicts().About(ctx, m.Subject()); err != nil {
@@ -125,7 +126,7 @@ type looseFinder struct {
 }
 
 // looseWork lists what there is of it; an empty member stands for all.
-func looseWork(ctx context.Context, q *merging.Queue, p Place, member string) ([]LooseWork, error) {
+func looseWork(ctx context.Context, q *merging.Queue, p state.Place, member string) ([]LooseWork, error) {
 	list := []LooseWork{}
 	copies, err := q.Repo.Copies(ctx)
 	if err != nil {

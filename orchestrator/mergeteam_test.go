@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -135,7 +136,8 @@ func TestConflictBecomesATask(t *testing.T) {
 	if got := g.git("status --porcelain; cat shared.txt"); got != "one\nana\nben\nthree" {
 		t.Errorf("%s", got)
 	}
-	if list := g.list(); len(list) != 3 || !strings.HasPrefix(list[2].Subject, "Resolve the merge conflict of task ") {
+	if list := g.list(); len(list) != 3 || !strings.HasPrefix(list[2].Subject,
+		"Resolve the merge conflict of task ") {
 		t.Errorf("%+v", list)
 	}
 }
@@ -243,7 +245,8 @@ func TestHeldWorkIsAProblem(t *testing.T) {
 
 func TestReviewAndMergeOnRequest(t *testing.T) {
 	t.Parallel()
-	g := newGrove(t, groveFiles("echo a >a.txt", "mkdir -p policy; echo b >policy/b.txt; echo z >>shared.txt; git add -A; git commit -qm b",
+	g := newGrove(t, groveFiles("echo a >a.txt",
+		"mkdir -p policy; echo b >policy/b.txt; echo z >>shared.txt; git add -A; git commit -qm b",
 		"protect: [policy/**]\n"))
 	g.want(g.run(Options{}), 0, "all work is done")
 	team, err := configs.Load(filepath.Join(g.dir, "team.yaml"))
@@ -270,10 +273,14 @@ func TestReviewAndMergeOnRequest(t *testing.T) {
 // finished work has nowhere to go. That is no end as if all were well.
 func TestWorkThatNobodyTakesDown(t *testing.T) {
 	t.Parallel()
-	g := newGrove(t, groveFiles(`git -C "$COVEY_WORKSPACE" checkout -q --detach; echo a >a.txt`, "true", "merge: {via: branch}\n"))
+	g := newGrove(t, groveFiles(`git -C "$COVEY_WORKSPACE" checkout -q --detach; echo a >a.txt`, "true",
+		"merge: {via: branch}\n"))
 	end := g.run(Options{})
 	g.want(end, CodeUnfinished, "")
-	if !slices.ContainsFunc(end.Problems, func(p string) bool { return strings.Contains(p, "the work on task 1 is not taken down") }) {
+	if !slices.ContainsFunc(end.Problems, func(p string) bool {
+		return strings.Contains(p,
+			"the work on task 1 is not taken down")
+	}) {
 		t.Errorf("the problems are %q", end.Problems)
 	}
 	if !slices.ContainsFunc(end.Unmerged, func(p string) bool { return strings.Contains(p, "on no branch") }) {
@@ -283,8 +290,10 @@ func TestWorkThatNobodyTakesDown(t *testing.T) {
 
 // protectedWork is a team whose one member changes a protected file.
 func protectedWork(t *testing.T) grove {
-	files := groveFiles("mkdir -p policy; echo a >policy/a.txt", "test -f policy/a.txt && echo b >b.txt", "merge: {into: main}\nprotect: [policy/**]\nask_limit: 1h\n")
-	files["team.yaml"] = strings.Replace(files["team.yaml"], ", {id: b, subject: B, owner: ben}", ", {id: b, subject: B, owner: ben, blocked_by: [a]}", 1)
+	files := groveFiles("mkdir -p policy; echo a >policy/a.txt", "test -f policy/a.txt && echo b >b.txt",
+		"merge: {into: main}\nprotect: [policy/**]\nask_limit: 1h\n")
+	files["team.yaml"] = strings.Replace(files["team.yaml"], ", {id: b, subject: B, owner: ben}",
+		", {id: b, subject: B, owner: ben, blocked_by: [a]}", 1)
 	return newGrove(t, files)
 }
 
@@ -335,7 +344,8 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	g := protectedWork(t)
 	u := start(g.rig, &handClock{})
 	r := u.asked(requests.AskMerge)
-	if _, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: r.ID, Approve: true}); !errors.Is(err, ErrRunning) {
+	if _, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: r.ID,
+		Approve: true}); !errors.Is(err, state.ErrRunning) {
 		t.Errorf("while it runs: %v", err)
 	}
 	u.lines.wait(t, "the work to be held", func(l journal.Line) bool {
@@ -343,7 +353,8 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	})
 	u.stop(errors.New("enough"))
 	u.end()
-	got, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: strings.ToUpper(r.ID), Approve: true, Feedback: "fine"})
+	got, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: strings.ToUpper(r.ID), Approve: true,
+		Feedback: "fine"})
 	if err != nil || got.State != requests.Approved || got.By != actors.Operator {
 		t.Fatalf("%+v, %v", got, err)
 	}

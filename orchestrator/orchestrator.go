@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -62,7 +63,7 @@ type Options struct {
 	ManagedFolders []string
 	merged         func([]tasks.Merge) // of a run that only merges: what became of it
 	// OnUp is called once the team is up and can be reached.
-	OnUp func(Place)
+	OnUp func(state.Place)
 }
 
 // Orchestrator runs one team once. Make it with New.
@@ -71,14 +72,14 @@ type Orchestrator struct {
 	// reshaping is held while another spec is taken up.
 	reshaping sync.Mutex
 	opts      Options
-	place     Place
+	place     state.Place
 	patience  acp.Timeouts  // with agent programs; zero but in tests
 	backoff   time.Duration // before a program is started again; likewise
 	prices    priceList
-	short     shortage
+	short     state.Shortage
 	started   time.Time
 	readers   *readers // loops over the journal of this run
-	record    runRecord
+	record    state.RunRecord
 	// leftovers tells of what a killed run had left; empty: nothing.
 	leftovers string
 	repairs   []string    // of the store, likewise
@@ -131,15 +132,15 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 }
 
 // placeOf is the Place of a team that runs with these options.
-func (o Options) placeOf(team *configs.Team) (Place, error) {
+func (o Options) placeOf(team *configs.Team) (state.Place, error) {
 	if o.StateHome != "" && !filepath.IsAbs(o.StateHome) {
-		return Place{}, fmt.Errorf("Options.StateHome is %q; it must be an absolute path", o.StateHome)
+		return state.Place{}, fmt.Errorf("Options.StateHome is %q; it must be an absolute path", o.StateHome)
 	}
-	return placeIn(o.StateHome, team.Name, team.Workspace)
+	return state.PlaceIn(o.StateHome, team.Name, team.Workspace)
 }
 
 // Place is where the team keeps its state.
-func (o *Orchestrator) Place() Place { return o.place }
+func (o *Orchestrator) Place() state.Place { return o.place }
 
 // Run runs the team until its work is done, nobody can go on, somebody tells
 // it to stop, or ctx ends. It returns ErrRunning (naming the process) when the
@@ -148,15 +149,15 @@ func (o *Orchestrator) Place() Place { return o.place }
 func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 	o.started = time.Now()
 	defer o.readers.end()
-	defer func() { err = o.short.outOf(o.place, err) }()
+	defer func() { err = o.short.OutOf(o.place, err) }()
 	if err := o.place.Create(); err != nil {
 		return Ending{}, err
 	}
-	lock, err := lockTeam(o.place)
+	lock, err := state.LockTeam(o.place)
 	if err != nil {
 		return Ending{}, err
 	}
-	defer func() { err = errors.Join(err, lock.release()) }()
+	defer func() { err = errors.Join(err, lock.Release()) }()
 	// Only now: who calls a team that runs is told by its environment, too (Processes.leftBehind).
 	if o.opts.OwnProcess {
 		if err := process.HideMemory(); err != nil {
@@ -187,10 +188,10 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 // clearUp ends and removes what a run that was killed has left. The team's lock must be
 // held.
 func (o *Orchestrator) clearUp() {
-	if left := process.KillMarked(runMark(o.place)); len(left) > 0 {
+	if left := process.KillMarked(o.place.Mark()); len(left) > 0 {
 		o.leftovers = fmt.Sprintf("the last run was killed and had left processes running; they were ended: %v", left)
 	}
-	if err := sweep(o.place); err != nil {
+	if err := state.Sweep(o.place); err != nil {
 		o.opts.Log.Warn("files of a killed run stay", "err", err)
 	}
 }
@@ -223,7 +224,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		return Ending{}, errors.Join(err, j.Abandon())
 	}
 	c := &crew{
-		store: store, journal: j, short: &o.short, log: o.opts.Log, bus: b, processes: process.New(runMark(o.place)), pid: os.Getpid(),
+		store: store, journal: j, short: &o.short, log: o.opts.Log, bus: b, processes: process.New(o.place.Mark()), pid: os.Getpid(),
 		team: o.team().Name, clock: o.clock, functions: o.opts.Hooks, servers: &hookServers{},
 		keep:  o.staysUp(),
 		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly,
@@ -267,7 +268,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	err = errors.Join(err, j.Close())
 	if ending.Code != CodeDone {
-		ending.Full = wayOut(o.place, o.short.cause())
+		ending.Full = state.WayOut(o.place, o.short.Cause())
 	}
 	err = errors.Join(err, o.markEnded(ending, err), b.Close())
 	if c.control != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // pluginData is where the plugin in a folder keeps what it wants to find again
@@ -15,7 +16,7 @@ import (
 // read-only and is trusted as it is. It belongs to that folder alone, whatever
 // other plugins call themselves. pluginData makes nothing.
 func pluginData(home, name, root string) (string, error) {
-	real, err := realPath(root)
+	real, err := state.RealPath(root)
 	if err != nil {
 		return "", fmt.Errorf("plugin %s: %w", name, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -40,7 +41,7 @@ func newRepo(t *testing.T) repo {
 // begin begins a turn of dev's in another run of its team.
 func (r repo) begin(turn int) repo {
 	r.t.Helper()
-	place := Place{Dir: r.dir + ".state"}
+	place := state.Place{Dir: r.dir + ".state"}
 	if err := os.MkdirAll(place.Scratch(), 0o700); err != nil {
 		r.t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // TestRestartOf: only a policy that the spec gives has a member begin anew; the
@@ -77,11 +78,11 @@ func TestSchedulesShown(t *testing.T) {
 // TestBudgetSettings: each limit is named as the spec has it, and the notes of its
 // levels grow in urgency, each told once.
 func TestBudgetSettings(t *testing.T) {
-	for want, u := range map[string]BudgetUse{
-		"budget.tokens": {What: useTokens}, "budget.usd": {What: useUSD}, "budget.time": {What: useTime},
-		"limits.max_tokens": {Member: "dev", What: useTokens}, "limits.max_budget_usd": {Member: "dev", What: useUSD},
+	for want, u := range map[string]journal.BudgetUse{
+		"budget.tokens": {What: journal.Tokens}, "budget.usd": {What: journal.USD}, "budget.time": {What: journal.Time},
+		"limits.max_tokens": {Member: "dev", What: journal.Tokens}, "limits.max_budget_usd": {Member: "dev", What: journal.USD},
 	} {
-		if got := u.setting(); got != want {
+		if got := useSetting(u); got != want {
 			t.Errorf("%+v is %s", u, got)
 		}
 	}
@@ -93,12 +94,12 @@ func TestBudgetSettings(t *testing.T) {
 		{499, 5, ""}, {500, 5, "(limits.max_tokens)."}, {750, 5, "Plan the rest"}, {900, 5, "begin nothing large"},
 		{1000, 5, "at most 5 model requests"}, {2000, 1, "This is your last prompt."},
 	} {
-		u := newUse("dev", useTokens, test.used, 1000)
-		notes := u.note(nil, test.passes)
+		u := bounded([]journal.BudgetUse{{Member: "dev", What: journal.Tokens, Used: test.used, Limit: 1000}})[0]
+		notes := useNote(u, nil, test.passes)
 		if (len(notes) == 0) != (test.want == "") || len(notes) > 0 && !strings.Contains(notes[0].Text, test.want) {
 			t.Errorf("at %v: %+v", test.used, notes)
 		}
-		if len(notes) > 0 && len(u.note(map[string]bool{notes[0].MessageID: true}, test.passes)) != 0 {
+		if len(notes) > 0 && len(useNote(u, map[string]bool{notes[0].MessageID: true}, test.passes)) != 0 {
 			t.Errorf("at %v it is told twice", test.used)
 		}
 	}

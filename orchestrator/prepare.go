@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/backup"
@@ -216,13 +217,14 @@ func (n novelty) tasks(ctx context.Context, s *tasks.Store, team *configs.Team) 
 		}
 	}
 	for i, added := range list {
-		list[i].BlockedBy = slices.DeleteFunc(added.BlockedBy, func(id string) bool { return slices.Contains(gone, id) })
+		list[i].BlockedBy = slices.DeleteFunc(added.BlockedBy,
+			func(id string) bool { return slices.Contains(gone, id) })
 	}
 	return list, nil
 }
 
 // forget removes what earlier runs left. The lock is held, and stays.
-func forget(p Place) error {
+func forget(p state.Place) error {
 	// The journal goes before the store: a new store counts its events from 1, and
 	// a journal that was left would say that those have their lines.
 	for _, path := range []string{p.Journal(), p.RunFile()} {

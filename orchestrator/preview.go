@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // Preview says what a team that does not run would begin with. It starts and writes
@@ -37,7 +38,7 @@ func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (
 // readEarlier reads which tasks of the spec an earlier run has taken up, and which
 // goal it had; nil: there was none.
 func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (map[string]string, *goalRecord, error) {
-	place, err := PlaceOf(team.Name, team.Workspace)
+	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil || fresh {
 		return nil, nil, err
 	}

@@ -10,31 +10,12 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/backup"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // readersWait is how long a team that starts waits for those who read its store, such as
 // a covey ps. They are done in a moment, but there may be many, one after another.
 const readersWait = 30 * time.Second
-
-// OpenStore opens the store of a team that does not run, for reading and looked through.
-// It waits a moment for a team that ends just now. The caller closes it.
-func (p Place) OpenStore() (*tasks.Store, error) {
-	const wait = 5 * time.Second // a team lets go of its store last
-	return tasks.Open(p.Store(), &tasks.Options{
-		BlobDir: p.Blobs(), ReadOnly: true, LockTimeout: wait, Backups: 1, Identity: p.identity(),
-	})
-}
-
-// identity is what the team's store must bear; the zero value if the folder does not
-// say what its workspace is.
-func (p Place) identity() kv.Identity {
-	if p.Workspace == "" {
-		return kv.Identity{}
-	}
-	return kv.Identity{Team: p.Team, Workspace: p.Workspace}
-}
 
 // watchStore waits until the store's file is overwritten or replaced, which ends the team:
 // what it would do from then on nobody would remember.
@@ -55,8 +36,8 @@ const storeBackups = 3
 // without one there is nothing that a program could do.
 func (o *Orchestrator) openStore() (*tasks.Store, error) {
 	store, err := tasks.Open(o.place.Store(), &tasks.Options{
-		BlobDir: o.place.Blobs(), Backups: storeBackups, Refused: o.short.note,
-		Identity: o.place.identity(), LockTimeout: readersWait,
+		BlobDir: o.place.Blobs(), Backups: storeBackups, Refused: o.short.Note,
+		Identity: o.place.Identity(), LockTimeout: readersWait,
 	})
 	if errors.Is(err, tasks.ErrForeign) {
 		return nil, fmt.Errorf("%w, or run covey up --fresh, which begins anew", err)
@@ -169,7 +150,7 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 	}
 	o.past = newPastWrites()
 	j, err := journal.Open(o.place.Journal(), journal.Options{
-		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.note, Wrap: o.journalFile,
+		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: o.journalFile,
 		See: func(l journal.Line) {
 			heard.recall(l)
 			o.past.see(l)

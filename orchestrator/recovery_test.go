@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // worked is a team that has done two tasks and is done.
-func worked(t *testing.T) (*rig, Place) {
+func worked(t *testing.T) (*rig, state.Place) {
 	t.Helper()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: a, subject: First thing, owner: dev}, {id: b, subject: Second thing, owner: dev}]\n",
@@ -65,7 +66,7 @@ func oldBackup(t *testing.T, dir string) (path string) {
 }
 
 // withoutLog takes away what the commits since the backups are noted in.
-func withoutLog(t *testing.T, place Place) {
+func withoutLog(t *testing.T, place state.Place) {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(place.Store()+".backups", "*.log"))
 	if err != nil || len(list) == 0 {
@@ -137,7 +138,7 @@ func TestDamagedStoreIsRestored(t *testing.T) {
 }
 
 // checkStoreNumbers looks that each event of the store has one line.
-func (r *rig) checkStoreNumbers(place Place) {
+func (r *rig) checkStoreNumbers(place state.Place) {
 	r.t.Helper()
 	seen := map[uint64]bool{}
 	for l, err := range journal.Read(place.Journal(), 0) {

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -174,7 +175,8 @@ func TestReloadInside(t *testing.T) {
 	mustTrust(t, r.team)
 	put(t, r.dir, "settings.json", stopHook("newer")) // trusted was another content
 	reply = r.look(t.Context(), false)
-	if len(reply.Applied) != len(changes)-1 || len(reply.Kept) != 1 || !strings.Contains(reply.Kept[0].Reason, "trust") {
+	if len(reply.Applied) != len(changes)-1 || len(reply.Kept) != 1 ||
+		!strings.Contains(reply.Kept[0].Reason, "trust") {
 		t.Fatalf("%+v", reply)
 	}
 	if got := r.stops(); got != "sh check.sh,inside,local,skill,plugged in,head" {
@@ -233,7 +235,8 @@ func TestReloadBlocked(t *testing.T) {
 	}
 	put(t, r.away, "etc/managed-settings.json", `{"permissions": {"deny": ["Bash"]}}`)
 	r.expect([]string{"managed-settings.json"}, []string{"user.json"})
-	if deny := r.applied[0].settings.Deny; !slices.Equal(deny, []string{"Bash"}) || r.fired[1] != "policy_settings managed-settings.json" {
+	if deny := r.applied[0].settings.Deny; !slices.Equal(deny, []string{"Bash"}) ||
+		r.fired[1] != "policy_settings managed-settings.json" {
 		t.Errorf("deny %q, fired %q", deny, r.fired)
 	}
 	put(t, r.away, "etc/managed-settings.json", "{")
@@ -355,7 +358,7 @@ func TestReloadRunning(t *testing.T) {
 }
 
 // dialUp reaches a team that starts at this moment.
-func dialUp(t *testing.T, place Place) *Client {
+func dialUp(t *testing.T, place state.Place) *Client {
 	t.Helper()
 	deadline := time.Now().Add(testPatience)
 	for {

@@ -114,7 +114,7 @@ func (o *Orchestrator) takeUpFor(c *crew, team *configs.Team, l layers) error {
 	if err := checkDemands(team, l.sources, lookPath); err != nil {
 		return err
 	}
-	if err := PreparePlugins(o.place.home(), l.sources); err != nil {
+	if err := PreparePlugins(o.place.Home(), l.sources); err != nil {
 		return err
 	}
 	seats := c.seats()

@@ -11,10 +11,6 @@ import (
 var (
 	// ErrNotRunning is returned when no process runs the team.
 	ErrNotRunning = errors.New("not running")
-	// ErrRunning is returned by a second `covey up` of a team.
-	ErrRunning = errors.New("already run")
-	// ErrNoTeam is returned by Find when no team fits.
-	ErrNoTeam = errors.New("no team")
 	// ErrOtherVersion is returned for a team that another version of covey runs, which
 	// cannot be asked for that.
 	ErrOtherVersion = errors.New("run by another version of covey")

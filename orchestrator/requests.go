@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -46,11 +47,11 @@ type Status struct {
 	// team that does not run.
 	Coordination *Coordination     `json:"coordination,omitempty"`
 	Turns        journal.TurnCount `json:"turns"`            // of this run, or of the last one
-	Result       *RunResult        `json:"result,omitempty"` // of the last run; nil while one runs
+	Result       *state.RunResult  `json:"result,omitempty"` // of the last run; nil while one runs
 	// Schedules are those of the running team, in file order.
 	Schedules []ScheduleStatus `json:"schedules,omitempty"`
 	// Budget is what is used of the team's budget, over all runs.
-	Budget []BudgetUse `json:"budget,omitempty"`
+	Budget []journal.BudgetUse `json:"budget,omitempty"`
 }
 
 // MemberStatus is one member in a Status.
@@ -85,7 +86,7 @@ type MemberStatus struct {
 	// would have done something.
 	Hooks []HookCount `json:"hooks,omitempty"`
 	// Limits are how much is used of its own limits, over all runs.
-	Limits []BudgetUse `json:"limits,omitempty"`
+	Limits []journal.BudgetUse `json:"limits,omitempty"`
 	// CostUSD is what it has cost, over all runs, in US dollars as far as it is known.
 	CostUSD float64 `json:"cost_usd,omitempty"`
 	// LimitedUntil is when a member of state Limited tries again.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // warned waits for so many warnings with these words.
@@ -48,7 +49,10 @@ func TestNewMemberCannotBeSeated(t *testing.T) {
 	if change, err := l.ask(Reshape{}); err != nil || len(change.Members) != 1 || change.Members[0].Name != "ana" {
 		t.Fatalf("%+v, %v", change, err)
 	}
-	l.lines.wait(t, "ana to begin", func(line journal.Line) bool { return line.Type == "member_started" && line.Member == "ana" })
+	l.lines.wait(t, "ana to begin", func(line journal.Line) bool {
+		return line.Type == "member_started" &&
+			line.Member == "ana"
+	})
 }
 
 // A member that cannot begin anew stays in its old seat without turns.
@@ -62,7 +66,8 @@ func TestMemberCannotBeginAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, description := range []string{"one", "two"} {
-		put(t, l.dir, "team.yaml", strings.Replace(livingSpec, "{model: dev}", "{model: dev, description: "+description+"}", 1))
+		put(t, l.dir, "team.yaml", strings.Replace(livingSpec, "{model: dev}",
+			"{model: dev, description: "+description+"}", 1))
 		if _, err := l.ask(Reshape{}); err != nil {
 			t.Fatal(err)
 		}
@@ -96,12 +101,15 @@ func TestSpecCountsWithoutItsRunFile(t *testing.T) {
 		t.Errorf("it was not taken up: %v", err)
 	}
 	l.warned("run.json does not say so yet", 1)
-	l.lines.wait(t, "ana to begin", func(line journal.Line) bool { return line.Type == "member_started" && line.Member == "ana" })
+	l.lines.wait(t, "ana to begin", func(line journal.Line) bool {
+		return line.Type == "member_started" &&
+			line.Member == "ana"
+	})
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	l.warned("it was written anew", 1)
-	if run, err := ReadRunFile(l.o.Place()); err != nil || len(run.Members) != 3 {
+	if run, err := state.ReadRunFile(l.o.Place()); err != nil || len(run.Members) != 3 {
 		t.Errorf("%+v, %v", run, err)
 	}
 }

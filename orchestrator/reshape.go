@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -56,7 +57,7 @@ func (o *Orchestrator) reshape(ctx context.Context, c *crew, r Reshape) (SpecCha
 		return change, err
 	}
 	// The same path may be a link that leads elsewhere by now.
-	if dir, err := realPath(next.team.Workspace); err == nil && dir != o.place.Workspace {
+	if dir, err := state.RealPath(next.team.Workspace); err == nil && dir != o.place.Workspace {
 		return change, cannotChange(fmt.Sprintf("workspace (%s, now %s)", o.place.Workspace, dir))
 	}
 	change.Members = append(change.Members, c.unseated(next.team, change)...)
@@ -195,7 +196,7 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 	o.restaff(ctx, c, change)
 	if err := o.markRunning(c); err != nil {
 		// The spec counts: what run.json says of it is written later (guardState).
-		c.short.note(err)
+		c.short.Note(err)
 		c.journal.Tell(agent.Warning{Text: fmt.Sprintf("the spec was taken up, and run.json does not say so yet: %v", err)})
 	}
 	return nil

@@ -26,7 +26,7 @@ func (c *crew) serve(ctx context.Context, s *seat) {
 func (c *crew) lived(ctx context.Context, s *seat, err error) {
 	defer c.noteEnd(s)
 	defer s.parts()
-	c.short.note(err)
+	c.short.Note(err)
 	// Before its tasks are anybody else's: its agent must not work at them any more.
 	c.act(ctx, s, s.endProgram())
 	c.functions.Session(s.session.Session).Release() // what its agent has registered ends with it

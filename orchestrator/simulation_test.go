@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -84,7 +85,7 @@ type simulation struct {
 	seed   uint64
 	team   *configs.Team
 	tasks  int // that the spec brings
-	place  Place
+	place  state.Place
 	faults *simFaults
 	harm   func(store string) error // done to each image; nil: nothing. A fault that must be found
 
@@ -180,7 +181,7 @@ func (s *simulation) live(crashAt int) (e Ending, crashed bool, err error) {
 	if err != nil {
 		return e, false, err
 	}
-	o, newErr := New(s.team, Options{StateHome: s.place.home(), Log: slog.New(slog.DiscardHandler), Hooks: s.gates()})
+	o, newErr := New(s.team, Options{StateHome: s.place.Home(), Log: slog.New(slog.DiscardHandler), Hooks: s.gates()})
 	if newErr != nil {
 		return e, false, errors.Join(newErr, store.Close())
 	}
@@ -260,7 +261,8 @@ func (s *simulation) gates() *hooks.Registry {
 			if s.faults.slow > 0 {
 				time.Sleep(time.Duration(s.draw(int(s.faults.slow))))
 			}
-			if p, ok := in.Payload.(hooks.TaskCompletedInput); ok && s.draw(100) < s.faults.refuse && s.mayRefuse(p.TaskID) {
+			if p, ok := in.Payload.(hooks.TaskCompletedInput); ok && s.draw(100) < s.faults.refuse &&
+				s.mayRefuse(p.TaskID) {
 				return hooks.Answer{Decision: hooks.Block, Reason: "not yet"}, nil
 			}
 			return hooks.Answer{}, nil
@@ -364,7 +366,8 @@ func TestSimulationRepeats(t *testing.T) {
 		t.Errorf("seed 7 draws %+v and %+v", first.faults, again.faults)
 	}
 	said := first.complaint(errors.New("boom"))
-	if !strings.HasPrefix(said, "boom\n") || !strings.HasSuffix(said, "-run 'TestSimulation$' -seed=7") || flag.Lookup("seed") == nil {
+	if !strings.HasPrefix(said, "boom\n") || !strings.HasSuffix(said, "-run 'TestSimulation$' -seed=7") ||
+		flag.Lookup("seed") == nil {
 		t.Errorf("a failure says %q", said)
 	}
 }
@@ -377,7 +380,8 @@ func TestSimulationOfAFullDisk(t *testing.T) {
 	if *simRounds > 0 {
 		rounds = fmt.Sprintf("-rounds=%d", *simRounds)
 	}
-	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "TestSimulation$", "-floods", rounds).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "TestSimulation$", "-floods",
+		rounds).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -99,9 +100,9 @@ func newRig(t *testing.T, files map[string]string) *rig {
 }
 
 // place is where the team's state is.
-func (r *rig) place() Place {
+func (r *rig) place() state.Place {
 	r.t.Helper()
-	p, err := placeIn(r.home, "crew", r.dir)
+	p, err := state.PlaceIn(r.home, "crew", r.dir)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -154,7 +155,8 @@ func (r *rig) run(opts Options) Ending {
 func (r *rig) want(e Ending, code int, reason string) {
 	r.t.Helper()
 	if e.Code != code || !strings.Contains(e.Reason, reason) {
-		r.t.Fatalf("ended with %d, %q; want %d, %q. The journal:\n%s", e.Code, e.Reason, code, reason, show(r.lines.all()))
+		r.t.Fatalf("ended with %d, %q; want %d, %q. The journal:\n%s", e.Code, e.Reason, code, reason,
+			show(r.lines.all()))
 	}
 }
 

@@ -11,13 +11,10 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// Worktrees holds the members' working copies, a folder each. Forget leaves it
-// alone: what lies there may be in no commit yet.
-func (p Place) Worktrees() string { return filepath.Join(p.Dir, "worktrees") }
 
 // keyTrees is where the store has the working copies: map of member to tree.
 const keyTrees = "worktrees"
@@ -177,7 +174,7 @@ func (t *trees) discover(ctx context.Context) error {
 	copies, err := t.repo.Copies(ctx)
 	for _, c := range copies {
 		member := filepath.Base(c.Path)
-		if _, known := t.by[member]; filepath.Dir(c.Path) == t.dir && !known && teamName.MatchString(member) {
+		if _, known := t.by[member]; filepath.Dir(c.Path) == t.dir && !known && state.TeamName.MatchString(member) {
 			t.by[member] = ownTree{Top: c.Path, Root: t.rootIn(c.Path), Branch: c.Branch}
 			t.acknowledge(member, c.Branch)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -158,7 +159,7 @@ func baseOf(ctx context.Context, repo *worktree.Repo, team *configs.Team) (strin
 // inRepository reports whether a folder looks like one of a repository, which is not
 // known where git does not run.
 func inRepository(dir string) bool {
-	if real, err := realPath(dir); err == nil {
+	if real, err := state.RealPath(dir); err == nil {
 		dir = real
 	}
 	for {

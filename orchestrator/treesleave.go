@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -272,12 +273,12 @@ type remains struct {
 
 // leftBehind reads the remains, before the store is forgotten. A store that cannot be
 // read knows none: git knows its own copies, and branches stay as nobody's.
-func leftBehind(ctx context.Context, p Place) remains {
+func leftBehind(ctx context.Context, p state.Place) remains {
 	if _, err := os.Stat(p.Store()); err != nil {
 		return remains{}
 	}
 	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: storeBackups,
-		Identity: p.identity(), LockTimeout: readersWait})
+		Identity: p.Identity(), LockTimeout: readersWait})
 	if err != nil {
 		return remains{}
 	}

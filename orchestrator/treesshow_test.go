@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
@@ -137,7 +138,8 @@ func TestMaxDiskInARun(t *testing.T) {
 	if u.member("ben").Attention != "" {
 		t.Error("ben needs attention for what ana has written")
 	}
-	if got := g.git("-C " + g.tree("ana") + " log --format=%s -1; ls " + g.tree("ana", "big")); !strings.Contains(got, "big") {
+	if got := g.git("-C " + g.tree("ana") + " log --format=%s -1; ls " + g.tree("ana",
+		"big")); !strings.Contains(got, "big") {
 		t.Errorf("what she has made: %s", got)
 	}
 	u.stop(errors.New("enough"))
@@ -176,7 +178,8 @@ func TestNameless(t *testing.T) {
 	o := g.orchestrator(Options{})
 	s := &seat{member: &configs.Member{Name: "ana"}, tree: &ownTree{}}
 	unnamed := &trees{o: o}
-	if env := strings.Join(unnamed.nameless(s), " "); !strings.Contains(env, "GIT_AUTHOR_EMAIL=ana@crew.covey.invalid") {
+	if env := strings.Join(unnamed.nameless(s), " "); !strings.Contains(env,
+		"GIT_AUTHOR_EMAIL=ana@crew.covey.invalid") {
 		t.Errorf("%q", env)
 	}
 	if env := (&trees{o: o, user: worktree.Person{Name: "u", Email: "u@x"}}).nameless(s); env != nil {
@@ -222,10 +225,12 @@ func TestOutlook(t *testing.T) {
 	if team, err = configs.Load(filepath.Join(g.dir, "team.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	if look := OutlookOf(t.Context(), team); strings.Join(look.Members, " ") != "lead ana ben" || look.Fault != nil || !look.Repository {
+	if look := OutlookOf(t.Context(), team); strings.Join(look.Members, " ") != "lead ana ben" ||
+		look.Fault != nil || !look.Repository {
 		t.Errorf("a repository: %+v", look)
 	}
-	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "self_claim: false", "self_claim: false, isolation: shared", 1))
+	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "self_claim: false",
+		"self_claim: false, isolation: shared", 1))
 	if team, err = configs.Load(filepath.Join(g.dir, "team.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -238,8 +243,8 @@ func TestOutlook(t *testing.T) {
 // working copy is.
 func TestFindFromACopy(t *testing.T) {
 	t.Setenv("COVEY_STATE_HOME", t.TempDir())
-	t.Setenv(runVariable, "")
-	place, err := PlaceOf("crew", t.TempDir())
+	t.Setenv(state.RunVariable, "")
+	place, err := state.PlaceOf("crew", t.TempDir())
 	if err == nil {
 		err = place.Create()
 	}
@@ -248,17 +253,17 @@ func TestFindFromACopy(t *testing.T) {
 	if err := errors.Join(err, os.MkdirAll(below, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := Find(below, ""); err != nil || found.Dir != place.Dir {
+	if found, err := state.Find(below, ""); err != nil || found.Dir != place.Dir {
 		t.Errorf("in the state folder: %+v, %v", found, err)
 	}
-	if _, err := Find(elsewhere, ""); !errors.Is(err, ErrNoTeam) {
+	if _, err := state.Find(elsewhere, ""); !errors.Is(err, state.ErrNoTeam) {
 		t.Errorf("elsewhere: %v", err)
 	}
-	t.Setenv(runVariable, place.Dir)
-	if found, err := Find(elsewhere, ""); err != nil || found.Dir != place.Dir {
+	t.Setenv(state.RunVariable, place.Dir)
+	if found, err := state.Find(elsewhere, ""); err != nil || found.Dir != place.Dir {
 		t.Errorf("in a copy that a hook has made: %+v, %v", found, err)
 	}
-	if _, err := Find(elsewhere, "other"); !errors.Is(err, ErrNoTeam) {
+	if _, err := state.Find(elsewhere, "other"); !errors.Is(err, state.ErrNoTeam) {
 		t.Errorf("another team by name: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // maxKeptText is how much of a file's text is remembered, to show a difference
@@ -135,11 +136,11 @@ type trustKey struct {
 // keyOf is what trust is remembered under: real paths, so that a link to a trusted
 // folder is the folder, and a folder of the same name elsewhere is not.
 func keyOf(team *configs.Team) (trustKey, error) {
-	workspace, err := realPath(team.Workspace)
+	workspace, err := state.RealPath(team.Workspace)
 	if err != nil {
 		return trustKey{}, fmt.Errorf("workspace: %w", err)
 	}
-	spec, err := realPath(team.File)
+	spec, err := state.RealPath(team.File)
 	if err != nil {
 		return trustKey{}, fmt.Errorf("spec: %w", err)
 	}

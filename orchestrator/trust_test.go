@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // trustFiles is a team whose spec names a script, a gate, a hook and settings.
@@ -90,7 +91,10 @@ func TestTrustIsGivenAndTaken(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"team.yaml", "lead.yaml", "check.sh", "stop.sh", "settings.json", "more.sh"} {
-		if !slices.ContainsFunc(r.Items, func(i TrustItem) bool { return filepath.Base(i.Path) == name && i.Hash != "" }) {
+		if !slices.ContainsFunc(r.Items, func(i TrustItem) bool {
+			return filepath.Base(i.Path) == name &&
+				i.Hash != ""
+		}) {
 			t.Errorf("%s would run and is not listed", name)
 		}
 	}
@@ -132,7 +136,8 @@ func TestAnyChangeEndsTrust(t *testing.T) {
 			put(t, dir, "team.yaml", trustFiles["team.yaml"]+"keep: true\n")
 		}, ItemChanged, "+keep: true\n"},
 		"a new hook in the spec": {func(t *testing.T, dir string) {
-			put(t, dir, "team.yaml", strings.Replace(trustFiles["team.yaml"], "[./check.sh]", "[./check.sh, ./check.sh --evil]", 1))
+			put(t, dir, "team.yaml", strings.Replace(trustFiles["team.yaml"], "[./check.sh]",
+				"[./check.sh, ./check.sh --evil]", 1))
 		}, ItemNew, ""},
 		"a script that appears": {func(t *testing.T, dir string) {
 			put(t, dir, "settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./new.sh"}]}]}}`)
@@ -217,7 +222,7 @@ func TestTrustIsOfOneFolder(t *testing.T) {
 
 func mustReal(t *testing.T, path string) string {
 	t.Helper()
-	real, err := realPath(path)
+	real, err := state.RealPath(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +295,8 @@ func TestTrustFileThatCannotBeRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, err := CheckTrust(t.Context(), load())
-			if err == nil || r.Trusted || !strings.Contains(err.Error(), path) || (c.want != nil && !errors.Is(err, c.want)) {
+			if err == nil || r.Trusted || !strings.Contains(err.Error(), path) || (c.want != nil &&
+				!errors.Is(err, c.want)) {
 				t.Errorf("CheckTrust = %+v, %v", r, err)
 			}
 			if err := RememberTrust(t.Context(), load(), r); err == nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // trustFormat is the format of trust.json that we write.
@@ -58,7 +59,7 @@ func (f *trustFile) put(key trustKey, items []TrustItem) {
 
 // trustPath is outside of every workspace, where no agent writes.
 func trustPath() (string, error) {
-	home, err := StateHome()
+	home, err := state.StateHome()
 	return filepath.Join(home, "trust.json"), err
 }
 
@@ -106,7 +107,7 @@ func updateTrust(change func(*trustFile)) error {
 		return fmt.Errorf("trust: %w", err)
 	}
 	defer lock.Close()
-	if err := waitLock(lock, trustPatience); err != nil {
+	if err := state.WaitLock(lock, trustPatience); err != nil {
 		return fmt.Errorf("trust: another covey is changing %s: %w", path, err)
 	}
 	f, err := readTrust()
@@ -118,7 +119,7 @@ func updateTrust(change func(*trustFile)) error {
 	if err != nil {
 		return fmt.Errorf("trust: %w", err)
 	}
-	if err := writeAtomic(path, append(data, '\n')); err != nil {
+	if err := state.WriteAtomic(path, append(data, '\n')); err != nil {
 		return fmt.Errorf("trust: %w", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"os"
 	"sync"
 	"time"
@@ -65,10 +66,10 @@ type countedTrust struct {
 }
 
 // newTrustGuard makes the guard of a team that is about to run.
-func newTrustGuard(p Place, tell func(string, ...any)) *trustGuard {
-	home, err := StateHome()
+func newTrustGuard(p state.Place, tell func(string, ...any)) *trustGuard {
+	home, err := state.StateHome()
 	return &trustGuard{
-		workspace: p.Workspace, tell: tell, off: err != nil || home != p.home(), counts: map[trustKey]*countedTrust{},
+		workspace: p.Workspace, tell: tell, off: err != nil || home != p.Home(), counts: map[trustKey]*countedTrust{},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // guardedRig is a team that runs, whose state home is where trust.json is.
@@ -126,7 +127,7 @@ func TestAnnouncedTrustIsWrittenLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place, err := PlaceOf("crew", key.Workspace)
+	place, err := state.PlaceOf("crew", key.Workspace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,8 @@ func TestAnnouncedTrustIsWrittenLater(t *testing.T) {
 	}
 	told := 0
 	g.tell = func(string, ...any) { told++ }
-	if err := os.WriteFile(filepath.Join(os.Getenv("COVEY_STATE_HOME"), "trust.json"), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(os.Getenv("COVEY_STATE_HOME"), "trust.json"), []byte("{"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	g.look()
@@ -165,11 +167,11 @@ func TestForgedRunFile(t *testing.T) {
 	r, _ := guardedRig(t)
 	r.up()
 	place := r.place()
-	run, up := Running(place)
+	run, up := state.Running(place)
 	if !up {
 		t.Fatal("the team does not run")
 	}
-	run.Result = &RunResult{Reason: "all work is done", Ended: run.Started}
+	run.Result = &state.RunResult{Reason: "all work is done", Ended: run.Started}
 	data, err := json.Marshal(run)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +182,7 @@ func TestForgedRunFile(t *testing.T) {
 	r.lines.wait(t, "a warning that run.json was changed", func(l journal.Line) bool {
 		return l.Type == "warning" && strings.Contains(string(l.Data), "run.json")
 	})
-	if _, up := Running(place); !up {
+	if _, up := state.Running(place); !up {
 		t.Error("run.json was not written anew")
 	}
 	if err := os.Remove(place.RunFile()); err != nil {
@@ -193,7 +195,7 @@ func TestForgedRunFile(t *testing.T) {
 		}
 		return n == 2
 	})
-	if _, up := Running(place); !up {
+	if _, up := state.Running(place); !up {
 		t.Error("run.json was not written anew after it was removed")
 	}
 }

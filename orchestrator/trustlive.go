@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // trustWait is how long a team that runs may take to answer a question about trust.
@@ -37,7 +38,7 @@ func countsWhereRunning(ctx context.Context, key trustKey, digest string) (bool,
 func askTeamsAt(ctx context.Context, key trustKey, v bus.Verb, digest string) (counts bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trustWait)
 	defer cancel()
-	all, err := All()
+	all, err := state.All()
 	if err != nil {
 		return false, err
 	}
@@ -45,13 +46,13 @@ func askTeamsAt(ctx context.Context, key trustKey, v bus.Verb, digest string) (c
 	for _, p := range all {
 		// The folder's name, and not run.json, says whose the team is: anybody may
 		// write there.
-		if filepath.Base(p.Dir) != folderOf(p.Team, key.Workspace) {
+		if filepath.Base(p.Dir) != state.FolderOf(p.Team, key.Workspace) {
 			continue
 		}
 		// From within another PID namespace its process is not to be seen, and its
 		// lock is.
-		run, up := Running(p)
-		if !up && !lockHeld(p.Lock()) {
+		run, up := state.Running(p)
+		if !up && !state.LockHeld(p.Lock()) {
 			continue
 		}
 		run.Socket = cmp.Or(run.Socket, p.Socket())
@@ -74,7 +75,7 @@ func askTeamsAt(ctx context.Context, key trustKey, v bus.Verb, digest string) (c
 
 // dialAt connects to the team that a run.json tells of. It fails with ErrNotRunning if nobody
 // listens there, and with ErrOtherVersion if what does is of another version.
-func dialAt(ctx context.Context, p Place, run RunFile) (*Client, error) {
+func dialAt(ctx context.Context, p state.Place, run state.RunFile) (*Client, error) {
 	b, err := dialSocket(ctx, p, run)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // Gate is one gate of a spec.
@@ -41,7 +42,7 @@ func Gates(team *configs.Team) ([]Gate, error) {
 // TryGate runs one gate that is a command, by itself and without a team, in the workspace
 // as it is. It gets an input without a task.
 func TryGate(ctx context.Context, team *configs.Team, g Gate, about hooks.Common) (hooks.Outcome, error) {
-	place, err := PlaceOf(team.Name, team.Workspace)
+	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)
 	}
@@ -58,7 +59,7 @@ func TryGate(ctx context.Context, team *configs.Team, g Gate, about hooks.Common
 	section := hooks.Settings{g.Event: {{Hooks: []hooks.Handler{g.Handler}}}}
 	hookRunner, err := runner.New([]settings.Source{{Name: team.File, Settings: section}}, &runner.Options{
 		Env: append(environment(os.Environ()), "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace,
-			"COVEY_STATE_HOME="+place.home()),
+			"COVEY_STATE_HOME="+place.Home()),
 		ProjectDir: team.Workspace, SpillDir: spill,
 	})
 	if err != nil {

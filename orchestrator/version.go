@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // controlProtocol is the number of what requests at the control socket look like. It is
@@ -22,7 +23,7 @@ const controlProtocol = 1
 const otherWithin = 1500 * time.Millisecond
 
 // otherVersion is the error for a team that another version runs.
-func otherVersion(p Place, version string) error {
+func otherVersion(p state.Place, version string) error {
 	return plainly(ErrOtherVersion, "team %s: running with %s; covey down, then covey up", p.Team,
 		cmp.Or(coveyNamed(version), "another version of covey"))
 }
@@ -38,7 +39,7 @@ func coveyNamed(version string) string {
 // dialSocket reaches the process that a run.json names. Of one that says that it speaks
 // our protocol it waits as long as ctx allows: it may be busy. Of any other, which may be
 // waiting for something that we never say, it does not.
-func dialSocket(ctx context.Context, p Place, run RunFile) (*bus.Bus, error) {
+func dialSocket(ctx context.Context, p state.Place, run state.RunFile) (*bus.Bus, error) {
 	if run.Protocol == controlProtocol {
 		b, err := bus.Dial(ctx, run.Socket)
 		if errors.Is(err, bus.ErrForeign) {
@@ -57,8 +58,8 @@ func dialSocket(ctx context.Context, p Place, run RunFile) (*bus.Bus, error) {
 
 // newerRun tells of a team whose run.json a newer covey has written, which Running takes
 // for one that does not run.
-func newerRun(p Place) error {
-	if _, err := ReadRunFile(p); errors.Is(err, journal.ErrNewer) && lockHeld(p.Lock()) {
+func newerRun(p state.Place) error {
+	if _, err := state.ReadRunFile(p); errors.Is(err, journal.ErrNewer) && state.LockHeld(p.Lock()) {
 		return plainly(ErrOtherVersion, "team %s: running with a newer covey; use that one, or end it with its covey down", p.Team)
 	}
 	return nil
@@ -70,8 +71,8 @@ const stopWithin = 50 * time.Millisecond
 // EndProcess ends a team in order without asking at its control socket, for one of another
 // version: as Ctrl-C does. It returns when the team has ended, and fails with
 // ErrNotRunning if none runs. Only the operator's commands may call it.
-func EndProcess(ctx context.Context, p Place) error {
-	run, ok := Running(p)
+func EndProcess(ctx context.Context, p state.Place) error {
+	run, ok := state.Running(p)
 	if !ok {
 		return fmt.Errorf("team %s: %w", p.Team, ErrNotRunning)
 	}
@@ -83,7 +84,7 @@ func EndProcess(ctx context.Context, p Place) error {
 		return fmt.Errorf("end team %s: process %d: %w", p.Team, run.PID, err)
 	}
 	for look := time.NewTicker(stopWithin); ; {
-		if _, ok := Running(p); !ok {
+		if _, ok := state.Running(p); !ok {
 			look.Stop()
 			return nil
 		}

@@ -13,20 +13,21 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // otherTeam is a process of another version: it has run.json say so, and answers whoever
 // connects with a text, or not at all.
-func otherTeam(t *testing.T, protocol int, says string) Place {
+func otherTeam(t *testing.T, protocol int, says string) state.Place {
 	t.Helper()
-	p, err := placeIn(t.TempDir(), "crew", t.TempDir())
+	p, err := state.PlaceIn(t.TempDir(), "crew", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Create(); err != nil {
 		t.Fatal(err)
 	}
-	r := NewRunFile(p, testTime)
+	r := state.NewRunFile(p, testTime, controlProtocol)
 	r.Protocol, r.Version = protocol, "0.1.0"
 	if err := r.Write(p); err != nil {
 		t.Fatal(err)
@@ -93,11 +94,11 @@ func TestDialOtherVersions(t *testing.T) {
 }
 
 // oldTeam is a real bus of a time before versions, which answers one kind of request.
-func oldTeam(t *testing.T, opts bus.Options, protocol int) Place {
+func oldTeam(t *testing.T, opts bus.Options, protocol int) state.Place {
 	t.Helper()
 	stateHome(t)
 	p := mustPlace(t, "crew", t.TempDir(), "")
-	r := NewRunFile(p, testTime)
+	r := state.NewRunFile(p, testTime, controlProtocol)
 	r.Protocol, r.Version = protocol, "0.1.0"
 	if err := r.Write(p); err != nil {
 		t.Fatal(err)
@@ -107,7 +108,10 @@ func oldTeam(t *testing.T, opts bus.Options, protocol int) Place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.Close() })
-	if err := b.Listen(p.Socket(), func(net.Conn) (bus.Identity, error) { return byOperator.Identity(), nil }); err != nil {
+	if err := b.Listen(p.Socket(), func(net.Conn) (bus.Identity, error) {
+		return byOperator.Identity(),
+			nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -133,7 +137,8 @@ func TestAskOtherVersions(t *testing.T) {
 				"wake":   func() error { _, err := c.JournalWake(); return err },
 				"down":   func() error { _, err := c.Down(t.Context(), "x"); return err },
 			} {
-				if err := ask(); !errors.Is(err, ErrOtherVersion) || !strings.Contains(err.Error(), "covey down, then covey up") {
+				if err := ask(); !errors.Is(err, ErrOtherVersion) || !strings.Contains(err.Error(),
+					"covey down, then covey up") {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
@@ -174,11 +179,11 @@ func TestDialNewerRunFile(t *testing.T) {
 	if _, err := Dial(t.Context(), p); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("nobody holds the team: %v", err)
 	}
-	lock, err := lockTeam(p)
+	lock, err := state.LockTeam(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = lock.release() }()
+	defer func() { _ = lock.Release() }()
 	if _, err := Dial(t.Context(), p); !errors.Is(err, ErrOtherVersion) {
 		t.Errorf("somebody holds it: %v", err)
 	}
@@ -194,7 +199,7 @@ func TestJournalSaysItsFormat(t *testing.T) {
 	if len(begun) != 1 || begun[0].Format != journal.Format || begun[0].Version != "1.2.3" {
 		t.Fatalf("the run began with %+v", begun)
 	}
-	run, err := ReadRunFile(r.place())
+	run, err := state.ReadRunFile(r.place())
 	if err != nil || run.Version != "1.2.3" || run.Protocol != controlProtocol {
 		t.Errorf("run.json has %+v, %v", run, err)
 	}

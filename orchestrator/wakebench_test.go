@@ -16,6 +16,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -114,7 +115,8 @@ func newWakeBench(b *testing.B, members int) *wakeBench {
 	for i := range members {
 		fmt.Fprintf(&spec, "  m%d: a\n", i)
 	}
-	for name, text := range map[string]string{"team.yaml": spec.String(), "s.yaml": "steps: [{say: Yes., times: -1}]\n"} {
+	for name, text := range map[string]string{"team.yaml": spec.String(),
+		"s.yaml": "steps: [{say: Yes., times: -1}]\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			b.Fatal(err)
 		}
@@ -124,8 +126,8 @@ func newWakeBench(b *testing.B, members int) *wakeBench {
 		b.Fatal(err)
 	}
 	w := &wakeBench{began: make(chan string, 1<<16)}
-	up := make(chan Place, 1)
-	o, err := New(team, Options{OnUp: func(p Place) { up <- p }, OnLine: func(l journal.Line) {
+	up := make(chan state.Place, 1)
+	o, err := New(team, Options{OnUp: func(p state.Place) { up <- p }, OnLine: func(l journal.Line) {
 		if l.Type == "turn_started" {
 			w.began <- l.Member
 		}
@@ -145,7 +147,8 @@ func newWakeBench(b *testing.B, members int) *wakeBench {
 	if _, err := w.client.WaitUp(ctx); err != nil {
 		b.Fatal(err)
 	}
-	if w.store, err = tasks.Open(filepath.Join(b.TempDir(), "tasks.db"), &tasks.Options{MaxUnread: 1 << 30}); err != nil {
+	if w.store, err = tasks.Open(filepath.Join(b.TempDir(), "tasks.db"),
+		&tasks.Options{MaxUnread: 1 << 30}); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
@@ -177,7 +180,8 @@ func (w *wakeBench) run(b *testing.B, wake func(ctx context.Context, c *Client, 
 		}
 		took = append(took, time.Since(begun))
 		begun = time.Now()
-		_, err := w.store.Mail().Send(b.Context(), actors.Actor{}, mail.Outgoing{To: []string{to}, Text: "Are you there?"})
+		_, err := w.store.Mail().Send(b.Context(), actors.Actor{}, mail.Outgoing{To: []string{to},
+			Text: "Are you there?"})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // crashes is how often TestCrash kills covey; .ci/run sets more, the long run has 1000.
@@ -65,7 +66,7 @@ type crashTeam struct {
 	random  *rand.Rand
 	dir     string
 	env     []string
-	place   orchestrator.Place
+	place   state.Place
 	clients []*crashClient
 	history *claimHistory
 	done    []string // tasks that the workers had completed, in turns that were over, before the end
@@ -95,7 +96,7 @@ func crashTeamOf(t *testing.T, seed uint64, files map[string]string) *crashTeam 
 			t.Fatal(err)
 		}
 	}
-	place, err := orchestrator.PlaceOf("crash", c.dir)
+	place, err := state.PlaceOf("crash", c.dir)
 	if err != nil {
 		t.Fatal(err)
 	}

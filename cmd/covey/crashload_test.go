@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -114,7 +115,7 @@ func resultOf(err error) callResult {
 }
 
 // dialCrash reaches a team that is about to start; nil: ctx ended before.
-func dialCrash(ctx context.Context, p orchestrator.Place) *orchestrator.Client {
+func dialCrash(ctx context.Context, p state.Place) *orchestrator.Client {
 	for {
 		c, err := orchestrator.Dial(ctx, p)
 		if err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // readyVariable tells a covey in the background which file descriptor its
@@ -32,7 +33,7 @@ const maxComplaint = 16 << 10
 // program in the background, so that even a program that cannot start at all
 // has a place to say so.
 func startDetached(ctx context.Context, out *term.Screen, team *configs.Team, f upFlags, goal string) error {
-	place, err := orchestrator.PlaceOf(team.Name, team.Workspace)
+	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return err
 	}

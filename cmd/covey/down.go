@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // downWithin is how long a team may take to end before `covey down` gives up
@@ -104,9 +105,11 @@ func endMember(
 	case asJSON && reply.Gone:
 		return out.JSON(reply)
 	case !reply.Gone:
-		return fmt.Errorf("%s stays: %s; --now ends it without asking", term.PlainLine(end.Member), term.PlainLine(reply.Reason))
+		return fmt.Errorf("%s stays: %s; --now ends it without asking", term.PlainLine(end.Member),
+			term.PlainLine(reply.Reason))
 	}
-	out.Printf("%s has left: %s; the team's next start brings it back\n", term.PlainLine(end.Member), term.PlainLine(reply.Reason))
+	out.Printf("%s has left: %s; the team's next start brings it back\n", term.PlainLine(end.Member),
+		term.PlainLine(reply.Reason))
 	return nil
 }
 
@@ -133,7 +136,7 @@ func wasDown(out *term.Screen, r downResult, asJSON bool) error {
 
 // downOther ends a team whose control socket another version serves, which does not answer:
 // as Ctrl-C would. Its members must not do that, and the socket cannot say who asks.
-func downOther(ctx context.Context, out *term.Screen, place orchestrator.Place, asJSON bool) error {
+func downOther(ctx context.Context, out *term.Screen, place state.Place, asJSON bool) error {
 	if err := cli.NotFromInside("covey down"); err != nil {
 		return err
 	}

@@ -51,15 +51,16 @@ var floors = []arrows{
 	{"orchestrator/taskpage", "tasks"},
 	{"orchestrator/gatesettings", ""},
 	{"orchestrator/journal", "tasks tasks/actors teammate/agent"},
+	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
 	{"orchestrator", "bus configs hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
-	{"cmd/covey/teamtest", "orchestrator orchestrator/journal cmd/covey/term"},
-	{"cmd/covey/cli", "configs orchestrator tasks cmd/covey/term"},
-	{"cmd/covey/view", "orchestrator orchestrator/journal tasks tasks/* cmd/covey/term"},
-	{"cmd/covey/ask", "configs orchestrator orchestrator/journal tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
-	{"cmd/covey/hookcmd", "configs hooks hooks/* orchestrator cmd/covey/term cmd/covey/cli cmd/covey/view"},
-	{"cmd/covey/doctor", "configs configs/* hooks hooks/* orchestrator tasks/* cmd/covey/term cmd/covey/cli cmd/covey/hookcmd"},
-	{"cmd/covey", "configs configs/starter hooks hooks/* tasks tasks/* orchestrator orchestrator/journal cmd/covey/*"},
+	{"cmd/covey/teamtest", "orchestrator orchestrator/journal orchestrator/state cmd/covey/term"},
+	{"cmd/covey/cli", "configs orchestrator orchestrator/journal orchestrator/state tasks cmd/covey/term"},
+	{"cmd/covey/view", "orchestrator orchestrator/journal orchestrator/state tasks tasks/* cmd/covey/term"},
+	{"cmd/covey/ask", "configs orchestrator orchestrator/journal orchestrator/state tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/hookcmd", "configs hooks hooks/* orchestrator orchestrator/journal orchestrator/state cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/doctor", "configs configs/* hooks hooks/* orchestrator orchestrator/journal orchestrator/state tasks/* cmd/covey/term cmd/covey/cli cmd/covey/hookcmd"},
+	{"cmd/covey", "configs configs/starter hooks hooks/* tasks tasks/* orchestrator orchestrator/journal orchestrator/state cmd/covey/*"},
 }
 
 // leaves are packages that know nothing of ours but each other. All may import
@@ -131,7 +132,7 @@ func forbidden(t *tree, f *goFile, may []string) []string {
 		}
 		out = append(out, breach(t.place(spec),
 			"%s imports %s, which is uphill (it may import: %s); declare a small "+
-				"interface in %s for what it needs, and let the orchestrator fill it",
+				"interface in %s for what it needs, and let the orchestrator orchestrator/journal orchestrator/state fill it",
 			f.folder(), to, orNone(may), f.folder()))
 	}
 	return out

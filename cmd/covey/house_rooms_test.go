@@ -27,22 +27,31 @@ func ceilings() (packageLines, typeMethods, structFields ceiling) {
 		unit: "lines of code", most: 3200, slack: 200, count: linesOfPackages,
 		advice: "move a part that knows little of the rest to a package of its own",
 		above: map[string]int{
-			"configs": 5450, "orchestrator": 22400, "teammate": 4890,
+			"configs":      5450,
+			"orchestrator": 21800,
+			"teammate":     4890,
 		},
 	}
 	typeMethods = ceiling{
 		unit: "methods", most: 40, slack: 5, count: methodsOfTypes,
 		advice: "give a part of its state, with its methods, a type of its own",
 		above: map[string]int{
-			"orchestrator.Orchestrator": 78, "orchestrator.crew": 210,
-			"orchestrator.seat": 70, "orchestrator.trees": 51, "orchestrator/worktree.Repo": 60, "teammate.Teammate": 46,
-			"teammate.turn": 86,
+			"orchestrator.Orchestrator":  78,
+			"orchestrator.crew":          210,
+			"orchestrator.seat":          70,
+			"orchestrator.trees":         51,
+			"orchestrator/worktree.Repo": 60,
+			"teammate.Teammate":          46,
+			"teammate.turn":              86,
 		},
 	}
 	structFields = ceiling{
 		unit: "fields", most: 32, slack: 3, count: fieldsOfStructs,
 		advice: "give the fields that belong together a type of their own",
-		above:  map[string]int{"orchestrator.crew": 60, "orchestrator.seat": 53},
+		above: map[string]int{
+			"orchestrator.crew": 60,
+			"orchestrator.seat": 53,
+		},
 	}
 	return packageLines, typeMethods, structFields
 }
@@ -76,18 +85,13 @@ func structsWithManyFields(t *tree) []string {
 // TestFloors holds the list of arrows to its order, so that no circle can get into it.
 func TestFloors(t *testing.T) {
 	above := map[string]bool{}
-	stands := func(folder string) bool { // something in that folder does
-		return slices.ContainsFunc(slices.Collect(maps.Keys(above)),
-			func(name string) bool { return path.Dir(name) == folder })
-	}
 	for _, f := range floors {
 		for _, to := range strings.Fields(f.to) {
-			folder, all := strings.CutSuffix(to, "/*")
-			if !above[to] && !(all && (folder == f.from || stands(folder))) {
+			if !above[to] {
 				t.Errorf("%s may import %s, which does not stand above it", f.from, to)
 			}
 		}
-		above[f.from] = true
+		above[f.from], above[path.Dir(f.from)+"/*"], above[f.from+"/*"] = true, true, true
 	}
 }
 

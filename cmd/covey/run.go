@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // runFlags are the flags of `covey run`: some of up's, and what stands in for a
@@ -60,7 +61,8 @@ covey init writes a spec, which can say more.`,
 	flags.StringArrayVar(&f.gates, "gate", nil,
 		"a `COMMAND` that must succeed before a task is completed; may be repeated; default: this folder's test command")
 	flags.BoolVar(&f.noGate, "no-gate", false, "nothing needs to succeed before a task is completed")
-	flags.StringArrayVar(&f.allow, "allow", nil, `a permission `+"`RULE`"+` such as "Bash(go test *)"; may be repeated`)
+	flags.StringArrayVar(&f.allow, "allow", nil,
+		`a permission `+"`RULE`"+` such as "Bash(go test *)"; may be repeated`)
 	flags.StringVar(&f.mode, "permission-mode", string(configs.AcceptEdits),
 		"what members may do unasked: default, plan, acceptEdits, dontAsk or bypassPermissions `MODE`")
 	flags.BoolVarP(&f.detach, "detach", "d", false, "come back when the team is up; it goes on in the background")
@@ -211,7 +213,8 @@ func (r runCrew) spec(dir, goal string, f runFlags) []byte {
 			fmt.Fprintf(&b, "  %s: {use: %s, auth: %s}\n", a.Name, a.Name, auth)
 		}
 	}
-	fmt.Fprintf(&b, "defaults: {permission_mode: %s, permissions: {allow: %s}}\n", jsonText(f.mode), jsonTexts(f.rules()))
+	fmt.Fprintf(&b, "defaults: {permission_mode: %s, permissions: {allow: %s}}\n", jsonText(f.mode),
+		jsonTexts(f.rules()))
 	fmt.Fprintf(&b, "lead: {agent: %s}\nteammates:\n", r.lead.Name)
 	seen := map[string]int{}
 	for _, a := range r.mates {
@@ -241,7 +244,8 @@ func (f runFlags) rules() []string {
 // writeRunSpec keeps the spec beside the team's state, so that the team can be
 // taken up again like any other. A team that runs keeps the spec that it has, and
 // nothing is written before mayStandIn is content.
-func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte, allowUnenforced bool) (*configs.Team, error) {
+func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte,
+	allowUnenforced bool) (*configs.Team, error) {
 	// Parsed once for its name alone, on which the place depends.
 	team, err := configs.Parse(filepath.Join(dir, "run.yaml"), spec)
 	if err != nil {
@@ -252,7 +256,7 @@ func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte, al
 		// A spec of this folder names its team after it, too; the two are not one.
 		name = strings.TrimRight(team.Name[:min(len(team.Name), 28)], "-") + "-run"
 	}
-	place, err := orchestrator.PlaceOf(name, dir)
+	place, err := state.PlaceOf(name, dir)
 	if err != nil {
 		return nil, cli.Usagef("--team %v", err)
 	}
@@ -264,7 +268,7 @@ func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte, al
 	if _, err := orchestrator.New(team, orchestrator.Options{ManagedFolders: env.Managed}); err != nil {
 		return nil, runTrouble(err)
 	}
-	if run, up := orchestrator.Running(place); up {
+	if run, up := state.Running(place); up {
 		return nil, fmt.Errorf("team %s runs already (process %d); give it more to do with covey send, or end it with covey down",
 			name, run.PID)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/configs/starter"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // TestLooksLikeSpec tells specs from goals.
@@ -75,7 +75,7 @@ func TestSpecOfATeam(t *testing.T) {
 	if _, _, err := specAndGoal(c, nil); err == nil || !strings.Contains(err.Error(), "no record of its spec") {
 		t.Errorf("a team that never ran: %v", err)
 	}
-	teamtest.WriteRun(t, place, func(r *orchestrator.RunFile) { r.Spec = "/elsewhere/team.yaml" })
+	teamtest.WriteRun(t, place, func(r *state.RunFile) { r.Spec = "/elsewhere/team.yaml" })
 	spec, goal, err := specAndGoal(c, []string{"More of it"})
 	if err != nil || spec != "/elsewhere/team.yaml" || goal != "More of it" {
 		t.Errorf("%q, %q (%v)", spec, goal, err)
@@ -113,7 +113,8 @@ func TestInit(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, cli.DefaultSpec), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := writeStarter(dir, starter.Options{}, false); err == nil || !strings.Contains(err.Error(), "--force") {
+	if _, err := writeStarter(dir, starter.Options{}, false); err == nil || !strings.Contains(err.Error(),
+		"--force") {
 		t.Errorf("overwrote a spec: %v", err)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, cli.DefaultSpec)); err != nil || string(data) != "mine" {

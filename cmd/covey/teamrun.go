@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // teamRun shows a run of a team while it happens. What it shows it reads from
@@ -21,7 +22,7 @@ type teamRun struct {
 	env     *cli.Env
 	team    *configs.Team
 	flags   upFlags
-	place   orchestrator.Place
+	place   state.Place
 	log     *slog.Logger
 	logFile *lazyFile
 	stopper *stopper
@@ -63,11 +64,11 @@ func (r *teamRun) onLine(l journal.Line) {
 
 // onUp is told that the team can be reached. It is called once; covey up
 // --detach, which waits for it in another process, comes back then.
-func (r *teamRun) onUp(orchestrator.Place) { r.parent.tell() }
+func (r *teamRun) onUp(state.Place) { r.parent.tell() }
 
 // show begins to show the run: on a terminal as a live view, else as lines. On
 // a pipe and in JSON, notices go to stderr: stdout is for what was asked for.
-func (r *teamRun) show(place orchestrator.Place) {
+func (r *teamRun) show(place state.Place) {
 	r.place = place
 	r.logFile.path = place.Log()
 	switch {
@@ -76,7 +77,7 @@ func (r *teamRun) show(place orchestrator.Place) {
 		r.read(view.LinePrinter(r.env.Out, true), r.skipEarlier)
 	case r.env.Out.TTY():
 		// Of a team that runs already there will be nothing but an error.
-		if _, up := orchestrator.Running(place); !up {
+		if _, up := state.Running(place); !up {
 			r.startView()
 		}
 	default:

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // trustFlags are the flags of `covey trust`. Without one of them trust is
@@ -90,7 +91,7 @@ func settleTrust(ctx context.Context, out *term.Screen, team *configs.Team, f tr
 // takenUp has the team take up what is trusted now, if it runs, and tells which
 // files that made a difference to.
 func takenUp(ctx context.Context, team *configs.Team, say func(string, ...any)) error {
-	place, err := orchestrator.PlaceOf(team.Name, team.Workspace)
+	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return err
 	}

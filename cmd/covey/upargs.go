@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // looksLikeSpec tells a spec from a goal: it is a file, or a folder with a
@@ -44,7 +44,7 @@ func specAndGoal(env *cli.Env, args []string) (spec, goal string, err error) {
 		return env.SpecPath(nil), goal, nil
 	}
 	place, err := env.Find()
-	if errors.Is(err, orchestrator.ErrNoTeam) {
+	if errors.Is(err, state.ErrNoTeam) {
 		return env.SpecPath(nil), goal, nil
 	}
 	if err != nil {
@@ -53,7 +53,7 @@ func specAndGoal(env *cli.Env, args []string) (spec, goal string, err error) {
 	if dir, err := env.Folder(); env.Team == "" && (err != nil || !sameFolder(dir, place.Workspace)) {
 		return env.SpecPath(nil), goal, nil
 	}
-	run, err := orchestrator.ReadRunFile(place)
+	run, err := state.ReadRunFile(place)
 	if err != nil || run.Spec == "" {
 		return "", "", fmt.Errorf("team %s has no record of its spec; name it: covey up SPEC", place.Team)
 	}

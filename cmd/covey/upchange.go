@@ -10,24 +10,26 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // upRunning has a team that runs take up its spec. done is false if it has to be
 // started after all. If the file gives the team another name or workspace now, the team that
 // runs with the file is asked, and refuses: a start would make a second team beside it.
-func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFlags, goal string) (done bool, err error) {
-	place, err := orchestrator.PlaceOf(team.Name, team.Workspace)
+func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFlags,
+	goal string) (done bool, err error) {
+	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return false, err
 	}
-	_, up := orchestrator.Running(place)
+	_, up := state.Running(place)
 	// Who wants to begin anew, or to have the workspace set up, cannot have it of a
 	// team that runs; starting says so.
 	if up && (f.fresh || f.init || f.initOnly || f.maintenance) && !f.dryRun {
 		return false, nil
 	}
 	if !up {
-		if place, up, err = orchestrator.FindRunning(team.File); !up || err != nil {
+		if place, up, err = state.FindRunning(team.File); !up || err != nil {
 			return false, err
 		}
 	}

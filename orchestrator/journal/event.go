@@ -82,3 +82,50 @@ func newerJournal(l Line) error {
 	return fmt.Errorf("the run that begins with line %d was %w (format %d, this one reads up to %d)",
 		l.Seq, ErrNewer, begun.Format, Format)
 }
+
+// What a BudgetUse is about.
+const (
+	Tokens = "tokens"
+	USD    = "usd"
+	Time   = "time"
+)
+
+// BudgetUse is how much of one limit is used: of a member's own, or of the
+// team's budget. The journal has it each time that 50, 75, 90 or 100 percent are
+// reached.
+type BudgetUse struct {
+	Member string  `json:"member,omitempty"` // whose limit it is; empty: the team's
+	What   string  `json:"what"`             // tokens, usd or time
+	Used   float64 `json:"used"`             // tokens, US dollars or seconds, of all runs
+	Limit  float64 `json:"limit"`            // likewise; 0: none
+	Level  int     `json:"level"`            // 50, 75, 90 or 100 once that much of it is used, else 0
+	// Least says that not all that was used is known: Used is the least.
+	Least bool `json:"least,omitempty"`
+}
+
+// EventType is the journal's name for it.
+func (BudgetUse) EventType() string { return "budget" }
+
+// Amount is the use for people and models: 12000 of 20000 tokens.
+func (u BudgetUse) Amount() string {
+	most := ""
+	if u.Least {
+		most = "at least "
+	}
+	switch u.What {
+	case USD:
+		return fmt.Sprintf("%s%.2f of %.2f US dollars", most, u.Used, u.Limit)
+	case Time:
+		return fmt.Sprintf("%v of %v", seconds(u.Used), seconds(u.Limit))
+	}
+	return fmt.Sprintf("%s%.0f of %.0f tokens", most, u.Used, u.Limit)
+}
+
+// String is the use as `covey ps` shows it: 12000 of 20000 tokens (60 %).
+func (u BudgetUse) String() string {
+	return fmt.Sprintf("%s (%.0f %%)", u.Amount(), u.Used*100/u.Limit)
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second)).Round(time.Second)
+}

@@ -2,5 +2,5 @@
 
 package process
 
-// hideMemory does nothing here. macOS shows an environment to root and to its own user.
-func hideMemory() error { return nil }
+// HideMemory does nothing here. macOS shows an environment to root and to its own user.
+func HideMemory() error { return nil }

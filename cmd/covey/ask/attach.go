@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // Attach is `covey attach`. Without a member it shows the whole team,
@@ -73,7 +74,7 @@ const defaultTail = 20
 // or on a pipe, is decided last; what it shows is the same on both.
 type attachment struct {
 	env    *cli.Env
-	place  orchestrator.Place
+	place  state.Place
 	member string // whose history is shown and who is talked to; empty: all, and the lead
 	want   func(journal.Line) bool
 	lines  int  // entries to begin with; 0: as many as fit

@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // TestAttachmentOlder reads what is wanted from the journal, in its order.
@@ -18,7 +18,8 @@ func TestAttachmentOlder(t *testing.T) {
 	place := teamtest.Place(t, "crew")
 	var lines []journal.Line
 	for i := range 2 * olderLines {
-		lines = append(lines, teamtest.Line(i, "api", "text", `{"text":"word."}`), teamtest.Line(0, "ben", "text", `{"text":"other"}`), teamtest.Line(0, "ana", "hook_summary", `{}`))
+		lines = append(lines, teamtest.Line(i, "api", "text", `{"text":"word."}`), teamtest.Line(0, "ben",
+			"text", `{"text":"other"}`), teamtest.Line(0, "ana", "hook_summary", `{}`))
 	}
 	teamtest.WriteJournal(t, place, lines...)
 	a := &attachment{place: place, path: place.Journal(), want: view.Concerns("api")}
@@ -48,7 +49,7 @@ func TestAttachmentWho(t *testing.T) {
 	if got := a.who(); got != "" {
 		t.Errorf("of an unknown team: %q", got)
 	}
-	teamtest.WriteRun(t, place, func(*orchestrator.RunFile) {})
+	teamtest.WriteRun(t, place, func(*state.RunFile) {})
 	if got := a.who(); got != "lead" {
 		t.Errorf("of a team: %q", got)
 	}

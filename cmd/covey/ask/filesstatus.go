@@ -11,14 +11,15 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // filesStatus is the status of a team that does not run, from its files. What
 // only a process knows is left empty: passes, what a member does, who is
 // attached. A run without a result was cut off, and says so by having none.
-func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.Status, error) {
-	file, err := orchestrator.ReadRunFile(place)
+func filesStatus(ctx context.Context, place state.Place) (orchestrator.Status, error) {
+	file, err := state.ReadRunFile(place)
 	if errors.Is(err, fs.ErrNotExist) {
 		return orchestrator.Status{}, fmt.Errorf("team %s never came up; covey up starts it", place.Team)
 	}

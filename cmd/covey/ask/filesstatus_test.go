@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -22,9 +23,9 @@ func TestFilesStatus(t *testing.T) {
 		t.Errorf("before the first run: %v", err)
 	}
 	started := time.Now().Add(-time.Minute)
-	teamtest.WriteRun(t, place, func(r *orchestrator.RunFile) {
+	teamtest.WriteRun(t, place, func(r *state.RunFile) {
 		r.Goal, r.Started = "Ship", started
-		r.Result = &orchestrator.RunResult{Reason: "told to stop", ExitCode: 1, Ended: started.Add(30 * time.Second)}
+		r.Result = &state.RunResult{Reason: "told to stop", ExitCode: 1, Ended: started.Add(30 * time.Second)}
 	})
 	teamtest.WriteJournal(t, place, teamtest.TwoRuns()...)
 	fillStore(t, place)
@@ -38,14 +39,15 @@ func TestFilesStatus(t *testing.T) {
 	if want := (orchestrator.TaskCounts{Pending: 2, InProgress: 1, Ready: 1, Blocked: 1}); s.Tasks != want {
 		t.Errorf("tasks %+v, want %+v", s.Tasks, want)
 	}
-	if len(s.Members) != 2 || s.Members[1].Task != "1" || s.Members[1].Subject != "First" || s.Members[0].Unread != 1 {
+	if len(s.Members) != 2 || s.Members[1].Task != "1" || s.Members[1].Subject != "First" ||
+		s.Members[0].Unread != 1 {
 		t.Errorf("members %+v", s.Members)
 	}
 }
 
 // fillStore puts three tasks and a message into a team's store: one task in
 // progress with ana, one blocked, one ready.
-func fillStore(t *testing.T, place orchestrator.Place) {
+func fillStore(t *testing.T, place state.Place) {
 	t.Helper()
 	store, err := tasks.Open(place.Store(), &tasks.Options{BlobDir: place.Blobs()})
 	if err != nil {
@@ -54,7 +56,8 @@ func fillStore(t *testing.T, place orchestrator.Place) {
 	defer store.Close()
 	ctx, actor := t.Context(), actors.Actor{Name: "operator"}
 	for _, name := range []string{"lead", "ana"} {
-		if _, err := store.Members().Attach(ctx, name, func() string { return "11111111-1111-4111-8111-111111111111" }); err != nil {
+		if _, err := store.Members().Attach(ctx, name,
+			func() string { return "11111111-1111-4111-8111-111111111111" }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +71,8 @@ func fillStore(t *testing.T, place orchestrator.Place) {
 	if _, err := store.Claim(ctx, actor, "1", tasks.Claim{Member: "ana"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Mail().Send(ctx, actor, mail.Outgoing{To: []string{"lead"}, Kind: mail.Text, Text: "hi"}); err != nil {
+	if _, err := store.Mail().Send(ctx, actor, mail.Outgoing{To: []string{"lead"}, Kind: mail.Text,
+		Text: "hi"}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -156,7 +157,7 @@ func readInbox(ctx context.Context, env *cli.Env, q orchestrator.InboxQuery) ([]
 }
 
 // filedInbox reads the questions of a team that does not run.
-func filedInbox(ctx context.Context, place orchestrator.Place,
+func filedInbox(ctx context.Context, place state.Place,
 	q orchestrator.InboxQuery) ([]requests.Request, error) {
 	store, err := place.OpenStore()
 	if errors.Is(err, fs.ErrNotExist) {

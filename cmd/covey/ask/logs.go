@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // logFlags are the flags of `covey logs`. lines counts entries, not lines of a
@@ -61,7 +62,7 @@ journal's own lines, one object a line, of all runs.`,
 // printLogs prints the journal's lines that are wanted. With a tail it goes on
 // behind the tail's last line, so that nothing is missing in between and
 // nothing is told twice.
-func printLogs(ctx context.Context, env *cli.Env, place orchestrator.Place, f logFlags, want func(journal.Line) bool) error {
+func printLogs(ctx context.Context, env *cli.Env, place state.Place, f logFlags, want func(journal.Line) bool) error {
 	show := view.LinePrinter(env.Out, f.json)
 	after := uint64(0)
 	if f.lines > 0 {
@@ -92,7 +93,7 @@ func printLogs(ctx context.Context, env *cli.Env, place orchestrator.Place, f lo
 }
 
 // noJournal explains that a team has no journal.
-func noJournal(place orchestrator.Place, err error) error {
+func noJournal(place state.Place, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("team %s has no journal yet; covey up starts it", place.Team)
 	}
@@ -102,7 +103,7 @@ func noJournal(place orchestrator.Place, err error) error {
 // eachLine calls f with the lines of a journal behind after and, if it follows,
 // with all that come until the team ends. Damaged lines are told of on stderr.
 // Following a team that does not run is reading it to the end.
-func eachLine(ctx context.Context, env *cli.Env, place orchestrator.Place, after uint64, follow bool,
+func eachLine(ctx context.Context, env *cli.Env, place state.Place, after uint64, follow bool,
 	f func(journal.Line) error) error {
 	lines := journal.Read(place.Journal(), after)
 	if follow {

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -61,7 +62,7 @@ that open the pull request are printed.`,
 }
 
 // mergeRequest is what the arguments ask for.
-func mergeRequest(place orchestrator.Place, args []string, all bool) (orchestrator.MergeRequest, error) {
+func mergeRequest(place state.Place, args []string, all bool) (orchestrator.MergeRequest, error) {
 	r := orchestrator.MergeRequest{All: all}
 	switch {
 	case len(args) == 0 && !all:
@@ -78,7 +79,7 @@ func mergeRequest(place orchestrator.Place, args []string, all bool) (orchestrat
 
 // workOf reads an argument that names a task or a member. A number is a task, also
 // where a member is called so.
-func workOf(place orchestrator.Place, arg string) (task, member string, err error) {
+func workOf(place state.Place, arg string) (task, member string, err error) {
 	id := taskID(arg)
 	if _, err := strconv.ParseUint(id, 10, 64); err == nil {
 		return id, "", nil
@@ -88,7 +89,7 @@ func workOf(place orchestrator.Place, arg string) (task, member string, err erro
 
 // mergeWork has the running team merge, or does it here if none runs.
 func mergeWork(
-	ctx context.Context, env *cli.Env, place orchestrator.Place, r orchestrator.MergeRequest, trust bool,
+	ctx context.Context, env *cli.Env, place state.Place, r orchestrator.MergeRequest, trust bool,
 ) (orchestrator.MergeReply, error) {
 	return cli.Ask(ctx, place, func(c *orchestrator.Client) (orchestrator.MergeReply, error) {
 		return c.Merge(ctx, r)
@@ -112,7 +113,7 @@ func mergeWork(
 
 // wasMerged tells what became of work. It fails if some of what was asked for is not
 // merged: a script wants to know.
-func wasMerged(out *term.Screen, place orchestrator.Place, reply orchestrator.MergeReply, asJSON bool) error {
+func wasMerged(out *term.Screen, place state.Place, reply orchestrator.MergeReply, asJSON bool) error {
 	if asJSON {
 		if err := out.JSON(reply); err != nil {
 			return err
@@ -120,7 +121,8 @@ func wasMerged(out *term.Screen, place orchestrator.Place, reply orchestrator.Me
 	}
 	open := 0
 	for _, m := range reply.Merges {
-		if m.State != tasks.MergeDone && m.State != tasks.MergeDropped && m.State != tasks.MergeReady && !m.State.Busy() {
+		if m.State != tasks.MergeDone && m.State != tasks.MergeDropped && m.State != tasks.MergeReady &&
+			!m.State.Busy() {
 			open++
 		}
 		if asJSON {

@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -144,14 +145,14 @@ func TestPrintedIsHarmless(t *testing.T) {
 	}
 	status := orchestrator.Status{
 		Team: hostile, Workspace: hostile, Members: []orchestrator.MemberStatus{member},
-		Result:    &orchestrator.RunResult{Reason: hostile},
+		Result:    &state.RunResult{Reason: hostile},
 		Schedules: []orchestrator.ScheduleStatus{{Name: hostile, Cron: hostile, What: hostile}},
 	}
 	for what, print := range map[string]func(*cli.Env){
 		"review":   func(c *cli.Env) { printReview(c.Out, review) },
 		"unmerged": func(c *cli.Env) { PrintUnmerged(c.Out, []string{hostile}) },
 		"merge": func(c *cli.Env) {
-			_ = wasMerged(c.Out, orchestrator.Place{}, orchestrator.MergeReply{Merges: []tasks.Merge{m}}, false)
+			_ = wasMerged(c.Out, state.Place{}, orchestrator.MergeReply{Merges: []tasks.Merge{m}}, false)
 		},
 		"diff":  func(c *cli.Env) { printDiffs(c.Out, []orchestrator.Diff{{Title: hostile}}, false) },
 		"inbox": func(c *cli.Env) { printInbox(c.Out, []requests.Request{request}, noon) },
@@ -169,7 +170,7 @@ func TestPrintedJSON(t *testing.T) {
 		{ID: "1", Title: hostile, State: tasks.MergeHeld}, {ID: "2", State: tasks.MergeDone},
 	}}
 	var failed error
-	out := printed(func(c *cli.Env) { failed = wasMerged(c.Out, orchestrator.Place{}, reply, true) })
+	out := printed(func(c *cli.Env) { failed = wasMerged(c.Out, state.Place{}, reply, true) })
 	var got orchestrator.MergeReply
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Merges) != 2 ||
 		got.Merges[0].Title != hostile {
@@ -183,15 +184,15 @@ func TestPrintedJSON(t *testing.T) {
 // TestPrintedMergeFails: a script learns from the exit code whether what it asked for
 // is in the branch, or is on its way without it.
 func TestPrintedMergeFails(t *testing.T) {
-	for state, want := range map[tasks.MergeState]bool{
+	for merge, want := range map[tasks.MergeState]bool{
 		tasks.MergeDone: false, tasks.MergeDropped: false, tasks.MergeReady: false, tasks.MergeQueued: false,
 		tasks.MergeTesting: false, tasks.MergeLanding: false,
 		tasks.MergeHeld: true, tasks.MergeReturned: true, tasks.MergeWaiting: true,
 	} {
-		reply := orchestrator.MergeReply{Merges: []tasks.Merge{{Branch: "b", State: state}}}
+		reply := orchestrator.MergeReply{Merges: []tasks.Merge{{Branch: "b", State: merge}}}
 		c := &cli.Env{Out: &term.Screen{Writer: io.Discard}}
-		if err := wasMerged(c.Out, orchestrator.Place{}, reply, false); (err != nil) != want {
-			t.Errorf("%s: error %v, want one: %v", state, err, want)
+		if err := wasMerged(c.Out, state.Place{}, reply, false); (err != nil) != want {
+			t.Errorf("%s: error %v, want one: %v", merge, err, want)
 		}
 	}
 }
@@ -234,15 +235,18 @@ func TestPrintedInbox(t *testing.T) {
 // TestPrintedInboxFits: on 80 columns each request has one line, which says what it is
 // about and can be answered by what stands there.
 func TestPrintedInboxFits(t *testing.T) {
-	long := requests.Request{ID: "r1234", Kind: requests.AskPermission, Member: "documentation", To: actors.Operator, State: requests.Open,
-		Text: "documentation asks to use Bash: " + strings.Repeat("go test ./... ", 20), Deadline: noon.Add(599 * time.Second)}
+	long := requests.Request{ID: "r1234", Kind: requests.AskPermission, Member: "documentation",
+		To: actors.Operator, State: requests.Open,
+		Text: "documentation asks to use Bash: " + strings.Repeat("go test ./... ",
+			20), Deadline: noon.Add(599 * time.Second)}
 	out := onTerminal(t, 80, func(c *cli.Env) { printInbox(c.Out, []requests.Request{long}, noon) })
 	for line := range strings.Lines(out) {
 		if got := ansi.StringWidth(strings.TrimRight(line, "\r\n")); got > 80 {
 			t.Errorf("%d columns: %s", got, line)
 		}
 	}
-	if plain := ansi.Strip(out); !strings.Contains(plain, "r1234  permission  documentation  you  9m59s  documentation asks to use Bash") {
+	if plain := ansi.Strip(out); !strings.Contains(plain,
+		"r1234  permission  documentation  you  9m59s  documentation asks to use Bash") {
 		t.Errorf("printed\n%s", plain)
 	}
 }
@@ -281,7 +285,7 @@ func TestPrintedStatusLine(t *testing.T) {
 			s.PID, s.Up, s.Started = 7, true, noon.Add(-65*time.Minute)
 		}),
 		"crew in /w · not running\nlast run: done (code 0, 10s ago)": change(func(s *orchestrator.Status) {
-			s.Result = &orchestrator.RunResult{Reason: "done", Ended: noon.Add(-10 * time.Second)}
+			s.Result = &state.RunResult{Reason: "done", Ended: noon.Add(-10 * time.Second)}
 		}),
 	} {
 		if got := statusLine(s, noon); got != want {
@@ -292,12 +296,13 @@ func TestPrintedStatusLine(t *testing.T) {
 
 // TestPrintedTeams: the row of a team says how it is, and what can be done.
 func TestPrintedTeams(t *testing.T) {
-	refused := &orchestrator.RunResult{Reason: "refused", ExitCode: 3}
+	refused := &state.RunResult{Reason: "refused", ExitCode: 3}
 	for want, info := range map[string]cli.TeamInfo{
 		"crew|running|7||":                   {Team: "crew", State: cli.TeamRunning, PID: 7},
 		"crew|ended|||refused (code 3)":      {Team: "crew", State: cli.TeamEnded, Result: refused},
 		"crew|cut off|||its process is gone": {Team: "crew", State: cli.TeamCutOff, Trouble: "its process is gone"},
-		"crew|never ran||2026-03-02 12:00|":  {Team: "crew", State: cli.TeamNeverRan, Started: noon.Add(shiftOf(noon))},
+		"crew|never ran||2026-03-02 12:00|": {Team: "crew", State: cli.TeamNeverRan,
+			Started: noon.Add(shiftOf(noon))},
 	} {
 		var texts []string
 		for _, c := range teamCells(info)[:5] {

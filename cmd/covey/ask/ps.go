@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // Ps is `covey ps`.
@@ -53,7 +54,7 @@ last run is shown, and schedules that were missed come with the next covey up.`,
 
 // readStatus asks the running team, or reads its files. Which of the two it was
 // makes no difference to what is printed, but that a process knows more.
-func readStatus(ctx context.Context, place orchestrator.Place) (orchestrator.Status, error) {
+func readStatus(ctx context.Context, place state.Place) (orchestrator.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
 	defer cancel()
 	return cli.Ask(ctx, place, func(c *orchestrator.Client) (orchestrator.Status, error) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 func TestStatusLine(t *testing.T) {
@@ -22,7 +23,7 @@ func TestStatusLine(t *testing.T) {
 		{"cut off", func(*orchestrator.Status) {},
 			`crew in /x\x1b · not running; the last run was cut off, covey up takes it up again`},
 		{"ended", func(s *orchestrator.Status) {
-			s.Result = &orchestrator.RunResult{Reason: "all\nis done", ExitCode: 0, Ended: now.Add(-2 * time.Hour)}
+			s.Result = &state.RunResult{Reason: "all\nis done", ExitCode: 0, Ended: now.Add(-2 * time.Hour)}
 		}, "crew in /x\\x1b · not running\nlast run: all is done (code 0, 2h00m ago)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -39,12 +40,16 @@ func TestStatusLine(t *testing.T) {
 // who needs attention is told of with the way out.
 func TestPrintStatus(t *testing.T) {
 	c, out, _ := program()
-	printStatus(c.Out, orchestrator.Status{Team: "crew", Workspace: "/x", PID: 7, Up: true, FailOpen: 2, Members: []orchestrator.MemberStatus{
-		{Name: "lead", Agent: "builtin/script", State: orchestrator.Working, Turn: 2, Pass: 3, Doing: "Bash ls", WaitsFor: "x"},
-		{Name: "ana", Agent: "builtin/script", State: orchestrator.Resting, Turn: 1, WaitsFor: "task 1", Unread: 4},
-		{Name: "ben", Agent: "builtin/script", State: orchestrator.NeedsAttention, Attention: "8\nrefusals", Task: "2",
-			Subject: "Do it", Refusals: 8, Hooks: []orchestrator.HookCount{{Command: "./x", FailedOpen: 2, Why: "exit 1"}}},
-	}}, time.Now())
+	printStatus(c.Out, orchestrator.Status{Team: "crew", Workspace: "/x", PID: 7, Up: true, FailOpen: 2,
+		Members: []orchestrator.MemberStatus{
+			{Name: "lead", Agent: "builtin/script", State: orchestrator.Working, Turn: 2, Pass: 3,
+				Doing: "Bash ls", WaitsFor: "x"},
+			{Name: "ana", Agent: "builtin/script", State: orchestrator.Resting, Turn: 1, WaitsFor: "task 1", Unread: 4},
+			{Name: "ben", Agent: "builtin/script", State: orchestrator.NeedsAttention, Attention: "8\nrefusals",
+				Task:    "2",
+				Subject: "Do it", Refusals: 8, Hooks: []orchestrator.HookCount{{Command: "./x", FailedOpen: 2,
+					Why: "exit 1"}}},
+		}}, time.Now())
 	_, got, _ := strings.Cut(out.String(), "\n\n")
 	want := `MEMBER  AGENT           STATE            TURN  PASS  TASK     WAITS FOR  UNREAD  REFUSALS
 lead    builtin/script  working          2     3     -        Bash ls    0       0
@@ -63,11 +68,13 @@ ben     builtin/script  needs attention  -     -     2 Do it  -          0      
 func TestPsOfLockouts(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
 	c, out, _ := program()
-	printStatus(c.Out, orchestrator.Status{Team: "crew", Workspace: "/w", PID: 7, Up: true, Started: now, Members: []orchestrator.MemberStatus{
-		{Name: "lead", Agent: "acp/codex", State: orchestrator.Waiting, WaitsFor: "a slot of codex"},
-		{Name: "api", Agent: "acp/codex", State: orchestrator.Limited, LimitedUntil: now.Add(3 * time.Hour)},
-		{Name: "docs", Agent: "acp/gemini", State: orchestrator.LoggedOut, Attention: "gemini is not logged in; run `gemini`"},
-	}}, now)
+	printStatus(c.Out, orchestrator.Status{Team: "crew", Workspace: "/w", PID: 7, Up: true, Started: now,
+		Members: []orchestrator.MemberStatus{
+			{Name: "lead", Agent: "acp/codex", State: orchestrator.Waiting, WaitsFor: "a slot of codex"},
+			{Name: "api", Agent: "acp/codex", State: orchestrator.Limited, LimitedUntil: now.Add(3 * time.Hour)},
+			{Name: "docs", Agent: "acp/gemini", State: orchestrator.LoggedOut,
+				Attention: "gemini is not logged in; run `gemini`"},
+		}}, now)
 	want := `crew in /w · running for 0s (process 7)
 
 MEMBER  AGENT       STATE                TURN  PASS  TASK  WAITS FOR        UNREAD  REFUSALS

@@ -5,13 +5,13 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // psAll prints all teams of this user, the running ones first. Teams that ended
 // stay in the list as long as their state is there.
 func psAll(env *cli.Env, asJSON bool) error {
-	places, err := orchestrator.All()
+	places, err := state.All()
 	if err != nil {
 		return err
 	}
@@ -60,5 +60,6 @@ func teamCells(i cli.TeamInfo) []term.Cell {
 	if i.Result != nil {
 		result = fmt.Sprintf("%s (code %d)", i.Result.Reason, i.Result.ExitCode)
 	}
-	return []term.Cell{{Text: i.Team}, state, {Text: count(i.PID)}, {Text: started}, {Text: result}, {Text: i.Workspace}}
+	return []term.Cell{{Text: i.Team}, state, {Text: count(i.PID)}, {Text: started}, {Text: result},
+		{Text: i.Workspace}}
 }

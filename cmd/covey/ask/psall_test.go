@@ -8,16 +8,16 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // TestPsAll lists running teams first; --team narrows the list.
 func TestPsAll(t *testing.T) {
 	teamtest.StateHome(t)
-	teamtest.WriteRun(t, teamtest.Place(t, "aaa"), func(r *orchestrator.RunFile) {
-		r.Result = &orchestrator.RunResult{Reason: "told to stop", ExitCode: 1, Ended: time.Now()}
+	teamtest.WriteRun(t, teamtest.Place(t, "aaa"), func(r *state.RunFile) {
+		r.Result = &state.RunResult{Reason: "told to stop", ExitCode: 1, Ended: time.Now()}
 	})
-	teamtest.WriteRun(t, teamtest.Place(t, "zzz"), func(*orchestrator.RunFile) {})
+	teamtest.WriteRun(t, teamtest.Place(t, "zzz"), func(*state.RunFile) {})
 	c, out, _ := program()
 	if err := psAll(c, false); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
@@ -85,7 +86,7 @@ func PrintUnmerged(out *term.Screen, work []string) {
 
 // readReview asks the running team, or reads the files of one that does not run.
 func readReview(
-	ctx context.Context, env *cli.Env, place orchestrator.Place, r orchestrator.ReviewRequest,
+	ctx context.Context, env *cli.Env, place state.Place, r orchestrator.ReviewRequest,
 ) (orchestrator.ReviewReply, error) {
 	return cli.Ask(ctx, place, func(c *orchestrator.Client) (orchestrator.ReviewReply, error) {
 		return c.Review(ctx, r)
@@ -191,7 +192,7 @@ the repository names is run.`,
 // readDiff works on the repository itself; of the team's process it needs only to
 // hear which work there is.
 func readDiff(
-	ctx context.Context, env *cli.Env, place orchestrator.Place, r orchestrator.DiffRequest,
+	ctx context.Context, env *cli.Env, place state.Place, r orchestrator.DiffRequest,
 ) ([]orchestrator.Diff, error) {
 	team, err := env.TeamOf(place)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
@@ -20,7 +21,7 @@ type shownTask struct {
 
 // readStanding asks the running team how a task stands, or reads the store of one that
 // does not run.
-func readStanding(ctx context.Context, place orchestrator.Place, task string) (orchestrator.Standing, error) {
+func readStanding(ctx context.Context, place state.Place, task string) (orchestrator.Standing, error) {
 	return cli.AskStore(ctx, place, func(ctx context.Context, c *orchestrator.Client) (orchestrator.Standing, error) {
 		return c.Standing(ctx, task)
 	}, func(ctx context.Context, s *tasks.Store) (orchestrator.Standing, error) {

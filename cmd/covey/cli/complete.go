@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/spf13/cobra"
 )
 
@@ -49,7 +49,7 @@ func (e *Env) CompleteTask(cmd *cobra.Command, args []string, _ string) ([]strin
 // CompleteTeam completes the name of a team of this user. Teams that ended are
 // among them: up, logs and ps take those, too.
 func CompleteTeam(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	places, err := orchestrator.All()
+	places, err := state.All()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // MayRun settles, before anything is started, whether what a team would run is
@@ -51,12 +52,12 @@ func isYes(answer string) bool {
 // must not trust what it has written itself. An agent with a shell could
 // otherwise change a hook and agree to the change.
 func NotFromInside(what string) error {
-	places, err := orchestrator.All()
+	places, err := state.All()
 	if err != nil {
 		return err
 	}
 	for _, p := range places {
-		if run, up := orchestrator.Running(p); up && descends(os.Getpid(), run.PID) {
+		if run, up := state.Running(p); up && descends(os.Getpid(), run.PID) {
 			return fmt.Errorf("%s is for people, and this comes from a member of team %s: %w",
 				what, p.Team, orchestrator.ErrDenied)
 		}

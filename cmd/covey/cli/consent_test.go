@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // TestNotFromInside: what runs below a team cannot give trust; what runs beside
@@ -18,7 +19,7 @@ import (
 func TestNotFromInside(t *testing.T) {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
-	teamtest.WriteRun(t, place, func(*orchestrator.RunFile) {}) // runs as this process, which is not below itself
+	teamtest.WriteRun(t, place, func(*state.RunFile) {}) // runs as this process, which is not below itself
 	if err := NotFromInside("--trust"); err != nil {
 		t.Errorf("beside a team: %v", err)
 	}
@@ -63,9 +64,11 @@ func TestTrustTextOfAChange(t *testing.T) {
 	long := strings.Repeat("+new\n", 3*maxDiff)
 	r := orchestrator.TrustReport{Known: true, Changes: []orchestrator.TrustChange{
 		{Kind: orchestrator.ItemNew, Run: configs.Run{Kind: configs.RunHook, Event: "Stop", Command: "./new.sh"}},
-		{Kind: orchestrator.ItemChanged, Run: configs.Run{Kind: configs.RunScript, Path: filepath.Join(dir, "a.yaml")},
+		{Kind: orchestrator.ItemChanged, Run: configs.Run{Kind: configs.RunScript, Path: filepath.Join(dir,
+			"a.yaml")},
 			Diff: "-old\x1b[1A\n" + long},
-		{Kind: orchestrator.ItemRemoved, Run: configs.Run{Kind: configs.RunScript, Path: filepath.Join(dir, "b.yaml")}},
+		{Kind: orchestrator.ItemRemoved, Run: configs.Run{Kind: configs.RunScript, Path: filepath.Join(dir,
+			"b.yaml")}},
 	}}
 	got := TrustText(&term.Screen{Color: true}, trustTeam(dir), r)
 	for _, want := range []string{

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // TestExitCode holds every kind of error to the code that DESIGN 6 gives it.
@@ -19,7 +19,7 @@ func TestExitCode(t *testing.T) {
 	}{
 		{"none", nil, 0},
 		{"any other", errors.New("refused"), 1},
-		{"runs already", fmt.Errorf("team: %w", orchestrator.ErrRunning), 1},
+		{"runs already", fmt.Errorf("team: %w", state.ErrRunning), 1},
 		{"wrapped usage", fmt.Errorf("x: %w", Usagef("no such flag")), 2},
 		{"mistakes in a spec", &specError{configs.Errors{{Message: "wrong"}}}, 2},
 		{"not trusted", fmt.Errorf("team.yaml is %w", ErrNotTrusted), 4},
@@ -60,7 +60,8 @@ func TestWasSaid(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{nil, true}, {&EndError{Code: 1}, true}, {&EndError{Code: 1, Err: errors.New("refused")}, false}, {errors.New("refused"), false},
+		{nil, true}, {&EndError{Code: 1}, true}, {&EndError{Code: 1, Err: errors.New("refused")},
+			false}, {errors.New("refused"), false},
 	} {
 		if got := WasSaid(tc.err); got != tc.want {
 			t.Errorf("wasSaid(%v) = %t", tc.err, got)

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // DefaultSpec is the spec that commands take when none is named. There is only
@@ -100,7 +101,7 @@ func SpecArg(path string) string {
 }
 
 // TeamOf loads the spec that a team last ran with.
-func (e *Env) TeamOf(place orchestrator.Place) (*configs.Team, error) {
+func (e *Env) TeamOf(place state.Place) (*configs.Team, error) {
 	path := SpecOf(place)
 	if path == "" {
 		return nil, fmt.Errorf("team %s has never run, so there is no work of it; covey up starts it", place.Team)

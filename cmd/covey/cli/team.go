@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -18,14 +19,14 @@ import (
 const AnswerWithin = 10 * time.Second
 
 // Find is the Place of the team that the global flags and the folder mean. The
-// errors are those of orchestrator.Find: there is no such team, or more than
+// errors are those of state.Find: there is no such team, or more than
 // one that could be meant. Whether it runs is not looked at.
-func (e *Env) Find() (orchestrator.Place, error) {
+func (e *Env) Find() (state.Place, error) {
 	dir, err := e.Folder()
 	if err != nil {
-		return orchestrator.Place{}, err
+		return state.Place{}, err
 	}
-	return orchestrator.Find(dir, e.Team)
+	return state.Find(dir, e.Team)
 }
 
 // Connect reaches the running team that is meant. The caller closes the client.
@@ -41,14 +42,14 @@ func (e *Env) Connect(ctx context.Context) (*orchestrator.Client, error) {
 // ReadTasks are the tasks of a team, from its process if it runs, else from its
 // store. The store cannot be opened while a team runs, which is why its process
 // is asked first.
-func ReadTasks(ctx context.Context, place orchestrator.Place) ([]tasks.Task, error) {
+func ReadTasks(ctx context.Context, place state.Place) ([]tasks.Task, error) {
 	return AskStore(ctx, place, func(ctx context.Context, c *orchestrator.Client) ([]tasks.Task, error) {
 		return c.Tasks(ctx)
 	}, func(ctx context.Context, s *tasks.Store) ([]tasks.Task, error) { return s.List(ctx) })
 }
 
 // ReadOutline is ReadTasks for what needs no more of a task than its outline.
-func ReadOutline(ctx context.Context, place orchestrator.Place) ([]tasks.Outline, error) {
+func ReadOutline(ctx context.Context, place state.Place) ([]tasks.Outline, error) {
 	return AskStore(ctx, place, func(ctx context.Context, c *orchestrator.Client) ([]tasks.Outline, error) {
 		return c.Outline(ctx)
 	}, func(ctx context.Context, s *tasks.Store) ([]tasks.Outline, error) { return s.Outline(ctx) })
@@ -69,7 +70,7 @@ func Call[T any](ctx context.Context, e *Env, call func(*orchestrator.Client) (T
 // answer. A team that runs and does not answer is not read behind its back: what stands in
 // its files may be half of a step.
 func Ask[T any](
-	ctx context.Context, place orchestrator.Place,
+	ctx context.Context, place state.Place,
 	running func(*orchestrator.Client) (T, error), stopped func() (T, error),
 ) (answer T, err error) {
 	client, err := orchestrator.Dial(ctx, place)
@@ -86,7 +87,7 @@ func Ask[T any](
 // AskStore is Ask with the store of a team that does not run. It takes no longer than a team
 // may take to answer.
 func AskStore[T any](
-	ctx context.Context, place orchestrator.Place,
+	ctx context.Context, place state.Place,
 	running func(context.Context, *orchestrator.Client) (T, error), stopped func(context.Context,
 		*tasks.Store) (T, error),
 ) (T, error) {
@@ -105,7 +106,7 @@ func AskStore[T any](
 }
 
 // OpenStore opens it for readers, who close it.
-func OpenStore(place orchestrator.Place) (*tasks.Store, error) {
+func OpenStore(place state.Place) (*tasks.Store, error) {
 	store, err := place.OpenStore()
 	if errors.Is(err, tasks.ErrCorrupt) {
 		return nil, fmt.Errorf("%w; covey up does that", err)
@@ -118,8 +119,8 @@ func OpenStore(place orchestrator.Place) (*tasks.Store, error) {
 
 // Members are the names of a team's members, as its run.json has them, the lead
 // first. They are only for people and completion: the team has the last word.
-func Members(place orchestrator.Place) []string {
-	run, err := orchestrator.ReadRunFile(place)
+func Members(place state.Place) []string {
+	run, err := state.ReadRunFile(place)
 	if err != nil {
 		return nil
 	}
@@ -128,7 +129,7 @@ func Members(place orchestrator.Place) []string {
 
 // KnownMember refuses a name that is not in the team, with those that are. It
 // serves commands that only read; where the team is asked, the team says it.
-func KnownMember(place orchestrator.Place, name string) error {
+func KnownMember(place state.Place, name string) error {
 	all := Members(place)
 	for _, m := range all {
 		if m == name {
@@ -143,8 +144,8 @@ func KnownMember(place orchestrator.Place, name string) error {
 
 // SpecOf is the spec with which a team ran last; empty: it left none behind, and
 // team.yaml is to be tried.
-func SpecOf(place orchestrator.Place) string {
-	if run, err := orchestrator.ReadRunFile(place); err == nil {
+func SpecOf(place state.Place) string {
+	if run, err := state.ReadRunFile(place); err == nil {
 		return run.Spec
 	}
 	return ""

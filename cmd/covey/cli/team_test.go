@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // TestKnownMember names those who could be meant.
@@ -15,7 +15,7 @@ func TestKnownMember(t *testing.T) {
 	if err := KnownMember(place, "ana"); err == nil || !strings.Contains(err.Error(), "no record of its members") {
 		t.Errorf("before the first run: %v", err)
 	}
-	teamtest.WriteRun(t, place, func(*orchestrator.RunFile) {})
+	teamtest.WriteRun(t, place, func(*state.RunFile) {})
 	if err := KnownMember(place, "ana"); err != nil {
 		t.Error(err)
 	}

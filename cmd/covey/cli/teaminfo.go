@@ -5,20 +5,20 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // TeamInfo is one team in `covey ps --all`. It is made from run.json alone, so
 // that a process that hangs cannot make the list hang.
 type TeamInfo struct {
-	Team      string                  `json:"team"`
-	Workspace string                  `json:"workspace"`
-	State     string                  `json:"state"` // running, ended, cut off, damaged, or never ran
-	PID       int                     `json:"pid,omitempty"`
-	Started   time.Time               `json:"started,omitzero"`
-	Result    *orchestrator.RunResult `json:"result,omitempty"`
-	Dir       string                  `json:"dir"` // where its state is
-	Trouble   string                  `json:"trouble,omitempty"`
+	Team      string           `json:"team"`
+	Workspace string           `json:"workspace"`
+	State     string           `json:"state"` // running, ended, cut off, damaged, or never ran
+	PID       int              `json:"pid,omitempty"`
+	Started   time.Time        `json:"started,omitzero"`
+	Result    *state.RunResult `json:"result,omitempty"`
+	Dir       string           `json:"dir"` // where its state is
+	Trouble   string           `json:"trouble,omitempty"`
 }
 
 // The states of a teamInfo.
@@ -32,10 +32,10 @@ const (
 
 // InfoOf looks at a team's run.json; it asks no process. A run.json that says
 // "running" is believed only if that very process is alive.
-func InfoOf(p orchestrator.Place) TeamInfo {
+func InfoOf(p state.Place) TeamInfo {
 	info := TeamInfo{Team: p.Team, Workspace: p.Workspace, Dir: p.Dir, State: TeamNeverRan}
-	run, up := orchestrator.Running(p)
-	switch _, err := orchestrator.ReadRunFile(p); {
+	run, up := state.Running(p)
+	switch _, err := state.ReadRunFile(p); {
 	case errors.Is(err, fs.ErrNotExist):
 		return info
 	case err != nil:

@@ -5,23 +5,23 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // TestInfoOf tells the states of a team apart by its run.json.
 func TestInfoOf(t *testing.T) {
 	teamtest.StateHome(t)
-	result := &orchestrator.RunResult{Reason: "all work is done", Ended: time.Now()}
+	result := &state.RunResult{Reason: "all work is done", Ended: time.Now()}
 	for _, tc := range []struct {
 		name   string
-		change func(*orchestrator.RunFile) // nil: there is no run.json
+		change func(*state.RunFile) // nil: there is no run.json
 		want   string
 	}{
 		{"never ran", nil, TeamNeverRan},
-		{"running", func(*orchestrator.RunFile) {}, TeamRunning},
-		{"ended", func(r *orchestrator.RunFile) { r.Result = result }, TeamEnded},
-		{"killed", func(r *orchestrator.RunFile) { r.PID = teamtest.DeadProcess(t) }, TeamCutOff},
-		{"killed, and another got its pid", func(r *orchestrator.RunFile) { r.Birth = "long ago" }, TeamCutOff},
+		{"running", func(*state.RunFile) {}, TeamRunning},
+		{"ended", func(r *state.RunFile) { r.Result = result }, TeamEnded},
+		{"killed", func(r *state.RunFile) { r.PID = teamtest.DeadProcess(t) }, TeamCutOff},
+		{"killed, and another got its pid", func(r *state.RunFile) { r.Birth = "long ago" }, TeamCutOff},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			place := teamtest.Place(t, "crew")

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/backup"
 )
 
@@ -19,7 +19,7 @@ const lateBackup = 25 * time.Minute
 // backups tells how old the last backups of stores are: for the teams of this folder
 // always, for others only what is wrong. A team that has never run has no store.
 func (x *examination) backups() []finding {
-	places, err := orchestrator.All()
+	places, err := state.All()
 	if err != nil {
 		return nil // the check of the runs says so
 	}
@@ -29,7 +29,7 @@ func (x *examination) backups() []finding {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		mine, broken := orchestrator.PlaceOf(p.Team, x.dir)
+		mine, broken := state.PlaceOf(p.Team, x.dir)
 		here := broken == nil && mine.Dir == p.Dir
 		if here {
 			p = mine // it knows its workspace though nothing has run there yet
@@ -46,7 +46,7 @@ func (x *examination) backups() []finding {
 }
 
 // backupFinding judges the backups of one team's store at that time.
-func backupFinding(p orchestrator.Place, b backup.State, now time.Time) finding {
+func backupFinding(p state.Place, b backup.State, now time.Time) finding {
 	const check = "backups"
 	about := fmt.Sprintf("team %s in %s: ", p.Team, p.Workspace)
 	age := "there is no backup of its store"
@@ -57,7 +57,8 @@ func backupFinding(p orchestrator.Place, b backup.State, now time.Time) finding 
 	logs := "; " + filepath.Join(p.Dir, "covey.log") + " says why"
 	switch {
 	case b.TooBig:
-		return warn(check, fmt.Sprintf("%s%s; with %d MiB the store is too big to be backed up", about, age, b.Size>>20),
+		return warn(check, fmt.Sprintf("%s%s; with %d MiB the store is too big to be backed up", about, age,
+			b.Size>>20),
 			"when its work is done, covey up --fresh begins a new one")
 	case b.Count == 0 && now.Sub(b.Stored) > time.Minute:
 		return warn(check, about+age, "covey up makes one"+logs)

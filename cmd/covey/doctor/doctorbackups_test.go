@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/backup"
 )
 
 func TestBackupFinding(t *testing.T) {
 	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	place := orchestrator.Place{Team: "crew", Workspace: "/w", Dir: "/s/crew"}
+	place := state.Place{Team: "crew", Workspace: "/w", Dir: "/s/crew"}
 	for _, tc := range []struct {
 		name    string
 		state   backup.State
@@ -22,7 +22,8 @@ func TestBackupFinding(t *testing.T) {
 	}{
 		{"fresh", backup.State{Count: 3, Newest: now.Add(-4 * time.Minute), Stored: now}, isOK,
 			"team crew in /w: 3 backups of its store, the last one 4m0s old"},
-		{"old, and nothing has changed", backup.State{Count: 1, Newest: now.Add(-48 * time.Hour), Stored: now.Add(-48 * time.Hour)},
+		{"old, and nothing has changed", backup.State{Count: 1, Newest: now.Add(-48 * time.Hour),
+			Stored: now.Add(-48 * time.Hour)},
 			isOK, "1 backup of its store, the last one 48h0m0s old"},
 		{"old, and the store goes on", backup.State{Count: 1, Newest: now.Add(-time.Hour), Stored: now}, isWarn,
 			"the last one 1h0m0s old, though the store has changed since"},
@@ -44,7 +45,7 @@ func TestDoctorTellsOfBackups(t *testing.T) {
 	t.Setenv("COVEY_STATE_HOME", t.TempDir())
 	here, elsewhere := t.TempDir(), t.TempDir()
 	for _, dir := range []string{here, elsewhere} {
-		place, err := orchestrator.PlaceOf("crew", dir)
+		place, err := state.PlaceOf("crew", dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,8 @@ func TestDoctorTellsOfBackups(t *testing.T) {
 	}
 	found := (&examination{dir: here}).backups()
 	real, err := filepath.EvalSymlinks(here)
-	if err != nil || len(found) != 1 || found[0].Verdict != isOK || !strings.Contains(found[0].Text, "team crew in "+real+": 1 backup") {
+	if err != nil || len(found) != 1 || found[0].Verdict != isOK || !strings.Contains(found[0].Text,
+		"team crew in "+real+": 1 backup") {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // checkWithin is how long a program may take to say its version.
@@ -47,7 +48,7 @@ func (x *examination) all(ctx context.Context) []finding {
 // state checks that the state home can be made and written to. Trying is the
 // only check that holds: rights, mounts and quotas all have a say.
 func (x *examination) state() finding {
-	home, err := orchestrator.StateHome()
+	home, err := state.StateHome()
 	if err != nil {
 		return fail("state", err.Error(), "set COVEY_STATE_HOME to an absolute path that you can write to")
 	}
@@ -80,7 +81,7 @@ func tryWrite(dir string) (string, error) {
 
 // space checks the room on the state's disk.
 func (x *examination) space() finding {
-	home, err := orchestrator.StateHome()
+	home, err := state.StateHome()
 	if err != nil {
 		return fail("disk", "there is no folder for state", "see the check of the state")
 	}
@@ -110,7 +111,7 @@ func freeSpace(dir string) (int64, error) {
 // socket checks that a socket can be made where the team's would be. Where that
 // is depends on how long the path is, so the team's own rule is asked.
 func (x *examination) socket() finding {
-	place, err := orchestrator.PlaceOf("doctor", x.dir)
+	place, err := state.PlaceOf("doctor", x.dir)
 	if err != nil {
 		return fail("socket", err.Error(), "see the check of the state")
 	}
@@ -169,7 +170,8 @@ func (x *examination) shell(ctx context.Context) finding {
 		return fail("shell", fmt.Sprintf("/bin/sh does not run: %v", err), "hooks and gates need a POSIX shell there")
 	}
 	if _, err := exec.LookPath("bash"); err != nil {
-		return warn("shell", "/bin/sh runs; there is no bash", "install bash if hooks of yours begin with #!/bin/bash")
+		return warn("shell", "/bin/sh runs; there is no bash",
+			"install bash if hooks of yours begin with #!/bin/bash")
 	}
 	return ok("shell", "/bin/sh runs, and there is a bash")
 }
@@ -213,7 +215,7 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 // runs finds runs that were cut off. They are not dangerous, but somebody may
 // believe that they still run.
 func (x *examination) runs() []finding {
-	places, err := orchestrator.All()
+	places, err := state.All()
 	if err != nil {
 		return []finding{fail("runs", err.Error(), "see the check of the state")}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // Flags name the hooks that a command is about. Where nothing is named, the
@@ -28,7 +29,8 @@ type Flags struct {
 func (f *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Spec, "spec", "", "take hooks and gates of the spec `FILE`")
-	flags.StringArrayVar(&f.settings, "settings", nil, "take hooks of the settings `FILE`; may be given more than once")
+	flags.StringArrayVar(&f.settings, "settings", nil,
+		"take hooks of the settings `FILE`; may be given more than once")
 	flags.StringArrayVar(&f.plugins, "plugin", nil, "take hooks of the plugin in `DIR`; may be given more than once")
 }
 
@@ -165,7 +167,7 @@ func (s *Set) addManaged(folders []string) error {
 // keep gives plugins the folders in which they may keep things, and makes them.
 // They are the ones that a team's run gives them.
 func (s *Set) keep() error {
-	home, err := orchestrator.StateHome()
+	home, err := state.StateHome()
 	if err != nil {
 		return fmt.Errorf("a place for what plugins keep: %w", err)
 	}

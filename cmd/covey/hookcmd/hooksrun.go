@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // maxHookInput is the size of the largest hook input that is read, in bytes.
@@ -114,7 +115,7 @@ func fireEvent(ctx context.Context, env *cli.Env, event hooks.Event, f hookRunFl
 // fireAt runs the hooks of a set that match an input, waits for those that go on
 // in the background, and prints what came of it all.
 func fireAt(ctx context.Context, env *cli.Env, set *Set, in hooks.Input) error {
-	home, err := orchestrator.StateHome()
+	home, err := state.StateHome()
 	if err != nil {
 		return err
 	}

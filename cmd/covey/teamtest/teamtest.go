@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // StateHome gives a test a state home of its own.
@@ -25,9 +25,9 @@ func StateHome(t *testing.T) {
 }
 
 // Place makes the place of a team that works in a folder of its own.
-func Place(t *testing.T, team string) orchestrator.Place {
+func Place(t *testing.T, team string) state.Place {
 	t.Helper()
-	place, err := orchestrator.PlaceOf(team, t.TempDir())
+	place, err := state.PlaceOf(team, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +38,9 @@ func Place(t *testing.T, team string) orchestrator.Place {
 }
 
 // WriteRun writes a run.json as this process would, changed by change.
-func WriteRun(t *testing.T, place orchestrator.Place, change func(*orchestrator.RunFile)) {
+func WriteRun(t *testing.T, place state.Place, change func(*state.RunFile)) {
 	t.Helper()
-	run := orchestrator.NewRunFile(place, time.Now())
+	run := state.NewRunFile(place, time.Now(), 1)
 	run.Members = []string{"lead", "ana"}
 	change(&run)
 	if err := run.Write(place); err != nil {
@@ -49,7 +49,7 @@ func WriteRun(t *testing.T, place orchestrator.Place, change func(*orchestrator.
 }
 
 // WriteJournal writes a journal of these lines.
-func WriteJournal(t *testing.T, place orchestrator.Place, lines ...journal.Line) {
+func WriteJournal(t *testing.T, place state.Place, lines ...journal.Line) {
 	t.Helper()
 	var text bytes.Buffer
 	for i, l := range lines {
@@ -85,7 +85,8 @@ func Screen() (*term.Screen, *bytes.Buffer) {
 // Line makes a line of the journal from JSON data, seq seconds after noon.
 func Line(seq int, member, kind, data string) journal.Line {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local).Add(time.Duration(seq) * time.Second)
-	return journal.Line{Seq: uint64(seq), Time: at, Team: "crew", Member: member, Turn: 2, Type: kind, Data: json.RawMessage(data)}
+	return journal.Line{Seq: uint64(seq), Time: at, Team: "crew", Member: member, Turn: 2, Type: kind,
+		Data: json.RawMessage(data)}
 }
 
 // ScriptTeam is a folder with a valid team on a script.

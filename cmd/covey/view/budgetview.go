@@ -11,7 +11,7 @@ import (
 )
 
 // PrintBudget prints what is used of the team's budget, if it has one.
-func PrintBudget(out *term.Screen, uses []orchestrator.BudgetUse) {
+func PrintBudget(out *term.Screen, uses []journal.BudgetUse) {
 	if len(uses) == 0 {
 		return
 	}
@@ -23,7 +23,7 @@ func PrintBudget(out *term.Screen, uses []orchestrator.BudgetUse) {
 }
 
 // UsedCell is what a member has used of its own limits: 12000/20000, $1.25/$2.00.
-func UsedCell(limits []orchestrator.BudgetUse) term.Cell {
+func UsedCell(limits []journal.BudgetUse) term.Cell {
 	var texts []string
 	level := 0
 	for _, u := range limits {
@@ -54,7 +54,7 @@ func levelStyle(level int) term.Style {
 
 // budgetText tells of a limit or a budget that is used to a certain share.
 func budgetText(l journal.Line) (string, term.Style) {
-	var u orchestrator.BudgetUse
+	var u journal.BudgetUse
 	if json.Unmarshal(l.Data, &u) != nil || u.Limit <= 0 {
 		return "", term.Normal
 	}

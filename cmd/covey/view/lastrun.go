@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // lastRun is what the journal tells of a team's last run: enough to show it
@@ -22,7 +23,7 @@ type lastRun struct {
 // ReadLastRun reads the last run of a team from its journal. A team without a
 // journal has an empty one. Only the last run is read, from where it begins,
 // since a journal holds all runs of a team and may be long.
-func ReadLastRun(place orchestrator.Place) (*lastRun, error) {
+func ReadLastRun(place state.Place) (*lastRun, error) {
 	run := &lastRun{Hooks: map[string]*orchestrator.HookTally{}}
 	begin, err := lastStart(place)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +47,7 @@ func ReadLastRun(place orchestrator.Place) (*lastRun, error) {
 // lastStart is the number of the line before the last start of a team; 0 if
 // there is none. The journal is read backwards, so the runs before the last one
 // cost nothing. Damaged lines are passed over; an error is that of the file.
-func lastStart(place orchestrator.Place) (uint64, error) {
+func lastStart(place state.Place) (uint64, error) {
 	for l, err := range journal.Backwards(place.Journal(), 0) {
 		if err != nil {
 			return 0, err

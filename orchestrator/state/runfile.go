@@ -1,4 +1,4 @@
-package orchestrator
+package state
 
 import (
 	"encoding/json"
@@ -50,15 +50,16 @@ func (r RunFile) LastRun() RunFile {
 
 // RunResult is how a run ended.
 type RunResult struct {
-	Reason   string      `json:"reason"`
-	ExitCode int         `json:"exit_code"`
-	Ended    time.Time   `json:"ended"`
-	Answer   string      `json:"answer,omitempty"` // the lead's last text
-	Budget   []BudgetUse `json:"budget,omitempty"` // what was used of the team's budget by then, over all runs
+	Reason   string              `json:"reason"`
+	ExitCode int                 `json:"exit_code"`
+	Ended    time.Time           `json:"ended"`
+	Answer   string              `json:"answer,omitempty"` // the lead's last text
+	Budget   []journal.BudgetUse `json:"budget,omitempty"` // what was used of the team's budget by then, over all runs
 }
 
-// NewRunFile is the RunFile of this process for a run that starts now.
-func NewRunFile(p Place, now time.Time) RunFile {
+// NewRunFile is the RunFile of this process for a run that starts now. protocol is what its control
+// socket speaks.
+func NewRunFile(p Place, now time.Time, protocol int) RunFile {
 	pid := os.Getpid()
 	birth, err := process.Birth(pid)
 	if err != nil {
@@ -66,7 +67,7 @@ func NewRunFile(p Place, now time.Time) RunFile {
 	}
 	return RunFile{
 		Format: runFormat, Team: p.Team, Workspace: p.Workspace, Socket: p.Socket(),
-		PID: pid, Birth: birth, Started: now, Protocol: controlProtocol,
+		PID: pid, Birth: birth, Started: now, Protocol: protocol,
 	}
 }
 
@@ -107,7 +108,7 @@ func (r RunFile) Write(p Place) error {
 	if err != nil {
 		return err
 	}
-	if err := writeAtomic(p.RunFile(), data); err != nil {
+	if err := WriteAtomic(p.RunFile(), data); err != nil {
 		return fmt.Errorf("run file: %w", err)
 	}
 	return nil
@@ -133,7 +134,7 @@ func Running(p Place) (r RunFile, ok bool) {
 	}
 	// A process that hides its memory is not shown to its own user where /proc is
 	// mounted with hidepid; elsewhere there is no /proc.
-	return r, (errors.Is(err, errors.ErrUnsupported) || exists(r.PID)) && lockHeld(p.Lock())
+	return r, (errors.Is(err, errors.ErrUnsupported) || exists(r.PID)) && LockHeld(p.Lock())
 }
 
 // exists reports whether there is a process with a number, shown or not.
@@ -146,9 +147,9 @@ func exists(pid int) bool {
 	return err == nil || errors.Is(err, fs.ErrPermission)
 }
 
-// writeAtomic replaces the file at path, mode 0600: after a crash at any
+// WriteAtomic replaces the file at path, mode 0600: after a crash at any
 // moment it holds the old or the new bytes.
-func writeAtomic(path string, data []byte) error {
+func WriteAtomic(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), newFile(path)+"*")
 	if err != nil {
 		return err
@@ -169,10 +170,10 @@ func writeAtomic(path string, data []byte) error {
 // newFile is how the names of those begin that are to take the place of the file at path.
 func newFile(path string) string { return "." + filepath.Base(path) + "." }
 
-// sweep removes what writes of run.json have left that a kill cut off before the new
+// Sweep removes what writes of run.json have left that a kill cut off before the new
 // file took its place. The team's lock must be held: nobody else writes there. What
 // cannot be removed is in nobody's way, and its error is for the log.
-func sweep(p Place) error {
+func Sweep(p Place) error {
 	entries, err := os.ReadDir(p.Dir)
 	if err != nil {
 		return fmt.Errorf("look for what a killed run has left: %w", err)

@@ -1,4 +1,4 @@
-package orchestrator
+package state
 
 import (
 	"errors"
@@ -8,21 +8,21 @@ import (
 	"syscall"
 )
 
-// shortage remembers that a run has met a disk without room. Whoever fails on one
+// Shortage remembers that a run has met a disk without room. Whoever fails on one
 // notes it here, because what ends the run later may be a consequence that does not
 // say so: members that failed, or tasks that nobody could take. The zero value is
 // ready; all methods may be called by any goroutine, and of nil nothing happens.
-type shortage struct{ first atomic.Pointer[error] }
+type Shortage struct{ first atomic.Pointer[error] }
 
-// note remembers err if it is, or wraps, that a disk is full. The first one stays.
-func (s *shortage) note(err error) {
+// Note remembers err if it is, or wraps, that a disk is full. The first one stays.
+func (s *Shortage) Note(err error) {
 	if s != nil && noRoom(err) {
 		s.first.CompareAndSwap(nil, &err)
 	}
 }
 
-// cause is what failed first for want of room; nil: nothing has.
-func (s *shortage) cause() error {
+// Cause is what failed first for want of room; nil: nothing has.
+func (s *Shortage) Cause() error {
 	if s == nil {
 		return nil
 	}
@@ -35,10 +35,10 @@ func (s *shortage) cause() error {
 // noRoom reports whether an error is due to a disk, or a quota, that is full.
 func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// wayOut says what to do when a disk without room has ended a run: which disk it is,
+// WayOut says what to do when a disk without room has ended a run: which disk it is,
 // and that nothing is lost. Whatever was written last fails first, a run.json or a
 // payload, and its own error would send people looking for that file.
-func wayOut(p Place, err error) error {
+func WayOut(p Place, err error) error {
 	if !noRoom(err) || strings.Contains(err.Error(), "make room") {
 		return err
 	}
@@ -46,11 +46,11 @@ func wayOut(p Place, err error) error {
 		p.Dir, err)
 }
 
-// outOf is what a run's error says when the disk was full, whatever the error itself is
+// OutOf is what a run's error says when the disk was full, whatever the error itself is
 // about: what it names may have failed only because something else could not be written.
-func (s *shortage) outOf(p Place, err error) error {
-	if err == nil || noRoom(err) || s.cause() == nil {
-		return wayOut(p, err)
+func (s *Shortage) OutOf(p Place, err error) error {
+	if err == nil || noRoom(err) || s.Cause() == nil {
+		return WayOut(p, err)
 	}
-	return fmt.Errorf("%w; %w", err, wayOut(p, s.cause()))
+	return fmt.Errorf("%w; %w", err, WayOut(p, s.Cause()))
 }

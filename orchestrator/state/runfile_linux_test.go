@@ -1,4 +1,4 @@
-package orchestrator
+package state
 
 import (
 	"os/exec"

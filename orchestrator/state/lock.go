@@ -1,4 +1,4 @@
-package orchestrator
+package state
 
 import (
 	"errors"
@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 )
+
+// ErrRunning is returned by a second `covey up` of a team.
+var ErrRunning = errors.New("already run")
 
 // teamLock is held by the one `covey up` that runs a team. The kernel lets go
 // of it when the process ends, however it ends.
@@ -22,14 +25,14 @@ const lockPatience = 200 * time.Millisecond
 // lockPause is the time between two tries.
 const lockPause = 5 * time.Millisecond
 
-// lockTeam takes a Place's lock. It fails with ErrRunning if another process
+// LockTeam takes a Place's lock. It fails with ErrRunning if another process
 // has it, and names that process.
-func lockTeam(p Place) (*teamLock, error) {
+func LockTeam(p Place) (*teamLock, error) {
 	f, err := os.OpenFile(p.Lock(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock of team %s: %w", p.Team, err)
 	}
-	err = waitLock(f, lockPatience)
+	err = WaitLock(f, lockPatience)
 	if errors.Is(err, errLocked) {
 		err = fmt.Errorf("team %s in %s: %w%s; `covey attach` shows it, `covey down` ends it",
 			p.Team, p.Workspace, ErrRunning, holder(f))
@@ -43,8 +46,8 @@ func lockTeam(p Place) (*teamLock, error) {
 	return &teamLock{f}, nil
 }
 
-// waitLock tries to lock f for so long.
-func waitLock(f *os.File, patience time.Duration) error {
+// WaitLock tries to lock f for so long.
+func WaitLock(f *os.File, patience time.Duration) error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(lockPause) {
 		err := tryLock(f)
 		if !errors.Is(err, errLocked) || time.Now().After(deadline) {
@@ -72,12 +75,12 @@ func holder(f *os.File) string {
 	return ""
 }
 
-// release lets go of the lock. The file stays: removing it would let two
+// Release lets go of the lock. The file stays: removing it would let two
 // processes lock two files of one name.
-func (l *teamLock) release() error { return l.file.Close() }
+func (l *teamLock) Release() error { return l.file.Close() }
 
-// lockHeld says whether somebody holds the lock file at path.
-func lockHeld(path string) bool {
+// LockHeld says whether somebody holds the lock file at path.
+func LockHeld(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false

@@ -1,6 +1,7 @@
-package orchestrator
+package state
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,16 +9,19 @@ import (
 	"strings"
 )
 
+// ErrNoTeam is returned by Find when no team fits.
+var ErrNoTeam = errors.New("no team")
+
 // Find is the Place of the team that a command in folder dir means: the one
 // that works in dir or has its spec there, else in the nearest folder above.
 // Of several, the one that runs is meant. A team name narrows the search, and
 // finds a team elsewhere if it is the only one of that name. It fails with
 // ErrNoTeam, or with an *AmbiguousError that lists who could be meant.
 func Find(dir, team string) (Place, error) {
-	if team != "" && !teamName.MatchString(team) {
+	if team != "" && !TeamName.MatchString(team) {
 		return Place{}, fmt.Errorf("%q is no team name: %w", team, ErrNoTeam)
 	}
-	here, err := realPath(dir)
+	here, err := RealPath(dir)
 	if err != nil {
 		return Place{}, err
 	}
@@ -33,7 +37,7 @@ func Find(dir, team string) (Place, error) {
 	}
 	// A member's working copy may lie anywhere, if a hook has made it. Its processes
 	// are told whose they are.
-	if i := slices.IndexFunc(all, func(s survey) bool { return s.Dir == os.Getenv(runVariable) }); i >= 0 {
+	if i := slices.IndexFunc(all, func(s survey) bool { return s.Dir == os.Getenv(RunVariable) }); i >= 0 {
 		return all[i].Place, nil
 	}
 	switch {
@@ -68,10 +72,11 @@ func nearest(all []survey, dir string) []Place {
 func belonging(all []survey, dir string) []Place {
 	var out []Place
 	for _, s := range all {
-		if s.damaged && filepath.Base(s.Dir) == folderOf(s.Team, dir) {
+		if s.damaged && filepath.Base(s.Dir) == FolderOf(s.Team, dir) {
 			s.Workspace = dir // whoever reads its run.json then says what is wrong with it
 		}
-		if s.Workspace == dir || s.specDir == dir || filepath.Base(dir) == "worktrees" && sameDir(s.Worktrees(), dir) {
+		if s.Workspace == dir || s.specDir == dir || filepath.Base(dir) == "worktrees" &&
+			sameDir(s.Worktrees(), dir) {
 			out = append(out, s.Place)
 		}
 	}
@@ -80,7 +85,7 @@ func belonging(all []survey, dir string) []Place {
 
 // sameDir reports whether a path leads to a folder, whose own path has no links.
 func sameDir(path, dir string) bool {
-	real, err := realPath(path)
+	real, err := RealPath(path)
 	return err == nil && real == dir
 }
 
@@ -88,7 +93,7 @@ func sameDir(path, dir string) bool {
 // workspace the file gives it by now. ok is false if there is none. Links to the file
 // from other folders are other specs: relative paths in them lead elsewhere.
 func FindRunning(spec string) (p Place, ok bool, err error) {
-	dir, err := realPath(filepath.Dir(spec))
+	dir, err := RealPath(filepath.Dir(spec))
 	if err != nil {
 		return Place{}, false, err
 	}

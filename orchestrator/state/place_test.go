@@ -1,4 +1,4 @@
-package orchestrator
+package state
 
 import (
 	"errors"
@@ -33,7 +33,7 @@ func mustPlace(t *testing.T, team, workspace, spec string) Place {
 	if err := p.Create(); err != nil {
 		t.Fatal(err)
 	}
-	r := NewRunFile(p, testTime)
+	r := NewRunFile(p, testTime, 1)
 	r.Spec, r.PID, r.Birth = spec, 1<<30, "dead" // nobody has such a pid
 	if err := r.Write(p); err != nil {
 		t.Fatal(err)
@@ -133,11 +133,11 @@ func TestPlaceIsPrivate(t *testing.T) {
 			t.Errorf("%s has mode %v, %v; want 0700", dir, info.Mode().Perm(), err)
 		}
 	}
-	lock, err := lockTeam(p)
+	lock, err := LockTeam(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.release()
+	defer lock.Release()
 	for _, file := range []string{p.RunFile(), p.Lock()} {
 		info, err := os.Stat(file)
 		if err != nil || info.Mode().Perm() != 0o600 {
@@ -155,11 +155,11 @@ func TestPlaceIsPrivate(t *testing.T) {
 func TestForget(t *testing.T) {
 	stateHome(t)
 	p := mustPlace(t, "crew", t.TempDir(), "")
-	lock, err := lockTeam(p)
+	lock, err := LockTeam(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.release()
+	defer lock.Release()
 	old := []string{p.Store(), p.Journal(), p.Log(), p.Transcript("api", "1"), filepath.Join(p.Blobs(), "x")}
 	for _, file := range old {
 		mustMkdir(t, filepath.Dir(file))
@@ -175,7 +175,7 @@ func TestForget(t *testing.T) {
 			t.Errorf("%s is still there: %v", file, err)
 		}
 	}
-	if _, err := lockTeam(p); !errors.Is(err, ErrRunning) {
+	if _, err := LockTeam(p); !errors.Is(err, ErrRunning) {
 		t.Errorf("the lock was forgotten too: %v", err)
 	}
 	if info, err := os.Stat(p.Transcripts()); err != nil || !info.IsDir() {
@@ -268,7 +268,7 @@ func TestFindAmongSeveral(t *testing.T) {
 	if p, err := Find(work, "two"); err != nil || p != two {
 		t.Errorf("Find by name = %+v, %v", p, err)
 	}
-	if err := NewRunFile(one, testTime).Write(one); err != nil { // one runs, in this process
+	if err := NewRunFile(one, testTime, 1).Write(one); err != nil { // one runs, in this process
 		t.Fatal(err)
 	}
 	if p, err := Find(work, ""); err != nil || p != one {
@@ -289,7 +289,7 @@ func BenchmarkFind(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := errors.Join(p.Create(), NewRunFile(p, testTime).Write(p)); err != nil {
+		if err := errors.Join(p.Create(), NewRunFile(p, testTime, 1).Write(p)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package orchestrator
+package state
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ var testTime = time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
 func TestRunFileRoundTrip(t *testing.T) {
 	stateHome(t)
 	p := mustPlace(t, "crew", t.TempDir(), "/specs/team.yaml")
-	r := NewRunFile(p, testTime)
+	r := NewRunFile(p, testTime, 1)
 	r.Spec, r.Goal, r.Members = "/specs/team.yaml", "ship <it> ö", []string{"lead", "api"}
 	r.Result = &RunResult{Reason: "all work is done", ExitCode: 0, Ended: testTime.Add(time.Minute), Answer: "Done."}
 	if err := r.Write(p); err != nil {
@@ -54,7 +54,8 @@ func TestReadRunFileRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := ReadRunFile(p)
-			if err == nil || !strings.Contains(err.Error(), p.RunFile()) || (c.want != nil && !errors.Is(err, c.want)) {
+			if err == nil || !strings.Contains(err.Error(), p.RunFile()) || (c.want != nil &&
+				!errors.Is(err, c.want)) {
 				t.Errorf("ReadRunFile = %v", err)
 			}
 			if _, ok := Running(p); ok {
@@ -69,7 +70,7 @@ func TestRunning(t *testing.T) {
 	p := mustPlace(t, "crew", t.TempDir(), "")
 	write := func(change func(*RunFile)) {
 		t.Helper()
-		r := NewRunFile(p, testTime)
+		r := NewRunFile(p, testTime, 1)
 		change(&r)
 		if err := r.Write(p); err != nil {
 			t.Fatal(err)
@@ -113,51 +114,14 @@ func TestWriteAtomicFails(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil { // a folder cannot be replaced by a file
 		t.Fatal(err)
 	}
-	if err := writeAtomic(path, []byte("x")); err == nil {
+	if err := WriteAtomic(path, []byte("x")); err == nil {
 		t.Error("a folder was replaced")
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if err := writeAtomic(filepath.Join(dir, "no", "f"), nil); !errors.Is(err, os.ErrNotExist) {
+	if err := WriteAtomic(filepath.Join(dir, "no", "f"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a folder that is not there: %v", err)
-	}
-}
-
-// TestSweep: a run removes the new run.json of one that was killed before it was in its
-// place, and nothing else; a run that finds the team running removes nothing.
-func TestSweep(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": "steps: [{say: Yes.}]\n"})
-	p := r.place()
-	if err := p.Create(); err != nil {
-		t.Fatal(err)
-	}
-	put(t, p.Dir, ".run.json.4711", "{")
-	put(t, p.Dir, ".run.jsonl", "somebody's own")
-	left := func() string {
-		found, err := filepath.Glob(filepath.Join(p.Dir, ".run*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range found {
-			found[i] = filepath.Base(found[i])
-		}
-		return strings.Join(found, " ")
-	}
-	lock, err := lockTeam(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.orchestrator(Options{}).Run(t.Context()); !errors.Is(err, ErrRunning) || left() != ".run.json.4711 .run.jsonl" {
-		t.Errorf("beside a run: %v, and there is %s", err, left())
-	}
-	if err := lock.release(); err != nil {
-		t.Fatal(err)
-	}
-	r.want(r.run(Options{}), CodeDone, "all work is done")
-	if left() != ".run.jsonl" {
-		t.Errorf("after a run there is %s", left())
 	}
 }
 
@@ -170,7 +134,7 @@ func TestLockProcess(t *testing.T) {
 	if dir == "" {
 		t.Skip("run by another test")
 	}
-	if _, err := lockTeam(Place{Dir: dir, Team: "crew"}); err != nil {
+	if _, err := LockTeam(Place{Dir: dir, Team: "crew"}); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
@@ -197,10 +161,10 @@ func TestLockOfAnotherProcess(t *testing.T) {
 	if _, err := out.Read(make([]byte, 64)); err != nil {
 		t.Fatal(err)
 	}
-	if !lockHeld(p.Lock()) {
+	if !LockHeld(p.Lock()) {
 		t.Error("the lock is held and nobody sees it")
 	}
-	_, err = lockTeam(p)
+	_, err = LockTeam(p)
 	if !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), fmt.Sprintf("process %d", holder.Process.Pid)) {
 		t.Errorf("a second lock: %v; it must name process %d", err, holder.Process.Pid)
 	}
@@ -208,14 +172,14 @@ func TestLockOfAnotherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = holder.Wait()
-	lock, err := lockTeam(p)
+	lock, err := LockTeam(p)
 	if err != nil {
 		t.Fatalf("after kill -9 of the holder: %v", err)
 	}
-	if err := lock.release(); err != nil {
+	if err := lock.Release(); err != nil {
 		t.Error(err)
 	}
-	if lockHeld(p.Lock()) {
+	if LockHeld(p.Lock()) {
 		t.Error("nobody holds the lock")
 	}
 	if _, err := os.Stat(p.Lock()); err != nil {
@@ -235,20 +199,21 @@ func TestLookingDoesNotKeepATeamOut(t *testing.T) {
 	}
 	timer := time.AfterFunc(lockPatience/4, func() { f.Close() })
 	defer timer.Stop()
-	lock, err := lockTeam(p)
+	lock, err := LockTeam(p)
 	if err != nil {
 		t.Fatalf("somebody only looked: %v", err)
 	}
-	if err := lock.release(); err != nil {
+	if err := lock.Release(); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestLockWithoutPlace(t *testing.T) {
-	if _, err := lockTeam(Place{Dir: filepath.Join(t.TempDir(), "none"), Team: "crew"}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := LockTeam(Place{Dir: filepath.Join(t.TempDir(), "none"), Team: "crew"}); !errors.Is(err,
+		os.ErrNotExist) {
 		t.Errorf("err = %v", err)
 	}
-	if lockHeld(filepath.Join(t.TempDir(), "none")) {
+	if LockHeld(filepath.Join(t.TempDir(), "none")) {
 		t.Error("a lock that is not there is held")
 	}
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package state
 
 import (
 	"crypto/sha256"
@@ -9,8 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"time"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // Place is where the state of one team is: a folder of its own, outside of the
@@ -21,8 +24,8 @@ type Place struct {
 	Workspace string // real path; empty if the folder does not say
 }
 
-// home is the folder that holds this Place and others.
-func (p Place) home() string { return filepath.Dir(p.Dir) }
+// Home is the folder that holds this Place and others.
+func (p Place) Home() string { return filepath.Dir(p.Dir) }
 
 // Store is the task store.
 func (p Place) Store() string { return filepath.Join(p.Dir, "tasks.db") }
@@ -63,8 +66,43 @@ func (p Place) Transcript(member, session string) string {
 // and is right when the environment has changed meanwhile.
 func (p Place) Socket() string { return bus.SocketPath(p.Dir) }
 
-// teamName is what a team may be called; it is part of paths and subjects.
-var teamName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+// Worktrees holds the members' working copies, a folder each. Forget leaves it
+// alone: what lies there may be in no commit yet.
+func (p Place) Worktrees() string { return filepath.Join(p.Dir, "worktrees") }
+
+// GateScripts holds scripts of gates in the state of the commit that work began from.
+func (p Place) GateScripts() string { return filepath.Join(p.Dir, "gates") }
+
+// Pulls holds what pull requests are opened with, in a folder for each merge.
+func (p Place) Pulls() string { return filepath.Join(p.Dir, "pulls") }
+
+// Mark is the environment entry by which the processes of a team are known even when they
+// are not below it any more.
+func (p Place) Mark() string { return RunVariable + "=" + p.Dir }
+
+// RunVariable holds the folder of the team that a process belongs to.
+const RunVariable = "COVEY_RUN"
+
+// OpenStore opens the store of a team that does not run, for reading and looked through.
+// It waits a moment for a team that ends just now. The caller closes it.
+func (p Place) OpenStore() (*tasks.Store, error) {
+	const wait = 5 * time.Second // a team lets go of its store last
+	return tasks.Open(p.Store(), &tasks.Options{
+		BlobDir: p.Blobs(), ReadOnly: true, LockTimeout: wait, Backups: 1, Identity: p.Identity(),
+	})
+}
+
+// Identity is what the team's store must bear; the zero value if the folder does not
+// say what its workspace is.
+func (p Place) Identity() kv.Identity {
+	if p.Workspace == "" {
+		return kv.Identity{}
+	}
+	return kv.Identity{Team: p.Team, Workspace: p.Workspace}
+}
+
+// TeamName is what a team may be called; it is part of paths and subjects.
+var TeamName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
 // placeName is a team's name, a dash, and 8 hex digits of its workspace.
 var placeName = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,31})-[0-9a-f]{8}$`)
@@ -99,14 +137,14 @@ func absoluteEnv(name, dir string) (string, error) {
 // PlaceOf is the Place of the team of this name that works in this folder. It
 // depends on the folder's real path, so that links to it lead to one Place, and
 // two folders never share one. Nothing is made on disk; Create does that.
-func PlaceOf(team, workspace string) (Place, error) { return placeIn("", team, workspace) }
+func PlaceOf(team, workspace string) (Place, error) { return PlaceIn("", team, workspace) }
 
-// placeIn is PlaceOf with another state home; empty: StateHome.
-func placeIn(home, team, workspace string) (Place, error) {
-	if !teamName.MatchString(team) {
+// PlaceIn is PlaceOf with another state home; empty: StateHome.
+func PlaceIn(home, team, workspace string) (Place, error) {
+	if !TeamName.MatchString(team) {
 		return Place{}, fmt.Errorf("%q is no team name; use 1 to 32 of a-z, 0-9 and -, and no dash first", team)
 	}
-	dir, err := realPath(workspace)
+	dir, err := RealPath(workspace)
 	if err != nil {
 		return Place{}, fmt.Errorf("workspace: %w", err)
 	}
@@ -115,17 +153,17 @@ func placeIn(home, team, workspace string) (Place, error) {
 			return Place{}, err
 		}
 	}
-	return Place{Dir: filepath.Join(home, folderOf(team, dir)), Team: team, Workspace: dir}, nil
+	return Place{Dir: filepath.Join(home, FolderOf(team, dir)), Team: team, Workspace: dir}, nil
 }
 
-// folderOf is the name of a Place's folder. dir is the workspace's real path.
-func folderOf(team, dir string) string {
+// FolderOf is the name of a Place's folder. dir is the workspace's real path.
+func FolderOf(team, dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return team + "-" + hex.EncodeToString(sum[:4])
 }
 
-// realPath is the absolute path without symbolic links.
-func realPath(path string) (string, error) {
+// RealPath is the absolute path without symbolic links.
+func RealPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
