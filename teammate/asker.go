@@ -41,8 +41,8 @@ type Answer struct {
 const ByTimeLimit = "time limit"
 
 // asker is who can be asked now; nil: nobody.
-func (u *turn) asker() Asker {
-	if a := u.t.opts.Asker; a != nil && a.Present() {
+func (p permitter) asker() Asker {
+	if a := p.at.t.opts.Asker; a != nil && a.Present() {
 		return a
 	}
 	return nil

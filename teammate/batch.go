@@ -53,7 +53,7 @@ func (u *turn) endBatch(ctx context.Context) []agent.Input {
 		if i >= 0 {
 			out.StopReason = cmp.Or(out.StopReason, out.Results[i].Feedback)
 		}
-		u.halt(hooks.PostToolBatch, out)
+		u.at.halt(hooks.PostToolBatch, out)
 	}
 	return said(out)
 }

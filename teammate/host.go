@@ -17,7 +17,7 @@ func (u *turn) Pass(ctx context.Context) ([]agent.Input, error) {
 	told := append(u.endBatch(ctx), u.t.later.take()...)
 	limits := u.t.opts.Limits
 	switch {
-	case u.halted != "":
+	case u.at.halted != "":
 		u.refusal = errHookStopped
 	case limits.MaxTurns > 0 && u.passes >= limits.MaxTurns:
 		u.refusal = agent.ErrMaxTurns
@@ -33,7 +33,7 @@ func (u *turn) Pass(ctx context.Context) ([]agent.Input, error) {
 	case ctx.Err() != nil:
 		u.at.keep(told)
 		return nil, ctx.Err()
-	case u.halted != "": // by a hook on a prompt among the mail
+	case u.at.halted != "": // by a hook on a prompt among the mail
 		u.at.keep(told)
 		u.refusal = errHookStopped
 		return nil, u.refusal
@@ -59,7 +59,7 @@ func (u *turn) mail(ctx context.Context) []agent.Input {
 	for _, in := range inputs { // from the background, about a turn end before this one
 		u.refused = u.refused || in.Kind == agent.FromHook
 	}
-	if u.halted != "" && ctx.Err() == nil {
+	if u.at.halted != "" && ctx.Err() == nil {
 		u.at.keep(inputs)
 		return nil
 	}
@@ -87,7 +87,7 @@ func (t *Teammate) unseen(ctx context.Context, inputs []agent.Input) []agent.Inp
 // submit asks the UserPromptSubmit hooks about each prompt of a person and each notice of
 // a helper in the background among inputs; mail and other notices pass by (DESIGN 10.1).
 // A refused prompt is erased.
-// What hooks add stands before the prompt. A halt ends the turn, u.halted says
+// What hooks add stands before the prompt. A halt ends the turn, u.at.halted says
 // why, but the prompt stays: what is returned is for the next turn then.
 func (u *turn) submit(ctx context.Context, inputs []agent.Input) []agent.Input {
 	var passed []agent.Input
@@ -115,8 +115,8 @@ func (u *turn) submit(ctx context.Context, inputs []agent.Input) []agent.Input {
 			}
 		}
 		if out.Decision == hooks.Halt {
-			u.halt(hooks.UserPromptSubmit, out)
-			u.at.warn("Operation stopped by hook: %s", u.halted)
+			u.at.halt(hooks.UserPromptSubmit, out)
+			u.at.warn("Operation stopped by hook: %s", u.at.halted)
 		}
 	}
 	return passed
@@ -136,13 +136,13 @@ func (at *scope) erase(in agent.Input, out hooks.Outcome) {
 }
 
 // halt notes that a hook ended the turn with continue:false.
-func (u *turn) halt(event hooks.Event, out hooks.Outcome) {
+func (at *scope) halt(event hooks.Event, out hooks.Outcome) {
 	reason := out.StopReason
 	if reason == "" {
 		reason = "Execution stopped by " + string(event) + " hook"
 	}
-	if u.halted == "" {
-		u.halted = reason
+	if at.halted == "" {
+		at.halted = reason
 	}
-	u.at.emit(agent.HookStopped{Event: string(event), ToolUseID: out.ToolUseID, Message: reason})
+	at.emit(agent.HookStopped{Event: string(event), ToolUseID: out.ToolUseID, Message: reason})
 }

@@ -32,7 +32,7 @@ func (u *turn) converse(ctx context.Context, next step) ending {
 			return end
 		}
 		mail := u.mail(ctx)
-		if u.halted != "" { // by a hook on a prompt among the mail
+		if u.at.halted != "" { // by a hook on a prompt among the mail
 			u.at.keep(v.Feedback)
 			return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
 		}
@@ -81,7 +81,7 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 	case u.deferred != "":
 		return ending{reason: agent.EndToolDeferred, idle: agent.IdleStopped, attention: u.deferred,
 			quiet: true}, true
-	case u.halted != "" || reply.Halted != "":
+	case u.at.halted != "" || reply.Halted != "":
 		return u.stopped(), true
 	case u.refusal != nil:
 		return u.limited(u.refusal), true
@@ -171,7 +171,7 @@ func (u *turn) failed(e *agent.APIError) ending {
 // stopped is the end of a turn that a hook of a tool call ended. A PermissionRequest
 // hook that interrupts ends it as a person would (HOOKS.md section 9, reason 5).
 func (u *turn) stopped() ending {
-	if u.interrupted {
+	if u.at.interrupted {
 		return ending{reason: agent.EndAbortedTools, idle: agent.IdleStopped}
 	}
 	return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}

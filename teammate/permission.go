@@ -128,71 +128,75 @@ type leave struct {
 	beside []string // what it is told besides
 }
 
+// permitter decides whether a tool call of a turn may run: by hooks, rules and
+// mode, and by whoever can be asked.
+type permitter struct{ at *scope }
+
 // permit asks for permission. A PermissionRequest hook may give call another
 // input on the way.
-func (u *turn) permit(ctx context.Context, tl *tool, call *agent.ToolCall, pre hooks.Outcome) leave {
-	q := question{spec: tl.spec, call: u.callOf(*call), hook: u.hookSays(pre), inside: u.inside(tl, *call)}
-	r := u.t.rights.now().decide(q)
-	if _, ask := u.trespass(tl, *call); ask && r.behavior == allow {
-		r = u.t.rights.now().asked(ruling{behavior: "ask", by: "rule", rule: "protect"})
+func (p permitter) permit(ctx context.Context, tl *tool, call *agent.ToolCall, pre hooks.Outcome) leave {
+	q := question{spec: tl.spec, call: p.callOf(*call), hook: p.hookSays(pre), inside: p.inside(tl, *call)}
+	r := p.at.t.rights.now().decide(q)
+	if _, ask := p.trespass(tl, *call); ask && r.behavior == allow {
+		r = p.at.t.rights.now().asked(ruling{behavior: "ask", by: "rule", rule: "protect"})
 	}
 	who := r.by
 	var l leave
 	switch {
-	case r.behavior == deny && r.by == "mode" && u.t.rights.now().mode() == modePlan:
-		l.denial, who = u.refusedPlanning(ctx, tl, r, call)
+	case r.behavior == deny && r.by == "mode" && p.at.t.rights.now().mode() == modePlan:
+		l.denial, who = p.refusedPlanning(ctx, tl, r, call)
 	case r.behavior == deny:
-		l.denial = u.refusalText(r, *call, pre)
+		l.denial = p.refusalText(r, *call, pre)
 		if reason, yes := automatic(pre); yes && r.by == "hook" {
-			l.beside = u.denied(ctx, *call, reason)
+			l.beside = p.denied(ctx, *call, reason)
 		}
 	case r.behavior == ask:
-		l.denial, who = u.askSomebody(ctx, asking{tl, r, pre.Permission.Reason}, call)
+		l.denial, who = p.askSomebody(ctx, asking{tl, r, pre.Permission.Reason}, call)
 		if who == ByTimeLimit {
-			l.beside = u.denied(ctx, *call, l.denial)
+			l.beside = p.denied(ctx, *call, l.denial)
 		}
 	}
 	// Last, since a hook may have changed where the call goes.
-	if refusal, ask := u.trespass(tl, *call); refusal != "" && !ask && l.denial == "" {
+	if refusal, ask := p.trespass(tl, *call); refusal != "" && !ask && l.denial == "" {
 		l.denial, who, r.rule = refusal, "rule", "owns"
 	}
 	decided := agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(allow), By: who, Rule: r.rule}
 	if l.denial != "" {
 		decided.Decision = string(deny)
 	}
-	u.at.emit(decided)
+	p.at.emit(decided)
 	return l
 }
 
 // callOf is a call as rules look at it.
-func (u *turn) callOf(call agent.ToolCall) rules.Call {
-	w := u.t.opts.Workdir
+func (p permitter) callOf(call agent.ToolCall) rules.Call {
+	w := p.at.t.opts.Workdir
 	return rules.Call{Tool: call.Name, Input: call.Input, Cwd: w.Dir(), Root: w.Root()}
 }
 
 // inside reports whether all that a call reaches lies in the workspace, or in a
 // folder that was added to it.
-func (u *turn) inside(tl *tool, call agent.ToolCall) bool {
-	return inWorkspace(u.t.opts.Workdir, tl, call.Input, u.t.rights.beside()...)
+func (p permitter) inside(tl *tool, call agent.ToolCall) bool {
+	return inWorkspace(p.at.t.opts.Workdir, tl, call.Input, p.at.t.rights.beside()...)
 }
 
 // refusedPlanning is the no of plan mode. The PermissionRequest hooks hear of
 // it, and may say it in their words; a yes of theirs does not end plan mode.
-func (u *turn) refusedPlanning(ctx context.Context, tl *tool, r ruling, call *agent.ToolCall) (denial, who string) {
+func (p permitter) refusedPlanning(ctx context.Context, tl *tool, r ruling, call *agent.ToolCall) (denial, who string) {
 	asked := *call
-	denial, decided := u.request(ctx, tl, r, &asked)
+	denial, decided := p.request(ctx, tl, r, &asked)
 	if decided && denial != "" {
 		return denial, "hook"
 	}
 	if decided {
-		u.at.warn("a PermissionRequest hook allowed %s, but plan mode runs only tools that change nothing", call.Name)
+		p.at.warn("a PermissionRequest hook allowed %s, but plan mode runs only tools that change nothing", call.Name)
 	}
-	return u.refusalText(r, *call, hooks.Outcome{}), r.by
+	return p.refusalText(r, *call, hooks.Outcome{}), r.by
 }
 
 // hookSays is what the PreToolUse hooks decided. A block is a deny. A defer that
 // counts has ended the turn before (see deferral); one that does not is no say.
-func (u *turn) hookSays(pre hooks.Outcome) behavior {
+func (p permitter) hookSays(pre hooks.Outcome) behavior {
 	if pre.Decision == hooks.Block {
 		return deny
 	}
@@ -213,14 +217,14 @@ type asking struct {
 // askSomebody puts a call before whoever can be asked now (DESIGN 10.4): first
 // the PermissionRequest hooks, then people. Where a hook asks and there is
 // nobody, recorded hosts do not put it to other hooks.
-func (u *turn) askSomebody(ctx context.Context, a asking, call *agent.ToolCall) (denial, who string) {
-	byHook, asker := a.ruling.by == "hook", u.asker()
+func (p permitter) askSomebody(ctx context.Context, a asking, call *agent.ToolCall) (denial, who string) {
+	byHook, asker := a.ruling.by == "hook", p.asker()
 	if !byHook || asker != nil {
-		if denial, decided := u.request(ctx, a.tool, a.ruling, call); decided {
+		if denial, decided := p.request(ctx, a.tool, a.ruling, call); decided {
 			return denial, "hook"
 		}
 	}
-	reason := "permission mode " + u.t.rights.now().mode()
+	reason := "permission mode " + p.at.t.rights.now().mode()
 	switch {
 	case a.ruling.by == "rule":
 		reason = "ask rule " + a.ruling.rule
@@ -229,9 +233,9 @@ func (u *turn) askSomebody(ctx context.Context, a asking, call *agent.ToolCall) 
 	}
 	var answer Answer
 	if asker != nil {
-		u.at.notify(ctx, "permission_prompt", fmt.Sprintf("%s needs your permission to use %s", u.t.opts.Name,
+		p.at.notify(ctx, "permission_prompt", fmt.Sprintf("%s needs your permission to use %s", p.at.t.opts.Name,
 			call.Name))
-		answer = asker.Ask(ctx, Question{Member: u.t.opts.Name, Call: *call, Reason: reason})
+		answer = asker.Ask(ctx, Question{Member: p.at.t.opts.Name, Call: *call, Reason: reason})
 		if answer.Allow && ctx.Err() == nil {
 			return "", answer.By
 		}
@@ -240,11 +244,11 @@ func (u *turn) askSomebody(ctx context.Context, a asking, call *agent.ToolCall) 
 	if byHook && a.reason != "" && answer.Said == "" {
 		return a.reason, who
 	}
-	return u.notGiven(*call, reason, answer), who
+	return p.notGiven(*call, reason, answer), who
 }
 
 // notGiven tells the model that nobody has allowed a call.
-func (u *turn) notGiven(call agent.ToolCall, reason string, answer Answer) string {
+func (p permitter) notGiven(call agent.ToolCall, reason string, answer Answer) string {
 	text := fmt.Sprintf("Permission to use %s was not given (%s), ", call.Name, reason)
 	switch answer.By {
 	case "":
@@ -257,11 +261,11 @@ func (u *turn) notGiven(call agent.ToolCall, reason string, answer Answer) strin
 	if answer.Said != "" {
 		return text + "What they said: " + answer.Said
 	}
-	return text + u.wayOut(call)
+	return text + p.wayOut(call)
 }
 
 // refusalText tells the model why a call is denied.
-func (u *turn) refusalText(r ruling, call agent.ToolCall, pre hooks.Outcome) string {
+func (p permitter) refusalText(r ruling, call agent.ToolCall, pre hooks.Outcome) string {
 	switch {
 	case r.by == "hook" && len(pre.Feedback) > 0:
 		return strings.Join(pre.Feedback, "\n")
@@ -271,19 +275,19 @@ func (u *turn) refusalText(r ruling, call agent.ToolCall, pre hooks.Outcome) str
 		return fmt.Sprintf("PreToolUse:%s hook error: Blocked by hook", call.Name)
 	case r.by == "rule":
 		return fmt.Sprintf("Permission to use %s%s has been denied.", call.Name, command(call))
-	case u.t.rights.now().mode() == modePlan:
+	case p.at.t.rights.now().mode() == modePlan:
 		return fmt.Sprintf("%s was not run: you are in plan mode, where only tools that change nothing run. "+
 			"Go on planning without it.", call.Name)
 	}
 	return fmt.Sprintf("Permission to use %s was not given, for permission mode dontAsk asks nobody. ", call.Name) +
-		u.wayOut(call)
+		p.wayOut(call)
 }
 
 // wayOut says what can be done about a call that nobody could allow.
-func (u *turn) wayOut(call agent.ToolCall) string {
+func (p permitter) wayOut(call agent.ToolCall) string {
 	return fmt.Sprintf("Go on without it, or tell your lead what you need it for. A person can allow it for %s in "+
 		"the team's spec: by a rule for %s under permissions.allow, or by another permission_mode.",
-		u.t.opts.Name, call.Name)
+		p.at.t.opts.Name, call.Name)
 }
 
 // command shows the command of a shell call.

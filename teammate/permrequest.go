@@ -20,44 +20,44 @@ type requestDecision struct {
 // request asks the PermissionRequest hooks about a call before a person is
 // asked, or before it is denied for want of one. decided says that they
 // answered; an empty denial then lets call run, with the input that it has now.
-func (u *turn) request(ctx context.Context, tl *tool, r ruling, call *agent.ToolCall) (denial string, decided bool) {
-	out, err := u.at.fire(ctx, hooks.PermissionRequestInput{
-		ToolName: call.Name, ToolInput: call.Input, Suggestions: u.suggestions(tl, r, *call),
+func (p permitter) request(ctx context.Context, tl *tool, r ruling, call *agent.ToolCall) (denial string, decided bool) {
+	out, err := p.at.fire(ctx, hooks.PermissionRequestInput{
+		ToolName: call.Name, ToolInput: call.Input, Suggestions: p.suggestions(tl, r, *call),
 	})
 	switch {
 	case ctx.Err() != nil:
 		return interruptedResult, true
 	case err != nil: // then it is as if there were no such hooks
-		u.at.warn("PermissionRequest hook failed: %v", err)
+		p.at.warn("PermissionRequest hook failed: %v", err)
 		return "", false
 	}
 	var more requestDecision
 	if raw, ok := out.Output["decision"]; ok {
 		if err := json.Unmarshal(raw, &more); err != nil {
-			u.at.warn("PermissionRequest:%s: what its decision holds besides was left out: %v", call.Name, err)
+			p.at.warn("PermissionRequest:%s: what its decision holds besides was left out: %v", call.Name, err)
 			more = requestDecision{}
 		}
 	}
 	switch out.Permission.Decision {
 	case string(deny):
-		return u.requestDenied(out, more, call), true
+		return p.requestDenied(out, more, call), true
 	case string(allow):
-		u.change(ctx, more.Permissions)
-		return u.requestAllowed(tl, out, call), true
+		p.change(ctx, more.Permissions)
+		return p.requestAllowed(tl, out, call), true
 	}
 	return "", false
 }
 
 // requestDenied is what the model is told of a no, which may end the turn, too.
-func (u *turn) requestDenied(out hooks.Outcome, more requestDecision, call *agent.ToolCall) string {
+func (p permitter) requestDenied(out hooks.Outcome, more requestDecision, call *agent.ToolCall) string {
 	text := out.Permission.Reason
 	if text == "" {
 		text = fmt.Sprintf("Permission to use %s has been denied by a PermissionRequest hook.", call.Name)
 	}
 	if more.Interrupt {
 		out.StopReason = text
-		u.interrupted = u.interrupted || u.halted == ""
-		u.halt(hooks.PermissionRequest, out)
+		p.at.interrupted = p.at.interrupted || p.at.halted == ""
+		p.at.halt(hooks.PermissionRequest, out)
 	}
 	return text
 }
@@ -65,15 +65,15 @@ func (u *turn) requestDenied(out hooks.Outcome, more requestDecision, call *agen
 // requestAllowed takes over the input that a hook allowed the call with. A yes
 // beats no deny rule (HOOKS.md 5.10), and an input that nobody has looked at
 // could be against one.
-func (u *turn) requestAllowed(tl *tool, out hooks.Outcome, call *agent.ToolCall) (denial string) {
+func (p permitter) requestAllowed(tl *tool, out hooks.Outcome, call *agent.ToolCall) (denial string) {
 	if out.UpdatedInput == nil {
 		return ""
 	}
 	call.Input = out.UpdatedInput
-	if err := tl.prepare(call, u.t.opts.Workdir.Dir()); err != nil {
+	if err := tl.prepare(call, p.at.t.opts.Workdir.Dir()); err != nil {
 		return badInput(call.Name, fmt.Errorf("a PermissionRequest hook changed it: %w", err)).Content
 	}
-	if _, broken := forbiddenBy(u.t.rights.now().Deny, u.callOf(*call)); broken {
+	if _, broken := forbiddenBy(p.at.t.rights.now().Deny, p.callOf(*call)); broken {
 		return fmt.Sprintf("Permission to use %s%s has been denied.", call.Name, command(*call))
 	}
 	return ""
@@ -81,39 +81,39 @@ func (u *turn) requestAllowed(tl *tool, out hooks.Outcome, call *agent.ToolCall)
 
 // change makes changes of the member's rights that a hook has ordered, and
 // tells the DirectoryAdded hooks of new folders.
-func (u *turn) change(ctx context.Context, updates []hooks.PermissionUpdate) {
+func (p permitter) change(ctx context.Context, updates []hooks.PermissionUpdate) {
 	for _, update := range updates {
-		added, err := u.t.rights.change(update)
+		added, err := p.at.t.rights.change(update)
 		switch {
 		case errors.Is(err, errNotKept):
-			u.at.warn("a PermissionRequest hook's %s for %s: %v", update.Type, update.Destination, err)
+			p.at.warn("a PermissionRequest hook's %s for %s: %v", update.Type, update.Destination, err)
 		case err != nil:
-			u.at.warn("a PermissionRequest hook's updatedPermissions: %v", err)
+			p.at.warn("a PermissionRequest hook's updatedPermissions: %v", err)
 		}
 		for _, dir := range added {
-			u.folderAdded(ctx, dir)
+			p.folderAdded(ctx, dir)
 		}
 	}
 }
 
 // folderAdded tells the DirectoryAdded hooks, beside the turn. Their messages
 // are for the model, with what it is told next.
-func (u *turn) folderAdded(ctx context.Context, dir string) {
-	u.t.asides.start(ctx, func(ctx context.Context) {
+func (p permitter) folderAdded(ctx context.Context, dir string) {
+	p.at.t.asides.start(ctx, func(ctx context.Context) {
 		in := hooks.DirectoryAddedInput{Directory: dir, Source: "slash_command"}
-		out, err := u.at.fire(ctx, in)
+		out, err := p.at.fire(ctx, in)
 		if err != nil && ctx.Err() == nil {
-			u.at.warn("DirectoryAdded hook failed: %v", err)
+			p.at.warn("DirectoryAdded hook failed: %v", err)
 		}
 		for _, text := range out.SystemMessages {
-			u.t.later.add(agent.Input{Kind: agent.FromContext, Text: text})
+			p.at.t.later.add(agent.Input{Kind: agent.FromContext, Text: text})
 		}
 	})
 }
 
 // suggestions are changes that would spare the question next time. Where a rule
 // or a hook wants it asked there are none, as in recorded hosts.
-func (u *turn) suggestions(tl *tool, r ruling, call agent.ToolCall) []hooks.PermissionUpdate {
+func (p permitter) suggestions(tl *tool, r ruling, call agent.ToolCall) []hooks.PermissionUpdate {
 	if r.by != "mode" {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (u *turn) suggestions(tl *tool, r ruling, call agent.ToolCall) []hooks.Perm
 	if json.Unmarshal(call.Input, &in) == nil {
 		rule.RuleContent = in.Command
 	}
-	if tl.spec.Edits && u.inside(tl, call) {
+	if tl.spec.Edits && p.inside(tl, call) {
 		return []hooks.PermissionUpdate{{Type: "setMode", Mode: modeEdits, Destination: "session"}}
 	}
 	return []hooks.PermissionUpdate{{
@@ -149,13 +149,13 @@ const mayRetry = "The PermissionDenied hook indicated you may retry this tool ca
 
 // denied tells the PermissionDenied hooks of a call that an automatic decider
 // has denied. beside is for the model, beside the denial.
-func (u *turn) denied(ctx context.Context, call agent.ToolCall, reason string) (beside []string) {
-	out, err := u.at.fire(ctx, hooks.PermissionDeniedInput{
+func (p permitter) denied(ctx context.Context, call agent.ToolCall, reason string) (beside []string) {
+	out, err := p.at.fire(ctx, hooks.PermissionDeniedInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, Reason: reason,
 	})
 	if err != nil {
 		if ctx.Err() == nil {
-			u.at.warn("PermissionDenied hook failed: %v", err)
+			p.at.warn("PermissionDenied hook failed: %v", err)
 		}
 		return nil
 	}

@@ -108,8 +108,8 @@ func (u *turn) expand(ctx context.Context, in agent.Input) (passed []agent.Input
 		u.at.erase(in, out)
 		return nil
 	case out.Decision == hooks.Halt:
-		u.halt(hooks.UserPromptExpansion, out)
-		u.at.warn("Operation stopped by hook: %s", u.halted)
+		u.at.halt(hooks.UserPromptExpansion, out)
+		u.at.warn("Operation stopped by hook: %s", u.at.halted)
 	}
 	head := "<command-message>" + name + "</command-message>\n<command-name>/" + name + "</command-name>"
 	if args != "" {

@@ -14,6 +14,9 @@ type scope struct {
 	promptID string
 	outside  bool               // it happens outside of the member's loop
 	summary  *agent.HookSummary // of the last Stop run
+
+	halted      string // why a hook stopped the turn; empty: none did
+	interrupted bool   // halted is the interrupt of a PermissionRequest hook
 }
 
 // scope returns that of a turn.

@@ -18,11 +18,11 @@ func (u *turn) Observe(d agent.EventData) { u.at.emit(d) }
 
 // Mail implements Correspondent.
 func (u *turn) Mail(ctx context.Context) []agent.Input {
-	if ctx.Err() != nil || u.halted != "" || u.refusal != nil {
+	if ctx.Err() != nil || u.at.halted != "" || u.refusal != nil {
 		return nil
 	}
 	inputs := u.mail(ctx)
-	if u.halted != "" || ctx.Err() != nil { // mail kept them for the next turn, or they wait on
+	if u.at.halted != "" || ctx.Err() != nil { // mail kept them for the next turn, or they wait on
 		return nil
 	}
 	u.given = append(u.given, inputs...)
@@ -31,7 +31,7 @@ func (u *turn) Mail(ctx context.Context) []agent.Input {
 
 // Permit implements Supervisor.
 func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission {
-	tl := u.foreign(call)
+	tl := permitter{u.at}.foreign(call)
 	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
 		return agent.Permission{Reason: badInput(call.Name, err).Content}
 	}
@@ -47,26 +47,26 @@ func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission
 		return agent.Permission{Reason: reason}
 	}
 	u.heard(pre)
-	if rule := u.inTheDark(call); rule != "" {
+	if rule := (permitter{u.at}).inTheDark(call); rule != "" {
 		u.at.emit(agent.PermissionDecided{
 			ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule", Rule: rule,
 		})
 		return agent.Permission{
 			Reason: fmt.Sprintf("The agent program did not say what %s is called for, so the rule %s "+
 				"may be against it. Go on without it.", call.Name, rule),
-			Remarks: agent.Remarks{Feedback: contexts(pre), Halted: u.halted},
+			Remarks: agent.Remarks{Feedback: contexts(pre), Halted: u.at.halted},
 		}
 	}
-	if rule, broke := u.shellBreaks(call); broke {
+	if rule, broke := (permitter{u.at}).shellBreaks(call); broke {
 		u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule",
 			Rule: rule})
 		return agent.Permission{
 			Reason: fmt.Sprintf("The agent program runs a command for this %s, and the rule %s is against it. Go on without it.",
 				call.Name, rule),
-			Remarks: agent.Remarks{Feedback: contexts(pre), Halted: u.halted},
+			Remarks: agent.Remarks{Feedback: contexts(pre), Halted: u.at.halted},
 		}
 	}
-	p := agent.Permission{Remarks: agent.Remarks{Feedback: contexts(pre), Halted: u.halted}}
+	p := agent.Permission{Remarks: agent.Remarks{Feedback: contexts(pre), Halted: u.at.halted}}
 	if pre.UpdatedInput != nil && !sameJSON(pre.UpdatedInput, call.Input) {
 		p.Reason = fmt.Sprintf("A PreToolUse hook wants %s to be called with this input instead: %s",
 			call.Name, pre.UpdatedInput)
@@ -74,8 +74,8 @@ func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission
 		return p
 	}
 	asked := call
-	l := u.permit(ctx, tl, &asked, pre)
-	p.Reason, p.Halted = l.denial, u.halted
+	l := permitter{u.at}.permit(ctx, tl, &asked, pre)
+	p.Reason, p.Halted = l.denial, u.at.halted
 	for _, text := range l.beside {
 		p.Feedback = append(p.Feedback, agent.Input{Kind: agent.FromContext, Text: text})
 	}
@@ -95,15 +95,15 @@ func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission
 
 // Report implements Supervisor.
 func (u *turn) Report(ctx context.Context, call agent.ToolCall, r agent.ToolResult) agent.Remarks {
-	tl := u.foreign(call)
+	tl := permitter{u.at}.foreign(call)
 	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
 		call.Input = agent.ValidInput(nil) // hooks get an object, whatever the program sent
 	}
 	if r.Rejected && !u.permitted.has(call.ID) {
-		return agent.Remarks{Halted: u.halted} // it did not run, so there is nothing to look at
+		return agent.Remarks{Halted: u.at.halted} // it did not run, so there is nothing to look at
 	}
 	if !u.permitted.has(call.ID) {
-		u.detect(call, tl.spec.Team)
+		permitter{u.at}.detect(call, tl.spec.Team)
 	}
 	r.Content = middle(r.Content, maxFailure)
 	var after hooks.Payload = hooks.PostToolUseInput{
@@ -126,57 +126,57 @@ func (u *turn) Report(ctx context.Context, call agent.ToolCall, r agent.ToolResu
 		if ctx.Err() == nil {
 			u.at.warn("%s hook failed: %v", after.Event(), err)
 		}
-		return agent.Remarks{Halted: u.halted}
+		return agent.Remarks{Halted: u.at.halted}
 	}
 	u.heard(out)
 	if _, ok := out.Output["updatedToolOutput"]; ok {
 		u.at.warn("updatedToolOutput of a PostToolUse hook was ignored: %s was called by the agent's own program",
 			call.Name)
 	}
-	return agent.Remarks{Feedback: said(out), Halted: u.halted}
+	return agent.Remarks{Feedback: said(out), Halted: u.at.halted}
 }
 
 // detect tells the journal of a call that nobody was asked about. A team tool
 // needs nobody's leave, so it is news only where a rule is against it.
-func (u *turn) detect(call agent.ToolCall, team bool) {
-	o := &u.t.opts
+func (p permitter) detect(call agent.ToolCall, team bool) {
+	o := &p.at.t.opts
 	rule, broke := "", false
-	c, may := u.callOf(call), u.t.rights.now()
+	c, may := p.callOf(call), p.at.t.rights.now()
 	for _, rules := range [][]rules.Rule{may.Deny, may.Ask} {
 		if rule, broke = forbiddenBy(rules, c); broke {
 			break
 		}
 	}
 	if !broke {
-		rule, broke = u.shellBreaks(call)
+		rule, broke = p.shellBreaks(call)
 	}
-	if planless := !team && may.mode() == modePlan && !u.foreign(call).spec.ReadOnly; planless {
+	if planless := !team && may.mode() == modePlan && !p.foreign(call).spec.ReadOnly; planless {
 		if !broke { // a rule is named where there is one: it holds after the plan as well
 			rule, broke = "permission mode plan", true
 		}
 		// It asks nobody, so nothing else keeps it from going on.
-		u.t.Interrupt("it changes things before its plan is approved")
+		p.at.t.Interrupt("it changes things before its plan is approved")
 	}
 	if team && !broke {
 		return
 	}
-	u.at.emit(agent.CallDetected{ID: call.ID, Tool: call.Name, Broke: rule})
+	p.at.emit(agent.CallDetected{ID: call.ID, Tool: call.Name, Broke: rule})
 	if broke {
-		u.at.warn("%s called %s without asking, which the rule %s is against; it was only detected afterwards",
+		p.at.warn("%s called %s without asking, which the rule %s is against; it was only detected afterwards",
 			o.Name, call.Name, rule)
 	}
 }
 
 // shellBreaks names the deny or ask rule that is against one of the commands by which a
 // program may have made a call.
-func (u *turn) shellBreaks(call agent.ToolCall) (rule string, broke bool) {
-	may := u.t.rights.now()
+func (p permitter) shellBreaks(call agent.ToolCall) (rule string, broke bool) {
+	may := p.at.t.rights.now()
 	for _, line := range call.Shell {
 		input, err := json.Marshal(map[string]string{"command": line})
 		if err != nil {
 			continue // a string always encodes
 		}
-		c := u.callOf(agent.ToolCall{ID: call.ID, Name: "Bash", Input: input})
+		c := p.callOf(agent.ToolCall{ID: call.ID, Name: "Bash", Input: input})
 		if rule, broke := forbiddenBy(slices.Concat(may.Deny, may.Ask), c); broke {
 			return rule, true
 		}
@@ -187,8 +187,8 @@ func (u *turn) shellBreaks(call agent.ToolCall) (rule string, broke bool) {
 // foreign is a program's tool as rules and modes see it: the member's own tool
 // of that name (a team tool that it reaches over MCP), or what is known of
 // tools with the usual names.
-func (u *turn) foreign(call agent.ToolCall) *tool {
-	if own := u.t.tools[call.Name]; own != nil {
+func (p permitter) foreign(call agent.ToolCall) *tool {
+	if own := p.at.t.tools[call.Name]; own != nil {
 		return &tool{spec: own.spec}
 	}
 	spec := agent.Spec{Name: call.Name}
@@ -206,8 +206,8 @@ func (u *turn) foreign(call agent.ToolCall) *tool {
 // inTheDark is a deny or ask rule that a call could break of which the program
 // told too little: a shell without its command, a file without its path, or
 // nothing at all. Empty: there is none, or enough is known to ask the rules.
-func (u *turn) inTheDark(call agent.ToolCall) string {
-	may := u.t.rights.now()
+func (p permitter) inTheDark(call agent.ToolCall) string {
+	may := p.at.t.rights.now()
 	for _, r := range slices.Concat(may.Deny, may.Ask) {
 		dark := false
 		switch call.Name {

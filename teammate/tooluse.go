@@ -28,7 +28,7 @@ func (u *turn) Call(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 		r.Content = strings.TrimPrefix(r.Content+"\n\n"+in.Text, "\n\n")
 	}
 	r.Content = strings.ToValidUTF8(r.Content, "\uFFFD")
-	r.Halted = u.halted
+	r.Halted = u.at.halted
 	return r
 }
 
@@ -92,7 +92,7 @@ func (u *turn) use(ctx context.Context, call *agent.ToolCall) (r agent.ToolResul
 	}
 	if err != nil {
 		r = badInput(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err))
-	} else if l := u.permit(ctx, tl, call, pre); l.denial != "" {
+	} else if l := (permitter{u.at}).permit(ctx, tl, call, pre); l.denial != "" {
 		r = failure("%s", l.denial)
 		r.Extra = l.beside
 	} else {
@@ -192,7 +192,7 @@ func (u *turn) heard(out hooks.Outcome) {
 		u.at.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
 	}
 	if out.Decision == hooks.Halt {
-		u.halt(out.Event, out)
+		u.at.halt(out.Event, out)
 	}
 }
 

@@ -10,12 +10,12 @@ import (
 // (Options.Writable): of several the first one that nobody can allow, else the first.
 // What the kernel makes of links counts, and of a path that goes up again both what
 // the kernel and what a tool that cleans it first would take it for.
-func (u *turn) trespass(tl *tool, call agent.ToolCall) (refusal string, ask bool) {
-	writable := u.t.opts.Writable
+func (p permitter) trespass(tl *tool, call agent.ToolCall) (refusal string, ask bool) {
+	writable := p.at.t.opts.Writable
 	if writable == nil || !tl.spec.Edits {
 		return "", false
 	}
-	for _, path := range locations(tl, call.Input, u.t.opts.Workdir.Dir()) {
+	for _, path := range locations(tl, call.Input, p.at.t.opts.Workdir.Dir()) {
 		for _, place := range []string{real(path), real(filepath.Clean(path))} {
 			text, may := writable(place)
 			switch {

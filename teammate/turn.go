@@ -38,17 +38,15 @@ type turn struct {
 	gated     bool        // its gates were asked while the member agreed to leave the team
 
 	// One Run of the agent.
-	given       []agent.Input     // inputs that it got and has not recorded yet
-	asked       []agent.Input     // inputs that the transcript shows as given to it
-	answered    bool              // it has recorded an assistant message without tool calls
-	calls       int               // tool calls made
-	recorded    agent.Usage       // tokens of the messages it recorded
-	refusal     error             // what Pass said when it refused
-	deferred    string            // what a hook put off, which ended the turn; empty: nothing
-	inTool      bool              // a tool call was under way when ctx ended
-	halted      string            // why a tool hook stopped the turn; empty: none did
-	interrupted bool              // halted is the interrupt of a PermissionRequest hook
-	batch       []hooks.BatchCall // calls made of the model's last answer
+	given    []agent.Input     // inputs that it got and has not recorded yet
+	asked    []agent.Input     // inputs that the transcript shows as given to it
+	answered bool              // it has recorded an assistant message without tool calls
+	calls    int               // tool calls made
+	recorded agent.Usage       // tokens of the messages it recorded
+	refusal  error             // what Pass said when it refused
+	deferred string            // what a hook put off, which ended the turn; empty: nothing
+	inTool   bool              // a tool call was under way when ctx ended
+	batch    []hooks.BatchCall // calls made of the model's last answer
 
 	permitted permitted // calls of an agent program; see Supervisor
 }
@@ -100,7 +98,7 @@ func (u *turn) begin(ctx context.Context, inputs []agent.Input) ending {
 			u.at.keepInterruption(ctx)
 		}
 		return end
-	case u.halted != "":
+	case u.at.halted != "":
 		u.at.keep(inputs)
 		return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
 	case len(inputs) == 0:

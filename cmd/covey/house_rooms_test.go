@@ -42,7 +42,7 @@ func ceilings() (packageLines, typeMethods, structFields ceiling) {
 			"orchestrator.trees":         51,
 			"orchestrator/worktree.Repo": 60,
 			"teammate.Teammate":          46,
-			"teammate.turn":              86,
+			"teammate.turn":              63,
 		},
 	}
 	structFields = ceiling{
