@@ -207,41 +207,49 @@ func (l *hookListing) print() {
 		l.env.Out.Printf("no hooks\n")
 		return
 	}
-	t := term.Table{Head: []string{"EVENT", "MATCHER", "TYPE", "COMMAND", "FROM"}}
-	if l.in != nil {
-		t.Head = append([]string{"RUNS"}, t.Head...)
-	}
-	if l.ran {
-		t.Head = append(t.Head, "RAN", "REFUSED", "OPEN")
-	}
-	for _, h := range l.infos {
-		t.Add(l.row(h)...)
-	}
-	t.Print(l.env.Out)
+	l.table().Print(l.env.Out)
 	l.printReasons()
 }
 
-// row is one hook of the table.
-func (l *hookListing) row(h orchestrator.HookInfo) []term.Cell {
-	row := []term.Cell{{Text: h.Event}, {Text: h.Matcher}, {Text: h.Type}, {Text: h.Command}, {Text: l.from(h)}}
-	switch {
-	case h.Never != "" && l.in == nil:
-		row[2].Style, row[3].Style = term.Faint, term.Faint
-	case l.in != nil:
-		row = append([]term.Cell{wouldRun(h)}, row...)
-	}
-	if l.ran {
-		refused := fmt.Sprint(h.Refusals)
-		if h.Observes {
-			refused = fmt.Sprintf("(%d)", h.Would)
+// table is the table of hooks; each column is declared here alone.
+func (l *hookListing) table() *term.Table {
+	type hook = orchestrator.HookInfo
+	asks := l.in != nil
+	of := func(text string, h hook) term.Cell { // what never runs is faint
+		if h.Never != "" && !asks {
+			return term.Cell{Text: text, Style: term.Faint}
 		}
-		failed := term.Cell{Text: fmt.Sprint(h.FailedOpen)}
-		if h.FailedOpen > 0 {
-			failed.Style = term.Yellow
-		}
-		row = append(row, term.Cell{Text: fmt.Sprint(h.Runs)}, term.Cell{Text: refused}, failed)
+		return term.Cell{Text: text}
 	}
-	return row
+	ran := term.Text("RAN", func(h hook) string { return fmt.Sprint(h.Runs) })
+	ran.Hidden = !l.ran
+	return term.TableOf(l.infos,
+		term.Column[hook]{Head: "RUNS", Cell: wouldRun, Hidden: !asks},
+		term.Text("EVENT", func(h hook) string { return h.Event }),
+		term.Text("MATCHER", func(h hook) string { return h.Matcher }),
+		term.Column[hook]{Head: "TYPE", Cell: func(h hook) term.Cell { return of(h.Type, h) }},
+		term.Column[hook]{Head: "COMMAND", Cell: func(h hook) term.Cell { return of(h.Command, h) }},
+		term.Text("FROM", l.from),
+		ran,
+		term.Column[hook]{Head: "REFUSED", Cell: refusals, Hidden: !l.ran},
+		term.Column[hook]{Head: "OPEN", Cell: failures, Hidden: !l.ran},
+	)
+}
+
+// refusals is how often a hook refused; in brackets, how often one that observes would have.
+func refusals(h orchestrator.HookInfo) term.Cell {
+	if h.Observes {
+		return term.Cell{Text: fmt.Sprintf("(%d)", h.Would)}
+	}
+	return term.Cell{Text: fmt.Sprint(h.Refusals)}
+}
+
+// failures is how often a hook failed and let pass what it guards.
+func failures(h orchestrator.HookInfo) term.Cell {
+	if h.FailedOpen > 0 {
+		return term.Cell{Text: fmt.Sprint(h.FailedOpen), Style: term.Yellow}
+	}
+	return term.Cell{Text: "0"}
 }
 
 // wouldRun says whether a hook runs for what was asked about.
