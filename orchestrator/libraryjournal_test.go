@@ -247,7 +247,7 @@ func TestJournalFails(t *testing.T) {
 		if len(got) != 0 || len(errs) != 1 || !errors.Is(errs[0], fs.ErrNotExist) {
 			t.Errorf("no journal: %v, %v", got, errs)
 		}
-		text := `{"seq":1}` + "\n{oops\n" + `{"seq":2}` + "\n"
+		text := `{"seq":1,"member":"api"}` + "\n{oops\n" + `{"seq":2,"member":"api"}` + "\n"
 		if err := os.WriteFile(filepath.Join(place.Dir, "journal.jsonl"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
