@@ -7,13 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 )
-
-// testPatience is how long a test waits for what must happen.
-const testPatience = 2 * time.Minute
 
 // stateHome is a fresh state home for a test.
 func stateHome(t *testing.T) string {
