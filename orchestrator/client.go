@@ -20,6 +20,7 @@ import (
 // It is safe for concurrent use.
 type Client struct {
 	place  state.Place
+	pid    int // of the team's process, as its run.json says
 	bus    *bus.Bus
 	other  error          // an ErrOtherVersion: the team can be told to end, and no more
 	relays sync.WaitGroup // ends when the bus is done
@@ -140,11 +141,11 @@ func (c *Client) Down(ctx context.Context, reason string) (DownReply, error) {
 	return rep, err
 }
 
-// Wait waits until the team's process has let go of the team.
+// Wait waits until the team's process has let go of the team: another may run it then.
 func (c *Client) Wait(ctx context.Context) error {
 	select {
 	case <-c.bus.Done():
-		return nil
+		return state.WaitReleased(ctx, c.place, c.pid) // the bus is closed before the store
 	case <-ctx.Done():
 		return ctx.Err()
 	}

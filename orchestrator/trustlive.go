@@ -87,7 +87,7 @@ func dialAt(ctx context.Context, p state.Place, run state.RunFile) (*Client, err
 	case err != nil:
 		return nil, fmt.Errorf("team %s: %w", p.Team, err)
 	}
-	c := &Client{place: p, bus: b}
+	c := &Client{place: p, pid: run.PID, bus: b}
 	if said := b.Remote(); said.Protocol != controlProtocol {
 		c.other = otherVersion(p, cmp.Or(said.Version, run.Version))
 	}

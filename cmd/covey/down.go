@@ -46,7 +46,7 @@ next start of the team brings it back.`,
 			if err != nil {
 				return err
 			}
-			client, err := orchestrator.Dial(cmd.Context(), place)
+			client, err := dialSettled(cmd.Context(), place)
 			if errors.Is(err, orchestrator.ErrNotRunning) {
 				return wasDown(env.Out, downResult{Team: place.Team}, asJSON)
 			}
@@ -146,6 +146,27 @@ func downOther(ctx context.Context, out *term.Screen, place state.Place, asJSON 
 		return err
 	}
 	return wasDown(out, downResult{Team: place.Team, Stopped: true}, asJSON)
+}
+
+// dialSettled is Dial for a team that neither begins nor ends just now: its lock is held
+// then, and nobody listens. It waits at most downWithin for that.
+func dialSettled(ctx context.Context, place state.Place) (*orchestrator.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, downWithin)
+	defer cancel()
+	for again := time.NewTicker(20 * time.Millisecond); ; {
+		client, err := orchestrator.Dial(ctx, place)
+		if !errors.Is(err, orchestrator.ErrNotRunning) || !state.LockHeld(place.Lock()) {
+			again.Stop()
+			return client, err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return nil, fmt.Errorf("%s neither runs nor has ended after %s: a process holds %s",
+				place.Team, downWithin, place.Lock())
+		}
+	}
 }
 
 // takeDown tells a team to end and waits until it has. Coming back before the

@@ -1,8 +1,10 @@
 package state
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -67,12 +69,55 @@ func sign(f *os.File) error {
 
 // holder names the process that signed the lock file, for people.
 func holder(f *os.File) string {
-	buf := make([]byte, 32)
-	n, _ := f.ReadAt(buf, 0) // io.EOF, or nothing to tell
-	if pid, err := strconv.Atoi(strings.TrimSpace(string(buf[:n]))); err == nil {
+	if pid := signer(f); pid > 0 {
 		return fmt.Sprintf(" by process %d", pid)
 	}
 	return ""
+}
+
+// signer is the process that signed the lock file last; 0: it does not say.
+func signer(f *os.File) int {
+	buf := make([]byte, 32)
+	n, _ := f.ReadAt(buf, 0) // io.EOF, or nothing to tell
+	pid, err := strconv.Atoi(strings.TrimSpace(string(buf[:n])))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// WaitReleased waits until process pid has let go of the team's lock, which it does last.
+// A process that runs the team after it is not waited for. It fails with ctx's error.
+func WaitReleased(ctx context.Context, p Place, pid int) error {
+	look := time.NewTicker(lockPause)
+	defer look.Stop()
+	for {
+		held, err := heldBy(p.Lock())
+		if errors.Is(err, fs.ErrNotExist) || err == nil && held != pid {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// heldBy is the process that holds the lock file at path; 0: none does.
+func heldBy(path string) (pid int, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if !errors.Is(tryLockShared(f), errLocked) {
+		return 0, nil
+	}
+	return signer(f), nil
 }
 
 // Release lets go of the lock. The file stays: removing it would let two

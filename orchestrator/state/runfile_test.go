@@ -1,6 +1,7 @@
 package state
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -168,8 +169,19 @@ func TestLockOfAnotherProcess(t *testing.T) {
 	if !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), fmt.Sprintf("process %d", holder.Process.Pid)) {
 		t.Errorf("a second lock: %v; it must name process %d", err, holder.Process.Pid)
 	}
+	brief, cancel := context.WithTimeout(t.Context(), 5*lockPause)
+	defer cancel()
+	if err := WaitReleased(brief, p, holder.Process.Pid); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting for a lock that is held ended with %v", err)
+	}
+	if err := WaitReleased(t.Context(), p, holder.Process.Pid+1); err != nil {
+		t.Errorf("a process that runs the team after the one that is waited for: %v", err)
+	}
 	if err := holder.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
+	}
+	if err := WaitReleased(t.Context(), p, holder.Process.Pid); err != nil {
+		t.Errorf("waiting for a lock that a process let go of: %v", err)
 	}
 	_ = holder.Wait()
 	lock, err := LockTeam(p)
