@@ -90,9 +90,10 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 			u := start(newRig(t, asksFirst("on_ask: wait\n")), &handClock{})
 			r := u.asked(requests.AskPermission)
 			c := u.client()
-			if m := u.member("dev"); m.State != Waiting || m.WaitsFor != "permission to use Bash" {
-				t.Errorf("dev is %s and waits for %q", m.State, m.WaitsFor)
-			}
+			eventually(t, "dev waits", func() bool { // it is shown a moment after the request
+				m := u.member("dev")
+				return m.State == Waiting && m.WaitsFor == "permission to use Bash"
+			})
 			list, err := c.Inbox(t.Context(), InboxQuery{})
 			if err != nil || len(list) != 1 || list[0].ID != r.ID || list[0].To != actors.Operator ||
 				!strings.Contains(list[0].Text, "echo ran >>made") {

@@ -21,9 +21,7 @@ func TestProgramAsksInTheInbox(t *testing.T) {
 	if q.Member != "dev" || !strings.Contains(q.Text, "echo ran >made") {
 		t.Errorf("asked %+v", q)
 	}
-	if m := u.member("dev"); m.State != Waiting {
-		t.Errorf("dev is %s", m.State)
-	}
+	eventually(t, "dev waits", func() bool { return u.member("dev").State == Waiting }) // it is shown a moment after the request
 	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: q.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
