@@ -48,7 +48,7 @@ const (
 
 // faultyRun runs the team with a fault in its worker, and looks whether
 // something was left behind. The state's place has been set for all of them.
-func faultyRun(t *testing.T, f fault, patience time.Duration) (*rig, Ending, string) {
+func faultyRun(t *testing.T, f fault, patience time.Duration, change ...func(*Orchestrator)) (*rig, Ending, string) {
 	t.Helper()
 	dir := t.TempDir()
 	setFault(t, dir, f)
@@ -62,6 +62,9 @@ func faultyRun(t *testing.T, f fault, patience time.Duration) (*rig, Ending, str
 	}
 	o := r.orchestrator(Options{})
 	o.patience, o.backoff = impatient(patience), 5*time.Millisecond
+	for _, c := range change {
+		c(o)
+	}
 	e := r.finish(testPatience, o)
 	noneRuns(t, workersOf(t, dir))
 	r.completedOnce()
@@ -69,6 +72,17 @@ func faultyRun(t *testing.T, f fault, patience time.Duration) (*rig, Ending, str
 		r.checkTranscript(path, map[string]int{})
 	}
 	return r, e, dir
+}
+
+// hurried has the pauses before a failed turn is tried again, four minutes in all, pass in
+// a few seconds.
+func hurried(o *Orchestrator) {
+	const times = 50
+	began := time.Now()
+	o.clock = clock{
+		now:   func() time.Time { return began.Add(times * time.Since(began)) },
+		after: func(d time.Duration) <-chan time.Time { return time.After(d / times) },
+	}
 }
 
 // Points of the protocol at which a program can fail, in the order in which it
@@ -114,14 +128,15 @@ func faults() []fault {
 // minute on 2 cores.
 var allRounds = flag.Bool("all", false, "try all faults, and all rounds of killing teams")
 
-// some are enough of the faults to come to each point and each kind.
+// some are enough of the faults to come to each point and each kind: the steps have no
+// factor in common with the number of kinds, 5 or 10.
 func some(list []fault) []fault {
-	step := 5
+	step := 7
 	switch {
 	case *allRounds:
 		step = 1
 	case testing.Short():
-		step = 7
+		step = 11
 	}
 	var few []fault
 	for i := 0; i < len(list); i += step {
@@ -194,7 +209,7 @@ func TestFaultsInEveryLife(t *testing.T) {
 		}
 	}
 	together(t, some(list), func(t *testing.T, f fault) {
-		r, e, _ := faultyRun(t, f, forBad)
+		r, e, _ := faultyRun(t, f, forBad, hurried)
 		if e.Code != CodeUnfinished || !strings.Contains(strings.Join(e.Problems, "\n"), "dev: ") {
 			t.Errorf("the team ended with %d, %q: %q", e.Code, e.Reason, e.Problems)
 		}
