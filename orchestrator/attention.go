@@ -40,7 +40,7 @@ func (c *crew) comfort(s *scene) {
 // happened to the lead itself.
 // It is sent without a call id: the same thing may happen again.
 func (c *crew) tellLeadOf(ctx context.Context, s *seat, text string) error {
-	if s.lead {
+	if s.member.Lead {
 		return nil
 	}
 	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{

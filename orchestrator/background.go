@@ -7,7 +7,7 @@ import "github.com/coveyteam/covey/hooks"
 // its helpers, which begin after the tools are there.
 func (s *seat) background() []hooks.BackgroundTask {
 	var list []hooks.BackgroundTask
-	if s.lead {
+	if s.member.Lead {
 		list = s.crew.teammates()
 	}
 	if s.workspace == nil {
@@ -28,7 +28,7 @@ func (c *crew) teammates() []hooks.BackgroundTask {
 	defer c.mu.Unlock()
 	var list []hooks.BackgroundTask
 	for _, s := range c.seats() {
-		if s.lead || s.gone != "" {
+		if s.member.Lead || s.gone != "" {
 			continue
 		}
 		what := s.member.Description
@@ -36,7 +36,7 @@ func (c *crew) teammates() []hooks.BackgroundTask {
 			what = s.member.Name
 		}
 		list = append(list, hooks.BackgroundTask{
-			ID: teammateTask(s.session.Session), Type: "teammate", Status: "running", Description: what,
+			ID: teammateTask(s.member.Session.Session), Type: "teammate", Status: "running", Description: what,
 		})
 	}
 	return list

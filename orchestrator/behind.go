@@ -59,7 +59,7 @@ func (s *seat) behind(ctx context.Context, p hooks.Progress) {
 		if s.errands == nil {
 			s.errands = map[string]errand{}
 		}
-		s.errands[b.ID] = errand{command: p.Command, rewake: b.Rewake, since: s.crew.now()}
+		s.errands[b.ID] = errand{command: p.Command, rewake: b.Rewake, since: s.crew.clock.Now()}
 		return
 	}
 	if b.Wakes {

@@ -84,7 +84,7 @@ func (c *crew) hurryOn(seats []seatView) {
 
 // grace is how long a turn of the member may go on when something is used up.
 func (s *seat) grace() time.Duration {
-	if k := s.agent().Kind; k == configs.ACP || k == configs.Command {
+	if k := s.member.CurrentAgent().Kind; k == configs.ACP || k == configs.Command {
 		return handOverTimeProgram
 	}
 	return handOverTime
@@ -134,7 +134,7 @@ func (c *crew) nextUse() <-chan time.Time {
 	if !ok {
 		return nil
 	}
-	return c.after(wait)
+	return c.clock.After(wait)
 }
 
 // noteUnknown tells people, once for each member in a run, that a limit cannot be

@@ -136,7 +136,7 @@ func TestClockJumps(t *testing.T) {
 	}
 	clock.put(0)
 	u := start(newRig(t, clockTeam), &handClock{}, func(o *Orchestrator) {
-		o.clock.now, o.clock.after = clock.now, clock.after
+		o.clock.TimeNow, o.clock.TimeAfter = clock.now, clock.after
 	})
 	asked, c := u.asked(requests.AskPermission), u.client()
 	for st, err := c.Status(t.Context()); st.Requests == 0 && err == nil; st, err = c.Status(t.Context()) {

@@ -64,7 +64,7 @@ func isNotice(m mail.Message) bool {
 // It is called before the input is handed over; wasShown counts it when the transcript
 // holds it. What never gets that far costs nothing and is not counted.
 func (s *seat) showing(letters []mail.Message, in []agent.Input) {
-	if !s.lead {
+	if !s.member.Lead {
 		return
 	}
 	s.crew.mu.Lock()
@@ -131,7 +131,7 @@ func (c Coordination) plus(d Coordination) Coordination {
 
 // coordinated tells the journal what a turn of the lead's has spent.
 func (c *crew) coordinated(s *seat, e agent.Event) {
-	if !s.lead || e.Helper != "" {
+	if !s.member.Lead || e.Helper != "" {
 		return
 	}
 	c.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -71,7 +72,7 @@ type crew struct {
 	goal      string // set by setGoal, read by worksFor
 	pid       int
 	up        chan struct{} // closed once every member has begun its session
-	clock     clock
+	clock     clock.Clock
 	times     timetable // of the schedules
 	slots     allotment
 	ledger    *ledger
@@ -254,7 +255,7 @@ func (c *crew) round(ctx context.Context) (scene, []move, error) {
 // it is.
 func (c *crew) scene(ctx context.Context) (scene, error) {
 	s := scene{Broke: c.ledger.broke(), AtLimit: c.ledger.onLimit() == configs.StopAtLimit}
-	now := c.now()
+	now := c.clock.Now()
 	c.mu.Lock()
 	s.Told, s.Reports, s.Noted, s.Digests = c.told, c.reported, c.noted, c.digests
 	seats := c.seats()
@@ -314,7 +315,7 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 		return c.handQuestions(ctx, s, m.Mark)
 	case giveNudge:
 		return c.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
-			{Kind: agent.FromCovey, Text: tongueOf(s.agent()).nudgeText(m.Tasks)},
+			{Kind: agent.FromCovey, Text: tongueOf(s.member.CurrentAgent()).nudgeText(m.Tasks)},
 		}}, m.Mark)
 	case attention:
 		c.mu.Lock()

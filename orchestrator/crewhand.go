@@ -39,7 +39,7 @@ func (c *crew) handMail(ctx context.Context, s *seat) error {
 // handClaim claims a ready task for an idle member. If somebody was faster,
 // the next look finds it something else.
 func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
-	by := s.by()
+	by := s.member.Actor()
 	terms := c.board.terms.of(s.member.Name)
 	t, err := c.store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.member.Name, Max: terms.Max, Skills: terms.Skills})
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 		return nil
 	}
 	return c.hand(s, teammate.Work{Cause: agent.ByTask, Inputs: []agent.Input{
-		{Kind: agent.FromTask, Text: tongueOf(s.agent()).claimText(t)},
+		{Kind: agent.FromTask, Text: tongueOf(s.member.CurrentAgent()).claimText(t)},
 	}}, "")
 }
 
@@ -71,7 +71,7 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 		}
 		s.nudged[mark]++
 	}
-	if s.lead {
+	if s.member.Lead {
 		c.digests = 0
 	}
 	s.idle, s.attention, s.stuckOn, s.limited, c.resting, c.waiting = false, "", "", false, nil, ""

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -70,8 +71,8 @@ func wantShown(t *testing.T, place state.Place, member string, n int, senders ..
 
 // restsUntil is the machine's clock, save that a member which failed rests until the
 // test lets it go on.
-func restsUntil(free <-chan time.Time) clock {
-	return clock{now: time.Now, after: func(d time.Duration) <-chan time.Time {
+func restsUntil(free <-chan time.Time) clock.Clock {
+	return clock.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
 		if d == firstRest || d == 2*firstRest {
 			return free
 		}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -20,7 +21,7 @@ import (
 func TestMessagesInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	b, runs := newTable(t), 0
-	reader := &seat{member: &configs.Member{Name: "ops"}, crew: &crew{store: b.board.store}}
+	reader := &seat{member: &roster.Member{Member: &configs.Member{Name: "ops"}}, crew: &crew{store: b.board.store}}
 	actors := map[string]actor{"lead": b.as("lead", ""), "dev": b.as("dev", "")}
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++ // each has call ids of its own, and a mailbox that is empty

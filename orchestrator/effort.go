@@ -79,7 +79,7 @@ func (o *Orchestrator) markEffort(ctx context.Context, c *crew) error {
 		if err != nil {
 			return fmt.Errorf("take down how the workspace stands: %w", err)
 		}
-		now.Folders[s.dir] = shot
+		now.Folders[s.member.Dir] = shot
 	}
 	data, err := json.Marshal(now)
 	if err != nil {
@@ -143,9 +143,9 @@ func (o *Orchestrator) nothingSince(ctx context.Context, c *crew) (bool, error) 
 		return false, err
 	}
 	for _, s := range c.seats() {
-		was, known := then.Folders[s.dir]
+		was, known := then.Folders[s.member.Dir]
 		if !known {
-			return false, fmt.Errorf("how %s stood before is not known", s.dir)
+			return false, fmt.Errorf("how %s stood before is not known", s.member.Dir)
 		}
 		now, err := o.look(ctx, c, s, was.Base)
 		if err != nil || len(now.Since(was)) > 0 {

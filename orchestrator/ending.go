@@ -156,7 +156,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 	e.Coordination, e.Turns = c.coordination(), c.turnCount()
 	for _, s := range c.seats() {
 		m := MemberEnding{
-			Name: s.member.Name, Agent: kindOf(s.self()), Turns: s.watch.turns, Passes: s.watch.passes,
+			Name: s.member.Name, Agent: kindOf(s.member.Current()), Turns: s.watch.turns, Passes: s.watch.passes,
 			Completed: s.watch.completed, Refusals: s.watch.refusals, State: Resting,
 			Tokens: s.watch.usage.Total(), CostUSD: s.watch.cost,
 			TokensUnknown: s.watch.untold,
@@ -165,8 +165,8 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 		switch {
 		case s.gone != "":
 			m.State, m.Reason = Ended, s.gone
-		case s.lockout.holds(c.now()):
-			m.State, m.Reason = s.lockedEnding(c.now())
+		case s.lockout.holds(c.clock.Now()):
+			m.State, m.Reason = s.lockedEnding(c.clock.Now())
 		case s.attention != "":
 			m.State, m.Reason = NeedsAttention, s.attention
 			limited = limited || s.limited
@@ -175,7 +175,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 		if m.Reason != "" && (m.State != Limited || e.open() > 0) {
 			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", s.member.Name, m.Reason))
 		}
-		if s.lead {
+		if s.member.Lead {
 			e.Answer = s.watch.lastText
 		}
 		e.FailedOpen += s.watch.hooks.FailedOpen()

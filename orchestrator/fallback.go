@@ -27,22 +27,6 @@ func (AgentChanged) EventType() string { return "agent_changed" }
 // until when.
 func keyFallback(member string) string { return "fallback/" + member }
 
-// agent is what thinks behind the member now: its own agent, or one that it has
-// fallen back to. It may be called from any goroutine.
-func (s *seat) agent() configs.Agent {
-	if a := s.instead.Load(); a != nil {
-		return *a
-	}
-	return s.member.Agent
-}
-
-// self is the member with the agent that it has now.
-func (s *seat) self() configs.Member {
-	m := *s.member
-	m.Agent = s.agent()
-	return m
-}
-
 // fallbacks are the agents that a may be followed by, one after another, itself
 // first. A circle ends where it began.
 func fallbacks(team *configs.Team, a configs.Agent) []configs.Agent {
@@ -109,11 +93,11 @@ func (c *crew) usedUpUntil(ctx context.Context, s *seat, until time.Time) time.T
 			used[a.Name] = at
 		}
 	}
-	used[s.agent().Name] = until
+	used[s.member.CurrentAgent().Name] = until
 	s.used = used
 	c.mu.Unlock()
 	c.act(ctx, s, c.store.Put(context.WithoutCancel(ctx), keyFallback(s.member.Name), raw(used)))
-	_, until, _ = usable(chain, used, c.now())
+	_, until, _ = usable(chain, used, c.clock.Now())
 	return until
 }
 
@@ -123,23 +107,23 @@ func (c *crew) reseat(s *seat) {
 	c.mu.Lock()
 	used := s.used
 	c.mu.Unlock()
-	before := s.agent()
+	before := s.member.CurrentAgent()
 	if len(used) == 0 && before.Name == s.member.Agent.Name {
 		return
 	}
-	a, _, ok := usable(c.chain(s.member.Agent), used, c.now())
+	a, _, ok := usable(c.chain(s.member.Agent), used, c.clock.Now())
 	if !ok || a.Name == before.Name {
 		return
 	}
 	voice := ""
-	s.instead.Store(nil)
+	s.member.SwitchAgent(nil)
 	if a.Name != s.member.Agent.Name {
 		voice = a.Name
-		s.instead.Store(&a)
+		s.member.SwitchAgent(&a)
 	}
 	s.mate.Renew(voice)
 	c.ledger.setAgent(s.member.Name, a)
-	changed := AgentChanged{From: agentName(configs.Member{Agent: before}), To: agentName(s.self())}
+	changed := AgentChanged{From: agentName(configs.Member{Agent: before}), To: agentName(s.member.Current())}
 	if voice != "" {
 		changed.Until = used[s.member.Agent.Name]
 	}
@@ -192,14 +176,5 @@ func (o *Orchestrator) clearForAnother(s *seat, past *teammate.History) (teammat
 			s.member.Name, "err", err)
 	}
 	s.program, s.foreign = nil, nil
-	return teammate.ReadHistory(o.place.Transcript(s.member.Name, s.session.Session))
-}
-
-// voice is the name of the agent that the member has fallen back to; empty: it has
-// its own.
-func (s *seat) voice() string {
-	if a := s.instead.Load(); a != nil {
-		return a.Name
-	}
-	return ""
+	return teammate.ReadHistory(o.place.Transcript(s.member.Name, s.member.Session.Session))
 }

@@ -51,7 +51,7 @@ type thinker interface {
 func (o *Orchestrator) foreignGear(
 	ctx context.Context, s *seat, history teammate.History,
 ) (agent.Agent, []agent.Tool, error) {
-	a := s.agent()
+	a := s.member.CurrentAgent()
 	l, ok := o.programs()[a.Name]
 	if !ok {
 		return nil, nil, plainly(ErrSpec, "agent %q has no program", a.Name)
@@ -115,18 +115,18 @@ func (f *foreigner) acp(start *offer) (thinker, error) {
 // offer is what the program is started with: its environment and arguments,
 // and the files that it finds.
 func (f *foreigner) offer(ctx context.Context) (*offer, error) {
-	o, p, member := f.o, f.launch.program, f.seat.self()
+	o, p, member := f.o, f.launch.program, f.seat.member.Current()
 	dir := filepath.Join(o.place.Scratch(), member.Name+".agent")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	start := &offer{args: slices.Clone(f.launch.argv[1:]), dir: dir, workspace: f.seat.dir, rules: f.seat.rulesNow()}
+	start := &offer{args: slices.Clone(f.launch.argv[1:]), dir: dir, workspace: f.seat.member.Dir, rules: f.seat.rulesNow()}
 	for _, kv := range programEnvironment(o.opts, o.place, f.launch.preset) {
 		name, value, _ := strings.Cut(kv, "=")
 		start.set(name, value)
 	}
 	start.set("COVEY_MEMBER", member.Name)
-	start.set("PWD", f.seat.dir)
+	start.set("PWD", f.seat.member.Dir)
 	for _, kv := range f.seat.crew.trees.nameless(f.seat) {
 		name, value, _ := strings.Cut(kv, "=")
 		start.set(name, value)
@@ -151,7 +151,7 @@ func (f *foreigner) offer(ctx context.Context) (*offer, error) {
 
 // scripted lets the program think with its member's script, if it has one.
 func (f *foreigner) scripted(ctx context.Context, start *offer) error {
-	played := f.o.scripts()[f.seat.agent().Model.Script]
+	played := f.o.scripts()[f.seat.member.CurrentAgent().Model.Script]
 	if played == nil {
 		return nil
 	}

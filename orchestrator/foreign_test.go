@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -556,7 +557,7 @@ func TestBill(t *testing.T) {
 	if b.life != 10.75 {
 		t.Errorf("the member's life cost %v", b.life)
 	}
-	s := &seat{member: &configs.Member{}, foreign: &foreigner{bill: b},
+	s := &seat{member: &roster.Member{Member: &configs.Member{}}, foreign: &foreigner{bill: b},
 		crew: &crew{ledger: newLedger(configs.Budget{}, nil, 0, time.Now())}}
 	var got []agent.EventData
 	sink := s.billed(func(e agent.Event) { got = append(got, e.Data) })

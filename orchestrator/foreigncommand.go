@@ -13,7 +13,7 @@ const (
 
 // command makes the agent of a program that is run once for each prompt.
 func (f *foreigner) command(start *offer) (thinker, error) {
-	resume := f.seat.agent().Resume
+	resume := f.seat.member.CurrentAgent().Resume
 	if resume == nil {
 		resume = f.launch.program.resume
 	}

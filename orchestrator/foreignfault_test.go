@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -79,9 +80,9 @@ func faultyRun(t *testing.T, f fault, patience time.Duration, change ...func(*Or
 func hurried(o *Orchestrator) {
 	const times = 50
 	began := time.Now()
-	o.clock = clock{
-		now:   func() time.Time { return began.Add(times * time.Since(began)) },
-		after: func(d time.Duration) <-chan time.Time { return time.After(d / times) },
+	o.clock = clock.Clock{
+		TimeNow:   func() time.Time { return began.Add(times * time.Since(began)) },
+		TimeAfter: func(d time.Duration) <-chan time.Time { return time.After(d / times) },
 	}
 }
 

@@ -243,7 +243,7 @@ func (c *crew) roster() []rosterEntry {
 	var list []rosterEntry
 	for _, s := range c.seats() {
 		list = append(list, rosterEntry{
-			Name: s.member.Name, Lead: s.lead, Agent: kindOf(s.self()),
+			Name: s.member.Name, Lead: s.member.Lead, Agent: kindOf(s.member.Current()),
 			Description: s.member.Description, State: string(s.state()),
 		})
 	}
@@ -261,7 +261,7 @@ func (s *seat) state() MemberState {
 		return Waiting
 	case !s.idle:
 		return Working
-	case s.holdsBack(s.crew.now()):
+	case s.holdsBack(s.crew.clock.Now()):
 		return Waiting
 	case s.held():
 		return Held
@@ -321,7 +321,7 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatu
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := MemberStatus{
-		Name: s.member.Name, Lead: s.lead, Agent: kindOf(s.self()), State: s.state(), Doing: s.watch.doing,
+		Name: s.member.Name, Lead: s.member.Lead, Agent: kindOf(s.member.Current()), State: s.state(), Doing: s.watch.doing,
 		Turn: s.watch.turn, Attention: cmp.Or(s.gone, s.attention), Refusals: s.watch.refusals,
 		Turns: s.watch.turns, Empty: s.watch.emptyTurns,
 		FailedOpen: s.watch.hooks.FailedOpen(), Hooks: s.watch.hooks.Noteworthy(),
@@ -346,7 +346,7 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatu
 	if m.State != Resting {
 		m.WaitsFor = cmp.Or(s.waits, s.aside)
 	}
-	if now := c.now(); s.holdsBack(now) {
+	if now := c.clock.Now(); s.holdsBack(now) {
 		m.WaitsFor = retryText(*s.lockout, now)
 	}
 	if awaits := c.asks.awaits(s.member.Name); s.idle && s.gone == "" && awaits != "" {

@@ -16,14 +16,14 @@ import (
 // withHelpers adds the tool Agent to a member's team tools, if it has that one:
 // agents that a program brings have helpers of their own, if any.
 func (o *Orchestrator) withHelpers(s *seat, workspace *tools.Set, team []agent.Tool) []agent.Tool {
-	if s.agent().Kind != configs.Builtin || !mayUse(s.member.Tools, builtin.AgentTool) {
+	if s.member.CurrentAgent().Kind != configs.Builtin || !mayUse(s.member.Tools, builtin.AgentTool) {
 		return team
 	}
 	agentTool := builtin.NewAgentTool(workspace, builtin.Helpers{
 		Types: func() []builtin.HelperType { return helperTypes(o.team().Helpers()) },
 		Model: func(h builtin.HelperModel) (agent.Model, error) { return o.helperModel(s, h) },
 		System: func(kind builtin.HelperType) string {
-			return helperPrompt(s.dir, *s.member, kind)
+			return helperPrompt(s.member.Dir, *s.member.Member, kind)
 		},
 		May:       func(tool string) bool { return mayUse(s.member.Tools, tool) },
 		MaxPasses: s.member.Limits.MaxTurns,
@@ -53,10 +53,10 @@ func helperTypes(files []configs.Helper) []builtin.HelperType {
 // helperModel is what answers a helper of a member: the script that its own has
 // for helpers with such a prompt. Each helper plays it from the beginning.
 func (o *Orchestrator) helperModel(s *seat, h builtin.HelperModel) (agent.Model, error) {
-	path := s.agent().Model.Script
+	path := s.member.CurrentAgent().Model.Script
 	played := o.scripts()[path]
 	if played == nil {
-		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.agent().Name)
+		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.member.CurrentAgent().Name)
 	}
 	own, ok := played.Helper(h.Prompt)
 	if !ok {

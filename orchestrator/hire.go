@@ -117,7 +117,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 			return err
 		}
 		s := newSeat(c, m, len(c.seats()) == 0)
-		s.session = session
+		s.member.Session = session
 		c.sit(s)
 	}
 	// All seats stand before the runner is made: a hook's member is found by its
@@ -214,7 +214,7 @@ func (o *Orchestrator) envFile(s *seat) string {
 // because the input that they get is fixed by what scripts expect.
 func (c *crew) bySession(id string) (*seat, bool) {
 	seats := c.seats()
-	i := slices.IndexFunc(seats, func(s *seat) bool { return s.session.Session == id })
+	i := slices.IndexFunc(seats, func(s *seat) bool { return s.member.Session.Session == id })
 	if i < 0 {
 		return nil, false
 	}
@@ -225,8 +225,8 @@ func (c *crew) bySession(id string) (*seat, bool) {
 func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	// It is hired all the same, because its tasks, its mail and what it has cost
 	// are shown; it only gets no turns.
-	if s.session.State == stateHalted {
-		s.gone, s.idle = s.session.Reason, true
+	if s.member.Session.State == stateHalted {
+		s.gone, s.idle = s.member.Session.Reason, true
 	}
 	transcript, history, err := o.openTranscript(s)
 	if err != nil {
@@ -236,8 +236,8 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	if err := c.trees.settle(ctx, s); err != nil {
 		return err
 	}
-	workdir := teammate.NewWorkdir(s.dir)
-	permissions, err := permissionsOf(*s.member, c.live.now().layers.settings)
+	workdir := teammate.NewWorkdir(s.member.Dir)
+	permissions, err := permissionsOf(*s.member.Member, c.live.now().layers.settings)
 	if err != nil {
 		return err
 	}
@@ -249,17 +249,17 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		return err
 	}
 	limits := s.member.Limits
-	c.ledger.open(s.member.Name, limits, s.agent(), history)
+	c.ledger.open(s.member.Name, limits, s.member.CurrentAgent(), history)
 	var past *teammate.History // what a member has that is not new: of most there is nothing
 	if history.Turns > 0 || len(history.Messages) > 0 {
 		own := history
 		past = &own
 	}
 	options := teammate.Options{
-		Name: s.member.Name, Team: o.team().Name, Lead: s.lead, Kind: kindOf(s.self()),
+		Name: s.member.Name, Team: o.team().Name, Lead: s.member.Lead, Kind: kindOf(s.member.Current()),
 		Equip: o.equipment(ctx, s, past, workdir),
 		Hooks: &c.live, Tasks: c.lister, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
-		SessionID: s.session.Session, Resumed: s.session.Epoch > 1, Turn: history.Turns,
+		SessionID: s.member.Session.Session, Resumed: s.member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: transcript, History: history, Workdir: workdir,
 		Permissions: permissions, Beside: []string{mail}, Writable: o.writable(s),
 		Limits: teammate.Limits{
@@ -286,7 +286,7 @@ func (o *Orchestrator) equipment(
 		if err != nil {
 			return nil, nil, err
 		}
-		switch s.agent().Kind {
+		switch s.member.CurrentAgent().Kind {
 		case configs.ACP, configs.Command:
 			return o.foreignGear(ctx, s, history)
 		}
@@ -350,7 +350,7 @@ func (o *Orchestrator) tools(c *crew, s *seat, workspace *tools.Set) ([]agent.To
 		}
 	}
 	tools = append(tools, o.withHelpers(s, workspace, team)...)
-	if s.lead { // a teammate of this kind reports with SendMessage
+	if s.member.Lead { // a teammate of this kind reports with SendMessage
 		report, err := reportTool(c.board, s.actor)
 		if err != nil {
 			return nil, err
@@ -376,14 +376,14 @@ func mayUse(named []string, tool string) bool {
 // actor is the member as it changes the team.
 func (s *seat) actor(callID string) actor {
 	a := actor{
-		Actor: actors.Actor{Name: s.member.Name, Session: s.session.Epoch, CallID: callID},
+		Actor: actors.Actor{Name: s.member.Name, Session: s.member.Session.Epoch, CallID: callID},
 		fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			return s.mate.Fire(ctx, p)
 		},
 	}
 	// Task hooks of the lead carry no teammate, and cannot stop it: a team without
 	// its lead has nobody who could end it in order.
-	if a.lead = s.lead; !s.lead {
+	if a.lead = s.member.Lead; !s.member.Lead {
 		a.teammate, a.team, a.halt = s.member.Name, s.crew.team, s.halt
 	}
 	return a
@@ -395,15 +395,17 @@ func (o *Orchestrator) agent(s *seat, history teammate.History, tools []agent.To
 	for i, t := range tools {
 		specs[i] = t.Spec()
 	}
-	if s.agent().Kind == configs.Given {
+	if s.member.CurrentAgent().Kind == configs.Given {
 		return o.givenAgent(s, history, specs)
 	}
-	played := o.scripts()[s.agent().Model.Script]
+	played := o.scripts()[s.member.CurrentAgent().Model.Script]
 	if played == nil {
-		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.agent().Name)
+		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.member.CurrentAgent().Name)
 	}
 	return builtin.New(builtin.Options{
-		Model:   played.Model(&script.Options{Served: history.Served(s.voice()), IDPrefix: s.member.Name + "_"}),
+		Model: played.Model(&script.Options{
+			Served: history.Served(s.member.FallbackAgent()), IDPrefix: s.member.Name + "_",
+		}),
 		System:  func() string { return o.system(s) },
 		Tools:   specs,
 		History: history.Messages,

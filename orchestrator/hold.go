@@ -178,7 +178,7 @@ func (c *crew) holdFor(ctx context.Context, r HoldRequest) (HoldReply, error) {
 
 // hold keeps a member from its next turn.
 func (c *crew) hold(ctx context.Context, s *seat, h hold) error {
-	h.Since = c.now()
+	h.Since = c.clock.Now()
 	if err := c.holds.set(ctx, s.member.Name, h); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -33,8 +34,8 @@ func ByHand(team *configs.Team) (*HookHand, error) {
 	c := &crew{processes: process.New("")}
 	for _, m := range spots(o.team()) {
 		// Any session that is fired for is nobody's, so the lead's seat serves it.
-		s := &seat{member: m, lead: len(c.seats()) == 0, crew: c}
-		s.session.Session = "by hand: " + m.Name
+		s := &seat{member: &roster.Member{Member: m, Lead: len(c.seats()) == 0}, crew: c}
+		s.member.Session.Session = "by hand: " + m.Name
 		if s.permissions, err = permissionsOf(*m, o.hooks().settings); err != nil {
 			return nil, err
 		}

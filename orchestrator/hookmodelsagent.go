@@ -39,7 +39,7 @@ type verifier struct {
 func (m *hookModels) verify(
 	ctx context.Context, who hookAnswerer, q runner.Question, asked *HookModelAsked,
 ) (text string, err error) {
-	dir := teammate.NewWorkdir(who.seat.dir)
+	dir := teammate.NewWorkdir(who.seat.member.Dir)
 	dir.Move(q.Input.Cwd)
 	id := "hook_" + uuid.NewString()
 	output := filepath.Join(m.o.place.Scratch(), id)

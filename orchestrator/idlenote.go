@@ -40,7 +40,7 @@ type stint struct {
 // nobody waits for an answer to them. The lead is never asked in this sense, for there is
 // nobody whom its note would go to.
 func (s *seat) asking(letters []mail.Message) {
-	if s.lead || !slices.ContainsFunc(letters, func(m mail.Message) bool { return m.Kind == mail.Text }) {
+	if s.member.Lead || !slices.ContainsFunc(letters, func(m mail.Message) bool { return m.Kind == mail.Text }) {
 		return
 	}
 	s.crew.mu.Lock()
@@ -146,7 +146,7 @@ func (c *crew) putNote(ctx context.Context, s *seat, n mail.Note) error {
 // It is mail and no note, because the lead can do something about it now, and mail
 // begins a turn. Text and summary are for people; the model gets Data.
 func (c *crew) sendNote(ctx context.Context, s *seat, n mail.Note) error {
-	n.Timestamp = c.now().UTC()
+	n.Timestamp = c.clock.Now().UTC()
 	_, err := c.store.Mail().Send(ctx, actors.Actor{Name: s.member.Name}, mail.Outgoing{
 		To: []string{c.seats()[0].member.Name}, Kind: mail.IdleNotification, Data: n.Shown(),
 		Text:    "Teammate " + s.member.Name + " is idle: " + n.FailureReason,
@@ -172,7 +172,7 @@ func (c *crew) recallNotes(ctx context.Context) error {
 // them, so a crash in between shows them again under the same ids, which the member's
 // history drops.
 func (s *seat) notes(ctx context.Context) ([]agent.Input, error) {
-	if !s.lead {
+	if !s.member.Lead {
 		return nil, nil
 	}
 	notes, err := s.crew.store.Mail().Notes(ctx, s.member.Name)
@@ -276,14 +276,14 @@ func (s *seat) taken(ctx context.Context, ids []string) error {
 		}
 	}
 	if len(notes) > 0 {
-		if err := s.crew.store.Mail().DropNotes(ctx, s.by(), notes); err != nil {
+		if err := s.crew.store.Mail().DropNotes(ctx, s.member.Actor(), notes); err != nil {
 			return err
 		}
 	}
 	if len(letters) == 0 && len(notes) > 0 {
 		return nil
 	}
-	return s.crew.store.Mail().Deliver(ctx, s.by(), letters)
+	return s.crew.store.Mail().Deliver(ctx, s.member.Actor(), letters)
 }
 
 // unlessNoted is how a team at rest ends: the lead hears first what nobody has

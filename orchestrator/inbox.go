@@ -114,7 +114,7 @@ func (b *inbox) look(ctx context.Context) error {
 		if at, known := b.due[r.ID]; known {
 			due[r.ID] = at
 		} else if !r.Deadline.IsZero() {
-			due[r.ID] = b.c.now().Add(timeLeft(r, b.c.now()))
+			due[r.ID] = b.c.clock.Now().Add(timeLeft(r, b.c.clock.Now()))
 		}
 	}
 	if !slices.EqualFunc(open, b.open.All, func(x, y requests.Request) bool { return x.ID == y.ID }) {
@@ -145,7 +145,7 @@ func (b *inbox) watch(ctx context.Context) {
 		var late <-chan time.Time
 		id, wait := b.next()
 		if id != "" {
-			late = b.c.after(wait)
+			late = b.c.clock.After(wait)
 		}
 		select {
 		case <-b.poked:
@@ -167,7 +167,7 @@ func (b *inbox) next() (id string, wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, at := range slices.Sorted(maps.Keys(b.due)) {
-		if left := b.due[at].Sub(b.c.now()); id == "" || left < wait {
+		if left := b.due[at].Sub(b.c.clock.Now()); id == "" || left < wait {
 			id, wait = at, left
 		}
 	}
@@ -188,7 +188,7 @@ func (b *inbox) fault(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
 		b.c.log.Error("the inbox", "err", err)
 		select { // a disk that is full stays so for a while
-		case <-b.c.after(time.Second):
+		case <-b.c.clock.After(time.Second):
 		case <-ctx.Done():
 		}
 	}
@@ -362,7 +362,7 @@ func (c *crew) handQuestions(ctx context.Context, s *seat, mark string) error {
 	if err := c.reminded.count(ctx, c.reminded.due(all), c.asks.list()); err != nil {
 		return err
 	}
-	text := tongueOf(s.agent()).unansweredText(all)
+	text := tongueOf(s.member.CurrentAgent()).unansweredText(all)
 	return c.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
 		{Kind: agent.FromCovey, Text: text},
 	}}, mark)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/slots"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -248,7 +249,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	defer end()
 	c := &crew{poked: make(chan struct{}, 1), journal: journal,
 		slots: allotment{byLogin: map[string]*slots.Pool{"one": slots.New(1)}}}
-	s := &seat{crew: c, member: &configs.Member{}}
+	s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}}}
 	s.member.Agent.Name = "one"
 	release, err := s.Admit(ctx)
 	if err != nil {

@@ -171,11 +171,11 @@ func (c *crew) mayHaveMode(byPerson bool, member, mode string) error {
 		return noSuchMode(mode)
 	}
 	s, ok := c.seat(member)
-	if !ok || byPerson || want <= modeRank(string(usualMode(*s.member))) {
+	if !ok || byPerson || want <= modeRank(string(usualMode(*s.member.Member))) {
 		return nil
 	}
 	return plainly(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
-		member, usualMode(*s.member), mode)
+		member, usualMode(*s.member.Member), mode)
 }
 
 // modeRank orders permission modes by what they allow; negative: there is no such mode.
@@ -238,7 +238,7 @@ func (b *inbox) tell(r requests.Request) mail.Outgoing {
 	if _, member := b.c.seat(r.Member); !member {
 		return mail.Outgoing{}
 	}
-	return answerMail(r, b.c.now())
+	return answerMail(r, b.c.clock.Now())
 }
 
 // answerMail is tell for a member that there is.

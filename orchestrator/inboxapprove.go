@@ -196,7 +196,7 @@ func approvalMail(r requests.Request, t tasks.Task, c *crew) mail.Outgoing {
 		Kind: mail.ApprovalAsked, Text: r.Text, Summary: preview(firstLine(r.Text)),
 		Data: raw(mail.ApprovalRequest{
 			Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: t.ID, Subject: t.Subject,
-			Timestamp: c.now(),
+			Timestamp: c.clock.Now(),
 		}),
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
@@ -32,7 +33,7 @@ func TestGuardAsksPeople(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &crew{store: openStore(t), poked: make(chan struct{}, 1)}
 			c.asks = newInbox(c, &configs.Team{OnAsk: tc.onAsk})
-			s := &seat{crew: c, member: &configs.Member{Name: "dev"},
+			s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "dev"}},
 				permissions: teammate.Permissions{Ask: []rules.Rule{rule}}}
 			c.sit(s)
 			stop, err := c.asks.begin(t.Context())

@@ -20,7 +20,7 @@ func (c *crew) reclaim(ctx context.Context) error {
 	var before []string
 	for {
 		select {
-		case <-c.after(leaseGrace): // no clock that is set can shorten that
+		case <-c.clock.After(leaseGrace): // no clock that is set can shorten that
 		case <-ctx.Done():
 			return ctx.Err()
 		}

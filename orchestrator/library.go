@@ -58,7 +58,7 @@ func checkGiven(team *configs.Team, agents map[string]AgentMaker) error {
 func (o *Orchestrator) givenAgent(
 	s *seat, history teammate.History, tools []agent.Spec,
 ) (agent agent.Agent, err error) {
-	name := s.agent().Name
+	name := s.member.CurrentAgent().Name
 	// It is not our code: its panic is the end of one member and not of all.
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -66,9 +66,9 @@ func (o *Orchestrator) givenAgent(
 		}
 	}()
 	agent, err = o.opts.Agents[name](Brief{
-		Team: o.team().Name, Member: s.member.Name, Lead: s.lead, Workspace: s.dir,
+		Team: o.team().Name, Member: s.member.Name, Lead: s.member.Lead, Workspace: s.member.Dir,
 		System: o.system(s), Tools: tools, History: history,
-		Functions: s.crew.functions.Session(s.session.Session),
+		Functions: s.crew.functions.Session(s.member.Session.Session),
 	})
 	switch {
 	case err != nil:

@@ -42,7 +42,7 @@ func (o *Orchestrator) afterTurns(ctx context.Context, s *seat, next agent.Sink)
 
 // callAfterTurn calls them for one turn, and tells what they left.
 func (o *Orchestrator) callAfterTurn(ctx context.Context, s *seat, reachedMax bool, tell func(agent.EventData)) {
-	o.opts.Hooks.TurnEnded(ctx, o.place.Transcript(s.member.Name, s.session.Session), reachedMax,
+	o.opts.Hooks.TurnEnded(ctx, o.place.Transcript(s.member.Name, s.member.Session.Session), reachedMax,
 		func(name string, note hooks.Note, err error) {
 			switch {
 			case name == "":

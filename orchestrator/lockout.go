@@ -134,9 +134,9 @@ func (s *seat) lockedEnding(now time.Time) (MemberState, string) {
 		return Waiting, "its last turn failed and was to be tried again: " + oneLine(s.lockout.Text)
 	}
 	if s.lockout.LoggedOut {
-		return LoggedOut, loginText(s.self(), s.lockout.Text, "covey up")
+		return LoggedOut, loginText(s.member.Current(), s.lockout.Text, "covey up")
 	}
-	return Limited, limitText(s.self(), *s.lockout, now)
+	return Limited, limitText(s.member.Current(), *s.lockout, now)
 }
 
 // ShortTime is a time of these days as people say it: the time of day, with the
@@ -184,24 +184,24 @@ func (c *crew) lock(ctx context.Context, s *seat, d agent.EventData) agent.Event
 	var l lockout
 	switch e := d.(type) {
 	case agent.Limited:
-		now := c.now()
+		now := c.clock.Now()
 		l = s.nextLockout(e.Text)
 		l.Until = retryAt(now, e.Until, l.Tries)
 		l.Known = l.Until.Equal(e.Until)
 		at := l.Until
 		l.Until = c.usedUpUntil(ctx, s, at)
-		e.Agent, e.Known, e.Until = agentName(s.self()), l.Known, at
+		e.Agent, e.Known, e.Until = agentName(s.member.Current()), l.Known, at
 		d = e
 	case agent.LoggedOut:
 		l = s.nextLockout(e.Hint)
 		l.LoggedOut = true
-		e.Agent, e.Fix = agentName(s.self()), loginCommand(s.self())
+		e.Agent, e.Fix = agentName(s.member.Current()), loginCommand(s.member.Current())
 		d = e
 	case agent.TurnFailed:
 		return c.noteFailure(ctx, s, e)
 	case agent.NeedsAttention:
 		if e.Kind == "login" {
-			e.Reason = loginText(s.self(), s.locked().Text, fmt.Sprintf("covey send %s \"go on\"", s.member.Name))
+			e.Reason = loginText(s.member.Current(), s.locked().Text, fmt.Sprintf("covey send %s \"go on\"", s.member.Name))
 		}
 		return e
 	default:
@@ -265,7 +265,7 @@ func (c *crew) tellOfLimit(ctx context.Context, s *seat, e agent.Limited) error 
 		return fmt.Errorf("the tasks of %s: %w", s.member.Name, err)
 	}
 	text := fmt.Sprintf("Teammate %s waits: %s.", s.member.Name,
-		limitText(s.self(), lockout{Until: e.Until, Known: e.Known}, c.now()))
+		limitText(s.member.Current(), lockout{Until: e.Until, Known: e.Known}, c.clock.Now()))
 	if l := s.locked(); l.Until.IsZero() {
 		text = fmt.Sprintf("Teammate %s has reached the usage limit of %s and goes on with another agent.",
 			s.member.Name, e.Agent)
@@ -303,7 +303,7 @@ func (c *crew) handOn(ctx context.Context, s *seat) error {
 func (c *crew) tryNow(s *seat) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !s.idle || s.gone != "" || !s.lockout.holds(c.now()) {
+	if !s.idle || s.gone != "" || !s.lockout.holds(c.clock.Now()) {
 		return false
 	}
 	l := *s.lockout
@@ -344,29 +344,5 @@ func (c *crew) nextRetry(seats []seatView) <-chan time.Time {
 	if next.IsZero() {
 		return nil
 	}
-	return c.after(min(max(next.Round(0).Sub(c.now().Round(0)), 0), maxSleep))
-}
-
-// clock is where the crew has the time from; a zero clock is the machine's.
-// Tests bring their own.
-type clock struct {
-	now   func() time.Time
-	after func(time.Duration) <-chan time.Time
-}
-
-// now is the wall clock. A lockout ends at a time of day that its vendor named,
-// also for a machine that has slept in between.
-func (c *crew) now() time.Time {
-	if c.clock.now == nil {
-		return time.Now()
-	}
-	return c.clock.now()
-}
-
-// after is time.After, or a test's: nobody can wait for hours in a test.
-func (c *crew) after(d time.Duration) <-chan time.Time {
-	if c.clock.after == nil {
-		return time.After(d)
-	}
-	return c.clock.after(d)
+	return c.clock.After(min(max(next.Round(0).Sub(c.clock.Now().Round(0)), 0), maxSleep))
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/clock"
 )
 
 func TestRetryAt(t *testing.T) {
@@ -120,7 +121,7 @@ func TestLockoutTexts(t *testing.T) {
 func TestNextRetry(t *testing.T) {
 	var slept time.Duration
 	now := atThree
-	c := &crew{clock: clock{now: func() time.Time { return now }, after: func(d time.Duration) <-chan time.Time {
+	c := &crew{clock: clock.Clock{TimeNow: func() time.Time { return now }, TimeAfter: func(d time.Duration) <-chan time.Time {
 		slept = d
 		return make(chan time.Time)
 	}}}

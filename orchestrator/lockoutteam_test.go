@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -105,7 +106,7 @@ func start(r *rig, clock *handClock, edits ...func(*Orchestrator)) *underway {
 	return u
 }
 
-func (c *handClock) clock() clock { return clock{now: c.now, after: c.after} }
+func (c *handClock) clock() clock.Clock { return clock.Clock{TimeNow: c.now, TimeAfter: c.after} }
 
 // end waits for the end of the run.
 func (u *underway) end() Ending {

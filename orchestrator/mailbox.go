@@ -8,13 +8,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -24,15 +22,12 @@ import (
 // seat is one member's place in the crew: its session, its inbox, and what the
 // crew knows of it. It is the member's teammate.Inbox.
 type seat struct {
-	member  *configs.Member // as its team's spec has it; nobody may change it
-	lead    bool
-	late    bool // it came when the team ran already
-	session actors.Member
-	mate    *teammate.Teammate
-	crew    *crew
-	dir     string   // where it works: the workspace, or in tree
-	tree    *ownTree // its working copy; nil: it works in the workspace
-	unfit   string   // why it does not begin in this run; empty: it does
+	member *roster.Member
+	late   bool // it came when the team ran already
+	mate   *teammate.Teammate
+	crew   *crew
+	tree   *ownTree // its working copy; nil: it works in the workspace
+	unfit  string   // why it does not begin in this run; empty: it does
 	// instructions are those of its working copy; nil: of the workspace.
 	instructions *teammate.Instructions
 
@@ -46,8 +41,7 @@ type seat struct {
 	// nil fire runs no hooks.
 	permissions teammate.Permissions
 	fire        func(context.Context, hooks.Payload) (hooks.Outcome, error)
-	closers     []func() error                // what the member has open, in the order of opening
-	instead     atomic.Pointer[configs.Agent] // what it has fallen back to; nil: its own agent
+	closers     []func() error // what the member has open, in the order of opening
 	// equipped and renewed say that it has had an agent, and another before this one;
 	// they belong to its goroutine.
 	equipped, renewed bool
@@ -90,27 +84,22 @@ type seat struct {
 	errands map[string]errand // hooks in the background, by id
 }
 
-// by is the member as who changes something in the store, in this life of its.
-func (s *seat) by() actors.Actor {
-	return actors.Actor{Name: s.member.Name, Session: s.session.Epoch}
-}
-
 // view is what plan is to know of a member; crew.mu is held.
 //
 // A member that is being seen off is not idle: until it is gone its tasks are given
 // back one after another, and it must not be handed the first of them again.
 func (s *seat) view(now time.Time) seatView {
 	v := seatView{
-		Name: s.member.Name, Lead: s.lead, Began: s.watch.turn > 0, Idle: s.idle &&
+		Name: s.member.Name, Lead: s.member.Lead, Began: s.watch.turn > 0, Idle: s.idle &&
 			s.leaving == "", Gone: s.gone != "", GoneFor: s.gone, Attention: s.attention,
-		Agent: loginOf(s.agent()), Lock: s.lockout.state(now),
-		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: skillsOf(*s.member),
+		Agent: loginOf(s.member.CurrentAgent()), Lock: s.lockout.state(now),
+		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: skillsOf(*s.member.Member),
 		Nudged: s.nudged,
 	}
 	v.Spent, v.LastWord = s.crew.ledger.spent(s.member.Name)
 	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.awaited()
 	if v.Lock == lockUsedUp {
-		v.Until, v.LockText = s.lockout.Until, limitText(s.self(), *s.lockout, now)
+		v.Until, v.LockText = s.lockout.Until, limitText(s.member.Current(), *s.lockout, now)
 	}
 	if v.Lock == lockFailed {
 		v.Until = s.lockout.Until
@@ -166,7 +155,7 @@ func (s *seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, er
 	about = withUnmerged(about, s.crew.merges.merging(about))
 	show, moot := sortMail(mail, about, s.member.Name)
 	if len(moot) > 0 {
-		if err := s.crew.store.Mail().Deliver(ctx, s.by(), moot); err != nil {
+		if err := s.crew.store.Mail().Deliver(ctx, s.member.Actor(), moot); err != nil {
 			return nil, err
 		}
 	}
@@ -178,7 +167,7 @@ func (s *seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, er
 	if err != nil {
 		return nil, err
 	}
-	in := append(tongueOf(s.agent()).inputs(show, about), notes...)
+	in := append(tongueOf(s.member.CurrentAgent()).inputs(show, about), notes...)
 	s.showing(show, in)
 	return in, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -77,7 +78,7 @@ func benchCrew(b *testing.B) *crew {
 		if err != nil {
 			b.Fatal(err)
 		}
-		s := &seat{crew: c, member: &configs.Member{}, session: session}
+		s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}, Session: session}}
 		s.member.Name = name
 		c.sit(s)
 	}

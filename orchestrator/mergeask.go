@@ -66,7 +66,7 @@ func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, t
 				Kind: mail.ApprovalAsked, Text: r.Text, Summary: preview(firstLine(r.Text)),
 				Data: raw(mail.ApprovalRequest{
 					Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: m.Subject(),
-					Subject: m.Title, Timestamp: d.c.now(),
+					Subject: m.Title, Timestamp: d.c.clock.Now(),
 				}),
 			}
 		}

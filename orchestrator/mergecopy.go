@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -54,7 +55,7 @@ func (d *mergeDesk) treeOf(ctx context.Context, s *seat) (string, error) {
 // the workspace.
 func (d *mergeDesk) writtenByOthers(s *seat) bool {
 	return slices.ContainsFunc(d.c.seats(), func(o *seat) bool {
-		return o != s && o.tree == nil && canWrite(*o.member) && o.goneReason() == ""
+		return o != s && o.tree == nil && canWrite(*o.member.Member) && o.goneReason() == ""
 	})
 }
 
@@ -66,7 +67,7 @@ func (d *mergeDesk) writtenByOthers(s *seat) bool {
 func (d *mergeDesk) prepare(ctx context.Context, dir string) error {
 	t := d.c.trees
 	own := ownTree{Top: dir, Root: t.rootIn(dir)}
-	nobody := &seat{crew: d.c, member: &configs.Member{Name: "merge"}, dir: own.Root, tree: &own}
+	nobody := &seat{crew: d.c, member: &roster.Member{Member: &configs.Member{Name: "merge"}, Dir: own.Root}, tree: &own}
 	if err := t.include(ctx, nobody, own); err != nil {
 		return fmt.Errorf("worktree.include: %w", err)
 	}

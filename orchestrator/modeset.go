@@ -34,13 +34,13 @@ func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
 	if err := s.mate.SetMode(mode); err != nil {
 		return err
 	}
-	leave := planLeave{Session: s.session.Session, Mode: mode, Spec: usualMode(*s.member)}
+	leave := planLeave{Session: s.member.Session.Session, Mode: mode, Spec: usualMode(*s.member.Member)}
 	if err := c.store.Put(ctx, keyPlan(to), raw(leave)); err != nil {
 		return fmt.Errorf("keep the permission mode of %s: %w", to, err)
 	}
 	_, err := c.store.Mail().Send(ctx, by.Actor, mail.Outgoing{
 		To: []string{to}, Kind: mail.ModeSet, Text: "Your permission mode is " + mode + " from now on.",
-		Data: raw(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: c.now()}),
+		Data: raw(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: c.clock.Now()}),
 	})
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -85,7 +86,7 @@ type Orchestrator struct {
 	repairs   []string    // of the store, likewise
 	past      *pastWrites // what the journal knows of earlier runs
 	left      remains     // of an earlier run that is forgotten
-	clock     clock       // the machine's, but in tests
+	clock     clock.Clock // the machine's, but in tests
 	lost      func() bool // likewise: whether the crew loses a poke; nil: never
 	// journalFile wraps the journal's file; tests put failures in its place.
 	journalFile func(journal.File) journal.File

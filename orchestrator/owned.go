@@ -41,9 +41,9 @@ func (o *Orchestrator) writable(s *seat) func(path string) (refusal string, ask 
 		if owns == nil && len(protect) == 0 {
 			return "", false
 		}
-		root, err := filepath.EvalSymlinks(s.dir)
+		root, err := filepath.EvalSymlinks(s.member.Dir)
 		if err != nil {
-			root = s.dir
+			root = s.member.Dir
 		}
 		rel, err := filepath.Rel(root, path)
 		if err != nil || !filepath.IsLocal(rel) {

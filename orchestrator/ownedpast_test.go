@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -39,7 +40,7 @@ func TestPastWrites(t *testing.T) {
 		configs.ACP:     "[13 14] dev[11 30]",
 	} {
 		p.told = map[string]bool{}
-		s := &seat{member: &configs.Member{Name: "dev", Agent: configs.Agent{Kind: kind}}}
+		s := &seat{member: &roster.Member{Member: &configs.Member{Name: "dev", Agent: configs.Agent{Kind: kind}}}}
 		var got []string
 		for _, span := range p.of(s) {
 			got = append(got, fmt.Sprintf("%s[%d %d]", span.Who, span.From.Unix(), span.To.Unix()))
@@ -80,8 +81,8 @@ func TestSharedWatches(t *testing.T) {
 		t.Errorf("without owns and protect there are %d layers", len(got))
 	}
 	w := &sharedWrites{team: func() *configs.Team { return team }}
-	free, tree := &seat{member: &configs.Member{}}, &seat{member: &configs.Member{}, tree: &ownTree{Branch: "b"}}
-	byHook := &seat{tree: &ownTree{}, member: &configs.Member{Owns: []string{"docs"}}}
+	free, tree := &seat{member: &roster.Member{Member: &configs.Member{}}}, &seat{member: &roster.Member{Member: &configs.Member{}}, tree: &ownTree{Branch: "b"}}
+	byHook := &seat{tree: &ownTree{}, member: &roster.Member{Member: &configs.Member{Owns: []string{"docs"}}}}
 	if !w.watches(free) || w.watches(tree) || !w.watches(byHook) || !w.mayWrite(byHook, "docs/law") ||
 		w.mayWrite(byHook, "law") {
 		t.Error("somebody is looked at who need not be, or not who must")

@@ -74,7 +74,7 @@ func (w *sharedWrites) seeShared(ctx context.Context, s *seat, e agent.Event) {
 
 // byCalls reports whether a member writes only while a tool of covey's own runs. A program, or
 // an agent that somebody has written in Go, may write at any time of its turn.
-func byCalls(s *seat) bool { return s.agent().Kind == configs.Builtin }
+func byCalls(s *seat) bool { return s.member.CurrentAgent().Kind == configs.Builtin }
 
 // writesAnything reports whether a call of a tool can write to files that it does not name.
 func writesAnything(tool string) bool { return tool == "Bash" || strings.HasPrefix(tool, "mcp__") }
@@ -141,7 +141,7 @@ func (w *sharedWrites) returned(s *seat, d agent.ToolReturned) {
 	case d.IsError:
 		w.ledger(s).Drop(a.path)
 	default:
-		at := &written.Ground{Dir: s.dir}
+		at := &written.Ground{Dir: s.member.Dir}
 		w.ledger(s).Wrote(s.member.Name, a.path, at.PrintOf(a.path), w.leave(s, a))
 	}
 }
@@ -170,9 +170,9 @@ func (w *sharedWrites) named(s *seat, d agent.ToolCalled) (string, bool) {
 		return "", false
 	}
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.dir, path)
+		path = filepath.Join(s.member.Dir, path)
 	}
-	root, err := filepath.EvalSymlinks(s.dir)
+	root, err := filepath.EvalSymlinks(s.member.Dir)
 	if err != nil {
 		return "", false
 	}

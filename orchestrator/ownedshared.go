@@ -100,7 +100,7 @@ func (w *sharedWrites) mayWrite(s *seat, path string) bool {
 }
 
 // ledger is who could write when in a member's folder.
-func (w *sharedWrites) ledger(s *seat) *written.Ledger { return w.ledgerOf(s.dir) }
+func (w *sharedWrites) ledger(s *seat) *written.Ledger { return w.ledgerOf(s.member.Dir) }
 
 func (w *sharedWrites) ledgerOf(dir string) *written.Ledger {
 	w.mu.Lock()
@@ -125,19 +125,19 @@ func (w *sharedWrites) landing() (landed func()) {
 func (w *sharedWrites) ground(ctx context.Context, s *seat) (*written.Ground, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if g, ok := w.grounds[s.dir]; ok {
+	if g, ok := w.grounds[s.member.Dir]; ok {
 		return g, nil
 	}
 	g, err := w.newGround(ctx, s, filepath.Join(w.scratch, fmt.Sprintf("shared%d.index", len(w.grounds))))
 	if err == nil {
-		w.grounds[s.dir] = g
+		w.grounds[s.member.Dir] = g
 	}
 	return g, err
 }
 
 // newGround looks at a member's folder as it is now. index is a file of the ground's own.
 func (w *sharedWrites) newGround(ctx context.Context, s *seat, index string) (*written.Ground, error) {
-	dir, err := filepath.EvalSymlinks(s.dir)
+	dir, err := filepath.EvalSymlinks(s.member.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("look at what was written: %w", err)
 	}
@@ -269,7 +269,7 @@ func (w *sharedWrites) collect(ctx context.Context, s *seat, m *mark) error {
 func (w *sharedWrites) beside(s *seat) map[string]*seat {
 	beside := map[string]*seat{}
 	for _, other := range w.c.seats() {
-		if other.dir == s.dir {
+		if other.member.Dir == s.member.Dir {
 			beside[other.member.Name] = other
 			w.ledger(s).Add(w.past.of(other))
 		}

@@ -63,8 +63,8 @@ func (c *crew) startingMode(ctx context.Context, s *seat) (string, error) {
 	if err := value(ctx, c.store, keyPlan(s.member.Name), &leave); err != nil {
 		return "", fmt.Errorf("the approved plan of %s: %w", s.member.Name, err)
 	}
-	holds := leave.Session == s.session.Session && leave.Mode != ""
-	changed := holds && leave.Spec == usualMode(*s.member)
+	holds := leave.Session == s.member.Session.Session && leave.Mode != ""
+	changed := holds && leave.Spec == usualMode(*s.member.Member)
 	switch {
 	case !s.member.PlanRequired && changed:
 		return leave.Mode, nil
@@ -75,7 +75,7 @@ func (c *crew) startingMode(ctx context.Context, s *seat) (string, error) {
 		return leave.Mode, nil
 	case holds: // the spec has another mode by now, and the plan is approved all the same
 		s.planned = true
-		return string(usualMode(*s.member)), nil
+		return string(usualMode(*s.member.Member)), nil
 	}
 	return string(configs.Plan), nil
 }
@@ -150,12 +150,12 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) agen
 	switch {
 	case !s.mustPlan():
 		return agent.ToolResult{Content: "Your plan is approved already. Go on with the work.",
-			Response: raw(planOutput{Plan: in.Plan, IsAgent: !s.lead})}
+			Response: raw(planOutput{Plan: in.Plan, IsAgent: !s.member.Lead})}
 	case strings.TrimSpace(in.Plan) == "":
 		return toolError(plainly(ErrEmpty, "the plan is empty; write into \"plan\" what you mean to do"))
 	}
 	if teammate.SettledByHook(ctx) {
-		return s.approvedByHook(ctx, in, string(usualMode(*s.member)))
+		return s.approvedByHook(ctx, in, string(usualMode(*s.member.Member)))
 	}
 	if r, decided := s.planHooks(ctx, in); decided {
 		return r
@@ -165,7 +165,7 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) agen
 		return toolError(err)
 	}
 	who := answererName(r.To)
-	if s.lead || r.To == actors.Operator {
+	if s.member.Lead || r.To == actors.Operator {
 		c.notifyPeople(ctx, s.member.Name, r)
 	}
 	return agent.ToolResult{
@@ -173,7 +173,7 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) agen
 			"before the answer: a message will tell you. If the plan is approved, carry it out. If it is refused, revise it "+
 			"by what is said and submit it again.", who, r.ID),
 		Response: raw(planOutput{
-			Plan: in.Plan, IsAgent: !s.lead, Awaiting: r.To != actors.Operator, RequestRef: mail.Ref(r.ID),
+			Plan: in.Plan, IsAgent: !s.member.Lead, Awaiting: r.To != actors.Operator, RequestRef: mail.Ref(r.ID),
 		}),
 	}
 }
@@ -196,7 +196,7 @@ func (s *seat) planHooks(ctx context.Context, in planInput) (r agent.ToolResult,
 		var more struct {
 			Permissions []hooks.PermissionUpdate `json:"updatedPermissions"`
 		}
-		mode := string(usualMode(*s.member))
+		mode := string(usualMode(*s.member.Member))
 		if decision, ok := out.Output["decision"]; ok && json.Unmarshal(decision, &more) == nil {
 			for _, u := range more.Permissions {
 				if u.Type == "setMode" {
@@ -228,7 +228,7 @@ func (s *seat) approvedByHook(ctx context.Context, in planInput, mode string) ag
 	}
 	return agent.ToolResult{
 		Content:  "A hook of the team has approved your plan. Carry it out.",
-		Response: raw(planOutput{Plan: in.Plan, IsAgent: !s.lead}),
+		Response: raw(planOutput{Plan: in.Plan, IsAgent: !s.member.Lead}),
 	}
 }
 
@@ -240,10 +240,10 @@ func (s *seat) approvedByHook(ctx context.Context, in planInput, mode string) ag
 func (c *crew) askPlan(ctx context.Context, s *seat, callID, plan string) (requests.Request, error) {
 	to := c.planApprover(s)
 	n := requests.New{
-		Kind: requests.AskPlan, Member: s.member.Name, To: to, Key: questionKey(s.session.Session,
+		Kind: requests.AskPlan, Member: s.member.Name, To: to, Key: questionKey(s.member.Session.Session,
 			plan), Wait: c.asks.limit,
 		Text:    fmt.Sprintf("%s asks for approval of its plan: %s", s.member.Name, clipped(plan, 500)),
-		Payload: raw(requestPayload{Plan: plan, Session: s.session.Session}),
+		Payload: raw(requestPayload{Plan: plan, Session: s.member.Session.Session}),
 	}
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing { return c.planMail(r, plan) }
@@ -264,7 +264,7 @@ func (c *crew) askPlan(ctx context.Context, s *seat, callID, plan string) (reque
 // for people, who are notified.
 func (c *crew) planApprover(s *seat) string {
 	lead := c.seats()[0]
-	if s.lead || lead.goneReason() != "" {
+	if s.member.Lead || lead.goneReason() != "" {
 		return actors.Operator
 	}
 	return lead.member.Name
@@ -273,7 +273,7 @@ func (c *crew) planApprover(s *seat) string {
 // planMail asks the lead. A plan that is too long for a message is in a file.
 func (c *crew) planMail(r requests.Request, plan string) mail.Outgoing {
 	data := mail.PlanRequest{
-		Type: mail.PlanAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Plan: plan, Timestamp: c.now(),
+		Type: mail.PlanAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Plan: plan, Timestamp: c.clock.Now(),
 	}
 	if len(plan) > maxBody {
 		if text, err := c.board.letters.keep(r.To, plan); err == nil {
@@ -299,12 +299,12 @@ func (c *crew) answerPlan(ctx context.Context, by actor, a requestAnswer) error 
 // the mail that went with the answer.
 func (c *crew) planSettled(ctx context.Context, r requests.Request) error {
 	s, ok := c.seat(r.Member)
-	if !ok || !r.Approved() || payloadOf(r).Session != s.session.Session {
+	if !ok || !r.Approved() || payloadOf(r).Session != s.member.Session.Session {
 		return nil
 	}
 	mode := r.Mode
 	if mode == "" {
-		mode = string(usualMode(*s.member))
+		mode = string(usualMode(*s.member.Member))
 	}
 	return c.leavePlanning(ctx, s, mode)
 }
@@ -321,7 +321,7 @@ func (c *crew) leavePlanning(ctx context.Context, s *seat, mode string) error {
 	c.mu.Lock()
 	s.planned = true
 	c.mu.Unlock()
-	leave := planLeave{Session: s.session.Session, Mode: mode}
+	leave := planLeave{Session: s.member.Session.Session, Mode: mode}
 	if err := c.store.Put(ctx, keyPlan(s.member.Name), raw(leave)); err != nil {
 		return fmt.Errorf("keep that the plan of %s is approved: %w", s.member.Name, err)
 	}
@@ -336,7 +336,7 @@ func (c *crew) leavePlanning(ctx context.Context, s *seat, mode string) error {
 func (c *crew) mayFinish(member string) error {
 	if s, ok := c.seat(member); ok && s.mustPlan() {
 		return plainly(tasks.ErrTransition, "your plan is not approved yet, so no task of yours can be completed; "+
-			"submit the plan with %s and wait for the answer", tongueOf(s.agent()).planning())
+			"submit the plan with %s and wait for the answer", tongueOf(s.member.CurrentAgent()).planning())
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -207,8 +208,8 @@ func TestPlanOfTheLead(t *testing.T) {
 // TestMayGrant: a member lets another do no more than its spec does.
 func TestMayGrant(t *testing.T) {
 	c := &crew{}
-	c.sit(&seat{member: &configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits,
-		PlanRequired: true}, crew: c})
+	c.sit(&seat{member: &roster.Member{Member: &configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits,
+		PlanRequired: true}}, crew: c})
 	b := newInbox(c, &configs.Team{})
 	plan := requests.Request{Kind: requests.AskPlan, Member: "dev", To: "lead"}
 	for _, tc := range []struct {

@@ -75,14 +75,14 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	s, ok := c.seat(member)
 	words := byTools
 	if ok {
-		words = tongueOf(s.agent())
+		words = tongueOf(s.member.CurrentAgent())
 	}
 	own := slices.DeleteFunc(c.stillOwed(actable(all, member)), c.asks.holds)
 	if member != "" && len(own) > 0 {
 		return refuse("You still own %s. Finish with %s, or give it back.", taskNames(own), words.completing())
 	}
 	for _, t := range all {
-		if ready(&t, all) && t.Owner == "" && (!ok || suits(t, skillsOf(*s.member))) {
+		if ready(&t, all) && t.Owner == "" && (!ok || suits(t, skillsOf(*s.member.Member))) {
 			return refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,
 				subjectLine(t), words.claiming(t.ID))
 		}
@@ -94,7 +94,7 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 // to the lead.
 func (c *crew) reportSent(ctx context.Context, in hooks.Input) hooks.Result {
 	s, ok := c.seat(c.memberOf(in))
-	if !ok || s.lead {
+	if !ok || s.member.Lead {
 		return agree() // the lead reports to nobody
 	}
 	if c.journal != nil {

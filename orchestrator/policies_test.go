@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -49,7 +50,7 @@ func (r repo) begin(turn int) repo {
 	o := (&Orchestrator{place: place}).designed(design{team: &configs.Team{Workspace: r.dir}})
 	r.c.writes = newSharedWrites(o, r.c, nil)
 	r.c.writes.changes.asked = func() bool { return true }
-	s := &seat{member: &configs.Member{Name: "dev"}, crew: r.c, dir: r.dir, tree: &ownTree{Branch: "b"}}
+	s := &seat{member: &roster.Member{Member: &configs.Member{Name: "dev"}, Dir: r.dir}, crew: r.c, tree: &ownTree{Branch: "b"}}
 	r.c.sit(s)
 	r.see(turn, agent.TurnStarted{})
 	return r
@@ -177,8 +178,8 @@ func policyCrew(t *testing.T, list ...tasks.New) *crew {
 	t.Helper()
 	c := &crew{store: openStore(t)}
 	for i, name := range []string{"lead", "dev", "ops"} {
-		s := &seat{member: &configs.Member{Name: name}, lead: i == 0, crew: c}
-		s.session.Session = "session-" + name
+		s := &seat{member: &roster.Member{Member: &configs.Member{Name: name}, Lead: i == 0}, crew: c}
+		s.member.Session.Session = "session-" + name
 		if name == "ops" {
 			s.member.Tools = []string{"Read"}
 		}

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
 // TestRestartOf: only a policy that the spec gives has a member begin anew; the
@@ -32,7 +34,7 @@ func TestTooOften(t *testing.T) {
 		"it broke": {Given: true},
 		"it broke; it was started again 2 times in 1m0s, and is not any more": {Max: 2, Within: time.Minute, Given: true},
 	} {
-		if got := c.tooOften(&seat{member: &configs.Member{Restart: r}}, "it broke"); got != want {
+		if got := c.tooOften(&seat{member: &roster.Member{Member: &configs.Member{Restart: r}}}, "it broke"); got != want {
 			t.Errorf("%+v: %q", r, got)
 		}
 	}
@@ -42,7 +44,7 @@ func TestTooOften(t *testing.T) {
 // again, in which zone, and what they do.
 func TestSchedulesShown(t *testing.T) {
 	from := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	c := &crew{clock: clock{now: func() time.Time { return from }}}
+	c := &crew{clock: clock.Clock{TimeNow: func() time.Time { return from }}}
 	c.times.records = map[string]scheduleRecord{"old": {From: from}} // of a covey that stored no plans
 	for i, s := range []configs.Schedule{
 		{Name: "ci", Cron: "0 * * * *", Task: &configs.Task{Subject: "Look at CI"}},

@@ -122,7 +122,7 @@ func (o *Orchestrator) takeUpFor(c *crew, team *configs.Team, l layers) error {
 	var errs []error
 	for i, s := range seats {
 		var err error
-		next[i], err = permissionsOf(*s.member, l.settings)
+		next[i], err = permissionsOf(*s.member.Member, l.settings)
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -244,7 +245,7 @@ func (o *Orchestrator) seatOne(ctx context.Context, c *crew, m configs.Member) (
 		return nil, fmt.Errorf("member %s: %w", m.Name, err)
 	}
 	s := newSeat(c, &m, m.Name == o.team().Lead.Name)
-	s.session, s.late = session, true
+	s.member.Session, s.late = session, true
 	if err := o.seatMember(ctx, c, s); err != nil {
 		c.vacate(s)
 		return nil, fmt.Errorf("%w: %w", errUnseated, err)
@@ -259,7 +260,7 @@ func (o *Orchestrator) seatOne(ctx context.Context, c *crew, m configs.Member) (
 
 // newSeat makes a seat for a member.
 func newSeat(c *crew, m *configs.Member, lead bool) *seat {
-	return &seat{member: m, lead: lead, crew: c}
+	return &seat{member: &roster.Member{Member: m, Lead: lead}, crew: c}
 }
 
 // enter lets a member that has a seat begin.

@@ -77,12 +77,12 @@ func (f failures) next(r configs.Restart, now time.Time) (after failures, rest t
 // Counts are by name and not by seat, because each life of a member has a seat of its
 // own. They are not in the store: a team that people start again begins with none.
 func (c *crew) failed(s *seat, reason string) (rest time.Duration, ok bool) {
-	policy := restartOf(*s.member)
+	policy := restartOf(*s.member.Member)
 	c.mu.Lock()
 	if c.falls == nil {
 		c.falls = map[string]failures{}
 	}
-	falls, rest, ok := c.falls[s.member.Name].next(policy, c.now())
+	falls, rest, ok := c.falls[s.member.Name].next(policy, c.clock.Now())
 	c.falls[s.member.Name] = falls
 	c.mu.Unlock()
 	if ok {
@@ -112,7 +112,7 @@ func (c *crew) fall(ctx context.Context, s *seat, reason string) {
 
 // tooOften says why a member is not started again.
 func (c *crew) tooOften(s *seat, reason string) string {
-	policy := restartOf(*s.member)
+	policy := restartOf(*s.member.Member)
 	if policy.Max == 0 {
 		return reason
 	}
@@ -130,7 +130,7 @@ func (c *crew) vacateRested(ctx context.Context, s *seat) {
 	c.mu.Unlock()
 	if rest > 0 {
 		select {
-		case <-c.after(rest):
+		case <-c.clock.After(rest):
 		case <-ctx.Done():
 			return
 		case <-c.over:
@@ -153,7 +153,7 @@ func (c *crew) stumble(ctx context.Context, s *seat, reason string) bool {
 	}
 	rest, ok := c.failed(s, reason)
 	if !ok {
-		if s.lead {
+		if s.member.Lead {
 			return false // a team without its lead has nobody to report
 		}
 		c.dismissMember(ctx, s, c.tooOften(s, reason), 0)

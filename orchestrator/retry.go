@@ -63,7 +63,7 @@ func (s *seat) failedTurn(e agent.TurnFailed, now time.Time) (*lockout, agent.Tu
 // noteFailure takes in that a member's turn has failed. The pause is stored before
 // anybody is told of it.
 func (c *crew) noteFailure(ctx context.Context, s *seat, e agent.TurnFailed) agent.TurnFailed {
-	l, e := s.failedTurn(e, c.now())
+	l, e := s.failedTurn(e, c.clock.Now())
 	c.mu.Lock()
 	s.lockout = l
 	c.mu.Unlock()

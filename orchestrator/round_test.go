@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -42,9 +43,9 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 	c.asks = newInbox(c, &configs.Team{})
 	var load tasks.Loading
 	var open []requests.Request
-	c.sit(&seat{crew: c, member: &configs.Member{Name: "lead"}, lead: true, idle: true})
+	c.sit(&seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "lead"}, Lead: true}, idle: true})
 	for i := range members {
-		s := &seat{crew: c, member: &configs.Member{Name: fmt.Sprint("m", i), SelfClaim: true}, idle: true}
+		s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: fmt.Sprint("m", i), SelfClaim: true}}, idle: true}
 		next := fmt.Sprint("m", (i+1)%members)
 		t := tasks.New{Key: fmt.Sprint("t", i), Subject: "Do it"}
 		switch kind {
@@ -153,7 +154,7 @@ func TestSeatsAreFoundByName(t *testing.T) {
 			t.Errorf("%s waits for %q and owes %q", got.Name, got.Awaits, got.Questions)
 		}
 	}
-	other := &seat{crew: c, member: &configs.Member{Name: "m1"}}
+	other := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "m1"}}}
 	c.seatAs([]*seat{other})
 	if found, _ := c.seat("m1"); found != other {
 		t.Error("the old seat is found")

@@ -125,7 +125,7 @@ func (c *crew) timetableOf(ctx context.Context, plans []configs.Schedule) (timet
 	if err := value(ctx, c.store, keySchedules, &known); err != nil {
 		return timetable{}, err
 	}
-	now := c.now()
+	now := c.clock.Now()
 	records := map[string]scheduleRecord{}
 	for i, s := range plans {
 		r, ok := known[s.Name]
@@ -145,7 +145,7 @@ func (c *crew) timetableOf(ctx context.Context, plans []configs.Schedule) (timet
 // that is set back, it is found anew. An error ends the team, and comes only from the
 // store or from a cron line that was checked before.
 func (c *crew) keepSchedules(ctx context.Context) error {
-	now := c.now().Round(0) // by the wall clock alone: machines sleep
+	now := c.clock.Now().Round(0) // by the wall clock alone: machines sleep
 	setBack := now.Before(c.times.looked)
 	c.times.looked = now
 	if len(c.times.plans) == 0 || c.times.next.IsZero() || c.times.next.After(now) && !setBack {
@@ -257,5 +257,5 @@ func (c *crew) nextSchedule() <-chan time.Time {
 	if len(c.times.plans) == 0 || c.times.next.IsZero() {
 		return nil
 	}
-	return c.after(min(max(c.times.next.Round(0).Sub(c.now().Round(0)), 0), maxSleep))
+	return c.clock.After(min(max(c.times.next.Round(0).Sub(c.clock.Now().Round(0)), 0), maxSleep))
 }

@@ -25,7 +25,7 @@ type ScheduleStatus struct {
 func (c *crew) scheduleStatus() []ScheduleStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return statusOf(c.times.records, c.now().Location())
+	return statusOf(c.times.records, c.clock.Now().Location())
 }
 
 // SchedulesOf lists the schedules of a team's last run, in file order, from its store. A

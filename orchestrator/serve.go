@@ -29,7 +29,7 @@ func (c *crew) lived(ctx context.Context, s *seat, err error) {
 	c.short.Note(err)
 	// Before its tasks are anybody else's: its agent must not work at them any more.
 	c.act(ctx, s, s.endProgram())
-	c.functions.Session(s.session.Session).Release() // what its agent has registered ends with it
+	c.functions.Session(s.member.Session.Session).Release() // what its agent has registered ends with it
 	c.begin(s)
 	switch {
 	case s.leaves():
@@ -51,8 +51,8 @@ func (c *crew) lived(ctx context.Context, s *seat, err error) {
 // halted is for a member that a hook has stopped for good: it stays so when
 // the team is started again.
 func (c *crew) halted(ctx context.Context, s *seat, reason string) {
-	s.session.State, s.session.Reason = stateHalted, reason
-	c.act(ctx, s, c.store.Members().Set(ctx, s.session))
+	s.member.Session.State, s.member.Session.Reason = stateHalted, reason
+	c.act(ctx, s, c.store.Members().Set(ctx, s.member.Session))
 	c.leave(ctx, s, reason)
 }
 
@@ -198,7 +198,7 @@ func (c *crew) idled(ctx context.Context, s *seat, idle agent.Idle) error {
 	}
 	switch {
 	case idle.Reason != agent.IdleFailed && idle.Reason != agent.IdleStopped:
-		if s.lead {
+		if s.member.Lead {
 			return nil
 		}
 		return c.putNote(ctx, s, note)
@@ -207,10 +207,10 @@ func (c *crew) idled(ctx context.Context, s *seat, idle agent.Idle) error {
 		if err != nil {
 			return err
 		}
-		if worn != "" || s.lead || len(actable(all, s.member.Name)) == 0 {
+		if worn != "" || s.member.Lead || len(actable(all, s.member.Name)) == 0 {
 			return c.giveUpOn(ctx, s, failed)
 		}
-	case s.lead:
+	case s.member.Lead:
 		return nil
 	}
 	return c.sendNote(ctx, s, note)

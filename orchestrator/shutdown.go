@@ -69,7 +69,7 @@ func (c *crew) askToEnd(ctx context.Context, by actors.Actor, to string, f farew
 		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
 		Payload: raw(requestPayload{Reason: f.Reason}),
 		Mail: func(r requests.Request) mail.Outgoing {
-			now := c.now()
+			now := c.clock.Now()
 			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
 			return mail.Outgoing{
 				Kind: mail.ShutdownAsked, Text: r.Text, Summary: preview(r.Text), Data: raw(shutdownRequest(r)),
@@ -89,7 +89,7 @@ func (c *crew) mayEnd(by actors.Actor, to string) error {
 	switch {
 	case !ok:
 		return c.board.known(to)
-	case s.lead:
+	case s.member.Lead:
 		return plainly(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
 			"`covey down` ends the team", to)
 	case by.Name != lead.member.Name && by.Name != actors.Operator:
@@ -187,7 +187,7 @@ func (c *crew) dismissMember(ctx context.Context, s *seat, reason string, grace 
 				return
 			case <-ctx.Done():
 				return
-			case <-c.after(step.after):
+			case <-c.clock.After(step.after):
 				step.do()
 			}
 		}
@@ -275,7 +275,7 @@ func (c *crew) seeOff(ctx context.Context, s *seat) {
 func (c *crew) parted(ctx context.Context, s *seat, reason string, released []tasks.Task) error {
 	others := []string{}
 	for _, other := range c.seats() {
-		if other != s && !other.lead && other.goneReason() == "" {
+		if other != s && !other.member.Lead && other.goneReason() == "" {
 			others = append(others, other.member.Name)
 		}
 	}
@@ -290,7 +290,7 @@ func (c *crew) parted(ctx context.Context, s *seat, reason string, released []ta
 	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
 		To: others, Kind: mail.Terminated, Text: text, Summary: preview(firstLine(text)),
 		Data: raw(mail.Termination{
-			Type: mail.Terminated, From: s.member.Name, Reason: reason, TaskIDs: ids, Timestamp: c.now(),
+			Type: mail.Terminated, From: s.member.Name, Reason: reason, TaskIDs: ids, Timestamp: c.clock.Now(),
 		}),
 	})
 	return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -197,7 +198,7 @@ func TestShutdownWithoutAnswer(t *testing.T) {
 func TestMayEnd(t *testing.T) {
 	c := &crew{board: &board{members: []string{"lead", "dev", "ops"}}}
 	for i, name := range []string{"lead", "dev", "ops"} {
-		s := &seat{crew: c, member: &configs.Member{}, lead: i == 0}
+		s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}, Lead: i == 0}}
 		s.member.Name = name
 		c.sit(s)
 	}
@@ -222,7 +223,7 @@ func TestMayEnd(t *testing.T) {
 func TestAskToEndWantsTime(t *testing.T) {
 	c := &crew{board: &board{members: []string{"lead", "dev"}}}
 	for i, name := range c.board.members {
-		s := &seat{crew: c, member: &configs.Member{}, lead: i == 0}
+		s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}, Lead: i == 0}}
 		s.member.Name = name
 		c.sit(s)
 	}
@@ -236,7 +237,7 @@ func TestAskToEndWantsTime(t *testing.T) {
 // all its own tasks, which are open again one after another before it is gone.
 func TestWhoLeavesGetsNothing(t *testing.T) {
 	c := &crew{ledger: newLedger(configs.Budget{}, priceList{}, 0, time.Now())}
-	s := &seat{crew: c, member: &configs.Member{}, idle: true}
+	s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}}, idle: true}
 	s.member.Name, s.member.SelfClaim = "dev", true
 	look := scene{Seats: []seatView{{Name: "lead", Lead: true, Idle: true}, s.view(time.Now())}}
 	look.Tasks = []tasks.Task{task("1", tasks.Pending, "")}

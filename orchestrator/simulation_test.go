@@ -186,9 +186,9 @@ func (s *simulation) live(crashAt int) (e Ending, crashed bool, err error) {
 		return e, false, errors.Join(newErr, store.Close())
 	}
 	o.started = time.Now()
-	o.clock.now = s.now
+	o.clock.TimeNow = s.now
 	if s.faults.lost > 0 {
-		o.lost, o.clock.after = func() bool { return s.draw(100) < s.faults.lost }, hurriedWatchdog
+		o.lost, o.clock.TimeAfter = func() bool { return s.draw(100) < s.faults.lost }, hurriedWatchdog
 	}
 	o.journalFile = func(f journal.File) journal.File { return &scarceDisk{File: f, s: s} }
 	e, runErr := o.withStore(late, store)

@@ -67,7 +67,7 @@ func (c *crew) parallel(members []configs.Member) map[string]int {
 func (c *crew) allotSeats() {
 	var members []configs.Member
 	for _, s := range c.seats() {
-		members = append(members, *s.member)
+		members = append(members, *s.member.Member)
 	}
 	c.allot(members)
 }
@@ -93,8 +93,8 @@ func (s *seat) Admit(ctx context.Context) (release func(), err error) {
 
 // takeSlot waits for a slot and notes it.
 func (s *seat) takeSlot(ctx context.Context) error {
-	program := agentName(s.self())
-	release, err := s.crew.slots.of(loginOf(s.agent())).Take(ctx, func() {
+	program := agentName(s.member.Current())
+	release, err := s.crew.slots.of(loginOf(s.member.CurrentAgent())).Take(ctx, func() {
 		s.setWaits("a slot of " + program)
 		s.crew.journal.Append(agent.Event{
 			Member: s.member.Name, Turn: s.turn(), Data: agent.Waiting{For: "a slot of " + program},

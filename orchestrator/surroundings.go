@@ -19,7 +19,7 @@ func surroundingsOf(workspace string) surroundings {
 // instructionsOf are those that covey shows a member; nil: its agent is a
 // program, and reads such files by itself.
 func (c *crew) instructionsOf(s *seat) *teammate.Instructions {
-	if s.agent().Kind == configs.ACP || s.agent().Kind == configs.Command {
+	if s.member.CurrentAgent().Kind == configs.ACP || s.member.CurrentAgent().Kind == configs.Command {
 		return nil
 	}
 	if s.tree != nil { // on its branch they may be others, and there they are its own to read
@@ -32,7 +32,7 @@ func (c *crew) instructionsOf(s *seat) *teammate.Instructions {
 // in a working copy of its own has instructions of its own, too.
 func (c *crew) surround(opts *teammate.Options, s *seat) {
 	if s.tree != nil {
-		s.instructions = teammate.ReadInstructions(s.dir)
+		s.instructions = teammate.ReadInstructions(s.member.Dir)
 	}
 	opts.Instructions = c.instructionsOf(s)
 	if opts.Instructions != nil { // a model that covey asks itself

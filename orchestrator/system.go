@@ -13,7 +13,7 @@ import (
 func systemPrompt(team *configs.Team, s *seat) string {
 	var b strings.Builder
 	me, role := s.member, "a teammate"
-	if s.lead {
+	if s.member.Lead {
 		role = "the lead"
 	}
 	fmt.Fprintf(&b, "You are %s, %s of the team %s. %s\n\nThe members:\n",
@@ -30,11 +30,11 @@ func systemPrompt(team *configs.Team, s *seat) string {
 	}
 	b.WriteString(s.crew.branchesText())
 	b.WriteString("\n" + tongueOf(me.Agent).rules())
-	if s.lead {
+	if s.member.Lead {
 		b.WriteString("As the lead you break the goal down into tasks, see that they get done, and report in the end. " +
 			"If the goal is a question, or asks for no change, answer it: " + tongueOf(me.Agent).toAnswer() + "\n")
 	}
-	b.WriteString(planPrompt(*me))
+	b.WriteString(planPrompt(*me.Member))
 	if me.Instructions != "" {
 		b.WriteString("\n" + me.Instructions + "\n")
 	}

@@ -68,7 +68,7 @@ func (c *crew) guardCommand(ctx context.Context, member string, req any) error {
 	}
 	tool, input := call.asCall()
 	name := mcpTool(tool)
-	if kind := s.agent().Kind; kind == configs.Builtin || kind == "" {
+	if kind := s.member.CurrentAgent().Kind; kind == configs.Builtin || kind == "" {
 		name = twins()[tool]
 	}
 	if rule, yes := s.forbids(tool, input); yes {

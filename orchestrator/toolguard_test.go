@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -50,7 +51,7 @@ func TestCommandCallsFitTheirTools(t *testing.T) {
 // guardRig is a crew of one member, whose hooks answer as told.
 func guardRig(kind configs.AgentKind, out hooks.Outcome, err error) (*crew, *[]string) {
 	var asked []string
-	s := &seat{member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}
+	s := &seat{member: &roster.Member{Member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}}
 	s.fire = func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
 		asked = append(asked, p.(hooks.PreToolUseInput).ToolName)
 		return out, err

@@ -232,8 +232,8 @@ func isolationOf(m configs.Member, members []configs.Member, able bool) configs.
 // settle finds the folder that a member works in, and makes it if it is to be a
 // working copy. Its agent has not begun.
 func (t *trees) settle(ctx context.Context, s *seat) error {
-	s.dir = t.o.team().Workspace
-	if isolationOf(*s.member, t.o.team().Members(), t.repo != nil) != configs.InWorktree {
+	s.member.Dir = t.o.team().Workspace
+	if isolationOf(*s.member.Member, t.o.team().Members(), t.repo != nil) != configs.InWorktree {
 		t.warnOfSharing(s)
 		t.leave(ctx, s.member.Name)
 		return nil
@@ -246,7 +246,7 @@ func (t *trees) settle(ctx context.Context, s *seat) error {
 	if err != nil {
 		return fmt.Errorf("its working copy: %w", err)
 	}
-	s.dir, s.tree = own.Root, &own
+	s.member.Dir, s.tree = own.Root, &own
 	return t.keep(ctx, s.member.Name, own)
 }
 
@@ -312,7 +312,7 @@ func (t *trees) warn(format string, args ...any) {
 // lies in a repository: whoever relies on the default wants to know.
 func (t *trees) warnOfSharing(s *seat) {
 	members := t.o.team().Members()
-	if t.fault == nil || s.member.Isolation != "" || isolationOf(*s.member, members, true) != configs.InWorktree {
+	if t.fault == nil || s.member.Isolation != "" || isolationOf(*s.member.Member, members, true) != configs.InWorktree {
 		return
 	}
 	if !inRepository(t.o.team().Workspace) {

@@ -71,7 +71,7 @@ func (c *crew) watchTrees(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-c.after(pause): // a clock that rings early costs one look
+		case <-c.clock.After(pause): // a clock that rings early costs one look
 		}
 		began := time.Now()
 		over = c.trees.measure(ctx, over)
@@ -100,7 +100,7 @@ func (t *trees) measure(ctx context.Context, was bool) (over bool) {
 	}
 	if s, ok := t.c.seat(who); ok {
 		why := fmt.Sprintf("the members' working copies take %s, beyond worktree.max_disk, %s; its own takes %s: %s",
-			bytesText(sum), bytesText(limit), bytesText(most), s.dir)
+			bytesText(sum), bytesText(limit), bytesText(most), s.member.Dir)
 		t.c.act(ctx, s, t.c.giveUpOn(ctx, s, why))
 	}
 	return over

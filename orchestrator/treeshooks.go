@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -105,10 +106,10 @@ func (t *trees) holder(root, but string) (string, bool) {
 // fire runs hooks for a member that has not begun yet.
 func (t *trees) fire(ctx context.Context, s *seat, p hooks.Payload) (hooks.Outcome, error) {
 	common := hooks.Common{
-		SessionID: s.session.Session, Cwd: t.o.team().Workspace,
-		TranscriptPath: t.o.place.Transcript(s.member.Name, s.session.Session),
+		SessionID: s.member.Session.Session, Cwd: t.o.team().Workspace,
+		TranscriptPath: t.o.place.Transcript(s.member.Name, s.member.Session.Session),
 	}
-	if !s.lead {
+	if !s.member.Lead {
 		common.AgentID, common.AgentType = s.member.Name+"@"+t.o.team().Name, s.member.Name
 	}
 	out, err := t.c.live.Run(ctx, hooks.Input{Common: common, Payload: p}, func(p hooks.Progress) {
@@ -125,7 +126,7 @@ func (t *trees) fire(ctx context.Context, s *seat, p hooks.Payload) (hooks.Outco
 func (t *trees) fireRemoved(ctx context.Context, member, path string) {
 	s, ok := t.c.seat(member)
 	if !ok {
-		s = &seat{member: &configs.Member{Name: member}}
+		s = &seat{member: &roster.Member{Member: &configs.Member{Name: member}}}
 	}
 	if _, err := t.fire(ctx, s, hooks.WorktreeRemoveInput{WorktreePath: path}); err != nil && ctx.Err() == nil {
 		t.warn("the WorktreeRemove hooks for %s could not run: %v", path, err)

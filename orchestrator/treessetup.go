@@ -276,7 +276,7 @@ func (c *crew) locate(o *Orchestrator) runner.Locate {
 // rootOf is runner.Options.Root.
 func (c *crew) rootOf(in hooks.Input) string {
 	if s, ok := c.bySession(in.SessionID); ok {
-		return s.dir
+		return s.member.Dir
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -187,9 +188,9 @@ func TestWhereMembersWork(t *testing.T) {
 	o := g.orchestrator(Options{})
 	c := &crew{}
 	c.trees = &trees{o: o, c: c, by: map[string]ownTree{"ana": {Root: "/w/ana", Branch: "covey/crew/ana"}}}
-	ana := &seat{crew: c, member: &o.team().Teammates[0], dir: "/w/ana", tree: &ownTree{Root: "/w/ana",
+	ana := &seat{crew: c, member: &roster.Member{Member: &o.team().Teammates[0], Dir: "/w/ana"}, tree: &ownTree{Root: "/w/ana",
 		Branch: "covey/crew/ana"}}
-	ben := &seat{crew: c, member: &o.team().Teammates[1], dir: g.dir}
+	ben := &seat{crew: c, member: &roster.Member{Member: &o.team().Teammates[1], Dir: g.dir}}
 	c.sit(ana)
 	c.sit(ben)
 	for _, want := range []string{"You work in /w/ana, a git working copy of your own on the branch covey/crew/ana", "do not use git stash", "- ana: covey/crew/ana"} {

@@ -84,12 +84,12 @@ func (s *seat) placeText(workspace string) string {
 		return fmt.Sprintf("You work in %s.", workspace)
 	}
 	if s.tree.Branch == "" {
-		return fmt.Sprintf("You work in %s, a working copy of your own: nobody else changes files there.", s.dir)
+		return fmt.Sprintf("You work in %s, a working copy of your own: nobody else changes files there.", s.member.Dir)
 	}
 	return fmt.Sprintf("You work in %s, a git working copy of your own on the branch %s. Nobody else changes files there, "+
 		"and you see nobody else's changes before they are merged. Others get your work by your commits: commit all that "+
 		"belongs to a task on this branch before you say that it is done. Stay on the branch and out of other working copies, "+
-		"and do not use git stash, which all working copies share.", s.dir, s.tree.Branch)
+		"and do not use git stash, which all working copies share.", s.member.Dir, s.tree.Branch)
 }
 
 // branchesText tells members whose work is on which branch; empty: everybody works

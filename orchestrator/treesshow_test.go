@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -33,9 +34,9 @@ func (g grove) standing() *crew {
 		g.t.Fatal(err)
 	}
 	for _, m := range o.team().Members() {
-		s := &seat{crew: c, member: &m, lead: m.Name == "lead", dir: g.dir}
+		s := &seat{crew: c, member: &roster.Member{Member: &m, Lead: m.Name == "lead", Dir: g.dir}}
 		if own, ok := c.trees.by[m.Name]; ok {
-			s.dir, s.tree = own.Root, &own
+			s.member.Dir, s.tree = own.Root, &own
 		}
 		c.sit(s)
 	}
@@ -176,7 +177,7 @@ func TestDiskUse(t *testing.T) {
 func TestNameless(t *testing.T) {
 	g := newGrove(t, groveFiles("true", "true", ""))
 	o := g.orchestrator(Options{})
-	s := &seat{member: &configs.Member{Name: "ana"}, tree: &ownTree{}}
+	s := &seat{member: &roster.Member{Member: &configs.Member{Name: "ana"}}, tree: &ownTree{}}
 	unnamed := &trees{o: o}
 	if env := strings.Join(unnamed.nameless(s), " "); !strings.Contains(env,
 		"GIT_AUTHOR_EMAIL=ana@crew.covey.invalid") {

@@ -28,7 +28,7 @@ func (c *crew) weighed(ctx context.Context, s *seat, data agent.EventData) agent
 	c.mu.Lock()
 	end.Empty = !s.watch.useful && !s.stint.asked
 	c.mu.Unlock()
-	if end.Empty && s.lead {
+	if end.Empty && s.member.Lead {
 		all, err := c.store.List(ctx)
 		end.Empty = err == nil && len(openTasks(all)) > 0
 	}

@@ -16,7 +16,7 @@ import (
 // and does not begin. What the damaged file tells of its work cannot be known, so nobody
 // but a person can say whether the member may begin anew.
 func (o *Orchestrator) openTranscript(s *seat) (*teammate.Transcript, teammate.History, error) {
-	path := o.place.Transcript(s.member.Name, s.session.Session)
+	path := o.place.Transcript(s.member.Name, s.member.Session.Session)
 	transcript, history, err := teammate.OpenTranscript(path)
 	if !errors.Is(err, teammate.ErrDamaged) {
 		return transcript, history, err

@@ -162,7 +162,7 @@ func (c *crew) guard(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.after(watchEvery):
+		case <-c.clock.After(watchEvery):
 		}
 		signalOne(c.poked) // makes up for a poke that was lost
 		for _, s := range c.seats() {
@@ -196,7 +196,7 @@ func (s *seat) pulse() (p pulse, ended int) {
 		Beats: w.beats, InTurn: s.sessionBegun &&
 			!s.idle, Turn: w.turn, Mail: s.crew.owed[s.member.Name], Busy: w.calls+w.hooking > 0 || helped,
 		Waits:  s.waits != "" || awaits || s.gone != "" || s.leaving != "",
-		Silent: w.heldUp || !speaksByWire(*s.member), Limit: s.member.Limits.TurnTimeout,
+		Silent: w.heldUp || !speaksByWire(*s.member.Member), Limit: s.member.Limits.TurnTimeout,
 	}, w.endedWell
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -75,8 +76,8 @@ func TestVigil(t *testing.T) {
 // quickClock makes the watchdog's rounds follow each other quickly, save that a
 // turn that was interrupted gets the time to end; all other waits are as long as
 // they are.
-func quickClock(log *lineLog) clock {
-	return clock{now: time.Now, after: func(d time.Duration) <-chan time.Time {
+func quickClock(log *lineLog) clock.Clock {
+	return clock.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
 		if d != watchEvery {
 			return time.After(d)
 		}

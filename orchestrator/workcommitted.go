@@ -127,7 +127,7 @@ func (c *crew) workCommitted(ctx context.Context, in hooks.Input) hooks.Result {
 	}
 	var open []string
 	if err == nil && len(files) > 0 {
-		open, err = written.Uncommitted(ctx, repo, s.dir, files)
+		open, err = written.Uncommitted(ctx, repo, s.member.Dir, files)
 	}
 	switch {
 	case err != nil:

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -107,8 +108,7 @@ func TestWorkCommittedInASharedFolder(t *testing.T) {
 	r := newRepo(t)
 	s, _ := r.c.seat("dev")
 	s.tree, s.member.Agent.Kind = nil, configs.Builtin
-	r.c.sit(&seat{member: &configs.Member{Name: "ops", Agent: configs.Agent{Kind: configs.ACP}}, crew: r.c,
-		dir: r.dir})
+	r.c.sit(&seat{member: &roster.Member{Member: &configs.Member{Name: "ops", Agent: configs.Agent{Kind: configs.ACP}}, Dir: r.dir}, crew: r.c})
 	ops, _ := r.c.seat("ops")
 	see := func(s *seat, d agent.EventData) { r.c.writes.see(t.Context(), s, agent.Event{Turn: 2, Data: d}) }
 	call := func(id, file string) {

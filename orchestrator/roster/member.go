@@ -1,0 +1,55 @@
+// Package roster says who is on a running team: what every part of the team may
+// know about a member. It is covey's own and makes no promise to other programs.
+package roster
+
+import (
+	"sync/atomic"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks/actors"
+)
+
+// Member is one member from the moment it gets its seat until it leaves it. A member
+// whose spec has changed gets another Member.
+type Member struct {
+	*configs.Member               // as the team's spec has it; must not be changed
+	Lead            bool          // whether it leads the team
+	Session         actors.Member // its session, as the store has it
+	Dir             string        // the folder it works in; set before its first turn
+
+	fallback atomic.Pointer[configs.Agent] // the agent it uses instead of its own; nil: its own
+}
+
+// Actor is the member, in its current session, as the store records who changes something.
+func (m *Member) Actor() actors.Actor {
+	return actors.Actor{Name: m.Name, Session: m.Session.Epoch}
+}
+
+// CurrentAgent is the agent that the member uses now: that of its spec, or a
+// fallback. It may be called from any goroutine.
+func (m *Member) CurrentAgent() configs.Agent {
+	if a := m.fallback.Load(); a != nil {
+		return *a
+	}
+	return m.Agent
+}
+
+// Current is the member's spec with its current agent.
+func (m *Member) Current() configs.Member {
+	spec := *m.Member
+	spec.Agent = m.CurrentAgent()
+	return spec
+}
+
+// FallbackAgent is the name of the agent that the member uses instead of its own;
+// empty: it uses its own.
+func (m *Member) FallbackAgent() string {
+	if a := m.fallback.Load(); a != nil {
+		return a.Name
+	}
+	return ""
+}
+
+// SwitchAgent makes a the member's current agent; nil goes back to its own. It
+// may be called from any goroutine.
+func (m *Member) SwitchAgent(a *configs.Agent) { m.fallback.Store(a) }
