@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -81,10 +84,10 @@ func (s *seat) call(ctx context.Context, p hooks.Progress) {
 	defer cancel()
 	b := p.Background
 	data := hookCall{Event: p.Event, ToolUseID: p.ToolUseID, Command: p.Command, Feedback: b.Feedback}
-	by := actors.Actor{CallID: onceID("hook", s.member.Name+" "+b.ID)}
+	by := actors.Actor{CallID: actors.CallID("hook", s.member.Name+" "+b.ID)}
 	_, err := s.crew.store.Mail().Send(ctx, by, mail.Outgoing{
 		To: []string{s.member.Name}, Kind: mail.HookMessage, Text: strings.Join(b.Messages, "\n"),
-		Summary: preview(firstLine(b.Summary)), Data: raw(data),
+		Summary: mailtext.Summary(b.Summary), Data: rawjson.Encode(data),
 	})
 	if err != nil {
 		s.crew.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: agent.Warning{
@@ -133,7 +136,7 @@ func (s *seat) errandNames() []string {
 	})
 	names := make([]string, len(list))
 	for i, e := range list {
-		names[i] = oneLine(e.command)
+		names[i] = wording.OneLine(e.command)
 	}
 	return names
 }

@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -32,8 +32,8 @@ type board struct {
 	mayFinish func(member string) error
 	// protocol carries out structured messages; nil: there is nobody who could.
 	protocol protocol
-	team     string  // the team's name, which agent ids end with
-	letters  letters // where long messages go
+	team     string          // the team's name, which agent ids end with
+	letters  mailtext.Folder // where long messages go
 	// heard is told of texts that have gone out, closed of tasks that are completed;
 	// nil: nobody is.
 	heard  func(sent []mail.Message)
@@ -298,32 +298,4 @@ func (b *board) claim(ctx context.Context, by actor, id, member string) (tasks.T
 		c.Max, c.Skills = terms.Max, terms.Skills
 	}
 	return b.store.Claim(ctx, by.Actor, id, c)
-}
-
-// maxSummary is how much of a summary is shown, in runes (TEAMS.md section 2).
-const maxSummary = 200
-
-// preview cuts a summary to what is shown, at a character's border: half a
-// character would be no valid text any more.
-func preview(s string) string {
-	if r := []rune(s); len(r) > maxSummary {
-		return string(r[:maxSummary-1]) + "…"
-	}
-	return s
-}
-
-// firstLine is what a text that has no summary is known by. Leading empty lines
-// say nothing and are passed over.
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	return s
-}
-
-// raw marshals what cannot fail to marshal: our own plain structs.
-func raw(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return json.RawMessage("null")
-	}
-	return b
 }

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -32,7 +34,7 @@ const keepUpTime = 15 * time.Second
 // that is taken out of the spec would give the team its money back.
 func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 	var up float64
-	if err := value(ctx, c.store, keyUpTime, &up); err != nil {
+	if err := tasks.ReadValue(ctx, c.store, keyUpTime, &up); err != nil {
 		return err
 	}
 	known, err := c.store.Members().List(ctx)
@@ -48,7 +50,7 @@ func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 			c.ledger.open(m.Name, configs.Limits{}, configs.Agent{}, past)
 		}
 		var past programSession
-		if err := value(ctx, c.store, programKey(m.Name), &past); err != nil {
+		if err := tasks.ReadValue(ctx, c.store, programKey(m.Name), &past); err != nil {
 			return err
 		}
 		c.ledger.recall(m.Name, past.LifeUSD)
@@ -94,7 +96,7 @@ func (c *crew) keepTime(ctx context.Context) error {
 	if !bounded {
 		return nil
 	}
-	return c.store.Put(ctx, keyUpTime, raw(up.Seconds()))
+	return c.store.Put(ctx, keyUpTime, rawjson.Encode(up.Seconds()))
 }
 
 // timed reports whether the team's time is bounded.

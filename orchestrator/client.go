@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/tasks"
@@ -193,7 +194,7 @@ func (c *Client) JournalWake() (<-chan struct{}, error) {
 		return nil, c.other
 	}
 	wake, grew := make(chan struct{}, 1), make(chan struct{}, 1)
-	if _, err := c.bus.OnJournal(func(uint64) { signalOne(grew) }); err != nil {
+	if _, err := c.bus.OnJournal(func(uint64) { gang.Signal(grew) }); err != nil {
 		return nil, c.explain(err)
 	}
 	c.relays.Go(func() { relay(wake, grew, c.bus.Done()) })
@@ -207,18 +208,10 @@ func relay(wake chan<- struct{}, grew, done <-chan struct{}) {
 	for {
 		select {
 		case <-grew:
-			signalOne(wake)
+			gang.Signal(wake)
 		case <-done:
 			return
 		}
-	}
-}
-
-// signalOne leaves a value in a channel of capacity one.
-func signalOne(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
 	}
 }
 

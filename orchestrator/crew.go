@@ -105,7 +105,7 @@ type crew struct {
 // time: the watchdog makes up for it.
 func (c *crew) poke() {
 	if c.lost == nil || !c.lost() {
-		signalOne(c.poked)
+		gang.Signal(c.poked)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"maps"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -83,16 +85,16 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 
 // note puts a notice into the lead's mailbox once per mark.
 func (c *crew) note(ctx context.Context, key, mark, text string) error {
-	by := actors.Actor{CallID: onceID(key, mark)}
+	by := actors.Actor{CallID: actors.CallID(key, mark)}
 	out := mail.Outgoing{
-		To: []string{c.seats()[0].member.Name}, Kind: mail.Notice, Text: text, Summary: preview(firstLine(text)),
+		To: []string{c.seats()[0].member.Name}, Kind: mail.Notice, Text: text, Summary: mailtext.Summary(text),
 	}
 	if _, err := c.store.Mail().Send(ctx, by, out); err != nil {
 		return err
 	}
 	// The notice comes first: a crash in between sends it again under the same call
 	// id, which does nothing, while the other order could lose it.
-	if err := c.store.Put(ctx, key, raw(mark)); err != nil {
+	if err := c.store.Put(ctx, key, rawjson.Encode(mark)); err != nil {
 		return err
 	}
 	c.mu.Lock()

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -104,7 +105,7 @@ func TestRecipientIsDeadAtSend(t *testing.T) {
 			defer close(told)
 			<-dead
 			for i, key := range numbered("boss", letters) {
-				h.Call(ctx, agent.ToolCall{ID: fmt.Sprint("s", i), Name: "SendMessage", Input: raw(map[string]string{
+				h.Call(ctx, agent.ToolCall{ID: fmt.Sprint("s", i), Name: "SendMessage", Input: rawjson.Encode(map[string]string{
 					"to": "dev", "message": "mail " + key + ".", "summary": "news",
 				})})
 			}

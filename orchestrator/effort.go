@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/tasks"
@@ -63,7 +64,7 @@ func (o *Orchestrator) beginEffort(ctx context.Context, c *crew) {
 // with it is known already.
 func (o *Orchestrator) markEffort(ctx context.Context, c *crew) error {
 	var goal goalRecord
-	if err := value(ctx, c.store, keyGoal, &goal); err != nil {
+	if err := tasks.ReadValue(ctx, c.store, keyGoal, &goal); err != nil {
 		return err
 	}
 	if known, ok := o.readEffort(); ok && known.Goal == goal.No {
@@ -129,7 +130,7 @@ func (o *Orchestrator) cameToNothing(ctx context.Context, c *crew) bool {
 // nothingSince compares how things stand with how they stood when the goal was new.
 func (o *Orchestrator) nothingSince(ctx context.Context, c *crew) (bool, error) {
 	var goal goalRecord
-	if err := value(ctx, c.store, keyGoal, &goal); err != nil {
+	if err := tasks.ReadValue(ctx, c.store, keyGoal, &goal); err != nil {
 		return false, err
 	}
 	if text, err := answeredText(ctx, c.store); text != "" || err != nil {
@@ -167,21 +168,21 @@ func completedTasks(ctx context.Context, s *tasks.Store) (int, error) {
 // answered notes that the lead's goal was a question, and what it answers.
 func (c *crew) answered(ctx context.Context, text string) error {
 	var goal goalRecord
-	if err := value(ctx, c.store, keyGoal, &goal); err != nil {
+	if err := tasks.ReadValue(ctx, c.store, keyGoal, &goal); err != nil {
 		return err
 	}
-	return c.store.Put(ctx, keyAnswered, raw(answeredRecord{No: goal.No, Text: strings.TrimSpace(text)}))
+	return c.store.Put(ctx, keyAnswered, rawjson.Encode(answeredRecord{No: goal.No, Text: strings.TrimSpace(text)}))
 }
 
 // answeredText is what the lead has answered to the goal that it has; empty: it has not
 // said that this was a question.
 func answeredText(ctx context.Context, s *tasks.Store) (string, error) {
 	var goal goalRecord
-	if err := value(ctx, s, keyGoal, &goal); err != nil {
+	if err := tasks.ReadValue(ctx, s, keyGoal, &goal); err != nil {
 		return "", err
 	}
 	var said answeredRecord
-	if err := value(ctx, s, keyAnswered, &said); err != nil || said.No != goal.No {
+	if err := tasks.ReadValue(ctx, s, keyAnswered, &said); err != nil || said.No != goal.No {
 		return "", err
 	}
 	return said.Text, nil
@@ -191,8 +192,8 @@ func answeredText(ctx context.Context, s *tasks.Store) (string, error) {
 // nothing there is nothing to be taken up.
 func dropGoal(ctx context.Context, s *tasks.Store) error {
 	var goal goalRecord
-	if err := value(ctx, s, keyGoal, &goal); err != nil {
+	if err := tasks.ReadValue(ctx, s, keyGoal, &goal); err != nil {
 		return err
 	}
-	return s.Put(ctx, keyGoal, raw(goalRecord{No: goal.No}))
+	return s.Put(ctx, keyGoal, rawjson.Encode(goalRecord{No: goal.No}))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -145,7 +146,7 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	if e.Code == CodeDone && !c.setupOnly {
 		record = &endRecord{Reason: e.Reason, Answer: e.Answer}
 	}
-	return e, c.store.Put(context.WithoutCancel(ctx), keyEnded, raw(record))
+	return e, c.store.Put(context.WithoutCancel(ctx), keyEnded, rawjson.Encode(record))
 }
 
 // sumUp fills in what the members did. It reports whether a limit holds one of

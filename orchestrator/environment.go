@@ -1,12 +1,13 @@
 package orchestrator
 
 import (
-	"github.com/coveyteam/covey/orchestrator/state"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // passVariable names further variables, separated by commas, that hooks and

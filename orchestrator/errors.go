@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"errors"
-	"fmt"
 )
 
 var (
@@ -24,21 +23,3 @@ var (
 // ErrModelServer is wrapped by the error of ServeModels when it has not begun:
 // a script with mistakes, or an address that cannot be served on.
 var ErrModelServer = errors.New("the model server does not start")
-
-// plainError is an error of a kind whose text says all by itself: appending the
-// kind's own words would say the same thing twice.
-type plainError struct {
-	kind error
-	text string
-}
-
-// Error is the text alone.
-func (e *plainError) Error() string { return e.text }
-
-// Unwrap lets errors.Is find the kind.
-func (e *plainError) Unwrap() error { return e.kind }
-
-// plainly makes an error of a kind with a text of its own.
-func plainly(kind error, format string, args ...any) error {
-	return &plainError{kind, fmt.Sprintf(format, args...)}
-}

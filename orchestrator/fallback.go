@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -96,7 +98,7 @@ func (c *crew) usedUpUntil(ctx context.Context, s *seat, until time.Time) time.T
 	used[s.member.CurrentAgent().Name] = until
 	s.used = used
 	c.mu.Unlock()
-	c.act(ctx, s, c.store.Put(context.WithoutCancel(ctx), keyFallback(s.member.Name), raw(used)))
+	c.act(ctx, s, c.store.Put(context.WithoutCancel(ctx), keyFallback(s.member.Name), rawjson.Encode(used)))
 	_, until, _ = usable(chain, used, c.clock.Now())
 	return until
 }
@@ -134,7 +136,7 @@ func (c *crew) reseat(s *seat) {
 // so that also a turn that was cut off goes on with the agent that it had.
 func (c *crew) recallFallback(ctx context.Context, s *seat) error {
 	var used map[string]time.Time
-	if err := value(ctx, c.store, keyFallback(s.member.Name), &used); err != nil {
+	if err := tasks.ReadValue(ctx, c.store, keyFallback(s.member.Name), &used); err != nil {
 		return fmt.Errorf("which agents of %s are used up: %w", s.member.Name, err)
 	}
 	c.mu.Lock()

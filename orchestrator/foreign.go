@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
@@ -54,13 +56,13 @@ func (o *Orchestrator) foreignGear(
 	a := s.member.CurrentAgent()
 	l, ok := o.programs()[a.Name]
 	if !ok {
-		return nil, nil, plainly(ErrSpec, "agent %q has no program", a.Name)
+		return nil, nil, wording.Errorf(ErrSpec, "agent %q has no program", a.Name)
 	}
 	// What a program wants kept must be kept also while the team is being ended.
 	ctx = context.WithoutCancel(ctx)
 	f := &foreigner{
 		o: o, seat: s, launch: l, history: history, last: lastSaid(history.Messages),
-		put: func(key string, v any) error { return s.crew.store.Put(ctx, key, raw(v)) },
+		put: func(key string, v any) error { return s.crew.store.Put(ctx, key, rawjson.Encode(v)) },
 	}
 	f.bill.book = func(add func(*account)) { s.crew.ledger.spend(s.member.Name, add) }
 	if err := f.recall(ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/acp"
 )
 
@@ -38,7 +39,7 @@ func findPrograms(team *configs.Team) (map[string]launch, error) {
 			l.key, err = l.readKey(a)
 		}
 		if err == nil && a.Model.Script != "" && l.preset.name != "" && l.program.offline == nil {
-			err = plainly(ErrSpec, "%s: it cannot think with a script; take `model` away from it", a.Name)
+			err = wording.Errorf(ErrSpec, "%s: it cannot think with a script; take `model` away from it", a.Name)
 		}
 		found[a.Name] = l
 		errs = append(errs, err)
@@ -56,7 +57,7 @@ func findProgram(a configs.Agent, workspace string) (launch, error) {
 	look := func(name string) (string, error) { return lookIn(lastOf(env, "PATH"), workspace, name) }
 	p, known := presetOf(a.Preset)
 	if a.Preset != "" && !known {
-		return launch{}, plainly(ErrSpec, "%s: there is no preset %q", a.Name, a.Preset)
+		return launch{}, wording.Errorf(ErrSpec, "%s: there is no preset %q", a.Name, a.Preset)
 	}
 	if len(a.Command) == 0 {
 		way, path, err := p.find(look)
@@ -143,17 +144,17 @@ func (l launch) readKey(a configs.Agent) (configs.EnvVar, error) {
 		names = []string{a.KeyVar}
 	}
 	if len(names) == 0 {
-		return configs.EnvVar{}, plainly(ErrSpec,
+		return configs.EnvVar{}, wording.Errorf(ErrSpec,
 			"%s: which variable holds its API key? Write auth: {key: VARIABLE}", a.Name)
 	}
 	if a.KeyFile != "" {
 		data, err := os.ReadFile(a.KeyFile)
 		if err != nil {
-			return configs.EnvVar{}, plainly(ErrSpec, "%s: its API key cannot be read: %v", a.Name, err)
+			return configs.EnvVar{}, wording.Errorf(ErrSpec, "%s: its API key cannot be read: %v", a.Name, err)
 		}
 		key := string(bytes.TrimSpace(data))
 		if key == "" || strings.ContainsAny(key, "\n\x00") {
-			return configs.EnvVar{}, plainly(ErrSpec, "%s: %s must hold an API key and nothing else", a.Name, a.KeyFile)
+			return configs.EnvVar{}, wording.Errorf(ErrSpec, "%s: %s must hold an API key and nothing else", a.Name, a.KeyFile)
 		}
 		return configs.EnvVar{Name: names[0], Value: key}, nil
 	}
@@ -162,7 +163,7 @@ func (l launch) readKey(a configs.Agent) (configs.EnvVar, error) {
 			return configs.EnvVar{Name: name, Value: key}, nil
 		}
 	}
-	return configs.EnvVar{}, plainly(ErrSpec,
+	return configs.EnvVar{}, wording.Errorf(ErrSpec,
 		"%s: it is to use an API key, but %s is not set; set it, name a file (auth: {key: %s, file: PATH}), or write auth: login",
 		a.Name, strings.Join(names, " or "), names[0])
 }

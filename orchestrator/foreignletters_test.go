@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -18,7 +20,7 @@ func (r *rig) letterOf(member, text string) string {
 	r.t.Helper()
 	place := r.place()
 	sum := sha256.Sum256([]byte(text))
-	return filepath.Join(letters(place.Mail()).of(member), hex.EncodeToString(sum[:8])+".txt")
+	return filepath.Join(mailtext.Folder(place.Mail()).Of(member), hex.EncodeToString(sum[:8])+".txt")
 }
 
 // reading is the permissions that a run has decided about calls of Read.
@@ -35,9 +37,9 @@ func (r *rig) reading() (decisions []string) {
 // without being asked about it, though it lies outside of its workspace; the letters
 // of others it may not read, and it may not write there.
 func TestLongMessageIsRead(t *testing.T) {
-	long := strings.Repeat("a line of it; ", maxBody/10) + "the end"
+	long := strings.Repeat("a line of it; ", mailtext.MaxBody/10) + "the end"
 	r := newRig(t, map[string]string{
-		"lead.yaml": "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: " + string(raw(long)) +
+		"lead.yaml": "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: " + string(rawjson.Encode(long)) +
 			"}}]\n  - {say: well, times: -1}\n",
 	})
 	mine, others := r.letterOf("dev", long), r.letterOf("lead", long)
@@ -77,8 +79,8 @@ func TestLongMessageIsRead(t *testing.T) {
 // TestLongMessageToAProgram: what comes in the middle of a prompt is its head and the
 // place of the rest, which the program may read as the builtin agent may.
 func TestLongMessageToAProgram(t *testing.T) {
-	long := "say something\n" + strings.Repeat("line by line\n", maxBody/8) + "end"
-	r, dir := newFakeRig(t, "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: "+string(raw(long))+
+	long := "say something\n" + strings.Repeat("line by line\n", mailtext.MaxBody/8) + "end"
+	r, dir := newFakeRig(t, "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: "+string(rawjson.Encode(long))+
 		"}}]\n  - {say: well, times: -1}\n", ownedByDev)
 	mine, others := r.letterOf("dev", long), r.letterOf("lead", long)
 	setPlay(t, dir, play{Scenes: []act{
@@ -91,7 +93,7 @@ func TestLongMessageToAProgram(t *testing.T) {
 		t.Errorf("%d results: %.300q", len(results), results)
 	}
 	for _, p := range toldFake(t, dir, "prompt") {
-		if len(p) > maxBody {
+		if len(p) > mailtext.MaxBody {
 			t.Errorf("a prompt has %d bytes", len(p))
 		}
 	}
@@ -100,13 +102,13 @@ func TestLongMessageToAProgram(t *testing.T) {
 // TestLongPlan: a plan that is too long for a message goes to its approver as a long
 // message does, and a person reads all of it.
 func TestLongPlan(t *testing.T) {
-	long := strings.Repeat("step by step; ", maxBody/10)
+	long := strings.Repeat("step by step; ", mailtext.MaxBody/10)
 	files := planned(`steps:
   - when: "All of it is in the file"
     call: [{tool: SendMessage, input: {type: plan_approval_response, recipient: dev, request_id: dev, approve: true}}]
   - {say: well, times: -1}
 `, "")
-	files["dev.yaml"] = "steps:\n  - call: [{tool: ExitPlanMode, input: {plan: " + string(raw(long)) + `}}]
+	files["dev.yaml"] = "steps:\n  - call: [{tool: ExitPlanMode, input: {plan: " + string(rawjson.Encode(long)) + `}}]
   - when: ("approve":true|has approved your plan)
     call: [{tool: Bash, input: {command: "echo ran >>made"}}, {tool: TaskUpdate, input: {taskId: "1", status: completed}}]
   - {say: I wait., times: -1}

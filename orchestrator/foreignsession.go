@@ -27,7 +27,7 @@ func programKey(member string) string { return "program/" + member }
 // recall finds the session that the member's program had in an earlier run.
 func (f *foreigner) recall(ctx context.Context) error {
 	var past programSession
-	if err := value(ctx, f.seat.crew.store, programKey(f.seat.member.Name), &past); err != nil {
+	if err := tasks.ReadValue(ctx, f.seat.crew.store, programKey(f.seat.member.Name), &past); err != nil {
 		return err
 	}
 	if f.seat.renewed {

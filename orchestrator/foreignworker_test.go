@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
@@ -235,7 +236,7 @@ func (w *worker) look(command string) {
 	id := fmt.Sprintf("look-%d-%d", os.Getpid(), w.calls)
 	w.send(`{"jsonrpc":"2.0","id":"q%d","method":"session/request_permission","params":{"sessionId":%s,"toolCall":{"toolCallId":%s,`+
 		`"kind":"execute","rawInput":{"command":%s}},"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}]}}`,
-		w.calls, raw(w.session), raw(id), raw(command))
+		w.calls, rawjson.Encode(w.session), rawjson.Encode(id), rawjson.Encode(command))
 	w.at("permission")
 	for n := range w.lines {
 		if string(n.ID) == fmt.Sprintf(`"q%d"`, w.calls) {
@@ -244,9 +245,9 @@ func (w *worker) look(command string) {
 	}
 	w.at("permitted")
 	w.update(`{"sessionUpdate":"tool_call","toolCallId":%s,"title":"run","kind":"execute","status":"in_progress","rawInput":{"command":%s}}`,
-		raw(id), raw(command))
+		rawjson.Encode(id), rawjson.Encode(command))
 	w.at("tool")
-	w.update(`{"sessionUpdate":"tool_call_update","toolCallId":%s,"status":"completed"}`, raw(id))
+	w.update(`{"sessionUpdate":"tool_call_update","toolCallId":%s,"status":"completed"}`, rawjson.Encode(id))
 }
 
 // use calls a team tool over MCP, and tells of it as programs do. A call with a
@@ -255,7 +256,7 @@ func (w *worker) use(tool, name, args string) (string, error) {
 	w.calls++
 	id := fmt.Sprintf("mcp-%d-%d", os.Getpid(), w.calls)
 	w.update(`{"sessionUpdate":"tool_call","toolCallId":%s,"title":%s,"kind":"other","status":"in_progress","rawInput":%s}`,
-		raw(id), raw(mcpTool(tool)), args)
+		rawjson.Encode(id), rawjson.Encode(mcpTool(tool)), args)
 	w.tools.sent = nil
 	if tool == mcpUpdate {
 		w.tools.sent = func() { w.at("mcp sent") }
@@ -272,7 +273,7 @@ func (w *worker) use(tool, name, args string) (string, error) {
 		text, status = err.Error(), "failed"
 	}
 	w.update(`{"sessionUpdate":"tool_call_update","toolCallId":%s,"status":%s,"content":[{"type":"content","content":{"type":"text","text":%s}}]}`,
-		raw(id), raw(status), raw(text))
+		rawjson.Encode(id), rawjson.Encode(status), rawjson.Encode(text))
 	return text, err
 }
 
@@ -372,12 +373,12 @@ var garbage = []string{
 }
 
 func (w *worker) say(text string) {
-	w.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%s}}`, raw(text))
+	w.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%s}}`, rawjson.Encode(text))
 }
 
 func (w *worker) update(format string, args ...any) {
 	w.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%s,"update":%s}}`,
-		raw(w.session), fmt.Sprintf(format, args...))
+		rawjson.Encode(w.session), fmt.Sprintf(format, args...))
 }
 
 func (w *worker) answer(m rpc, result string) {
@@ -518,7 +519,7 @@ func (c *mcpByHand) post(message string) (body []byte, head http.Header, err err
 // setFault writes the fault of the workers of a folder.
 func setFault(t *testing.T, dir string, f fault) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "fault.json"), raw(f), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "fault.json"), rawjson.Encode(f), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

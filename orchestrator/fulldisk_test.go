@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -129,7 +130,7 @@ func (d *brokenDisk) WriteAt(p []byte, off int64) (int, error) {
 		return d.File.WriteAt(p, off)
 	}
 	n, err := d.File.WriteAt(p[:len(p)/2], off)
-	signalOne(d.failed)
+	gang.Signal(d.failed)
 	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
 }
 

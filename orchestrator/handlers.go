@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -139,7 +140,7 @@ func (c *crew) sendFor(ctx context.Context, r Send) (SendReply, error) {
 	if err != nil {
 		return SendReply{}, err
 	}
-	w, err := readMessage(sendMessageInput{To: r.To, Message: raw(r.Text), Summary: r.Summary, WaitFor: r.WaitFor})
+	w, err := readMessage(sendMessageInput{To: r.To, Message: rawjson.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor})
 	if err != nil {
 		return SendReply{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -85,9 +86,9 @@ const kindHelper mail.Kind = "helper"
 // later puts a notice into a member's own mailbox, once per id: what a helper
 // that worked beside it came to.
 func (s *seat) later(ctx context.Context, id, text string) error {
-	by := actors.Actor{CallID: onceID("helper", s.member.Name+" "+id)}
+	by := actors.Actor{CallID: actors.CallID("helper", s.member.Name+" "+id)}
 	_, err := s.crew.store.Mail().Send(ctx, by, mail.Outgoing{
-		To: []string{s.member.Name}, Kind: kindHelper, Text: text, Summary: preview(firstLine(text)),
+		To: []string{s.member.Name}, Kind: kindHelper, Text: text, Summary: mailtext.Summary(text),
 	})
 	return err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
@@ -106,7 +107,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	c.around = surroundingsOf(o.team().Workspace)
 	c.writes = newSharedWrites(o, c, o.past)
 	c.board = &board{store: c.store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish}
-	c.board.team, c.board.letters = o.team().Name, letters(o.place.Mail())
+	c.board.team, c.board.letters = o.team().Name, mailtext.Folder(o.place.Mail())
 	c.board.heard, c.board.closed, c.board.gone = c.heard, c.closed, c.goneReason
 	c.board.answered = c.answered
 	c.settle, c.lister = func(ctx context.Context) error { return o.settle(ctx, c) }, c.taskLister()
@@ -244,7 +245,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	if permissions.Mode, err = c.startingMode(ctx, s); err != nil {
 		return err
 	}
-	mail, err := c.board.letters.folder(s.member.Name)
+	mail, err := c.board.letters.Make(s.member.Name)
 	if err != nil {
 		return err
 	}

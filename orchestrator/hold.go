@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -54,7 +55,7 @@ type holds struct {
 // openHolds reads the holds from a team's store.
 func openHolds(ctx context.Context, store *tasks.Store) (*holds, error) {
 	h := &holds{store: store, list: map[string]hold{}}
-	if err := value(ctx, store, keyHolds, &h.list); err != nil {
+	if err := tasks.ReadValue(ctx, store, keyHolds, &h.list); err != nil {
 		return nil, fmt.Errorf("who is held: %w", err)
 	}
 	return h, nil
@@ -93,7 +94,7 @@ func (h *holds) change(ctx context.Context, edit func(map[string]hold)) error {
 		next = map[string]hold{}
 	}
 	edit(next)
-	if err := h.store.Put(ctx, keyHolds, raw(next)); err != nil {
+	if err := h.store.Put(ctx, keyHolds, rawjson.Encode(next)); err != nil {
 		return fmt.Errorf("keep who is held: %w", err)
 	}
 	h.list = next

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -84,7 +86,7 @@ func (s *seat) noteOf(idle agent.Idle) mail.Note {
 		Type: mail.IdleNotification, From: s.member.Name, IdleReason: idle.Reason, TaskIDs: idle.TaskIDs,
 		Background: idle.Background,
 	}}
-	words := shortened(idle.LastText, maxResult)
+	words := wording.Short(idle.LastText, maxResult)
 	if idle.Reason == agent.IdleFailed || idle.Reason == agent.IdleStopped {
 		n.FailureReason = words
 	} else {
@@ -97,14 +99,6 @@ func (s *seat) noteOf(idle agent.Idle) mail.Note {
 	return n
 }
 
-// shortened is a text cut to a number of runes.
-func shortened(text string, limit int) string {
-	if r := []rune(strings.TrimSpace(text)); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return strings.TrimSpace(text)
-}
-
 // full adds to an idle event what the crew knows and the member does not.
 //
 // It gives back a changed copy and leaves all other events as they are. What runs in
@@ -115,7 +109,7 @@ func (s *seat) full(data agent.EventData) agent.EventData {
 		return data
 	}
 	for _, b := range s.background() {
-		idle.Background = append(idle.Background, shortened(b.Command, maxDoing))
+		idle.Background = append(idle.Background, wording.Short(b.Command, wording.LineWidth))
 	}
 	s.crew.mu.Lock()
 	defer s.crew.mu.Unlock()
@@ -150,7 +144,7 @@ func (c *crew) sendNote(ctx context.Context, s *seat, n mail.Note) error {
 	_, err := c.store.Mail().Send(ctx, actors.Actor{Name: s.member.Name}, mail.Outgoing{
 		To: []string{c.seats()[0].member.Name}, Kind: mail.IdleNotification, Data: n.Shown(),
 		Text:    "Teammate " + s.member.Name + " is idle: " + n.FailureReason,
-		Summary: preview(s.member.Name + " is idle: " + n.FailureReason),
+		Summary: mailtext.Summary(s.member.Name + " is idle: " + n.FailureReason),
 	})
 	return err
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -135,7 +137,7 @@ func timeLeft(r requests.Request, now time.Time) time.Duration {
 // note says that something may have changed, without waiting.
 func (b *inbox) note() {
 	if b != nil {
-		signalOne(b.poked)
+		gang.Signal(b.poked)
 	}
 }
 
@@ -383,7 +385,7 @@ func (b *inbox) forPeople() int { return len(b.toAnswer(actors.Operator)) }
 func (t tongue) unansweredText(list []requests.Request) string {
 	lines := make([]string, len(list))
 	for i, r := range list {
-		lines[i] = fmt.Sprintf("- %s (request_id %s)", firstLine(r.Text), r.ID)
+		lines[i] = fmt.Sprintf("- %s (request_id %s)", wording.FirstLine(r.Text), r.ID)
 	}
 	return "You are idle, but others wait for your answer:\n" + strings.Join(lines, "\n") +
 		"\nAnswer with " + t.sending() + ", as the requests in your messages say."

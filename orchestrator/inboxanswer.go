@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -57,7 +60,7 @@ func subjectOf(r requests.Request) string {
 		if !asksToKeep(r) {
 			return "its merge"
 		}
-		return "protected files (" + clipped(strings.Join(p.Files, ", "), 500) + ")"
+		return "protected files (" + wording.Preview(strings.Join(p.Files, ", "), 500) + ")"
 	}
 	return "it"
 }
@@ -77,7 +80,7 @@ func (b *inbox) answer(
 		return r, err
 	}
 	if len(kinds) > 0 && !slices.Contains(kinds, r.Kind) {
-		return r, plainly(tasks.ErrInvalid, "request %s asks about something else: %s", r.ID, firstLine(r.Text))
+		return r, wording.Errorf(tasks.ErrInvalid, "request %s asks about something else: %s", r.ID, wording.FirstLine(r.Text))
 	}
 	if err := b.mayGrant(by, r, a); err != nil {
 		return r, err
@@ -116,11 +119,11 @@ func (b *inbox) find(ctx context.Context, who, id string) (requests.Request, err
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return r, plainly(tasks.ErrInvalid, "%s may mean %d requests: %s", id, len(found), requestIDs(found))
+		return r, wording.Errorf(tasks.ErrInvalid, "%s may mean %d requests: %s", id, len(found), requestIDs(found))
 	case who == "":
-		return r, plainly(tasks.ErrNotFound, "%s may ask something else by now; answer by the id, which covey inbox lists", id)
+		return r, wording.Errorf(tasks.ErrNotFound, "%s may ask something else by now; answer by the id, which covey inbox lists", id)
 	}
-	return r, plainly(tasks.ErrNotFound, "%s asks nothing of %s that it has read", id, who)
+	return r, wording.Errorf(tasks.ErrNotFound, "%s asks nothing of %s that it has read", id, who)
 }
 
 // unreadOf are the requests of which a member has not read yet. Where that cannot
@@ -159,7 +162,7 @@ func (b *inbox) mayGrant(by actors.Actor, r requests.Request, a requestAnswer) e
 		return nil
 	}
 	if r.Kind != requests.AskPlan {
-		return plainly(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
+		return wording.Errorf(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
 	}
 	return b.c.mayHaveMode(by.Name == actors.Operator, r.Member, a.Mode)
 }
@@ -174,7 +177,7 @@ func (c *crew) mayHaveMode(byPerson bool, member, mode string) error {
 	if !ok || byPerson || want <= modeRank(string(usualMode(*s.member.Member))) {
 		return nil
 	}
-	return plainly(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
+	return wording.Errorf(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
 		member, usualMode(*s.member.Member), mode)
 }
 
@@ -187,7 +190,7 @@ func modeRank(mode string) int {
 
 // noSuchMode names the permission modes to somebody who wrote another word.
 func noSuchMode(mode string) error {
-	return plainly(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", mode)
+	return wording.Errorf(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", mode)
 }
 
 // concluded is for a request that was closed just now: what follows from it is
@@ -264,7 +267,7 @@ func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 	case requests.AskApproval:
 		out.Kind, answer.Feedback = mail.ApprovalAnswered, r.Feedback
 	case requests.AskMerge:
-		return mail.Outgoing{Kind: mail.Notice, Text: out.Text, Summary: preview(firstLine(out.Text))}
+		return mail.Outgoing{Kind: mail.Notice, Text: out.Text, Summary: mailtext.Summary(out.Text)}
 	case requests.AskShutdown:
 		out.Kind, answer.Reason = mail.ShutdownRejected, r.Feedback
 		if yes {
@@ -274,7 +277,7 @@ func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 		return mail.Outgoing{Kind: mail.OperatorMessage, Text: cmp.Or(r.Feedback, "Go on.")}
 	}
 	answer.Type = out.Kind
-	out.Data, out.Summary = raw(answer), preview(firstLine(out.Text))
+	out.Data, out.Summary = rawjson.Encode(answer), mailtext.Summary(out.Text)
 	return out
 }
 

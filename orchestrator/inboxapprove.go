@@ -8,7 +8,10 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -161,7 +164,7 @@ func (c *crew) askApproval(ctx context.Context, member, id, approver string) (re
 	n := requests.New{
 		Kind: requests.AskApproval, Member: member, To: approver, Lasting: true,
 		Key: approvalKey(t, approver, files), Wait: c.asks.limit, Text: seekingText(member, t, files),
-		Payload: raw(requestPayload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files}),
+		Payload: rawjson.Encode(requestPayload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files}),
 	}
 	if approver != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing { return approvalMail(r, t, c) }
@@ -182,7 +185,7 @@ func (c *crew) askApproval(ctx context.Context, member, id, approver string) (re
 // seekingText is what whoever is to approve reads: whose task it is, and as which tree its
 // files stand, by which `covey tasks show` has the verdicts of gates on the same files.
 func seekingText(member string, t tasks.Task, files string) string {
-	text := fmt.Sprintf("%s has finished task %s (%s) and asks for approval", member, t.ID, clipped(t.Subject, 500))
+	text := fmt.Sprintf("%s has finished task %s (%s) and asks for approval", member, t.ID, wording.Preview(t.Subject, 500))
 	if files != "" { // those of a working copy, of which there is a difference to look at
 		text += fmt.Sprintf("; covey diff %s shows its work, and the answer is for the files as they are now (tree %.10s)",
 			member, files)
@@ -193,8 +196,8 @@ func seekingText(member string, t tasks.Task, files string) string {
 // approvalMail asks a member to look at a task.
 func approvalMail(r requests.Request, t tasks.Task, c *crew) mail.Outgoing {
 	return mail.Outgoing{
-		Kind: mail.ApprovalAsked, Text: r.Text, Summary: preview(firstLine(r.Text)),
-		Data: raw(mail.ApprovalRequest{
+		Kind: mail.ApprovalAsked, Text: r.Text, Summary: mailtext.Summary(r.Text),
+		Data: rawjson.Encode(mail.ApprovalRequest{
 			Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: t.ID, Subject: t.Subject,
 			Timestamp: c.clock.Now(),
 		}),

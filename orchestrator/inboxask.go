@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
@@ -89,13 +91,13 @@ func (a asker) drop(ctx context.Context, id string) {
 func permissionRequest(member string, q teammate.Question, b *inbox) requests.New {
 	text := fmt.Sprintf("%s asks to use %s", member, q.Call.Name)
 	if input := MainInput(q.Call.Input); input != "" {
-		text += ": " + clipped(input, 2000)
+		text += ": " + wording.Preview(input, 2000)
 	}
 	return requests.New{
 		Kind: requests.AskPermission, Member: member, To: actors.Operator, Key: questionKey(q.Call.Name,
 			q.Call.Input),
-		Text: text + " (" + clipped(q.Reason, 500) + ")", Wait: b.limit,
-		Payload: raw(requestPayload{
+		Text: text + " (" + wording.Preview(q.Reason, 500) + ")", Wait: b.limit,
+		Payload: rawjson.Encode(requestPayload{
 			Tool: q.Call.Name, Call: q.Call.ID, Input: asJSON(q.Call.Input), Reason: q.Reason,
 		}),
 	}
@@ -106,12 +108,12 @@ func asJSON(input json.RawMessage) json.RawMessage {
 	if json.Valid(input) {
 		return input
 	}
-	return raw(string(input))
+	return rawjson.Encode(string(input))
 }
 
 // questionKey names a question by what it is about.
 func questionKey(parts ...any) string {
-	sum := sha256.Sum256(raw(parts))
+	sum := sha256.Sum256(rawjson.Encode(parts))
 	return hex.EncodeToString(sum[:16])
 }
 

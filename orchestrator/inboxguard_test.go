@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -44,7 +45,7 @@ func TestGuardAsksPeople(t *testing.T) {
 			done := make(chan *agent.ToolResult, 1)
 			go func() {
 				_, no := s.guard(t.Context(), TeamCall{Tool: mcpSend,
-					Input: raw(map[string]string{"to": "lead"})}, "c1")
+					Input: rawjson.Encode(map[string]string{"to": "lead"})}, "c1")
 				done <- no
 			}()
 			if tc.answer != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -19,7 +20,7 @@ func (c *crew) notifyPeople(ctx context.Context, member string, r requests.Reque
 		s = c.seats()[0]
 	}
 	n := hooks.NotificationInput{
-		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", firstLine(r.Text), r.ID),
+		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", wording.FirstLine(r.Text), r.ID),
 		NotificationType: "agent_needs_input",
 	}
 	c.journal.Append(agent.Event{
@@ -48,7 +49,7 @@ func (c *crew) troubled(ctx context.Context, s *seat, reason string) error {
 	}
 	_, err := c.asks.ask(ctx, actors.Actor{Name: s.member.Name}, requests.New{
 		Kind: requests.AskAttention, Member: s.member.Name, To: actors.Operator, Key: "attention",
-		Text: fmt.Sprintf("%s needs attention: %s", s.member.Name, clipped(reason+c.writes.blame(s), 4000)),
+		Text: fmt.Sprintf("%s needs attention: %s", s.member.Name, wording.Preview(reason+c.writes.blame(s), 4000)),
 	})
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -113,7 +114,7 @@ func (c *crew) endFor(ctx context.Context, e EndMember) (EndReply, error) {
 		s, _ := c.seat(e.Member)
 		reason := "a person ended it"
 		if e.Reason != "" {
-			reason += ": " + clipped(e.Reason, 500)
+			reason += ": " + wording.Preview(e.Reason, 500)
 		}
 		c.dismissMember(ctx, s, reason, 0)
 		return c.awaitGone(ctx, s, EndReply{})

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -24,7 +25,7 @@ import (
 // between can be answered until the next run begins.
 func AnswerStopped(ctx context.Context, p state.Place, a InboxAnswer) (r requests.Request, err error) {
 	if _, err := os.Stat(p.Store()); errors.Is(err, fs.ErrNotExist) {
-		return r, plainly(tasks.ErrNotFound, "team %s has never run, so nobody has asked anything", p.Team)
+		return r, wording.Errorf(tasks.ErrNotFound, "team %s has never run, so nobody has asked anything", p.Team)
 	}
 	lock, err := state.LockTeam(p)
 	if err != nil {
@@ -52,10 +53,10 @@ func AnswerStopped(ctx context.Context, p state.Place, a InboxAnswer) (r request
 func mayAnswer(r requests.Request, a InboxAnswer) error {
 	switch {
 	case r.Kind == requests.AskShutdown:
-		return plainly(tasks.ErrInvalid, "%s is asked to end, and answers itself; covey down --member %s --now does not ask",
+		return wording.Errorf(tasks.ErrInvalid, "%s is asked to end, and answers itself; covey down --member %s --now does not ask",
 			r.To, r.To)
 	case a.Mode != "" && r.Kind != requests.AskPlan:
-		return plainly(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
+		return wording.Errorf(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
 	case a.Mode != "" && modeRank(a.Mode) < 0:
 		return noSuchMode(a.Mode)
 	}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -146,7 +147,7 @@ func (r *readers) grew() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for wake := range r.wakes {
-		signalOne(wake)
+		gang.Signal(wake)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -115,7 +117,7 @@ func loginText(m configs.Member, hint, then string) string {
 		return fmt.Sprintf("%s is not logged in; run `%s`, then `%s`", agentName(m), run, then)
 	}
 	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then `%s`", agentName(m),
-		oneLine(hint), then)
+		wording.OneLine(hint), then)
 }
 
 // limitText says that a member waits, and until when.
@@ -131,7 +133,7 @@ func limitText(m configs.Member, l lockout, now time.Time) string {
 // crew.mu is held.
 func (s *seat) lockedEnding(now time.Time) (MemberState, string) {
 	if s.lockout.Failed {
-		return Waiting, "its last turn failed and was to be tried again: " + oneLine(s.lockout.Text)
+		return Waiting, "its last turn failed and was to be tried again: " + wording.OneLine(s.lockout.Text)
 	}
 	if s.lockout.LoggedOut {
 		return LoggedOut, loginText(s.member.Current(), s.lockout.Text, "covey up")
@@ -161,7 +163,7 @@ func ShortTime(t, now time.Time) string {
 func (c *crew) recallLockouts(ctx context.Context) error {
 	for _, s := range c.seats() {
 		var l *lockout
-		if err := value(ctx, c.store, keyLockout(s.member.Name), &l); err != nil {
+		if err := tasks.ReadValue(ctx, c.store, keyLockout(s.member.Name), &l); err != nil {
 			return fmt.Errorf("whether %s is locked out: %w", s.member.Name, err)
 		}
 		if err := c.recallFallback(ctx, s); err != nil {
@@ -211,7 +213,7 @@ func (c *crew) lock(ctx context.Context, s *seat, d agent.EventData) agent.Event
 	s.lockout = &l
 	c.mu.Unlock()
 	// A team that is being stopped has to know of it when it is started again.
-	c.act(ctx, s, c.store.Put(context.WithoutCancel(ctx), keyLockout(s.member.Name), raw(l)))
+	c.act(ctx, s, c.store.Put(context.WithoutCancel(ctx), keyLockout(s.member.Name), rawjson.Encode(l)))
 	return d
 }
 
@@ -231,7 +233,7 @@ func (c *crew) unlock(ctx context.Context, s *seat, reason string) {
 	}
 	c.mu.Unlock()
 	if was != nil {
-		c.act(ctx, s, c.store.Put(context.WithoutCancel(ctx), keyLockout(s.member.Name), raw(nil)))
+		c.act(ctx, s, c.store.Put(context.WithoutCancel(ctx), keyLockout(s.member.Name), rawjson.Encode(nil)))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // demand is something in a spec that must hold before a call runs.
@@ -43,7 +44,7 @@ func checkDemands(team *configs.Team, sources []settings.Source, look func(strin
 			m.Name, mandatory)) {
 			if open := d.unheld(held); len(open) > 0 {
 				d.what = "mandatory " + d.what
-				errs = append(errs, plainly(ErrSpec, "%s", refusal(team, m, d, look)))
+				errs = append(errs, wording.Errorf(ErrSpec, "%s", refusal(team, m, d, look)))
 			}
 		}
 	}
@@ -112,7 +113,7 @@ func hookDemands(sources []settings.Source, member string, counts func(hooks.Han
 // hookDemand is what a mandatory hook asks for: all calls that its matcher and
 // its `if` let through to it.
 func hookDemand(event hooks.Event, g hooks.Group, h hooks.Handler) demand {
-	d := demand{what: fmt.Sprintf("%s hook %q", event, clipped(cmp.Or(h.Command, h.URL, h.Prompt, h.Tool), 60))}
+	d := demand{what: fmt.Sprintf("%s hook %q", event, wording.Preview(cmp.Or(h.Command, h.URL, h.Prompt, h.Tool), 60))}
 	if rule, err := rules.Parse(h.If); err == nil {
 		d.about(rule)
 	} else {
@@ -188,13 +189,4 @@ func agentTitle(a configs.Agent) string {
 		return string(a.Preset)
 	}
 	return string(a.Kind)
-}
-
-// clipped is one line of text, at most n bytes of it.
-func clipped(text string, n int) string {
-	text = firstLine(text)
-	if len(text) > n {
-		return strings.ToValidUTF8(text[:n], "") + "…"
-	}
-	return text
 }

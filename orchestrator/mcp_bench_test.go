@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -127,7 +128,7 @@ func benchDial(b *testing.B, url, token string) *mcp.ClientSession {
 func benchCall(ctx context.Context, s *mcp.ClientSession, tool, args string) error {
 	r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
 	if err == nil && r.IsError {
-		return fmt.Errorf("%s: %s", tool, raw(r))
+		return fmt.Errorf("%s: %s", tool, rawjson.Encode(r))
 	}
 	return err
 }

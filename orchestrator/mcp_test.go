@@ -24,6 +24,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
@@ -186,7 +187,7 @@ func (a mcpAgent) try(ctx context.Context, tool, args string, request ...string)
 	if err != nil {
 		return facts{}, err
 	}
-	f := facts{isError: result.IsError, structured: string(raw(result.StructuredContent))}
+	f := facts{isError: result.IsError, structured: string(rawjson.Encode(result.StructuredContent))}
 	for _, c := range result.Content {
 		f.text += c.(*mcp.TextContent).Text
 	}
@@ -200,7 +201,7 @@ func (f facts) want(t *testing.T, isError bool, words ...string) {
 		t.Errorf("the answer is an error: %v, want %v: %s", f.isError, isError, f.text)
 	}
 	for _, w := range words {
-		quoted := strings.Trim(string(raw(w)), `"`)
+		quoted := strings.Trim(string(rawjson.Encode(w)), `"`)
 		if !strings.Contains(f.text, w) || !strings.Contains(f.structured, quoted) {
 			t.Errorf("%q is not in both forms of the answer:\n%s\n%s", w, f.text, f.structured)
 		}
@@ -303,7 +304,7 @@ func TestToolsDescribeThemselves(t *testing.T) {
 		mcpUpdate: `"enum":["pending","in_progress","completed","deleted"]`,
 	} {
 		i := slices.IndexFunc(list.Tools, func(other *mcp.Tool) bool { return other.Name == tool })
-		if i < 0 || !strings.Contains(string(raw(list.Tools[i].InputSchema)), want) {
+		if i < 0 || !strings.Contains(string(rawjson.Encode(list.Tools[i].InputSchema)), want) {
 			t.Errorf("the schema of %s lacks %s", tool, want)
 		}
 	}

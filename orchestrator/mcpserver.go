@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -82,7 +83,7 @@ func plainSchema(text json.RawMessage, oneOf map[string][]any) json.RawMessage {
 			p.Type, p.Types = rest[0], nil
 		}
 	}
-	return raw(&schema)
+	return rawjson.Encode(&schema)
 }
 
 // list is the desk's tools, in the order of their names.

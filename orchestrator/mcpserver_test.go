@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/google/jsonschema-go/jsonschema"
@@ -196,7 +197,7 @@ func leaves(v any) []string {
 	case string:
 		out = append(out, v)
 	case float64:
-		out = append(out, string(raw(v)))
+		out = append(out, string(rawjson.Encode(v)))
 	}
 	return out
 }

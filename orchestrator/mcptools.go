@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -110,7 +111,7 @@ type foreignTaskUpdate struct {
 // asTools is the input as the builtin agent would give it.
 func (in foreignTaskUpdate) asTools() taskUpdateInput {
 	if in.Evidence != "" {
-		in.taskUpdateInput.Evidence = raw(in.Evidence)
+		in.taskUpdateInput.Evidence = rawjson.Encode(in.Evidence)
 	}
 	return in.taskUpdateInput
 }
@@ -128,7 +129,7 @@ func taskClaim(ctx context.Context, b *board, me actor, in taskGetInput) agent.T
 	}
 	return agent.ToolResult{
 		Content: "The task is yours.\n" + inFull(t, me.Name),
-		Response: raw(struct {
+		Response: rawjson.Encode(struct {
 			Task *taskShown `json:"task"`
 		}{shown(t)}),
 	}
@@ -242,9 +243,9 @@ func callKey(c TeamCall) string {
 	var args any
 	input := []byte(c.Input)
 	if dec.Decode(&args) == nil {
-		input = raw(args)
+		input = rawjson.Encode(args)
 	}
-	sum := sha256.Sum256(raw([]string{c.Tool, string(input), c.Request}))
+	sum := sha256.Sum256(rawjson.Encode([]string{c.Tool, string(input), c.Request}))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -253,7 +254,7 @@ func callKey(c TeamCall) string {
 func stillChecking(tool string) TeamAnswer {
 	text := "Still checking: this takes longer than a tool call may. It goes on; call " + tool +
 		" again with the same arguments to get the result."
-	return TeamAnswer{Text: text, Structured: raw(struct {
+	return TeamAnswer{Text: text, Structured: rawjson.Encode(struct {
 		Pending bool   `json:"pending"`
 		Message string `json:"message"`
 	}{true, text})}
@@ -264,7 +265,7 @@ func stillChecking(tool string) TeamAnswer {
 func answer(r agent.ToolResult) TeamAnswer {
 	a := TeamAnswer{Text: r.Content, Structured: r.Response, IsError: r.IsError}
 	if r.IsError || len(a.Structured) == 0 {
-		a.Structured = raw(struct {
+		a.Structured = rawjson.Encode(struct {
 			Success bool   `json:"success"`
 			Message string `json:"message"`
 		}{!r.IsError, cmp.Or(r.Content, "no answer")})

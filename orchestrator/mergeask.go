@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -54,17 +57,17 @@ func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, t
 	text := fmt.Sprintf("%s has finished %s, to be merged into %s (covey diff %s shows it)",
 		m.Member, m.Title, m.Into, m.Subject())
 	if len(files) > 0 && to == actors.Operator {
-		text += "; it changes protected files: " + clipped(strings.Join(files, ", "), 2000)
+		text += "; it changes protected files: " + wording.Preview(strings.Join(files, ", "), 2000)
 	}
 	n := requests.New{
 		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: d.c.asks.limit,
-		Key: questionKey(m.Branch, m.Commit, to), Payload: raw(requestPayload{TaskID: m.Subject(), Subject: m.Title}),
+		Key: questionKey(m.Branch, m.Commit, to), Payload: rawjson.Encode(requestPayload{TaskID: m.Subject(), Subject: m.Title}),
 	}
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing {
 			return mail.Outgoing{
-				Kind: mail.ApprovalAsked, Text: r.Text, Summary: preview(firstLine(r.Text)),
-				Data: raw(mail.ApprovalRequest{
+				Kind: mail.ApprovalAsked, Text: r.Text, Summary: mailtext.Summary(r.Text),
+				Data: rawjson.Encode(mail.ApprovalRequest{
 					Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: m.Subject(),
 					Subject: m.Title, Timestamp: d.c.clock.Now(),
 				}),

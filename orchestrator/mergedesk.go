@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -185,7 +186,7 @@ func (d *mergeDesk) close() {
 // poke has the desk look at the queue.
 func (d *mergeDesk) poke() {
 	if d != nil {
-		signalOne(d.poked)
+		gang.Signal(d.poked)
 	}
 }
 

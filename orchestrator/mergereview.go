@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -113,7 +114,7 @@ func reviewOne(ctx context.Context, q *merging.Queue, p state.Place, m tasks.Mer
 func evidenceLines(t tasks.Task) []string {
 	var lines []string
 	for _, e := range t.Evidence {
-		lines = append(lines, fmt.Sprintf("%s (%s)", cmp.Or(firstLine(e.Text), e.File), cmp.Or(e.By, "covey")))
+		lines = append(lines, fmt.Sprintf("%s (%s)", cmp.Or(wording.FirstLine(e.Text), e.File), cmp.Or(e.By, "covey")))
 	}
 	return lines
 }

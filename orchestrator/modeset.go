@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -18,7 +20,7 @@ import (
 func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
 	person := by.Name == actors.Operator
 	if !person && by.Name != c.seats()[0].member.Name {
-		return plainly(ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
+		return wording.Errorf(ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
 			c.seats()[0].member.Name)
 	}
 	if err := c.mayHaveMode(person, to, mode); err != nil {
@@ -29,18 +31,18 @@ func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
 	case !ok || s.mate == nil:
 		return fmt.Errorf("%s: %w", to, ErrNoMember)
 	case s.mustPlan():
-		return plainly(ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
+		return wording.Errorf(ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
 	}
 	if err := s.mate.SetMode(mode); err != nil {
 		return err
 	}
 	leave := planLeave{Session: s.member.Session.Session, Mode: mode, Spec: usualMode(*s.member.Member)}
-	if err := c.store.Put(ctx, keyPlan(to), raw(leave)); err != nil {
+	if err := c.store.Put(ctx, keyPlan(to), rawjson.Encode(leave)); err != nil {
 		return fmt.Errorf("keep the permission mode of %s: %w", to, err)
 	}
 	_, err := c.store.Mail().Send(ctx, by.Actor, mail.Outgoing{
 		To: []string{to}, Kind: mail.ModeSet, Text: "Your permission mode is " + mode + " from now on.",
-		Data: raw(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: c.clock.Now()}),
+		Data: rawjson.Encode(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: c.clock.Now()}),
 	})
 	return err
 }

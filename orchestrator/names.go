@@ -26,9 +26,9 @@ func (b *board) known(member string) error {
 		return nil
 	}
 	if near := nearestName(member, b.names()); near != "" {
-		return plainly(ErrNoMember, "no member is called %q; did you mean %s?", member, near)
+		return wording.Errorf(ErrNoMember, "no member is called %q; did you mean %s?", member, near)
 	}
-	return plainly(ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.names(), ", "))
+	return wording.Errorf(ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.names(), ", "))
 }
 
 // canOwn refuses an owner that is no member, or that has left: nobody would work on the
@@ -39,7 +39,7 @@ func (b *board) canOwn(by actor, member string) error {
 		return err
 	}
 	if why := b.gone(member); why != "" {
-		return plainly(tasks.ErrInvalid, "%s takes no more turns (%s), so it gets no task: give it to another member, "+
+		return wording.Errorf(tasks.ErrInvalid, "%s takes no more turns (%s), so it gets no task: give it to another member, "+
 			"or to %[1]s when the team is next started", member, why)
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -138,8 +140,8 @@ func (w *sharedWrites) askToKeep(ctx context.Context, s *seat, files []string) (
 		r, err = asks.ask(ctx, actors.Actor{Name: who}, requests.New{
 			Kind: requests.AskMerge, Member: who, To: actors.Operator, Lasting: true, Key: key, Wait: asks.limit,
 			Text: fmt.Sprintf("%s has changed protected files: %s; may they stay?", who,
-				clipped(strings.Join(files, ", "), 2000)),
-			Payload: raw(requestPayload{Files: files}),
+				wording.Preview(strings.Join(files, ", "), 2000)),
+			Payload: rawjson.Encode(requestPayload{Files: files}),
 		})
 		if err != nil {
 			return agree(), fmt.Errorf("ask about protected files: %w", err)

@@ -9,6 +9,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -60,7 +63,7 @@ func usualMode(m configs.Member) configs.PermissionMode {
 // of another session does not count: after `up --fresh` the plan is another one.
 func (c *crew) startingMode(ctx context.Context, s *seat) (string, error) {
 	var leave planLeave
-	if err := value(ctx, c.store, keyPlan(s.member.Name), &leave); err != nil {
+	if err := tasks.ReadValue(ctx, c.store, keyPlan(s.member.Name), &leave); err != nil {
 		return "", fmt.Errorf("the approved plan of %s: %w", s.member.Name, err)
 	}
 	holds := leave.Session == s.member.Session.Session && leave.Mode != ""
@@ -150,9 +153,9 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) agen
 	switch {
 	case !s.mustPlan():
 		return agent.ToolResult{Content: "Your plan is approved already. Go on with the work.",
-			Response: raw(planOutput{Plan: in.Plan, IsAgent: !s.member.Lead})}
+			Response: rawjson.Encode(planOutput{Plan: in.Plan, IsAgent: !s.member.Lead})}
 	case strings.TrimSpace(in.Plan) == "":
-		return toolError(plainly(ErrEmpty, "the plan is empty; write into \"plan\" what you mean to do"))
+		return toolError(wording.Errorf(ErrEmpty, "the plan is empty; write into \"plan\" what you mean to do"))
 	}
 	if teammate.SettledByHook(ctx) {
 		return s.approvedByHook(ctx, in, string(usualMode(*s.member.Member)))
@@ -172,7 +175,7 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) agen
 		Content: fmt.Sprintf("Your plan has been submitted to %s for approval (request %s).\n\nEnd your turn now and do nothing "+
 			"before the answer: a message will tell you. If the plan is approved, carry it out. If it is refused, revise it "+
 			"by what is said and submit it again.", who, r.ID),
-		Response: raw(planOutput{
+		Response: rawjson.Encode(planOutput{
 			Plan: in.Plan, IsAgent: !s.member.Lead, Awaiting: r.To != actors.Operator, RequestRef: mail.Ref(r.ID),
 		}),
 	}
@@ -187,7 +190,7 @@ func (s *seat) planHooks(ctx context.Context, in planInput) (r agent.ToolResult,
 	if s.fire == nil {
 		return r, false
 	}
-	out, err := s.fire(ctx, hooks.PermissionRequestInput{ToolName: planTool, ToolInput: raw(in)})
+	out, err := s.fire(ctx, hooks.PermissionRequestInput{ToolName: planTool, ToolInput: rawjson.Encode(in)})
 	if err != nil {
 		return r, false // then it is as if there were no such hooks
 	}
@@ -228,7 +231,7 @@ func (s *seat) approvedByHook(ctx context.Context, in planInput, mode string) ag
 	}
 	return agent.ToolResult{
 		Content:  "A hook of the team has approved your plan. Carry it out.",
-		Response: raw(planOutput{Plan: in.Plan, IsAgent: !s.member.Lead}),
+		Response: rawjson.Encode(planOutput{Plan: in.Plan, IsAgent: !s.member.Lead}),
 	}
 }
 
@@ -242,8 +245,8 @@ func (c *crew) askPlan(ctx context.Context, s *seat, callID, plan string) (reque
 	n := requests.New{
 		Kind: requests.AskPlan, Member: s.member.Name, To: to, Key: questionKey(s.member.Session.Session,
 			plan), Wait: c.asks.limit,
-		Text:    fmt.Sprintf("%s asks for approval of its plan: %s", s.member.Name, clipped(plan, 500)),
-		Payload: raw(requestPayload{Plan: plan, Session: s.member.Session.Session}),
+		Text:    fmt.Sprintf("%s asks for approval of its plan: %s", s.member.Name, wording.Preview(plan, 500)),
+		Payload: rawjson.Encode(requestPayload{Plan: plan, Session: s.member.Session.Session}),
 	}
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing { return c.planMail(r, plan) }
@@ -275,15 +278,15 @@ func (c *crew) planMail(r requests.Request, plan string) mail.Outgoing {
 	data := mail.PlanRequest{
 		Type: mail.PlanAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Plan: plan, Timestamp: c.clock.Now(),
 	}
-	if len(plan) > maxBody {
-		if text, err := c.board.letters.keep(r.To, plan); err == nil {
+	if len(plan) > mailtext.MaxBody {
+		if text, err := c.board.letters.Keep(r.To, plan); err == nil {
 			data.Plan = text
 		} else {
-			data.Plan = head(plan, maxBody) + "\n[the rest could not be kept: " + err.Error() + "]"
+			data.Plan = mailtext.Head(plan, mailtext.MaxBody) + "\n[the rest could not be kept: " + err.Error() + "]"
 		}
 	}
 	return mail.Outgoing{
-		Kind: mail.PlanAsked, Text: r.Text, Summary: preview(firstLine(r.Text)), Data: raw(data),
+		Kind: mail.PlanAsked, Text: r.Text, Summary: mailtext.Summary(r.Text), Data: rawjson.Encode(data),
 	}
 }
 
@@ -322,7 +325,7 @@ func (c *crew) leavePlanning(ctx context.Context, s *seat, mode string) error {
 	s.planned = true
 	c.mu.Unlock()
 	leave := planLeave{Session: s.member.Session.Session, Mode: mode}
-	if err := c.store.Put(ctx, keyPlan(s.member.Name), raw(leave)); err != nil {
+	if err := c.store.Put(ctx, keyPlan(s.member.Name), rawjson.Encode(leave)); err != nil {
 		return fmt.Errorf("keep that the plan of %s is approved: %w", s.member.Name, err)
 	}
 	return nil
@@ -335,7 +338,7 @@ func (c *crew) leavePlanning(ctx context.Context, s *seat, mode string) error {
 // the tool by the name under which the member's agent knows it.
 func (c *crew) mayFinish(member string) error {
 	if s, ok := c.seat(member); ok && s.mustPlan() {
-		return plainly(tasks.ErrTransition, "your plan is not approved yet, so no task of yours can be completed; "+
+		return wording.Errorf(tasks.ErrTransition, "your plan is not approved yet, so no task of yours can be completed; "+
 			"submit the plan with %s and wait for the answer", tongueOf(s.member.CurrentAgent()).planning())
 	}
 	return nil

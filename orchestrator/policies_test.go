@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -269,7 +270,7 @@ func TestNoOpenTasksOfTheLead(t *testing.T) {
 func TestReportSent(t *testing.T) {
 	c := policyCrew(t)
 	completed := func(id, owner string) {
-		c.noteTask(raw(tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: owner}}))
+		c.noteTask(rawjson.Encode(tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: owner}}))
 	}
 	want := func(member, feedback string) {
 		t.Helper()
@@ -283,18 +284,18 @@ func TestReportSent(t *testing.T) {
 	completed("2", "dev")
 	completed("3", "ghost")
 	completed("4", "lead")
-	c.noteTask(raw(tasks.Change{Op: tasks.Claimed, Task: tasks.Task{ID: "5", Owner: "ops"}}))
+	c.noteTask(rawjson.Encode(tasks.Change{Op: tasks.Claimed, Task: tasks.Task{ID: "5", Owner: "ops"}}))
 	want("dev", "You have completed tasks 1 and 2 and the lead has not heard of it. Send lead a message")
 	want("ops", "")
 	want("ghost", "")
 	want("lead", "") // it has nobody to report to
-	if to := c.noteMessage(raw(mail.Message{From: "dev", To: "ops"})); to != "ops" {
+	if to := c.noteMessage(rawjson.Encode(mail.Message{From: "dev", To: "ops"})); to != "ops" {
 		t.Errorf("the mail is for %q", to)
 	}
 	want("dev", "You have completed")
-	c.noteMessage(raw(mail.Message{From: "ops", To: "lead"}))
+	c.noteMessage(rawjson.Encode(mail.Message{From: "ops", To: "lead"}))
 	want("dev", "You have completed")
-	c.noteMessage(raw(mail.Message{From: "dev", To: "lead"}))
+	c.noteMessage(rawjson.Encode(mail.Message{From: "dev", To: "lead"}))
 	want("dev", "")
 	for _, bad := range []string{"null", "[]", "{"} {
 		c.noteTask([]byte(bad))

@@ -2,8 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -57,15 +57,15 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 	}
 	e.resumed = len(known) > 0
 	var ended *endRecord
-	if err := value(ctx, c.store, keyEnded, &ended); err != nil {
+	if err := tasks.ReadValue(ctx, c.store, keyEnded, &ended); err != nil {
 		return e, err
 	}
 	var goal goalRecord
-	if err := value(ctx, c.store, keyGoal, &goal); err != nil {
+	if err := tasks.ReadValue(ctx, c.store, keyGoal, &goal); err != nil {
 		return e, err
 	}
 	loaded := map[string]string{}
-	if err := value(ctx, c.store, keySpec, &loaded); err != nil {
+	if err := tasks.ReadValue(ctx, c.store, keySpec, &loaded); err != nil {
 		return e, err
 	}
 	if o.opts.Merge != nil { // nobody takes a turn, so what is new in the spec waits
@@ -92,18 +92,6 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 	return e, o.bringIn(ctx, c, n)
 }
 
-// value reads what is stored under key into v, and leaves v alone if nothing is.
-func value(ctx context.Context, s *tasks.Store, key string, v any) error {
-	stored, ok, err := s.Value(ctx, key)
-	if err != nil || !ok {
-		return err
-	}
-	if err := json.Unmarshal(stored, v); err != nil {
-		return fmt.Errorf("read %q of the store: %w", key, err)
-	}
-	return nil
-}
-
 // atPeace reports whether nothing has come in since the team ended.
 func atPeace(ctx context.Context, s *tasks.Store, members []actors.Member) bool {
 	all, err := s.List(ctx)
@@ -126,14 +114,6 @@ func nextGoal(was goalRecord, given, spec string) goalRecord {
 		return goalRecord{Spec: spec, Given: spec, No: was.No + 1}
 	}
 	return was
-}
-
-// onceID is the call id of something that is to happen once for a text, however
-// often a crash makes us try. The store takes short ids, and goals and lists of
-// tasks are long.
-func onceID(kind, text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return kind + ":" + hex.EncodeToString(sum[:16])
 }
 
 // newTasks are the spec's tasks that no run has loaded yet.
@@ -181,19 +161,19 @@ func (o *Orchestrator) bringIn(ctx context.Context, c *crew, n novelty) error {
 	l := tasks.Loading{Tasks: list, From: actors.Operator}
 	if n.goal != nil && strings.TrimSpace(n.goal.Given) != "" {
 		l.Mail = []mail.Outgoing{{
-			To: []string{o.team().Lead.Name}, Kind: mail.Goal, Text: n.goal.Given, Summary: preview(firstLine(n.goal.Given)),
+			To: []string{o.team().Lead.Name}, Kind: mail.Goal, Text: n.goal.Given, Summary: mailtext.Summary(n.goal.Given),
 		}}
 	}
 	l.Values = func(ids []string) map[string]json.RawMessage {
 		values := maps.Clone(n.values)
 		if n.goal != nil {
-			values[keyGoal] = raw(n.goal)
+			values[keyGoal] = rawjson.Encode(n.goal)
 		}
 		loaded := maps.Clone(n.loaded)
 		for i, id := range ids {
 			loaded[strings.TrimPrefix(list[i].Key, specKey(""))] = id
 		}
-		values[keySpec] = raw(loaded)
+		values[keySpec] = rawjson.Encode(loaded)
 		return values
 	}
 	_, err = c.store.Load(ctx, l)

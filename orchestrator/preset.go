@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
 )
@@ -125,7 +126,7 @@ func (p preset) find(look func(string) (string, error)) (program, string, error)
 	if len(missing) > 1 {
 		text = "none of " + strings.Join(missing, ", ")
 	}
-	return program{}, "", plainly(ErrSpec, "%s is not installed: there is %s in PATH; `%s` installs it",
+	return program{}, "", wording.Errorf(ErrSpec, "%s is not installed: there is %s in PATH; `%s` installs it",
 		p.name, text, p.install)
 }
 

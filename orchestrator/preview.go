@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // Preview says what a team that does not run would begin with. It starts and writes
@@ -51,8 +52,8 @@ func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (map[strin
 	}
 	defer store.Close()
 	loaded, goal := map[string]string{}, goalRecord{}
-	if err := value(ctx, store, keySpec, &loaded); err != nil {
+	if err := tasks.ReadValue(ctx, store, keySpec, &loaded); err != nil {
 		return nil, nil, err
 	}
-	return loaded, &goal, value(ctx, store, keyGoal, &goal)
+	return loaded, &goal, tasks.ReadValue(ctx, store, keyGoal, &goal)
 }

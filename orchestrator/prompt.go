@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -111,7 +112,7 @@ func unbroken(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // subjectLine is a task's subject in a list, where one line is one task.
 func subjectLine(t tasks.Task) string {
-	return preview(agent.Defuse(unbroken(t.Subject)))
+	return mailtext.Summary(agent.Defuse(unbroken(t.Subject)))
 }
 
 // claimText hands a member a task that was claimed for it.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -52,7 +53,7 @@ func (t tongue) howToAnswer(m mail.Message) string {
 // answering is the call that says yes to a request. The message is an object
 // here, not text.
 func (t tongue) answering(to string, kind mail.Kind, ref mail.RequestRef) string {
-	object := string(raw(struct {
+	object := string(rawjson.Encode(struct {
 		Type    mail.Kind `json:"type"`
 		Request string    `json:"request_id"`
 		Approve bool      `json:"approve"`
@@ -64,5 +65,5 @@ func (t tongue) answering(to string, kind mail.Kind, ref mail.RequestRef) string
 	if t == byMCP {
 		tool = mcpSend
 	}
-	return fmt.Sprintf("call %s with exactly this input: {\"to\":%s,\"message\":%s}.", tool, raw(to), object)
+	return fmt.Sprintf("call %s with exactly this input: {\"to\":%s,\"message\":%s}.", tool, rawjson.Encode(to), object)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -26,7 +27,7 @@ type reminded struct {
 // openReminded reads the counts from a team's store.
 func openReminded(ctx context.Context, store *tasks.Store) (*reminded, error) {
 	r := &reminded{store: store, times: map[string]int{}}
-	if err := value(ctx, store, keyReminded, &r.times); err != nil {
+	if err := tasks.ReadValue(ctx, store, keyReminded, &r.times); err != nil {
 		return nil, fmt.Errorf("who was reminded: %w", err)
 	}
 	return r, nil
@@ -57,7 +58,7 @@ func (r *reminded) count(ctx context.Context, of, open []requests.Request) error
 	for _, q := range of {
 		next[q.ID]++
 	}
-	if err := r.store.Put(ctx, keyReminded, raw(next)); err != nil {
+	if err := r.store.Put(ctx, keyReminded, rawjson.Encode(next)); err != nil {
 		return fmt.Errorf("keep who was reminded: %w", err)
 	}
 	r.times = next

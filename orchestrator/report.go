@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -36,14 +38,14 @@ func report(ctx context.Context, b *board, me actor, in reportInput) agent.ToolR
 	lead := b.names()[0]
 	switch {
 	case me.Name != lead && in.Answered:
-		return toolError(plainly(ErrDenied, "only the lead, %s, can say that the goal is answered; report without answered", lead))
+		return toolError(wording.Errorf(ErrDenied, "only the lead, %s, can say that the goal is answered; report without answered", lead))
 	case me.Name != lead:
-		return sendMessage(ctx, b, me, sendMessageInput{To: lead, Message: raw(in.Report), Summary: reportSummary})
+		return sendMessage(ctx, b, me, sendMessageInput{To: lead, Message: rawjson.Encode(in.Report), Summary: reportSummary})
 	case !in.Answered:
-		return toolError(plainly(ErrNoMember, "you are the lead: your answer at the end of the turn is the report; "+
+		return toolError(wording.Errorf(ErrNoMember, "you are the lead: your answer at the end of the turn is the report; "+
 			"set answered to true only if the goal was a question and your report answers it"))
 	case strings.TrimSpace(in.Report) == "":
-		return toolError(plainly(ErrEmpty, "the report is empty; write the answer into it"))
+		return toolError(wording.Errorf(ErrEmpty, "the report is empty; write the answer into it"))
 	}
 	if err := b.answered(ctx, in.Report); err != nil {
 		return toolError(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -251,7 +252,7 @@ func (o *Orchestrator) seatOne(ctx context.Context, c *crew, m configs.Member) (
 		return nil, fmt.Errorf("%w: %w", errUnseated, err)
 	}
 	var past programSession
-	if err := value(ctx, c.store, programKey(m.Name), &past); err != nil {
+	if err := tasks.ReadValue(ctx, c.store, programKey(m.Name), &past); err != nil {
 		return nil, err
 	}
 	c.ledger.recall(m.Name, past.LifeUSD)

@@ -11,7 +11,10 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -73,7 +76,7 @@ func (o *Orchestrator) reshape(ctx context.Context, c *crew, r Reshape) (SpecCha
 	if err := c.reload.adopt(ctx, next.team, next.hooks, o.adopter(c, next.team)); errors.Is(err, errOver) {
 		return change, err
 	} else if err != nil {
-		return change, plainly(ErrSpec, "nothing has changed: %v", err)
+		return change, wording.Errorf(ErrSpec, "nothing has changed: %v", err)
 	}
 	err = c.inLoop(ctx, func(ctx context.Context) error { return o.takeShape(ctx, c, next, change, goal) })
 	if err != nil {
@@ -100,7 +103,7 @@ func (o *Orchestrator) redesign(r Reshape) (design, error) {
 	given := slices.Sorted(maps.Keys(o.opts.Agents))
 	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given})
 	if err != nil {
-		return design{}, plainly(ErrSpec, "%v", err)
+		return design{}, wording.Errorf(ErrSpec, "%v", err)
 	}
 	if !r.DryRun {
 		report, err := checkTrust(team, anyEntry) // only the digest is looked at
@@ -108,7 +111,7 @@ func (o *Orchestrator) redesign(r Reshape) (design, error) {
 			return design{}, err
 		}
 		if report.Digest() != r.Digest {
-			return design{}, plainly(ErrSpec, "%s, or what it runs, has changed since it was looked at; "+
+			return design{}, wording.Errorf(ErrSpec, "%s, or what it runs, has changed since it was looked at; "+
 				"run covey up again", r.Spec)
 		}
 	}
@@ -119,12 +122,12 @@ func (o *Orchestrator) redesign(r Reshape) (design, error) {
 	c, missing, wrong := check(team, o.opts.Agents)
 	for _, err := range []error{wrong, missing} {
 		if err != nil {
-			return design{}, plainly(ErrSpec, "%s: %v", r.Spec, err)
+			return design{}, wording.Errorf(ErrSpec, "%s: %v", r.Spec, err)
 		}
 	}
 	c.hooks.heed(managed, warnings)
 	if err := checkTrees(gitFor(o.place, nil), team, c.hooks); err != nil {
-		return design{}, plainly(ErrSpec, "%s: %v", r.Spec, err)
+		return design{}, wording.Errorf(ErrSpec, "%s: %v", r.Spec, err)
 	}
 	return design{
 		team: withPrograms(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
@@ -137,10 +140,10 @@ func (o *Orchestrator) foresee(
 	ctx context.Context, c *crew, team *configs.Team, given string, change *SpecChange,
 ) (goalRecord, error) {
 	loaded, goal := map[string]string{}, goalRecord{}
-	if err := value(ctx, c.store, keySpec, &loaded); err != nil {
+	if err := tasks.ReadValue(ctx, c.store, keySpec, &loaded); err != nil {
 		return goal, err
 	}
-	if err := value(ctx, c.store, keyGoal, &goal); err != nil {
+	if err := tasks.ReadValue(ctx, c.store, keyGoal, &goal); err != nil {
 		return goal, err
 	}
 	for _, n := range newTasks(team, loaded) {
@@ -167,11 +170,11 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 	if change.Goal != "" {
 		n.goal = &goal
 	}
-	err := value(ctx, c.store, keySpec, &n.loaded)
+	err := tasks.ReadValue(ctx, c.store, keySpec, &n.loaded)
 	var times timetable
 	if err == nil {
 		times, err = c.timetableOf(ctx, next.team.Schedules)
-		n.values[keySchedules] = raw(times.records)
+		n.values[keySchedules] = rawjson.Encode(times.records)
 	}
 	if err == nil {
 		err = o.bringIn(ctx, c, n)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/agent"
 	agentprogram "github.com/coveyteam/covey/teammate/program"
 )
@@ -67,9 +69,9 @@ func (c *crew) noteFailure(ctx context.Context, s *seat, e agent.TurnFailed) age
 	c.mu.Lock()
 	s.lockout = l
 	c.mu.Unlock()
-	stored := raw(l)
+	stored := rawjson.Encode(l)
 	if l == nil || l.GivenUp {
-		stored = raw(nil)
+		stored = rawjson.Encode(nil)
 	}
 	c.act(ctx, s, c.store.Put(context.WithoutCancel(ctx), keyLockout(s.member.Name), stored))
 	return e
@@ -94,7 +96,7 @@ func (c *crew) triesAgain(s *seat) (again bool, why string) {
 // retryText says what a member waits for whose last turn failed.
 func retryText(l lockout, now time.Time) string {
 	return fmt.Sprintf("try %d of %d in %s, after: %s", l.Tries, retryLimit,
-		max(l.Until.Sub(now).Round(time.Second), 0), oneLine(l.Text))
+		max(l.Until.Sub(now).Round(time.Second), 0), wording.OneLine(l.Text))
 }
 
 // holdsBack reports whether a member waits to try its last turn again; crew.mu is held.

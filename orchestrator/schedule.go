@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -104,7 +106,7 @@ func (c *crew) timetabled(ctx context.Context, plans []configs.Schedule) error {
 		return err
 	}
 	if len(plans) > 0 || times.forgets {
-		if err := c.store.Put(ctx, keySchedules, raw(times.records)); err != nil {
+		if err := c.store.Put(ctx, keySchedules, rawjson.Encode(times.records)); err != nil {
 			return fmt.Errorf("store the schedules: %w", err)
 		}
 	}
@@ -122,7 +124,7 @@ func (c *crew) useTimes(t timetable) {
 // timetableOf is the timetable of schedules, with what the store knows of them.
 func (c *crew) timetableOf(ctx context.Context, plans []configs.Schedule) (timetable, error) {
 	known := map[string]scheduleRecord{}
-	if err := value(ctx, c.store, keySchedules, &known); err != nil {
+	if err := tasks.ReadValue(ctx, c.store, keySchedules, &known); err != nil {
 		return timetable{}, err
 	}
 	now := c.clock.Now()
@@ -191,14 +193,14 @@ func (c *crew) noteSchedule(name string, r scheduleRecord) {
 // team; a disk that fails and an end of the team are passed on.
 func (c *crew) come(ctx context.Context, s configs.Schedule, r *scheduleRecord, due time.Time) error {
 	told := ScheduleRan{Name: s.Name, Due: due.UTC(), To: s.To}
-	call := onceID("schedule", s.Name+" "+due.UTC().Format(time.RFC3339))
+	call := actors.CallID("schedule", s.Name+" "+due.UTC().Format(time.RFC3339))
 	var err error
 	if s.Task != nil {
 		told.Task, told.Skipped, err = c.makeScheduled(ctx, s, r.Task, call)
 	} else {
 		text := fmt.Sprintf("Schedule %s (%s): %s", s.Name, s.Cron, s.Text)
 		_, err = c.store.Mail().Send(ctx, actors.Actor{CallID: call}, mail.Outgoing{
-			To: []string{s.To}, Kind: mail.Notice, Text: text, Summary: preview(firstLine(text)),
+			To: []string{s.To}, Kind: mail.Notice, Text: text, Summary: mailtext.Summary(text),
 		})
 	}
 	switch {
@@ -216,7 +218,7 @@ func (c *crew) come(ctx context.Context, s configs.Schedule, r *scheduleRecord, 
 		r.Task = told.Task
 	}
 	c.noteSchedule(s.Name, *r)
-	if err := c.store.Put(ctx, keySchedules, raw(c.times.records)); err != nil {
+	if err := c.store.Put(ctx, keySchedules, rawjson.Encode(c.times.records)); err != nil {
 		return fmt.Errorf("store the schedules: %w", err)
 	}
 	c.journal.Tell(told)

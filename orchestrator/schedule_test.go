@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // TestDueBy holds when schedules come, and from when on they are looked for next.
@@ -159,7 +160,7 @@ func TestScheduleCrash(t *testing.T) {
 	s := configs.Schedule{Name: "n", Cron: "@hourly", Task: &configs.Task{Subject: "Look"}}
 	c := &crew{store: store}
 	for range 2 { // the second knows nothing of the first
-		if id, skipped, err := c.makeScheduled(t.Context(), s, "", onceID("schedule", "n 1")); id != "1" || skipped != "" || err != nil {
+		if id, skipped, err := c.makeScheduled(t.Context(), s, "", actors.CallID("schedule", "n 1")); id != "1" || skipped != "" || err != nil {
 			t.Errorf("made %q, %q, %v", id, skipped, err)
 		}
 	}

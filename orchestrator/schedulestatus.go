@@ -32,7 +32,7 @@ func (c *crew) scheduleStatus() []ScheduleStatus {
 // spec that was edited since has others; those count once `covey up` has taken it up.
 func SchedulesOf(ctx context.Context, s *tasks.Store) ([]ScheduleStatus, error) {
 	known := map[string]scheduleRecord{}
-	err := value(ctx, s, keySchedules, &known)
+	err := tasks.ReadValue(ctx, s, keySchedules, &known)
 	return statusOf(known, time.Local), err
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
@@ -63,20 +65,20 @@ func foldMessage(input json.RawMessage) json.RawMessage {
 	delete(fields, "notify_when_idle")
 	var typ string
 	if json.Unmarshal(fields["type"], &typ) != nil {
-		return raw(fields)
+		return rawjson.Encode(fields)
 	}
 	delete(fields, "type")
 	switch typ {
 	case "", "message", string(mail.Text):
 	case string(mail.Broadcast):
-		fields["to"] = raw("*")
+		fields["to"] = rawjson.Encode("*")
 	default:
 		fields["message"] = foldTyped(typ, fields)
 	}
 	for _, key := range []string{"request_id", "requestId", "approve", "reason", "feedback"} {
 		delete(fields, key)
 	}
-	return raw(fields)
+	return rawjson.Encode(fields)
 }
 
 // foldForeign is foldMessage for a tool whose message is text: an object becomes
@@ -87,14 +89,14 @@ func foldForeign(input json.RawMessage) json.RawMessage {
 	if json.Unmarshal(input, &fields) != nil || !bytes.HasPrefix(fields["message"], []byte("{")) {
 		return input
 	}
-	fields["message"] = raw(string(fields["message"]))
-	return raw(fields)
+	fields["message"] = rawjson.Encode(string(fields["message"]))
+	return rawjson.Encode(fields)
 }
 
 // foldTyped makes the message object of a call in the oldest form, where the
 // object's fields stood in the call itself.
 func foldTyped(typ string, fields map[string]json.RawMessage) json.RawMessage {
-	object := map[string]json.RawMessage{"type": raw(typ)}
+	object := map[string]json.RawMessage{"type": rawjson.Encode(typ)}
 	for _, key := range []string{"request_id", "requestId", "approve", "reason", "feedback"} {
 		if value, ok := fields[key]; ok {
 			object[key] = value
@@ -103,7 +105,7 @@ func foldTyped(typ string, fields map[string]json.RawMessage) json.RawMessage {
 	if text, ok := fields["message"]; ok {
 		object["text"] = text
 	}
-	return raw(object)
+	return rawjson.Encode(object)
 }
 
 // wish is what somebody wants said or done by a message.
@@ -150,7 +152,7 @@ func readMessage(in sendMessageInput) (wish, error) {
 		return w, err
 	}
 	if len(w.waitFor) > 0 {
-		return w, plainly(ErrEmpty, "only a text can wait for tasks, and this is a message of type %q; leave wait_for out", said.Type)
+		return w, wording.Errorf(ErrEmpty, "only a text can wait for tasks, and this is a message of type %q; leave wait_for out", said.Type)
 	}
 	return w.of(said)
 }
@@ -171,19 +173,19 @@ func readWords(object json.RawMessage) (words, error) {
 	var said words
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(object, &fields); err != nil || bytes.Equal(object, []byte("null")) {
-		return said, plainly(ErrEmpty, `"message" must be text, or an object with a "type"; it is %s`, shorten(object))
+		return said, wording.Errorf(ErrEmpty, `"message" must be text, or an object with a "type"; it is %s`, shorten(object))
 	}
 	wordSpelling().mend(fields)
 	if yes := string(fields["approve"]); yes == `"true"` || yes == `"false"` { // as some models write it
 		fields["approve"] = json.RawMessage(strings.Trim(yes, `"`))
 	}
-	err := json.Unmarshal(raw(fields), &said)
+	err := json.Unmarshal(rawjson.Encode(fields), &said)
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong) && wrong.Type.Kind() == reflect.Bool:
-		return said, plainly(ErrEmpty, "%q must be true or false; it is %s", wrong.Field, shorten(fields[wrong.Field]))
+		return said, wording.Errorf(ErrEmpty, "%q must be true or false; it is %s", wrong.Field, shorten(fields[wrong.Field]))
 	case errors.As(err, &wrong):
-		return said, plainly(ErrEmpty, "%q must be text; it is %s", wrong.Field, shorten(fields[wrong.Field]))
+		return said, wording.Errorf(ErrEmpty, "%q must be text; it is %s", wrong.Field, shorten(fields[wrong.Field]))
 	case err != nil:
 		return said, fmt.Errorf("message object: %w", err)
 	}
@@ -191,7 +193,7 @@ func readWords(object json.RawMessage) (words, error) {
 }
 
 // shorten is a value as an error shows it.
-func shorten(value json.RawMessage) string { return oneLine(string(value)) }
+func shorten(value json.RawMessage) string { return wording.OneLine(string(value)) }
 
 // mayAsk reports whether members may send messages of this type, as objects.
 func mayAsk(k mail.Kind) bool {
@@ -222,7 +224,7 @@ func (w wish) of(said words) (wish, error) {
 		return w, w.toOne()
 	case kind == mail.ModeSet:
 		if w.kind, w.answer.Mode = kind, said.Mode; said.Mode == "" {
-			return w, plainly(ErrEmpty, `a %s needs "mode": default, plan, acceptEdits, dontAsk or bypassPermissions`, kind)
+			return w, wording.Errorf(ErrEmpty, `a %s needs "mode": default, plan, acceptEdits, dontAsk or bypassPermissions`, kind)
 		}
 		return w, w.toOne()
 	case kind == mail.ShutdownApproved, kind == mail.ShutdownRejected:
@@ -232,9 +234,9 @@ func (w wish) of(said words) (wish, error) {
 	case mayAsk(kind):
 		return w.answering(kind, said)
 	case oursAlone(kind):
-		return w, plainly(ErrDenied, "covey alone sends messages of type %q; tell it in words", said.Type)
+		return w, wording.Errorf(ErrDenied, "covey alone sends messages of type %q; tell it in words", said.Type)
 	default:
-		return w, plainly(ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s, %s or %s",
+		return w, wording.Errorf(ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s, %s or %s",
 			said.Type, mail.ShutdownAsked, shutdownAnswered, mail.PlanAnswered, mail.ApprovalAnswered, mail.ModeSet)
 	}
 	return w, nil
@@ -254,7 +256,7 @@ func (w wish) answering(kind mail.Kind, said words) (wish, error) {
 		w.answer.Approve = *said.Approve
 	}
 	if len(missing) > 0 {
-		return w, plainly(ErrEmpty, "a %s needs %s", kind, strings.Join(missing, " and "))
+		return w, wording.Errorf(ErrEmpty, "a %s needs %s", kind, strings.Join(missing, " and "))
 	}
 	return w, w.toOne()
 }

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -51,7 +54,7 @@ func foreignMessageTool(
 ) (agent.Tool, error) {
 	t, err := newTeamTool(mcpSend, description, nil,
 		func(ctx context.Context, id string, in foreignMessage) agent.ToolResult {
-			return run(ctx, id, sendMessageInput{To: in.To, Message: raw(in.Message), Summary: in.Summary,
+			return run(ctx, id, sendMessageInput{To: in.To, Message: rawjson.Encode(in.Message), Summary: in.Summary,
 				WaitFor: in.WaitFor})
 		})
 	if err != nil {
@@ -71,7 +74,7 @@ func sendMessage(ctx context.Context, b *board, me actor, in sendMessageInput) a
 	if err != nil {
 		return toolError(err)
 	}
-	return agent.ToolResult{Content: string(raw(a)), Response: raw(a)}
+	return agent.ToolResult{Content: string(rawjson.Encode(a)), Response: rawjson.Encode(a)}
 }
 
 // sentAnswer is what SendMessage answers, in the words of other hosts. The text
@@ -231,18 +234,18 @@ func (b *board) send(ctx context.Context, by actor, to string, out mail.Outgoing
 		out.To = []string{one}
 	}
 	if strings.TrimSpace(out.Text) == "" {
-		return nil, plainly(ErrEmpty, "the message to %s is empty; write what it should say", to)
+		return nil, wording.Errorf(ErrEmpty, "the message to %s is empty; write what it should say", to)
 	}
-	out.Summary = cmp.Or(out.Summary, firstLine(out.Text))
+	out.Summary = cmp.Or(out.Summary, wording.FirstLine(out.Text))
 	if to == "*" {
 		out.To = slices.DeleteFunc(slices.Clone(b.names()), func(m string) bool { return m == by.Name })
 		if len(out.To) == 0 {
-			return nil, plainly(ErrNoMember, "there is nobody else in the team")
+			return nil, wording.Errorf(ErrNoMember, "there is nobody else in the team")
 		}
 		out.Summary = "[to all] " + out.Summary
 		out.Kind = cmp.Or(out.Kind, mail.Broadcast)
 	}
-	out.Kind, out.Summary = cmp.Or(out.Kind, mail.Text), preview(out.Summary)
+	out.Kind, out.Summary = cmp.Or(out.Kind, mail.Text), mailtext.Summary(out.Summary)
 	sent, err := b.post(ctx, by, out)
 	if errors.Is(err, tasks.ErrFull) {
 		return nil, fmt.Errorf("nothing was sent: %w, or do without the message", err)
@@ -256,14 +259,14 @@ func (b *board) send(ctx context.Context, by actor, to string, out mail.Outgoing
 // recipient is the one member that a name means, who must not be the sender.
 func (b *board) recipient(by actor, name string) (string, error) {
 	if name == "" {
-		return "", plainly(ErrNoMember, "a message needs a recipient in \"to\": a member's name, or \"*\" for all")
+		return "", wording.Errorf(ErrNoMember, "a message needs a recipient in \"to\": a member's name, or \"*\" for all")
 	}
 	to := b.resolve(name)
 	if err := b.known(to); err != nil {
 		return "", err
 	}
 	if to == by.Name {
-		return "", plainly(ErrNoMember, "you are %s: a message to oneself goes nowhere", to)
+		return "", wording.Errorf(ErrNoMember, "you are %s: a message to oneself goes nowhere", to)
 	}
 	return to, nil
 }
@@ -271,13 +274,13 @@ func (b *board) recipient(by actor, name string) (string, error) {
 // post stores a text for its receivers. One that is too long to be read in a
 // piece goes to files, and a pointer into the mailboxes.
 func (b *board) post(ctx context.Context, by actor, out mail.Outgoing) ([]mail.Message, error) {
-	if len(out.Text) <= maxBody {
+	if len(out.Text) <= mailtext.MaxBody {
 		return b.store.Mail().Send(ctx, by.Actor, out)
 	}
 	whole := out.Text
-	out.Text = head(whole, headBody)
+	out.Text = mailtext.Head(whole, mailtext.HeadBody)
 	for _, name := range out.To {
-		text, err := b.letters.keep(name, whole)
+		text, err := b.letters.Keep(name, whole)
 		if err != nil {
 			return nil, err
 		}

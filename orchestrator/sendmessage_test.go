@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -200,8 +201,8 @@ func TestStructuredMessagesRefused(t *testing.T) {
 // and the message says where.
 func TestLongMessages(t *testing.T) {
 	b := newTable(t)
-	b.board.letters = letters(t.TempDir())
-	long := strings.Repeat("ä line of it\n", maxBody/10)
+	b.board.letters = mailtext.Folder(t.TempDir())
+	long := strings.Repeat("ä line of it\n", mailtext.MaxBody/10)
 	sent, err := b.board.send(t.Context(), b.as("dev", "c1"), "*", mail.Outgoing{Text: long})
 	if err != nil || len(sent) != 2 {
 		t.Fatalf("sent %d, %v", len(sent), err)
@@ -212,7 +213,7 @@ func TestLongMessages(t *testing.T) {
 	}
 	for _, m := range append(sent, again...) {
 		path := regexp.MustCompile(`in the file (\S+): read it there`).FindStringSubmatch(m.Text)
-		if path == nil || !strings.HasPrefix(path[1], b.board.letters.of(m.To)+"/") || len(m.Text) > maxBody {
+		if path == nil || !strings.HasPrefix(path[1], b.board.letters.Of(m.To)+"/") || len(m.Text) > mailtext.MaxBody {
 			t.Fatalf("%s reads, in %d bytes: %.300s", m.To, len(m.Text), m.Text)
 		}
 		whole, err := os.ReadFile(path[1])
@@ -223,10 +224,10 @@ func TestLongMessages(t *testing.T) {
 			t.Errorf("others can read it: %v, %v", info.Mode(), err)
 		}
 	}
-	if files, err := os.ReadDir(b.board.letters.of("ops")); err != nil || len(files) != 1 {
+	if files, err := os.ReadDir(b.board.letters.Of("ops")); err != nil || len(files) != 1 {
 		t.Errorf("the same text twice makes %v, %v", files, err)
 	}
-	short := strings.Repeat("x", maxBody)
+	short := strings.Repeat("x", mailtext.MaxBody)
 	if sent, err := b.board.send(t.Context(), b.as("dev", "c3"), "ops", mail.Outgoing{Text: short}); err != nil || sent[0].Text != short {
 		t.Errorf("a text of 32 KiB is not shown whole: %v", err)
 	}
@@ -239,31 +240,13 @@ func TestLongMessageWithoutRoom(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.board.letters = letters(file)
-	_, err := b.board.send(t.Context(), b.as("dev", ""), "ops", mail.Outgoing{Text: strings.Repeat("x", maxBody+1)})
+	b.board.letters = mailtext.Folder(file)
+	_, err := b.board.send(t.Context(), b.as("dev", ""), "ops", mail.Outgoing{Text: strings.Repeat("x", mailtext.MaxBody+1)})
 	if err == nil || !strings.Contains(err.Error(), "goes to a file, which cannot be written") {
 		t.Errorf("err = %v", err)
 	}
 	if mail, _ := b.board.store.Mail().Unread(t.Context(), "ops"); len(mail) > 0 {
 		t.Errorf("ops got %d messages", len(mail))
-	}
-}
-
-func TestHead(t *testing.T) {
-	for _, tt := range []struct {
-		text  string
-		limit int
-		want  string
-	}{
-		{"short", 10, "short"},
-		{"one line and more", 8, "one line"},
-		{"first\nsecond", 9, "first"},
-		{"a\nbcdefghij", 9, "a\nbcdefgh"}, // a cut at the line's end would lose most of it
-		{"ääää", 3, "ä"},
-	} {
-		if got := head(tt.text, tt.limit); got != tt.want {
-			t.Errorf("head(%q, %d) = %q, want %q", tt.text, tt.limit, got, tt.want)
-		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
@@ -256,7 +257,7 @@ func (w *watch) see(e agent.Event) {
 		w.lastText, w.doing = data.Text, "thinking"
 	case agent.ToolCalled:
 		w.useful = true
-		w.open = append(w.open, openCall{data.ID, oneLine(data.Name + " " + MainInput(data.Input))})
+		w.open = append(w.open, openCall{data.ID, wording.OneLine(data.Name + " " + MainInput(data.Input))})
 		w.doing = w.open[0].text
 	case agent.ToolReturned:
 		w.open = slices.DeleteFunc(w.open, func(c openCall) bool { return c.id == data.ID })
@@ -305,21 +306,9 @@ func (w *watch) seeHelper(e agent.Event) {
 		w.refusals++
 	case agent.ToolCalled:
 		if w.inTurn {
-			w.doing = "helper: " + oneLine(data.Name+" "+MainInput(data.Input))
+			w.doing = "helper: " + wording.OneLine(data.Name+" "+MainInput(data.Input))
 		}
 	}
-}
-
-// maxDoing bounds what `ps` tells of a tool call, in characters.
-const maxDoing = 80
-
-// oneLine cuts a text to what fits one line of a table.
-func oneLine(s string) string {
-	r := []rune(strings.Join(strings.Fields(s), " "))
-	if len(r) > maxDoing {
-		r = append(r[:maxDoing-1], '…')
-	}
-	return string(r)
 }
 
 // turn is the number of the member's turn.

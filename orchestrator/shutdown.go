@@ -9,6 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -58,21 +61,21 @@ func (c *crew) askToEnd(ctx context.Context, by actors.Actor, to string, f farew
 		return requests.Request{}, err
 	}
 	if f.Wait < 0 {
-		return requests.Request{}, plainly(tasks.ErrInvalid, "it cannot have %s to answer; give it some time", f.Wait)
+		return requests.Request{}, wording.Errorf(tasks.ErrInvalid, "it cannot have %s to answer; give it some time", f.Wait)
 	}
 	why := ""
 	if f.Reason != "" {
-		why = ": " + clipped(f.Reason, 4000)
+		why = ": " + wording.Preview(f.Reason, 4000)
 	}
 	return c.asks.ask(ctx, by, requests.New{
 		Kind: requests.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
 		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
-		Payload: raw(requestPayload{Reason: f.Reason}),
+		Payload: rawjson.Encode(requestPayload{Reason: f.Reason}),
 		Mail: func(r requests.Request) mail.Outgoing {
 			now := c.clock.Now()
 			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
 			return mail.Outgoing{
-				Kind: mail.ShutdownAsked, Text: r.Text, Summary: preview(r.Text), Data: raw(shutdownRequest(r)),
+				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mailtext.Summary(r.Text), Data: rawjson.Encode(shutdownRequest(r)),
 			}
 		},
 	})
@@ -90,13 +93,13 @@ func (c *crew) mayEnd(by actors.Actor, to string) error {
 	case !ok:
 		return c.board.known(to)
 	case s.member.Lead:
-		return plainly(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
+		return wording.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
 			"`covey down` ends the team", to)
 	case by.Name != lead.member.Name && by.Name != actors.Operator:
-		return plainly(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
+		return wording.Errorf(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
 			lead.member.Name, to)
 	case s.goneReason() != "":
-		return plainly(tasks.ErrInvalid, "%s has left already: %s", to, s.goneReason())
+		return wording.Errorf(tasks.ErrInvalid, "%s has left already: %s", to, s.goneReason())
 	}
 	return nil
 }
@@ -115,7 +118,7 @@ func shutdownRequest(r requests.Request) mail.ShutdownRequest {
 // it. The way for people is to end it without asking, which the error names.
 func (c *crew) answerShutdown(ctx context.Context, by actor, a requestAnswer) error {
 	if by.Name == actors.Operator {
-		return plainly(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
+		return wording.Errorf(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
 			"`covey down --member NAME --now` does not ask", a.ID)
 	}
 	_, err := c.asks.answer(ctx, by.Actor, a, requests.AskShutdown)
@@ -134,7 +137,7 @@ func (c *crew) shutdownSettled(ctx context.Context, r requests.Request) {
 	}
 	reason := "it was asked to end by " + answererName(r.Member)
 	if why := payloadOf(r).Reason; why != "" {
-		reason += ": " + clipped(why, 500)
+		reason += ": " + wording.Preview(why, 500)
 	}
 	grace := lastCall
 	if r.State == requests.Expired {
@@ -288,8 +291,8 @@ func (c *crew) parted(ctx context.Context, s *seat, reason string, released []ta
 	}
 	text := fmt.Sprintf("Member %s has left the team: %s", s.member.Name, reason)
 	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
-		To: others, Kind: mail.Terminated, Text: text, Summary: preview(firstLine(text)),
-		Data: raw(mail.Termination{
+		To: others, Kind: mail.Terminated, Text: text, Summary: mailtext.Summary(text),
+		Data: rawjson.Encode(mail.Termination{
 			Type: mail.Terminated, From: s.member.Name, Reason: reason, TaskIDs: ids, Timestamp: c.clock.Now(),
 		}),
 	})

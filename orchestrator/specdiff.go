@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // SpecChange says what another spec makes different in a team, or what a team that
@@ -77,7 +78,7 @@ func compareTeams(was, now *configs.Team) (SpecChange, error) {
 
 // cannotChange refuses changes of keys that hold as long as the team runs.
 func cannotChange(keys ...string) error {
-	return plainly(ErrSpec, "%s cannot change while the team runs; `covey down` ends it, and `covey up` "+
+	return wording.Errorf(ErrSpec, "%s cannot change while the team runs; `covey down` ends it, and `covey up` "+
 		"starts it with the new spec", strings.Join(keys, ", "))
 }
 

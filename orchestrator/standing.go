@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/tasks/verdicts"
@@ -92,7 +93,7 @@ func (d *mergeDesk) unchanged(ctx context.Context, t tasks.Task) error {
 	if err != nil || known && before == t.Version {
 		return err
 	}
-	if err := d.c.store.Put(ctx, keyUnchanged(t.ID), raw(t.Version)); err != nil {
+	if err := d.c.store.Put(ctx, keyUnchanged(t.ID), rawjson.Encode(t.Version)); err != nil {
 		return fmt.Errorf("note that task %s changed nothing: %w", t.ID, err)
 	}
 	d.c.journal.Append(agent.Event{Member: t.Owner, Data: TaskUnchanged{Task: t.ID, Subject: t.Subject}})

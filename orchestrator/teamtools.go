@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -54,7 +55,7 @@ func (t *teamTool) Repair(input json.RawMessage) json.RawMessage {
 	if !mended {
 		return input
 	}
-	return raw(fields)
+	return rawjson.Encode(fields)
 }
 
 // newTeamTool makes a tool from a function over its typed input. repair renames
@@ -169,7 +170,7 @@ func taskCreate(ctx context.Context, b *board, me actor, in taskCreateInput) age
 	}
 	return agent.ToolResult{
 		Content: fmt.Sprintf("Task #%s created successfully: %s", t.ID, t.Subject),
-		Response: raw(struct {
+		Response: rawjson.Encode(struct {
 			Task created `json:"task"`
 		}{created{t.ID, t.Subject, t.Description}}),
 	}
@@ -201,12 +202,12 @@ func taskGet(ctx context.Context, b *board, reader string, in taskGetInput) agen
 	}
 	t, err := b.store.Task(ctx, in.TaskID)
 	if errors.Is(err, tasks.ErrNotFound) {
-		return agent.ToolResult{Content: "Task not found", Response: raw(answer{})}
+		return agent.ToolResult{Content: "Task not found", Response: rawjson.Encode(answer{})}
 	}
 	if err != nil {
 		return toolError(err)
 	}
-	return agent.ToolResult{Content: inFull(t, reader), Response: raw(answer{shown(t)})}
+	return agent.ToolResult{Content: inFull(t, reader), Response: rawjson.Encode(answer{shown(t)})}
 }
 
 // inFull is a task in words, as the member called reader sees it.
@@ -268,7 +269,7 @@ func taskList(ctx context.Context, b *board) agent.ToolResult {
 	if len(all) == 0 {
 		text = "No tasks found"
 	}
-	return agent.ToolResult{Content: text, Response: raw(struct {
+	return agent.ToolResult{Content: text, Response: rawjson.Encode(struct {
 		Tasks []row `json:"tasks"`
 	}{rows})}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -112,7 +113,7 @@ func updated(before tasks.Task, status string, fields []string) agent.ToolResult
 				" or see if your work unblocked others."
 		}
 	}
-	return agent.ToolResult{Content: text, Response: raw(answer)}
+	return agent.ToolResult{Content: text, Response: rawjson.Encode(answer)}
 }
 
 // notUpdated is the answer to a change that was not made. What a hook refused
@@ -126,9 +127,9 @@ func notUpdated(id string, err error) agent.ToolResult {
 		if refused.awaits != "" {
 			answer.Error = ""
 		}
-		return agent.ToolResult{Content: refused.feedback, Response: raw(answer), Halted: refused.halt}
+		return agent.ToolResult{Content: refused.feedback, Response: rawjson.Encode(answer), Halted: refused.halt}
 	case errors.Is(err, tasks.ErrNotFound):
-		return agent.ToolResult{Content: "Task not found", Response: raw(answer)}
+		return agent.ToolResult{Content: "Task not found", Response: rawjson.Encode(answer)}
 	}
 	return toolError(err)
 }
@@ -153,7 +154,7 @@ func membersAnswer(roster []rosterEntry, line func(rosterEntry) string) agent.To
 	for i, m := range roster {
 		lines[i] = line(m)
 	}
-	return agent.ToolResult{Content: strings.Join(lines, "\n"), Response: raw(struct {
+	return agent.ToolResult{Content: strings.Join(lines, "\n"), Response: rawjson.Encode(struct {
 		Members []rosterEntry `json:"members"`
 	}{roster})}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -22,7 +24,7 @@ type commandCall interface {
 
 // The requests as calls of team tools, with the tools' own fields.
 func (r TaskCreate) asCall() (string, json.RawMessage) {
-	return mcpCreate, raw(struct {
+	return mcpCreate, rawjson.Encode(struct {
 		taskCreateInput
 		Owner     string   `json:"owner,omitempty"`
 		BlockedBy []string `json:"blockedBy,omitempty"`
@@ -31,7 +33,7 @@ func (r TaskCreate) asCall() (string, json.RawMessage) {
 }
 
 func (r TaskUpdate) asCall() (string, json.RawMessage) {
-	return mcpUpdate, raw(struct {
+	return mcpUpdate, rawjson.Encode(struct {
 		TaskID       string                     `json:"taskId"`
 		Status       *tasks.Status              `json:"status,omitempty"`
 		Subject      *string                    `json:"subject,omitempty"`
@@ -46,11 +48,11 @@ func (r TaskUpdate) asCall() (string, json.RawMessage) {
 
 // A claim is a TaskUpdate to the builtin agent, and so has its fields.
 func (r TaskClaim) asCall() (string, json.RawMessage) {
-	return mcpClaim, raw(map[string]string{"taskId": r.ID, "status": string(tasks.InProgress), "owner": r.As})
+	return mcpClaim, rawjson.Encode(map[string]string{"taskId": r.ID, "status": string(tasks.InProgress), "owner": r.As})
 }
 
 func (r Send) asCall() (string, json.RawMessage) {
-	return mcpSend, raw(sendMessageInput{To: r.To, Message: raw(r.Text), Summary: r.Summary, WaitFor: r.WaitFor})
+	return mcpSend, rawjson.Encode(sendMessageInput{To: r.To, Message: rawjson.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor})
 }
 
 // guardCommand is asked before a request that a member's process makes; its error says
@@ -95,5 +97,5 @@ func sameInput(name string, input, wanted json.RawMessage) error {
 		fmt.Sprint(a) == fmt.Sprint(b) {
 		return nil
 	}
-	return bus.Errorf(bus.CodeDenied, "a hook wants %s to be called with %s; do that", name, preview(string(wanted)))
+	return bus.Errorf(bus.CodeDenied, "a hook wants %s to be called with %s; do that", name, mailtext.Summary(string(wanted)))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -21,7 +22,7 @@ import (
 func commandCalls() []commandCall {
 	status, owner := tasks.Completed, "ana"
 	return []commandCall{
-		TaskCreate{Subject: "s", Description: "d", As: "ana", Metadata: map[string]json.RawMessage{"k": raw(1)}},
+		TaskCreate{Subject: "s", Description: "d", As: "ana", Metadata: map[string]json.RawMessage{"k": rawjson.Encode(1)}},
 		TaskUpdate{ID: "1", Status: &status, Owner: &owner, AddBlockedBy: []string{"2"}, As: "ana"},
 		TaskClaim{ID: "1", As: "ana"},
 		Send{To: "lead", Text: "hello", Summary: "hi", As: "ana"},
@@ -96,7 +97,7 @@ func TestGuardCommandRefuses(t *testing.T) {
 			"hook error: why"},
 		"ask":     {hooks.Outcome{Permission: hooks.Permission{Decision: "ask"}}, nil, "Blocked by hook"},
 		"trouble": {hooks.Outcome{}, errors.New("broken"), "could not run, so it was not run: broken"},
-		"changed": {hooks.Outcome{UpdatedInput: raw(map[string]string{"to": "lead"})}, nil,
+		"changed": {hooks.Outcome{UpdatedInput: rawjson.Encode(map[string]string{"to": "lead"})}, nil,
 			`called with {"to":"lead"}`},
 		"same": {hooks.Outcome{UpdatedInput: json.RawMessage(
 			`{"summary": "hi", "message": "hello", "to": "lead"}`)}, nil, ""},

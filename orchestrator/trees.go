@@ -11,8 +11,10 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -110,10 +112,10 @@ func (o *Orchestrator) openTrees(ctx context.Context, c *crew) (*trees, error) {
 // recall reads what the store knows of working copies and branches, or, of a run that was
 // forgotten, which branches it had.
 func (t *trees) recall(ctx context.Context) error {
-	if err := value(ctx, t.c.store, keyTrees, &t.by); err != nil {
+	if err := tasks.ReadValue(ctx, t.c.store, keyTrees, &t.by); err != nil {
 		return err
 	}
-	if err := value(ctx, t.c.store, keyBranches, &t.own); err != nil {
+	if err := tasks.ReadValue(ctx, t.c.store, keyBranches, &t.own); err != nil {
 		return err
 	}
 	t.own = append(t.own, t.o.left.branches...)
@@ -165,7 +167,7 @@ func (t *trees) setBranches(ctx context.Context, change func([]string) []string)
 	t.own = change(slices.Clone(t.own))
 	all := slices.Clone(t.own)
 	t.mu.Unlock()
-	return t.c.store.Put(ctx, keyBranches, raw(all))
+	return t.c.store.Put(ctx, keyBranches, rawjson.Encode(all))
 }
 
 // discover takes note of working copies in the team's folder that a run was killed
@@ -256,7 +258,7 @@ func (t *trees) keep(ctx context.Context, member string, own ownTree) error {
 	t.by[member] = own
 	all := maps.Clone(t.by)
 	t.mu.Unlock()
-	return t.c.store.Put(ctx, keyTrees, raw(all))
+	return t.c.store.Put(ctx, keyTrees, rawjson.Encode(all))
 }
 
 // drop forgets one.
@@ -265,7 +267,7 @@ func (t *trees) drop(ctx context.Context, member string) error {
 	delete(t.by, member)
 	all := maps.Clone(t.by)
 	t.mu.Unlock()
-	return t.c.store.Put(ctx, keyTrees, raw(all))
+	return t.c.store.Put(ctx, keyTrees, rawjson.Encode(all))
 }
 
 // known are the working copies, by member.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -298,7 +299,7 @@ func (g grove) forgetTrees() {
 		g.t.Fatal(err)
 	}
 	defer store.Close()
-	if err := store.Put(g.t.Context(), keyTrees, raw(map[string]ownTree{})); err != nil {
+	if err := store.Put(g.t.Context(), keyTrees, rawjson.Encode(map[string]ownTree{})); err != nil {
 		g.t.Fatal(err)
 	}
 }

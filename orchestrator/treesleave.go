@@ -284,7 +284,7 @@ func leftBehind(ctx context.Context, p state.Place) remains {
 	}
 	defer store.Close()
 	var left remains
-	if value(ctx, store, keyTrees, &left.trees) != nil || value(ctx, store, keyBranches, &left.branches) != nil {
+	if tasks.ReadValue(ctx, store, keyTrees, &left.trees) != nil || tasks.ReadValue(ctx, store, keyBranches, &left.branches) != nil {
 		return remains{}
 	}
 	for _, own := range left.trees { // an older covey has noted no more

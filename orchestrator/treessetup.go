@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
@@ -42,7 +43,7 @@ func (t *trees) ready(ctx context.Context, s *seat) error {
 	log := filepath.Join(t.o.place.Scratch(), s.member.Name+".setup.log")
 	for _, command := range t.o.team().Worktree.Setup {
 		t.c.mu.Lock()
-		s.watch.doing = "setting up: " + clipped(command, 60)
+		s.watch.doing = "setting up: " + wording.Preview(command, 60)
 		t.c.mu.Unlock()
 		if err := t.setup(ctx, s, setupRun{command, own.Root, log}); err != nil {
 			return err

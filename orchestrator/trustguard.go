@@ -5,10 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"github.com/coveyteam/covey/orchestrator/state"
 	"os"
 	"sync"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // TrustNotice tells a running team of what its user has trusted for a spec of the team's

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/gang"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -164,7 +166,7 @@ func (c *crew) guard(ctx context.Context) {
 			return
 		case <-c.clock.After(watchEvery):
 		}
-		signalOne(c.poked) // makes up for a poke that was lost
+		gang.Signal(c.poked) // makes up for a poke that was lost
 		for _, s := range c.seats() {
 			v := watched[s.member.Name]
 			if v == nil {
@@ -261,7 +263,7 @@ func (c *crew) onceMore(ctx context.Context, s *seat, reason string) error {
 	text := "covey has ended your last turn, because " + reason + ". Go on with what it was about; if something in it " +
 		"does not come to an end, do without."
 	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
-		To: []string{s.member.Name}, Kind: mail.Notice, Text: text, Summary: preview(firstLine(text)),
+		To: []string{s.member.Name}, Kind: mail.Notice, Text: text, Summary: mailtext.Summary(text),
 	})
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -124,7 +125,7 @@ func TestWorkCommittedInASharedFolder(t *testing.T) {
 	r.want("alone", "?? dev.txt")
 	see(ops, agent.TurnStarted{})
 	call("2", "either.txt")
-	named := raw(map[string]string{"file_path": filepath.Join(r.dir, "named.txt")})
+	named := rawjson.Encode(map[string]string{"file_path": filepath.Join(r.dir, "named.txt")})
 	see(s, agent.ToolCalled{ID: "3", Name: "Write", Input: named})
 	see(s, agent.PermissionDecided{ID: "3", Tool: "Write", Decision: "allow"})
 	r.write("named.txt", "dev's")

@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/coveyteam/covey/tasks/kv"
 )
@@ -56,6 +57,19 @@ func setValues(t *kv.Tx, values map[string]json.RawMessage) error {
 		if err := setValue(t, key, &valueRecord{Value: data}); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// ReadValue reads what is stored under key into the value that into points to, and
+// leaves that as it is if there is none.
+func ReadValue(ctx context.Context, s *Store, key string, into any) error {
+	stored, ok, err := s.Value(ctx, key)
+	if err != nil || !ok {
+		return err
+	}
+	if err := json.Unmarshal(stored, into); err != nil {
+		return fmt.Errorf("read %q of the store: %w", key, err)
 	}
 	return nil
 }

@@ -44,6 +44,7 @@ var floors = []arrows{
 	{"teammate/*", "teammate teammate/agent teammate/program"},
 	{"orchestrator/process", "bus"},
 	{"orchestrator/clock", ""},
+	{"orchestrator/mailtext", ""},
 	{"orchestrator/gang", ""},
 	{"orchestrator/roster", "configs tasks/actors"},
 	{"orchestrator/slots", ""},

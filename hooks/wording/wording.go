@@ -3,6 +3,7 @@
 package wording
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,6 +30,31 @@ func Clip(s string, limit int) string {
 		return first + "…"
 	}
 	return s
+}
+
+// Short returns s without the space around it, at most limit characters of it. If
+// there are more, the last one is an ellipsis.
+func Short(s string, limit int) string {
+	s = strings.TrimSpace(s)
+	if first := Runes(s, limit); len(first) < len(s) {
+		return Runes(s, limit-1) + "…"
+	}
+	return s
+}
+
+// FirstLine returns the first line of s that is not empty, without the space around it.
+func FirstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return s
+}
+
+// LineWidth is how many characters of a text fit one line of a table.
+const LineWidth = 80
+
+// OneLine returns s as one line of a table: runs of space become one space each, and at
+// most LineWidth characters are left.
+func OneLine(s string) string {
+	return Short(strings.Join(strings.Fields(s), " "), LineWidth)
 }
 
 // Runes returns the first n characters of s.
@@ -80,3 +106,20 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// Errorf makes an error of a kind with a text of its own: errors.Is finds the kind, and
+// the text does not repeat it.
+func Errorf(kind error, format string, args ...any) error {
+	return &kindError{kind, fmt.Sprintf(format, args...)}
+}
+
+type kindError struct {
+	kind error
+	text string
+}
+
+// Error is the text alone.
+func (e *kindError) Error() string { return e.text }
+
+// Unwrap lets errors.Is find the kind.
+func (e *kindError) Unwrap() error { return e.kind }

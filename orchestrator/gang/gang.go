@@ -50,3 +50,11 @@ func (g *Group) Wait() {
 	}
 	g.over = true
 }
+
+// Signal leaves one signal in c, unless one waits there. It never blocks. c has room for one.
+func Signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
@@ -37,7 +38,7 @@ func conflict(m tasks.Merge, files []string) setback {
 // refused is the setback of work whose merged state the gates do not agree to.
 func refused(m tasks.Merge, said string) setback {
 	return setback{
-		reason: "the gates refuse the merged state: " + firstLine(said),
+		reason: "the gates refuse the merged state: " + wording.FirstLine(said),
 		title:  "Mend what the merge gates refuse in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) was merged with %s for a trial, and the gates refuse the result:\n\n%s\n\n"+
 			"In your working copy run `git merge %s`, mend it there and commit it. Then set this task to completed; it is "+
@@ -243,7 +244,7 @@ func evidence(m tasks.Merge, verdicts []verdicts.Verdict) string {
 			said = "agrees"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %.12s | %s | %s |\n",
-			strings.ReplaceAll(code(firstLine(v.Command)), "|", `\|`), said, v.Tree, v.Moment, v.Duration.Round(1e6))
+			strings.ReplaceAll(code(wording.FirstLine(v.Command)), "|", `\|`), said, v.Tree, v.Moment, v.Duration.Round(1e6))
 	}
 	return b.String()
 }
@@ -259,10 +260,4 @@ func code(text string) string {
 		text = " " + text + " " // readers take one off at each end
 	}
 	return sign + text + sign
-}
-
-// firstLine is the first line of a text that says something.
-func firstLine(text string) string {
-	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	return text
 }

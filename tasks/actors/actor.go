@@ -6,6 +6,8 @@
 package actors
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -79,4 +81,11 @@ func (a Actor) Admit(r kv.Reader) error {
 // staleError tells which session is over, and which one counts.
 func staleError(name string, session, now uint64) error {
 	return fmt.Errorf("%w: session %d of %s is over, it is in session %d now", ErrStale, session, name, now)
+}
+
+// CallID is the call id of something that is to happen once for a text, however often it
+// is asked for. kind tells apart what the same text may be asked for.
+func CallID(kind, text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return kind + ":" + hex.EncodeToString(sum[:16])
 }
