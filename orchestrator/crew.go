@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -73,7 +74,7 @@ type crew struct {
 	pid       int
 	up        chan struct{} // closed once every member has begun its session
 	clock     clock.Clock
-	times     timetable // of the schedules
+	times     *schedule.Timetable
 	slots     allotment
 	ledger    *ledger
 	agents    func(configs.Agent) []configs.Agent // one, and those it may be followed by; nil: no others
@@ -205,7 +206,7 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 		return c.atSetup(ctx)
 	}
 	for {
-		if err := errors.Join(c.heedClock(ctx), c.keepSchedules(ctx), c.settle(ctx)); err != nil {
+		if err := errors.Join(c.heedClock(ctx), c.times.Run(ctx), c.settle(ctx)); err != nil {
 			return move{}, err
 		}
 		s, moves, err := c.round(ctx)
@@ -227,7 +228,7 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 		select {
 		case <-c.poked:
 		case <-c.nextRetry(s.Seats):
-		case <-c.nextSchedule():
+		case <-c.times.Wait():
 		case <-c.nextUse():
 		case o := <-c.orders:
 			o.done <- o.do(ctx)

@@ -292,7 +292,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 		Attached: c.control.Attached(), Requests: c.asks.forPeople(),
 	}
 	st.Budget = c.ledger.report()
-	st.Schedules = c.scheduleStatus()
+	st.Schedules = c.times.Status()
 	c.mu.Lock()
 	spent := c.coordination()
 	st.Coordination, st.Turns = &spent, c.turnCount()

@@ -156,7 +156,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	if err := o.openAccounts(ctx, c); err != nil || c.setupOnly {
 		return err
 	}
-	return c.timetabled(ctx, o.team().Schedules) // before anybody can ask what comes next
+	return c.times.Take(ctx, o.team().Schedules) // before anybody can ask what comes next
 }
 
 // hookRunner is the one runner of all members' hooks. Which member a hook runs

@@ -19,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
@@ -234,6 +235,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		orders:         make(chan order), over: make(chan struct{}), poked: make(chan struct{},
 			1), down: make(chan string, 1), up: make(chan struct{}),
 	}
+	c.times = schedule.New(store, j, o.clock, c.poke)
 	c.lost = o.lost
 	c.holds, c.reminded = held, asked
 	c.asks = newInbox(c, o.team())

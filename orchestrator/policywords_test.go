@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/roster"
 )
@@ -37,43 +36,6 @@ func TestTooOften(t *testing.T) {
 		if got := c.tooOften(&seat{member: &roster.Member{Member: &configs.Member{Restart: r}}}, "it broke"); got != want {
 			t.Errorf("%+v: %q", r, got)
 		}
-	}
-}
-
-// TestSchedulesShown holds what people see of schedules: when they came and come
-// again, in which zone, and what they do.
-func TestSchedulesShown(t *testing.T) {
-	from := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	c := &crew{clock: clock.Clock{TimeNow: func() time.Time { return from }}}
-	c.times.records = map[string]scheduleRecord{"old": {From: from}} // of a covey that stored no plans
-	for i, s := range []configs.Schedule{
-		{Name: "ci", Cron: "0 * * * *", Task: &configs.Task{Subject: "Look at CI"}},
-		{Name: "standup", Cron: "0 9 * * *", Zone: "Europe/Berlin", To: "dev"},
-		{Name: "never", Cron: "0 0 31 4 *", To: "lead"},
-	} {
-		r := scheduleRecord{From: from, Plan: planOf(i, s)}
-		if i == 0 {
-			r.Last = from
-		}
-		c.times.records[s.Name] = r
-	}
-	want := []ScheduleStatus{
-		{Name: "ci", Cron: "0 * * * *", What: "task Look at CI", Last: from, Next: from.Add(time.Hour)},
-		{Name: "standup", Cron: "0 9 * * * Europe/Berlin", What: "message to dev", Next: from.Add(22 * time.Hour)},
-		{Name: "never", Cron: "0 0 31 4 *", What: "message to lead"},
-	}
-	shown := c.scheduleStatus()
-	if len(shown) != len(want) {
-		t.Fatalf("%d schedules, want %d", len(shown), len(want))
-	}
-	for i, got := range shown {
-		got.Next = got.Next.UTC()
-		if got != want[i] {
-			t.Errorf("%+v, want %+v", got, want[i])
-		}
-	}
-	if len((&crew{}).scheduleStatus()) != 0 {
-		t.Error("a team without schedules shows some")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -49,7 +50,7 @@ type Status struct {
 	Turns        journal.TurnCount `json:"turns"`            // of this run, or of the last one
 	Result       *state.RunResult  `json:"result,omitempty"` // of the last run; nil while one runs
 	// Schedules are those of the running team, in file order.
-	Schedules []ScheduleStatus `json:"schedules,omitempty"`
+	Schedules []schedule.Status `json:"schedules,omitempty"`
 	// Budget is what is used of the team's budget, over all runs.
 	Budget []journal.BudgetUse `json:"budget,omitempty"`
 }

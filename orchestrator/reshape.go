@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -171,10 +171,10 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 		n.goal = &goal
 	}
 	err := tasks.ReadValue(ctx, c.store, keySpec, &n.loaded)
-	var times timetable
+	var times schedule.Plans
 	if err == nil {
-		times, err = c.timetableOf(ctx, next.team.Schedules)
-		n.values[keySchedules] = rawjson.Encode(times.records)
+		times, err = c.times.Plan(ctx, next.team.Schedules)
+		n.values[schedule.Key] = times.Record()
 	}
 	if err == nil {
 		err = o.bringIn(ctx, c, n)
@@ -183,7 +183,7 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 		o.design.Store(before)
 		return err
 	}
-	c.useTimes(times)
+	c.times.Use(times)
 	c.keep = o.staysUp()
 	c.ledger.setBudget(next.team.Budget, next.prices)
 	c.board.enlist(o.memberNames())

@@ -56,6 +56,7 @@ func TestSessionReasons(t *testing.T) {
 			})
 		}
 	}
+	eventually(t, "dev's third session", func() bool { return r.sessionsOf("dev") == "startup -resume resume -other resume" })
 	l.stop(nil)
 	<-l.ending
 	<-l.failed

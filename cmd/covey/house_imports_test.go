@@ -55,15 +55,16 @@ var floors = []arrows{
 	{"orchestrator/gatesettings", ""},
 	{"orchestrator/journal", "tasks tasks/actors teammate/agent"},
 	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
+	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/clock orchestrator/mailtext orchestrator/journal"},
 	{"orchestrator", "bus configs hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
-	{"cmd/covey/teamtest", "orchestrator orchestrator/journal orchestrator/state cmd/covey/term"},
-	{"cmd/covey/cli", "configs orchestrator orchestrator/journal orchestrator/state tasks cmd/covey/term"},
-	{"cmd/covey/view", "orchestrator orchestrator/journal orchestrator/state tasks tasks/* cmd/covey/term"},
-	{"cmd/covey/ask", "configs orchestrator orchestrator/journal orchestrator/state tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
-	{"cmd/covey/hookcmd", "configs hooks hooks/* orchestrator orchestrator/journal orchestrator/state cmd/covey/term cmd/covey/cli cmd/covey/view"},
-	{"cmd/covey/doctor", "configs configs/* hooks hooks/* orchestrator orchestrator/journal orchestrator/state tasks/* cmd/covey/term cmd/covey/cli cmd/covey/hookcmd"},
-	{"cmd/covey", "configs configs/starter hooks hooks/* tasks tasks/* orchestrator orchestrator/journal orchestrator/state cmd/covey/*"},
+	{"cmd/covey/teamtest", "orchestrator orchestrator/* cmd/covey/term"},
+	{"cmd/covey/cli", "configs orchestrator orchestrator/* tasks cmd/covey/term"},
+	{"cmd/covey/view", "orchestrator orchestrator/* tasks tasks/* cmd/covey/term"},
+	{"cmd/covey/ask", "configs orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/hookcmd", "configs hooks hooks/* orchestrator orchestrator/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/doctor", "configs configs/* hooks hooks/* orchestrator orchestrator/* tasks/* cmd/covey/term cmd/covey/cli cmd/covey/hookcmd"},
+	{"cmd/covey", "configs configs/starter hooks hooks/* tasks tasks/* orchestrator orchestrator/* cmd/covey/*"},
 }
 
 // leaves are packages that know nothing of ours but each other. All may import

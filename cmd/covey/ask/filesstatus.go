@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -46,7 +47,7 @@ func filesStatus(ctx context.Context, place state.Place) (orchestrator.Status, e
 	defer store.Close()
 	snapshot, err := store.Snapshot(ctx)
 	if err == nil {
-		s.Schedules, err = orchestrator.SchedulesOf(ctx, store)
+		s.Schedules, err = schedule.Stored(ctx, store)
 	}
 	var held []string
 	if err == nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -146,7 +147,7 @@ func TestPrintedIsHarmless(t *testing.T) {
 	status := orchestrator.Status{
 		Team: hostile, Workspace: hostile, Members: []orchestrator.MemberStatus{member},
 		Result:    &state.RunResult{Reason: hostile},
-		Schedules: []orchestrator.ScheduleStatus{{Name: hostile, Cron: hostile, What: hostile}},
+		Schedules: []schedule.Status{{Name: hostile, Cron: hostile, What: hostile}},
 	}
 	for what, print := range map[string]func(*cli.Env){
 		"review":   func(c *cli.Env) { printReview(c.Out, review) },

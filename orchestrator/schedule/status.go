@@ -1,4 +1,4 @@
-package orchestrator
+package schedule
 
 import (
 	"cmp"
@@ -10,8 +10,8 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// ScheduleStatus is one schedule as `covey ps` shows it.
-type ScheduleStatus struct {
+// Status is one schedule as `covey ps` shows it.
+type Status struct {
 	Name string    `json:"name"`
 	Cron string    `json:"cron"` // with its time zone, if it has one
 	What string    `json:"what"`
@@ -21,38 +21,38 @@ type ScheduleStatus struct {
 	Next time.Time `json:"next,omitzero"`
 }
 
-// scheduleStatus lists the schedules of the running team, in file order.
-func (c *crew) scheduleStatus() []ScheduleStatus {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return statusOf(c.times.records, c.clock.Now().Location())
+// Status lists the schedules of the running team, in file order.
+func (t *Timetable) Status() []Status {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return statusOf(t.now.records, t.clock.Now().Location())
 }
 
-// SchedulesOf lists the schedules of a team's last run, in file order, from its store. A
+// Stored lists the schedules of a team's last run, in file order, from its store. A
 // spec that was edited since has others; those count once `covey up` has taken it up.
-func SchedulesOf(ctx context.Context, s *tasks.Store) ([]ScheduleStatus, error) {
-	known := map[string]scheduleRecord{}
-	err := tasks.ReadValue(ctx, s, keySchedules, &known)
+func Stored(ctx context.Context, s *tasks.Store) ([]Status, error) {
+	known := map[string]record{}
+	err := tasks.ReadValue(ctx, s, Key, &known)
 	return statusOf(known, time.Local), err
 }
 
 // statusOf puts records into the order of the spec. Those that were stored before there
 // were plans in them tell nothing. zone is that of schedules without one.
-func statusOf(records map[string]scheduleRecord, zone *time.Location) []ScheduleStatus {
-	var out []ScheduleStatus
+func statusOf(records map[string]record, zone *time.Location) []Status {
+	var out []Status
 	for name, r := range records {
 		p := r.Plan
 		if p.Cron == "" {
 			continue
 		}
-		st := ScheduleStatus{Name: name, Cron: p.Cron, Last: r.Last, What: p.What}
+		st := Status{Name: name, Cron: p.Cron, Last: r.Last, What: p.What}
 		if p.Zone != "" {
 			st.Cron += " " + p.Zone
 		}
 		st.Next, _ = configs.Schedule{Cron: p.Cron, Zone: p.Zone}.Next(r.From.In(zone)) // checked when the spec was read
 		out = append(out, st)
 	}
-	slices.SortFunc(out, func(a, b ScheduleStatus) int {
+	slices.SortFunc(out, func(a, b Status) int {
 		return cmp.Compare(records[a.Name].Plan.No, records[b.Name].Plan.No)
 	})
 	return out

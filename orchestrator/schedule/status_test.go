@@ -1,0 +1,47 @@
+package schedule
+
+import (
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/clock"
+)
+
+// TestSchedulesShown holds what people see of schedules: when they came and come
+// again, in which zone, and what they do.
+func TestSchedulesShown(t *testing.T) {
+	from := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	table := New(nil, nil, clock.Clock{TimeNow: func() time.Time { return from }}, func() {})
+	records := map[string]record{"old": {From: from}} // of a covey that stored no plans
+	for i, s := range []configs.Schedule{
+		{Name: "ci", Cron: "0 * * * *", Task: &configs.Task{Subject: "Look at CI"}},
+		{Name: "standup", Cron: "0 9 * * *", Zone: "Europe/Berlin", To: "dev"},
+		{Name: "never", Cron: "0 0 31 4 *", To: "lead"},
+	} {
+		r := record{From: from, Plan: planOf(i, s)}
+		if i == 0 {
+			r.Last = from
+		}
+		records[s.Name] = r
+	}
+	want := []Status{
+		{Name: "ci", Cron: "0 * * * *", What: "task Look at CI", Last: from, Next: from.Add(time.Hour)},
+		{Name: "standup", Cron: "0 9 * * * Europe/Berlin", What: "message to dev", Next: from.Add(22 * time.Hour)},
+		{Name: "never", Cron: "0 0 31 4 *", What: "message to lead"},
+	}
+	table.Use(Plans{records: records})
+	shown := table.Status()
+	if len(shown) != len(want) {
+		t.Fatalf("%d schedules, want %d", len(shown), len(want))
+	}
+	for i, got := range shown {
+		got.Next = got.Next.UTC()
+		if got != want[i] {
+			t.Errorf("%+v, want %+v", got, want[i])
+		}
+	}
+	if len(New(nil, nil, clock.Clock{}, func() {}).Status()) != 0 {
+		t.Error("a team without schedules shows some")
+	}
+}
