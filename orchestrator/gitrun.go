@@ -57,7 +57,7 @@ func filtersOf(ctx context.Context, team *configs.Team) []worktree.Filter {
 	if err != nil {
 		return nil
 	}
-	filters, err := repo.FiltersOf(ctx, team.Git.Filters)
+	filters, err := repo.Config.Filters(ctx, team.Git.Filters)
 	if err != nil {
 		return nil
 	}

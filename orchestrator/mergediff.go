@@ -56,7 +56,7 @@ func ReadDiff(
 	if r.Task != "" {
 		return d.ofTask(ctx, reviews.Reviews, r.Task)
 	}
-	copies, err := repo.Copies(ctx)
+	copies, err := repo.Copies.List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("diff: %w", err)
 	}

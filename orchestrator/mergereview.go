@@ -129,7 +129,7 @@ type looseFinder struct {
 // looseWork lists what there is of it; an empty member stands for all.
 func looseWork(ctx context.Context, q *merging.Queue, p state.Place, member string) ([]LooseWork, error) {
 	list := []LooseWork{}
-	copies, err := q.Repo.Copies(ctx)
+	copies, err := q.Repo.Copies.List(ctx)
 	if err != nil {
 		return list, fmt.Errorf("the work in copies: %w", err)
 	}

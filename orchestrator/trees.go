@@ -97,7 +97,7 @@ func (o *Orchestrator) openTrees(ctx context.Context, c *crew) (*trees, error) {
 	if t.repo == nil {
 		return t, nil
 	}
-	if t.user, err = t.repo.User(ctx); err != nil {
+	if t.user, err = t.repo.Config.User(ctx); err != nil {
 		return t, fmt.Errorf("ask git who the user is: %w", err)
 	}
 	if err := t.guardStash(); err != nil {
@@ -173,7 +173,7 @@ func (t *trees) setBranches(ctx context.Context, change func([]string) []string)
 // discover takes note of working copies in the team's folder that a run was killed
 // over before it could remember them.
 func (t *trees) discover(ctx context.Context) error {
-	copies, err := t.repo.Copies(ctx)
+	copies, err := t.repo.Copies.List(ctx)
 	for _, c := range copies {
 		member := filepath.Base(c.Path)
 		if _, known := t.by[member]; filepath.Dir(c.Path) == t.dir && !known && state.TeamName.MatchString(member) {
@@ -199,7 +199,7 @@ func (t *trees) unlock() error {
 			tops = append(tops, own.Top)
 		}
 	}
-	return t.repo.Unlock(tops, "covey/"+t.o.team().Name)
+	return t.repo.Copies.Unlock(tops, "covey/"+t.o.team().Name)
 }
 
 // canWrite reports whether a member can change files. A plan that is to be approved

@@ -137,7 +137,7 @@ func (t *trees) removeClean(ctx context.Context, member string, own ownTree) (wh
 	if err != nil {
 		return err.Error()
 	}
-	if err := t.repo.Remove(ctx, own.Top); err != nil {
+	if err := t.repo.Copies.Remove(ctx, own.Top); err != nil {
 		return err.Error()
 	}
 	t.gone(ctx, member, WorktreeChanged{Op: "removed", Path: own.Top, Branch: head.Branch}, head)
@@ -213,7 +213,7 @@ func (t *trees) forget(ctx context.Context) error {
 	if t.repo == nil {
 		return nil
 	}
-	copies, err := t.repo.Copies(ctx)
+	copies, err := t.repo.Copies.List(ctx)
 	if err != nil {
 		return fmt.Errorf("list the working copies of the earlier run: %w", err)
 	}
@@ -234,10 +234,10 @@ func (t *trees) forget(ctx context.Context) error {
 func (t *trees) rescue(ctx context.Context, c worktree.Copy) error {
 	member := filepath.Base(c.Path)
 	if c.Begun {
-		return t.repo.Discard(ctx, c.Path)
+		return t.repo.Copies.Discard(ctx, c.Path)
 	}
 	if c.Gone != "" && !isFolder(c.Path) {
-		return t.repo.Remove(ctx, c.Path) // its branch stays
+		return t.repo.Copies.Remove(ctx, c.Path) // its branch stays
 	}
 	own := ownTree{Top: c.Path, Branch: c.Branch}
 	if t.removeClean(ctx, member, own) == "" {
@@ -257,7 +257,7 @@ func (t *trees) rescue(ctx context.Context, c worktree.Copy) error {
 	if _, err := repo.Rescue(ctx, ref, message); err != nil {
 		return err
 	}
-	if err := t.repo.Discard(ctx, c.Path); err != nil {
+	if err := t.repo.Copies.Discard(ctx, c.Path); err != nil {
 		return err
 	}
 	t.gone(ctx, member, WorktreeChanged{Op: "rescued", Path: c.Path, Branch: c.Branch, Ref: ref}, head)

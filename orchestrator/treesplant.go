@@ -52,7 +52,7 @@ func (t *trees) byGit(ctx context.Context, s *seat, path string) (ownTree, error
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {
 		return ownTree{}, fmt.Errorf("state folder: %w", err)
 	}
-	if err := t.repo.Add(ctx, worktree.New{Path: path, Branch: branch, Base: base}); err != nil {
+	if err := t.repo.Copies.Add(ctx, worktree.New{Path: path, Branch: branch, Base: base}); err != nil {
 		return ownTree{}, err
 	}
 	if err := t.claim(ctx, branch); err != nil {
@@ -82,12 +82,12 @@ func (t *trees) adopt(ctx context.Context, s *seat, path string) (ownTree, bool,
 		return ownTree{}, false, err
 	}
 	if there && known.Begun {
-		return ownTree{}, false, t.repo.Discard(ctx, path)
+		return ownTree{}, false, t.repo.Copies.Discard(ctx, path)
 	}
 	folder := isFolder(path)
 	if folder && (!there || known.Gone != "") {
 		// The repository has been moved, or somebody had git forget the copy.
-		if t.repo.Repair(ctx, path) == nil {
+		if t.repo.Copies.Repair(ctx, path) == nil {
 			if known, there, err = t.copyAt(ctx, path); err != nil {
 				return ownTree{}, false, err
 			}
@@ -106,14 +106,14 @@ func (t *trees) adopt(ctx context.Context, s *seat, path string) (ownTree, bool,
 			path, t.repo.Common, aside, s.member.Name)
 	}
 	if there {
-		return ownTree{}, false, t.repo.Remove(ctx, path) // its folder is gone: git forgets it
+		return ownTree{}, false, t.repo.Copies.Remove(ctx, path) // its folder is gone: git forgets it
 	}
 	return ownTree{}, false, nil
 }
 
 // copyAt is what git knows of a working copy at path.
 func (t *trees) copyAt(ctx context.Context, path string) (worktree.Copy, bool, error) {
-	all, err := t.repo.Copies(ctx)
+	all, err := t.repo.Copies.List(ctx)
 	i := slices.IndexFunc(all, func(c worktree.Copy) bool { return c.Path == path })
 	if err != nil || i < 0 {
 		return worktree.Copy{}, false, err
@@ -135,7 +135,7 @@ func (t *trees) branchFor(ctx context.Context, member string) (branch, base stri
 	if err != nil {
 		return "", "", fmt.Errorf("list branches: %w", err)
 	}
-	copies, err := t.repo.Copies(ctx)
+	copies, err := t.repo.Copies.List(ctx)
 	if err != nil {
 		return "", "", fmt.Errorf("list working copies: %w", err)
 	}

@@ -41,7 +41,7 @@ func (q *Queue) land(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
 // that was merged would look there like changes that take it back. A copy whose folder
 // is gone is in nobody's way.
 func (q *Queue) advance(ctx context.Context, m tasks.Merge) error {
-	copies, err := q.Repo.Copies(ctx)
+	copies, err := q.Repo.Copies.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,20 +63,20 @@ func (q *Queue) advance(ctx context.Context, m tasks.Merge) error {
 
 // Close removes the queue's working copy. It is made anew when it is needed.
 func (q *Queue) Close(ctx context.Context) error {
-	if q.Repo.Discard(ctx, q.Scratch) == nil {
+	if q.Repo.Copies.Discard(ctx, q.Scratch) == nil {
 		return nil
 	}
 	// git does not know it, or not as it lies there now.
 	if err := os.RemoveAll(q.Scratch); err != nil {
 		return fmt.Errorf("the working copy of merges: %w", err)
 	}
-	copies, err := q.Repo.Copies(ctx)
+	copies, err := q.Repo.Copies.List(ctx)
 	if err != nil {
 		return err
 	}
 	for _, c := range copies {
 		if c.Path == q.Scratch {
-			return q.Repo.Discard(ctx, q.Scratch)
+			return q.Repo.Copies.Discard(ctx, q.Scratch)
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func newRepo(t testing.TB, script string) *worktree.Repo {
 func copyOf(t testing.TB, r *worktree.Repo, member string) *worktree.Repo {
 	t.Helper()
 	path := filepath.Join(folder(t), member)
-	must(t, r.Add(t.Context(), worktree.New{Path: path, Branch: worktree.BranchName("crew", member), Base: "main"}))
+	must(t, r.Copies.Add(t.Context(), worktree.New{Path: path, Branch: worktree.BranchName("crew", member), Base: "main"}))
 	c, err := r.At(t.Context(), path)
 	must(t, err)
 	return c

@@ -607,15 +607,9 @@ func TestForgottenWorkIsRescued(t *testing.T) {
 	if now.Branch != old.Branch || s.on(now.Branch, "y") != "new\n" {
 		t.Errorf("%+v", now)
 	}
-	kept, err := s.Repo.Rescued(t.Context(), "refs/covey/rescue/crew/task_1")
-	must(t, err)
-	if len(kept) != 1 {
-		t.Fatalf("rescued: %v", kept)
-	}
-	for name, commit := range kept {
-		if commit != old.Commit {
-			t.Errorf("%s is %s, want %s", name, commit, old.Commit)
-		}
+	kept := sh(t, s.Repo.Top, "git for-each-ref --format='%(objectname)' refs/covey/rescue/crew/task_1")
+	if kept != old.Commit {
+		t.Errorf("rescued: %q, want %s", kept, old.Commit)
 	}
 }
 

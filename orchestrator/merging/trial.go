@@ -42,7 +42,7 @@ func (q *Queue) scratch(ctx context.Context, commit string) (*worktree.Repo, err
 	if err := q.Close(ctx); err != nil {
 		return nil, fmt.Errorf("make it anew: %w", err)
 	}
-	if err := q.Repo.Detach(ctx, q.Scratch, commit); err != nil {
+	if err := q.Repo.Copies.Detach(ctx, q.Scratch, commit); err != nil {
 		return nil, fmt.Errorf("make it anew: %w", err)
 	}
 	if q.Prepare != nil {

@@ -136,22 +136,6 @@ func inTheWay(said string) []string {
 	return files
 }
 
-// Detach makes a working copy that is on a commit and on no branch. The error wraps
-// ErrTaken if the folder is there already.
-func (r *Repo) Detach(ctx context.Context, path, commit string) error {
-	r.adding.Lock()
-	defer r.adding.Unlock()
-	_, err := r.run(ctx, "worktree", "add", "--quiet", "--detach", path, commit)
-	if err == nil {
-		return r.withholdAt(ctx, path)
-	}
-	var f *Failure
-	if errors.As(err, &f) && strings.Contains(f.Stderr, "already") {
-		return fmt.Errorf("%w: %w", ErrTaken, err)
-	}
-	return err
-}
-
 // Switch puts the working copy on a commit and on no branch, and its files in the
 // state of that commit, whatever lay there. Ignored files stay. It is for copies
 // that nobody works in.

@@ -25,7 +25,7 @@ func (r *Repo) CommitTree(ctx context.Context, c Commit) (string, error) {
 	for _, parent := range c.Parents {
 		args = append(args, "-p", parent)
 	}
-	env, err := r.identity(ctx, c.Author) // git itself would refuse where it knows nobody
+	env, err := r.Config.identity(ctx, c.Author) // git itself would refuse where it knows nobody
 	if err != nil {
 		return "", fmt.Errorf("find out who commits: %w", err)
 	}
@@ -34,8 +34,8 @@ func (r *Repo) CommitTree(ctx context.Context, c Commit) (string, error) {
 }
 
 // identity are the variables by which git knows who commits.
-func (r *Repo) identity(ctx context.Context, author Person) ([]string, error) {
-	user, err := r.User(ctx)
+func (c Config) identity(ctx context.Context, author Person) ([]string, error) {
+	user, err := c.User(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -53,10 +53,10 @@ func (r *Repo) identity(ctx context.Context, author Person) ([]string, error) {
 
 // User is whom git's configuration names as its user; a zero Person if it does not
 // name both a name and an address.
-func (r *Repo) User(ctx context.Context) (Person, error) {
+func (c Config) User(ctx context.Context) (Person, error) {
 	var p Person
 	for key, into := range map[string]*string{"user.name": &p.Name, "user.email": &p.Email} {
-		out, err := r.plain(ctx, "config", "--get", key)
+		out, err := c.git.run(ctx, call{args: []string{"config", "--get", key}, dir: c.top})
 		var f *Failure
 		if errors.As(err, &f) && f.Code == 1 {
 			return Person{}, nil
@@ -149,10 +149,4 @@ func (r *Repo) Rescue(ctx context.Context, ref, message string) (string, error) 
 		return "", err
 	}
 	return commit, r.Move(ctx, ref, Step{To: commit, Why: "covey: " + line([]byte(message))})
-}
-
-// Rescued lists the references below a path, as in "refs/covey/rescue/crew", with
-// their commits.
-func (r *Repo) Rescued(ctx context.Context, below string) (map[string]string, error) {
-	return r.refs(ctx, below, "")
 }

@@ -7,7 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
+
+// Copies are the working copies of a repository. They are those of its Repo and of all
+// that Repo.At gives.
+type Copies struct {
+	repo *Repo // seen from the copy in which the repository was opened
+
+	adding sync.Mutex // those that begin in the same moment disturb each other
+}
 
 // Copy is a working copy of a repository, as git lists it.
 type Copy struct {
@@ -36,31 +45,31 @@ func BranchName(team, member string) string { return "covey/" + team + "/" + mem
 // is in the way: the folder is there, the branch exists though Base is set, or it
 // is in use by another copy; and ErrNoRef if there is no such commit. After any
 // error nothing of the new copy is left.
-func (r *Repo) Add(ctx context.Context, n New) error {
+func (c *Copies) Add(ctx context.Context, n New) error {
 	if _, err := os.Lstat(n.Path); err == nil {
 		return fmt.Errorf("%w: %s is there already", ErrTaken, n.Path)
 	}
 	ref := "refs/heads/" + n.Branch
 	if n.Base == "" {
-		if _, err := r.Commit(ctx, ref); err != nil {
+		if _, err := c.repo.Commit(ctx, ref); err != nil {
 			return err
 		}
-		return r.add(ctx, n)
+		return c.add(ctx, n)
 	}
-	commit, err := r.Commit(ctx, n.Base)
+	commit, err := c.repo.Commit(ctx, n.Base)
 	if err != nil {
 		return err
 	}
 	begin := Step{To: commit, Why: "covey: a working copy begins"}
-	if err := r.Move(ctx, ref, begin); err != nil {
+	if err := c.repo.Move(ctx, ref, begin); err != nil {
 		if errors.Is(err, ErrMoved) || blocked(err) {
 			return fmt.Errorf("%w: branch %s: %w", ErrTaken, n.Branch, err)
 		}
 		return err
 	}
-	if err := r.add(ctx, n); err != nil {
+	if err := c.add(ctx, n); err != nil {
 		end := Step{From: commit, Why: "covey: the working copy could not be made"}
-		return errors.Join(err, r.Move(context.WithoutCancel(ctx), ref, end))
+		return errors.Join(err, c.repo.Move(context.WithoutCancel(ctx), ref, end))
 	}
 	return nil
 }
@@ -69,14 +78,13 @@ func (r *Repo) Add(ctx context.Context, n New) error {
 //
 // The lock is of this process alone and of one repository. After an error no trace of
 // the copy is left, or its branch would be held by a copy that nobody has.
-func (r *Repo) add(ctx context.Context, n New) error {
-	// Two that begin in the same moment disturb each other. Those of other processes
-	// are waited for as locks are; ours need not come to that.
-	r.adding.Lock()
-	defer r.adding.Unlock()
-	_, err := r.run(ctx, "worktree", "add", "--quiet", n.Path, n.Branch)
+func (c *Copies) add(ctx context.Context, n New) error {
+	// Those of other processes are waited for as locks are; ours need not come to that.
+	c.adding.Lock()
+	defer c.adding.Unlock()
+	_, err := c.repo.run(ctx, "worktree", "add", "--quiet", n.Path, n.Branch)
 	if err == nil {
-		err = r.withholdAt(ctx, n.Path)
+		err = c.withhold(ctx, n.Path)
 	}
 	if err == nil {
 		return nil
@@ -84,7 +92,7 @@ func (r *Repo) add(ctx context.Context, n New) error {
 	// What was cut off is half a copy: git would list it, and refuse its branch to
 	// the next try. The context may have ended, and this must be done all the same.
 	if _, there := os.Lstat(n.Path); there == nil {
-		if r.Discard(context.WithoutCancel(ctx), n.Path) != nil {
+		if c.Discard(context.WithoutCancel(ctx), n.Path) != nil {
 			err = errors.Join(err, os.RemoveAll(n.Path)) // git does not know it: it is a folder that git had begun
 		}
 	}
@@ -102,30 +110,55 @@ func blocked(err error) bool {
 	return errors.As(err, &f) && strings.Contains(f.Stderr, "cannot create")
 }
 
+// Detach makes a working copy that is on a commit and on no branch. The error wraps
+// ErrTaken if the folder is there already.
+func (c *Copies) Detach(ctx context.Context, path, commit string) error {
+	c.adding.Lock()
+	defer c.adding.Unlock()
+	_, err := c.repo.run(ctx, "worktree", "add", "--quiet", "--detach", path, commit)
+	if err == nil {
+		return c.withhold(ctx, path)
+	}
+	var f *Failure
+	if errors.As(err, &f) && strings.Contains(f.Stderr, "already") {
+		return fmt.Errorf("%w: %w", ErrTaken, err)
+	}
+	return err
+}
+
+// withhold takes the files that have a forbidden filter out of a copy that was just made.
+func (c *Copies) withhold(ctx context.Context, top string) error {
+	made, err := c.repo.At(ctx, top)
+	if err != nil {
+		return err
+	}
+	return made.withhold(ctx)
+}
+
 // Remove removes a working copy that has nothing that is not committed. git
 // refuses it of one that has, or that has submodules; ignored files are lost with
 // it. Its branch stays. A copy whose folder is gone is forgotten.
-func (r *Repo) Remove(ctx context.Context, path string) error {
-	_, err := r.run(ctx, "worktree", "remove", path)
+func (c *Copies) Remove(ctx context.Context, path string) error {
+	_, err := c.repo.run(ctx, "worktree", "remove", path)
 	return err
 }
 
 // Discard removes a working copy with all that lies in it. Its branch stays.
-func (r *Repo) Discard(ctx context.Context, path string) error {
-	_, err := r.run(ctx, "worktree", "remove", "--force", "--force", path)
+func (c *Copies) Discard(ctx context.Context, path string) error {
+	_, err := c.repo.run(ctx, "worktree", "remove", "--force", "--force", path)
 	return err
 }
 
 // Repair mends what git knows of a working copy after its folder, or the
 // repository, has been moved.
-func (r *Repo) Repair(ctx context.Context, path string) error {
-	_, err := r.run(ctx, "worktree", "repair", path)
+func (c *Copies) Repair(ctx context.Context, path string) error {
+	_, err := c.repo.run(ctx, "worktree", "repair", path)
 	return err
 }
 
-// Copies lists the repository's working copies, the first one first.
-func (r *Repo) Copies(ctx context.Context) ([]Copy, error) {
-	out, err := r.plain(ctx, "worktree", "list", "--porcelain", "-z")
+// List lists the working copies, the repository's first one first.
+func (c *Copies) List(ctx context.Context) ([]Copy, error) {
+	out, err := c.repo.plain(ctx, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return nil, err
 	}

@@ -14,26 +14,26 @@ import (
 func TestAddAndRemove(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
 	path := filepath.Join(folder(t), "with space", "ana")
-	must(t, r.Add(ctx, New{Path: path, Branch: BranchName("crew", "ana"), Base: "main"}))
+	must(t, r.Copies.Add(ctx, New{Path: path, Branch: BranchName("crew", "ana"), Base: "main"}))
 	ana, err := r.At(ctx, path)
 	must(t, err)
 	if h, err := ana.Head(ctx); err != nil || h.Branch != "covey/crew/ana" {
 		t.Errorf("%+v, %v", h, err)
 	}
-	copies, err := r.Copies(ctx)
+	copies, err := r.Copies.List(ctx)
 	if err != nil || len(copies) != 2 || copies[1].Path != path || copies[1].Branch != "covey/crew/ana" || copies[0].Branch != "main" {
 		t.Errorf("copies %+v, %v", copies, err)
 	}
 	must(t, os.WriteFile(filepath.Join(path, "new"), nil, 0o600))
-	if err := r.Remove(ctx, path); err == nil || !exists(path, "new") {
+	if err := r.Copies.Remove(ctx, path); err == nil || !exists(path, "new") {
 		t.Fatalf("a copy with a new file was removed: %v", err)
 	}
-	must(t, r.Discard(ctx, path))
+	must(t, r.Copies.Discard(ctx, path))
 	if exists(path) {
 		t.Error("the discarded copy is there")
 	}
-	must(t, r.Add(ctx, New{Path: path, Branch: "covey/crew/ana"}))
-	must(t, r.Remove(ctx, path))
+	must(t, r.Copies.Add(ctx, New{Path: path, Branch: "covey/crew/ana"}))
+	must(t, r.Copies.Remove(ctx, path))
 	if _, err := r.Commit(ctx, "refs/heads/covey/crew/ana"); err != nil {
 		t.Errorf("its branch: %v", err)
 	}
@@ -59,14 +59,14 @@ func TestAddRefuses(t *testing.T) {
 		"base like an option":   {New{dir + "/x", "b2", "--detach"}, ErrNoRef},
 		"no such branch":        {New{dir + "/x", "b3", ""}, ErrNoRef},
 	} {
-		if err := r.Add(ctx, c.n); !errors.Is(err, c.want) {
+		if err := r.Copies.Add(ctx, c.n); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
 	}
 	if exists(dir, "x") || !exists(other.Top, "a") {
 		t.Error("something was left, or taken away")
 	}
-	if copies, err := r.Copies(ctx); err != nil || len(copies) != 2 {
+	if copies, err := r.Copies.List(ctx); err != nil || len(copies) != 2 {
 		t.Errorf("%+v, %v", copies, err)
 	}
 }
@@ -83,15 +83,15 @@ func TestAddCutOff(t *testing.T) {
 			}
 			cancel()
 		}()
-		err := r.Add(ctx, New{Path: path, Branch: "b", Base: "main"})
+		err := r.Copies.Add(ctx, New{Path: path, Branch: "b", Base: "main"})
 		cancel()
 		if err == nil { // it was faster
-			must(t, r.Discard(t.Context(), path))
+			must(t, r.Copies.Discard(t.Context(), path))
 		}
 		if exists(path) {
 			t.Fatalf("half a copy is left: %v", err)
 		}
-		copies, err := r.Copies(t.Context())
+		copies, err := r.Copies.List(t.Context())
 		if err != nil || len(copies) != 1 {
 			t.Fatalf("%+v, %v", copies, err)
 		}
@@ -109,13 +109,13 @@ func TestTenAtOnce(t *testing.T) {
 		from := []*Repo{r, again}[i%2]
 		wg.Go(func() {
 			n := New{Path: filepath.Join(dir, fmt.Sprint(i)), Branch: fmt.Sprintf("covey/t%d/m", i), Base: "main"}
-			if err := from.Add(context.WithoutCancel(t.Context()), n); err != nil {
+			if err := from.Copies.Add(context.WithoutCancel(t.Context()), n); err != nil {
 				t.Errorf("%d: %v", i, err)
 			}
 		})
 	}
 	wg.Wait()
-	copies, err := r.Copies(t.Context())
+	copies, err := r.Copies.List(t.Context())
 	if err != nil || len(copies) != 11 {
 		t.Fatalf("%d copies, %v", len(copies), err)
 	}
@@ -133,16 +133,16 @@ func TestGoneAndMoved(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
 	lost := add(t, r, "lost")
 	must(t, os.RemoveAll(lost.Top))
-	copies, err := r.Copies(ctx)
+	copies, err := r.Copies.List(ctx)
 	if err != nil || len(copies) != 2 || copies[1].Gone == "" {
 		t.Fatalf("%+v, %v", copies, err)
 	}
-	must(t, r.Remove(ctx, lost.Top)) // forgets it
+	must(t, r.Copies.Remove(ctx, lost.Top)) // forgets it
 	moved := add(t, r, "moved")
 	to := filepath.Join(folder(t), "elsewhere")
 	must(t, os.Rename(moved.Top, to))
-	must(t, r.Repair(ctx, to))
-	copies, err = r.Copies(ctx)
+	must(t, r.Copies.Repair(ctx, to))
+	copies, err = r.Copies.List(ctx)
 	if err != nil || len(copies) != 2 || copies[1].Path != to {
 		t.Errorf("%+v, %v", copies, err)
 	}

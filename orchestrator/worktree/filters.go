@@ -63,10 +63,10 @@ func (w Withheld) String() string {
 		"global git configuration", list, w.Top, names)
 }
 
-// FiltersOf reads how the repository's own configuration defines filters, in the order of
+// Filters reads how the repository's own configuration defines filters, in the order of
 // names. One that it does not define has no command.
-func (r *Repo) FiltersOf(ctx context.Context, names []string) ([]Filter, error) {
-	out, err := r.plain(ctx, "config", "--show-scope", "-z", "--list")
+func (c Config) Filters(ctx context.Context, names []string) ([]Filter, error) {
+	out, err := c.git.run(ctx, call{args: []string{"config", "--show-scope", "-z", "--list"}, dir: c.top})
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +132,9 @@ func (g *guard) filters(outer, own []entry, allowed []Filter) {
 
 // tell passes on that files of a linked working copy were left alone. In the first copy
 // nobody commits: there the user's own git runs the filters.
-func (r *Repo) tell(g *guard, files []string) {
-	if len(files) > 0 && r.GitDir != r.Common && r.git.Withheld != nil {
-		r.git.Withheld(Withheld{Top: r.Top, Files: files, Filters: g.forbidden})
+func (w writer) tell(files []string) {
+	if r := w.repo; len(files) > 0 && r.GitDir != r.Common && r.git.Withheld != nil {
+		r.git.Withheld(Withheld{Top: r.Top, Files: files, Filters: w.guard.forbidden})
 	}
 }
 
@@ -149,8 +149,7 @@ func (w writer) leaveOut(ctx context.Context, gone, changed []string) (stillGone
 	}
 	out := map[string]bool{}
 	for _, source := range [][]string{nil, {"--cached"}} {
-		if err := w.repo.filtered(ctx, filterQuery{w.guard, w.index, slices.Concat(gone, changed), source},
-			out); err != nil {
+		if err := w.filtered(ctx, slices.Concat(gone, changed), source, out); err != nil {
 			return nil, nil, nil, err
 		}
 	}
@@ -176,23 +175,14 @@ func (w writer) leaveOut(ctx context.Context, gone, changed []string) (stillGone
 	return gone, stillChanged, slices.Compact(withheld), nil
 }
 
-// filterQuery asks which of some paths have a forbidden filter.
-type filterQuery struct {
-	guard *guard
-	index string // whose attributes count, besides those on disk; empty: the copy's own
-	paths []string
-	more  []string // options of git check-attr
-}
-
-// filtered marks those of some paths that have a forbidden filter.
-func (r *Repo) filtered(ctx context.Context, q filterQuery, into map[string]bool) error {
-	out, err := r.guarded(ctx, call{
-		args:  append(append([]string{"check-attr"}, q.more...), "-z", "--stdin", "filter"),
-		index: q.index, stdin: []byte(strings.Join(q.paths, "\x00") + "\x00"), guard: q.guard, limit: slow,
-	})
+// filtered marks those of some paths that have a forbidden filter. options are those of
+// git check-attr.
+func (w writer) filtered(ctx context.Context, paths, options []string, into map[string]bool) error {
+	list := []byte(strings.Join(paths, "\x00") + "\x00")
+	out, err := w.git(ctx, list, slices.Concat([]string{"check-attr"}, options, []string{"-z", "--stdin", "filter"})...)
 	listed := fields(out) // path, "filter", its value, …
 	for i := 0; i+2 < len(listed); i += 3 {
-		if slices.Contains(q.guard.forbidden, listed[i+2]) {
+		if slices.Contains(w.guard.forbidden, listed[i+2]) {
 			into[listed[i]] = true
 		}
 	}
@@ -203,11 +193,11 @@ func (r *Repo) filtered(ctx context.Context, q filterQuery, into map[string]bool
 // written out, and marks them in its index as not checked out, so that git takes them for
 // unchanged. Nobody works in the copy yet.
 func (r *Repo) withhold(ctx context.Context) error {
-	g, err := r.guard(ctx)
-	if err != nil || len(g.forbidden) == 0 {
+	w, err := r.writer(ctx, "")
+	if err != nil || len(w.guard.forbidden) == 0 {
 		return err
 	}
-	files, err := r.withFilter(ctx, g, "")
+	files, err := w.withFilter(ctx)
 	if err != nil || len(files) == 0 {
 		return err
 	}
@@ -216,26 +206,15 @@ func (r *Repo) withhold(ctx context.Context) error {
 			return fmt.Errorf("leave out a file with a filter: %w", err)
 		}
 	}
-	_, err = r.guarded(ctx, call{
-		args: []string{"update-index", "--skip-worktree", "-z", "--stdin"}, guard: g, limit: slow,
-		stdin: []byte(strings.Join(files, "\x00") + "\x00"),
-	})
-	r.tell(g, files)
+	list := []byte(strings.Join(files, "\x00") + "\x00")
+	_, err = w.git(ctx, list, "update-index", "--skip-worktree", "-z", "--stdin")
+	w.tell(files)
 	return err
 }
 
-// withholdAt is withhold in another working copy.
-func (r *Repo) withholdAt(ctx context.Context, top string) error {
-	copy, err := r.At(ctx, top)
-	if err != nil {
-		return err
-	}
-	return copy.withhold(ctx)
-}
-
-// withFilter lists the regular files of an index that have a forbidden filter.
-func (r *Repo) withFilter(ctx context.Context, g *guard, index string) ([]string, error) {
-	out, err := r.guarded(ctx, call{args: []string{"ls-files", "-s", "-z"}, index: index, guard: g, limit: slow})
+// withFilter lists the regular files of the index that have a forbidden filter.
+func (w writer) withFilter(ctx context.Context) ([]string, error) {
+	out, err := w.git(ctx, nil, "ls-files", "-s", "-z")
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +228,7 @@ func (r *Repo) withFilter(ctx context.Context, g *guard, index string) ([]string
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	if err := r.filtered(ctx, filterQuery{g, index, paths, []string{"--cached"}}, found); err != nil {
+	if err := w.filtered(ctx, paths, []string{"--cached"}, found); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(paths, func(path string) bool { return !found[path] }), nil
@@ -258,8 +237,8 @@ func (r *Repo) withFilter(ctx context.Context, g *guard, index string) ([]string
 // brings lists the files with a forbidden filter in which a commit differs from what the
 // copy is on.
 func (r *Repo) brings(ctx context.Context, commit string) (*Withheld, error) {
-	g, err := r.guard(ctx)
-	if err != nil || len(g.forbidden) == 0 {
+	w, err := r.writer(ctx, "")
+	if err != nil || len(w.guard.forbidden) == 0 {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "covey-index-")
@@ -267,12 +246,11 @@ func (r *Repo) brings(ctx context.Context, commit string) (*Withheld, error) {
 		return nil, fmt.Errorf("look at the attributes of %s: %w", commit, err)
 	}
 	defer os.RemoveAll(dir)
-	index := filepath.Join(dir, "index")
-	if _, err := r.guarded(ctx, call{args: []string{"read-tree", commit}, index: index, guard: g,
-		limit: slow}); err != nil {
+	w.index = filepath.Join(dir, "index")
+	if _, err := w.git(ctx, nil, "read-tree", commit); err != nil {
 		return nil, err
 	}
-	files, err := r.withFilter(ctx, g, index)
+	files, err := w.withFilter(ctx)
 	if err != nil || len(files) == 0 {
 		return nil, err
 	}
@@ -292,5 +270,5 @@ func (r *Repo) brings(ctx context.Context, commit string) (*Withheld, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
-	return &Withheld{Top: r.Top, Files: files, Filters: g.forbidden}, nil
+	return &Withheld{Top: r.Top, Files: files, Filters: w.guard.forbidden}, nil
 }

@@ -36,7 +36,7 @@ func TestWithheld(t *testing.T) {
 	r, err := withheldBy(&told).Open(ctx, r.Top)
 	must(t, err)
 	path := filepath.Join(folder(t), "copy")
-	must(t, r.Add(ctx, New{Path: path, Branch: "ana", Base: "HEAD"}))
+	must(t, r.Copies.Add(ctx, New{Path: path, Branch: "ana", Base: "HEAD"}))
 	ana, err := r.At(ctx, path)
 	must(t, err)
 	if exists(path, "s.sec") || !slices.Equal(told, []string{"rot:s.sec"}) {
@@ -90,7 +90,7 @@ func TestWithheldOnTheWay(t *testing.T) {
 		t.Errorf("it is there: %s", sh(t, ana.Top, "git status; ls"))
 	}
 	scratch := filepath.Join(folder(t), "scratch")
-	must(t, r.Detach(ctx, scratch, tip))
+	must(t, r.Copies.Detach(ctx, scratch, tip))
 	for _, to := range []string{"main", tip} {
 		must(t, open(t, scratch).Switch(ctx, to))
 		if exists(scratch, "s.sec") {
@@ -107,7 +107,7 @@ func TestWithheldOnTheWay(t *testing.T) {
 func TestFilterAllowed(t *testing.T) {
 	bad, ran := trap(t)
 	allowed := newSecret(t)
-	filters, err := allowed.FiltersOf(t.Context(), []string{"rot", "none"})
+	filters, err := allowed.Config.Filters(t.Context(), []string{"rot", "none"})
 	must(t, err)
 	if len(filters) != 2 || filters[1].Defined() || filters[0].String() != `rot clean="tr a-z n-za-m" smudge="tr a-z n-za-m" required` {
 		t.Fatalf("%v", filters)
@@ -129,7 +129,7 @@ func TestFilterAllowed(t *testing.T) {
 			r, err := test.git.Open(t.Context(), test.repo.Top)
 			must(t, err)
 			path := filepath.Join(folder(t), "copy")
-			must(t, r.Add(t.Context(), New{Path: path, Branch: "ana", Base: "HEAD"}))
+			must(t, r.Copies.Add(t.Context(), New{Path: path, Branch: "ana", Base: "HEAD"}))
 			if got := read(t, path, "s.sec"); got != "hello\n" {
 				t.Errorf("checked out as %q", got)
 			}

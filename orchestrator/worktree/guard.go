@@ -29,12 +29,19 @@ type entry struct {
 	key, value string
 }
 
+// Config is what git is configured to do in a repository: by the repository itself, the
+// user and the system.
+type Config struct {
+	git         Git
+	top, common string // the folders of those names of a Repo
+}
+
 // guard looks at the configuration and says what is to be set against it.
 //
 // Filters, diff drivers and merge drivers of the system's and the user's configuration do
 // run: they are the user's own choice, and large-file filters from there have to work.
-func (r *Repo) guard(ctx context.Context) (*guard, error) {
-	out, err := r.git.run(ctx, call{args: []string{"config", "--show-scope", "-z", "--list"}, dir: r.Top})
+func (c Config) guard(ctx context.Context) (*guard, error) {
+	out, err := c.git.run(ctx, call{args: []string{"config", "--show-scope", "-z", "--list"}, dir: c.top})
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +56,11 @@ func (r *Repo) guard(ctx context.Context) (*guard, error) {
 			outer = append(outer, e)
 		}
 	}
-	hidden, err := r.hiddenEntries(ctx, own)
+	hidden, err := c.hiddenEntries(ctx, own)
 	if err != nil {
 		return nil, err
 	}
-	return guardAgainst(outer, append(own, hidden...), r.git.allowed()), nil
+	return guardAgainst(outer, append(own, hidden...), c.git.allowed()), nil
 }
 
 // entryOf reads a key and its value as git prints them with -z.
@@ -66,27 +73,27 @@ func entryOf(text string) entry {
 // and may count where git goes on: those of other working copies, and of files that are
 // included on some condition, such as on the place of a copy that is yet to be made.
 // All files are read, whatever their condition says.
-func (r *Repo) hiddenEntries(ctx context.Context, own []entry) ([]entry, error) {
-	files, err := filepath.Glob(filepath.Join(globQuote(r.Common), "worktrees", "*", "config.worktree"))
+func (c Config) hiddenEntries(ctx context.Context, own []entry) ([]entry, error) {
+	files, err := filepath.Glob(filepath.Join(globQuote(c.common), "worktrees", "*", "config.worktree"))
 	if err != nil {
-		return nil, fmt.Errorf("list the configuration of %s: %w", r.Common, err)
+		return nil, fmt.Errorf("list the configuration of %s: %w", c.common, err)
 	}
-	if _, err := os.Lstat(filepath.Join(r.Common, "config.worktree")); err == nil {
-		files = append(files, filepath.Join(r.Common, "config.worktree"))
+	if _, err := os.Lstat(filepath.Join(c.common, "config.worktree")); err == nil {
+		files = append(files, filepath.Join(c.common, "config.worktree"))
 	}
 	if len(files) == 0 && !slices.ContainsFunc(own, entry.includes) {
 		return nil, nil
 	}
-	files = append(files, filepath.Join(r.Common, "config"))
+	files = append(files, filepath.Join(c.common, "config"))
 	var all []entry
 	for i := 0; i < len(files); i++ {
 		if i == maxConfigFiles {
 			return nil, fmt.Errorf("the configuration of the repository %s includes more than %d files",
-				r.Common, maxConfigFiles)
+				c.common, maxConfigFiles)
 		}
-		entries, more, err := r.readConfig(ctx, files[i])
+		entries, more, err := c.readConfig(ctx, files[i])
 		if err != nil {
-			return nil, fmt.Errorf("the configuration of the repository %s: %w", r.Common, err)
+			return nil, fmt.Errorf("the configuration of the repository %s: %w", c.common, err)
 		}
 		all = append(all, entries...)
 		for _, file := range more {
@@ -100,7 +107,7 @@ func (r *Repo) hiddenEntries(ctx context.Context, own []entry) ([]entry, error) 
 
 // readConfig reads one file of a configuration: its entries, and the files that it
 // includes. One that is not there has none.
-func (r *Repo) readConfig(ctx context.Context, file string) (entries []entry, included []string, err error) {
+func (c Config) readConfig(ctx context.Context, file string) (entries []entry, included []string, err error) {
 	switch info, err := os.Stat(file); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, nil
@@ -110,8 +117,8 @@ func (r *Repo) readConfig(ctx context.Context, file string) (entries []entry, in
 		return nil, nil, fmt.Errorf("%s is no regular file", file)
 	}
 	config := func(args ...string) ([]byte, error) {
-		return r.git.run(ctx, call{args: append([]string{"config", "--file", file, "--no-includes", "-z"},
-			args...), dir: r.Top})
+		return c.git.run(ctx, call{args: append([]string{"config", "--file", file, "--no-includes", "-z"},
+			args...), dir: c.top})
 	}
 	out, err := config("--list")
 	if err != nil {

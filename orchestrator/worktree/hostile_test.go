@@ -61,11 +61,11 @@ func useAll(t *testing.T, r *Repo) {
 	}
 	tip := sh(t, r.Top, "git -c core.hooksPath=/dev/null rev-parse main")
 	scratch := filepath.Join(folder(t), "scratch")
-	must(t, r.Detach(ctx, scratch, tip))
+	must(t, r.Copies.Detach(ctx, scratch, tip))
 	must(t, open(t, scratch).Switch(ctx, "other"))
 	must(t, open(t, scratch).Follow(ctx, "other"))
 	for _, top := range []string{ana.Top, scratch} {
-		must(t, r.Discard(ctx, top))
+		must(t, r.Copies.Discard(ctx, top))
 	}
 	must(t, r.Move(ctx, "refs/heads/z", Step{To: tip, Why: "x"}))
 	must(t, r.Move(ctx, "refs/heads/z", Step{From: tip, Why: "x"}))
@@ -143,7 +143,7 @@ func TestHostileCopy(t *testing.T) {
 			must(t, os.WriteFile(filepath.Join(c.Top, "b"), []byte("4\n"), 0o600))
 			_, err := c.CommitAll(ctx, "all", Person{})
 			must(t, err)
-			must(t, r.Discard(ctx, c.Top))
+			must(t, r.Copies.Discard(ctx, c.Top))
 		}
 		if exists(ran) {
 			t.Errorf("it ran: %s", read(t, ran))
@@ -165,7 +165,7 @@ func TestHostileRemote(t *testing.T) {
 		if _, err := r.File(t.Context(), "HEAD", "a"); err == nil {
 			t.Error("a file whose content is gone was read")
 		}
-		if err := r.Add(t.Context(), New{Path: filepath.Join(folder(t), "copy"), Branch: "b", Base: "HEAD"}); err == nil {
+		if err := r.Copies.Add(t.Context(), New{Path: filepath.Join(folder(t), "copy"), Branch: "b", Base: "HEAD"}); err == nil {
 			t.Error("a copy was made without the content of a file")
 		}
 		if exists(ran) {
@@ -220,7 +220,7 @@ func TestStashIsLeftAlone(t *testing.T) {
 	sh(t, ana.Top, "echo x >>a")
 	_, err := ana.CommitAll(t.Context(), "m", Person{})
 	must(t, err)
-	must(t, r.Remove(t.Context(), ana.Top))
+	must(t, r.Copies.Remove(t.Context(), ana.Top))
 	if after := sh(t, r.Top, "git stash list --format=%H; cat a"); after != before {
 		t.Errorf("%s, was %s", after, before)
 	}

@@ -58,7 +58,7 @@ func open(t testing.TB, dir string) *Repo {
 func add(t testing.TB, r *Repo, branch string) *Repo {
 	t.Helper()
 	path := filepath.Join(folder(t), "copy")
-	must(t, r.Add(t.Context(), New{Path: path, Branch: branch, Base: "HEAD"}))
+	must(t, r.Copies.Add(t.Context(), New{Path: path, Branch: branch, Base: "HEAD"}))
 	return open(t, path)
 }
 

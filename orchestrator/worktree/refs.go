@@ -89,7 +89,16 @@ func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 // Branches lists the branches below a path, as in "covey/crew", with the commits
 // that they are on, by short name.
 func (r *Repo) Branches(ctx context.Context, below string) (map[string]string, error) {
-	return r.refs(ctx, "refs/heads/"+below, "refs/heads/")
+	out, err := r.plain(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"+below)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for text := range strings.Lines(string(out)) {
+		id, name, _ := strings.Cut(strings.TrimSuffix(text, "\n"), " ")
+		found[strings.TrimPrefix(name, "refs/heads/")] = id
+	}
+	return found, nil
 }
 
 // Blocking is the branch among some, such as Branches gives, beside which there can be
@@ -107,20 +116,6 @@ func Blocking(branches map[string]string, name string) string {
 		}
 	}
 	return ""
-}
-
-// refs lists references below a path by name, less a prefix.
-func (r *Repo) refs(ctx context.Context, below, prefix string) (map[string]string, error) {
-	out, err := r.plain(ctx, "for-each-ref", "--format=%(objectname) %(refname)", below)
-	if err != nil {
-		return nil, err
-	}
-	found := map[string]string{}
-	for text := range strings.Lines(string(out)) {
-		id, name, _ := strings.Cut(strings.TrimSuffix(text, "\n"), " ")
-		found[strings.TrimPrefix(name, prefix)] = id
-	}
-	return found, nil
 }
 
 // Move sets a reference, such as "refs/heads/main", to a commit if it still is

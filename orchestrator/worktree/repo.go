@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // Repo is a repository, seen from one of its working copies. Make it with Git.Open.
@@ -21,8 +20,10 @@ type Repo struct {
 	Shallow        bool // its history is cut off
 	Sparse         bool // its files are not all written out
 
-	git    Git
-	adding *sync.Mutex
+	Config Config
+	Copies *Copies
+
+	git Git
 }
 
 // Version is the version of the git program, as two numbers.
@@ -78,7 +79,7 @@ func (g Git) Open(ctx context.Context, dir string) (*Repo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a repository: %w", err)
 	}
-	r := &Repo{Dir: real, git: g, adding: &sync.Mutex{}}
+	r := &Repo{Dir: real, git: g}
 	out, err := r.plain(ctx, "rev-parse", "--is-bare-repository", "--is-inside-work-tree",
 		"--is-shallow-repository", "--path-format=absolute", "--git-dir", "--git-common-dir")
 	var f *Failure
@@ -96,7 +97,11 @@ func (g Git) Open(ctx context.Context, dir string) (*Repo, error) {
 		return nil, fmt.Errorf("%w: %s belongs to one without a working copy", ErrNoRepo, real)
 	}
 	r.Shallow, r.GitDir, r.Common = said[2] == "true", said[3], said[4]
-	return r, r.locate(ctx)
+	if err := r.locate(ctx); err != nil {
+		return nil, err
+	}
+	r.Config, r.Copies = Config{git: g, top: r.Top, common: r.Common}, &Copies{repo: r}
+	return r, nil
 }
 
 // locate finds the working copy's first folder.
@@ -133,7 +138,7 @@ func (r *Repo) At(ctx context.Context, top string) (*Repo, error) {
 	if other.Common != r.Common {
 		return nil, fmt.Errorf("%w: %s belongs to another one, %s", ErrNoRepo, top, other.Common)
 	}
-	other.adding = r.adding
+	other.Copies = r.Copies
 	return other, nil
 }
 
@@ -151,7 +156,7 @@ func (r *Repo) run(ctx context.Context, args ...string) ([]byte, error) {
 func (r *Repo) guarded(ctx context.Context, c call) ([]byte, error) {
 	if c.dir = r.Top; c.guard == nil {
 		var err error
-		if c.guard, err = r.guard(ctx); err != nil {
+		if c.guard, err = r.Config.guard(ctx); err != nil {
 			return nil, err
 		}
 	}

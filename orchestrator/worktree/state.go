@@ -57,20 +57,20 @@ func (r *Repo) State(ctx context.Context, index string) (State, error) {
 		return State{}, err
 	}
 	out, err := w.git(ctx, nil, "write-tree")
-	r.tell(w.guard, withheld)
+	w.tell(withheld)
 	return State{Tree: line(out), Beyond: beyond, Withheld: withheld}, err
 }
 
-// writer brings an index up to what lies in a working copy.
+// writer works on an index of a working copy, and knows which files it must leave alone.
 type writer struct {
 	repo  *Repo
-	index string
+	index string // absolute path; empty: the working copy's own
 	guard *guard
 }
 
 // writer looks once at the settings against which it must be on its guard.
 func (r *Repo) writer(ctx context.Context, index string) (writer, error) {
-	guard, err := r.guard(ctx)
+	guard, err := r.Config.guard(ctx)
 	return writer{repo: r, index: index, guard: guard}, err
 }
 

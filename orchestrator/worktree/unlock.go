@@ -16,12 +16,12 @@ import (
 //
 // The first working copy is left alone, and so is whatever all copies share but those
 // branches: they are their user's, who may be at work there.
-func (r *Repo) Unlock(copies []string, below string) error {
+func (c *Copies) Unlock(copies []string, below string) error {
 	var all error
 	for _, top := range copies {
-		all = errors.Join(all, r.unlockCopy(top))
+		all = errors.Join(all, c.unlockCopy(top))
 	}
-	branches := filepath.Join(r.Common, "refs", "heads", filepath.FromSlash(below))
+	branches := filepath.Join(c.repo.Common, "refs", "heads", filepath.FromSlash(below))
 	err := filepath.WalkDir(branches, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // a branch is in the way
@@ -41,7 +41,7 @@ func (r *Repo) Unlock(copies []string, below string) error {
 
 // unlockCopy removes the locks of one working copy. What its .git file says is believed
 // only where it names a folder in which git keeps such copies: a member can write there.
-func (r *Repo) unlockCopy(top string) error {
+func (c *Copies) unlockCopy(top string) error {
 	said, err := os.ReadFile(filepath.Join(top, ".git"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it is put aside or made anew
@@ -50,7 +50,7 @@ func (r *Repo) unlockCopy(top string) error {
 		return err
 	}
 	dir, ok := strings.CutPrefix(strings.TrimRight(string(said), "\r\n"), "gitdir: ")
-	if !ok || filepath.Dir(filepath.Clean(dir)) != filepath.Join(r.Common, "worktrees") {
+	if !ok || filepath.Dir(filepath.Clean(dir)) != filepath.Join(c.repo.Common, "worktrees") {
 		return nil
 	}
 	locks, err := filepath.Glob(filepath.Join(dir, "*.lock"))

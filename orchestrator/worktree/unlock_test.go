@@ -23,7 +23,7 @@ func TestUnlock(t *testing.T) {
 	for _, path := range append(stay, gone...) {
 		must(t, os.WriteFile(path, nil, 0o600))
 	}
-	must(t, r.Unlock([]string{ana.Top, filepath.Join(t.TempDir(), "nothing")}, "covey/crew"))
+	must(t, r.Copies.Unlock([]string{ana.Top, filepath.Join(t.TempDir(), "nothing")}, "covey/crew"))
 	for _, path := range gone {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s is still there", path)
@@ -35,14 +35,14 @@ func TestUnlock(t *testing.T) {
 		}
 	}
 	sh(t, ana.Top, "echo x >>a; git commit -qam x")
-	must(t, r.Unlock(nil, "covey/nobody")) // there are no such branches
-	must(t, r.Unlock(nil, "main/crew"))    // nor can there be
+	must(t, r.Copies.Unlock(nil, "covey/nobody")) // there are no such branches
+	must(t, r.Copies.Unlock(nil, "main/crew"))    // nor can there be
 
 	// A member has its copy name another folder: nothing is removed there.
 	lure := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(lure, "x.lock"), nil, 0o600))
 	must(t, os.WriteFile(filepath.Join(ana.Top, ".git"), []byte("gitdir: "+lure+"\n"), 0o600))
-	must(t, r.Unlock([]string{ana.Top}, "covey/crew"))
+	must(t, r.Copies.Unlock([]string{ana.Top}, "covey/crew"))
 	if _, err := os.Stat(filepath.Join(lure, "x.lock")); err != nil {
 		t.Error("a lock elsewhere is gone")
 	}
