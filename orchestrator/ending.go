@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -157,7 +158,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 	e.Coordination, e.Turns = c.coordination(), c.turnCount()
 	for _, s := range c.seats() {
 		m := MemberEnding{
-			Name: s.member.Name, Agent: kindOf(s.member.Current()), Turns: s.watch.turns, Passes: s.watch.passes,
+			Name: s.member.Name, Agent: roster.AgentTitle(s.member.CurrentAgent()), Turns: s.watch.turns, Passes: s.watch.passes,
 			Completed: s.watch.completed, Refusals: s.watch.refusals, State: Resting,
 			Tokens: s.watch.usage.Total(), CostUSD: s.watch.cost,
 			TokensUnknown: s.watch.untold,

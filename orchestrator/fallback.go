@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -125,7 +126,7 @@ func (c *crew) reseat(s *seat) {
 	}
 	s.mate.Renew(voice)
 	c.ledger.setAgent(s.member.Name, a)
-	changed := AgentChanged{From: agentName(configs.Member{Agent: before}), To: agentName(s.member.Current())}
+	changed := AgentChanged{From: roster.AgentName(before), To: roster.AgentName(s.member.CurrentAgent())}
 	if voice != "" {
 		changed.Until = used[s.member.Agent.Name]
 	}

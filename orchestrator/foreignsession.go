@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -33,7 +34,7 @@ func (f *foreigner) recall(ctx context.Context) error {
 	if f.seat.renewed {
 		past.ID = "" // that session knows nothing of what came since
 	}
-	if past.Agent == kindOf(f.seat.member.Current()) && past.Member == f.seat.member.Session.Session {
+	if past.Agent == roster.AgentTitle(f.seat.member.CurrentAgent()) && past.Member == f.seat.member.Session.Session {
 		f.past = past
 		f.bill.seen = past.CostUSD
 	}
@@ -41,7 +42,7 @@ func (f *foreigner) recall(ctx context.Context) error {
 	f.stranger = f.past.ID == "" && f.last != ""
 	f.bill.keep = func() {
 		f.past.CostUSD, f.past.LifeUSD = f.bill.seen, f.bill.life
-		f.past.Agent, f.past.Member = kindOf(f.seat.member.Current()), f.seat.member.Session.Session
+		f.past.Agent, f.past.Member = roster.AgentTitle(f.seat.member.CurrentAgent()), f.seat.member.Session.Session
 		// If it cannot be kept, the cost of this run may be told once more in the next.
 		if err := f.put(programKey(f.seat.member.Name), f.past); err != nil {
 			f.o.opts.Log.Warn("the cost of a session was not kept", "member", f.seat.member.Name, "err", err)
@@ -53,7 +54,8 @@ func (f *foreigner) recall(ctx context.Context) error {
 // keepSession keeps a new session's id, on disk, before the program uses it.
 func (f *foreigner) keepSession(id string) error {
 	f.past = programSession{
-		ID: id, Made: time.Now(), Agent: kindOf(f.seat.member.Current()), Member: f.seat.member.Session.Session, LifeUSD: f.bill.life,
+		ID: id, Made: time.Now(), Agent: roster.AgentTitle(f.seat.member.CurrentAgent()),
+		Member: f.seat.member.Session.Session, LifeUSD: f.bill.life,
 	}
 	f.bill.seen = 0
 	return f.put(programKey(f.seat.member.Name), f.past)

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -244,7 +245,7 @@ func (c *crew) roster() []rosterEntry {
 	var list []rosterEntry
 	for _, s := range c.seats() {
 		list = append(list, rosterEntry{
-			Name: s.member.Name, Lead: s.member.Lead, Agent: kindOf(s.member.Current()),
+			Name: s.member.Name, Lead: s.member.Lead, Agent: roster.AgentTitle(s.member.CurrentAgent()),
 			Description: s.member.Description, State: string(s.state()),
 		})
 	}
@@ -322,7 +323,8 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatu
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := MemberStatus{
-		Name: s.member.Name, Lead: s.member.Lead, Agent: kindOf(s.member.Current()), State: s.state(), Doing: s.watch.doing,
+		Name: s.member.Name, Lead: s.member.Lead, Agent: roster.AgentTitle(s.member.CurrentAgent()),
+		State: s.state(), Doing: s.watch.doing,
 		Turn: s.watch.turn, Attention: cmp.Or(s.gone, s.attention), Refusals: s.watch.refusals,
 		Turns: s.watch.turns, Empty: s.watch.emptyTurns,
 		FailedOpen: s.watch.hooks.FailedOpen(), Hooks: s.watch.hooks.Noteworthy(),

@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -257,7 +258,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		past = &own
 	}
 	options := teammate.Options{
-		Name: s.member.Name, Team: o.team().Name, Lead: s.member.Lead, Kind: kindOf(s.member.Current()),
+		Name: s.member.Name, Team: o.team().Name, Lead: s.member.Lead, Kind: roster.AgentTitle(s.member.CurrentAgent()),
 		Equip: o.equipment(ctx, s, past, workdir),
 		Hooks: &c.live, Tasks: c.lister, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
 		SessionID: s.member.Session.Session, Resumed: s.member.Session.Epoch > 1, Turn: history.Turns,
@@ -300,21 +301,6 @@ func (o *Orchestrator) equipment(
 		agent, err := o.agent(s, history, tools)
 		return agent, tools, err
 	}
-}
-
-// kindOf names what thinks behind a member, for people.
-func kindOf(m configs.Member) string {
-	what := string(m.Agent.Model.Provider)
-	switch a := m.Agent; a.Kind {
-	case configs.ACP, configs.Command:
-		what = string(a.Preset)
-		if what == "" && len(a.Command) > 0 {
-			what = filepath.Base(a.Command[0])
-		}
-	case configs.Given:
-		what = a.Name
-	}
-	return string(m.Agent.Kind) + "/" + what
 }
 
 // workspaceTools are the tools by which a builtin agent works in the workspace.

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -99,9 +99,6 @@ func retryAt(now, announced time.Time, tries int) time.Time {
 	return at
 }
 
-// agentName is how people know what thinks behind a member.
-func agentName(m configs.Member) string { return cmp.Or(m.Agent.Name, kindOf(m)) }
-
 // loginCommand logs the user in for a member's agent; empty: none is known.
 func loginCommand(m configs.Member) string {
 	p, ok := presetOf(m.Agent.Preset)
@@ -114,9 +111,9 @@ func loginCommand(m configs.Member) string {
 // loginText says what a person has to do, then being what follows the login.
 func loginText(m configs.Member, hint, then string) string {
 	if run := loginCommand(m); run != "" {
-		return fmt.Sprintf("%s is not logged in; run `%s`, then `%s`", agentName(m), run, then)
+		return fmt.Sprintf("%s is not logged in; run `%s`, then `%s`", roster.AgentName(m.Agent), run, then)
 	}
-	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then `%s`", agentName(m),
+	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then `%s`", roster.AgentName(m.Agent),
 		wording.OneLine(hint), then)
 }
 
@@ -126,7 +123,8 @@ func limitText(m configs.Member, l lockout, now time.Time) string {
 	if l.Known {
 		then = "goes on"
 	}
-	return fmt.Sprintf("usage limit of %s reached; it %s at %s", agentName(m), then, ShortTime(l.Until.Local(), now))
+	return fmt.Sprintf("usage limit of %s reached; it %s at %s", roster.AgentName(m.Agent), then,
+		wording.ShortTime(l.Until.Local(), now))
 }
 
 // lockedEnding is how a run ended for a member that was locked out then.
@@ -139,23 +137,6 @@ func (s *seat) lockedEnding(now time.Time) (MemberState, string) {
 		return LoggedOut, loginText(s.member.Current(), s.lockout.Text, "covey up")
 	}
 	return Limited, limitText(s.member.Current(), *s.lockout, now)
-}
-
-// ShortTime is a time of these days as people say it: the time of day, with the
-// weekday or the date where it is not today's, in the zone of t.
-func ShortTime(t, now time.Time) string {
-	now = now.In(t.Location())
-	day := func(t time.Time) time.Time {
-		y, m, d := t.Date()
-		return time.Date(y, m, d, 12, 0, 0, 0, time.UTC)
-	}
-	switch days := int(day(t).Sub(day(now)) / (24 * time.Hour)); {
-	case days == 0:
-		return t.Format("15:04")
-	case days > 0 && days < 7:
-		return t.Format("Mon 15:04")
-	}
-	return t.Format("2006-01-02 15:04")
 }
 
 // recallLockouts reads which members were locked out when the last run ended.
@@ -192,12 +173,12 @@ func (c *crew) lock(ctx context.Context, s *seat, d agent.EventData) agent.Event
 		l.Known = l.Until.Equal(e.Until)
 		at := l.Until
 		l.Until = c.usedUpUntil(ctx, s, at)
-		e.Agent, e.Known, e.Until = agentName(s.member.Current()), l.Known, at
+		e.Agent, e.Known, e.Until = roster.AgentName(s.member.CurrentAgent()), l.Known, at
 		d = e
 	case agent.LoggedOut:
 		l = s.nextLockout(e.Hint)
 		l.LoggedOut = true
-		e.Agent, e.Fix = agentName(s.member.Current()), loginCommand(s.member.Current())
+		e.Agent, e.Fix = roster.AgentName(s.member.CurrentAgent()), loginCommand(s.member.Current())
 		d = e
 	case agent.TurnFailed:
 		return c.noteFailure(ctx, s, e)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/clock"
 )
 
@@ -82,28 +83,11 @@ func TestLockoutState(t *testing.T) {
 	}
 }
 
-func TestShortTime(t *testing.T) {
-	now := time.Date(2026, 11, 21, 23, 30, 0, 0, time.UTC) // a Saturday
-	east := time.FixedZone("east", 2*3600)
-	for want, at := range map[string]time.Time{
-		"23:45":            now.Add(15 * time.Minute),
-		"Sun 00:15":        now.Add(45 * time.Minute),
-		"Fri 23:30":        now.AddDate(0, 0, 6),
-		"2026-11-28 23:30": now.AddDate(0, 0, 7),
-		"2026-11-20 23:30": now.AddDate(0, 0, -1),
-		"02:00":            now.Add(30 * time.Minute).In(east), // where it is Sunday already
-	} {
-		if got := ShortTime(at, now); got != want {
-			t.Errorf("ShortTime(%v) = %q, want %q", at, got, want)
-		}
-	}
-}
-
 func TestLockoutTexts(t *testing.T) {
 	codex := configs.Member{Name: "api", Agent: configs.Agent{Name: "codex", Kind: configs.ACP, Preset: configs.Codex}}
 	own := configs.Member{Name: "api", Agent: configs.Agent{Name: "mine", Kind: configs.ACP}}
 	now := atThree.Local().Add(-time.Minute)
-	at := ShortTime(atThree.Local(), now)
+	at := wording.ShortTime(atThree.Local(), now)
 	for got, want := range map[string]string{
 		loginText(codex, "said", "covey up"):                        "codex is not logged in; run `codex login`, then `covey up`",
 		loginText(own, "say\nthis", "covey up"):                     "mine is not logged in (say this); log in with its program, then `covey up`",

@@ -2,11 +2,11 @@ package orchestrator
 
 import (
 	"cmp"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
 // lockTried is the state of a member that could go on, but whose login another
@@ -20,10 +20,7 @@ func loginOf(a configs.Agent) string {
 	if a.Kind != configs.ACP && a.Kind != configs.Command || a.Model.Script != "" {
 		return a.Name
 	}
-	program := string(a.Preset)
-	if program == "" && len(a.Command) > 0 {
-		program = filepath.Base(a.Command[0])
-	}
+	program := roster.ProgramName(a)
 	if a.Auth == configs.Key {
 		if key := cmp.Or(a.KeyFile, a.KeyVar); key != "" {
 			return "key " + key

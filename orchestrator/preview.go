@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -22,7 +23,9 @@ func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (
 	}
 	change.Resumed = was != nil
 	for _, m := range team.Members() {
-		change.Members = append(change.Members, MemberChange{Name: m.Name, Change: MemberStarts, Agent: kindOf(m)})
+		change.Members = append(change.Members, MemberChange{
+			Name: m.Name, Change: MemberStarts, Agent: roster.AgentTitle(m.Agent),
+		})
 	}
 	for _, n := range newTasks(team, loaded) {
 		change.Tasks = append(change.Tasks, n.Subject)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -243,7 +244,7 @@ func pricedAs(a configs.Agent) string {
 		if subscribed(a) {
 			return ""
 		}
-		return strings.TrimPrefix(kindOf(configs.Member{Agent: a}), string(a.Kind)+"/") + "/" + a.Model.Name
+		return roster.ProgramName(a) + "/" + a.Model.Name
 	case configs.Given:
 		return string(configs.Given) + "/" + a.Name
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -214,7 +215,7 @@ func (c *crew) unseated(team *configs.Team, change SpecChange) []MemberChange {
 		if seated || slices.ContainsFunc(change.Members, func(o MemberChange) bool { return o.Name == m.Name }) {
 			continue
 		}
-		list = append(list, MemberChange{Name: m.Name, Change: MemberAdded, Agent: kindOf(m)})
+		list = append(list, MemberChange{Name: m.Name, Change: MemberAdded, Agent: roster.AgentTitle(m.Agent)})
 	}
 	return list
 }

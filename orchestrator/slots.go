@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/slots"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -93,7 +94,7 @@ func (s *seat) Admit(ctx context.Context) (release func(), err error) {
 
 // takeSlot waits for a slot and notes it.
 func (s *seat) takeSlot(ctx context.Context) error {
-	program := agentName(s.member.Current())
+	program := roster.AgentName(s.member.CurrentAgent())
 	release, err := s.crew.slots.of(loginOf(s.member.CurrentAgent())).Take(ctx, func() {
 		s.setWaits("a slot of " + program)
 		s.crew.journal.Append(agent.Event{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
 // SpecChange says what another spec makes different in a team, or what a team that
@@ -61,15 +62,19 @@ func compareTeams(was, now *configs.Team) (SpecChange, error) {
 	for _, m := range now.Members() {
 		old, known := findMember(was, m.Name)
 		if !known {
-			change.Members = append(change.Members, MemberChange{Name: m.Name, Change: MemberAdded, Agent: kindOf(m)})
+			change.Members = append(change.Members, MemberChange{
+				Name: m.Name, Change: MemberAdded, Agent: roster.AgentTitle(m.Agent),
+			})
 		} else if keys := memberKeys(old, m); len(keys) > 0 {
 			change.Members = append(change.Members,
-				MemberChange{Name: m.Name, Change: MemberChanges, Agent: kindOf(m), Keys: keys})
+				MemberChange{Name: m.Name, Change: MemberChanges, Agent: roster.AgentTitle(m.Agent), Keys: keys})
 		}
 	}
 	for _, m := range was.Members() {
 		if _, stays := findMember(now, m.Name); !stays {
-			change.Members = append(change.Members, MemberChange{Name: m.Name, Change: MemberRetires, Agent: kindOf(m)})
+			change.Members = append(change.Members, MemberChange{
+				Name: m.Name, Change: MemberRetires, Agent: roster.AgentTitle(m.Agent),
+			})
 		}
 	}
 	change.Settings = append(change.Settings, teamKeys(was, now)...)

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -153,7 +154,7 @@ func busyText(m orchestrator.MemberStatus) string {
 // stateText is a member's state, with the time until which it stays so.
 func stateText(m orchestrator.MemberStatus, now time.Time) string {
 	if m.State == orchestrator.Limited {
-		return string(m.State) + " until " + orchestrator.ShortTime(m.LimitedUntil.Local(), now)
+		return string(m.State) + " until " + wording.ShortTime(m.LimitedUntil.Local(), now)
 	}
 	return string(m.State)
 }

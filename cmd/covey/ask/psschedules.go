@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
@@ -17,7 +18,7 @@ func printSchedules(out *term.Screen, of orchestrator.Status, now time.Time) {
 		if t.IsZero() {
 			return ""
 		}
-		return orchestrator.ShortTime(t.Local(), now)
+		return wording.ShortTime(t.Local(), now)
 	}
 	t := &term.Table{Head: []string{"SCHEDULE", "CRON", "NEXT", "LAST", "WHAT"}}
 	for _, s := range of.Schedules {
