@@ -3,10 +3,10 @@ package acp
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -19,7 +19,7 @@ var errCrash = errors.New("the agent program failed")
 var errLost = errors.New("the agent program has lost its session")
 
 // lostText is looked for in all that an error says, in lower case.
-var lostText = regexp.MustCompile(`session not found|unknown session|no such session`)
+var lostText = wording.Pattern(`session not found|unknown session|no such session`)
 
 // failure says what an error answer to a prompt means: a limit, a login, a lost
 // session, or a failed model request. The order matters: a code is worth more
@@ -29,7 +29,7 @@ func failure(e *rpcError, now time.Time) error {
 	switch {
 	case e.Code == codeAuthRequired:
 		return &agent.LoginError{Hint: said}
-	case e.Code == codeNoResource, lostText.MatchString(strings.ToLower(said)):
+	case e.Code == codeNoResource, lostText().MatchString(strings.ToLower(said)):
 		return fmt.Errorf("%w: %s", errLost, said)
 	}
 	return program.Diagnose(said, string(e.Data), now)

@@ -2,11 +2,11 @@ package acp
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -37,10 +37,10 @@ type naming struct {
 }
 
 // identifier is a title that could be a tool's name.
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+var identifier = wording.Pattern(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 
 // ours are names as rules write them.
-var ours = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,63}$`)
+var ours = wording.Pattern(`^[A-Z][A-Za-z0-9]{0,63}$`)
 
 // calls are the call as hooks and rules see it: one, or one for each file that
 // it changes. All of them must be allowed.
@@ -54,7 +54,7 @@ func (n naming) calls(c *toolCall) []agent.ToolCall {
 	}
 	// Names of another fashion, such as write_file (qwen), are none that rules know:
 	// what such a call is follows from its kind.
-	if ours.MatchString(c.tool) && len(raw) > 0 {
+	if ours().MatchString(c.tool) && len(raw) > 0 {
 		return []agent.ToolCall{{ID: c.ID, Name: c.tool, Input: object(c.RawInput)}}
 	}
 	name := n.plain(c)
@@ -71,13 +71,13 @@ func (n naming) calls(c *toolCall) []agent.ToolCall {
 }
 
 // shellTitle is a title that codex-acp 2.6 gives a command which only reads.
-var shellTitle = regexp.MustCompile(`^(Read file '|List files( in '|$)|Search( for '| in |$))`)
+var shellTitle = wording.Pattern(`^(Read file '|List files( in '|$)|Search( for '| in |$))`)
 
 // withShell adds the commands by which a program may have made calls that read: codex-acp
 // 2.6 runs `cat` and `ls`, and tells of the file alone, without any input. Which of the
 // programs that read files it was is not told, so each of them counts.
 func withShell(calls []agent.ToolCall, c *toolCall, raw map[string]json.RawMessage) []agent.ToolCall {
-	if len(raw) > 0 || !shellTitle.MatchString(c.Title) {
+	if len(raw) > 0 || !shellTitle().MatchString(c.Title) {
 		return calls
 	}
 	ways := [][]string{{"cat"}, {"head"}, {"tail"}, {"nl"}, {"sed", "-n", "1,200p"}}
@@ -122,11 +122,11 @@ func (n naming) plain(c *toolCall) string {
 	switch {
 	case len(diffs(c)) > 0: // a change, whatever else it says it is
 		return "Edit"
-	case identifier.MatchString(c.tool):
+	case identifier().MatchString(c.tool):
 		return c.tool
-	case identifier.MatchString(c.first):
+	case identifier().MatchString(c.first):
 		return c.first
-	case identifier.MatchString(c.Title):
+	case identifier().MatchString(c.Title):
 		return c.Title
 	}
 	return "Tool"
@@ -243,7 +243,7 @@ func join(args []string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {
 		quoted[i] = arg
-		if !plainWord.MatchString(arg) {
+		if !plainWord().MatchString(arg) {
 			quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 		}
 	}
@@ -251,7 +251,7 @@ func join(args []string) string {
 }
 
 // plainWord is a word that no shell changes.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_/:+.,@%-]+$`)
+var plainWord = wording.Pattern(`^[A-Za-z0-9_/:+.,@%-]+$`)
 
 // address is the URL of a fetch.
 func address(c *toolCall, raw map[string]json.RawMessage) string {
@@ -304,7 +304,7 @@ func toolIn(title, server string) string {
 		if !ok {
 			continue
 		}
-		if rest, ok = strings.CutSuffix(rest, form[1]); ok && identifier.MatchString(rest) {
+		if rest, ok = strings.CutSuffix(rest, form[1]); ok && identifier().MatchString(rest) {
 			return rest
 		}
 	}

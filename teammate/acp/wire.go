@@ -3,8 +3,9 @@ package acp
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // message is one JSON-RPC message. Its parts stay raw until somebody knows
@@ -106,14 +107,14 @@ func (e *rpcError) detail() string {
 			}
 		}
 	}
-	if fields != nil && !vague.MatchString(e.Message) {
+	if fields != nil && !vague().MatchString(e.Message) {
 		return ""
 	}
 	return cut(string(e.Data), 500)
 }
 
 // vague is a message that does not say what went wrong.
-var vague = regexp.MustCompile(`(?i)^\s*((internal|server|unknown) )*error\W*$|^\PL*$`)
+var vague = wording.Pattern(`(?i)^\s*((internal|server|unknown) )*error\W*$|^\PL*$`)
 
 // cut is text, at most limit bytes of it, whole characters only.
 func cut(text string, limit int) string {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
@@ -37,7 +37,7 @@ func New(opts Options) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{opts: opts, spoken: len(opts.History.Messages) > 0}
-	if len(opts.Resume) > 0 && sessionID.MatchString(opts.Session) {
+	if len(opts.Resume) > 0 && sessionID().MatchString(opts.Session) {
 		a.session, a.primed = opts.Session, true
 	}
 	if a.session == "" {
@@ -51,7 +51,7 @@ func New(opts Options) (*Agent, error) {
 
 // sessionID is what may stand in a command line as a session's id: never an
 // option.
-var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
+var sessionID = wording.Pattern(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
 
 // Close waits for a Run, whose context must have ended; no program runs then.
 // Closing twice is fine; a Run after it fails.

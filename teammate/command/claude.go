@@ -3,10 +3,10 @@ package command
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -137,14 +137,14 @@ func (r *claudeReader) assistant(fields map[string]json.RawMessage) []news {
 // toolName is a tool's name; what could be none gets the name of which package
 // teammate knows that nothing is known.
 func toolName(name string) string {
-	if !identifier.MatchString(name) {
+	if !identifier().MatchString(name) {
 		return "Tool"
 	}
 	return name
 }
 
 // identifier is what may be a tool's name, an MCP server's before it.
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
+var identifier = wording.Pattern(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 
 // maxID is how long the id of a call may be.
 const maxID = 200
@@ -215,7 +215,7 @@ func (r *claudeReader) result(fields map[string]json.RawMessage) []news {
 		if r.told.said == "" {
 			r.told.said = strings.TrimSpace(r.stray.text() + " (" + subtype + ")")
 		}
-		r.told.lost = noConversation.MatchString(r.told.said)
+		r.told.lost = noConversation().MatchString(r.told.said)
 	}
 	var cost float64
 	lenient(fields["total_cost_usd"], &cost)
@@ -225,7 +225,7 @@ func (r *claudeReader) result(fields map[string]json.RawMessage) []news {
 }
 
 // noConversation is what claude says of a session that it does not know.
-var noConversation = regexp.MustCompile(`^No conversation found with session ID`)
+var noConversation = wording.Pattern(`^No conversation found with session ID`)
 
 // denials tells people what claude has denied its model by itself: with -p it
 // asks nobody, and knows the member's rules by its settings.

@@ -264,7 +264,7 @@ func (t *talk) tellOfSilence() {
 // enter notes the session's id. A program that cannot be told to resume has
 // none.
 func (a *Agent) enter(id string) error {
-	if len(a.opts.Resume) == 0 || id == a.session || !sessionID.MatchString(id) {
+	if len(a.opts.Resume) == 0 || id == a.session || !sessionID().MatchString(id) {
 		return nil
 	}
 	a.session = id

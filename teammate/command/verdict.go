@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -158,7 +158,7 @@ func (t *talk) verdict(ctx context.Context, end ending, exit proc.Exit) error {
 func (t *talk) failure(end ending, exit proc.Exit) error {
 	now := t.a.opts.Clock()
 	switch {
-	case end.lost || lostText.MatchString(end.said):
+	case end.lost || lostText().MatchString(end.said):
 		return fmt.Errorf("%w: %s", errLost, end.said)
 	case end.turns:
 		return fmt.Errorf("%w: of the agent program itself", agent.ErrMaxTurns)
@@ -208,7 +208,7 @@ func (t *talk) trust(err error, end ending, exit proc.Exit) error {
 }
 
 // lostText is what programs say of a session that they do not know.
-var lostText = regexp.MustCompile(`(?i)no conversation found with session|no rollout found for|` +
+var lostText = wording.Pattern(`(?i)no conversation found with session|no rollout found for|` +
 	`(session|thread|conversation) .{0,80}(not found|does not exist)|(unknown|no such) session`)
 
 // unexplained is a program that ended with an exit code, or without the line
@@ -220,7 +220,7 @@ func (t *talk) unexplained(end ending, exit proc.Exit) error {
 	if end.said != "" {
 		words = strings.TrimSpace(end.said + "\n" + words)
 	}
-	if t.a.session != "" && !t.touched && lostText.MatchString(words) {
+	if t.a.session != "" && !t.touched && lostText().MatchString(words) {
 		return fmt.Errorf("%w: %s", errLost, brief(words))
 	}
 	if exit.Code != 0 {

@@ -2,11 +2,11 @@ package program
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -20,7 +20,7 @@ const shortLimit = 2 * time.Minute
 // well.
 func Diagnose(said, details string, now time.Time) error {
 	whole := said + " " + details
-	means, found := firstMeaning(errorWordings, rateWords.ReplaceAllString(strings.ToLower(whole), ""))
+	means, found := firstMeaning(errorWordings, rateWords().ReplaceAllString(strings.ToLower(whole), ""))
 	if found && means == meansLimit {
 		err := asError(means, whole, now)
 		var limit *agent.LimitError
@@ -32,7 +32,7 @@ func Diagnose(said, details string, now time.Time) error {
 	}
 	lower := strings.ToLower(said)
 	for _, w := range errorWordings {
-		if w.means != meansLimit && w.words.MatchString(lower) {
+		if w.means != meansLimit && w.words().MatchString(lower) {
 			return asError(w.means, said, now)
 		}
 	}
@@ -76,40 +76,40 @@ func Confession(text string, now time.Time) error {
 }
 
 var (
-	resetEpoch   = regexp.MustCompile(`(?i)(?:\||reset(?:s)?_?at"?\s*[:=]\s*"?)(\d{10})\b`)
-	resetSeconds = regexp.MustCompile(`(?i)(?:resets?_?in_?seconds|retry_?after(?:_?seconds)?|` +
+	resetEpoch   = wording.Pattern(`(?i)(?:\||reset(?:s)?_?at"?\s*[:=]\s*"?)(\d{10})\b`)
+	resetSeconds = wording.Pattern(`(?i)(?:resets?_?in_?seconds|retry_?after(?:_?seconds)?|` +
 		`retry-after)"?\s*[:=]\s*"?(\d+)`)
-	resetSpan = regexp.MustCompile(`(?i)\b(?:in|after)\s+((?:\d+(?:\.\d+)?\s*` +
+	resetSpan = wording.Pattern(`(?i)\b(?:in|after)\s+((?:\d+(?:\.\d+)?\s*` +
 		`(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhms])\b[\s,]*(?:and\s+)?)+)`)
-	spanPart   = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*([dhms])`)
-	resetClock = regexp.MustCompile(`(?i)\b(?:resets?(?: at)?|again at|until|after)\s+` +
+	spanPart   = wording.Pattern(`(?i)(\d+(?:\.\d+)?)\s*([dhms])`)
+	resetClock = wording.Pattern(`(?i)\b(?:resets?(?: at)?|again at|until|after)\s+` +
 		`(?:([a-z]{3}) (\d{1,2})(?:,| at)\s*)?` +
 		`(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b(?:\s*\(([A-Za-z_+-]+(?:/[A-Za-z0-9_+-]+){0,2})\))?`)
-	resetStamp = regexp.MustCompile(`\b(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`)
+	resetStamp = wording.Pattern(`\b(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`)
 )
 
 // ResetTime finds the moment at which a limit ends; zero: the text tells none.
 // Exact forms come before vague ones. A time of day is the next one after now,
 // in the zone of now; a stamp is returned as it is, even if it is past.
 func ResetTime(text string, now time.Time) time.Time {
-	if m := resetEpoch.FindStringSubmatch(text); m != nil {
+	if m := resetEpoch().FindStringSubmatch(text); m != nil {
 		seconds, _ := strconv.ParseInt(m[1], 10, 64) // ten digits
 		return time.Unix(seconds, 0)
 	}
-	if m := resetSeconds.FindStringSubmatch(text); m != nil {
+	if m := resetSeconds().FindStringSubmatch(text); m != nil {
 		if seconds, err := strconv.ParseInt(m[1], 10, 32); err == nil {
 			return now.Add(time.Duration(seconds) * time.Second)
 		}
 	}
-	if m := resetStamp.FindStringSubmatch(text); m != nil {
+	if m := resetStamp().FindStringSubmatch(text); m != nil {
 		if at, err := time.Parse(time.RFC3339, m[1]); err == nil {
 			return at
 		}
 	}
-	if m := resetSpan.FindStringSubmatch(text); m != nil {
+	if m := resetSpan().FindStringSubmatch(text); m != nil {
 		return now.Add(span(m[1]))
 	}
-	if m := resetClock.FindStringSubmatch(text); m != nil {
+	if m := resetClock().FindStringSubmatch(text); m != nil {
 		return clockTime(m, now)
 	}
 	return time.Time{}
@@ -120,7 +120,7 @@ func ResetTime(text string, now time.Time) time.Time {
 func span(text string) time.Duration {
 	units := map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
 	var sum time.Duration
-	for _, part := range spanPart.FindAllStringSubmatch(text, -1) {
+	for _, part := range spanPart().FindAllStringSubmatch(text, -1) {
 		if n, err := strconv.ParseFloat(part[1], 64); err == nil && n < 10_000 {
 			sum += time.Duration(n * float64(units[strings.ToLower(part[2])]))
 		}

@@ -96,7 +96,7 @@ func TestReplyWordings(t *testing.T) {
 	}
 	for _, w := range append(errorWordings, replyWordings...) {
 		if w.of == "" {
-			t.Errorf("nobody knows who says %s", w.words)
+			t.Errorf("nobody knows who says %s", w.words())
 		}
 	}
 }

@@ -2,7 +2,8 @@ package program
 
 import (
 	"bytes"
-	"regexp"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Agent programs tell of a vendor that they cannot reach, and try again: for minutes, or
@@ -11,7 +12,7 @@ import (
 // These are sentences of programs, not words that a model may use: codex (exec 0.166, acp
 // 0.16 and 2.6), claude (2.1), gemini-cli (0.61), copilot (1.0).
 var (
-	retryNotice = regexp.MustCompile(`(?i)\breconnecting(\.\.\.|…| to \w+,)? ?(attempt )?\d+ ?(/|of) ?\d+|` +
+	retryNotice = wording.Pattern(`(?i)\breconnecting(\.\.\.|…| to \w+,)? ?(attempt )?\d+ ?(/|of) ?\d+|` +
 		`\bretrying( \w+)?,? (in \d+|attempt \d+|\d+ ?/ ?\d+)|\bretrying with backoff|due to a transient api error\. retrying|` +
 		`\battempt \d+ failed\b.{0,80}\bretrying|\bstream (error|disconnected)\b.{0,200}\bretrying\b|` +
 		`"willRetry": ?true`)
@@ -24,4 +25,4 @@ func MayBeRetryNotice(data []byte) bool {
 
 // IsRetryNotice reports whether an agent program says with these words that it has lost
 // its model and tries to reach it again.
-func IsRetryNotice(said string) bool { return len(said) < 4096 && retryNotice.MatchString(said) }
+func IsRetryNotice(said string) bool { return len(said) < 4096 && retryNotice().MatchString(said) }
