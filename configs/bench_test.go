@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // BenchmarkParse reads a spec that has every key; its files are read and looked
@@ -24,8 +26,8 @@ func BenchmarkParse(b *testing.B) {
 // BenchmarkParseHostile reads the slowest specs that are known.
 func BenchmarkParseHostile(b *testing.B) {
 	for name, spec := range map[string]string{
-		"brackets": strings.Repeat("[", MaxSize),
-		"keys":     numbered("k%d: \n", maxKeys-1),
+		"brackets": strings.Repeat("[", yaml.MaxSize),
+		"keys":     numbered("k%d: \n", 9_999),
 		"blanks":   "a: |\n" + strings.Repeat("        \n", 14000),
 	} {
 		b.Run(name, func(b *testing.B) {

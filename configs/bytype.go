@@ -4,6 +4,8 @@ import (
 	"cmp"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // kindFields are the keys of a mapping whose type is kind.
@@ -14,7 +16,7 @@ type kindFields struct {
 
 // byType takes a mapping whose keys depend on what it says under "type".
 type byType struct {
-	at    **node // remembers where the mapping is
+	at    **yaml.Node // remembers where the mapping is
 	kinds []kindFields
 }
 
@@ -23,11 +25,11 @@ func (p byType) want() string { return "a mapping" }
 
 // decode takes the keys of the first type where the mapping has none, or one that
 // there is not: that is then the mistake.
-func (p byType) decode(d *decoder, key, n *node) {
+func (p byType) decode(d *decoder, key, n *yaml.Node) {
 	chosen := p.kinds[0]
-	if t := n.field("type"); n.kind == kindMapping && t != nil {
+	if t := n.Lookup("type"); n.Kind == yaml.Mapping && t != nil {
 		for _, k := range p.kinds {
-			if t.kind == kindText && t.text == k.kind {
+			if t.Kind == yaml.Text && t.Text == k.kind {
 				chosen = k
 			}
 		}
@@ -61,8 +63,8 @@ type elsewhere struct{ owner string }
 func (p elsewhere) want() string { return "nothing" }
 
 // decode does not look at the value, as the key has no place here.
-func (p elsewhere) decode(d *decoder, key, _ *node) {
-	d.fail(key.at, "%s belongs to type: %s; remove it, or change the type", clip(key.text), p.owner)
+func (p elsewhere) decode(d *decoder, key, _ *yaml.Node) {
+	d.fail(key.At, "%s belongs to type: %s; remove it, or change the type", yaml.Clip(key.Text), p.owner)
 }
 
 // schema allows nothing, so that editors mark the key.
@@ -78,18 +80,18 @@ type headersPart struct {
 func (p headersPart) want() string { return "a mapping from " + cmp.Or(p.keys, "headers") + " to text" }
 
 // decode leaves it to package hooks what a header may be called.
-func (p headersPart) decode(d *decoder, key, n *node) {
+func (p headersPart) decode(d *decoder, key, n *yaml.Node) {
 	switch {
-	case n.kind != kindMapping:
+	case n.Kind != yaml.Mapping:
 		d.wrong(key, n, p.want())
 		return
-	case len(n.pairs) > maxTexts:
-		d.fail(n.at, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
+	case len(n.Pairs) > maxTexts:
+		d.fail(n.At, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
 		return
 	}
 	for _, pair := range d.unique(n) {
-		e := entry[value[string]]{name: pair.key}
-		anyText(&e.v).decode(d, pair.key, pair.value)
+		e := entry[value[string]]{name: pair.Key}
+		anyText(&e.v).decode(d, pair.Key, pair.Value)
 		*p.to = append(*p.to, e)
 	}
 }

@@ -1,20 +1,22 @@
 package configs
 
+import "github.com/coveyteam/covey/configs/yaml"
+
 // objectPart takes a mapping with known keys.
 type objectPart struct {
-	at     **node // optional: remembers where the mapping is
+	at     **yaml.Node // optional: remembers where the mapping is
 	fields []field
 }
 
 // object takes a mapping with the keys of a table. at may be nil.
-func object(at **node, fields []field) part { return objectPart{at, fields} }
+func object(at **yaml.Node, fields []field) part { return objectPart{at, fields} }
 
 // want names the kind alone; the keys are in messages of their own.
 func (p objectPart) want() string { return "a mapping" }
 
 // decode remembers the mapping even if something in it is wrong, so that the
 // resolver sees that it is there.
-func (p objectPart) decode(d *decoder, key, n *node) {
+func (p objectPart) decode(d *decoder, key, n *yaml.Node) {
 	if p.at != nil {
 		*p.at = n
 	}
@@ -36,21 +38,21 @@ func (p eitherPart) want() string { return p.says }
 
 // decode chooses the form by the kind of value alone, so that a mistake inside
 // one form is never reported as the wish for the other.
-func (p eitherPart) decode(d *decoder, key, n *node) {
-	switch n.kind {
-	case kindText:
+func (p eitherPart) decode(d *decoder, key, n *yaml.Node) {
+	switch n.Kind {
+	case yaml.Text:
 		p.short.decode(d, key, n)
-	case kindMapping:
+	case yaml.Mapping:
 		p.long.decode(d, key, n)
 	default:
-		d.fail(n.at, "%s must be %s, not %s", nameOf(key), p.says, n.describe())
+		d.fail(n.At, "%s must be %s, not %s", nameOf(key), p.says, n.Describe())
 	}
 }
 
 // list is a list of the spec with its place.
 type list[T any] struct {
 	items []T
-	at    *node // nil: the spec does not give it
+	at    *yaml.Node // nil: the spec does not give it
 }
 
 // given reports whether the spec has the list, be it empty.
@@ -88,21 +90,21 @@ func (p listPart[T]) want() string { return p.says }
 
 // decode makes a place for every entry, wrong ones too: package hooks finds its
 // mistakes by index.
-func (p listPart[T]) decode(d *decoder, key, n *node) {
+func (p listPart[T]) decode(d *decoder, key, n *yaml.Node) {
 	p.to.at = n
-	if n.kind != kindList {
+	if n.Kind != yaml.List {
 		d.wrong(key, n, p.says)
 		return
 	}
-	p.to.items = make([]T, len(n.items))
-	for i, item := range n.items {
+	p.to.items = make([]T, len(n.Items))
+	for i, item := range n.Items {
 		p.part(&p.to.items[i]).decode(d, entryKey(key), item)
 	}
 }
 
 // entryKey names the entries of a list in messages.
-func entryKey(key *node) *node {
-	return &node{kind: kindText, text: "an entry of " + key.text, at: key.at}
+func entryKey(key *yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.Text, Text: "an entry of " + key.Text, At: key.At}
 }
 
 // uniqueTexts is a list of texts without repetitions.
@@ -110,16 +112,16 @@ type uniqueTexts struct{ listPart[value[string]] }
 
 // decode refuses repetitions, which in lists of names are slips, and lists that
 // no person wrote.
-func (p uniqueTexts) decode(d *decoder, key, n *node) {
+func (p uniqueTexts) decode(d *decoder, key, n *yaml.Node) {
 	p.listPart.decode(d, key, n)
 	if len(p.to.items) > maxTexts {
-		d.fail(n.at, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
+		d.fail(n.At, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
 		p.to.items = nil
 	}
 	seen := map[string]bool{}
 	for _, item := range p.to.items {
 		if item.v != "" && seen[item.v] {
-			d.fail(item.at.at, "%s names %s twice; keep one", nameOf(key), quote(item.v))
+			d.fail(item.at.At, "%s names %s twice; keep one", nameOf(key), yaml.Quote(item.v))
 		}
 		seen[item.v] = true
 	}
@@ -142,7 +144,7 @@ func words(l list[value[string]]) []string {
 
 // entry is one entry of a mapping from names to things.
 type entry[T any] struct {
-	name *node
+	name *yaml.Node
 	v    T
 }
 
@@ -164,19 +166,19 @@ func (p dictPart[T]) want() string { return p.says }
 
 // decode keeps entries whose name or value is wrong: references to them are no
 // mistakes of their own.
-func (p dictPart[T]) decode(d *decoder, key, n *node) {
-	if n.kind != kindMapping {
+func (p dictPart[T]) decode(d *decoder, key, n *yaml.Node) {
+	if n.Kind != yaml.Mapping {
 		d.wrong(key, n, p.says)
 		return
 	}
-	what := &node{kind: kindText, text: "a name in " + key.text}
+	what := &yaml.Node{Kind: yaml.Text, Text: "a name in " + key.Text}
 	for _, pair := range d.unique(n) {
-		d.fitName(what, pair.key)
-		e := entry[T]{name: pair.key}
-		if pair.value.kind == kindNull {
-			d.fail(pair.key.at, "%s has no value; give it one, or remove it", nameOf(pair.key))
+		d.fitName(what, pair.Key)
+		e := entry[T]{name: pair.Key}
+		if pair.Value.Kind == yaml.Null {
+			d.fail(pair.Key.At, "%s has no value; give it one, or remove it", nameOf(pair.Key))
 		} else {
-			p.part(&e.v).decode(d, pair.key, pair.value)
+			p.part(&e.v).decode(d, pair.Key, pair.Value)
 		}
 		*p.to = append(*p.to, e)
 	}
@@ -193,10 +195,12 @@ func later(hint string) part { return laterPart{hint} }
 func (p laterPart) want() string { return "nothing yet" }
 
 // decode does not look at the value: this version does not know what is right.
-func (p laterPart) decode(d *decoder, key, _ *node) { d.notYet(key.at, clip(key.text), p.hint) }
+func (p laterPart) decode(d *decoder, key, _ *yaml.Node) {
+	d.notYet(key.At, yaml.Clip(key.Text), p.hint)
+}
 
 // notYet reports something that comes with a later version.
-func (d *decoder) notYet(at position, what, hint string) {
+func (d *decoder) notYet(at yaml.Position, what, hint string) {
 	if hint == "" {
 		hint = "remove it"
 	}

@@ -26,11 +26,10 @@
 // teammates and 1,000 entries in a list of texts, and nothing of it reaches a
 // terminal undisarmed.
 //
-// The way through the package: source.go checks the bytes, yaml.go makes them
-// a tree of nodes with positions, part.go decodes nodes by the tables of
-// spec.go, resolve.go makes the Team. The same tables give the JSON Schema. What
-// command lines run is found out in package shell, and what `covey init` writes is
-// in package starter.
+// Package yaml makes a tree of nodes with positions of the bytes, part.go decodes
+// nodes by the tables of spec.go, and resolve.go makes the Team. The same tables
+// give the JSON Schema. Package shell finds out what command lines run, and package
+// starter holds what `covey init` writes.
 package configs
 
 //go:generate go test -run TestSchemaIsCurrent -update .

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // reservedVariables begins the names that covey gives a meaning of its own; a
@@ -18,20 +20,20 @@ const maxExpanded = 1 << 20
 func (r *resolver) env(entries []entry[variableSpec]) []EnvVar {
 	var out []EnvVar
 	for _, e := range entries {
-		if strings.HasPrefix(e.name.text, reservedVariables) {
-			r.fail(e.name.at, "variables that begin with %s are covey's own; remove %s, or give it another name",
+		if strings.HasPrefix(e.name.Text, reservedVariables) {
+			r.fail(e.name.At, "variables that begin with %s are covey's own; remove %s, or give it another name",
 				reservedVariables, nameOf(e.name))
 			continue
 		}
 		if e.v.secret.at != nil {
 			v := r.secret(e.name, &e.v.secret)
 			if r.expanded += len(v.Value); r.expanded > maxExpanded {
-				r.fail(e.name.at, "%s: %v", nameOf(e.name), errLong)
+				r.fail(e.name.At, "%s: %v", nameOf(e.name), errLong)
 			}
 			out = append(out, v)
 			continue
 		}
-		v := EnvVar{Name: e.name.text, Text: e.v.text.v}
+		v := EnvVar{Name: e.name.Text, Text: e.v.text.v}
 		room := maxExpanded - r.expanded
 		err := expand(v.Text, func(piece string, name bool) error {
 			if name {
@@ -47,7 +49,7 @@ func (r *resolver) env(entries []entry[variableSpec]) []EnvVar {
 			return nil
 		})
 		if err != nil {
-			r.fail(e.v.text.at.at, "%s: %v", nameOf(e.name), err)
+			r.fail(e.v.text.at.At, "%s: %v", nameOf(e.name), err)
 		}
 		r.expanded += len(v.Value)
 		out = append(out, v)
@@ -81,7 +83,7 @@ func expand(text string, take func(piece string, name bool) error) error {
 			return errors.New("a $ begins a variable such as ${NAME}; write $$ for a dollar")
 		}
 		if err := take(name, true); errors.Is(err, errUnset) {
-			return fmt.Errorf("%s %w", clip(name), err)
+			return fmt.Errorf("%s %w", yaml.Clip(name), err)
 		} else if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
@@ -22,12 +23,12 @@ func (r *resolver) path(v value[string], what string) string {
 	case err != nil:
 		r.missing(v, what, path, err)
 	case info.IsDir():
-		r.fail(v.at.at, "the %s %s is a folder; name a file", what, quote(v.v))
+		r.fail(v.at.At, "the %s %s is a folder; name a file", what, yaml.Quote(v.v))
 	case !info.Mode().IsRegular():
-		r.fail(v.at.at, "the %s %s is not a regular file; name one that is", what, quote(v.v))
+		r.fail(v.at.At, "the %s %s is not a regular file; name one that is", what, yaml.Quote(v.v))
 	default:
 		if err := readable(path); err != nil {
-			r.fail(v.at.at, "the %s %s cannot be read (%s); change its permissions", what, quote(v.v), cause(err))
+			r.fail(v.at.At, "the %s %s cannot be read (%s); change its permissions", what, yaml.Quote(v.v), cause(err))
 		}
 	}
 	return path
@@ -54,16 +55,16 @@ func (r *resolver) absolute(path string) string {
 // missing reports a path that leads nowhere.
 func (r *resolver) missing(v value[string], what, path string, err error) {
 	if strings.HasPrefix(v.v, "~") {
-		r.fail(v.at.at, "the %s %s is not there; ~ has no meaning in a spec, so write the path out",
-			what, quote(v.v))
+		r.fail(v.at.At, "the %s %s is not there; ~ has no meaning in a spec, so write the path out",
+			what, yaml.Quote(v.v))
 		return
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		r.fail(v.at.at, "the %s %s is not there (looked for %s); create it, or correct the path",
-			what, quote(v.v), path)
+		r.fail(v.at.At, "the %s %s is not there (looked for %s); create it, or correct the path",
+			what, yaml.Quote(v.v), path)
 		return
 	}
-	r.fail(v.at.at, "the %s %s cannot be used (%s); correct the path", what, quote(v.v), cause(err))
+	r.fail(v.at.At, "the %s %s cannot be used (%s); correct the path", what, yaml.Quote(v.v), cause(err))
 }
 
 // cause is the system's word for an error, without the path around it.
@@ -80,7 +81,7 @@ func (r *resolver) folder(v value[string]) string {
 	if !v.given() {
 		// Mistakes about a folder that the spec does not name have no place of
 		// their own.
-		v = value[string]{v: ".", at: r.root}
+		v = value[string]{v: ".", at: r.Root}
 	}
 	if v.v == "" {
 		return ""
@@ -91,12 +92,12 @@ func (r *resolver) folder(v value[string]) string {
 	case err != nil:
 		r.missing(v, "workspace", dir, err)
 	case !info.IsDir():
-		r.fail(v.at.at, "the workspace %s is a file; name a folder", quote(v.v))
+		r.fail(v.at.At, "the workspace %s is a file; name a folder", yaml.Quote(v.v))
 	default:
 		r.workspace = dir
 		if err := r.writable(dir); err != nil {
-			r.fail(v.at.at, "the workspace %s cannot be written to (%s); change its permissions, "+
-				"or name another folder", quote(v.v), cause(err))
+			r.fail(v.at.At, "the workspace %s cannot be written to (%s); change its permissions, "+
+				"or name another folder", yaml.Quote(v.v), cause(err))
 		}
 	}
 	return dir
@@ -113,7 +114,7 @@ func (r *resolver) pluginFolder(v value[string]) string {
 	case err != nil:
 		r.missing(v, "plugin", dir, err)
 	case !info.IsDir():
-		r.fail(v.at.at, "the plugin %s is a file; name its folder", quote(v.v))
+		r.fail(v.at.At, "the plugin %s is a file; name its folder", yaml.Quote(v.v))
 	}
 	return dir
 }
@@ -121,7 +122,7 @@ func (r *resolver) pluginFolder(v value[string]) string {
 // refused reports what keeps a file of hooks that the spec names from being used.
 func (r *resolver) refused(v value[string], warnings []error) {
 	for _, err := range settings.Refused(warnings) {
-		r.fail(v.at.at, "%v", err)
+		r.fail(v.at.At, "%v", err)
 	}
 }
 

@@ -175,7 +175,7 @@ func TestMembersIsACopy(t *testing.T) {
 // TestSynonyms: each word of another tool leads to a key of this one, in the
 // tables where that key is.
 func TestSynonyms(t *testing.T) {
-	d := &decoder{src: &source{}}
+	d := newDecoder("t.yaml", []byte("a: 1\n"))
 	var member memberSpec
 	var task taskSpec
 	var team teamSpec

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // TestSplitHead parts files where a head ends, and leaves alone what has none.
@@ -56,9 +58,9 @@ func TestReadHead(t *testing.T) {
 		{"description: a\x00", "", nil, false},
 		{"description: \"a", "", nil, false},
 		{strings.Repeat("[", 5000), "", nil, false},
-		{strings.Repeat("k: v\n", MaxSize/4), "", nil, false},
+		{strings.Repeat("k: v\n", yaml.MaxSize/4), "", nil, false},
 	} {
-		root, ok := parseHead(test.head)
+		root, ok := yaml.ParseHead(test.head)
 		description, tools := "", []string(nil)
 		if ok {
 			description, tools = readHead(root)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // Helper is a kind of helper that a workspace describes in .claude/agents: what
@@ -71,27 +73,19 @@ func readHelper(path string) (h Helper, ok bool) {
 	if head == "" {
 		return h, false // a text that describes no agent, such as a README
 	}
-	root, ok := parseHead(head)
+	root, ok := yaml.ParseHead(head)
 	if !ok {
 		return h, false
 	}
-	if name := root.textOf("name"); name != "" {
+	if name := root.TextOf("name"); name != "" {
 		h.Name = name
 	}
-	h.Description, h.Model, h.Tools = root.textOf("description"), root.textOf("model"), headTools(root.lookup("tools"))
+	h.Description, h.Model, h.Tools = root.TextOf("description"), root.TextOf("model"), headTools(root.Lookup("tools"))
 	if h.Model == "inherit" {
 		h.Model = ""
 	}
-	if n := root.lookup("maxTurns"); n != nil && n.kind == kindWhole && n.whole > 0 {
-		h.MaxTurns = int(n.whole)
+	if n := root.Lookup("maxTurns"); n != nil && n.Kind == yaml.Whole && n.Whole > 0 {
+		h.MaxTurns = int(n.Whole)
 	}
 	return h, true
-}
-
-// textOf is the trimmed text under a key; empty if there is none.
-func (n *node) textOf(key string) string {
-	if v := n.lookup(key); v != nil && v.kind == kindText {
-		return strings.TrimSpace(v.text)
-	}
-	return ""
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // allowed is how long the worst spec of MaxSize may take. It takes a second on
@@ -32,10 +34,10 @@ func TestHostile(t *testing.T) {
 		"alias bomb":       {aliasBomb(), "anchors"},
 		"tags":             {strings.Repeat("! ", 60000), "tags"},
 		"documents":        {strings.Repeat("a\n---\n", 20000), "a second document"},
-		"spaces":           {strings.Repeat(" ", MaxSize), "the spec is empty"},
-		"newlines":         {strings.Repeat("\n", MaxSize), "the spec is empty"},
+		"spaces":           {strings.Repeat(" ", yaml.MaxSize), "the spec is empty"},
+		"newlines":         {strings.Repeat("\n", yaml.MaxSize), "the spec is empty"},
 		"literal of blank": {"a: |\n" + strings.Repeat("        \n", 14000), "unknown key"},
-		"quotes":           {strings.Repeat("'", MaxSize-1), "missing"},
+		"quotes":           {strings.Repeat("'", yaml.MaxSize-1), "missing"},
 		"129 KiB":          {strings.Repeat("#", 129<<10), "larger than 128 KiB"},
 		"empty":            {"", "the spec is empty"},
 		"byte order only":  {"\ufeff", "the spec is empty"},

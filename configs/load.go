@@ -7,11 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-)
 
-// MaxSize is the size of the largest spec, in bytes. The YAML library is slow
-// on hostile input, and a spec that people can still read is far smaller.
-const MaxSize = 128 << 10
+	"github.com/coveyteam/covey/configs/yaml"
+)
 
 // Options say what a spec may count on besides what is in it. The zero value is
 // that of the command line.
@@ -68,12 +66,12 @@ func (w written) team(opts Options) (*Team, error) {
 	d := newDecoder(w.name, w.spec)
 	r := &resolver{decoder: d, opts: opts, file: file, writable: writable}
 	if w.over != nil {
-		d.override(OverridePath(w.name), w.over)
+		d.Override(OverridePath(w.name), w.over)
 		r.over = OverridePath(file)
 	}
 	team := resolve(r)
-	if len(d.problems) > 0 {
-		return nil, Errors(sortProblems(d.problems))
+	if len(d.Problems) > 0 {
+		return nil, Errors(sortProblems(d.Problems))
 	}
 	team.Warnings = sortProblems(d.warnings)
 	return team, nil
@@ -82,12 +80,12 @@ func (w written) team(opts Options) (*Team, error) {
 // resolve decodes the tree of a spec and makes a Team of it. The Team is nil
 // where the tree is too wrong to say more about it.
 func resolve(r *resolver) *Team {
-	if r.root == nil {
+	if r.Root == nil {
 		return nil
 	}
 	var spec teamSpec
-	r.object(nil, r.root, spec.fields())
-	if r.root.kind != kindMapping {
+	r.object(nil, r.Root, spec.fields())
+	if r.Root.Kind != yaml.Mapping {
 		return nil
 	}
 	r.dir, r.prompts = filepath.Dir(r.file), map[string]prompt{}
@@ -119,11 +117,5 @@ func readSpec(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, MaxSize+1))
-}
-
-// IsText reports whether YAML reads s as text as it stands, and not as a number, say.
-func IsText(s string) bool {
-	d := newDecoder("", []byte(s))
-	return d.root != nil && d.root.kind == kindText
+	return io.ReadAll(io.LimitReader(f, yaml.MaxSize+1))
 }

@@ -8,7 +8,7 @@ import (
 // nearest is the function of this name, for messages. It gives up where so much
 // is wrong that nobody reads the hints, because it is what takes time then.
 func (d *decoder) nearest(s string, candidates []string) string {
-	if len(d.problems) > 10*listed || len(candidates) > 2*listed {
+	if len(d.Problems) > 10*listed || len(candidates) > 2*listed {
 		return ""
 	}
 	return nearest(s, candidates)

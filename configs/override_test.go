@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 const overridden = `covey: 1
@@ -108,7 +110,7 @@ func TestOverrideFiles(t *testing.T) {
 	if _, err := Load(filepath.Join(dir, "team.yaml")); err == nil || !strings.Contains(err.Error(), "is a folder") {
 		t.Errorf("a folder as override: %v", err)
 	}
-	if _, err := loadOver(t, overridden, strings.Repeat("#", MaxSize+1)); err == nil ||
+	if _, err := loadOver(t, overridden, strings.Repeat("#", yaml.MaxSize+1)); err == nil ||
 		!strings.Contains(err.Error(), "team.override.yaml:1:1: the spec is larger") {
 		t.Errorf("a large override: %v", err)
 	}

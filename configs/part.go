@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // value is a scalar of the spec with its place.
 type value[T any] struct {
 	v  T
-	at *node // nil: the spec does not give it
+	at *yaml.Node // nil: the spec does not give it
 }
 
 // given reports whether the spec has the value, right or wrong.
@@ -63,30 +65,30 @@ func (p textPart) want() string {
 
 // decode asks the strictest question last, so that the message is about the
 // first thing to mend. The place is kept in any case.
-func (p textPart) decode(d *decoder, key, n *node) {
+func (p textPart) decode(d *decoder, key, n *yaml.Node) {
 	switch {
-	case n.kind != kindText:
+	case n.Kind != yaml.Text:
 		d.wrong(key, n, p.want())
-	case p.enum != nil && !slices.Contains(p.enum, n.text):
+	case p.enum != nil && !slices.Contains(p.enum, n.Text):
 		d.notOneOf(key, n, p.enum)
 	case p.name && !d.fitName(key, n):
-	case strings.ContainsRune(n.text, 0):
-		d.fail(n.at, "%s holds the character NUL, which no file name or command can; remove it", nameOf(key))
-	case !p.any && strings.TrimSpace(n.text) == "":
-		d.fail(n.at, "%s is empty; write some text, or remove it", nameOf(key))
+	case strings.ContainsRune(n.Text, 0):
+		d.fail(n.At, "%s holds the character NUL, which no file name or command can; remove it", nameOf(key))
+	case !p.any && strings.TrimSpace(n.Text) == "":
+		d.fail(n.At, "%s is empty; write some text, or remove it", nameOf(key))
 	default:
-		p.to.v = n.text
+		p.to.v = n.Text
 	}
 	p.to.at = n
 }
 
 // notOneOf reports a word that is not among those allowed.
-func (d *decoder) notOneOf(key, n *node, words []string) {
-	if near := d.nearest(n.text, words); near != "" {
-		d.fail(n.at, "%s cannot be %s; write %s", nameOf(key), quote(n.text), near)
+func (d *decoder) notOneOf(key, n *yaml.Node, words []string) {
+	if near := d.nearest(n.Text, words); near != "" {
+		d.fail(n.At, "%s cannot be %s; write %s", nameOf(key), yaml.Quote(n.Text), near)
 		return
 	}
-	d.fail(n.at, "%s cannot be %s; write one of %s", nameOf(key), quote(n.text), strings.Join(words, ", "))
+	d.fail(n.At, "%s cannot be %s; write one of %s", nameOf(key), yaml.Quote(n.Text), strings.Join(words, ", "))
 }
 
 // namePattern is the form of every name in a spec. Names become parts of
@@ -96,15 +98,15 @@ const namePattern = `^[a-z0-9][a-z0-9-]{0,31}$`
 var nameForm = regexp.MustCompile(namePattern)
 
 // fitName reports whether n may be a name, and says so if not.
-func (d *decoder) fitName(key, n *node) bool {
-	if nameForm.MatchString(n.text) {
+func (d *decoder) fitName(key, n *yaml.Node) bool {
+	if nameForm.MatchString(n.Text) {
 		return true
 	}
 	const rule = "a name is 1 to 32 lower-case letters, digits and \"-\", and does not begin with \"-\""
-	if fit := makeFit(n.text); fit != "" {
-		d.fail(n.at, "%s cannot be %s: %s; write %s", nameOf(key), quote(n.text), rule, fit)
+	if fit := makeFit(n.Text); fit != "" {
+		d.fail(n.At, "%s cannot be %s: %s; write %s", nameOf(key), yaml.Quote(n.Text), rule, fit)
 	} else {
-		d.fail(n.at, "%s cannot be %s: %s", nameOf(key), quote(n.text), rule)
+		d.fail(n.At, "%s cannot be %s: %s", nameOf(key), yaml.Quote(n.Text), rule)
 	}
 	return false
 }
@@ -143,13 +145,13 @@ func wholeBig(to *value[int64]) part { return wholePart{to: to, most: 1 << 53} }
 func (p wholePart) want() string { return fmt.Sprintf("a whole number from %d to %d", p.least, p.most) }
 
 // decode takes 1, not 1.0, 1e0 or "1".
-func (p wholePart) decode(d *decoder, key, n *node) {
+func (p wholePart) decode(d *decoder, key, n *yaml.Node) {
 	p.to.at = n
-	if n.kind != kindWhole || n.whole < p.least || n.whole > p.most {
+	if n.Kind != yaml.Whole || n.Whole < p.least || n.Whole > p.most {
 		d.wrong(key, n, p.want())
 		return
 	}
-	p.to.v = n.whole
+	p.to.v = n.Whole
 }
 
 // amountPart takes a number that is not negative.
@@ -162,14 +164,14 @@ func amount(to *value[float64]) part { return amountPart{to} }
 func (p amountPart) want() string { return "a number, 0 or more" }
 
 // decode takes whole numbers too; infinite is no limit that could be kept.
-func (p amountPart) decode(d *decoder, key, n *node) {
+func (p amountPart) decode(d *decoder, key, n *yaml.Node) {
 	p.to.at = n
-	isNumber := n.kind == kindWhole || n.kind == kindNumber
-	if !isNumber || math.IsNaN(n.real) || math.IsInf(n.real, 0) || n.real < 0 {
+	isNumber := n.Kind == yaml.Whole || n.Kind == yaml.Number
+	if !isNumber || math.IsNaN(n.Real) || math.IsInf(n.Real, 0) || n.Real < 0 {
 		d.wrong(key, n, p.want())
 		return
 	}
-	p.to.v = n.real
+	p.to.v = n.Real
 }
 
 // truthPart takes true or false.
@@ -182,13 +184,13 @@ func truth(to *value[bool]) part { return truthPart{to} }
 func (p truthPart) want() string { return "true or false" }
 
 // decode does not take yes, on or 1: what YAML 1.1 took for a flag is text here.
-func (p truthPart) decode(d *decoder, key, n *node) {
+func (p truthPart) decode(d *decoder, key, n *yaml.Node) {
 	p.to.at = n
-	if n.kind != kindBool {
+	if n.Kind != yaml.Bool {
 		d.wrong(key, n, p.want())
 		return
 	}
-	p.to.v = n.yes
+	p.to.v = n.Yes
 }
 
 // spanPart takes a length of time with its unit.
@@ -202,20 +204,20 @@ func (p spanPart) want() string { return "a time with its unit, such as 90s, 10m
 
 // decode takes a bare number only if it is 0: of any other one nobody knows
 // whether seconds or milliseconds are meant.
-func (p spanPart) decode(d *decoder, key, n *node) {
+func (p spanPart) decode(d *decoder, key, n *yaml.Node) {
 	p.to.at = n
-	if n.kind == kindWhole && n.whole == 0 {
+	if n.Kind == yaml.Whole && n.Whole == 0 {
 		return
 	}
-	if n.kind != kindText {
+	if n.Kind != yaml.Text {
 		hint := ""
-		if n.kind == kindWhole && n.whole > 0 {
-			hint = "; write " + clip(n.text) + "s if seconds were meant"
+		if n.Kind == yaml.Whole && n.Whole > 0 {
+			hint = "; write " + yaml.Clip(n.Text) + "s if seconds were meant"
 		}
-		d.fail(n.at, "%s must be %s, not %s%s", nameOf(key), p.want(), n.describe(), hint)
+		d.fail(n.At, "%s must be %s, not %s%s", nameOf(key), p.want(), n.Describe(), hint)
 		return
 	}
-	length, err := time.ParseDuration(n.text)
+	length, err := time.ParseDuration(n.Text)
 	if err != nil || length < 0 {
 		d.wrong(key, n, p.want())
 		return

@@ -13,15 +13,15 @@ import (
 func takes(t *testing.T, p part, text string) string {
 	t.Helper()
 	d := newDecoder("t.yaml", []byte("k: "+text+"\n"))
-	if d.root == nil {
-		t.Fatalf("%s: %v", text, d.problems)
+	if d.Root == nil {
+		t.Fatalf("%s: %v", text, d.Problems)
 	}
-	pair := d.root.pairs[0]
-	p.decode(d, pair.key, pair.value)
-	if len(d.problems) == 0 {
+	pair := d.Root.Pairs[0]
+	p.decode(d, pair.Key, pair.Value)
+	if len(d.Problems) == 0 {
 		return ""
 	}
-	return d.problems[0].Message
+	return d.Problems[0].Message
 }
 
 // row is one value given to a part: what it becomes, or what the message holds.
@@ -201,7 +201,7 @@ func TestDictPart(t *testing.T) {
 		return p, func() any {
 			var b strings.Builder
 			for _, e := range v {
-				fmt.Fprintf(&b, "%s=%s ", e.name.text, e.v.v)
+				fmt.Fprintf(&b, "%s=%s ", e.name.Text, e.v.v)
 			}
 			return b.String()
 		}

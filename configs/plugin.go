@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 )
@@ -156,7 +157,7 @@ func (r *pluginReader) hooks(into hooks.Settings, m manifest) {
 		seen = append(seen, path)
 		data, found := r.file(path)
 		if !found {
-			r.warn(filepath.Join(r.root, m.place), "hooks: %s cannot be read: its hooks do not run", clip(name))
+			r.warn(filepath.Join(r.root, m.place), "hooks: %s cannot be read: its hooks do not run", yaml.Clip(name))
 			continue
 		}
 		r.hookFile(into, filepath.Join(r.root, path), data)
@@ -180,7 +181,7 @@ func entriesOf(raw json.RawMessage) []json.RawMessage {
 func (r *pluginReader) inside(m manifest, field, name string) (string, bool) {
 	path := filepath.ToSlash(filepath.Clean(strings.TrimPrefix(name, "${CLAUDE_PLUGIN_ROOT}/")))
 	if name == "" || !filepath.IsLocal(filepath.FromSlash(path)) {
-		r.warn(filepath.Join(r.root, m.place), "%s: %q does not lie in the plugin: it is left out", field, clip(name))
+		r.warn(filepath.Join(r.root, m.place), "%s: %q does not lie in the plugin: it is left out", field, yaml.Clip(name))
 		return "", false
 	}
 	return path, true

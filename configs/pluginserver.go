@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // PluginServer is an MCP server that a plugin brings: a program that is started,
@@ -42,7 +44,7 @@ func (r *pluginReader) servers(p Plugin, m manifest) []PluginServer {
 		if data, found := r.file(path); found {
 			r.serverFile(all, p, path, data)
 		} else {
-			r.warn(filepath.Join(r.root, m.place), "mcpServers: %s cannot be read: its servers are left out", clip(name))
+			r.warn(filepath.Join(r.root, m.place), "mcpServers: %s cannot be read: its servers are left out", yaml.Clip(name))
 		}
 	}
 	var list []PluginServer
@@ -78,7 +80,7 @@ func (r *pluginReader) serverFile(into map[string]PluginServer, p Plugin, name s
 			Headers map[string]string `json:"headers"`
 		}
 		if err := json.Unmarshal(raw, &s); err != nil || s.Command == "" && s.URL == "" {
-			r.warn(at, "the MCP server %q has neither a command nor a url that can be read: it is left out", clip(name))
+			r.warn(at, "the MCP server %q has neither a command nor a url that can be read: it is left out", yaml.Clip(name))
 			continue
 		}
 		out := PluginServer{Name: "plugin:" + p.Name + ":" + name, Plugin: p.Name, Root: r.root,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
@@ -30,23 +31,23 @@ func (r *resolver) promptFile(m *Member, v value[string]) {
 	data, message := p.data, p.fault
 	if message != "" {
 		// A file that could not be opened has been reported by path.
-		if !r.said(v.at.at) {
-			r.fail(v.at.at, "the prompt file %s %s", quote(v.v), message)
+		if !r.said(v.at.At) {
+			r.fail(v.at.At, "the prompt file %s %s", yaml.Quote(v.v), message)
 		}
 		return
 	}
 	head, body := splitHead(data)
 	m.Instructions = strings.TrimSpace(body)
 	if m.Instructions == "" {
-		r.fail(v.at.at, "the prompt file %s holds no instructions; write some, or remove prompt_file", quote(v.v))
+		r.fail(v.at.At, "the prompt file %s holds no instructions; write some, or remove prompt_file", yaml.Quote(v.v))
 	}
 	if head == "" {
 		return
 	}
-	root, ok := parseHead(head)
+	root, ok := yaml.ParseHead(head)
 	if !ok {
-		r.warn(v.at.at, "the head of the prompt file %s is not YAML that covey reads; "+
-			"its description and tools do not count", quote(v.v))
+		r.warn(v.at.At, "the head of the prompt file %s is not YAML that covey reads; "+
+			"its description and tools do not count", yaml.Quote(v.v))
 		return
 	}
 	r.headTools(v, root)
@@ -99,12 +100,12 @@ func splitHead(data string) (head, body string) {
 
 // headTools looks at the tools that the head of a prompt file names. One that is
 // misspelt is a mistake, as in the spec.
-func (r *resolver) headTools(file value[string], root *node) {
-	lists := []*node{root.lookup("tools"), root.lookup("disallowedTools")}
-	if p := root.lookup("permissions"); p != nil && p.kind == kindMapping {
-		lists = append(lists, p.lookup("allow"), p.lookup("ask"), p.lookup("deny"))
-		r.warn(file.at.at, "permissions in the head of the prompt file %s have no effect; write them in the spec",
-			quote(file.v))
+func (r *resolver) headTools(file value[string], root *yaml.Node) {
+	lists := []*yaml.Node{root.Lookup("tools"), root.Lookup("disallowedTools")}
+	if p := root.Lookup("permissions"); p != nil && p.Kind == yaml.Mapping {
+		lists = append(lists, p.Lookup("allow"), p.Lookup("ask"), p.Lookup("deny"))
+		r.warn(file.at.At, "permissions in the head of the prompt file %s have no effect; write them in the spec",
+			yaml.Quote(file.v))
 	}
 	for _, list := range lists {
 		for i, name := range headTools(list) {
@@ -116,38 +117,38 @@ func (r *resolver) headTools(file value[string], root *node) {
 			if known || near == "" {
 				continue
 			}
-			at := list.at
-			if list.kind == kindList {
-				at = list.items[i].at
+			at := list.At
+			if list.Kind == yaml.List {
+				at = list.Items[i].At
 			}
 			// The head begins in the file's second line.
-			r.fail(file.at.at, "%s:%d:%d: there is no tool %s; write %s", file.v, at.line+1, at.col,
-				quote(rule.Tool), near)
+			r.fail(file.at.At, "%s:%d:%d: there is no tool %s; write %s", file.v, at.Line+1, at.Col,
+				yaml.Quote(rule.Tool), near)
 		}
 	}
 }
 
 // readHead takes description and tools out of an agent file's head. Such
 // files are written for other programs, which are lenient.
-func readHead(root *node) (description string, tools []string) {
-	if d := root.lookup("description"); d != nil && d.kind == kindText {
-		description = strings.TrimSpace(d.text)
+func readHead(root *yaml.Node) (description string, tools []string) {
+	if d := root.Lookup("description"); d != nil && d.Kind == yaml.Text {
+		description = strings.TrimSpace(d.Text)
 	}
-	return description, headTools(root.lookup("tools"))
+	return description, headTools(root.Lookup("tools"))
 }
 
 // headTools reads the two forms of a tools list: `Read, Edit` and a YAML list.
-func headTools(n *node) []string {
+func headTools(n *yaml.Node) []string {
 	var tools []string
 	switch {
 	case n == nil:
-	case n.kind == kindText:
-		for name := range strings.SplitSeq(n.text, ",") {
+	case n.Kind == yaml.Text:
+		for name := range strings.SplitSeq(n.Text, ",") {
 			tools = append(tools, strings.TrimSpace(name))
 		}
-	case n.kind == kindList:
-		for _, item := range n.items {
-			tools = append(tools, strings.TrimSpace(item.text))
+	case n.Kind == yaml.List:
+		for _, item := range n.Items {
+			tools = append(tools, strings.TrimSpace(item.Text))
 		}
 	}
 	// "All tools" is written as a star or by leaving the list out.

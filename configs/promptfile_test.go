@@ -117,9 +117,9 @@ func TestWorkspaceNotWritable(t *testing.T) {
 		}
 		return os.ErrPermission
 	}})
-	if len(d.problems) != 1 || !strings.HasPrefix(d.problems[0].String(), strings.ReplaceAll(want, "permission denied",
+	if len(d.Problems) != 1 || !strings.HasPrefix(d.Problems[0].String(), strings.ReplaceAll(want, "permission denied",
 		os.ErrPermission.Error())) {
-		t.Errorf("problems %v", d.problems)
+		t.Errorf("problems %v", d.Problems)
 	}
 	if err := writable(filepath.Join(dir, "work")); err != nil {
 		t.Errorf("a writable folder: %v", err)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // unitPart takes a whole number, or a text that is a number with a unit.
@@ -46,10 +48,10 @@ func (p unitPart) want() string { return p.says }
 
 // decode keeps the place in any case. A bare number is a count; of a size it could
 // be anything, so only 0 is taken.
-func (p unitPart) decode(d *decoder, key, n *node) {
+func (p unitPart) decode(d *decoder, key, n *yaml.Node) {
 	p.to.at = n
-	whole, bare := n.whole, n.kind == kindWhole
-	if found := p.form.FindStringSubmatch(n.text); n.kind == kindText && found != nil {
+	whole, bare := n.Whole, n.Kind == yaml.Whole
+	if found := p.form.FindStringSubmatch(n.Text); n.Kind == yaml.Text && found != nil {
 		number, _ := strconv.ParseFloat(found[1], 64) // the form allows numbers only
 		p.to.v = int64(number * p.units[strings.ToLower(found[2])])
 		return
@@ -57,9 +59,9 @@ func (p unitPart) decode(d *decoder, key, n *node) {
 	if _, isSize := p.units["b"]; !bare || whole < 0 || whole > maxCount || isSize && whole != 0 {
 		hint := ""
 		if isSize && bare && whole > 0 {
-			hint = "; write " + clip(n.text) + "B if bytes were meant"
+			hint = "; write " + yaml.Clip(n.Text) + "B if bytes were meant"
 		}
-		d.fail(n.at, "%s must be %s, not %s%s", nameOf(key), p.says, n.describe(), hint)
+		d.fail(n.At, "%s must be %s, not %s%s", nameOf(key), p.says, n.Describe(), hint)
 		return
 	}
 	p.to.v = whole
@@ -87,11 +89,11 @@ func globs(to *list[value[string]]) part {
 
 // decode refuses globs that nothing below the workspace could fit. One that is
 // silently never met would protect nothing.
-func (p globsPart) decode(d *decoder, key, n *node) {
+func (p globsPart) decode(d *decoder, key, n *yaml.Node) {
 	p.uniqueTexts.decode(d, key, n)
 	for _, glob := range p.to.items {
 		if fault := globFault(glob.v); fault != "" {
-			d.fail(glob.at.at, "%s %s", quote(glob.v), fault)
+			d.fail(glob.at.At, "%s %s", yaml.Quote(glob.v), fault)
 		}
 	}
 }
@@ -105,7 +107,7 @@ func globFault(glob string) string {
 	case !doublestar.ValidatePattern(glob):
 		return "is no glob: a bracket or brace is not closed; close it, or write \\ before it"
 	case strings.HasPrefix(glob, "/") || strings.HasPrefix(glob, "~"):
-		return fmt.Sprintf("must start at the workspace; write %s", quote(strings.TrimLeft(glob, "/~")))
+		return fmt.Sprintf("must start at the workspace; write %s", yaml.Quote(strings.TrimLeft(glob, "/~")))
 	}
 	for part := range strings.SplitSeq(glob, "/") {
 		if part == ".." || part == "." {
@@ -113,7 +115,7 @@ func globFault(glob string) string {
 		}
 	}
 	if strings.HasSuffix(glob, "/") {
-		return fmt.Sprintf("fits no file; write %s", quote(glob+"**"))
+		return fmt.Sprintf("fits no file; write %s", yaml.Quote(glob+"**"))
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 )
@@ -92,10 +93,10 @@ func (r *hookRules) hooks(s *hookSection) hooks.Settings {
 	section := s.settings()
 	for _, p := range settings.Validate(section) {
 		n := s.node(p)
-		if r.said(n.at) || n.kind == kindMapping && n.broken {
+		if r.said(n.At) || n.Kind == yaml.Mapping && n.Broken {
 			continue
 		}
-		r.fail(n.at, "%s", p.Text)
+		r.fail(n.At, "%s", p.Text)
 	}
 	r.mandatoryHooks(s)
 	r.actingHooks(s)
@@ -112,10 +113,10 @@ func (r *hookRules) mandatoryHooks(s *hookSection) {
 				switch {
 				case !h.mandatory.v:
 				case event != hooks.PreToolUse && event != hooks.PermissionRequest:
-					r.fail(h.mandatory.at.at, "only hooks on PreToolUse and PermissionRequest can be mandatory, "+
+					r.fail(h.mandatory.at.At, "only hooks on PreToolUse and PermissionRequest can be mandatory, "+
 						"not those on %s; remove it", event)
 				case h.async.v || h.asyncRewake.v:
-					r.fail(h.mandatory.at.at, "a hook that nobody waits for cannot be mandatory; remove async, or this")
+					r.fail(h.mandatory.at.At, "a hook that nobody waits for cannot be mandatory; remove async, or this")
 				}
 			}
 		}
@@ -132,30 +133,18 @@ func (r *hookRules) actingHooks(s *hookSection) {
 		for _, g := range groups.items {
 			for _, h := range g.hooks.items {
 				if h.mayAct.v {
-					r.fail(h.mayAct.at.at, "a hook on %s cannot act, for it would be asked about its own calls; remove it", event)
+					r.fail(h.mayAct.at.At, "a hook on %s cannot act, for it would be asked about its own calls; remove it", event)
 				}
 			}
 		}
 	}
 }
 
-// said reports whether the decoder has found a problem at this very place. The
-// rules of package hooks see only that something is missing there.
-func (d *decoder) said(at position) bool {
-	src, there := d.src.origin(at)
-	for _, p := range d.problems {
-		if p.File == src.name && p.Line == there.line && p.Col == there.col {
-			return true
-		}
-	}
-	return false
-}
-
 // warnSilentEvents warns of hooks on events that never come by themselves.
 func (r *hookRules) warnSilentEvents(s *hookSection) {
 	for _, info := range hooks.Events() {
 		if groups, ok := s.groups[info.Event]; ok && !info.Fires && groups.at != nil {
-			r.warn(groups.at.at, "%s: not yet in this version; "+
+			r.warn(groups.at.At, "%s: not yet in this version; "+
 				"these hooks run only when `covey hooks run` fires them", info.Event)
 		}
 	}

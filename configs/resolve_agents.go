@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // allModels resolves the section `models`.
@@ -12,7 +14,7 @@ func (r *resolver) allModels(specs []entry[modelSpec]) map[string]Model {
 	for _, e := range specs {
 		// A model that is wrong is still there: members that name it have made
 		// no mistake.
-		r.models[e.name.text] = Model{Name: e.name.text}
+		r.models[e.name.Text] = Model{Name: e.name.Text}
 	}
 	for _, e := range specs {
 		if e.v.name.given() {
@@ -20,7 +22,7 @@ func (r *resolver) allModels(specs []entry[modelSpec]) map[string]Model {
 			continue
 		}
 		m := r.inlineModel(&e.v)
-		m.Name = e.name.text
+		m.Name = e.name.Text
 		r.models[m.Name] = m
 	}
 	return r.models
@@ -32,8 +34,8 @@ func (r *resolver) aliasModel(name value[string]) {
 	if strings.Contains(name.v, "/") {
 		r.modelText(name)
 	} else if name.v != "" {
-		r.fail(name.at.at, "under models, text such as %s must be PROVIDER/MODEL; "+
-			"write {provider: script, script: FILE}", quote(name.v))
+		r.fail(name.at.At, "under models, text such as %s must be PROVIDER/MODEL; "+
+			"write {provider: script, script: FILE}", yaml.Quote(name.v))
 	}
 }
 
@@ -52,15 +54,15 @@ func (r *resolver) model(m *modelSpec) Model {
 // modelText reports a text that names no model.
 func (r *resolver) modelText(name value[string]) {
 	if strings.Contains(name.v, "/") {
-		r.notYet(name.at.at, "model "+quote(name.v),
+		r.notYet(name.at.At, "model "+yaml.Quote(name.v),
 			"write {provider: script, script: FILE}, the offline model")
 		return
 	}
 	if near := r.nearest(name.v, sortedKeys(r.models)); near != "" {
-		r.fail(name.at.at, "there is no model %s; write %s", quote(name.v), near)
+		r.fail(name.at.At, "there is no model %s; write %s", yaml.Quote(name.v), near)
 		return
 	}
-	r.fail(name.at.at, "there is no model %s; add it under models", quote(name.v))
+	r.fail(name.at.At, "there is no model %s; add it under models", yaml.Quote(name.v))
 }
 
 // inlineModel resolves a model that is written out.
@@ -76,14 +78,14 @@ func (r *resolver) allAgents(specs []entry[agentSpec]) map[string]Agent {
 		e := &specs[i]
 		switch {
 		case e.v.at == nil || e.v.use.given() && e.v.use.v == "":
-			r.agents[e.name.text] = Agent{} // refused, but members may name it
+			r.agents[e.name.Text] = Agent{} // refused, but members may name it
 			if e.v.model.given() {
 				r.model(&e.v.model)
 			}
 		case e.v.use.or(string(Builtin)) == string(Builtin):
-			r.agents[e.name.text] = r.builtinAgent(e)
+			r.agents[e.name.Text] = r.builtinAgent(e)
 		default:
-			r.agents[e.name.text] = r.programAgent(e)
+			r.agents[e.name.Text] = r.programAgent(e)
 		}
 	}
 	r.fallbacks(specs)
@@ -95,7 +97,7 @@ func (r *resolver) allAgents(specs []entry[agentSpec]) map[string]Agent {
 func (r *resolver) agent(m *memberSpec) (Agent, bool) {
 	switch {
 	case m.agent.given() && m.model.given():
-		r.fail(m.agent.at.at, "a member has an agent or a model, not both; "+
+		r.fail(m.agent.at.At, "a member has an agent or a model, not both; "+
 			"remove model, or give the model to the agent")
 		return Agent{}, true
 	case m.model.given():
@@ -122,11 +124,11 @@ func (r *resolver) namedAgent(name value[string]) Agent {
 	near := r.nearest(name.v, slices.Concat(sortedKeys(r.agents), r.opts.Given, presetNames()))
 	switch {
 	case isModel:
-		r.fail(name.at.at, "%s is a model, not an agent; write {model: %s}", quote(name.v), name.v)
+		r.fail(name.at.At, "%s is a model, not an agent; write {model: %s}", yaml.Quote(name.v), name.v)
 	case near != "":
-		r.fail(name.at.at, "there is no agent %s; write %s", quote(name.v), near)
+		r.fail(name.at.At, "there is no agent %s; write %s", yaml.Quote(name.v), near)
 	default:
-		r.fail(name.at.at, "there is no agent %s; add it under agents, or write {model: NAME}", quote(name.v))
+		r.fail(name.at.At, "there is no agent %s; add it under agents, or write {model: NAME}", yaml.Quote(name.v))
 	}
 	return Agent{}
 }

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // maxSecret is how long a value may be that comes from a file, in bytes. What is
@@ -14,7 +16,7 @@ const maxSecret = 64 << 10
 
 // secretSpec is a variable whose value is in a file.
 type secretSpec struct {
-	at   *node
+	at   *yaml.Node
 	file value[string]
 }
 
@@ -26,23 +28,23 @@ func (s *secretSpec) fields() []field {
 
 // secret reads the value of a variable from its file, now: who changes the file
 // starts the team again. What stands in it is shown nowhere.
-func (r *resolver) secret(name *node, s *secretSpec) EnvVar {
-	v := EnvVar{Name: name.text, Text: "file: " + s.file.v}
+func (r *resolver) secret(name *yaml.Node, s *secretSpec) EnvVar {
+	v := EnvVar{Name: name.Text, Text: "file: " + s.file.v}
 	if s.file.v == "" {
 		return v // refused when it was decoded
 	}
-	before := len(r.problems)
+	before := len(r.Problems)
 	v.File = r.path(s.file, "file")
-	if len(r.problems) > before {
+	if len(r.Problems) > before {
 		return v
 	}
 	fault := ""
 	v.Value, fault = readSecret(v.File)
 	if fault != "" {
-		r.fail(s.file.at.at, "the file %s %s", quote(s.file.v), fault)
+		r.fail(s.file.at.At, "the file %s %s", yaml.Quote(s.file.v), fault)
 	}
 	if info, err := os.Stat(v.File); err == nil && runtime.GOOS != "windows" && info.Mode()&0o007 != 0 {
-		r.warn(s.file.at.at, "everybody on this machine may read or change %s; run chmod o= on it", quote(s.file.v))
+		r.warn(s.file.at.At, "everybody on this machine may read or change %s; run chmod o= on it", yaml.Quote(s.file.v))
 	}
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/coveyteam/covey/configs/shell"
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 )
@@ -44,7 +45,7 @@ func (r *gateRules) gateGroup(out hooks.Settings, event hooks.Event, gates list[
 func (r *gateRules) gateTimes(event hooks.Event, group hooks.Group, gates list[gateSpec]) {
 	for _, p := range settings.Validate(hooks.Settings{event: []hooks.Group{group}}) {
 		if p.Field == "timeout" && p.Hook >= 0 && p.Hook < len(gates.items) {
-			r.fail(gates.items[p.Hook].timeout.at.at,
+			r.fail(gates.items[p.Hook].timeout.at.At,
 				"the timeout is longer than a gate may take; write less, such as 10m")
 		}
 	}
@@ -53,8 +54,8 @@ func (r *gateRules) gateTimes(event hooks.Event, group hooks.Group, gates list[g
 // hasOther reports whether a gate has a key that decoding has refused; then
 // that is its mistake, and nothing is missing.
 func (g *gateSpec) hasOther() bool {
-	for _, p := range g.at.pairs {
-		if p.key.text != "timeout" && p.key.text != "may_act" {
+	for _, p := range g.at.Pairs {
+		if p.Key.Text != "timeout" && p.Key.Text != "may_act" {
 			return true
 		}
 	}
@@ -75,14 +76,14 @@ func (r *gateRules) gate(g *gateSpec) hooks.Handler {
 	switch {
 	case given > 1:
 		at := orElse(g.policy.at, g.approve.at)
-		r.fail(at.at, "a gate has one of run, policy and approve; make several gates of it")
+		r.fail(at.At, "a gate has one of run, policy and approve; make several gates of it")
 	case g.at != nil && given == 0 && !g.hasOther():
-		r.fail(g.at.at, "a gate has a command, a policy or an approver; add run: COMMAND, policy: NAME or approve: NAME")
+		r.fail(g.at.At, "a gate has a command, a policy or an approver; add run: COMMAND, policy: NAME or approve: NAME")
 	}
 	h := hooks.Handler{Command: g.run.v, Timeout: g.timeout.v.Seconds(), Policy: g.policy.v, Gate: true,
 		MayAct: g.mayAct.v}
 	if g.mayAct.v && !g.run.given() {
-		r.fail(g.mayAct.at.at, "only a command can act; remove may_act, or write run: COMMAND")
+		r.fail(g.mayAct.at.At, "only a command can act; remove may_act, or write run: COMMAND")
 	}
 	switch {
 	case g.approve.v != "":
@@ -114,7 +115,7 @@ func (r *gateRules) approvers(t *Team, s *gatesSpec) {
 	for _, gates := range []list[gateSpec]{s.idle, s.stop} {
 		for _, g := range gates.items {
 			if g.approve.given() {
-				r.fail(g.approve.at.at, "approve belongs to gates of task and merge; write a command or a policy here")
+				r.fail(g.approve.at.At, "approve belongs to gates of task and merge; write a command or a policy here")
 			}
 		}
 	}
@@ -146,11 +147,11 @@ func (r *gateRules) gatePrograms(t *Team, s *gatesSpec) {
 			}
 			for _, lack := range t.Place().Lacks(g.run.v) {
 				if may := t.CopyMayHave(lack.Path); may != "" {
-					r.warn(g.run.at.at, "the gate's program %s %s in the workspace; the gate refuses unless %s brings it",
-						quote(lack.Word), lack.Fault, may)
+					r.warn(g.run.at.At, "the gate's program %s %s in the workspace; the gate refuses unless %s brings it",
+						yaml.Quote(lack.Word), lack.Fault, may)
 					continue
 				}
-				r.fail(g.run.at.at, "the gate's program %s %s; %s", quote(lack.Word), lack.Fault, lack.WayOut)
+				r.fail(g.run.at.At, "the gate's program %s %s; %s", yaml.Quote(lack.Word), lack.Fault, lack.WayOut)
 			}
 		}
 	}

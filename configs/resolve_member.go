@@ -3,6 +3,8 @@ package configs
 import (
 	"cmp"
 	"slices"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // defaultStopBlockCap is how many refused turn ends in a row a member gets
@@ -45,17 +47,17 @@ const maxTeammates = 2000
 // allTeammates resolves the teammates in file order.
 func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
 	if len(s.teammates) > maxTeammates {
-		r.fail(s.teammates[maxTeammates].name.at, "more than %d teammates; split the team", maxTeammates)
+		r.fail(s.teammates[maxTeammates].name.At, "more than %d teammates; split the team", maxTeammates)
 		return nil
 	}
 	var out []Member
 	for _, e := range s.teammates {
 		m := r.member(inherit(&s.defaults, &e.v), true)
-		m.Name = e.name.text
+		m.Name = e.name.Text
 		m.Role = cmp.Or(m.Role, m.Agent.Name, m.Name)
 		r.checkMemberName(e.name)
 		if m.Name == lead && lead != "" {
-			r.fail(e.name.at, "the lead is called %s too; give one of them another name", quote(m.Name))
+			r.fail(e.name.At, "the lead is called %s too; give one of them another name", yaml.Quote(m.Name))
 		}
 		if e.v.at != nil {
 			r.needAgent(s, &e.v, e.name)
@@ -66,26 +68,26 @@ func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
 }
 
 // needAgent reports a member that nothing thinks for.
-func (r *resolver) needAgent(s *teamSpec, own *memberSpec, at *node) {
+func (r *resolver) needAgent(s *teamSpec, own *memberSpec, at *yaml.Node) {
 	if m := inherit(&s.defaults, own); m.agent.given() || m.model.given() {
 		return
 	}
 	if own.at != nil {
-		for _, p := range own.at.pairs {
-			if r.nearest(p.key.text, []string{"agent", "model"}) != "" {
+		for _, p := range own.at.Pairs {
+			if r.nearest(p.Key.Text, []string{"agent", "model"}) != "" {
 				return // a slip of the pen, which decoding has reported
 			}
 		}
 	}
-	r.fail(at.at, "this member has no agent; add agent: NAME or model: NAME, or one of them under defaults")
+	r.fail(at.At, "this member has no agent; add agent: NAME or model: NAME, or one of them under defaults")
 }
 
 // checkMemberName refuses names that mean somebody else. Their form has been
 // checked by decoding.
-func (r *resolver) checkMemberName(name *node) {
-	if who := reserved(name.text); who != "" {
-		r.fail(name.at, "no member can be called %s, which means %s; choose another name",
-			quote(name.text), who)
+func (r *resolver) checkMemberName(name *yaml.Node) {
+	if who := reserved(name.Text); who != "" {
+		r.fail(name.At, "no member can be called %s, which means %s; choose another name",
+			yaml.Quote(name.Text), who)
 	}
 }
 
@@ -182,9 +184,9 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 		Labels:       words(m.labels),
 	}
 	out.Agent, _ = r.agent(m)
-	r.tools(m.tools, out.Agent.foreign())
+	checkTools(r.decoder, m.tools, out.Agent.foreign())
 	if m.instructions.given() && m.promptFile.given() {
-		r.fail(m.promptFile.at.at, "a member has instructions or a prompt_file, not both; remove one")
+		r.fail(m.promptFile.at.At, "a member has instructions or a prompt_file, not both; remove one")
 	} else if m.promptFile.given() {
 		r.promptFile(&out, m.promptFile)
 	}

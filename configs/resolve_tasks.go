@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // taskRules checks the tasks of a spec, and those of its schedules.
@@ -34,7 +36,7 @@ func (r *taskRules) allTasks(specs list[taskSpec], team []Member) []Task {
 			WantsRole:   t.wants.role.v,
 			WantsLabels: words(t.wants.labels),
 		}
-		r.tools(t.wants.tools, anyForeign)
+		checkTools(r.decoder, t.wants.tools, anyForeign)
 		members.check(r.decoder, t.owner)
 		for _, id := range t.blockedBy.items {
 			blockers.check(r.decoder, id)
@@ -48,7 +50,7 @@ func (r *taskRules) allTasks(specs list[taskSpec], team []Member) []Task {
 // taskIDs gives every task its id: the one it names, or one made from its
 // subject that nobody else has.
 func (r *taskRules) taskIDs(tasks []taskSpec) []string {
-	ids, line, first := make([]string, len(tasks)), map[string]int{}, map[string]position{}
+	ids, line, first := make([]string, len(tasks)), map[string]int{}, map[string]yaml.Position{}
 	for i, t := range tasks {
 		if !t.id.given() || t.id.v == "" {
 			continue
@@ -56,11 +58,11 @@ func (r *taskRules) taskIDs(tasks []taskSpec) []string {
 		// The second one gets an id of its own below all the same, so that the
 		// other mistakes of the spec are still found in this run.
 		if before, twice := first[t.id.v]; twice {
-			r.fail(t.id.at.at, "the task of %s has the id %s too; give one of them another id",
-				r.lineOf(before, t.id.at.at), quote(t.id.v))
+			r.fail(t.id.at.At, "the task of %s has the id %s too; give one of them another id",
+				r.lineOf(before, t.id.at.At), yaml.Quote(t.id.v))
 			continue
 		}
-		ids[i], line[t.id.v], first[t.id.v] = t.id.v, t.id.at.at.line, t.id.at.at
+		ids[i], line[t.id.v], first[t.id.v] = t.id.v, t.id.at.At.Line, t.id.at.At
 	}
 	for i, t := range tasks {
 		if ids[i] == "" {
@@ -107,11 +109,11 @@ func (d directory) check(report *decoder, name value[string]) {
 	}
 	switch near := report.nearest(name.v, d.names); {
 	case near != "":
-		report.fail(name.at.at, "there is no %s %s; write %s", d.what, quote(name.v), near)
+		report.fail(name.at.At, "there is no %s %s; write %s", d.what, yaml.Quote(name.v), near)
 	case len(d.names) > 10:
-		report.fail(name.at.at, "there is no %s %s; add it, or name another one", d.what, quote(name.v))
+		report.fail(name.at.At, "there is no %s %s; add it, or name another one", d.what, yaml.Quote(name.v))
 	default:
-		report.fail(name.at.at, "there is no %s %s; the spec has %s", d.what, quote(name.v), strings.Join(d.names, ", "))
+		report.fail(name.at.At, "there is no %s %s; the spec has %s", d.what, yaml.Quote(name.v), strings.Join(d.names, ", "))
 	}
 }
 
@@ -136,7 +138,7 @@ func (r *taskRules) cycles(specs []taskSpec, tasks []Task) {
 			case state[next] == open:
 				if message := ring(path, blocker.v); !said[message] {
 					said[message] = true
-					r.fail(blocker.at.at, "%s", message)
+					r.fail(blocker.at.At, "%s", message)
 				}
 			case state[next] == unseen:
 				visit(next)

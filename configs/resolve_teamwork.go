@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // What holds where the spec says nothing.
@@ -30,8 +32,8 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 		Base: w.worktree.base.v, MaxDisk: w.worktree.maxDisk.v,
 	}
 	for _, command := range w.worktree.setup.items {
-		if command.at.kind == kindText && strings.TrimSpace(command.v) == "" {
-			r.fail(command.at.at, "the command is empty; write one, or remove it")
+		if command.at.Kind == yaml.Text && strings.TrimSpace(command.v) == "" {
+			r.fail(command.at.At, "the command is empty; write one, or remove it")
 		}
 	}
 	r.ref(w.worktree.base, "base")
@@ -47,8 +49,8 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	t.Schedules = (&taskRules{r.decoder}).schedules(t, w.schedules)
 	t.OnAsk = OnAsk(w.onAsk.or(string(DenyAsk)))
 	t.AskLimit = w.askLimit.or(defaultAskLimit)
-	if w.askLimit.given() && w.askLimit.v == 0 && w.askLimit.at.kind != kindMapping && !r.said(w.askLimit.at.at) {
-		r.fail(w.askLimit.at.at, "ask_limit must be more than 0; write how long a question may wait, such as 10m, "+
+	if w.askLimit.given() && w.askLimit.v == 0 && w.askLimit.at.Kind != yaml.Mapping && !r.said(w.askLimit.at.At) {
+		r.fail(w.askLimit.at.At, "ask_limit must be more than 0; write how long a question may wait, such as 10m, "+
 			"or on_ask: deny")
 	}
 	t.CompleteOnPass = w.completeOnPass.v
@@ -69,9 +71,9 @@ func commandLines(l list[value[string]]) []string {
 //
 // What git would make of the word only git knows, and the team's start asks it. This is
 // about words that would mean something else on git's command line.
-func (d *decoder) ref(v value[string], what string) {
+func (r *resolver) ref(v value[string], what string) {
 	if v.v != "" && (strings.HasPrefix(v.v, "-") || strings.ContainsAny(v.v, " \t\n~^:?*[\\") && !isCommit(v.v)) {
-		d.fail(v.at.at, "%s cannot be %s; write a branch such as main, or a commit", what, quote(v.v))
+		r.fail(v.at.At, "%s cannot be %s; write a branch such as main, or a commit", what, yaml.Quote(v.v))
 	}
 }
 
@@ -89,7 +91,7 @@ func (r *resolver) budget(t *Team, s *budgetSpec) Budget {
 	}
 	falls := slices.ContainsFunc(t.Members(), func(m Member) bool { return m.Agent.Fallback != "" })
 	if b.OnLimit == FallBack && !falls && !r.anyFallback(t) {
-		r.warn(s.onLimit.at.at, "no member's agent has a fallback, so on_limit: fallback waits; "+
+		r.warn(s.onLimit.at.At, "no member's agent has a fallback, so on_limit: fallback waits; "+
 			"write agents: {NAME: {fallback: OTHER}}")
 	}
 	return b
@@ -117,15 +119,15 @@ func (r *resolver) fallbacks(specs []entry[agentSpec]) {
 		if to.v == "" {
 			continue
 		}
-		if to.v == specs[i].name.text {
-			r.fail(to.at.at, "%s cannot fall back to itself; name another agent", quote(to.v))
+		if to.v == specs[i].name.Text {
+			r.fail(to.at.At, "%s cannot fall back to itself; name another agent", yaml.Quote(to.v))
 			continue
 		}
 		other := r.namedAgent(to)
 		if _, known := r.agents[to.v]; !known && other.Kind != "" {
 			r.agents[to.v] = other
 		}
-		if a := r.agents[specs[i].name.text]; a.Kind != "" {
+		if a := r.agents[specs[i].name.Text]; a.Kind != "" {
 			a.Fallback = to.v
 			r.agents[a.Name] = a
 		}
@@ -141,8 +143,8 @@ func (r *resolver) restart(s *restartSpec) Restart {
 	if s.max.given() {
 		out.Max = int(s.max.v)
 	}
-	if s.within.given() && s.within.v == 0 && !r.said(s.within.at.at) {
-		r.fail(s.within.at.at, "within must be more than 0; write a time such as 1h")
+	if s.within.given() && s.within.v == 0 && !r.said(s.within.at.At) {
+		r.fail(s.within.at.At, "within must be more than 0; write a time such as 1h")
 		out.Within = defaultRestartWithin
 	}
 	return out
@@ -171,7 +173,7 @@ func (r *resolver) dependencies(t *Team, s *teamSpec) {
 		for _, name := range l.items {
 			known.check(r.decoder, name)
 			if name.v != "" && i < len(names) && name.v == names[i] {
-				r.fail(name.at.at, "%s cannot wait for itself; remove it here", quote(name.v))
+				r.fail(name.at.At, "%s cannot wait for itself; remove it here", yaml.Quote(name.v))
 			}
 		}
 		if i == 0 || i > len(t.Teammates) {
@@ -200,9 +202,9 @@ func (r *resolver) memberCycles(members []Member, own []*list[value[string]]) {
 		if back == nil || i >= len(own) {
 			continue
 		}
-		at := r.root.at
+		at := r.Root.At
 		if own[i].at != nil {
-			at = own[i].at.at
+			at = own[i].at.At
 		}
 		r.fail(at, "these members wait for each other: %s; remove one depends_on of them", strings.Join(back, " -> "))
 	}

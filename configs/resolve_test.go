@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 )
 
@@ -64,11 +65,11 @@ func TestTaskIDs(t *testing.T) {
 			id := rapid.SampledFrom([]string{"", "", "add-it", "add-it-2", "task", "x"}).Draw(t, "id")
 			if id != "" && !used[id] {
 				used[id] = true
-				s.id = value[string]{v: id, at: &node{at: position{len(specs) + 1, 1}}}
+				s.id = value[string]{v: id, at: &yaml.Node{At: yaml.Position{Line: len(specs) + 1, Col: 1}}}
 			}
 			specs = append(specs, s)
 		}
-		ids := (&taskRules{&decoder{src: &source{}}}).taskIDs(specs)
+		ids := (&taskRules{newDecoder("t.yaml", []byte("a: 1\n"))}).taskIDs(specs)
 		seen := map[string]bool{}
 		for i, id := range ids {
 			if !nameForm.MatchString(id) || seen[id] {
@@ -119,25 +120,25 @@ hooks:
 `
 	d := newDecoder("t.yaml", []byte(spec))
 	var s teamSpec
-	d.object(nil, d.root, s.fields())
-	if len(d.problems) > 0 {
-		t.Fatal(d.problems)
+	d.object(nil, d.Root, s.fields())
+	if len(d.Problems) > 0 {
+		t.Fatal(d.Problems)
 	}
 	for _, test := range []struct {
 		p    hooks.Problem
-		want position
+		want yaml.Position
 	}{
-		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: -1, Field: "matcher"}, position{6, 16}},
-		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: -1}, position{6, 7}},
-		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: 0}, position{8, 11}},
-		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: 1, Field: "timeout"}, position{11, 20}},
-		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: 1, Field: "shell"}, position{9, 11}},
-		{hooks.Problem{Event: hooks.Stop, Group: -1, Hook: -1}, position{5, 5}},
-		{hooks.Problem{Event: hooks.Stop, Group: 7, Hook: 0}, position{5, 5}},
-		{hooks.Problem{Event: hooks.PreToolUse, Group: 0, Hook: 0, Field: "if"}, position{13, 62}},
-		{hooks.Problem{Event: hooks.SessionEnd, Group: 0, Hook: 0}, position{4, 3}},
+		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: -1, Field: "matcher"}, yaml.Position{Line: 6, Col: 16}},
+		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: -1}, yaml.Position{Line: 6, Col: 7}},
+		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: 0}, yaml.Position{Line: 8, Col: 11}},
+		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: 1, Field: "timeout"}, yaml.Position{Line: 11, Col: 20}},
+		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: 1, Field: "shell"}, yaml.Position{Line: 9, Col: 11}},
+		{hooks.Problem{Event: hooks.Stop, Group: -1, Hook: -1}, yaml.Position{Line: 5, Col: 5}},
+		{hooks.Problem{Event: hooks.Stop, Group: 7, Hook: 0}, yaml.Position{Line: 5, Col: 5}},
+		{hooks.Problem{Event: hooks.PreToolUse, Group: 0, Hook: 0, Field: "if"}, yaml.Position{Line: 13, Col: 62}},
+		{hooks.Problem{Event: hooks.SessionEnd, Group: 0, Hook: 0}, yaml.Position{Line: 4, Col: 3}},
 	} {
-		if n := s.hooks.node(test.p); n == nil || n.at != test.want {
+		if n := s.hooks.node(test.p); n == nil || n.At != test.want {
 			t.Errorf("%s is at %v, want %v", test.p.Path(), n, test.want)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs/shell"
-
 	"github.com/coveyteam/covey/hooks"
 )
 

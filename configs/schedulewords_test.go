@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // TestParseCron: what a crontab takes is taken, and what covey cannot keep is
@@ -127,12 +129,12 @@ func FuzzQuantities(f *testing.F) {
 		var counted, sized value[int64]
 		for name, p := range map[string]unitPart{"count": count(&counted).(unitPart), "size": size(&sized).(unitPart)} {
 			d := newDecoder("team.yaml", []byte("a: 1\n"))
-			p.decode(d, &node{}, &node{kind: kindText, text: text})
+			p.decode(d, &yaml.Node{}, &yaml.Node{Kind: yaml.Text, Text: text})
 			if got := p.to.v; got < 0 || got > 1<<60 {
 				t.Fatalf("%s of %q is %d", name, text, got)
 			}
-			if fits := p.form.MatchString(text); fits == (len(d.problems) > 0) {
-				t.Fatalf("%s of %q: %d, problems %v", name, text, p.to.v, d.problems)
+			if fits := p.form.MatchString(text); fits == (len(d.Problems) > 0) {
+				t.Fatalf("%s of %q: %d, problems %v", name, text, p.to.v, d.Problems)
 			}
 		}
 	})

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // TestSchemaAgrees: schema and decoder are made from the same tables, so they
@@ -50,12 +52,12 @@ func agree(t *rapid.T, resolved *jsonschema.Resolved, value any) bool {
 
 // shapeProblems decodes a spec and resolves nothing. Whether a text is a
 // permission rule is for package hooks to say, which no schema can ask.
-func shapeProblems(spec string) []Problem {
+func shapeProblems(spec string) []yaml.Problem {
 	d := newDecoder("t.json", []byte(spec))
-	if d.root != nil {
-		d.object(nil, d.root, (&teamSpec{}).fields())
+	if d.Root != nil {
+		d.object(nil, d.Root, (&teamSpec{}).fields())
 	}
-	return slices.DeleteFunc(d.problems, func(p Problem) bool {
+	return slices.DeleteFunc(d.Problems, func(p yaml.Problem) bool {
 		return strings.HasPrefix(p.Message, "not a permission rule") || isGlobFault(p.Message)
 	})
 }

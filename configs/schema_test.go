@@ -235,14 +235,14 @@ func TestNoKeyTakesAnything(t *testing.T) {
 		taken := 0
 		for _, value := range values {
 			d := newDecoder("team.yaml", []byte("\n"+f.key+": "+value+"\n"))
-			if d.root == nil {
-				t.Fatalf("%s: %v", path, d.problems)
+			if d.Root == nil {
+				t.Fatalf("%s: %v", path, d.Problems)
 			}
-			d.object(nil, d.root, []field{f})
-			if len(d.problems) == 0 {
+			d.object(nil, d.Root, []field{f})
+			if len(d.Problems) == 0 {
 				taken++
 			}
-			for _, p := range d.problems {
+			for _, p := range d.Problems {
 				if p.Line != 2 || !strings.Contains(p.Message, f.key) && p.Col == 1 {
 					t.Errorf("%s: %s gives %s", path, value, p)
 				}

@@ -1,6 +1,12 @@
 package configs
 
-import "math"
+import (
+	"math"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/configs/yaml"
+)
 
 // The types of the spec_*.go files are the spec as it is written, each value
 // with its place. Their tables are the one source of keys, kinds of values and
@@ -92,7 +98,7 @@ func laterFields() []field {
 
 // modelSpec is a model: a mapping, or the text that names it.
 type modelSpec struct {
-	at       *node         // of a mapping
+	at       *yaml.Node    // of a mapping
 	name     value[string] // of a text
 	provider value[string]
 	script   value[string]
@@ -139,12 +145,12 @@ type unless struct {
 }
 
 // decode looks at the one key before all others.
-func (p unless) decode(d *decoder, key, n *node) {
-	if n.kind == kindMapping {
-		v := n.lookup(p.key)
+func (p unless) decode(d *decoder, key, n *yaml.Node) {
+	if n.Kind == yaml.Mapping {
+		v := n.Lookup(p.key)
 		for _, word := range p.words {
-			if v != nil && v.kind == kindText && v.text == word {
-				d.notYet(v.at, p.key+": "+word, p.hint)
+			if v != nil && v.Kind == yaml.Text && v.Text == word {
+				d.notYet(v.At, p.key+": "+word, p.hint)
 				markBroken(p.part, n)
 				return
 			}
@@ -155,7 +161,7 @@ func (p unless) decode(d *decoder, key, n *node) {
 
 // markBroken lets the resolver see that a mapping is there which could not be
 // used, so that it does not also report it as missing.
-func markBroken(p part, n *node) {
+func markBroken(p part, n *yaml.Node) {
 	switch p := p.(type) {
 	case byType:
 		*p.at = n
@@ -172,15 +178,20 @@ func markBroken(p part, n *node) {
 type versionPart struct{ wholePart }
 
 // decode names the version in every message: it is all that can be written.
-func (p versionPart) decode(d *decoder, key, n *node) {
-	p.to.at, p.to.v = n, n.whole
+func (p versionPart) decode(d *decoder, key, n *yaml.Node) {
+	p.to.at, p.to.v = n, n.Whole
 	switch {
-	case n.kind != kindWhole:
-		d.fail(n.at, "covey must be the version of the format, not %s; write covey: %d", n.describe(), formatVersion)
-	case n.whole != formatVersion:
-		d.fail(n.at, "this covey reads version %d of the format, not %s; write covey: %d",
-			formatVersion, clip(n.text), formatVersion)
+	case n.Kind != yaml.Whole:
+		d.fail(n.At, "covey must be the version of the format, not %s; write covey: %d", n.Describe(), formatVersion)
+	case n.Whole != formatVersion:
+		d.fail(n.At, "this covey reads version %d of the format, not %s; write covey: %d",
+			formatVersion, yaml.Clip(n.Text), formatVersion)
 	}
+}
+
+// schema names the one version.
+func (p versionPart) schema() *schema {
+	return of(jsonschema.Schema{Type: "integer", Enum: []any{formatVersion}})
 }
 
 // want names the version.

@@ -5,12 +5,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // agentSpec is an agent. Which of its keys go together depends on its kind, so
 // the resolver asks for that.
 type agentSpec struct {
-	at          *node
+	at          *yaml.Node
 	use         value[string]
 	model       modelSpec
 	command     list[value[string]]
@@ -83,7 +87,7 @@ func kindWords() []string {
 // authSpec is how a program logs in: a word, or a mapping that says where the
 // key is.
 type authSpec struct {
-	at   *node // of a mapping
+	at   *yaml.Node // of a mapping
 	mode value[string]
 	key  value[string]
 	file value[string]
@@ -106,12 +110,12 @@ var variablePattern = regexp.MustCompile(variableForm)
 
 // fitVariable reports whether n names a variable, and says so if not. Shells
 // and other programs drop or misread names of another form.
-func (d *decoder) fitVariable(n *node) bool {
-	if variablePattern.MatchString(n.text) {
+func fitVariable(d *decoder, n *yaml.Node) bool {
+	if variablePattern.MatchString(n.Text) {
 		return true
 	}
-	d.fail(n.at, "%s cannot be the name of a variable; write letters, digits and \"_\", with no digit first, "+
-		"such as API_KEY", quote(n.text))
+	d.fail(n.At, "%s cannot be the name of a variable; write letters, digits and \"_\", with no digit first, "+
+		"such as API_KEY", yaml.Quote(n.Text))
 	return false
 }
 
@@ -122,18 +126,23 @@ type variablePart struct{ textPart }
 func (p variablePart) want() string { return "the name of a variable, such as API_KEY" }
 
 // decode keeps the place in any case.
-func (p variablePart) decode(d *decoder, key, n *node) {
+func (p variablePart) decode(d *decoder, key, n *yaml.Node) {
 	p.to.at = n
-	if n.kind != kindText {
+	if n.Kind != yaml.Text {
 		d.wrong(key, n, p.want())
-	} else if d.fitVariable(n) {
-		p.to.v = n.text
+	} else if fitVariable(d, n) {
+		p.to.v = n.Text
 	}
+}
+
+// schema gives the form of a variable's name.
+func (p variablePart) schema() *schema {
+	return of(jsonschema.Schema{Type: "string", Pattern: variableForm})
 }
 
 // envSpec holds the variables for a program, in file order.
 type envSpec struct {
-	at      *node
+	at      *yaml.Node
 	entries []entry[variableSpec]
 }
 
@@ -151,37 +160,49 @@ func (p envPart) want() string { return "a mapping from variables to text, or to
 
 // decode takes numbers, true and false by their text as it is written: what an
 // environment holds is text, and nobody means anything else there.
-func (p envPart) decode(d *decoder, key, n *node) {
+func (p envPart) decode(d *decoder, key, n *yaml.Node) {
 	p.to.at = n
 	switch {
-	case n.kind != kindMapping:
+	case n.Kind != yaml.Mapping:
 		d.wrong(key, n, p.want())
 		return
-	case len(n.pairs) > maxTexts:
-		d.fail(n.at, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
+	case len(n.Pairs) > maxTexts:
+		d.fail(n.At, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
 		return
 	}
 	for _, pair := range d.unique(n) {
-		if !d.fitVariable(pair.key) {
+		if !fitVariable(d, pair.Key) {
 			continue
 		}
-		e := entry[variableSpec]{name: pair.key}
-		switch v := pair.value; {
-		case v.kind == kindMapping:
-			object(&e.v.secret.at, e.v.secret.fields()).decode(d, pair.key, v)
+		e := entry[variableSpec]{name: pair.Key}
+		switch v := pair.Value; {
+		case v.Kind == yaml.Mapping:
+			object(&e.v.secret.at, e.v.secret.fields()).decode(d, pair.Key, v)
 			p.to.entries = append(p.to.entries, e)
-		case v.kind == kindNull:
-			d.fail(pair.key.at, "%s has no value; give it one, write \"\" for an empty one, or remove it",
-				nameOf(pair.key))
+		case v.Kind == yaml.Null:
+			d.fail(pair.Key.At, "%s has no value; give it one, write \"\" for an empty one, or remove it",
+				nameOf(pair.Key))
 		case !isScalar(v):
-			d.fail(v.at, "%s must be text or {file: PATH}, not %s", nameOf(pair.key), v.describe())
-		case strings.ContainsRune(v.text, 0):
-			d.fail(v.at, "%s holds the character NUL, which no variable can; remove it", nameOf(pair.key))
+			d.fail(v.At, "%s must be text or {file: PATH}, not %s", nameOf(pair.Key), v.Describe())
+		case strings.ContainsRune(v.Text, 0):
+			d.fail(v.At, "%s holds the character NUL, which no variable can; remove it", nameOf(pair.Key))
 		default:
-			e.v.text = value[string]{v: v.text, at: v}
+			e.v.text = value[string]{v: v.Text, at: v}
 			p.to.entries = append(p.to.entries, e)
 		}
 	}
+}
+
+// schema allows scalars, which count by their text.
+func (p envPart) schema() *schema {
+	file := objectSchema((&secretSpec{}).fields())
+	return of(jsonschema.Schema{
+		Type:          "object",
+		PropertyNames: &jsonschema.Schema{Pattern: variableForm},
+		AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+			{Type: "string"}, {Type: "number"}, {Type: "boolean"}, &file.Schema,
+		}},
+	})
 }
 
 // argsList takes a list of texts, empty and repeated ones too.
@@ -198,22 +219,29 @@ type commandPart struct {
 
 // decode offers a list for a command line that was written as one text, if its
 // words can stand in one as they are.
-func (p commandPart) decode(d *decoder, key, n *node) {
+func (p commandPart) decode(d *decoder, key, n *yaml.Node) {
 	p.to.at = n
 	switch {
-	case n.kind == kindText:
+	case n.Kind == yaml.Text:
 		list := p.example
-		if words := strings.Fields(clip(n.text)); len(words) > 0 && !strings.ContainsAny(n.text, "\"'\\,[]{}#:&*|<>") {
+		if words := strings.Fields(yaml.Clip(n.Text)); len(words) > 0 && !strings.ContainsAny(n.Text, "\"'\\,[]{}#:&*|<>") {
 			list = "[" + strings.Join(words, ", ") + "]"
 		}
-		d.fail(n.at, "%s must be %s, not %s; write %s", nameOf(key), p.says, n.describe(), list)
-	case n.kind == kindList && len(n.items) == 0:
-		d.fail(n.at, "%s is empty; write a list such as %s, or remove it", nameOf(key), p.example)
-	case n.kind == kindList && len(n.items) > maxTexts:
-		d.fail(n.at, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
+		d.fail(n.At, "%s must be %s, not %s; write %s", nameOf(key), p.says, n.Describe(), list)
+	case n.Kind == yaml.List && len(n.Items) == 0:
+		d.fail(n.At, "%s is empty; write a list such as %s, or remove it", nameOf(key), p.example)
+	case n.Kind == yaml.List && len(n.Items) > maxTexts:
+		d.fail(n.At, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
 	default:
 		p.listPart.decode(d, key, n)
 	}
+}
+
+// schema adds that there is a program, or an argument.
+func (p commandPart) schema() *schema {
+	out := p.listPart.schema()
+	out.MinItems = new(1)
+	return out
 }
 
 // switchPart takes on or off.
@@ -224,14 +252,22 @@ func (p switchPart) want() string { return "on or off" }
 
 // decode takes true and false too: YAML 1.1, and with it many an editor, holds
 // them for the same.
-func (p switchPart) decode(d *decoder, key, n *node) {
+func (p switchPart) decode(d *decoder, key, n *yaml.Node) {
 	p.to.at = n
 	switch {
-	case n.kind == kindBool:
-		p.to.v = n.yes
-	case n.kind == kindText && (n.text == "on" || n.text == "off"):
-		p.to.v = n.text == "on"
+	case n.Kind == yaml.Bool:
+		p.to.v = n.Yes
+	case n.Kind == yaml.Text && (n.Text == "on" || n.Text == "off"):
+		p.to.v = n.Text == "on"
 	default:
 		d.wrong(key, n, p.want())
 	}
+}
+
+// schema allows the two words and what YAML has for them.
+func (p switchPart) schema() *schema {
+	return of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+		{Type: "string", Enum: []any{"on", "off"}},
+		{Type: "boolean"},
+	}})
 }

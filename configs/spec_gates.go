@@ -1,6 +1,10 @@
 package configs
 
-import "time"
+import (
+	"time"
+
+	"github.com/coveyteam/covey/configs/yaml"
+)
 
 // gatesSpec is the section `gates`.
 type gatesSpec struct{ task, idle, stop, merge list[gateSpec] }
@@ -22,7 +26,7 @@ func (g *gatesSpec) fields() []field {
 
 // gateSpec is one gate: a mapping, or the text of its command.
 type gateSpec struct {
-	at      *node
+	at      *yaml.Node
 	run     value[string]
 	timeout value[time.Duration]
 	policy  value[string]

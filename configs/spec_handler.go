@@ -5,13 +5,14 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // handlerSpec is one hook.
 type handlerSpec struct {
-	at             *node
+	at             *yaml.Node
 	kind           value[string]
 	condition      value[string]
 	timeout        value[float64]
@@ -204,7 +205,7 @@ func textsByName(entries []entry[value[string]]) map[string]string {
 	}
 	out := make(map[string]string, len(entries))
 	for _, e := range entries {
-		out[e.name.text] = e.v.v
+		out[e.name.Text] = e.v.v
 	}
 	return out
 }

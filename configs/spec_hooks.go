@@ -1,11 +1,16 @@
 package configs
 
-import "github.com/coveyteam/covey/hooks"
+import (
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks"
+)
 
 // hookSection is the section `hooks`, with the nodes that it came from: the
 // rules about hooks are in package hooks, the places of mistakes are here.
 type hookSection struct {
-	at     *node
+	at     *yaml.Node
 	groups map[hooks.Event]list[groupSpec]
 }
 
@@ -16,40 +21,59 @@ type hooksPart struct{ to *hookSection }
 func (p hooksPart) want() string { return "a mapping from events to lists of groups" }
 
 // decode drops unknown events, after saying so, and keeps everything else.
-func (p hooksPart) decode(d *decoder, key, n *node) {
+func (p hooksPart) decode(d *decoder, key, n *yaml.Node) {
 	p.to.at = n
 	p.to.groups = map[hooks.Event]list[groupSpec]{}
-	if n.kind != kindMapping {
+	if n.Kind != yaml.Mapping {
 		d.wrong(key, n, p.want())
 		return
 	}
 	for _, pair := range d.unique(n) {
-		event := hooks.Event(pair.key.text)
+		event := hooks.Event(pair.Key.Text)
 		if !event.Known() {
-			d.unknownEvent(pair.key)
+			unknownEvent(d, pair.Key)
 			continue
 		}
 		var groups list[groupSpec]
-		groupsPart(&groups).decode(d, pair.key, pair.value)
+		groupsPart(&groups).decode(d, pair.Key, pair.Value)
 		p.to.groups[event] = groups
 	}
 }
 
+// schema lists the events, so that editors complete them.
+func (p hooksPart) schema() *schema {
+	out := of(jsonschema.Schema{
+		Type:                 "object",
+		Properties:           map[string]*jsonschema.Schema{},
+		AdditionalProperties: never(),
+	})
+	for _, info := range hooks.Events() {
+		property := out.take(groupsPart(new(list[groupSpec])).schema())
+		property.Description = "Hooks on " + string(info.Event) + "."
+		if !info.Fires {
+			property.Description += " Not yet in this version, except by `covey hooks run`."
+		}
+		out.Properties[string(info.Event)] = property
+		out.PropertyOrder = append(out.PropertyOrder, string(info.Event))
+	}
+	return out
+}
+
 // unknownEvent reports an event that is none, with the one that was meant.
-func (d *decoder) unknownEvent(key *node) {
-	if len(key.text) <= clipped && len(d.problems) < 10*listed {
-		if near := hooks.Nearest(key.text); near != "" {
-			d.fail(key.at, "unknown event %s; write %s", quote(key.text), near)
+func unknownEvent(d *decoder, key *yaml.Node) {
+	if len(key.Text) <= 60 && len(d.Problems) < 10*listed {
+		if near := hooks.Nearest(key.Text); near != "" {
+			d.fail(key.At, "unknown event %s; write %s", yaml.Quote(key.Text), near)
 			return
 		}
 	}
-	d.fail(key.at, "unknown event %s; the events of turns and tasks are "+
-		"PreToolUse, PostToolUse, Stop, TaskCreated, TaskCompleted and TeammateIdle", quote(key.text))
+	d.fail(key.At, "unknown event %s; the events of turns and tasks are "+
+		"PreToolUse, PostToolUse, Stop, TaskCreated, TaskCompleted and TeammateIdle", yaml.Quote(key.Text))
 }
 
 // groupSpec is a matcher with the hooks that it guards.
 type groupSpec struct {
-	at      *node
+	at      *yaml.Node
 	matcher value[string]
 	hooks   list[handlerSpec]
 }
@@ -89,31 +113,23 @@ func (s *hookSection) settings() hooks.Settings {
 }
 
 // node returns the place of a mistake that package hooks found.
-func (s *hookSection) node(p hooks.Problem) *node {
+func (s *hookSection) node(p hooks.Problem) *yaml.Node {
 	groups := s.groups[p.Event]
 	if p.Group < 0 || p.Group >= len(groups.items) {
 		return orElse(groups.at, s.at)
 	}
 	g := groups.items[p.Group]
 	if p.Hook < 0 || p.Hook >= len(g.hooks.items) {
-		return orElse(g.at.field(p.Field), orElse(g.at, groups.at))
+		return orElse(g.at.Lookup(p.Field), orElse(g.at, groups.at))
 	}
 	h := g.hooks.items[p.Hook]
-	return orElse(h.at.field(p.Field), orElse(h.at, g.at))
+	return orElse(h.at.Lookup(p.Field), orElse(h.at, g.at))
 }
 
 // orElse returns n, or other if there is no n.
-func orElse(n, other *node) *node {
+func orElse(n, other *yaml.Node) *yaml.Node {
 	if n != nil {
 		return n
 	}
 	return other
-}
-
-// field is lookup for a node that may be nil.
-func (n *node) field(key string) *node {
-	if n == nil || key == "" {
-		return nil
-	}
-	return n.lookup(key)
 }

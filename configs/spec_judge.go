@@ -1,6 +1,10 @@
 package configs
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/coveyteam/covey/configs/yaml"
+)
 
 // promptFields are the keys of hooks of type prompt, agentFields those of agent.
 func (h *handlerSpec) promptFields() []field {
@@ -37,19 +41,19 @@ type inputPart struct{ to *map[string]json.RawMessage }
 func (p inputPart) want() string { return "a mapping" }
 
 // decode keeps the values as JSON.
-func (p inputPart) decode(d *decoder, key, n *node) {
-	if n.kind != kindMapping {
+func (p inputPart) decode(d *decoder, key, n *yaml.Node) {
+	if n.Kind != yaml.Mapping {
 		d.wrong(key, n, p.want())
 		return
 	}
 	values := map[string]json.RawMessage{}
 	for _, pair := range d.unique(n) {
-		raw, err := json.Marshal(pair.value.plain())
+		raw, err := json.Marshal(pair.Value.Plain())
 		if err != nil {
-			d.fail(pair.value.at, "%s cannot be written as JSON: %v", nameOf(pair.key), err)
+			d.fail(pair.Value.At, "%s cannot be written as JSON: %v", nameOf(pair.Key), err)
 			continue
 		}
-		values[pair.key.text] = raw
+		values[pair.Key.Text] = raw
 	}
 	*p.to = values
 }

@@ -1,10 +1,16 @@
 package configs
 
-import "time"
+import (
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/configs/yaml"
+)
 
 // memberSpec is a member: a mapping, or the text that names its agent.
 type memberSpec struct {
-	at           *node         // of a mapping
+	at           *yaml.Node    // of a mapping
 	agent        value[string] // also of a text
 	model        modelSpec
 	description  value[string]
@@ -86,16 +92,21 @@ type isolationPart struct{ textPart }
 func (p isolationPart) want() string { return string(Shared) + " or " + string(InWorktree) }
 
 // decode tells the kind that comes later from words that mean nothing.
-func (p isolationPart) decode(d *decoder, key, n *node) {
+func (p isolationPart) decode(d *decoder, key, n *yaml.Node) {
 	p.to.at = n
 	switch {
-	case n.kind == kindText && (n.text == string(Shared) || n.text == string(InWorktree)):
-		p.to.v = n.text
-	case n.kind == kindText && n.text == "clone":
-		d.notYet(n.at, "isolation: "+n.text, "write worktree, or remove it")
+	case n.Kind == yaml.Text && (n.Text == string(Shared) || n.Text == string(InWorktree)):
+		p.to.v = n.Text
+	case n.Kind == yaml.Text && n.Text == "clone":
+		d.notYet(n.At, "isolation: "+n.Text, "write worktree, or remove it")
 	default:
 		d.wrong(key, n, p.want())
 	}
+}
+
+// schema names the kinds of this version only.
+func (p isolationPart) schema() *schema {
+	return of(jsonschema.Schema{Type: "string", Enum: []any{string(Shared), string(InWorktree)}})
 }
 
 // limitSpec bounds what a member may use.
@@ -130,7 +141,7 @@ func (l *limitSpec) fields() []field {
 
 // taskSpec is a task.
 type taskSpec struct {
-	at          *node
+	at          *yaml.Node
 	id          value[string]
 	subject     value[string]
 	description value[string]

@@ -3,6 +3,7 @@ package configs
 import (
 	"slices"
 
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
@@ -35,22 +36,22 @@ func ruleList(to *list[value[string]]) part {
 }
 
 // decode checks each rule.
-func (p rulesPart) decode(d *decoder, key, n *node) {
+func (p rulesPart) decode(d *decoder, key, n *yaml.Node) {
 	p.uniqueTexts.decode(d, key, n)
 	for _, rule := range p.to.items {
-		d.checkRule(rule)
+		checkRule(d, rule)
 	}
 }
 
 // checkRule has package hooks read a rule; there is no other parser for them
 // (DESIGN 10.9).
-func (d *decoder) checkRule(rule value[string]) {
+func checkRule(d *decoder, rule value[string]) {
 	if rule.v == "" {
 		return
 	}
 	parsed, err := rules.Parse(rule.v)
 	if err != nil {
-		d.fail(rule.at.at, "%s", sentence(err))
+		d.fail(rule.at.At, "%s", sentence(err))
 		return
 	}
 	// A rule for a tool that is none forbids nothing. Of a name that is like no
@@ -58,16 +59,16 @@ func (d *decoder) checkRule(rule value[string]) {
 	switch known, near := rules.KnownTool(parsed.Tool); {
 	case known:
 	case near != "":
-		d.fail(rule.at.at, "there is no tool %s; write %s", quote(parsed.Tool), near)
+		d.fail(rule.at.At, "there is no tool %s; write %s", yaml.Quote(parsed.Tool), near)
 	case len(d.warnings) < listed:
-		d.warn(rule.at.at, "%s is no tool that covey knows, so the rule may be about nothing", quote(parsed.Tool))
+		d.warn(rule.at.At, "%s is no tool that covey knows, so the rule may be about nothing", yaml.Quote(parsed.Tool))
 	}
 }
 
 // ruleSpec is a permission rule that can be mandatory: a mapping, or the text of
 // the rule.
 type ruleSpec struct {
-	at        *node // of a mapping
+	at        *yaml.Node // of a mapping
 	rule      value[string]
 	mandatory value[bool]
 }
@@ -92,10 +93,10 @@ type holdingRules struct{ listPart[ruleSpec] }
 
 // decode refuses what is there twice in the same words. The same rule in two
 // forms says nothing wrong, and a schema cannot see it.
-func (p holdingRules) decode(d *decoder, key, n *node) {
+func (p holdingRules) decode(d *decoder, key, n *yaml.Node) {
 	p.listPart.decode(d, key, n)
 	if len(p.to.items) > maxTexts {
-		d.fail(n.at, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
+		d.fail(n.At, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
 		p.to.items = nil
 	}
 	type form struct {
@@ -104,10 +105,10 @@ func (p holdingRules) decode(d *decoder, key, n *node) {
 	}
 	seen := map[form]bool{}
 	for _, item := range p.to.items {
-		d.checkRule(item.rule)
+		checkRule(d, item.rule)
 		f := form{item.rule.v, item.at != nil, item.mandatory.given(), item.mandatory.v}
 		if f.rule != "" && seen[f] {
-			d.fail(item.rule.at.at, "%s names %s twice; keep one", nameOf(key), quote(f.rule))
+			d.fail(item.rule.at.At, "%s names %s twice; keep one", nameOf(key), yaml.Quote(f.rule))
 		}
 		seen[f] = true
 	}

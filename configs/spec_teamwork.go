@@ -1,6 +1,10 @@
 package configs
 
-import "time"
+import (
+	"time"
+
+	"github.com/coveyteam/covey/configs/yaml"
+)
 
 // teamworkSpec holds the keys of a spec that are about how members work
 // together: worktrees, merges, budgets, schedules, questions.
@@ -66,7 +70,7 @@ func (w *worktreeSpec) fields() []field {
 
 // mergeSpec is the section `merge`.
 type mergeSpec struct {
-	at             *node
+	at             *yaml.Node
 	into, via, per value[string]
 }
 
@@ -99,7 +103,7 @@ func (g *gitSpec) fields() []field {
 
 // budgetSpec is the section `budget`.
 type budgetSpec struct {
-	at      *node
+	at      *yaml.Node
 	tokens  value[int64]
 	usd     value[float64]
 	time    value[time.Duration]
@@ -126,7 +130,7 @@ func (b *budgetSpec) fields() []field {
 
 // restartSpec says how often a member is started again.
 type restartSpec struct {
-	at     *node
+	at     *yaml.Node
 	max    value[int64]
 	within value[time.Duration]
 }
@@ -166,7 +170,7 @@ const (
 
 // scheduleSpec is one schedule.
 type scheduleSpec struct {
-	at                         *node
+	at                         *yaml.Node
 	name, cron, zone, to, text value[string]
 	task                       scheduledSpec
 }
@@ -193,7 +197,7 @@ func (s *scheduleSpec) fields() []field {
 
 // scheduledSpec is a task that a schedule makes: it has no id and waits for nothing.
 type scheduledSpec struct {
-	at          *node
+	at          *yaml.Node
 	subject     value[string]
 	description value[string]
 	owner       value[string]

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs/shell"
-
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 )
 
@@ -45,7 +45,7 @@ type Team struct {
 	CompleteOnPass bool
 
 	// Warnings tell of things that are legal and look like mistakes.
-	Warnings []Problem
+	Warnings []yaml.Problem
 }
 
 // Members returns the lead and then the teammates in file order.

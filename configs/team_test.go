@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 )
 
@@ -365,7 +366,7 @@ func TestDefaultName(t *testing.T) {
 }
 
 func TestLoadFails(t *testing.T) {
-	dir := write(t, map[string]string{"big.yaml": strings.Repeat("#", MaxSize+1)})
+	dir := write(t, map[string]string{"big.yaml": strings.Repeat("#", yaml.MaxSize+1)})
 	if _, err := Load(filepath.Join(dir, "none.yaml")); !errors.Is(err, os.ErrNotExist) ||
 		!strings.Contains(err.Error(), "covey init") {
 		t.Errorf("a file that is not there: %v", err)

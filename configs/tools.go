@@ -3,6 +3,8 @@ package configs
 import (
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // Tools are the tools that members of this version can have.
@@ -25,9 +27,9 @@ func foreignTool(name string) bool {
 // foreign reports whether the agent brings tools of its own.
 func (a Agent) foreign() bool { return a.Kind != Builtin && a.Kind != "" }
 
-// tools looks at tool names. One that is nearly right is a mistake; another
+// checkTools looks at tool names. One that is nearly right is a mistake; another
 // that is not known may be a tool of another program, so it gets a warning.
-func (d *decoder) tools(names list[value[string]], foreign bool) {
+func checkTools(d *decoder, names list[value[string]], foreign bool) {
 	known := Tools()
 	if foreign {
 		known = append(known, foreignTools()...)
@@ -37,10 +39,10 @@ func (d *decoder) tools(names list[value[string]], foreign bool) {
 			continue
 		}
 		if near := d.nearest(name.v, known); near != "" && !foreignTool(name.v) {
-			d.fail(name.at.at, "there is no tool %s; write %s", quote(name.v), near)
+			d.fail(name.at.At, "there is no tool %s; write %s", yaml.Quote(name.v), near)
 			continue
 		}
-		d.warn(name.at.at, "there is no tool %s in this version, so the name has no effect; the tools are %s",
-			quote(name.v), strings.Join(known, ", "))
+		d.warn(name.at.At, "there is no tool %s in this version, so the name has no effect; the tools are %s",
+			yaml.Quote(name.v), strings.Join(known, ", "))
 	}
 }

@@ -33,9 +33,10 @@ var floors = []arrows{
 	{"tasks/mail", "tasks/kv tasks/actors"},
 	{"tasks/requests", "tasks/kv tasks/actors tasks/mail"},
 	{"tasks", "tasks/*"},
+	{"configs/yaml", ""},
 	{"configs/shell", "hooks"},
-	{"configs", "hooks hooks/rules hooks/settings configs/shell"},
-	{"configs/starter", "configs"},
+	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/shell"},
+	{"configs/starter", "configs configs/yaml"},
 	{"teammate/agent", ""},
 	{"teammate", "hooks hooks/rules tasks teammate/agent"},
 	{"teammate/program", "teammate/agent"},
@@ -59,12 +60,12 @@ var floors = []arrows{
 	{"orchestrator", "bus configs hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "orchestrator orchestrator/* cmd/covey/term"},
-	{"cmd/covey/cli", "configs orchestrator orchestrator/* tasks cmd/covey/term"},
+	{"cmd/covey/cli", "configs configs/yaml orchestrator orchestrator/* tasks cmd/covey/term"},
 	{"cmd/covey/view", "orchestrator orchestrator/* tasks tasks/* cmd/covey/term"},
 	{"cmd/covey/ask", "configs orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/covey/hookcmd", "configs hooks hooks/* orchestrator orchestrator/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/covey/doctor", "configs configs/* hooks hooks/* orchestrator orchestrator/* tasks/* cmd/covey/term cmd/covey/cli cmd/covey/hookcmd"},
-	{"cmd/covey", "configs configs/starter hooks hooks/* tasks tasks/* orchestrator orchestrator/* cmd/covey/*"},
+	{"cmd/covey", "configs configs/* hooks hooks/* tasks tasks/* orchestrator orchestrator/* cmd/covey/*"},
 }
 
 // leaves are packages that know nothing of ours but each other. All may import

@@ -9,17 +9,18 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // validation is what `covey validate --json` prints. Editors and scripts read
 // it; people have the plain form.
 type validation struct {
-	Spec     string            `json:"spec"`
-	Valid    bool              `json:"valid"`
-	Team     string            `json:"team,omitempty"`
-	Override string            `json:"override,omitempty"` // absolute path of the local override that is in use
-	Problems []configs.Problem `json:"problems"`
-	Warnings []configs.Problem `json:"warnings"`
+	Spec     string         `json:"spec"`
+	Valid    bool           `json:"valid"`
+	Team     string         `json:"team,omitempty"`
+	Override string         `json:"override,omitempty"` // absolute path of the local override that is in use
+	Problems []yaml.Problem `json:"problems"`
+	Warnings []yaml.Problem `json:"warnings"`
 }
 
 // validateCommand is `covey validate SPEC`.
@@ -71,7 +72,7 @@ func teamSummary(team *configs.Team) string {
 // code and nothing to print: stdout has it all, and a second text on stderr
 // would confuse who reads both.
 func printValidation(out *term.Screen, path string, team *configs.Team, found error) error {
-	v := validation{Spec: path, Valid: found == nil, Problems: []configs.Problem{}, Warnings: []configs.Problem{}}
+	v := validation{Spec: path, Valid: found == nil, Problems: []yaml.Problem{}, Warnings: []yaml.Problem{}}
 	var mistakes configs.Errors
 	switch {
 	case team != nil:
@@ -79,7 +80,7 @@ func printValidation(out *term.Screen, path string, team *configs.Team, found er
 	case errors.As(found, &mistakes):
 		v.Problems = mistakes
 	case found != nil:
-		v.Problems = []configs.Problem{{File: path, Message: found.Error()}}
+		v.Problems = []yaml.Problem{{File: path, Message: found.Error()}}
 	}
 	if err := out.JSON(v); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"text/template"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 //go:embed *.tmpl
@@ -134,7 +135,7 @@ func (s *starter) fill(names ...string) (map[string][]byte, error) {
 
 // yamlText writes a name so that YAML reads it as text: 007 and true need quotes.
 func yamlText(name string) string {
-	if configs.IsText(name) {
+	if yaml.IsText(name) {
 		return name
 	}
 	return fmt.Sprintf("%q", name)

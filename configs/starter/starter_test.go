@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-
 	"github.com/coveyteam/covey/hooks"
 )
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -40,7 +41,7 @@ func (e *Env) LoadSpec(path string) (*configs.Team, error) {
 		return nil, err
 	}
 	for _, gone := range missing {
-		team.Warnings = append(team.Warnings, configs.Problem{File: path, Message: gone.Error()})
+		team.Warnings = append(team.Warnings, yaml.Problem{File: path, Message: gone.Error()})
 	}
 	for _, w := range team.Warnings {
 		e.Err.Printf("%s\n", term.Plain("warning: "+w.String()))
@@ -54,7 +55,7 @@ func (e *Env) RunnableSpec(path string) (*configs.Team, error) {
 	if _, missing, err := readSpec(path, e.Managed); err == nil && len(missing) > 0 {
 		var mistakes configs.Errors
 		for _, gone := range missing {
-			mistakes = append(mistakes, configs.Problem{File: path, Message: gone.Error()})
+			mistakes = append(mistakes, yaml.Problem{File: path, Message: gone.Error()})
 		}
 		return nil, SpecTrouble(path, mistakes)
 	}

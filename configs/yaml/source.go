@@ -1,4 +1,4 @@
-package configs
+package yaml
 
 import (
 	"bytes"
@@ -11,15 +11,18 @@ import (
 	"unicode/utf8"
 )
 
-// source is the text of a spec with what messages need of it.
+// MaxSize is the size of the largest spec, in bytes. The YAML library is slow
+// on hostile input, and a spec that people can still read is far smaller.
+const MaxSize = 128 << 10
+
+// source is the text of a file, kept for messages.
 type source struct {
 	name  string   // as the caller named the file
 	text  string   // no byte order mark, lines end in "\n"
 	lines []string // text, split
-	over  *source  // a local override, whose lines are counted on from these; nil: none
 
-	// The characters of the line that was asked for last: a spec that a
-	// program wrote may be one line, and columns are asked for by the thousand.
+	// The characters of the last line that line returned. A generated spec may be one
+	// long line with thousands of positions.
 	last  int
 	runes []rune
 }
@@ -35,14 +38,13 @@ func (s *source) line(number int) []rune {
 	return s.runes
 }
 
-// position is a place in the source; both count from 1, columns in characters.
-type position struct{ line, col int }
+// Position is a place in a document. Both numbers count from 1, columns in characters.
+type Position struct{ Line, Col int }
 
-// newSource checks the bytes of a spec before any parser sees them. The text
-// it returns is UTF-8 without control characters; the message is empty if all
-// is well.
-func newSource(name string, data []byte) (src *source, at position, message string) {
-	src, at = &source{name: name}, position{1, 1}
+// newSource checks the bytes of a file before the parser reads them. The text of the
+// result is UTF-8 without control characters. The message is empty if the file is valid.
+func newSource(name string, data []byte) (src *source, at Position, message string) {
+	src, at = &source{name: name}, Position{1, 1}
 	if len(data) > MaxSize {
 		return src, at, fmt.Sprintf("the spec is larger than %d KiB; "+
 			"move long instructions to files and name them with prompt_file", MaxSize>>10)
@@ -53,7 +55,7 @@ func newSource(name string, data []byte) (src *source, at position, message stri
 	src.lines = strings.Split(src.text, "\n")
 	for i, line := range src.lines {
 		if col, what := badCharacter(line); col > 0 {
-			return src, position{i + 1, col}, what
+			return src, Position{i + 1, col}, what
 		}
 	}
 	if filepath.Ext(name) == ".json" {
@@ -62,18 +64,19 @@ func newSource(name string, data []byte) (src *source, at position, message stri
 	return src, at, ""
 }
 
-// mustBeJSON refuses what YAML would let pass in a file that is named .json:
-// other programs that read it would not (DESIGN 10.7).
-func (s *source) mustBeJSON() (*source, position, string) {
+// mustBeJSON refuses YAML that is not JSON in a file named .json, because other
+// programs could not read the file (DESIGN 10.7).
+func (s *source) mustBeJSON() (*source, Position, string) {
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal([]byte(s.text), new(json.RawMessage)); !errors.As(err, &syntax) {
-		return s, position{1, 1}, ""
+		return s, Position{1, 1}, ""
 	}
-	// The offset is behind the character that is wrong.
+	// The offset is that of the character after the wrong one.
 	before := s.text[:max(min(int(syntax.Offset)-1, len(s.text)), 0)]
 	line := strings.Count(before, "\n")
 	col := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
-	return s, position{line + 1, col + 1}, fmt.Sprintf("a .json file must be JSON: %v; mend it, or name the file .yaml", syntax)
+	message := fmt.Sprintf("a .json file must be JSON: %v; mend it, or name the file .yaml", syntax)
+	return s, Position{line + 1, col + 1}, message
 }
 
 // badCharacter finds the first character of a line that YAML forbids. The
@@ -94,30 +97,29 @@ func badCharacter(line string) (col int, message string) {
 	return 0, ""
 }
 
-// sourceWindow is how much of a line stands in a problem, in characters: the
-// whole of a line that people wrote, a part of one that a program did.
+// sourceWindow is how much of a line a problem shows, in characters: all of a line
+// that a person wrote, a part of a generated one.
 const sourceWindow = 120
 
 // problem makes the Problem for a place.
-func (s *source) problem(at position, message string) Problem {
-	s, at = s.origin(at)
-	p := Problem{File: s.name, Line: at.line, Col: at.col, Message: message}
-	line := s.line(at.line)
+func (s *source) problem(at Position, message string) Problem {
+	p := Problem{File: s.name, Line: at.Line, Col: at.Col, Message: message}
+	line := s.line(at.Line)
 	start, lead := 0, ""
-	if at.col > sourceWindow {
-		start, lead = min(at.col-sourceWindow/2, len(line)), "…"
+	if at.Col > sourceWindow {
+		start, lead = min(at.Col-sourceWindow/2, len(line)), "…"
 	}
 	end, tail := len(line), ""
 	if end-start > sourceWindow {
 		end, tail = start+sourceWindow, "…"
 	}
 	p.Source = lead + strings.TrimRight(printable(line[start:end]), " ") + tail
-	p.mark = max(at.col-1-start, 0) + utf8.RuneCountInString(lead)
+	p.mark = max(at.Col-1-start, 0) + utf8.RuneCountInString(lead)
 	return p
 }
 
-// printable replaces what a terminal would act on. A spec comes from a
-// workspace that nobody trusts yet, and its lines are shown before that.
+// printable replaces control characters, because lines of a spec are shown on a
+// terminal before its workspace is trusted.
 func printable(line []rune) string {
 	var b strings.Builder
 	for _, r := range line {

@@ -1,4 +1,4 @@
-package configs
+package yaml
 
 import (
 	"fmt"
@@ -6,11 +6,11 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Limits of what is given to the YAML parser: it takes time in proportion to
-// the square of the keys in one mapping and of the depth of lists.
+// Limits of what is given to the YAML parser, whose time grows with the square of the
+// number of keys in a mapping and of the depth of lists.
 const (
 	maxKeys         = 10_000
-	maxGuardReports = 100 // an alias bomb need not be listed whole
+	maxGuardReports = 100 // the rest of an alias bomb is not listed
 )
 
 // Messages of guard and the converter.
@@ -20,8 +20,8 @@ const (
 	tooDeep = "this nests too deep; no part of a spec is deeper than a few levels"
 )
 
-// guard looks through the tokens for what no spec needs and what would cost
-// the parser dear. The source goes to the parser only if it finds nothing.
+// guard looks in the tokens for forms of YAML that a spec may not have and for what
+// would make the parser slow. The parser is called only if guard finds nothing.
 func guard(src *source, tokens token.Tokens) []Problem {
 	g := guardian{src: src}
 	for _, tk := range tokens {
@@ -38,10 +38,9 @@ func guard(src *source, tokens token.Tokens) []Problem {
 	return g.problems
 }
 
-// guardian is what guard knows of the tokens so far. Depth is counted roughly:
-// a bracket within a bracket, a dash after a dash on one line. What nests by
-// indentation needs as many lines as levels, each longer than the one before,
-// so MaxSize bounds it; the converter refuses what is left of it.
+// guardian is the state of guard between two tokens. Depth is approximate: a bracket
+// within a bracket, a dash after a dash on one line. MaxSize bounds nesting by
+// indentation, which needs one line for each level; the converter refuses the rest.
 type guardian struct {
 	src      *source
 	problems []Problem
@@ -49,12 +48,12 @@ type guardian struct {
 	dashes   int  // "- " in a row on line
 	line     int  // of the last dash
 	keys     int  // colons so far
-	content  bool // something that belongs to a document has come
+	content  bool // a token of a document was seen
 	ended    bool // the first document is over
-	fatal    bool // what follows means nothing
+	fatal    bool // the tokens that follow have no meaning
 }
 
-// look returns what is wrong with the next token, if anything is.
+// look returns the message about the next token; empty if it is allowed.
 func (g *guardian) look(tk *token.Token) string {
 	switch tk.Type {
 	case token.DocumentHeaderType:
@@ -82,7 +81,7 @@ func (g *guardian) look(tk *token.Token) string {
 	return foreign(tk)
 }
 
-// depth counts what makes the parser slow.
+// depth counts nesting and keys, which make the parser slow.
 func (g *guardian) depth(tk *token.Token) string {
 	switch tk.Type {
 	case token.SequenceStartType, token.MappingStartType:
@@ -106,8 +105,8 @@ func (g *guardian) depth(tk *token.Token) string {
 	return ""
 }
 
-// foreign refuses the parts of YAML that let a small file stand for a huge
-// one, or for something other than what it looks like.
+// foreign refuses the forms of YAML by which a small file can stand for a huge one, or
+// have another meaning than it seems to have.
 func foreign(tk *token.Token) string {
 	switch tk.Type {
 	case token.AnchorType:

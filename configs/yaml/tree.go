@@ -1,4 +1,4 @@
-package configs
+package yaml
 
 import (
 	"errors"
@@ -14,19 +14,17 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxDepth is how deep lists and mappings may nest. The deepest spec that
-// means anything nests 7 deep.
+// maxDepth is how deep lists and mappings may nest. A spec needs 7 levels.
 const maxDepth = 32
 
-// parseYAML makes the source a tree. Problems other than the first syntax
-// error come from guard, which runs before the parser does.
-func parseYAML(src *source, tokens token.Tokens) (root *node, problems []Problem) {
-	// The library is not ours and its input is not trusted: a panic in it
-	// becomes a problem like any other.
+// parseYAML parses the tokens into a tree. It reports the first syntax error only, and
+// nodes that the converter refuses.
+func parseYAML(src *source, tokens token.Tokens) (root *Node, problems []Problem) {
+	// The input is not trusted, so a panic of the library becomes a problem.
 	defer func() {
 		if r := recover(); r != nil {
 			message := "the YAML cannot be read; write it in a simpler form"
-			root, problems = nil, []Problem{src.problem(position{1, 1}, message)}
+			root, problems = nil, []Problem{src.problem(Position{1, 1}, message)}
 		}
 	}()
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -47,15 +45,15 @@ func parseYAML(src *source, tokens token.Tokens) (root *node, problems []Problem
 	return root, c.problems
 }
 
-// syntaxProblem words the library's error for people who do not know YAML's
-// grammar.
+// syntaxProblem translates the library's error for readers who do not know the grammar
+// of YAML.
 func syntaxProblem(src *source, err error) Problem {
 	var syntax yaml.Error
 	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
-		return src.problem(position{1, 1}, "the YAML cannot be read; write it in a simpler form")
+		return src.problem(Position{1, 1}, "the YAML cannot be read; write it in a simpler form")
 	}
 	message, tk := syntax.GetMessage(), syntax.GetToken()
-	at := position{tk.Position.Line, tk.Position.Column}
+	at := Position{tk.Position.Line, tk.Position.Column}
 	for _, hint := range syntaxHints() {
 		if strings.Contains(message, hint[0]) {
 			return src.problem(at, hint[1])
@@ -64,8 +62,8 @@ func syntaxProblem(src *source, err error) Problem {
 	return src.problem(at, fmt.Sprintf("the YAML cannot be read here (%s); check the indentation and the quotes", message))
 }
 
-// syntaxHints pairs a part of the library's message with ours. The first that
-// fits is used.
+// syntaxHints pairs a part of a message of the library with the message to show. The
+// first match is used.
 func syntaxHints() [][2]string {
 	return [][2]string{
 		{`'\t' that cannot start`, "a tab cannot indent; use spaces"},
@@ -89,48 +87,48 @@ func syntaxHints() [][2]string {
 	}
 }
 
-// converter turns the library's tree into ours.
+// converter makes nodes of the library's tree.
 type converter struct {
 	src      *source
 	problems []Problem
 }
 
-// refuse records a problem at a node of the library's.
+// refuse records a problem at a node of the library.
 func (c *converter) refuse(n ast.Node, message string) {
 	c.problems = append(c.problems, c.src.problem(c.src.place(n.GetToken()), message))
 }
 
-// convert returns the node for n, or nil after it has refused n.
-func (c *converter) convert(n ast.Node, depth int) *node {
+// convert returns the node for n, or nil if it refuses n.
+func (c *converter) convert(n ast.Node, depth int) *Node {
 	if depth > maxDepth {
 		c.refuse(n, tooDeep)
 		return nil
 	}
-	out := &node{at: c.src.place(n.GetToken())}
+	out := &Node{At: c.src.place(n.GetToken())}
 	switch v := n.(type) {
 	case *ast.NullNode:
-		out.kind, out.text = kindNull, "null"
+		out.Kind, out.Text = Null, "null"
 	case *ast.BoolNode:
-		out.kind, out.yes, out.text = kindBool, v.Value, v.Token.Value
+		out.Kind, out.Yes, out.Text = Bool, v.Value, v.Token.Value
 	case *ast.IntegerNode:
 		setInteger(out, v)
 	case *ast.FloatNode:
-		out.kind, out.real, out.text = kindNumber, v.Value, v.Token.Value
+		out.Kind, out.Real, out.Text = Number, v.Value, v.Token.Value
 	case *ast.InfinityNode:
-		out.kind, out.real, out.text = kindNumber, v.Value, v.Token.Value
+		out.Kind, out.Real, out.Text = Number, v.Value, v.Token.Value
 	case *ast.NanNode:
-		out.kind, out.real, out.text = kindNumber, math.NaN(), v.Token.Value
+		out.Kind, out.Real, out.Text = Number, math.NaN(), v.Token.Value
 	case *ast.StringNode:
-		out.kind, out.text = kindText, v.Value
+		out.Kind, out.Text = Text, v.Value
 		setNumber(out, v)
 	case *ast.LiteralNode:
-		out.kind, out.text = kindText, v.Value.Value
+		out.Kind, out.Text = Text, v.Value.Value
 	case *ast.SequenceNode:
 		c.list(out, v, depth)
 	case *ast.MappingNode:
 		c.mapping(out, v.Values, depth)
 		if v.IsFlowStyle {
-			out.at = c.src.place(v.Start)
+			out.At = c.src.place(v.Start)
 		}
 	case *ast.MappingValueNode:
 		c.mapping(out, []*ast.MappingValueNode{v}, depth)
@@ -141,75 +139,75 @@ func (c *converter) convert(n ast.Node, depth int) *node {
 	return out
 }
 
-// setInteger makes a whole number of what fits int64, and a number of the rest.
-func setInteger(out *node, v *ast.IntegerNode) {
-	out.kind, out.text = kindWhole, v.Token.Value
+// setInteger sets a Whole if the value fits int64, and a Number if not.
+func setInteger(out *Node, v *ast.IntegerNode) {
+	out.Kind, out.Text = Whole, v.Token.Value
 	switch i := v.Value.(type) {
 	case int64:
-		out.whole = i
+		out.Whole = i
 	case uint64:
 		if i > math.MaxInt64 {
-			out.kind, out.real = kindNumber, float64(i)
+			out.Kind, out.Real = Number, float64(i)
 			return
 		}
-		out.whole = int64(i)
+		out.Whole = int64(i)
 	}
-	out.real = float64(out.whole)
+	out.Real = float64(out.Whole)
 }
 
 // plainNumber is a number as JSON and YAML 1.2 write it.
 var plainNumber = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
-// setNumber makes numbers of those that the library takes for text: the very
-// large and those with an exponent.
-func setNumber(out *node, v *ast.StringNode) {
+// setNumber makes a Number of a text that the library does not read as one: very large
+// numbers and those with an exponent.
+func setNumber(out *Node, v *ast.StringNode) {
 	if v.Token.Type != token.StringType || !plainNumber.MatchString(v.Value) {
 		return
 	}
-	// Too large for a float is infinite, which no part of a spec takes.
-	out.kind = kindNumber
-	out.real, _ = strconv.ParseFloat(v.Value, 64)
+	// A number that is too large for a float64 becomes infinite, which no key accepts.
+	out.Kind = Number
+	out.Real, _ = strconv.ParseFloat(v.Value, 64)
 }
 
-// list converts the entries of a list; those that are refused are left out.
-func (c *converter) list(out *node, v *ast.SequenceNode, depth int) {
-	out.kind = kindList
-	out.at = c.src.place(v.Start)
+// list converts the entries of a list, without those that convert refuses.
+func (c *converter) list(out *Node, v *ast.SequenceNode, depth int) {
+	out.Kind = List
+	out.At = c.src.place(v.Start)
 	for _, item := range v.Values {
 		if n := c.convert(item, depth+1); n != nil {
-			out.items = append(out.items, n)
+			out.Items = append(out.Items, n)
 		}
 	}
 }
 
-// mapping converts the entries of a mapping. A block mapping begins at its
-// first key; the library says it begins at that key's colon.
-func (c *converter) mapping(out *node, values []*ast.MappingValueNode, depth int) {
-	out.kind = kindMapping
+// mapping converts the entries of a mapping. The library reports the first colon as the
+// start of a block mapping, so its place is that of its first key.
+func (c *converter) mapping(out *Node, values []*ast.MappingValueNode, depth int) {
+	out.Kind = Mapping
 	for i, entry := range values {
 		if i == 0 {
-			out.at = c.src.place(entry.Key.GetToken())
+			out.At = c.src.place(entry.Key.GetToken())
 		}
 		key := c.convert(entry.Key, depth+1)
 		if key == nil {
 			continue
 		}
 		if value := c.convert(entry.Value, depth+1); value != nil {
-			out.pairs = append(out.pairs, pair{key, value})
+			out.Pairs = append(out.Pairs, Pair{key, value})
 		}
 	}
 }
 
-// place is where a token begins. The library's columns are off by the tabs
+// place returns where a token begins. The columns of the library do not count tabs
 // before a token, so blanks at the place are skipped.
-func (s *source) place(tk *token.Token) position {
-	at := position{tk.Position.Line, tk.Position.Column}
-	if at.line < 1 || at.line > len(s.lines) {
-		return position{max(min(at.line, len(s.lines)), 1), 1}
+func (s *source) place(tk *token.Token) Position {
+	at := Position{tk.Position.Line, tk.Position.Column}
+	if at.Line < 1 || at.Line > len(s.lines) {
+		return Position{max(min(at.Line, len(s.lines)), 1), 1}
 	}
-	line := s.line(at.line)
-	for at.col >= 1 && at.col <= len(line) && (line[at.col-1] == ' ' || line[at.col-1] == '\t') {
-		at.col++
+	line := s.line(at.Line)
+	for at.Col >= 1 && at.Col <= len(line) && (line[at.Col-1] == ' ' || line[at.Col-1] == '\t') {
+		at.Col++
 	}
 	return at
 }

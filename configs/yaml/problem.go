@@ -1,0 +1,29 @@
+package yaml
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Problem is one mistake in a spec, or one thing worth a warning.
+type Problem struct {
+	File    string `json:"file"`    // as the caller named it
+	Line    int    `json:"line"`    // from 1; 0: it has no place in the file
+	Col     int    `json:"col"`     // from 1, in characters
+	Message string `json:"message"` // what is wrong, and what to write instead
+	Source  string `json:"source"`  // the line, cut to a window around Col, control characters replaced
+	mark    int    // where the caret goes, in characters of Source, from 0
+}
+
+// String is the problem as people read it: place and message, then the source
+// line and a caret below the spot.
+func (p Problem) String() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.Message
+	}
+	head := fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Message)
+	if strings.TrimSpace(p.Source) == "" {
+		return head
+	}
+	return head + "\n    " + p.Source + "\n    " + strings.Repeat(" ", p.mark) + "^"
+}
