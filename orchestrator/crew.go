@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
+	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/schedule"
@@ -81,7 +82,7 @@ type crew struct {
 	asks      *inbox                              // nil: nobody asks anybody
 	merges    *mergeDesk                          // nil: there is nothing to merge
 	writes    *sharedWrites                       // nil: nobody has begun
-	holds     *holds
+	holds     *holds.Holds
 	reminded  *reminded
 
 	// completeOnPass says whether tasks in progress are completed when a turn end passes
@@ -291,7 +292,7 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 			return s, err
 		}
 	}
-	c.holds.view(s.Seats)
+	viewHolds(c.holds, s.Seats)
 	return s, nil
 }
 

@@ -30,8 +30,8 @@ func (c *crew) handMail(ctx context.Context, s *seat) error {
 		c.poke() // all of it was moot: look again
 		return nil
 	}
-	if _, held := c.holds.of(s.member.Name); held { // and called by the operator: see holds.view
-		if err := c.unhold(ctx, s, actors.Operator); err != nil {
+	if _, held := c.holds.Of(s.member.Name); held { // and called by the operator: see holds.Keeps
+		if err := c.holds.Lift(ctx, s.member.Name, actors.Operator); err != nil {
 			return err
 		}
 	}

@@ -193,7 +193,7 @@ func (c *crew) interrupt(ctx context.Context, r InterruptRequest) (InterruptRepl
 	c.mu.Unlock()
 	reply.Retries = c.tryNow(s)
 	if !r.GoOn && !reply.Retries && s.goneReason() == "" {
-		if err := c.hold(ctx, s, hold{By: actors.Operator, Cut: reply.Interrupted}); err != nil {
+		if err := c.holds.Hold(ctx, r.Member, actors.Operator, reply.Interrupted); err != nil {
 			return reply, err
 		}
 		reply.Held = true

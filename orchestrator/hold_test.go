@@ -6,11 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestPlanOfHeldMembers: a held member gets nothing, the others go on, and a team that
@@ -24,7 +27,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 	lost := tasks.Task{ID: "4", Subject: "Four", Status: tasks.Pending, Owner: "gone"}
 	for name, tc := range map[string]struct {
 		tasks []tasks.Task
-		ben   hold
+		ben   holds.Hold
 		mail  []mail.Message
 		want  moveKind
 		who   string
@@ -35,13 +38,13 @@ func TestPlanOfHeldMembers(t *testing.T) {
 		"a task of somebody else": {tasks: []tasks.Task{own, free}, want: giveClaim, who: "ana"},
 		"a task of nobody's":      {tasks: []tasks.Task{own, lost}, want: tellLead, who: "lead"},
 		"no task at all":          {want: finish, says: "all work is done"},
-		"a turn that was cut off": {ben: hold{Cut: true}, want: finish, says: "ben is held"},
+		"a turn that was cut off": {ben: holds.Hold{Cut: true}, want: finish, says: "ben is held"},
 		"mail of another": {mail: []mail.Message{{ID: "m2", From: "ana", Text: "hi",
 			Sent: now.Add(time.Hour)}}, want: finish, says: "ben is held"},
-		"an older word": {ben: hold{Since: now.Add(time.Hour)}, mail: person, want: finish,
+		"an older word": {ben: holds.Hold{Since: now.Add(time.Hour)}, mail: person, want: finish,
 			says: "ben is held"},
-		"a word of the operator's": {ben: hold{Since: now.Add(-time.Hour)}, mail: person, want: giveMail, who: "ben"},
-		"unread when it was cut": {ben: hold{Cut: true, Since: now.Add(time.Hour)}, mail: person,
+		"a word of the operator's": {ben: holds.Hold{Since: now.Add(-time.Hour)}, mail: person, want: giveMail, who: "ben"},
+		"unread when it was cut": {ben: holds.Hold{Cut: true, Since: now.Add(time.Hour)}, mail: person,
 			want: giveMail, who: "ben"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +52,15 @@ func TestPlanOfHeldMembers(t *testing.T) {
 				{Name: "lead", Lead: true, Idle: true}, {Name: "ana", Idle: true, SelfClaim: true},
 				{Name: "ben", Idle: true, SelfClaim: true, Unread: tc.mail},
 			}}
-			(&holds{list: map[string]hold{"ben": tc.ben}}).view(s.Seats)
+			then := clock.Clock{TimeNow: func() time.Time { return tc.ben.Since }}
+			held, err := holds.Open(t.Context(), newTable(t).board.store, then, func(string, agent.EventData) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := held.Hold(t.Context(), "ben", actors.Operator, tc.ben.Cut); err != nil {
+				t.Fatal(err)
+			}
+			viewHolds(held, s.Seats)
 			moves := plan(s)
 			if len(moves) != 1 || moves[0].Kind != tc.want || moves[0].Member != tc.who ||
 				!strings.Contains(moves[0].Reason, tc.says) {

@@ -23,10 +23,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coveyteam/covey/bus"
-	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -56,10 +54,9 @@ func newCrewRig(t *testing.T, files map[string]string) *crewRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crew{
-		functions: &hooks.Registry{},
-		store:     store, journal: j, log: o.opts.Log, bus: b, processes: process.New(""), team: o.team().Name,
-		poked: make(chan struct{}, 1), up: make(chan struct{}), over: make(chan struct{}), orders: make(chan order),
+	c, err := newCrew(t.Context(), o, store, j, b)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if _, err := o.assemble(t.Context(), c); err != nil {
 		t.Fatal(err)

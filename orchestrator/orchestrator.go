@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/schedule"
@@ -202,14 +203,6 @@ func (o *Orchestrator) clearUp() {
 // in reverse order: the bus and the store outlive the actors that use them.
 func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Ending, error) {
 	heard := reports{lead: o.team().Lead.Name, open: map[string][]string{}}
-	asked, err := openReminded(ctx, store)
-	if err != nil {
-		return Ending{}, err
-	}
-	held, err := openHolds(ctx, store)
-	if err != nil {
-		return Ending{}, err
-	}
 	j, err := o.journalOf(ctx, store, heard)
 	if err != nil {
 		return Ending{}, err
@@ -225,25 +218,9 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if err != nil {
 		return Ending{}, errors.Join(err, j.Abandon())
 	}
-	c := &crew{
-		store: store, journal: j, short: &o.short, log: o.opts.Log, bus: b, processes: process.New(o.place.Mark()), pid: os.Getpid(),
-		team: o.team().Name, clock: o.clock, functions: o.opts.Hooks, servers: &hookServers{},
-		keep:  o.staysUp(),
-		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly,
-		mergeOnly:      o.opts.Merge,
-		completeOnPass: func() bool { return o.team().CompleteOnPass },
-		orders:         make(chan order), over: make(chan struct{}), poked: make(chan struct{},
-			1), down: make(chan string, 1), up: make(chan struct{}),
-	}
-	c.times = schedule.New(store, j, o.clock, c.poke)
-	c.lost = o.lost
-	c.holds, c.reminded = held, asked
-	c.asks = newInbox(c, o.team())
-	c.trust = newTrustGuard(o.place, func(format string, args ...any) {
-		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
-	})
-	if c.functions == nil {
-		c.functions = &hooks.Registry{}
+	c, err := newCrew(ctx, o, store, j, b)
+	if err != nil {
+		return Ending{}, errors.Join(err, b.Close(), j.Abandon())
 	}
 	views := journal.Views{Line: o.opts.OnLine, Stored: c.stored, Grew: func(seq uint64) {
 		o.readers.grew()
@@ -278,6 +255,35 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		c.control.wait()
 	}
 	return ending, err
+}
+
+// newCrew makes a crew that has no members yet.
+func newCrew(
+	ctx context.Context, o *Orchestrator, store *tasks.Store, j *journal.Journal, b *bus.Bus,
+) (*crew, error) {
+	c := &crew{
+		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, lost: o.lost,
+		processes: process.New(o.place.Mark()), pid: os.Getpid(), team: o.team().Name,
+		functions: o.opts.Hooks, servers: &hookServers{}, keep: o.staysUp(),
+		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly, mergeOnly: o.opts.Merge,
+		completeOnPass: func() bool { return o.team().CompleteOnPass },
+		orders:         make(chan order), over: make(chan struct{}), poked: make(chan struct{}, 1),
+		down: make(chan string, 1), up: make(chan struct{}),
+	}
+	if c.functions == nil {
+		c.functions = &hooks.Registry{}
+	}
+	c.times = schedule.New(store, j, o.clock, c.poke)
+	c.asks = newInbox(c, o.team())
+	c.trust = newTrustGuard(o.place, func(format string, args ...any) {
+		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
+	})
+	var err error
+	if c.reminded, err = openReminded(ctx, store); err != nil {
+		return nil, err
+	}
+	c.holds, err = holds.Open(ctx, store, o.clock, c.toldHold)
+	return c, err
 }
 
 // assemble finds out what is new in the spec and makes the members, unless

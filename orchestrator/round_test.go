@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -37,7 +38,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 		}
 	})
 	c := &crew{
-		store: store, poked: make(chan struct{}, 1),
+		store: store, poked: make(chan struct{}, 1), holds: &holds.Holds{},
 		ledger: newLedger(configs.Budget{}, nil, 0, time.Now()),
 	}
 	c.asks = newInbox(c, &configs.Team{})

@@ -56,6 +56,7 @@ var floors = []arrows{
 	{"orchestrator/gatesettings", ""},
 	{"orchestrator/journal", "tasks tasks/actors teammate/agent"},
 	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
+	{"orchestrator/holds", "tasks tasks/* teammate/agent orchestrator/clock"},
 	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/clock orchestrator/mailtext orchestrator/journal"},
 	{"orchestrator", "bus configs hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},

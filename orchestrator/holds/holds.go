@@ -1,0 +1,156 @@
+// Package holds keeps members from taking turns until they are resumed or the operator
+// writes to them (DESIGN 10.13). The turn that a member is in when it is held goes on to
+// its end, unless it is interrupted. The package is covey's own and makes no promise to
+// other programs.
+package holds
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// key is where the store has the holds, so that they outlive the process.
+const key = "holds"
+
+// Hold is who keeps a member from taking turns, and since when.
+type Hold struct {
+	By    string    `json:"by"` // the operator, or the lead
+	Since time.Time `json:"since"`
+	// Cut says that a turn was interrupted, so that the member has work that nothing else
+	// tells it of.
+	Cut bool `json:"cut,omitempty"`
+}
+
+// MemberHeld is the journal's event for a member that is held.
+type MemberHeld struct {
+	By  string `json:"by"`
+	Cut bool   `json:"cut,omitempty"` // its turn was interrupted
+}
+
+// MemberResumed is the journal's event for a member that may go on.
+type MemberResumed struct {
+	By string `json:"by"`
+}
+
+// EventType is the journal's name for it.
+func (MemberHeld) EventType() string { return "member_held" }
+
+// EventType is the journal's name for it.
+func (MemberResumed) EventType() string { return "member_resumed" }
+
+// Holds are the holds of a team, by member.
+type Holds struct {
+	store *tasks.Store
+	clock clock.Clock
+	tell  func(member string, e agent.EventData)
+
+	mu   sync.Mutex
+	list map[string]Hold
+}
+
+// Open reads the holds from a team's store. Each change is told to tell once it is stored.
+func Open(
+	ctx context.Context, store *tasks.Store, c clock.Clock, tell func(member string, e agent.EventData),
+) (*Holds, error) {
+	h := &Holds{store: store, clock: c, tell: tell, list: map[string]Hold{}}
+	if err := tasks.ReadValue(ctx, store, key, &h.list); err != nil {
+		return nil, fmt.Errorf("read the holds: %w", err)
+	}
+	return h, nil
+}
+
+// Of is a member's hold; false: it is not held.
+func (h *Holds) Of(member string) (Hold, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	held, ok := h.list[member]
+	return held, ok
+}
+
+// Members are the members that are held, sorted by name.
+func (h *Holds) Members() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(maps.Keys(h.list))
+}
+
+// Keeps reports whether a member with this unread mail is kept from its next turn, and
+// whether its last one was interrupted. The operator lets it go on by writing to it. What
+// was written before an interrupt and is still unread counts, too: it is what the member
+// is to do next.
+func (h *Holds) Keeps(member string, unread []mail.Message) (held, cut bool) {
+	now, ok := h.Of(member)
+	if !ok || slices.ContainsFunc(unread, func(m mail.Message) bool {
+		return m.Kind == mail.OperatorMessage && (now.Cut || m.Sent.After(now.Since))
+	}) {
+		return false, false
+	}
+	return true, now.Cut
+}
+
+// Hold keeps a member from its next turn. cut says that a turn was interrupted; that of an
+// earlier hold stays.
+func (h *Holds) Hold(ctx context.Context, member, by string, cut bool) error {
+	err := h.change(ctx, func(list map[string]Hold) {
+		list[member] = Hold{By: by, Since: h.clock.Now(), Cut: cut || list[member].Cut}
+	})
+	if err == nil {
+		h.tell(member, MemberHeld{By: by, Cut: cut})
+	}
+	return err
+}
+
+// Resume ends a member's hold, if it has one. A member whose turn was interrupted gets a
+// message to go on; that is stored first, because without it the member would have nothing
+// to do.
+func (h *Holds) Resume(ctx context.Context, member, by string) error {
+	held, ok := h.Of(member)
+	if !ok {
+		return nil
+	}
+	if held.Cut {
+		_, err := h.store.Mail().Send(ctx, actors.Actor{Name: actors.Operator}, mail.Outgoing{
+			To: []string{member}, Kind: mail.OperatorMessage, Text: "Go on.",
+		})
+		if err != nil {
+			return fmt.Errorf("resume %s: %w", member, err)
+		}
+	}
+	return h.Lift(ctx, member, by)
+}
+
+// Lift ends a member's hold without a message.
+func (h *Holds) Lift(ctx context.Context, member, by string) error {
+	err := h.change(ctx, func(list map[string]Hold) { delete(list, member) })
+	if err == nil {
+		h.tell(member, MemberResumed{By: by})
+	}
+	return err
+}
+
+// change changes the list in the store, and then here.
+func (h *Holds) change(ctx context.Context, edit func(map[string]Hold)) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	next := maps.Clone(h.list)
+	if next == nil {
+		next = map[string]Hold{}
+	}
+	edit(next)
+	if err := h.store.Put(ctx, key, rawjson.Encode(next)); err != nil {
+		return fmt.Errorf("store the holds: %w", err)
+	}
+	h.list = next
+	return nil
+}
