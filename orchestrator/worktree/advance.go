@@ -48,6 +48,10 @@ func (o *Obstacle) Error() string {
 // Nor does it bring in files with a filter that must not run (Git.Filters): they would
 // stand there as the filter has stored them.
 func (r *Repo) Advance(ctx context.Context, commit string) error {
+	r, err := r.operation(ctx)
+	if err != nil {
+		return err
+	}
 	brought, err := r.brings(ctx, commit)
 	if err != nil {
 		return err
@@ -61,6 +65,10 @@ func (r *Repo) Advance(ctx context.Context, commit string) error {
 // Follow is Advance for a copy that Add has made: files with a filter that must not run
 // are left out, as they were by Add.
 func (r *Repo) Follow(ctx context.Context, commit string) error {
+	r, err := r.operation(ctx)
+	if err != nil {
+		return err
+	}
 	if err := r.follow(ctx, commit); err != nil {
 		return err
 	}
@@ -140,6 +148,10 @@ func inTheWay(said string) []string {
 // state of that commit, whatever lay there. Ignored files stay. It is for copies
 // that nobody works in.
 func (r *Repo) Switch(ctx context.Context, commit string) error {
+	r, err := r.operation(ctx)
+	if err != nil {
+		return err
+	}
 	if _, err := r.run(ctx, "checkout", "--quiet", "--force", "--detach", commit, "--"); err != nil {
 		return err
 	}

@@ -55,16 +55,24 @@ func (c Config) identity(ctx context.Context, author Person) ([]string, error) {
 // name both a name and an address.
 func (c Config) User(ctx context.Context) (Person, error) {
 	var p Person
-	for key, into := range map[string]*string{"user.name": &p.Name, "user.email": &p.Email} {
-		out, err := c.git.run(ctx, call{args: []string{"config", "--get", key}, dir: c.top})
-		var f *Failure
-		if errors.As(err, &f) && f.Code == 1 {
-			return Person{}, nil
+	out, err := c.git.run(ctx, call{
+		args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, dir: c.top,
+	})
+	var f *Failure
+	if errors.As(err, &f) && f.Code == 1 {
+		return Person{}, nil
+	}
+	if err != nil {
+		return Person{}, err
+	}
+	for _, text := range fields(out) { // the last of each counts
+		e := entryOf(text)
+		switch value := strings.TrimSpace(line([]byte(e.value))); e.key {
+		case "user.name":
+			p.Name = value
+		case "user.email":
+			p.Email = value
 		}
-		if err != nil {
-			return Person{}, err
-		}
-		*into = strings.TrimSpace(line(out))
 	}
 	if p.Name == "" || p.Email == "" {
 		return Person{}, nil
@@ -76,6 +84,10 @@ func (c Config) User(ctx context.Context) (Person, error) {
 // returns the new commit; the one that it is on if there is nothing to commit.
 // Nobody else may work in the copy meanwhile.
 func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (string, error) {
+	r, err := r.operation(ctx)
+	if err != nil {
+		return "", err
+	}
 	head, err := r.Head(ctx)
 	if err != nil {
 		return "", err
@@ -132,6 +144,10 @@ func (r *Repo) keep(ctx context.Context, head Head, message string, author Perso
 // its files nor its branch are touched. It returns the commit. It fails if the copy
 // has something that no commit can hold (State.Beyond, State.Withheld).
 func (r *Repo) Rescue(ctx context.Context, ref, message string) (string, error) {
+	r, err := r.operation(ctx)
+	if err != nil {
+		return "", err
+	}
 	head, err := r.Head(ctx)
 	if err != nil {
 		return "", err

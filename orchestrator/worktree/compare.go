@@ -19,6 +19,9 @@ type Change struct {
 // file that was renamed is one that was deleted and one that was added, so that
 // both places are seen.
 func (r *Repo) Changed(ctx context.Context, from, to string) ([]Change, error) {
+	if from == to {
+		return nil, nil
+	}
 	out, err := r.plain(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", from, to)
 	if err != nil {
 		return nil, err

@@ -49,42 +49,46 @@ func (c *Copies) Add(ctx context.Context, n New) error {
 	if _, err := os.Lstat(n.Path); err == nil {
 		return fmt.Errorf("%w: %s is there already", ErrTaken, n.Path)
 	}
+	repo, err := c.repo.operation(ctx)
+	if err != nil {
+		return err
+	}
 	ref := "refs/heads/" + n.Branch
 	if n.Base == "" {
-		if _, err := c.repo.Commit(ctx, ref); err != nil {
+		if _, err := repo.Commit(ctx, ref); err != nil {
 			return err
 		}
-		return c.add(ctx, n)
+		return c.add(ctx, repo, n)
 	}
-	commit, err := c.repo.Commit(ctx, n.Base)
+	commit, err := repo.Commit(ctx, n.Base)
 	if err != nil {
 		return err
 	}
 	begin := Step{To: commit, Why: "covey: a working copy begins"}
-	if err := c.repo.Move(ctx, ref, begin); err != nil {
+	if err := repo.Move(ctx, ref, begin); err != nil {
 		if errors.Is(err, ErrMoved) || blocked(err) {
 			return fmt.Errorf("%w: branch %s: %w", ErrTaken, n.Branch, err)
 		}
 		return err
 	}
-	if err := c.add(ctx, n); err != nil {
+	if err := c.add(ctx, repo, n); err != nil {
 		end := Step{From: commit, Why: "covey: the working copy could not be made"}
-		return errors.Join(err, c.repo.Move(context.WithoutCancel(ctx), ref, end))
+		return errors.Join(err, repo.Move(context.WithoutCancel(ctx), ref, end))
 	}
 	return nil
 }
 
-// add makes a working copy on a branch that exists.
+// add makes a working copy on a branch that exists, as part of an operation.
 //
 // The lock is of this process alone and of one repository. After an error no trace of
 // the copy is left, or its branch would be held by a copy that nobody has.
-func (c *Copies) add(ctx context.Context, n New) error {
+func (c *Copies) add(ctx context.Context, repo *Repo, n New) error {
 	// Those of other processes are waited for as locks are; ours need not come to that.
 	c.adding.Lock()
 	defer c.adding.Unlock()
-	_, err := c.repo.run(ctx, "worktree", "add", "--quiet", n.Path, n.Branch)
+	_, err := repo.run(ctx, "worktree", "add", "--quiet", n.Path, n.Branch)
 	if err == nil {
-		err = c.withhold(ctx, n.Path)
+		err = withholdAt(ctx, repo, n.Path)
 	}
 	if err == nil {
 		return nil
@@ -115,9 +119,13 @@ func blocked(err error) bool {
 func (c *Copies) Detach(ctx context.Context, path, commit string) error {
 	c.adding.Lock()
 	defer c.adding.Unlock()
-	_, err := c.repo.run(ctx, "worktree", "add", "--quiet", "--detach", path, commit)
+	repo, err := c.repo.operation(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = repo.run(ctx, "worktree", "add", "--quiet", "--detach", path, commit)
 	if err == nil {
-		return c.withhold(ctx, path)
+		return withholdAt(ctx, repo, path)
 	}
 	var f *Failure
 	if errors.As(err, &f) && strings.Contains(f.Stderr, "already") {
@@ -126,9 +134,14 @@ func (c *Copies) Detach(ctx context.Context, path, commit string) error {
 	return err
 }
 
-// withhold takes the files that have a forbidden filter out of a copy that was just made.
-func (c *Copies) withhold(ctx context.Context, top string) error {
-	made, err := c.repo.At(ctx, top)
+// withholdAt takes the files that have a forbidden filter out of a copy that was just made
+// by an operation of repo. What may count in the copy, the operation has seen already
+// (hiddenEntries).
+func withholdAt(ctx context.Context, repo *Repo, top string) error {
+	if len(repo.Config.known.forbidden) == 0 {
+		return nil
+	}
+	made, err := repo.At(ctx, top)
 	if err != nil {
 		return err
 	}

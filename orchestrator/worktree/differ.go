@@ -69,7 +69,7 @@ func (r *Repo) below(paths []string) []string {
 // are the same in both it keeps.
 func (w writer) turnTo(ctx context.Context, base string) error {
 	// Which files are written out, the copy's own index alone knows, and that may change.
-	if _, err := os.Lstat(w.index); err != nil || w.repo.Sparse {
+	if _, err := os.Lstat(w.index); err != nil || w.guard.sparse {
 		if err := w.seed(ctx); err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (w writer) seed(ctx context.Context) error {
 			return fmt.Errorf("look at the files of %s: %w", w.repo.Dir, err)
 		}
 	}
-	if w.repo.Sparse {
+	if w.guard.sparse {
 		return nil
 	}
 	out, err := w.git(ctx, nil, "ls-files", "-v", "-z")

@@ -89,14 +89,8 @@ func filterIn(entries []entry, name string) Filter {
 	of := func(variable string) string { return last(entries, "filter."+name+"."+variable) }
 	return Filter{
 		Name: name, Clean: of("clean"), Smudge: of("smudge"), Process: of("process"),
-		Required: slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(of("required"))) ||
-			bare(entries, name),
+		Required: isTrue(entries, "filter."+name+".required"),
 	}
-}
-
-// bare reports whether a filter is required by a key without a value, which is true.
-func bare(entries []entry, name string) bool {
-	return slices.ContainsFunc(entries, func(e entry) bool { return e.key == "filter."+name+".required" && e.value == "" })
 }
 
 // filters sets each filter of the repository to what may run: what was allowed, or else

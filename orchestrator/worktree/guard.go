@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -15,12 +16,13 @@ import (
 const maxConfigFiles = 200
 
 // guard is what keeps git from running programs that the repository's own configuration
-// names. It is made anew for each call that could run one, since anybody who can write in
-// the workspace can change the configuration. What changes it between the look and the
-// call may still have a program run: in git's own session, without any rights.
+// names. It is made anew for each operation that could run one, since anybody who can write
+// in the workspace can change the configuration. What changes it between the look and the
+// calls may still have a program run: in git's own session, without any rights.
 type guard struct {
 	settings  []setting
 	forbidden []string // filters whose files are left alone
+	sparse    bool     // not all files are written out
 }
 
 // entry is one line of a configuration.
@@ -34,13 +36,18 @@ type entry struct {
 type Config struct {
 	git         Git
 	top, common string // the folders of those names of a Repo
+	known       *guard // what all commands of one operation go by; nil: each looks for itself
 }
 
-// guard looks at the configuration and says what is to be set against it.
+// guard looks at the configuration and says what is to be set against it, unless the
+// operation has looked already.
 //
 // Filters, diff drivers and merge drivers of the system's and the user's configuration do
 // run: they are the user's own choice, and large-file filters from there have to work.
 func (c Config) guard(ctx context.Context) (*guard, error) {
+	if c.known != nil {
+		return c.known, nil
+	}
 	out, err := c.git.run(ctx, call{args: []string{"config", "--show-scope", "-z", "--list"}, dir: c.top})
 	if err != nil {
 		return nil, err
@@ -60,7 +67,9 @@ func (c Config) guard(ctx context.Context) (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	return guardAgainst(outer, append(own, hidden...), c.git.allowed()), nil
+	g := guardAgainst(outer, append(own, hidden...), c.git.allowed())
+	g.sparse = isTrue(slices.Concat(outer, own), "core.sparsecheckout")
+	return g, nil
 }
 
 // entryOf reads a key and its value as git prints them with -z.
@@ -193,6 +202,17 @@ func (g *guard) set(key, value string) {
 	if s := (setting{key, value}); !slices.Contains(g.settings, s) {
 		g.settings = append(g.settings, s)
 	}
+}
+
+// isTrue reports whether a key is set to what git takes for true. A key without a value is.
+func isTrue(entries []entry, key string) bool {
+	for _, e := range slices.Backward(entries) {
+		if e.key == key {
+			n, err := strconv.Atoi(e.value)
+			return err == nil && n != 0 || slices.Contains([]string{"true", "yes", "on", ""}, strings.ToLower(e.value))
+		}
+	}
+	return false
 }
 
 // last is the value that counts of a key; empty if there is none.

@@ -22,6 +22,12 @@ type Head struct {
 
 // Head tells what the working copy is on.
 func (r *Repo) Head(ctx context.Context) (Head, error) {
+	if out, err := r.plain(ctx, "rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"); err == nil {
+		if commit, ref, ok := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n"); ok && ref != "HEAD" {
+			return Head{Branch: strings.TrimPrefix(ref, "refs/heads/"), Commit: commit}, nil
+		}
+	}
+	// It is on no branch, or on one without a commit.
 	var h Head
 	out, err := r.plain(ctx, "symbolic-ref", "--quiet", "HEAD")
 	var f *Failure
@@ -67,6 +73,9 @@ func (r *Repo) object(ctx context.Context, rev, kind string) (string, error) {
 
 // Holds reports whether everything that commit has is in into already.
 func (r *Repo) Holds(ctx context.Context, into, commit string) (bool, error) {
+	if into == commit {
+		return true, nil
+	}
 	_, err := r.plain(ctx, "merge-base", "--is-ancestor", commit, into)
 	var f *Failure
 	if errors.As(err, &f) && f.Code == 1 {

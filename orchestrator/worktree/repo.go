@@ -18,7 +18,6 @@ type Repo struct {
 	// the repository share; absolute. They are the same in the first copy.
 	GitDir, Common string
 	Shallow        bool // its history is cut off
-	Sparse         bool // its files are not all written out
 
 	Config Config
 	Copies *Copies
@@ -81,7 +80,11 @@ func (g Git) Open(ctx context.Context, dir string) (*Repo, error) {
 	}
 	r := &Repo{Dir: real, git: g}
 	out, err := r.plain(ctx, "rev-parse", "--is-bare-repository", "--is-inside-work-tree",
-		"--is-shallow-repository", "--path-format=absolute", "--git-dir", "--git-common-dir")
+		"--is-shallow-repository", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel")
+	said := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(said) > 1 && (said[0] == "true" || said[1] != "true") { // git then fails to say which folder is the first
+		return nil, fmt.Errorf("%w: %s belongs to one without a working copy", ErrNoRepo, real)
+	}
 	var f *Failure
 	if errors.As(err, &f) && f.Code > 0 {
 		return nil, fmt.Errorf("%w: %s: %s", ErrNoRepo, real, firstLine(f.Stderr))
@@ -89,28 +92,20 @@ func (g Git) Open(ctx context.Context, dir string) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	said := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(said) != 5 {
+	if len(said) != 6 {
 		return nil, fmt.Errorf("%w: %s: git does not say where it is; has its path a line break?", ErrNoRepo, real)
 	}
-	if said[0] == "true" || said[1] != "true" {
-		return nil, fmt.Errorf("%w: %s belongs to one without a working copy", ErrNoRepo, real)
-	}
 	r.Shallow, r.GitDir, r.Common = said[2] == "true", said[3], said[4]
-	if err := r.locate(ctx); err != nil {
+	if err := r.locate(said[5]); err != nil {
 		return nil, err
 	}
 	r.Config, r.Copies = Config{git: g, top: r.Top, common: r.Common}, &Copies{repo: r}
 	return r, nil
 }
 
-// locate finds the working copy's first folder.
-func (r *Repo) locate(ctx context.Context) error {
-	out, err := r.plain(ctx, "rev-parse", "--show-toplevel")
-	if err != nil {
-		return err
-	}
-	top, err := filepath.EvalSymlinks(strings.TrimSuffix(string(out), "\n"))
+// locate takes down the working copy's first folder, as git names it.
+func (r *Repo) locate(folder string) error {
+	top, err := filepath.EvalSymlinks(folder)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoRepo, err)
 	}
@@ -123,9 +118,7 @@ func (r *Repo) locate(ctx context.Context) error {
 	if r.Top = top; below != "." {
 		r.Prefix = filepath.ToSlash(below)
 	}
-	out, err = r.plain(ctx, "config", "--type=bool", "--default=false", "--get", "core.sparseCheckout")
-	r.Sparse = line(out) == "true"
-	return err
+	return nil
 }
 
 // At is the same repository seen from the first folder of another of its working
@@ -161,6 +154,18 @@ func (r *Repo) guarded(ctx context.Context, c call) ([]byte, error) {
 		}
 	}
 	return r.git.run(ctx, c)
+}
+
+// operation is the repository for the commands of one operation, which look at the
+// configuration once.
+func (r *Repo) operation(ctx context.Context) (*Repo, error) {
+	guard, err := r.Config.guard(ctx)
+	if err != nil {
+		return nil, err
+	}
+	of := *r
+	of.Config.known = guard
+	return &of, nil
 }
 
 // firstLine is the first line of a text without git's own "fatal: ".

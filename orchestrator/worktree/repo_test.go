@@ -61,7 +61,7 @@ func TestOpen(t *testing.T) {
 	r := newRepo(t)
 	sh(t, r.Top, `mkdir -p "sub dir/x"`)
 	sub := open(t, filepath.Join(r.Top, "sub dir", "x"))
-	if sub.Top != r.Top || sub.Prefix != "sub dir/x" || sub.Common != r.Common || sub.Shallow || sub.Sparse {
+	if sub.Top != r.Top || sub.Prefix != "sub dir/x" || sub.Common != r.Common || sub.Shallow {
 		t.Errorf("a folder below: %+v", sub)
 	}
 	if r.Prefix != "" || r.GitDir != filepath.Join(r.Top, ".git") || r.Common != r.GitDir {

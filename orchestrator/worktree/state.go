@@ -87,7 +87,7 @@ func (w writer) git(ctx context.Context, stdin []byte, args ...string) ([]byte, 
 // An index that was kept between calls holds sizes and times of files, by which git need
 // not read again what is the same.
 func (w writer) begin(ctx context.Context) error {
-	if w.repo.Sparse {
+	if w.guard.sparse {
 		data, err := os.ReadFile(filepath.Join(w.repo.GitDir, "index"))
 		if err != nil {
 			return fmt.Errorf("take down the state of %s: %w", w.repo.Top, err)
@@ -98,10 +98,13 @@ func (w writer) begin(ctx context.Context) error {
 	if _, err := os.Stat(w.index); err == nil {
 		args = []string{"read-tree", "-m", "HEAD"}
 	}
-	if _, err := w.repo.Commit(ctx, "HEAD"); errors.Is(err, ErrNoRef) {
-		args = []string{"read-tree", "--empty"}
-	}
 	_, err := w.git(ctx, nil, args...)
+	if err == nil {
+		return nil
+	}
+	if _, none := w.repo.Commit(ctx, "HEAD"); errors.Is(none, ErrNoRef) {
+		_, err = w.git(ctx, nil, "read-tree", "--empty")
+	}
 	return err
 }
 
@@ -171,7 +174,7 @@ func (w writer) differing(ctx context.Context) (gone, changed []string, err erro
 // staged lists the files that somebody has added to the copy's own index though
 // they are ignored: nothing else would find them.
 func (w writer) staged(ctx context.Context) ([]string, error) {
-	if w.repo.Sparse { // it began with that index
+	if w.guard.sparse { // it began with that index
 		return nil, nil
 	}
 	out, err := w.repo.guarded(ctx, call{
