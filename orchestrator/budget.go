@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // handOverPasses is how many model requests a member may still make once its
@@ -68,7 +69,7 @@ func newLedger(b configs.Budget, p priceList, earlier time.Duration, now time.Ti
 }
 
 // open takes a member in with what it has used before.
-func (l *ledger) open(member string, limits configs.Limits, agent configs.Agent, h teammate.History) {
+func (l *ledger) open(member string, limits configs.Limits, agent configs.Agent, h transcript.History) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := &account{

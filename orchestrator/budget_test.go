@@ -15,8 +15,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // Whoever spends how much in which order: levels rise, each is told once, what is
@@ -37,7 +37,7 @@ func TestLedgerProperties(t *testing.T) {
 		limits := map[string]int64{}
 		for _, name := range names {
 			limits[name] = rapid.Int64Range(0, 300).Draw(t, "limit of "+name)
-			l.open(name, configs.Limits{MaxTokens: limits[name]}, configs.Agent{}, teammate.History{})
+			l.open(name, configs.Limits{MaxTokens: limits[name]}, configs.Agent{}, transcript.History{})
 		}
 		used, extra, all := map[string]int64{}, map[string]int{}, int64(0)
 		for range rapid.IntRange(0, 60).Draw(t, "passes") {
@@ -82,7 +82,7 @@ func TestLedgerRaised(t *testing.T) {
 	l := newLedger(configs.Budget{}, nil, 0, time.Now())
 	var levels []int
 	l.tell = func(u journal.BudgetUse) { levels = append(levels, u.Level) }
-	l.open("a", configs.Limits{MaxTokens: 100}, configs.Agent{}, teammate.History{})
+	l.open("a", configs.Limits{MaxTokens: 100}, configs.Agent{}, transcript.History{})
 	p := purse{l, "a"}
 	p.Spend(agent.Usage{InputTokens: 160}, 0)
 	for range handOverPasses {
@@ -109,7 +109,7 @@ func TestLedgerRaised(t *testing.T) {
 // What a prompt is heard to have used counts once, before its end and after.
 func TestLedgerLive(t *testing.T) {
 	l := newLedger(configs.Budget{Tokens: 100}, nil, 0, time.Now())
-	l.open("a", configs.Limits{}, configs.Agent{Kind: configs.ACP}, teammate.History{})
+	l.open("a", configs.Limits{}, configs.Agent{Kind: configs.ACP}, transcript.History{})
 	b := bill{keep: func() {}, book: func(add func(*account)) { l.spend("a", add) }}
 	b.addLive(spentSoFar(40, 0.5))
 	b.addLive(spentSoFar(70, 0.75))
@@ -129,7 +129,7 @@ func TestLedgerAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		name := fmt.Sprint("m", i)
-		l.open(name, configs.Limits{}, configs.Agent{}, teammate.History{})
+		l.open(name, configs.Limits{}, configs.Agent{}, transcript.History{})
 		wg.Go(func() {
 			for range 50 {
 				if (purse{l, name}).Left(true) == nil {
@@ -166,11 +166,11 @@ func TestLedgerTime(t *testing.T) {
 func TestLedgerUnknown(t *testing.T) {
 	l := newLedger(configs.Budget{USD: 5}, nil, 0, time.Now())
 	l.open("a", configs.Limits{MaxTokens: 10}, configs.Agent{Kind: configs.ACP, Preset: configs.Codex,
-		Auth: configs.Key}, teammate.History{})
+		Auth: configs.Key}, transcript.History{})
 	l.open("b", configs.Limits{}, configs.Agent{Kind: configs.ACP, Preset: configs.Claude,
-		Auth: configs.Login}, teammate.History{})
+		Auth: configs.Login}, transcript.History{})
 	l.open("c", configs.Limits{}, configs.Agent{Kind: configs.Command, Preset: configs.Qwen,
-		Auth: configs.Login}, teammate.History{})
+		Auth: configs.Login}, transcript.History{})
 	end := agent.TurnEnded{UsageUnknown: true}
 	first, second, third := l.unknown("a", end), l.unknown("a", end), l.unknown("a", end)
 	if first == "" || second == "" || first == second || third != "" {

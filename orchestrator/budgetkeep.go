@@ -12,8 +12,8 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // keyUpTime is where the store has how long the team was up in earlier runs, in
@@ -43,7 +43,7 @@ func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 	}
 	for _, m := range known {
 		if _, ok := c.seat(m.Name); !ok {
-			past, err := teammate.ReadHistory(o.place.Transcript(m.Name, m.Session))
+			past, err := transcript.ReadHistory(o.place.Transcript(m.Name, m.Session))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("what %s has used, who is no member any more: %w", m.Name, err)
 			}

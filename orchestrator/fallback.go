@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // AgentChanged is sent when a member goes on with another agent, because its own
@@ -165,11 +165,11 @@ func (o *Orchestrator) agentsOf() func(configs.Agent) []configs.Agent {
 
 // clearForAnother ends the program that the member had, if it is to get another
 // agent, and reads what its conversation has come to.
-func (o *Orchestrator) clearForAnother(s *seat, past *teammate.History) (teammate.History, error) {
+func (o *Orchestrator) clearForAnother(s *seat, past *transcript.History) (transcript.History, error) {
 	if !s.equipped {
 		s.equipped = true
 		if past == nil {
-			return teammate.History{}, nil
+			return transcript.History{}, nil
 		}
 		return *past, nil
 	}
@@ -179,5 +179,5 @@ func (o *Orchestrator) clearForAnother(s *seat, past *teammate.History) (teammat
 			s.member.Name, "err", err)
 	}
 	s.program, s.foreign = nil, nil
-	return teammate.ReadHistory(o.place.Transcript(s.member.Name, s.member.Session.Session))
+	return transcript.ReadHistory(o.place.Transcript(s.member.Name, s.member.Session.Session))
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // mcpName is what agent programs know the team's MCP server by. It is part of
@@ -28,7 +28,7 @@ type foreigner struct {
 	o       *Orchestrator
 	seat    *seat
 	launch  launch
-	history teammate.History
+	history transcript.History
 	// put keeps a value in the store; it may be called as long as the team runs.
 	put  func(key string, value any) error
 	past programSession
@@ -51,7 +51,7 @@ type thinker interface {
 // foreignGear makes the agent of a member that is a program, and tells which
 // team tools it has. The program itself starts with its first prompt.
 func (o *Orchestrator) foreignGear(
-	ctx context.Context, s *seat, history teammate.History,
+	ctx context.Context, s *seat, history transcript.History,
 ) (agent.Agent, []agent.Tool, error) {
 	a := s.member.CurrentAgent()
 	l, ok := o.programs()[a.Name]

@@ -27,6 +27,7 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/script"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // layers are the hooks of a team, and what is wrong in its settings files.
@@ -230,11 +231,11 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	if s.member.Session.State == stateHalted {
 		s.gone, s.idle = s.member.Session.Reason, true
 	}
-	transcript, history, err := o.openTranscript(s)
+	file, history, err := o.openTranscript(s)
 	if err != nil {
 		return err
 	}
-	s.closers = append(s.closers, transcript.Close)
+	s.closers = append(s.closers, file.Close)
 	if err := c.trees.settle(ctx, s); err != nil {
 		return err
 	}
@@ -252,7 +253,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	}
 	limits := s.member.Limits
 	c.ledger.open(s.member.Name, limits, s.member.CurrentAgent(), history)
-	var past *teammate.History // what a member has that is not new: of most there is nothing
+	var past *transcript.History // what a member has that is not new: of most there is nothing
 	if history.Turns > 0 || len(history.Messages) > 0 {
 		own := history
 		past = &own
@@ -262,7 +263,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		Equip: o.equipment(ctx, s, past, workdir),
 		Hooks: &c.live, Tasks: c.lister, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
 		SessionID: s.member.Session.Session, Resumed: s.member.Session.Epoch > 1, Turn: history.Turns,
-		Transcript: transcript, History: history, Workdir: workdir,
+		Transcript: file, History: history, Workdir: workdir,
 		Permissions: permissions, Beside: []string{mail}, Writable: o.writable(s),
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
@@ -281,7 +282,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 // equipment makes a member's agent and tools when its first turn begins. A nil past is
 // that of a new member.
 func (o *Orchestrator) equipment(
-	ctx context.Context, s *seat, past *teammate.History, workdir *teammate.Workdir,
+	ctx context.Context, s *seat, past *transcript.History, workdir *teammate.Workdir,
 ) func() (agent.Agent, []agent.Tool, error) {
 	return func() (agent.Agent, []agent.Tool, error) {
 		history, err := o.clearForAnother(s, past)
@@ -377,7 +378,7 @@ func (s *seat) actor(callID string) actor {
 }
 
 // agent makes what thinks behind a member.
-func (o *Orchestrator) agent(s *seat, history teammate.History, tools []agent.Tool) (agent.Agent, error) {
+func (o *Orchestrator) agent(s *seat, history transcript.History, tools []agent.Tool) (agent.Agent, error) {
 	specs := make([]agent.Spec, len(tools))
 	for i, t := range tools {
 		specs[i] = t.Spec()

@@ -11,9 +11,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/script"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // HookModelAsked is sent when a model has answered a prompt or agent hook, also
@@ -120,7 +120,7 @@ func (m *hookModels) judge(
 	var talk []agent.Message
 	if q.Transcript {
 		var err error
-		if talk, err = teammate.ReadTranscript(q.Input.TranscriptPath); err != nil {
+		if talk, err = transcript.Read(q.Input.TranscriptPath); err != nil {
 			return "", fmt.Errorf("the conversation cannot be shown to the model: %w", err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // AgentMaker makes the agent of a member whose spec names one that the program
@@ -35,7 +35,7 @@ type Brief struct {
 	// called when one of the member's turns ends, until the member ends.
 	Functions *hooks.Session
 	// History is what the transcript holds of earlier runs.
-	History teammate.History
+	History transcript.History
 }
 
 // callbackPatience is how long Run waits in the end for callbacks that do not
@@ -56,7 +56,7 @@ func checkGiven(team *configs.Team, agents map[string]AgentMaker) error {
 
 // givenAgent makes a member's agent of kind Given.
 func (o *Orchestrator) givenAgent(
-	s *seat, history teammate.History, tools []agent.Spec,
+	s *seat, history transcript.History, tools []agent.Spec,
 ) (agent agent.Agent, err error) {
 	name := s.member.CurrentAgent().Name
 	// It is not our code: its panic is the end of one member and not of all.

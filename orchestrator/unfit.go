@@ -7,26 +7,26 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // openTranscript opens a member's transcript. One that is damaged is no reason for the
 // others to stay away: its member gets an empty one in its place, so that it can be shown,
 // and does not begin. What the damaged file tells of its work cannot be known, so nobody
 // but a person can say whether the member may begin anew.
-func (o *Orchestrator) openTranscript(s *seat) (*teammate.Transcript, teammate.History, error) {
+func (o *Orchestrator) openTranscript(s *seat) (*transcript.File, transcript.History, error) {
 	path := o.place.Transcript(s.member.Name, s.member.Session.Session)
-	transcript, history, err := teammate.OpenTranscript(path)
-	if !errors.Is(err, teammate.ErrDamaged) {
-		return transcript, history, err
+	file, history, err := transcript.Open(path)
+	if !errors.Is(err, transcript.ErrDamaged) {
+		return file, history, err
 	}
 	s.unfit = fmt.Sprintf("it cannot begin: %v; then run covey up again", err)
 	instead := filepath.Join(o.place.Scratch(), s.member.Name+".no-transcript.jsonl")
 	if err := os.Remove(instead); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, teammate.History{}, err
+		return nil, transcript.History{}, err
 	}
-	return teammate.OpenTranscript(instead)
+	return transcript.Open(instead)
 }
 
 // fit reports whether a member can begin. One that cannot is gone from the team until the

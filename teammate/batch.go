@@ -22,7 +22,7 @@ func (u *turn) batched(ctx context.Context, call agent.ToolCall, r agent.ToolRes
 	u.batch = append(u.batch, hooks.BatchCall{
 		ToolName: call.Name, ToolInput: agent.ValidInput(call.Input), ToolUseID: call.ID, ToolResponse: response,
 	})
-	for _, open := range u.t.ledger.open {
+	for _, open := range u.t.calls.List {
 		made := func(c hooks.BatchCall) bool { return c.ToolUseID == open.ID }
 		if !slices.ContainsFunc(u.batch, made) {
 			return nil

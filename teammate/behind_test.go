@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // wakingInbox is an inbox that hooks in the background write to, as the
@@ -229,7 +230,7 @@ func TestLateContextOutlivesItsMember(t *testing.T) {
 	if err := r.opts.Transcript.Close(); err != nil {
 		t.Fatal(err)
 	}
-	transcript, history, err := OpenTranscript(r.path)
+	transcript, history, err := transcript.Open(r.path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -88,28 +87,11 @@ func BenchmarkRecord(b *testing.B) {
 	r.opts.Sink = func(agent.Event) {}
 	api := r.member(b)
 	u := &turn{t: api, at: api.scope(1, "")}
-	m := agent.Record{Message: textMessage(agent.Assistant, "a sentence of some length, as agents write them")}
+	m := agent.Record{Message: agent.TextMessage(agent.Assistant, "a sentence of some length, as agents write them")}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := u.Record(m); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-// BenchmarkOpenTranscript measures reading a long history: 10,000 messages.
-func BenchmarkOpenTranscript(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "t.jsonl")
-	var lines []line
-	for range 5000 {
-		lines = append(lines, modelSays("working", "a"), result("a"))
-	}
-	write(b, path, lines...)
-	for b.Loop() {
-		tr, h, err := OpenTranscript(path)
-		if err != nil || len(h.Messages) != 10_000 {
-			b.Fatal(err)
-		}
-		tr.Close()
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // drawScript makes a conversation: answers with and without calls, to tools
@@ -87,23 +88,23 @@ func life(t *rapid.T, tb testing.TB, path string, ids *atomic.Int64) {
 
 // checkConversation fails unless every tool call has exactly one result, before
 // anything else is said, and every mail stands there once.
-func checkConversation(t *rapid.T, h History) {
-	var l ledger
+func checkConversation(t *rapid.T, h transcript.History) {
+	var calls transcript.OpenCalls
 	shown := map[string]int{}
 	for i, m := range h.Messages {
-		if err := l.check(m); err != nil {
+		if err := calls.Check(m); err != nil {
 			all, _ := json.MarshalIndent(h.Messages, "", " ")
 			t.Fatalf("message %d: %v\n%s", i, err, all)
 		}
-		l.add(m)
+		calls.Add(m)
 		for _, b := range m.Content {
 			if b.Type == agent.TextBlock && m.Role == agent.User {
 				shown[b.Text]++
 			}
 		}
 	}
-	if len(l.open) > 0 {
-		t.Fatalf("calls without a result: %v", l.open)
+	if len(calls.List) > 0 {
+		t.Fatalf("calls without a result: %v", calls.List)
 	}
 	for _, i := range []int{0, 1, 2, 3, 9} {
 		if n := shown[fmt.Sprint("mail ", i)]; n != 1 {
@@ -135,7 +136,7 @@ func TestCrashAnywhere(t *testing.T) {
 			}
 		}
 		life(rt, t, path, &ids)
-		_, h := openTranscript(t, path)
+		h := history(t, path)
 		if h.Cut != nil {
 			rt.Fatalf("a turn is left open: %+v", *h.Cut)
 		}

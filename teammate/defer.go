@@ -17,7 +17,7 @@ func (u *turn) deferral(pre hooks.Outcome, call *agent.ToolCall) bool {
 	if pre.Decision != hooks.Pass || pre.Permission.Decision != "defer" {
 		return false
 	}
-	if (permitter{u.at}).asker() != nil || u.t.helper != nil || len(u.batch) > 0 || len(u.t.ledger.open) > 1 {
+	if (permitter{u.at}).asker() != nil || u.t.helper != nil || len(u.batch) > 0 || len(u.t.calls.List) > 1 {
 		u.at.warn("a PreToolUse hook wants %s put off (defer), which counts only for a member that can ask nobody, "+
 			"and for a call that stands alone: it was left out", call.Name)
 		return false

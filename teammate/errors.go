@@ -7,10 +7,6 @@ import "errors"
 // holds the hook's reason. Such a member is not to be started again by itself.
 var ErrHalted = errors.New("halted by a hook")
 
-// ErrDamaged is wrapped by the error of OpenTranscript and ReadHistory when a transcript
-// holds lines that are none, with others behind them. The file stays as it is.
-var ErrDamaged = errors.New("the transcript is damaged")
-
 // ErrResting is what an Inbox may answer with in Next when it has nothing for its member
 // and calls Run again by itself: a member at rest then costs no goroutine. It is neither
 // wrapped nor told to anybody.

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // shouter is a whole agent: it asks a tool, and says what the tool said.
@@ -61,12 +62,12 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	transcript, history, err := teammate.OpenTranscript(filepath.Join(dir, "t.jsonl"))
+	file, history, err := transcript.Open(filepath.Join(dir, "t.jsonl"))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer transcript.Close()
+	defer file.Close()
 	hookRunner, err := runner.New([]settings.Source{{Settings: hooks.Settings{
 		hooks.Stop: {{Hooks: []hooks.Handler{{Type: "command", Command: "true"}}}},
 	}}}, nil)
@@ -80,7 +81,7 @@ func Example() {
 			Cause:  agent.ByGoal,
 			Inputs: []agent.Input{{Kind: agent.FromPerson, Text: "hi"}},
 		}}},
-		SessionID: "1", Transcript: transcript, History: history, Workdir: teammate.NewWorkdir(dir),
+		SessionID: "1", Transcript: file, History: history, Workdir: teammate.NewWorkdir(dir),
 		Sink: func(e agent.Event) {
 			switch d := e.Data.(type) {
 			case agent.HookFinished:

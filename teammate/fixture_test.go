@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // fakeRunner is a HookRunner that answers by a function and remembers what it
@@ -287,7 +290,7 @@ func (s *scribe) hear(inputs []agent.Input, h agent.Host) error {
 	for _, in := range inputs {
 		s.seen = append(s.seen, "user: "+in.Text)
 	}
-	return h.Record(agent.Record{Message: textMessage(agent.User, inputTexts(inputs)...), Inputs: inputs})
+	return h.Record(agent.Record{Message: agent.TextMessage(agent.User, inputTexts(inputs)...), Inputs: inputs})
 }
 
 func (s *scribe) work(ctx context.Context, h agent.Host) (reply agent.Reply, err error) {
@@ -328,7 +331,7 @@ func (s *scribe) work(ctx context.Context, h agent.Host) (reply agent.Reply, err
 func (s *scribe) answer(ctx context.Context, a say, h agent.Host, reply *agent.Reply) error {
 	m := agent.Message{Role: agent.Assistant}
 	if a.text != "" {
-		m = textMessage(agent.Assistant, a.text)
+		m = agent.TextMessage(agent.Assistant, a.text)
 		s.seen = append(s.seen, "assistant: "+a.text)
 	}
 	for _, c := range a.calls {
@@ -408,6 +411,41 @@ type rig struct {
 	journal *journal
 	agent   *scribe
 	path    string
+	// unsynced counts the bytes of the transcript that a power cut could take: at
+	// first those that an earlier life left.
+	unsynced atomic.Int64
+}
+
+// countingDisk counts what has not been synced.
+type countingDisk struct {
+	*os.File
+	unsynced *atomic.Int64
+}
+
+func (d countingDisk) Write(p []byte) (int, error) {
+	d.unsynced.Add(int64(len(p)))
+	return d.File.Write(p)
+}
+
+func (d countingDisk) Sync() error {
+	d.unsynced.Store(0)
+	return d.File.Sync()
+}
+
+// open opens the transcript, and counts all of it as unsynced.
+func (r *rig) open(tb testing.TB) (*transcript.File, transcript.History) {
+	tb.Helper()
+	file, past, err := transcript.OpenOn(r.path, func(file *os.File) transcript.Disk {
+		if info, err := file.Stat(); err == nil {
+			r.unsynced.Store(info.Size())
+		}
+		return countingDisk{file, &r.unsynced}
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { file.Close() })
+	return file, past
 }
 
 // newRig makes a teammate that is given one prompt of a person and answers it.
@@ -418,16 +456,12 @@ func newRig(tb testing.TB, script ...say) *rig {
 		agent: &scribe{script: script},
 		path:  filepath.Join(tb.TempDir(), "transcripts", "api", "s.jsonl"),
 	}
-	transcript, history, err := OpenTranscript(r.path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { transcript.Close() })
+	file, past := r.open(tb)
 	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{{Kind: agent.FromMail,
 		Text: "hello", MessageID: "m1"}}}}
 	r.opts = Options{
 		Name: "api", Team: "crew", Kind: "test", Agent: r.agent, Hooks: r.runner, Tasks: r.tasks, Inbox: r.inbox,
-		Sink: r.journal.sink, SessionID: "s", Transcript: transcript, History: history,
+		Sink: r.journal.sink, SessionID: "s", Transcript: file, History: past,
 		Workdir:     NewWorkdir(tb.TempDir()),
 		Permissions: Permissions{Mode: modeBypass},
 		Limits:      Limits{StopBlockCap: 8},
@@ -482,18 +516,42 @@ func (r *rig) gates() []string {
 func (r *rig) reopen(tb testing.TB, script ...say) {
 	tb.Helper()
 	r.opts.Transcript.Close()
-	transcript, history, err := OpenTranscript(r.path)
+	file, past := r.open(tb)
+	r.runner, r.journal = &fakeRunner{}, &journal{}
+	r.agent = &scribe{script: script}
+	if past.Cut != nil {
+		r.agent.open = past.Cut.Open
+	}
+	r.opts.Transcript, r.opts.History, r.opts.Resumed = file, past, true
+	r.opts.Agent, r.opts.Hooks, r.opts.Sink = r.agent, r.runner, r.journal.sink
+}
+
+// history reads what a transcript holds.
+func history(tb testing.TB, path string) transcript.History {
+	tb.Helper()
+	h, err := transcript.ReadHistory(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { transcript.Close() })
-	r.runner, r.journal = &fakeRunner{}, &journal{}
-	r.agent = &scribe{script: script}
-	if history.Cut != nil {
-		r.agent.open = history.Cut.Open
+	return h
+}
+
+// spoken is the transcript line of a message without tool calls.
+func spoken(role agent.Role, texts ...string) transcript.Line {
+	return transcript.LineOf(agent.Record{Message: agent.TextMessage(role, texts...)})
+}
+
+// cutOff appends a turn without an end to the transcript, and closes it.
+func (r *rig) cutOff(tb testing.TB, turn int, messages ...transcript.Line) {
+	tb.Helper()
+	begin := r.member(tb).scope(turn, "p").line(transcript.TurnStarted)
+	begin.Cause, begin.PromptID = agent.ByGoal, "p"
+	for _, ln := range append([]transcript.Line{begin}, messages...) {
+		if err := r.opts.Transcript.Append(ln); err != nil {
+			tb.Fatal(err)
+		}
 	}
-	r.opts.Transcript, r.opts.History, r.opts.Resumed = transcript, history, true
-	r.opts.Agent, r.opts.Hooks, r.opts.Sink = r.agent, r.runner, r.journal.sink
+	r.opts.Transcript.Close()
 }
 
 func equal[T any](t *testing.T, what string, got, want T) {

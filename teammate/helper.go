@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // Delegator is a Tool whose calls are carried out by a helper: an agent inside
@@ -47,10 +48,10 @@ type Helper struct {
 
 // HelperSetting is where a helper begins.
 type HelperSetting struct {
-	ID   string   // its agent_id
-	Type string   // its agent_type
-	Dir  *Workdir // begins where the member is, and moves without it
-	Past History  // of a helper that goes on: its conversation so far
+	ID   string             // its agent_id
+	Type string             // its agent_type
+	Dir  *Workdir           // begins where the member is, and moves without it
+	Past transcript.History // of a helper that goes on: its conversation so far
 }
 
 // HelperGear is what a helper works with.

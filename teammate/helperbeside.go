@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // list notes that a helper works for the member, and unlist that it has ended.
@@ -87,7 +88,7 @@ func (u *turn) besides(ctx context.Context, inputs []agent.Input) {
 		u.at.warn("what helper %s came to could not be passed on: %v", e.id, err)
 		return
 	}
-	u.at.jot(helperOver, agent.Usage{}, 0)
+	u.at.jot(transcript.HelperEnded, agent.Usage{}, 0)
 }
 
 // contained is assist without its panics: nobody above catches them here.
@@ -108,12 +109,12 @@ func (at *scope) jot(subtype string, used agent.Usage, usd float64) {
 	if e := at.t.helper; e != nil {
 		whose, id = e.boss.at, e.id
 	}
-	ln := whose.line(systemLine)
-	ln.Subtype, ln.Helper = subtype, id
+	ln := whose.line(subtype)
+	ln.Helper = id
 	if used != (agent.Usage{}) {
 		ln.Usage, ln.CostUSD = &used, usd
 	}
-	if err := at.t.root().opts.Transcript.append(ln); err != nil {
+	if err := at.t.root().opts.Transcript.Append(ln); err != nil {
 		at.warn("the transcript does not tell of %s %s: %v", subtype, id, err)
 	}
 }
@@ -129,9 +130,9 @@ func (t *Teammate) mourn(ctx context.Context, lost []string) error {
 		if err := t.opts.Later(ctx, id, text); err != nil {
 			return fmt.Errorf("telling of helper %s: %w", id, err)
 		}
-		over := line{Type: systemLine, Subtype: helperOver, SessionID: t.opts.SessionID,
-			Cwd: t.opts.Workdir.Dir(), Helper: id}
-		if err := t.opts.Transcript.append(over); err != nil {
+		over := t.scope(0, "").line(transcript.HelperEnded)
+		over.Helper = id
+		if err := t.opts.Transcript.Append(over); err != nil {
 			return err
 		}
 	}

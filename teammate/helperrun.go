@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // Help implements Employer.
@@ -34,7 +35,7 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 	}
 	// The call waits for the hooks that greet the helper, but not for the helper.
 	inputs := c.welcome(ctx)
-	c.at.jot(helperBegun, agent.Usage{}, 0)
+	c.at.jot(transcript.HelperStarted, agent.Usage{}, 0)
 	u.t.beside.start(ctx, func(ctx context.Context) {
 		defer closer()
 		c.besides(ctx, inputs)
@@ -47,7 +48,7 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 	o := u.t.opts
 	e := &employment{Helper: h, id: helperID(o.SessionID, h.Call), boss: u}
-	transcript, past, err := u.openHelper(e)
+	file, past, err := u.openHelper(e)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,19 +56,19 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 	dir.Move(o.Workdir.Dir())
 	gear, err := h.Equip(HelperSetting{ID: e.id, Type: e.Type, Dir: dir, Past: past})
 	if err != nil {
-		return nil, nil, errors.Join(err, transcript.Close())
+		return nil, nil, errors.Join(err, file.Close())
 	}
 	closer = func() {
 		if gear.Close != nil {
 			err = gear.Close()
 		}
-		if err = errors.Join(err, transcript.Close()); err != nil {
+		if err = errors.Join(err, file.Close()); err != nil {
 			u.at.warn("helper %s: %v", e.id, err)
 		}
 	}
 	sink := o.Sink
 	o.Equip, o.Agent, o.Tools, o.Inbox = nil, gear.Agent, gear.Tools, noMail{}
-	o.Transcript, o.History, o.Workdir = transcript, History{Cut: past.Cut}, dir
+	o.Transcript, o.History, o.Workdir = file, transcript.History{Cut: past.Cut}, dir
 	o.Limits.MaxTurns = gear.MaxPasses
 	o.Sink = func(event agent.Event) {
 		event.Helper = e.id
@@ -84,32 +85,32 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 
 // openHelper opens the transcript of a helper. One that is to go on takes over
 // what it was.
-func (u *turn) openHelper(e *employment) (*Transcript, History, error) {
+func (u *turn) openHelper(e *employment) (*transcript.File, transcript.History, error) {
 	member := u.t.opts.Transcript.Path()
 	if e.Continue == "" {
-		return OpenTranscript(helperTranscript(member, e.id))
+		return transcript.Open(helperTranscript(member, e.id))
 	}
 	e.id = e.Continue
 	path := helperTranscript(member, e.id)
 	// An id of another form could lead anywhere on the disk.
 	if !IsHelperID(e.id) {
-		return nil, History{}, fmt.Errorf("%q is no helper", e.id)
+		return nil, transcript.History{}, fmt.Errorf("%q is no helper", e.id)
 	}
 	if _, err := os.Stat(path); err != nil {
-		return nil, History{}, fmt.Errorf("there is no helper %s", e.id)
+		return nil, transcript.History{}, fmt.Errorf("there is no helper %s", e.id)
 	}
 	if u.t.works(e.id) {
-		return nil, History{}, fmt.Errorf("helper %s still works; what it comes to is told by itself", e.id)
+		return nil, transcript.History{}, fmt.Errorf("helper %s still works; what it comes to is told by itself", e.id)
 	}
-	transcript, past, err := OpenTranscript(path)
+	file, past, err := transcript.Open(path)
 	if err != nil {
 		return nil, past, err
 	}
-	e.Type = past.helperType
-	if past.helperCall == e.Call { // made before a crash
-		return nil, past, errors.Join(errors.New(interruptedResult), transcript.Close())
+	e.Type = past.HelperType
+	if past.HelperCall == e.Call { // made before a crash
+		return nil, past, errors.Join(errors.New(transcript.InterruptedResult), file.Close())
 	}
-	return transcript, past, nil
+	return file, past, nil
 }
 
 // welcome runs the SubagentStart hooks, which may give a helper more to know but
@@ -157,17 +158,17 @@ func (u *turn) serve(ctx context.Context, inputs []agent.Input) ending {
 	if ctx.Err() != nil {
 		return u.aborted(ctx)
 	}
-	started := u.at.line(systemLine)
-	started.Subtype, started.Cause, started.PromptID = turnStarted, u.cause, u.at.promptID
+	started := u.at.line(transcript.TurnStarted)
+	started.Cause, started.PromptID = u.cause, u.at.promptID
 	started.AgentType, started.Call = u.t.helper.Type, u.t.helper.Call
-	if err := u.t.opts.Transcript.append(started); err != nil {
+	if err := u.t.opts.Transcript.Append(started); err != nil {
 		return broken(err)
 	}
 	end := u.converse(ctx, u.prompt(inputs))
 	if !end.open {
-		ended := u.at.line(systemLine)
-		ended.Subtype, ended.Reason = turnEnded, end.reason
-		end.err = errors.Join(end.err, u.t.opts.Transcript.append(ended))
+		ended := u.at.line(transcript.TurnEnded)
+		ended.Reason = end.reason
+		end.err = errors.Join(end.err, u.t.opts.Transcript.Append(ended))
 	}
 	return end
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // locked are the two errors by which an agent says that it may not go on, with
@@ -139,7 +140,7 @@ func TestLockoutOfAnAgentThatRecordsNothing(t *testing.T) {
 	r.opts.Agent = &mute{errs: []error{&agent.LimitError{Text: "no more"}}}
 	r.inbox.work = append(r.inbox.work, Work{agent.ByResume, []agent.Input{goOn()}})
 	r.mustRun(t)
-	_, history, err := OpenTranscript(r.path)
+	_, history, err := transcript.Open(r.path)
 	if err != nil {
 		t.Fatal(err)
 	}

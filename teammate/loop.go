@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // step hands the conversation to the agent; nil means that it has nothing to
@@ -49,8 +50,8 @@ func (u *turn) prompt(inputs []agent.Input) step {
 }
 
 // resumption is the step with which a turn that was cut off goes on.
-func (u *turn) resumption(cut *Cut) step {
-	if cut.Point == CutAtGates {
+func (u *turn) resumption(cut *transcript.Cut) step {
+	if cut.Point == transcript.CutAtGates {
 		return nil
 	}
 	if resumer, ok := u.t.opts.Agent.(agent.Resumer); ok {
@@ -61,7 +62,7 @@ func (u *turn) resumption(cut *Cut) step {
 		if err := u.closeCalls(); err != nil {
 			return agent.Reply{}, err
 		}
-		return u.prompt([]agent.Input{{Kind: agent.FromCovey, Text: CutNotice}})(ctx)
+		return u.prompt([]agent.Input{{Kind: agent.FromCovey, Text: transcript.CutNotice}})(ctx)
 	}
 }
 

@@ -7,13 +7,13 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 func person(text, id string) agent.Input {
@@ -393,10 +393,9 @@ func TestStopAndResume(t *testing.T) {
 // with the gates, with the count of refusals it had.
 func TestResumeAtGates(t *testing.T) {
 	r := newRig(t)
-	refused := userSays("Stop hook feedback:\nno")
+	refused := spoken(agent.User, "Stop hook feedback:\nno")
 	refused.Refusals = 8
-	r.opts.Transcript.Close()
-	write(t, r.path, started(3), userSays("go"), modelSays("one"), refused, modelSays("two"))
+	r.cutOff(t, 3, spoken(agent.User, "go"), spoken(agent.Assistant, "one"), refused, spoken(agent.Assistant, "two"))
 	r.reopen(t)
 	r.inbox.work = nil
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("Stop hook feedback:\nno")}})
@@ -414,8 +413,12 @@ func TestResumeAtGates(t *testing.T) {
 // An agent that cannot resume is told what happened; its calls get a result.
 func TestResumeWithoutResumer(t *testing.T) {
 	r := newRig(t)
-	r.opts.Transcript.Close()
-	write(t, r.path, started(1), userSays("go"), modelSays("one", "a", "b"), result("a"))
+	calls := spoken(agent.Assistant, "one")
+	calls.Message.Content = append(calls.Message.Content, agent.Block{Type: agent.ToolUseBlock, ID: "a", Name: "Bash"},
+		agent.Block{Type: agent.ToolUseBlock, ID: "b", Name: "Bash"})
+	answered := spoken(agent.User)
+	answered.Message.Content = []agent.Block{{Type: agent.ToolResultBlock, ToolUseID: "a", Content: "ok"}}
+	r.cutOff(t, 1, spoken(agent.User, "go"), calls, answered)
 	r.reopen(t)
 	r.inbox.work = nil
 	var prompt []agent.Input
@@ -424,10 +427,10 @@ func TestResumeWithoutResumer(t *testing.T) {
 		return agent.Reply{Text: "fine"}, nil
 	})
 	r.mustRun(t)
-	equal(t, "prompt", inputTexts(prompt), []string{CutNotice})
+	equal(t, "prompt", inputTexts(prompt), []string{transcript.CutNotice})
 	equal(t, "result", one[agent.ToolReturned](t, r.journal), agent.ToolReturned{ID: "b", Name: "Bash",
 		IsError: true, Content: "interrupted"})
-	_, h := openTranscript(t, r.path)
+	h := history(t, r.path)
 	equal(t, "cut", h.Cut == nil, true)
 	equal(t, "last", h.Messages[len(h.Messages)-1].Text(), "fine")
 }
@@ -570,12 +573,10 @@ func TestAgentReportsLimit(t *testing.T) {
 func TestSyncBeforeTaken(t *testing.T) {
 	r := newRig(t)
 	r.inbox.waiting = []agent.Input{mailed("more", "m2")}
-	tr, confirmed := r.opts.Transcript, 0
+	confirmed := 0
 	r.inbox.onTaken = func() {
 		confirmed++
-		if tr.synced != tr.size || tr.size == 0 {
-			t.Errorf("%d bytes of %d are on the disk", tr.synced, tr.size)
-		}
+		equal(t, "bytes written since the last sync", r.unsynced.Load(), int64(0))
 	}
 	r.mustRun(t)
 	equal(t, "confirmations", confirmed, 2)
@@ -583,7 +584,6 @@ func TestSyncBeforeTaken(t *testing.T) {
 	// Also what a life before this one wrote, and perhaps never synced.
 	r.reopen(t)
 	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}}
-	tr = r.opts.Transcript
 	r.mustRun(t)
 	equal(t, "confirmations later", confirmed, 3)
 }
@@ -600,7 +600,7 @@ func TestHostRecordsForAgent(t *testing.T) {
 		return agent.Reply{Text: "it says " + result.Content, ToolCalls: 1, Usage: agent.Usage{OutputTokens: 7}}, nil
 	})
 	r.mustRun(t)
-	_, h := openTranscript(t, r.path)
+	h := history(t, r.path)
 	var got []string
 	for _, m := range h.Messages {
 		for _, b := range m.Content {
@@ -627,7 +627,7 @@ func TestBrokenAgent(t *testing.T) {
 			r.opts.Agent = agentFunc(func(ctx context.Context, p []agent.Input, h agent.Host) (agent.Reply, error) {
 				m := agent.Message{Role: agent.Assistant, Content: []agent.Block{{Type: agent.ToolUseBlock,
 					ID: "c1", Name: "Bash"}}}
-				if err := h.Record(agent.Record{Message: textMessage(agent.User, "hello"), Inputs: p}); err != nil {
+				if err := h.Record(agent.Record{Message: agent.TextMessage(agent.User, "hello"), Inputs: p}); err != nil {
 					t.Error(err)
 				}
 				if err := h.Record(agent.Record{Message: m}); err != nil {
@@ -643,8 +643,8 @@ func TestBrokenAgent(t *testing.T) {
 			equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndModelError)
 			equal(t, "ended", strings.Contains(one[agent.MemberEnded](t, r.journal).Reason, "pipe closed"), true)
 			equal(t, "result", one[agent.ToolReturned](t, r.journal).Content, "interrupted")
-			_, h := openTranscript(t, r.path)
-			equal(t, "the turn is open for the next life", h.Cut != nil && h.Cut.Point == CutAtPrompt, true)
+			h := history(t, r.path)
+			equal(t, "the turn is open for the next life", h.Cut != nil && h.Cut.Point == transcript.CutAtPrompt, true)
 			equal(t, "session end", r.runner.events()[len(r.runner.events())-1], "SessionEnd")
 		})
 	}
@@ -652,16 +652,16 @@ func TestBrokenAgent(t *testing.T) {
 
 // A transcript that cannot be written ends the member: what it would do could
 // not be resumed. Nothing is confirmed.
-func TestFullDisk(t *testing.T) {
+func TestTranscriptCannotBeWritten(t *testing.T) {
 	r := newRig(t)
 	r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
 		if in.Payload.Event() == hooks.SessionStart {
-			r.opts.Transcript.file = &fullDisk{r.opts.Transcript.file, 100}
+			r.opts.Transcript.Close()
 		}
 		return pass, nil
 	}
 	err := r.run(t)
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), `member "api": transcript: `) {
+	if !errors.Is(err, os.ErrClosed) || !strings.Contains(err.Error(), `member "api": transcript `) {
 		t.Fatal(err)
 	}
 	equal(t, "model", len(r.agent.seen), 0)

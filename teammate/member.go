@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // Teammate is one member of a team at work. Make it with New, let it Run once.
@@ -41,12 +42,12 @@ type Teammate struct {
 	used    *meter        // tokens that no turn has told yet, of helpers and hooks
 
 	// What follows belongs to the goroutine of Run.
-	entered bool            // the session has begun
-	turns   int             // number of the last turn begun
-	seen    map[string]bool // ids that the transcript shows
-	kept    []agent.Input   // what the next prompt begins with
-	ledger  ledger          // tool calls without a result
-	asides  asides          // hooks that run beside the turns
+	entered bool                 // the session has begun
+	turns   int                  // number of the last turn begun
+	seen    map[string]bool      // ids that the transcript shows
+	kept    []agent.Input        // what the next prompt begins with
+	calls   transcript.OpenCalls // tool calls without a result
+	asides  asides               // hooks that run beside the turns
 
 	title string // of the session, as hooks have named it
 	first string // what a hook has the lead asked first; empty: nothing
@@ -77,7 +78,7 @@ func New(opts Options) (*Teammate, error) {
 	}
 	t.rights = &rights{p: opts.Permissions, folders: slices.Clone(opts.Beside)}
 	if opts.History.Cut != nil {
-		t.ledger.open = opts.History.Cut.Open
+		t.calls.List = opts.History.Cut.Open
 	}
 	t.opts.History.Messages = nil // they may be large, and are the agent's now
 	return t, nil

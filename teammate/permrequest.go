@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // requestDecision is what a PermissionRequest hook's decision holds besides
@@ -26,7 +27,7 @@ func (p permitter) request(ctx context.Context, tl *tool, r ruling, call *agent.
 	})
 	switch {
 	case ctx.Err() != nil:
-		return interruptedResult, true
+		return transcript.InterruptedResult, true
 	case err != nil: // then it is as if there were no such hooks
 		p.at.warn("PermissionRequest hook failed: %v", err)
 		return "", false

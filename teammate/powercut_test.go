@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -12,8 +13,8 @@ import (
 // to the team and take the call itself.
 func TestCallsAreDurableBeforeTheirEffect(t *testing.T) {
 	for name, tt := range map[string]struct {
-		spec agent.Spec
-		want bool
+		spec          agent.Spec
+		mustBeDurable bool
 	}{
 		"changes the team": {agent.Spec{Team: true}, true},
 		"looks":            {agent.Spec{Team: true, ReadOnly: true}, false},
@@ -22,15 +23,22 @@ func TestCallsAreDurableBeforeTheirEffect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Change", `{}`)}})
 			tt.spec.Name, tt.spec.Schema = "Change", json.RawMessage(`{"type": "object"}`)
-			durable := false
+			ran := false
 			r.opts.Permissions.Mode = modeBypass
 			r.opts.Tools = []agent.Tool{fakeTool{tt.spec, func(context.Context, agent.ToolCall) agent.ToolResult {
-				durable = r.opts.Transcript.synced == r.opts.Transcript.size && r.opts.Transcript.size > 0
+				ran = true
 				return agent.ToolResult{Content: "done"}
 			}}}
-			r.mustRun(t)
-			equal(t, "result", one[agent.ToolReturned](t, r.journal).Content, "done")
-			equal(t, "on the disk itself", durable, tt.want)
+			r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
+				if in.Payload.Event() == hooks.PreToolUse {
+					r.opts.Transcript.Close() // after the call is recorded, before it is durable
+				}
+				return pass, nil
+			}
+			if err := r.run(t); err == nil {
+				t.Error("the member goes on without its transcript")
+			}
+			equal(t, "the tool ran", ran, !tt.mustBeDurable)
 		})
 	}
 }

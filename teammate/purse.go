@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // NotePrefix begins the MessageID of each input that is about a limit or a
@@ -106,10 +107,10 @@ func (t *Teammate) Spend(used agent.Usage) error {
 		return nil
 	}
 	usd := t.price(used)
-	ln := line{Type: systemLine, Subtype: tokensUsed, SessionID: t.opts.SessionID, Cwd: t.opts.Workdir.Dir()}
+	ln := t.scope(0, "").line(transcript.TokensUsed)
 	ln.Usage, ln.CostUSD = &used, usd
 	t.book(used, usd, false)
-	return t.opts.Transcript.append(ln)
+	return t.opts.Transcript.Append(ln)
 }
 
 // book counts tokens for the member's life. Those that are owed, no turn has told

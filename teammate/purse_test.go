@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // purse is a Purse with a limit of tokens, that cost a dollar each.
@@ -66,7 +67,7 @@ func TestPurse(t *testing.T) {
 	equal(t, "shown", p.shown, []string{NotePrefix + "x"})
 	equal(t, "taken", r.inbox.taken, []string{"m1"})
 	equal(t, "spent", p.used, 22)
-	_, h, err := OpenTranscript(r.path)
+	_, h, err := transcript.Open(r.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestUnrecordedTokensSurvive(t *testing.T) {
 	if err := u.settle(agent.Reply{Usage: agent.Usage{InputTokens: 7, OutputTokens: 1}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	_, h, err := OpenTranscript(r.path)
+	_, h, err := transcript.Open(r.path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,75 +8,18 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
-
-// ledger holds the tool calls of the conversation that have no result yet.
-type ledger struct{ open []agent.ToolCall }
-
-// name is the tool of an open call.
-func (l *ledger) name(id string) (string, bool) {
-	i := slices.IndexFunc(l.open, func(c agent.ToolCall) bool { return c.ID == id })
-	if i < 0 {
-		return "", false
-	}
-	return l.open[i].Name, true
-}
-
-// check says what m would break: a call has exactly one result, and it comes
-// before anything else is said.
-func (l *ledger) check(m agent.Message) error {
-	if m.Role == agent.Assistant {
-		return l.checkCalls(m)
-	}
-	answered := map[string]bool{}
-	for _, b := range m.Content {
-		if b.Type != agent.ToolResultBlock {
-			continue
-		}
-		if _, open := l.name(b.ToolUseID); !open || answered[b.ToolUseID] {
-			return fmt.Errorf("result for tool call %q, which waits for none", b.ToolUseID)
-		}
-		answered[b.ToolUseID] = true
-	}
-	if len(l.open) > 0 && len(answered) == 0 {
-		return fmt.Errorf("user message while tool call %q waits for its result", l.open[0].ID)
-	}
-	return nil
-}
-
-func (l *ledger) checkCalls(m agent.Message) error {
-	if len(l.open) > 0 {
-		return fmt.Errorf("assistant message while tool call %q waits for its result", l.open[0].ID)
-	}
-	ids := map[string]bool{}
-	for _, c := range m.ToolCalls() {
-		if c.ID == "" || ids[c.ID] {
-			return fmt.Errorf("tool call id %q is empty or there twice", c.ID)
-		}
-		ids[c.ID] = true
-	}
-	return nil
-}
-
-// add takes m in.
-func (l *ledger) add(m agent.Message) {
-	l.open = append(l.open, m.ToolCalls()...)
-	for _, b := range m.Content {
-		if b.Type == agent.ToolResultBlock {
-			l.open = slices.DeleteFunc(l.open, func(c agent.ToolCall) bool { return c.ID == b.ToolUseID })
-		}
-	}
-}
 
 // Record implements Host.
 func (u *turn) Record(m agent.Record) error {
 	if m.Message.Role != agent.User && m.Message.Role != agent.Assistant {
 		return fmt.Errorf("record: role %q", m.Message.Role)
 	}
-	if err := u.t.ledger.check(m.Message); err != nil {
+	if err := u.t.calls.Check(m.Message); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
-	ln := messageLine(m)
+	ln := transcript.LineOf(m)
 	u.at.sign(&ln)
 	if m.Message.Role == agent.User {
 		ln.Refusals = u.refusals
@@ -87,12 +30,12 @@ func (u *turn) Record(m agent.Record) error {
 	if ln.Usage != nil {
 		ln.CostUSD = u.t.price(*ln.Usage)
 	}
-	if err := u.t.opts.Transcript.append(ln); err != nil {
+	if err := u.t.opts.Transcript.Append(ln); err != nil {
 		return err
 	}
 	u.at.publish(m.Message)
 	u.display(m.Message)
-	u.t.ledger.add(m.Message)
+	u.t.calls.Add(m.Message)
 	if m.Message.Role == agent.Assistant {
 		u.count(m, ln.CostUSD)
 		return nil
@@ -134,7 +77,7 @@ func (at *scope) spend(used agent.Usage, usd float64) {
 // of it.
 func (at *scope) noteUse(used agent.Usage, usd float64) {
 	if used != (agent.Usage{}) {
-		at.jot(tokensUsed, used, usd)
+		at.jot(transcript.TokensUsed, used, usd)
 	}
 }
 
@@ -147,7 +90,7 @@ func (at *scope) publish(m agent.Message) {
 		case b.Type == agent.ToolUseBlock:
 			at.emit(agent.ToolCalled{ID: b.ID, Name: b.Name, Input: agent.ValidInput(b.Input)})
 		case b.Type == agent.ToolResultBlock:
-			name, _ := at.t.ledger.name(b.ToolUseID)
+			name, _ := at.t.calls.Tool(b.ToolUseID)
 			at.emit(agent.ToolReturned{ID: b.ToolUseID, Name: name, IsError: b.IsError, Content: b.Content})
 		}
 	}
@@ -160,7 +103,7 @@ func (t *Teammate) confirm(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := t.opts.Transcript.sync(); err != nil {
+	if err := t.opts.Transcript.Sync(); err != nil {
 		return err
 	}
 	t.see(ids)
@@ -183,9 +126,6 @@ func (t *Teammate) confirm(ids []string) error {
 // confirmLimit bounds how long a member waits for its inbox to take note.
 const confirmLimit = 10 * time.Second
 
-// interruptedResult is the result of a tool call that was cut off.
-const interruptedResult = "interrupted"
-
 // settle brings the transcript into order after a Run: what the agent has not
 // recorded is recorded for it.
 func (u *turn) settle(reply agent.Reply, err error) error {
@@ -197,7 +137,7 @@ func (u *turn) settle(reply agent.Reply, err error) error {
 	}
 	rest := reply.Usage.Less(u.recorded)
 	if err == nil && !u.answered && reply.Text != "" {
-		return u.Record(agent.Record{Message: textMessage(agent.Assistant, reply.Text), Usage: rest})
+		return u.Record(agent.Record{Message: agent.TextMessage(agent.Assistant, reply.Text), Usage: rest})
 	}
 	u.usage = u.usage.Plus(rest)
 	usd := u.t.price(rest)
@@ -210,16 +150,10 @@ func (u *turn) settle(reply agent.Reply, err error) error {
 
 // closeCalls gives every open tool call a result.
 func (u *turn) closeCalls() error {
-	var m agent.Message
-	for _, c := range u.t.ledger.open {
-		m.Content = append(m.Content, agent.Block{
-			Type: agent.ToolResultBlock, ToolUseID: c.ID, Content: interruptedResult, IsError: true,
-		})
-	}
-	if m.Content == nil {
+	m := transcript.Interrupted(u.t.calls.List)
+	if len(m.Content) == 0 {
 		return nil
 	}
-	m.Role = agent.User
 	return u.Record(agent.Record{Message: m})
 }
 
@@ -228,7 +162,7 @@ func (u *turn) flush() error {
 	if len(u.given) == 0 {
 		return nil
 	}
-	return u.Record(agent.Record{Message: textMessage(agent.User, inputTexts(u.given)...), Inputs: u.given})
+	return u.Record(agent.Record{Message: agent.TextMessage(agent.User, inputTexts(u.given)...), Inputs: u.given})
 }
 
 // keep holds inputs back for the head of the next prompt, over a restart too.
@@ -240,9 +174,9 @@ func (at *scope) keep(inputs []agent.Input) {
 		in.MessageID = "" // it is confirmed now, not when it is shown
 		at.t.kept = append(at.t.kept, in)
 	}
-	ln := at.line(systemLine)
-	ln.Subtype, ln.Inputs = inputsKept, inputs
-	err := at.t.opts.Transcript.append(ln)
+	ln := at.line(transcript.InputsKept)
+	ln.Inputs = inputs
+	err := at.t.opts.Transcript.Append(ln)
 	if err == nil {
 		err = at.t.confirm(ids(inputs))
 	}
@@ -262,15 +196,6 @@ func (at *scope) keepInterruption(ctx context.Context) {
 		at.keep([]agent.Input{{Kind: agent.FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]",
 			at.t.opts.Limits.TurnTimeout)}})
 	}
-}
-
-// textMessage is a message of text blocks.
-func textMessage(role agent.Role, texts ...string) agent.Message {
-	m := agent.Message{Role: role}
-	for _, text := range texts {
-		m.Content = append(m.Content, agent.Block{Type: agent.TextBlock, Text: text})
-	}
-	return m
 }
 
 func inputTexts(inputs []agent.Input) []string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // scope is what hooks, events and transcript lines are about: one turn of a
@@ -42,15 +43,15 @@ func (at *scope) warn(format string, args ...any) {
 	at.emit(agent.Warning{Text: fmt.Sprintf(format, args...)})
 }
 
-// line is a transcript line of this turn.
-func (at *scope) line(typ lineType) line {
-	ln := line{Type: typ}
+// line returns a system line of this turn.
+func (at *scope) line(subtype string) transcript.Line {
+	ln := transcript.Line{Type: transcript.SystemLine, Subtype: subtype}
 	at.sign(&ln)
 	return ln
 }
 
-// sign writes on a line whose it is.
-func (at *scope) sign(ln *line) {
+// sign writes the session, the directory, the turn and the helper on a line.
+func (at *scope) sign(ln *transcript.Line) {
 	ln.SessionID, ln.Cwd, ln.Turn = at.t.opts.SessionID, at.t.opts.Workdir.Dir(), at.no
 	if e := at.t.helper; e != nil {
 		ln.AgentID, ln.Sidechain = e.id, true

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // Observe implements Observer.
@@ -40,7 +41,7 @@ func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission
 	})
 	switch {
 	case ctx.Err() != nil:
-		return agent.Permission{Reason: interruptedResult}
+		return agent.Permission{Reason: transcript.InterruptedResult}
 	case err != nil: // what was to guard the call has not looked at it
 		u.at.warn("PreToolUse hook failed, so %s was not allowed: %v", call.Name, err)
 		reason := fmt.Sprintf("The hooks that guard %s could not run, so it was not run.", call.Name)

@@ -28,7 +28,7 @@ type foreigner struct {
 }
 
 func (f *foreigner) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
-	if err := h.Record(agent.Record{Message: textMessage(agent.User, inputTexts(prompt)...),
+	if err := h.Record(agent.Record{Message: agent.TextMessage(agent.User, inputTexts(prompt)...),
 		Inputs: prompt}); err != nil {
 		return agent.Reply{}, err
 	}

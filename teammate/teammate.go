@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // HookRunner runs the hooks of one event; *runner.Runner is one.
@@ -92,8 +93,8 @@ type Options struct {
 	SessionID  string
 	Resumed    bool // the session existed before: SessionStart says resume, or clear if its transcript is gone
 	Turn       int  // turns taken so far
-	Transcript *Transcript
-	History    History // what OpenTranscript gave with it
+	Transcript *transcript.File
+	History    transcript.History // what transcript.Open returned with it
 	Workdir    *Workdir
 
 	// Optional: what the agent is told of the workspace by files, for the

@@ -12,11 +12,12 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // Call implements Host.
 func (u *turn) Call(ctx context.Context, call agent.ToolCall) agent.ToolResult {
-	if _, recorded := u.t.ledger.name(call.ID); !recorded {
+	if _, recorded := u.t.calls.Tool(call.ID); !recorded {
 		return u.callAndRecord(ctx, call)
 	}
 	u.calls++
@@ -77,7 +78,7 @@ func (u *turn) use(ctx context.Context, call *agent.ToolCall) (r agent.ToolResul
 	pre, err := u.at.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
 	switch {
 	case ctx.Err() != nil:
-		return failure(interruptedResult), nil
+		return failure(transcript.InterruptedResult), nil
 	case err != nil: // what was to guard the call has not looked at it
 		u.at.warn("PreToolUse hook failed, so %s was not run: %v", call.Name, err)
 		return failure("The hooks that guard %s could not run, so it was not run.", call.Name), nil
@@ -122,7 +123,7 @@ func SettledByHook(ctx context.Context) bool { return ctx.Value(settled{}) != ni
 // run runs the tool, then the hooks that look at what it did.
 func (u *turn) run(ctx context.Context, tl *tool, call agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
 	if ctx.Err() != nil {
-		return failure(interruptedResult), nil
+		return failure(transcript.InterruptedResult), nil
 	}
 	began, dir := time.Now(), u.t.opts.Workdir.Dir()
 	r = u.contain(ctx, tl, call)
@@ -181,7 +182,7 @@ func (u *turn) settleCall(tl *tool) error {
 	if !tl.spec.Team || tl.spec.ReadOnly {
 		return nil
 	}
-	return u.t.opts.Transcript.sync()
+	return u.t.opts.Transcript.Sync()
 }
 
 // heard tells the journal what the hooks of a tool call said to the model, and

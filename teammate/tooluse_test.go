@@ -348,13 +348,13 @@ func TestRecordKeepsOrder(t *testing.T) {
 		{agent.Message{Role: agent.Assistant, Content: slicesRepeat(agent.Block{Type: agent.ToolUseBlock,
 			ID: "a", Name: "X"}, 2)}, `id "a" is empty or there twice`},
 		{call, ""},
-		{textMessage(agent.User, "hi"), `user message while tool call "a" waits`},
-		{textMessage(agent.Assistant, "hi"), `assistant message while tool call "a" waits`},
+		{agent.TextMessage(agent.User, "hi"), `user message while tool call "a" waits`},
+		{agent.TextMessage(agent.Assistant, "hi"), `assistant message while tool call "a" waits`},
 		{answer("a", "a"), `result for tool call "a", which waits for none`},
 		{answer("b"), ""},
 		{answer("b"), `result for tool call "b", which waits for none`},
 		{answer("a"), ""},
-		{textMessage(agent.Assistant, "done"), ""},
+		{agent.TextMessage(agent.Assistant, "done"), ""},
 		{call, ""},
 	}
 	for i, step := range steps {
@@ -366,7 +366,7 @@ func TestRecordKeepsOrder(t *testing.T) {
 			t.Errorf("step %d: %v, want %s", i, err, step.want)
 		}
 	}
-	_, h := openTranscript(t, r.path)
+	h := history(t, r.path)
 	equal(t, "messages", len(h.Messages), 5)
 }
 

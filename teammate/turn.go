@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // errTurnTimeout is the cause of a turn's context after limits.turn_timeout.
@@ -106,9 +107,9 @@ func (u *turn) begin(ctx context.Context, inputs []agent.Input) ending {
 	case u.overCap(): // by a refusal from the background
 		return u.override(inputs)
 	}
-	started := u.at.line(systemLine)
-	started.Subtype, started.Cause, started.PromptID = turnStarted, u.cause, u.at.promptID
-	if err := u.t.opts.Transcript.append(started); err != nil {
+	started := u.at.line(transcript.TurnStarted)
+	started.Cause, started.PromptID = u.cause, u.at.promptID
+	if err := u.t.opts.Transcript.Append(started); err != nil {
 		return broken(err)
 	}
 	inputs = slices.Concat(u.t.kept, u.t.later.take(), inputs)
@@ -117,7 +118,7 @@ func (u *turn) begin(ctx context.Context, inputs []agent.Input) ending {
 }
 
 // resumeTurn goes on with a turn that a crash cut off.
-func (t *Teammate) resumeTurn(ctx context.Context, cut *Cut) error {
+func (t *Teammate) resumeTurn(ctx context.Context, cut *transcript.Cut) error {
 	if err := t.equip(); err != nil {
 		return err
 	}
@@ -146,9 +147,9 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 		u.at.keep(end.owed)
 	}
 	if !end.open {
-		ended := u.at.line(systemLine)
-		ended.Subtype, ended.Reason = turnEnded, end.reason
-		end.err = errors.Join(end.err, u.t.opts.Transcript.append(ended))
+		ended := u.at.line(transcript.TurnEnded)
+		ended.Reason = end.reason
+		end.err = errors.Join(end.err, u.t.opts.Transcript.Append(ended))
 	}
 	if end.failure != nil {
 		u.at.aside(ctx, *end.failure)

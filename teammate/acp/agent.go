@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // Agent is a member's agent that thinks in a program of its own, one process
@@ -81,7 +81,7 @@ func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	if err != nil {
 		return agent.Reply{}, fmt.Errorf("acp: %w", err)
 	}
-	a.opts.History = teammate.History{} // it is of an earlier life
+	a.opts.History = transcript.History{} // it is of an earlier life
 	return a.converse(ctx, []agent.Input{prompt}, h)
 }
 

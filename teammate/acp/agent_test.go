@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 func TestTurn(t *testing.T) {
@@ -153,9 +153,9 @@ func TestResumeAndLoad(t *testing.T) {
 func TestResumer(t *testing.T) {
 	r := newRig(t, life{})
 	r.opts.Session = "old"
-	r.opts.History = teammate.History{
+	r.opts.History = transcript.History{
 		Messages: []agent.Message{{Role: agent.User, Content: []agent.Block{{Type: agent.TextBlock, Text: "do it"}}}},
-		Cut:      &teammate.Cut{Point: teammate.CutAtPrompt, Open: []agent.ToolCall{{ID: "c9"}}},
+		Cut:      &transcript.Cut{Point: transcript.CutAtPrompt, Open: []agent.ToolCall{{ID: "c9"}}},
 	}
 	r.host.open = []string{"c9"}
 	r.start(t)

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // gates is a hook runner whose three gates cost nothing. Each refuses every
@@ -97,15 +98,15 @@ func newMember(tb testing.TB, name string, turns int, g *gates, l life) (*teamma
 	r := newRig(tb, l)
 	r.opts.Env = append(r.opts.Env, "ACP_FAKE_QUIET=1", "GOMAXPROCS=1", "GOGC=off")
 	r.start(tb)
-	transcript, history, err := teammate.OpenTranscript(filepath.Join(r.dir, "t.jsonl"))
+	file, history, err := transcript.Open(filepath.Join(r.dir, "t.jsonl"))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { transcript.Close() })
+	tb.Cleanup(func() { file.Close() })
 	o := &office{turns: turns, times: map[string]time.Time{}}
 	m, err := teammate.New(teammate.Options{
 		Name: name, Team: "crew", Kind: "acp", Agent: r.Agent, Hooks: g, Tasks: o, Inbox: o, Sink: o.sink, SessionID: name,
-		Transcript: transcript, History: history, Workdir: teammate.NewWorkdir(r.dir),
+		Transcript: file, History: history, Workdir: teammate.NewWorkdir(r.dir),
 		Permissions: teammate.Permissions{Mode: "bypassPermissions"}, Limits: teammate.Limits{StopBlockCap: 8},
 	})
 	if err != nil {

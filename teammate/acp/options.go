@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // Options make an Agent. Command and Dir are required.
@@ -41,7 +41,7 @@ type Options struct {
 	// of the first prompt of the one that takes its place. nil: nothing.
 	Brief func() string
 	// History is what the transcript holds, for Resume.
-	History teammate.History
+	History transcript.History
 
 	// Started is told the pid of each program that was started; what it returns
 	// is called when that program has ended. Either may be nil.

@@ -17,6 +17,15 @@ type Message struct {
 	Content []Block `json:"content"`
 }
 
+// TextMessage returns a message with one text block for each of texts.
+func TextMessage(role Role, texts ...string) Message {
+	m := Message{Role: role}
+	for _, text := range texts {
+		m.Content = append(m.Content, Block{Type: TextBlock, Text: text})
+	}
+	return m
+}
+
 // BlockType says which fields of a Block are set.
 type BlockType string
 

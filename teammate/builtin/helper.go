@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // AgentTool is the name of the tool that lets a helper work.
@@ -200,7 +201,7 @@ func (a *agentTool) equip(
 
 // firstPrompt is what a helper was asked first; prompt, if it is new. What hooks
 // gave it stands before that.
-func firstPrompt(past teammate.History, prompt string) string {
+func firstPrompt(past transcript.History, prompt string) string {
 	for _, m := range past.Messages {
 		for _, b := range slices.Backward(m.Content) {
 			if m.Role == agent.User && b.Type == agent.TextBlock {

@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // asks is a script whose member lets a helper work and then ends; helper are the
@@ -250,11 +251,11 @@ func TestHelperUsage(t *testing.T) {
 	if end := all[agent.TurnEnded](m); len(end) != 1 || end[0].Usage != want || end[0].Passes != 2 {
 		t.Errorf("turn %+v, want %+v in 2 passes", end, want)
 	}
-	transcript, history, err := teammate.OpenTranscript(m.path)
+	file, history, err := transcript.Open(m.path)
 	if err != nil || history.Usage != want {
 		t.Errorf("the next life knows of %+v, %v", history.Usage, err)
 	}
-	transcript.Close()
+	file.Close()
 
 	m = newMember(t, asks(doIt, `{call: [{tool: Glob, input: {pattern: x}}], times: -1}`))
 	m.cut = func(o *teammate.Options) { o.Purse = &purse{limit: 500} }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // copyTo copies the member's transcripts as they are at this moment, which is
@@ -82,11 +83,11 @@ func TestHelperKilledAtAnyMoment(t *testing.T) {
 				interrupted++
 			}
 		}
-		transcript, history, err := teammate.OpenTranscript(left)
+		file, history, err := transcript.Open(left)
 		if err != nil {
 			t.Fatalf("killed at event %d: %v", kill, err)
 		}
-		transcript.Close()
+		file.Close()
 		if history.Cut != nil {
 			t.Errorf("killed at event %d: a turn is still open", kill)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/script"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // hookRunner is what a member needs of a runner.Runner.
@@ -85,11 +86,11 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 			{Kind: agent.FromPerson, Text: prompt},
 		}})
 	}
-	transcript, history, err := teammate.OpenTranscript(m.path)
+	file, history, err := transcript.Open(m.path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer transcript.Close()
+	defer file.Close()
 	workdir := teammate.NewWorkdir(m.dir)
 	tools := tools.New(tools.Env{
 		Workdir: workdir, Environ: []string{"PATH=/usr/bin:/bin"}, OutputDir: filepath.Join(m.dir, "state", "out"),
@@ -112,7 +113,7 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 	}
 	opts := teammate.Options{
 		Name: "lead", Team: "crew", Lead: true, Kind: "test", Agent: agent, Tools: list, Hooks: m, Inbox: m,
-		Sink: m.sink, SessionID: "s1", Transcript: transcript, History: history, Workdir: workdir,
+		Sink: m.sink, SessionID: "s1", Transcript: file, History: history, Workdir: workdir,
 		Resumed: history.Turns > 0, Permissions: teammate.Permissions{Mode: "bypassPermissions"},
 		Limits: teammate.Limits{StopBlockCap: 8}, Later: m.later,
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // Agent is a member's agent that thinks in a program which is started anew for
@@ -44,7 +44,7 @@ func New(opts Options) (*Agent, error) {
 		a.before = &agent.Usage{}
 	}
 	if opts.History.Cut == nil {
-		a.opts.History = teammate.History{} // it may be large, and is for Resume alone
+		a.opts.History = transcript.History{} // it may be large, and is for Resume alone
 	}
 	return a, nil
 }
@@ -80,7 +80,7 @@ func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	if err != nil {
 		return agent.Reply{}, fmt.Errorf("command: %w", err)
 	}
-	a.opts.History = teammate.History{} // it is of an earlier life
+	a.opts.History = transcript.History{} // it is of an earlier life
 	return a.converse(ctx, []agent.Input{prompt}, h)
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 func TestText(t *testing.T) {
@@ -203,7 +203,7 @@ func TestLostSession(t *testing.T) {
 			r.opts.Resume, r.opts.Session = []string{"resume", "{session}"}, "t1"
 			r.opts.System = func() string { return "You are api." }
 			r.opts.Brief = func() string { return "So far: much." }
-			r.opts.History = teammate.History{Messages: make([]agent.Message, 2)}
+			r.opts.History = transcript.History{Messages: make([]agent.Message, 2)}
 			r.mustTurn(t)
 			starts := r.starts(t)
 			if len(starts) != 2 || len(starts[0].Args) != 2 || len(starts[1].Args) != 0 ||
@@ -277,22 +277,22 @@ func TestRecordFails(t *testing.T) {
 
 func TestResumeAfterCrash(t *testing.T) {
 	for name, tt := range map[string]struct {
-		cut      teammate.Cut
+		cut      transcript.Cut
 		messages []agent.Message
 		want     string
 		said     []string
 	}{
-		"at prompt": {teammate.Cut{Point: teammate.CutAtPrompt},
+		"at prompt": {transcript.Cut{Point: transcript.CutAtPrompt},
 			[]agent.Message{agent.PromptRecord([]agent.Input{{Text: "do it"}}).Message},
-			teammate.CutNotice + " If you have not seen it yet, this is what you were asked:\n\ndo it", nil},
-		"at tools": {teammate.Cut{Point: teammate.CutAtTools, Open: []agent.ToolCall{{ID: "c1", Name: "Bash"}}},
-			[]agent.Message{{Role: agent.Assistant}}, teammate.CutNotice, []string{"result c1 (error true): interrupted"}},
+			transcript.CutNotice + " If you have not seen it yet, this is what you were asked:\n\ndo it", nil},
+		"at tools": {transcript.Cut{Point: transcript.CutAtTools, Open: []agent.ToolCall{{ID: "c1", Name: "Bash"}}},
+			[]agent.Message{{Role: agent.Assistant}}, transcript.CutNotice, []string{"result c1 (error true): interrupted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, life{"read", "print ok"})
 			r.opts.Resume, r.opts.Session = []string{"--resume", "{session}"}, "s1"
 			r.opts.System = func() string { return "You are api." }
-			r.opts.History = teammate.History{Messages: tt.messages, Cut: &tt.cut}
+			r.opts.History = transcript.History{Messages: tt.messages, Cut: &tt.cut}
 			for _, c := range tt.cut.Open {
 				r.host.open = append(r.host.open, c.ID)
 			}

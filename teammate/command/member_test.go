@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // gates is a hook runner that refuses each gate once.
@@ -72,15 +73,15 @@ func (o *office) sink(e agent.Event) {
 // member makes a real member of the rig's agent.
 func (r *rig) member(tb testing.TB, g *gates, o *office) *teammate.Teammate {
 	tb.Helper()
-	transcript, history, err := teammate.OpenTranscript(filepath.Join(r.dir, "t.jsonl"))
+	file, history, err := transcript.Open(filepath.Join(r.dir, "t.jsonl"))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { transcript.Close() })
+	tb.Cleanup(func() { file.Close() })
 	r.opts.History = history
 	m, err := teammate.New(teammate.Options{
 		Name: "api", Team: "crew", Kind: "command", Agent: r.start(tb), Hooks: g, Tasks: o, Inbox: o, Sink: o.sink,
-		SessionID: "api", Transcript: transcript, History: history, Workdir: teammate.NewWorkdir(r.dir),
+		SessionID: "api", Transcript: file, History: history, Workdir: teammate.NewWorkdir(r.dir),
 		Permissions: teammate.Permissions{Mode: "default"}, Limits: teammate.Limits{StopBlockCap: 8},
 	})
 	if err != nil {
@@ -148,7 +149,7 @@ func TestMemberGoesOn(t *testing.T) {
 			}
 			starts := r.starts(t)
 			if len(starts) != 2 || starts[1].Args[1] != "t1" || !strings.HasPrefix(starts[1].Stdin,
-				teammate.CutNotice) {
+				transcript.CutNotice) {
 				t.Errorf("started with %q", starts)
 			}
 		})

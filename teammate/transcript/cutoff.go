@@ -1,4 +1,4 @@
-package teammate
+package transcript
 
 import (
 	"fmt"
@@ -24,12 +24,7 @@ func (h History) Recover(host agent.Host) (agent.Input, error) {
 	if asked := h.lastPrompt(); h.Cut.Point == CutAtPrompt && asked != "" {
 		prompt.Text += " If you have not seen it yet, this is what you were asked:\n\n" + asked
 	}
-	m := agent.Message{Role: agent.User}
-	for _, c := range h.Cut.Open {
-		m.Content = append(m.Content, agent.Block{
-			Type: agent.ToolResultBlock, ToolUseID: c.ID, Content: interruptedResult, IsError: true,
-		})
-	}
+	m := Interrupted(h.Cut.Open)
 	if len(m.Content) == 0 {
 		return prompt, nil
 	}

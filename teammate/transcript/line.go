@@ -1,11 +1,11 @@
-package teammate
+package transcript
 
 import "github.com/coveyteam/covey/teammate/agent"
 
-// line is one line of a transcript. The first fields are the ones that hook
+// Line is one line of a transcript. The first fields are the ones that hook
 // scripts know from other hosts; those after Cwd are covey's.
-type line struct {
-	Type       lineType       `json:"type"`
+type Line struct {
+	Type       LineType       `json:"type"`
 	Subtype    string         `json:"subtype,omitempty"` // of system lines
 	Message    *agent.Message `json:"message,omitempty"` // of user and assistant lines
 	UUID       string         `json:"uuid"`
@@ -34,29 +34,29 @@ type line struct {
 	Call      string `json:"toolUseId,omitempty"`   // turn_started of a helper: the call that wants it
 }
 
-// lineType is the type of a line.
-type lineType string
+// LineType is the type of a line.
+type LineType string
 
 const (
-	userLine      lineType = "user"
-	assistantLine lineType = "assistant"
-	systemLine    lineType = "system"
+	UserLine      LineType = "user"
+	AssistantLine LineType = "assistant"
+	SystemLine    LineType = "system"
 )
 
 // The system lines. A turn that has a turn_started and no turn_ended was cut
 // off.
 const (
-	turnStarted = "turn_started"
-	turnEnded   = "turn_ended"
-	inputsKept  = "kept"
-	tokensUsed  = "helper_used"    // a helper, or something else that has no message here, has spent tokens
-	helperBegun = "helper_started" // a helper works beside the member from here on
-	helperOver  = "helper_ended"   // it has ended, and the member's mailbox says so
+	TurnStarted   = "turn_started"
+	TurnEnded     = "turn_ended"
+	InputsKept    = "kept"
+	TokensUsed    = "helper_used"    // a helper, or something else that has no message here, has spent tokens
+	HelperStarted = "helper_started" // a helper works beside the member from here on
+	HelperEnded   = "helper_ended"   // it has ended, and the member's mailbox says so
 )
 
-// messageLine is the line of a recorded message.
-func messageLine(m agent.Record) line {
-	ln := line{Type: lineType(m.Message.Role), Message: &m.Message}
+// LineOf is the line of a recorded message.
+func LineOf(m agent.Record) Line {
+	ln := Line{Type: LineType(m.Message.Role), Message: &m.Message}
 	if m.Message.Content == nil {
 		ln.Message = &agent.Message{Role: m.Message.Role, Content: []agent.Block{}}
 	}

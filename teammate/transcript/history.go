@@ -1,4 +1,4 @@
-package teammate
+package transcript
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ type History struct {
 	Kept      []agent.Input          // what the next prompt has to begin with
 	Helpers   []string               // ids of helpers that worked beside the member and were cut off
 
-	helperType, helperCall string // in a helper's own transcript: its kind, and the last call that wanted it
+	HelperType, HelperCall string // in a helper's own transcript: its kind, and the last call that wanted it
 }
 
 // CutPoint says how far a turn had come when it was cut off.
@@ -94,7 +94,7 @@ func readTranscript(file io.Reader) (*past, error) {
 		case err != nil:
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		var ln line
+		var ln Line
 		if bad := json.Unmarshal(raw, &ln) != nil || ln.Type == ""; bad {
 			if p.bad == 0 {
 				p.bad = n
@@ -125,45 +125,45 @@ func readLine(r *bufio.Reader, buf []byte) ([]byte, error) {
 }
 
 // add takes one line in.
-func (p *past) add(ln line) {
+func (p *past) add(ln Line) {
 	p.last = ln.UUID
 	switch {
-	case ln.Type == systemLine:
+	case ln.Type == SystemLine:
 		p.addSystem(ln)
 	case ln.Message == nil:
-	case ln.Type == userLine:
+	case ln.Type == UserLine:
 		p.addUser(ln)
-	case ln.Type == assistantLine:
+	case ln.Type == AssistantLine:
 		p.addAssistant(ln)
 	}
 }
 
-func (p *past) addSystem(ln line) {
+func (p *past) addSystem(ln Line) {
 	switch ln.Subtype {
-	case turnStarted:
-		p.h.helperType, p.h.helperCall = ln.AgentType, ln.Call
+	case TurnStarted:
+		p.h.HelperType, p.h.HelperCall = ln.AgentType, ln.Call
 		p.h.Turns = max(p.h.Turns, ln.Turn)
 		p.cut = Cut{Turn: ln.Turn, Cause: ln.Cause, PromptID: ln.PromptID}
 		p.said = false
-	case turnEnded:
+	case TurnEnded:
 		p.h.Turns = max(p.h.Turns, ln.Turn)
 		p.cut = Cut{}
-	case inputsKept:
+	case InputsKept:
 		for _, in := range ln.Inputs {
 			p.deliver(in.MessageID)
 			in.MessageID = ""
 			p.h.Kept = append(p.h.Kept, in)
 		}
-	case tokensUsed:
+	case TokensUsed:
 		p.spend(ln)
-	case helperBegun:
+	case HelperStarted:
 		p.h.Helpers = append(p.h.Helpers, ln.Helper)
-	case helperOver:
+	case HelperEnded:
 		p.h.Helpers = slices.DeleteFunc(p.h.Helpers, func(id string) bool { return id == ln.Helper })
 	}
 }
 
-func (p *past) addUser(ln line) {
+func (p *past) addUser(ln Line) {
 	p.h.Messages = append(p.h.Messages, *ln.Message)
 	p.said = true
 	if len(ln.Kinds) > 0 {
@@ -184,7 +184,7 @@ func (p *past) addUser(ln line) {
 	}
 }
 
-func (p *past) addAssistant(ln line) {
+func (p *past) addAssistant(ln Line) {
 	p.h.Messages = append(p.h.Messages, *ln.Message)
 	p.said = true
 	if ln.Step != nil {
@@ -219,7 +219,7 @@ func (h *History) Served(voice string) map[int]int {
 }
 
 // spend counts what a line says was used.
-func (p *past) spend(ln line) {
+func (p *past) spend(ln Line) {
 	if ln.Usage != nil {
 		p.h.Usage = p.h.Usage.Plus(*ln.Usage)
 		p.h.CostUSD += ln.CostUSD

@@ -1,4 +1,4 @@
-package teammate
+package transcript
 
 import (
 	"errors"
@@ -14,35 +14,45 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// Transcript is one member's conversation on disk: a JSONL file that hook
+// ErrDamaged is wrapped by the error of Open and ReadHistory when a transcript
+// holds lines that are none, with others behind them. The file stays as it is.
+var ErrDamaged = errors.New("the transcript is damaged")
+
+// File is one member's conversation on disk: a JSONL file that hook
 // scripts read at transcript_path (DESIGN 7) and that a member resumes from.
 //
 // Every line goes to the file in one write, so a reader sees whole lines only;
 // what a hook may read is there before the hook runs. Lines are on the disk
 // itself, safe from power loss, only after a sync, which comes before mail is
 // confirmed. One process writes a transcript at a time.
-type Transcript struct {
+type File struct {
 	path string
 
 	mu     sync.Mutex
-	file   appendFile // nil once closed
-	size   int64      // end of the last whole line
-	synced int64      // up to here the file is on the disk itself
-	last   string     // uuid of the last line; empty: none yet
+	file   Disk   // nil once closed
+	size   int64  // end of the last whole line
+	synced int64  // up to here the file is on the disk itself
+	last   string // uuid of the last line; empty: none yet
 }
 
-// appendFile is what a Transcript needs of its *os.File, opened for appending.
-type appendFile interface {
+// Disk is the file under a transcript, opened for appending. An *os.File is one.
+type Disk interface {
 	io.WriteCloser
 	Truncate(size int64) error
 	Sync() error
 }
 
-// OpenTranscript opens the transcript at path for appending, or creates it
+// Open opens the transcript at path for appending, or creates it
 // with its folders, and reads what it holds. A torn last line is cut off: it
 // was never acknowledged. A file that is damaged further up is an error and
 // stays as it is.
-func OpenTranscript(path string) (*Transcript, History, error) {
+func Open(path string) (*File, History, error) {
+	return OpenOn(path, func(file *os.File) Disk { return file })
+}
+
+// OpenOn is Open for a caller that puts something between the transcript and its
+// file, such as a disk that loses what was not synced.
+func OpenOn(path string, disk func(*os.File) Disk) (*File, History, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, History{}, fmt.Errorf("transcript: %w", err)
 	}
@@ -64,14 +74,14 @@ func OpenTranscript(path string) (*Transcript, History, error) {
 	}
 	history := past.history()
 	history.New = errors.Is(missing, os.ErrNotExist)
-	return &Transcript{path: path, file: file, size: past.end, last: past.last}, history, nil
+	return &File{path: path, file: disk(file), size: past.end, last: past.last}, history, nil
 }
 
 // Path is where the transcript lies.
-func (t *Transcript) Path() string { return t.path }
+func (t *File) Path() string { return t.path }
 
 // Close closes the file. Closing twice is fine.
-func (t *Transcript) Close() error {
+func (t *File) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.file == nil {
@@ -82,9 +92,9 @@ func (t *Transcript) Close() error {
 	return file.Close()
 }
 
-// append writes ln as the next line. If only a part of it could be written (a
+// Append writes ln as the next line. If only a part of it could be written (a
 // full disk), that part is taken back, so that later lines stay readable.
-func (t *Transcript) append(ln line) error {
+func (t *File) Append(ln Line) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.file == nil {
@@ -111,8 +121,8 @@ func (t *Transcript) append(ln line) error {
 	return nil
 }
 
-// sync puts all lines on the disk itself.
-func (t *Transcript) sync() error {
+// Sync puts all lines on the disk itself.
+func (t *File) Sync() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.file == nil {

@@ -1,4 +1,4 @@
-package teammate
+package transcript
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// ReadTranscript reads the conversation of a transcript that a member may be
+// Read reads the conversation of a transcript that a member may be
 // writing to: the messages that are whole, oldest first.
-func ReadTranscript(path string) ([]agent.Message, error) {
+func Read(path string) ([]agent.Message, error) {
 	h, err := ReadHistory(path)
 	return h.Messages, err
 }

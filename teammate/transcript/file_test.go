@@ -1,4 +1,4 @@
-package teammate
+package transcript
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 )
 
 // openTranscript opens the transcript at path for a test.
-func openTranscript(tb testing.TB, path string) (*Transcript, History) {
+func openTranscript(tb testing.TB, path string) (*File, History) {
 	tb.Helper()
-	tr, h, err := OpenTranscript(path)
+	tr, h, err := Open(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -28,11 +28,11 @@ func openTranscript(tb testing.TB, path string) (*Transcript, History) {
 }
 
 // write appends lines to the transcript at path and closes it.
-func write(tb testing.TB, path string, lines ...line) {
+func write(tb testing.TB, path string, lines ...Line) {
 	tb.Helper()
 	tr, _ := openTranscript(tb, path)
 	for _, ln := range lines {
-		if err := tr.append(ln); err != nil {
+		if err := tr.Append(ln); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -41,35 +41,35 @@ func write(tb testing.TB, path string, lines ...line) {
 	}
 }
 
-func started(turn int) line {
-	return line{Type: systemLine, Subtype: turnStarted, Turn: turn, Cause: agent.ByGoal, PromptID: "p"}
+func started(turn int) Line {
+	return Line{Type: SystemLine, Subtype: TurnStarted, Turn: turn, Cause: agent.ByGoal, PromptID: "p"}
 }
 
-func ended(turn int) line { return line{Type: systemLine, Subtype: turnEnded, Turn: turn} }
+func ended(turn int) Line { return Line{Type: SystemLine, Subtype: TurnEnded, Turn: turn} }
 
-func userSays(text string, ids ...string) line {
+func userSays(text string, ids ...string) Line {
 	in := []agent.Input{{Kind: agent.FromMail, Text: text}}
 	for _, id := range ids {
 		in = append(in, agent.Input{Kind: agent.FromMail, MessageID: id})
 	}
-	return messageLine(agent.Record{Message: textMessage(agent.User, text), Inputs: in})
+	return LineOf(agent.Record{Message: agent.TextMessage(agent.User, text), Inputs: in})
 }
 
-func modelSays(text string, calls ...string) line {
-	m := textMessage(agent.Assistant, text)
+func modelSays(text string, calls ...string) Line {
+	m := agent.TextMessage(agent.Assistant, text)
 	for _, id := range calls {
 		m.Content = append(m.Content, agent.Block{Type: agent.ToolUseBlock, ID: id, Name: "Bash",
 			Input: json.RawMessage(`{}`)})
 	}
-	return messageLine(agent.Record{Message: m, Usage: agent.Usage{InputTokens: 2, OutputTokens: 1}})
+	return LineOf(agent.Record{Message: m, Usage: agent.Usage{InputTokens: 2, OutputTokens: 1}})
 }
 
-func result(ids ...string) line {
+func result(ids ...string) Line {
 	m := agent.Message{Role: agent.User}
 	for _, id := range ids {
 		m.Content = append(m.Content, agent.Block{Type: agent.ToolResultBlock, ToolUseID: id, Content: "ok"})
 	}
-	return messageLine(agent.Record{Message: m})
+	return LineOf(agent.Record{Message: m})
 }
 
 // The bytes are what hook scripts of other hosts look for with grep and jq.
@@ -77,10 +77,10 @@ func TestTranscriptLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl")
 	step := 3
 	write(t, path,
-		line{Type: userLine, SessionID: "s", Cwd: "/w", Turn: 1, Message: &agent.Message{Role: agent.User,
+		Line{Type: UserLine, SessionID: "s", Cwd: "/w", Turn: 1, Message: &agent.Message{Role: agent.User,
 			Content: []agent.Block{{Type: agent.TextBlock, Text: "a <b> & \"c\"\n"}}}},
-		func() line {
-			ln := messageLine(agent.Record{Step: &step, Usage: agent.Usage{InputTokens: 5},
+		func() Line {
+			ln := LineOf(agent.Record{Step: &step, Usage: agent.Usage{InputTokens: 5},
 				Message: agent.Message{Role: agent.Assistant, Content: []agent.Block{
 					{Type: agent.ToolUseBlock, ID: "c1", Name: "Bash",
 						Input: json.RawMessage("{\n  \"command\": \"a && b\" }")},
@@ -90,11 +90,11 @@ func TestTranscriptLine(t *testing.T) {
 			ln.SessionID, ln.Cwd = "s", "/w"
 			return ln
 		}(),
-		result("c1"), line{Type: userLine, Message: &agent.Message{Role: agent.User, Content: []agent.Block{
+		result("c1"), Line{Type: UserLine, Message: &agent.Message{Role: agent.User, Content: []agent.Block{
 			{Type: agent.ToolResultBlock, ToolUseID: "c2"}, {Type: agent.ToolResultBlock, ToolUseID: "c3",
 				Content: "bad", IsError: true},
 		}}},
-		messageLine(agent.Record{Message: agent.Message{Role: agent.Assistant}}))
+		LineOf(agent.Record{Message: agent.Message{Role: agent.Assistant}}))
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func plainLines(t *testing.T, data []byte) []string {
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	var plain []string
 	for i, raw := range lines {
-		var ln line
+		var ln Line
 		if err := json.Unmarshal([]byte(raw), &ln); err != nil {
 			t.Fatalf("line %d: %v: %s", i+1, err, raw)
 		}
@@ -143,30 +143,30 @@ func TestHistory(t *testing.T) {
 	refused.Refusals = 2
 	twoCalls := modelSays("two", "a", "b")
 	tests := map[string]struct {
-		lines []line
+		lines []Line
 		want  Cut // Turn 0: no turn was cut off
 		kept  []string
 	}{
 		"empty":         {},
-		"ended":         {lines: []line{started(1), userSays("go"), modelSays("done"), ended(1)}},
-		"no prompt yet": {lines: []line{started(1)}},
-		"prompt":        {lines: []line{started(1), userSays("go")}, want: Cut{Turn: 1, Point: CutAtPrompt}},
-		"one call of two": {lines: []line{started(1), userSays("go"), twoCalls, result("a")},
+		"ended":         {lines: []Line{started(1), userSays("go"), modelSays("done"), ended(1)}},
+		"no prompt yet": {lines: []Line{started(1)}},
+		"prompt":        {lines: []Line{started(1), userSays("go")}, want: Cut{Turn: 1, Point: CutAtPrompt}},
+		"one call of two": {lines: []Line{started(1), userSays("go"), twoCalls, result("a")},
 			want: Cut{Turn: 1, Point: CutAtTools, Passes: 1, LastText: "two",
 				Open: []agent.ToolCall{{ID: "b", Name: "Bash", Input: json.RawMessage(`{}`)}}}},
-		"calls answered": {lines: []line{started(1), userSays("go"), twoCalls, result("b"), result("a")},
+		"calls answered": {lines: []Line{started(1), userSays("go"), twoCalls, result("b"), result("a")},
 			want: Cut{Turn: 1, Point: CutAtPrompt, Passes: 1, LastText: "two"}},
-		"before the gates": {lines: []line{started(4), userSays("go"), modelSays("done")},
+		"before the gates": {lines: []Line{started(4), userSays("go"), modelSays("done")},
 			want: Cut{Turn: 4, Point: CutAtGates, Passes: 1, LastText: "done"}},
-		"after a refusal": {lines: []line{started(1), userSays("go"), modelSays("done"), refused},
+		"after a refusal": {lines: []Line{started(1), userSays("go"), modelSays("done"), refused},
 			want: Cut{Turn: 1, Point: CutAtPrompt, Passes: 1, LastText: "done", Refusals: 2, Refused: true}},
-		"a call after a refusal": {lines: []line{started(1), userSays("go"), modelSays("done"), refused,
+		"a call after a refusal": {lines: []Line{started(1), userSays("go"), modelSays("done"), refused,
 			modelSays("x", "a"), result("a")},
 			want: Cut{Turn: 1, Point: CutAtPrompt, Passes: 2, LastText: "x", Refused: true}},
-		"kept": {lines: []line{started(1), userSays("go"), ended(1), {Type: systemLine, Subtype: inputsKept,
+		"kept": {lines: []Line{started(1), userSays("go"), ended(1), {Type: SystemLine, Subtype: InputsKept,
 			Inputs: []agent.Input{{Kind: agent.FromPerson, Text: "held",
 				MessageID: "m9"}}}, started(2)}, kept: []string{"held"}},
-		"kept and shown": {lines: []line{{Type: systemLine, Subtype: inputsKept,
+		"kept and shown": {lines: []Line{{Type: SystemLine, Subtype: InputsKept,
 			Inputs: []agent.Input{{Text: "held"}}},
 			started(2), userSays("held, go"), ended(2)}},
 	}
@@ -184,9 +184,16 @@ func TestHistory(t *testing.T) {
 				h.Cut.Open = append([]agent.ToolCall{}, h.Cut.Open...)
 				equal(t, "cut", *h.Cut, test.want)
 			}
-			equal(t, "kept", strings.Join(inputTexts(h.Kept), "|"), strings.Join(test.kept, "|"))
+			equal(t, "kept", keptTexts(h), test.kept)
 		})
 	}
+}
+
+func keptTexts(h History) (texts []string) {
+	for _, in := range h.Kept {
+		texts = append(texts, in.Text)
+	}
+	return texts
 }
 
 func TestHistorySums(t *testing.T) {
@@ -195,7 +202,7 @@ func TestHistorySums(t *testing.T) {
 	served := modelSays("x")
 	served.Step = &step
 	write(t, path, started(7), userSays("go", "m1", "m2"), served, served, ended(7),
-		line{Type: "from-a-later-version"}, line{Type: systemLine, Subtype: "unknown"})
+		Line{Type: "from-a-later-version"}, Line{Type: SystemLine, Subtype: "unknown"})
 	_, h := openTranscript(t, path)
 	equal(t, "turns", h.Turns, 7)
 	equal(t, "steps", h.Steps, map[int]int{2: 2})
@@ -246,7 +253,7 @@ func TestDamagedTranscript(t *testing.T) {
 		if err := os.WriteFile(path, broken, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := OpenTranscript(path)
+		_, _, err := Open(path)
 		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "line ") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -277,15 +284,15 @@ func TestInvalidUTF8(t *testing.T) {
 
 // fullDisk is a file on a disk with room for a few bytes more.
 type fullDisk struct {
-	appendFile
+	Disk
 	room int
 }
 
 func (f *fullDisk) Write(p []byte) (int, error) {
 	if len(p) <= f.room {
-		return f.appendFile.Write(p)
+		return f.Disk.Write(p)
 	}
-	n, err := f.appendFile.Write(p[:f.room])
+	n, err := f.Disk.Write(p[:f.room])
 	return n, errors.Join(err, syscall.ENOSPC)
 }
 
@@ -293,18 +300,18 @@ func (f *fullDisk) Write(p []byte) (int, error) {
 func TestPartialWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl")
 	tr, _ := openTranscript(t, path)
-	if err := tr.append(userSays("one")); err != nil {
+	if err := tr.Append(userSays("one")); err != nil {
 		t.Fatal(err)
 	}
 	file := tr.file
 	for _, room := range []int{0, 1, 40} {
 		tr.file = &fullDisk{file, room}
-		if err := tr.append(userSays("two")); !errors.Is(err, syscall.ENOSPC) {
+		if err := tr.Append(userSays("two")); !errors.Is(err, syscall.ENOSPC) {
 			t.Fatal(err)
 		}
 	}
 	tr.file = file
-	if err := tr.append(userSays("three")); err != nil {
+	if err := tr.Append(userSays("three")); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // twice is fine
@@ -312,10 +319,10 @@ func TestPartialWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := tr.append(userSays("four")); !errors.Is(err, os.ErrClosed) {
+	if err := tr.Append(userSays("four")); !errors.Is(err, os.ErrClosed) {
 		t.Error(err)
 	}
-	if err := tr.sync(); !errors.Is(err, os.ErrClosed) {
+	if err := tr.Sync(); !errors.Is(err, os.ErrClosed) {
 		t.Error(err)
 	}
 	_, h := openTranscript(t, path)
@@ -332,7 +339,7 @@ func TestOpenTranscriptErrors(t *testing.T) {
 		"folder is a file": filepath.Join(dir, "file", "t.jsonl"),
 		"is a folder":      dir,
 	} {
-		if _, _, err := OpenTranscript(path); err == nil || !strings.HasPrefix(err.Error(), "transcript: ") {
+		if _, _, err := Open(path); err == nil || !strings.HasPrefix(err.Error(), "transcript: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -343,7 +350,7 @@ func TestOpenTranscriptErrors(t *testing.T) {
 func FuzzTranscript(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "seed.jsonl")
 	write(f, path, started(1), userSays("go", "m1"), modelSays("x", "a", "b"), result("a"), ended(1),
-		line{Type: systemLine, Subtype: inputsKept, Inputs: []agent.Input{{Text: "k"}}})
+		Line{Type: SystemLine, Subtype: InputsKept, Inputs: []agent.Input{{Text: "k"}}})
 	seed, err := os.ReadFile(path)
 	if err != nil {
 		f.Fatal(err)
@@ -381,12 +388,36 @@ func TestAppendIsOneWrite(t *testing.T) {
 	}
 	defer reader.Close()
 	for i := range 50 {
-		if err := tr.append(userSays(strings.Repeat("x", i*1000))); err != nil {
+		if err := tr.Append(userSays(strings.Repeat("x", i*1000))); err != nil {
 			t.Fatal(err)
 		}
 		data, err := io.ReadAll(reader)
 		if err != nil || bytes.Count(data, []byte("\n")) != 1 || !bytes.HasSuffix(data, []byte("\n")) {
 			t.Fatalf("line %d is not there whole: %d bytes, %v", i, len(data), err)
 		}
+	}
+}
+
+// BenchmarkOpenTranscript measures reading a long history: 10,000 messages.
+func BenchmarkOpenTranscript(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "t.jsonl")
+	var lines []Line
+	for range 5000 {
+		lines = append(lines, modelSays("working", "a"), result("a"))
+	}
+	write(b, path, lines...)
+	for b.Loop() {
+		tr, h, err := Open(path)
+		if err != nil || len(h.Messages) != 10_000 {
+			b.Fatal(err)
+		}
+		tr.Close()
+	}
+}
+func equal[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	g, w := fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want)
+	if g != w {
+		t.Errorf("%s:\n got %s\nwant %s", what, g, w)
 	}
 }
