@@ -28,6 +28,7 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/script"
 	"github.com/coveyteam/covey/teammate/transcript"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // layers are the hooks of a team, and what is wrong in its settings files.
@@ -239,7 +240,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	if err := c.trees.settle(ctx, s); err != nil {
 		return err
 	}
-	workdir := teammate.NewWorkdir(s.member.Dir)
+	workdir := workspace.NewWorkdir(s.member.Dir)
 	permissions, err := permissionsOf(*s.member.Member, c.live.now().layers.settings)
 	if err != nil {
 		return err
@@ -282,7 +283,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 // equipment makes a member's agent and tools when its first turn begins. A nil past is
 // that of a new member.
 func (o *Orchestrator) equipment(
-	ctx context.Context, s *seat, past *transcript.History, workdir *teammate.Workdir,
+	ctx context.Context, s *seat, past *transcript.History, workdir *workspace.Workdir,
 ) func() (agent.Agent, []agent.Tool, error) {
 	return func() (agent.Agent, []agent.Tool, error) {
 		history, err := o.clearForAnother(s, past)
@@ -305,14 +306,14 @@ func (o *Orchestrator) equipment(
 }
 
 // workspaceTools are the tools by which a builtin agent works in the workspace.
-func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *teammate.Workdir) *tools.Set {
+func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *workspace.Workdir) *tools.Set {
 	t := tools.New(tools.Env{
 		Workdir: workdir,
 		Environ: slices.Concat(childEnvironment(o.opts, o.place), c.trees.nameless(s),
 			[]string{"COVEY_MEMBER=" + s.member.Name}),
 		EnvFile:   o.envFile(s),
 		OutputDir: filepath.Join(o.place.Scratch(), s.member.Name),
-		Withheld: func(tool string, dir *teammate.Workdir, file string) bool {
+		Withheld: func(tool string, dir *workspace.Workdir, file string) bool {
 			return s.rulesNow().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
 		},
 		Started: func(pid int) func() {

@@ -19,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/script"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // verifierTools are the tools of agent hooks: those that look. A command runs
@@ -29,7 +30,7 @@ func verifierTools() []string { return []string{"Read", "Grep", "Glob", "Bash"} 
 // which nothing is kept. The member's hooks and permissions hold for its calls.
 type verifier struct {
 	seat   *seat
-	dir    *teammate.Workdir
+	dir    *workspace.Workdir
 	tools  []agent.Tool
 	asked  *HookModelAsked
 	answer string // the input of AnswerTool; empty: it has not been called
@@ -39,7 +40,7 @@ type verifier struct {
 func (m *hookModels) verify(
 	ctx context.Context, who hookAnswerer, q runner.Question, asked *HookModelAsked,
 ) (text string, err error) {
-	dir := teammate.NewWorkdir(who.seat.member.Dir)
+	dir := workspace.NewWorkdir(who.seat.member.Dir)
 	dir.Move(q.Input.Cwd)
 	id := "hook_" + uuid.NewString()
 	output := filepath.Join(m.o.place.Scratch(), id)

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // teamServer is what mcp_tool hooks call the tools of the team itself.
@@ -38,7 +39,7 @@ func (h *hookTools) CallTool(ctx context.Context, call runner.ToolCall) (runner.
 		return runner.ToolReply{}, err
 	}
 	made := agent.ToolCall{ID: "hook_" + uuid.NewString(), Name: call.Tool, Input: call.Arguments}
-	if denial := (teammate.Permissions{}).Permits(tool, &made, teammate.NewWorkdir("/"), hooks.Outcome{
+	if denial := (teammate.Permissions{}).Permits(tool, &made, workspace.NewWorkdir("/"), hooks.Outcome{
 		Decision: hooks.Pass,
 	}); denial != "" { // a team tool asks nobody: the input is wrong
 		return runner.ToolReply{Text: denial, IsError: true}, nil

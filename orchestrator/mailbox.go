@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // seat is one member's place in the crew: its session, its inbox, and what the
@@ -29,7 +30,7 @@ type seat struct {
 	tree   *ownTree // its working copy; nil: it works in the workspace
 	unfit  string   // why it does not begin in this run; empty: it does
 	// instructions are those of its working copy; nil: of the workspace.
-	instructions *teammate.Instructions
+	instructions *workspace.Instructions
 
 	// workspace has the workspace tools; nil before the member's first turn.
 	workspace *tools.Set

@@ -17,7 +17,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // reloadEvery is how often files are looked at even if the system has told of no
@@ -33,7 +33,7 @@ const reloadEvery = 2 * time.Second
 type reloader struct {
 	team    *configs.Team
 	folders []string // of managed settings
-	watch   *teammate.Watch
+	watch   *workspace.Watch
 	every   time.Duration
 	asked   chan chan ReloadReply
 	adopts  chan func() // changes of the spec, which take the place of what was read

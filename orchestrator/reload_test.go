@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // stopHook is a settings file whose Stop hook runs a command.
@@ -79,7 +79,7 @@ plugins: [plugin]
 			return r.failing
 		},
 	}
-	w := teammate.NewWatcher()
+	w := workspace.NewWatcher()
 	t.Cleanup(func() { _ = w.Close() })
 	r.watch = w.Watch()
 	return r

@@ -3,22 +3,23 @@ package orchestrator
 import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // surroundings are what members of a team share of the workspace around them.
 type surroundings struct {
-	files        *teammate.Watcher
-	instructions *teammate.Instructions
+	files        *workspace.Watcher
+	instructions *workspace.Instructions
 }
 
 // surroundingsOf reads the workspace's instructions once for all members.
-func surroundingsOf(workspace string) surroundings {
-	return surroundings{files: teammate.NewWatcher(), instructions: teammate.ReadInstructions(workspace)}
+func surroundingsOf(root string) surroundings {
+	return surroundings{files: workspace.NewWatcher(), instructions: workspace.ReadInstructions(root)}
 }
 
 // instructionsOf are those that covey shows a member; nil: its agent is a
 // program, and reads such files by itself.
-func (c *crew) instructionsOf(s *seat) *teammate.Instructions {
+func (c *crew) instructionsOf(s *seat) *workspace.Instructions {
 	if s.member.CurrentAgent().Kind == configs.ACP || s.member.CurrentAgent().Kind == configs.Command {
 		return nil
 	}
@@ -32,13 +33,13 @@ func (c *crew) instructionsOf(s *seat) *teammate.Instructions {
 // in a working copy of its own has instructions of its own, too.
 func (c *crew) surround(opts *teammate.Options, s *seat) {
 	if s.tree != nil {
-		s.instructions = teammate.ReadInstructions(s.member.Dir)
+		s.instructions = workspace.ReadInstructions(s.member.Dir)
 	}
 	opts.Instructions = c.instructionsOf(s)
 	if opts.Instructions != nil { // a model that covey asks itself
 		workdir := opts.Workdir // and not opts, which would then live as long as the member
-		opts.Commands = func(name string) (teammate.PromptCommand, bool) {
-			return teammate.FindCommand(workdir.Root(), name)
+		opts.Commands = func(name string) (workspace.PromptCommand, bool) {
+			return workspace.FindCommand(workdir.Root(), name)
 		}
 	}
 	opts.Files, opts.WatchNames = c.around.files, c.live.watchNames

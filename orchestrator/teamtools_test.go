@@ -10,10 +10,10 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // call runs one team tool as a member, with its input repaired as an agent's
@@ -187,7 +187,7 @@ func TestRepeatedCallsHappenOnce(t *testing.T) {
 // TestSpecsKnowAllToolsAndPolicies: what a spec may name is what members have.
 func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
 	var have []string
-	workspace := tools.New(tools.Env{Workdir: teammate.NewWorkdir(t.TempDir()), OutputDir: t.TempDir()})
+	workspace := tools.New(tools.Env{Workdir: workspace.NewWorkdir(t.TempDir()), OutputDir: t.TempDir()})
 	defer func() {
 		if err := workspace.Close(); err != nil {
 			t.Error(err)

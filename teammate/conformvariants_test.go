@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // variant is a near relative of a recording, with what HOOKS.md says of it.
@@ -89,7 +90,7 @@ func (v variant) check(t *testing.T) {
 	r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person("go", "goal")}}}
 	r.opts.Lead, r.opts.Hooks, r.opts.Tools = true, goldenRunner(t, goldenCase{Name: v.name,
 		Hooks: handlers}), []agent.Tool{shellTool()}
-	r.opts.Workdir = NewWorkdir(t.TempDir())
+	r.opts.Workdir = workspace.NewWorkdir(t.TempDir())
 	r.mustRun(t)
 	var fired []string
 	for _, s := range all[agent.HookStarted](r.journal) {

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // shouter is a whole agent: it asks a tool, and says what the tool said.
@@ -81,7 +82,7 @@ func Example() {
 			Cause:  agent.ByGoal,
 			Inputs: []agent.Input{{Kind: agent.FromPerson, Text: "hi"}},
 		}}},
-		SessionID: "1", Transcript: file, History: history, Workdir: teammate.NewWorkdir(dir),
+		SessionID: "1", Transcript: file, History: history, Workdir: workspace.NewWorkdir(dir),
 		Sink: func(e agent.Event) {
 			switch d := e.Data.(type) {
 			case agent.HookFinished:

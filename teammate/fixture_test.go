@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // fakeRunner is a HookRunner that answers by a function and remembers what it
@@ -462,7 +463,7 @@ func newRig(tb testing.TB, script ...say) *rig {
 	r.opts = Options{
 		Name: "api", Team: "crew", Kind: "test", Agent: r.agent, Hooks: r.runner, Tasks: r.tasks, Inbox: r.inbox,
 		Sink: r.journal.sink, SessionID: "s", Transcript: file, History: past,
-		Workdir:     NewWorkdir(tb.TempDir()),
+		Workdir:     workspace.NewWorkdir(tb.TempDir()),
 		Permissions: Permissions{Mode: modeBypass},
 		Limits:      Limits{StopBlockCap: 8},
 		Tools: []agent.Tool{fakeTool{spec: agent.Spec{Name: "Bash",
@@ -552,6 +553,17 @@ func (r *rig) cutOff(tb testing.TB, turn int, messages ...transcript.Line) {
 		}
 	}
 	r.opts.Transcript.Close()
+}
+
+// put writes a file, and makes the folders that it is in.
+func put(tb testing.TB, path, text string) {
+	tb.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 func equal[T any](t *testing.T, what string, got, want T) {

@@ -24,6 +24,7 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // TestMain lets the test binary play REC, the program that recorded hooks run:
@@ -155,7 +156,7 @@ func replay(t *testing.T, c goldenCase) {
 		Mode: c.Mode, Allow: ruleList(t, c.Permissions.Allow...), Ask: ruleList(t, c.Permissions.Ask...),
 		Deny: ruleList(t, c.Permissions.Deny...),
 	}
-	r.opts.Workdir = NewWorkdir(t.TempDir())
+	r.opts.Workdir = workspace.NewWorkdir(t.TempDir())
 	want, listed := recordedInputs(t)[c.Name]
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()

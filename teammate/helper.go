@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // Delegator is a Tool whose calls are carried out by a helper: an agent inside
@@ -50,7 +51,7 @@ type Helper struct {
 type HelperSetting struct {
 	ID   string             // its agent_id
 	Type string             // its agent_type
-	Dir  *Workdir           // begins where the member is, and moves without it
+	Dir  *workspace.Workdir // begins where the member is, and moves without it
 	Past transcript.History // of a helper that goes on: its conversation so far
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // Help implements Employer.
@@ -52,7 +53,7 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	dir := NewWorkdir(o.Workdir.Root())
+	dir := workspace.NewWorkdir(o.Workdir.Root())
 	dir.Move(o.Workdir.Dir())
 	gear, err := h.Equip(HelperSetting{ID: e.id, Type: e.Type, Dir: dir, Past: past})
 	if err != nil {

@@ -1,207 +1,64 @@
 package teammate
 
 import (
-	"bytes"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
-	"unicode/utf8"
+	"context"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// Bounds on instructions: a model reads all of them with each request.
-const (
-	maxInstructionFile  = 64 << 10  // bytes of one file
-	maxInstructionBytes = 256 << 10 // of all that are read at the start
-	maxIncludeDepth     = 5
-)
-
-// Instructions are the files that tell agents how to work in a workspace:
-// AGENTS.md, CLAUDE.md, .claude/CLAUDE.md and CLAUDE.local.md of the workspace
-// and of the folders above it up to the repository's, and what they include by
-// @path. They never change after ReadInstructions, and members share them.
-type Instructions struct {
-	root  string // the workspace
-	top   string // nothing outside of this folder is read; symbolic links followed
-	files []instructionFile
-	notes []string // for people: what was left out, and why
-}
-
-// instructionFile is one file of instructions.
-type instructionFile struct {
-	path   string
-	kind   string // memory_type: Project or Local
-	parent string // the file that included it; empty: none did
-	text   string
-}
-
-// ReadInstructions reads the instructions of the workspace at root, an absolute
-// path. It never fails: what cannot be read is left out, and members say so.
-func ReadInstructions(root string) *Instructions {
-	in := &Instructions{root: root, top: repository(root)}
-	r := instructionReader{top: in.top, room: maxInstructionBytes, seen: map[string]bool{}}
-	for _, dir := range downTo(in.top, real(root)) {
-		r.folder(dir)
-	}
-	in.files, in.notes = r.files, r.notes
-	return in
-}
-
-// Text is all of them for a system prompt; empty if there are none.
-func (in *Instructions) Text() string {
-	if in == nil || len(in.files) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("The workspace has instructions for those who work in it. Heed them:\n")
-	for _, f := range in.files {
-		b.WriteString("\n" + f.shown() + "\n")
-	}
-	return b.String()
-}
-
-// shown is a file as a model sees it.
-func (f instructionFile) shown() string { return "Contents of " + f.path + ":\n\n" + f.text }
-
-// repository is the folder of the git repository that dir is in, or dir itself:
-// what lies above is somebody else's.
-func repository(dir string) string {
-	dir = real(dir)
-	for up := dir; ; up = filepath.Dir(up) {
-		if _, err := os.Lstat(filepath.Join(up, ".git")); err == nil {
-			return up
-		}
-		if up == filepath.Dir(up) {
-			return dir
-		}
-	}
-}
-
-// downTo lists the folders from top to dir, both among them.
-func downTo(top, dir string) []string {
-	var dirs []string
-	for ; ; dir = filepath.Dir(dir) {
-		dirs = append(dirs, dir)
-		if dir == top || dir == filepath.Dir(dir) {
-			slices.Reverse(dirs)
-			return dirs
-		}
-	}
-}
-
-// instructionReader reads files of instructions, each once.
-type instructionReader struct {
-	top   string
-	room  int             // bytes that may still be read
-	seen  map[string]bool // real paths, and texts, of what was read
-	files []instructionFile
-	notes []string
-}
-
-// folder reads the instructions that one folder has.
-func (r *instructionReader) folder(dir string) {
-	for _, name := range []string{"AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"} {
-		kind := "Project"
-		if name == "CLAUDE.local.md" {
-			kind = "Local"
-		}
-		r.file(instructionFile{path: filepath.Join(dir, name), kind: kind}, 0)
-	}
-}
-
-// file reads f and what it includes.
-func (r *instructionReader) file(f instructionFile, depth int) {
-	place := real(f.path)
-	if r.seen[place] {
+// tellInstructions tells the InstructionsLoaded hooks of what was read for the
+// session: before SessionStart what the workspace has, after it what that
+// includes, in the order of recorded hosts.
+func (at *scope) tellInstructions(ctx context.Context, included bool) {
+	in := at.t.opts.Instructions
+	if in == nil {
 		return
 	}
-	info, err := os.Stat(place)
-	if err != nil || !info.Mode().IsRegular() {
-		return // most folders have none, and an @ may mean something else
-	}
-	if !reaches(r.top, place, false) {
-		r.note("%s was not read: it lies outside of %s", f.path, r.top)
-		return
-	}
-	r.seen[place] = true
-	if f.text, err = r.read(place); err != nil {
-		r.note("%s was not read: %v", f.path, err)
-		return
-	}
-	// AGENTS.md and CLAUDE.md are often copies of each other.
-	if f.text == "" || r.seen["\x00"+f.text] {
-		return
-	}
-	r.seen["\x00"+f.text] = true
-	r.files = append(r.files, f)
-	for _, path := range includes(f.text) {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(filepath.Dir(f.path), path)
+	for _, f := range in.Files {
+		if (f.Parent != "") == included {
+			at.instructed(ctx, f, "session_start", "")
 		}
-		if depth == maxIncludeDepth {
-			r.note("%s was not read: files may include each other %d deep", path, maxIncludeDepth)
-			continue
+	}
+	if included {
+		return
+	}
+	for _, note := range in.Notes {
+		if _, told := at.t.told.LoadOrStore(note, true); !told {
+			at.warn("%s", note)
 		}
-		r.file(instructionFile{path: path, kind: f.kind, parent: f.path}, depth+1)
 	}
 }
 
-// read is the text of one file, as far as there is room for it.
-func (r *instructionReader) read(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
+// instructed fires InstructionsLoaded. Its hooks decide nothing.
+func (at *scope) instructed(ctx context.Context, f workspace.InstructionFile, reason, trigger string) {
+	if f.Parent != "" {
+		reason = "include"
 	}
-	defer file.Close()
-	limit := min(maxInstructionFile, r.room)
-	data, err := io.ReadAll(io.LimitReader(file, int64(limit)+1))
-	if err != nil {
-		return "", err
+	_, err := at.fire(ctx, hooks.InstructionsLoadedInput{
+		FilePath: f.Path, MemoryType: f.Kind, LoadReason: reason, TriggerFilePath: trigger, ParentFilePath: f.Parent,
+	})
+	if err != nil && ctx.Err() == nil {
+		at.warn("InstructionsLoaded hook failed: %v", err)
 	}
-	if bytes.IndexByte(data, 0) >= 0 {
-		return "", fmt.Errorf("it is no text")
-	}
-	if len(data) > limit {
-		data = data[:limit]
-		for len(data) > 0 && !utf8.Valid(data[max(len(data)-utf8.UTFMax, 0):]) {
-			data = data[:len(data)-1]
-		}
-		r.note("%s is too long: only its first %d bytes are read", path, len(data))
-	}
-	r.room -= len(data)
-	return strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD")), nil
 }
 
-func (r *instructionReader) note(format string, args ...any) {
-	r.notes = append(r.notes, fmt.Sprintf("instructions: "+format, args...))
-}
-
-// includeMark finds @path where a word may begin.
-var includeMark = regexp.MustCompile("(?:^|\\s)@([^\\s@`]+)")
-
-// includes are the paths that a text includes. What stands in code is none.
-func includes(text string) []string {
-	var paths []string
-	fenced := false
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			fenced = !fenced
-			continue
+// nested reads the instructions of the folders below the workspace that a Read
+// has gone to for the first time. They are for the model, beside the result.
+func (at *scope) nested(ctx context.Context, tl *tool, call agent.ToolCall) (beside []string) {
+	if tl.spec.Name != "Read" || ctx.Err() != nil {
+		return nil
+	}
+	for _, path := range locations(tl, call.Input, at.t.opts.Workdir.Dir()) {
+		files, notes := at.t.nested.To(path)
+		for _, note := range notes {
+			at.warn("%s", note)
 		}
-		if fenced {
-			continue
-		}
-		for i, part := range strings.Split(line, "`") {
-			if i%2 == 1 {
-				continue
-			}
-			for _, m := range includeMark.FindAllStringSubmatch(part, -1) {
-				paths = append(paths, strings.TrimRight(m[1], ".,;:)"))
-			}
+		for _, f := range files {
+			at.instructed(ctx, f, "nested_traversal", path)
+			beside = append(beside, "<system-reminder>\n"+f.Shown()+"\n</system-reminder>")
 		}
 	}
-	return paths
+	return beside
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // Teammate is one member of a team at work. Make it with New, let it Run once.
@@ -55,8 +56,8 @@ type Teammate struct {
 	renewed atomic.Pointer[string] // the member is to have another agent: its voice
 	voice   string                 // whose words the transcript takes down; empty: its own agent's
 
-	watching watching        // files
-	folders  map[string]bool // below the workspace, whose instructions were read
+	watching watching // files
+	nested   *workspace.Nested
 }
 
 // New checks opts and returns the member. It starts nothing.
@@ -69,12 +70,13 @@ func New(opts Options) (*Teammate, error) {
 		return nil, fmt.Errorf("member %q: %w", opts.Name, err)
 	}
 	t := &Teammate{
-		opts:  opts,
-		tools: tools,
-		turns: max(opts.Turn, opts.History.Turns),
-		used:  &meter{},
-		seen:  maps.Clone(opts.History.Delivered),
-		kept:  opts.History.Kept,
+		opts:   opts,
+		tools:  tools,
+		turns:  max(opts.Turn, opts.History.Turns),
+		used:   &meter{},
+		nested: opts.Instructions.Nested(),
+		seen:   maps.Clone(opts.History.Delivered),
+		kept:   opts.History.Kept,
 	}
 	t.rights = &rights{p: opts.Permissions, folders: slices.Clone(opts.Beside)}
 	if opts.History.Cut != nil {

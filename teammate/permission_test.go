@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 func ruleList(tb testing.TB, texts ...string) []rules.Rule {
@@ -237,7 +238,7 @@ func TestPermissionTexts(t *testing.T) {
 
 func TestInWorkspace(t *testing.T) {
 	root, out := t.TempDir(), t.TempDir()
-	w := NewWorkdir(root)
+	w := workspace.NewWorkdir(root)
 	sub := filepath.Join(root, "sub")
 	for _, dir := range []string{sub, filepath.Join(root, ".git")} {
 		if err := os.Mkdir(dir, 0o700); err != nil {

@@ -6,13 +6,14 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // Permits brings the input of a call into its one form and asks the rules and
 // the mode whether it may run, for an agent that works for a member outside of
 // its turns and can ask nobody. denial is what that agent is told; empty: it may
 // run. says is what PreToolUse hooks decided.
-func (p Permissions) Permits(t agent.Tool, call *agent.ToolCall, dir *Workdir, says hooks.Outcome) (denial string) {
+func (p Permissions) Permits(t agent.Tool, call *agent.ToolCall, dir *workspace.Workdir, says hooks.Outcome) (denial string) {
 	spec := t.Spec()
 	schema, err := resolveSchema(spec.Schema)
 	tl := &tool{Tool: t, spec: spec, schema: schema}

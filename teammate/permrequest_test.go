@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // requested is what a PermissionRequest hook decided.
@@ -205,11 +207,15 @@ func TestPostToolBatch(t *testing.T) {
 func TestNestedInstructions(t *testing.T) {
 	r := newRig(t)
 	root := r.opts.Workdir.Root()
-	put(t, filepath.Join(root, "AGENTS.md"), "at the top, see @sub/AGENTS.md")
-	put(t, filepath.Join(root, "sub", "AGENTS.md"), "in sub")
-	put(t, filepath.Join(root, "sub", "deep", "CLAUDE.md"), "deep down")
-	put(t, filepath.Join(root, "sub", "deep", "f"), "f")
-	r.opts.Instructions = ReadInstructions(root)
+	if err := os.CopyFS(root, fstest.MapFS{
+		"AGENTS.md":          {Data: []byte("at the top, see @sub/AGENTS.md")},
+		"sub/AGENTS.md":      {Data: []byte("in sub")},
+		"sub/deep/CLAUDE.md": {Data: []byte("deep down")},
+		"sub/deep/f":         {Data: []byte("f")},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r.opts.Instructions = workspace.ReadInstructions(root)
 	read := func(id string) say {
 		return say{calls: []agent.ToolCall{callTool(id, "Read", `{"file_path":"sub/deep/f"}`)}}
 	}
@@ -219,7 +225,7 @@ func TestNestedInstructions(t *testing.T) {
 	var loaded []string
 	for _, in := range r.runner.of(hooks.InstructionsLoaded) {
 		p := in.Payload.(hooks.InstructionsLoadedInput)
-		loaded = append(loaded, p.LoadReason+" "+strings.TrimPrefix(p.FilePath, real(root)))
+		loaded = append(loaded, p.LoadReason+" "+strings.TrimPrefix(p.FilePath, workspace.Real(root)))
 	}
 	equal(t, "loaded", loaded, []string{
 		"session_start /AGENTS.md", "include /sub/AGENTS.md", "nested_traversal /sub/deep/CLAUDE.md",
@@ -227,42 +233,5 @@ func TestNestedInstructions(t *testing.T) {
 	seen := strings.Join(r.agent.seen, "\n")
 	if strings.Count(seen, "deep down") != 1 || strings.Contains(seen, "in sub") {
 		t.Errorf("the model saw %s", seen)
-	}
-}
-
-// What instructions may hold, and what they may not reach.
-func TestReadInstructions(t *testing.T) {
-	dir := t.TempDir()
-	outside := filepath.Join(dir, "secret.md")
-	put(t, outside, "secret")
-	root := filepath.Join(dir, "repo", "src")
-	put(t, filepath.Join(dir, "repo", ".git", "HEAD"), "")
-	put(t, filepath.Join(dir, "repo", "CLAUDE.md"), "of the repository")
-	put(t, filepath.Join(dir, "CLAUDE.md"), "above the repository")
-	put(t, filepath.Join(root, "AGENTS.md"),
-		"a @b.md and `@code.md` me@host.org @missing\n```\n@code.md\n```\n@../../secret.md @"+outside)
-	put(t, filepath.Join(root, "b.md"), "b @AGENTS.md @b.md")
-	put(t, filepath.Join(root, "code.md"), "code")
-	put(t, filepath.Join(root, "CLAUDE.local.md"), strings.Repeat("é", maxInstructionFile))
-	put(t, filepath.Join(root, ".claude", "CLAUDE.md"), "binary\x00")
-	if err := os.Symlink(outside, filepath.Join(root, "CLAUDE.md")); err != nil {
-		t.Fatal(err)
-	}
-	in := ReadInstructions(root)
-	var got []string
-	for _, f := range in.files {
-		got = append(got, strings.TrimPrefix(f.path, real(filepath.Join(dir, "repo")))+" "+f.kind)
-	}
-	equal(t, "files", got, []string{
-		"/CLAUDE.md Project", "/src/AGENTS.md Project", "/src/b.md Project", "/src/CLAUDE.local.md Local",
-	})
-	text, notes := in.Text(), strings.Join(in.notes, "\n")
-	if strings.Contains(text, "secret") && strings.Contains(text, "\nsecret") || strings.Contains(text, "above the") {
-		t.Error("something from outside was read")
-	}
-	for _, want := range []string{"it lies outside", "no text", "too long"} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("no note says %q:\n%s", want, notes)
-		}
 	}
 }

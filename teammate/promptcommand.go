@@ -2,85 +2,11 @@ package teammate
 
 import (
 	"context"
-	"io"
-	"os"
-	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// PromptCommand is a prompt that has a name: a person types /NAME and what it
-// is about, and the agent gets the prompt.
-type PromptCommand struct {
-	Source string // command_source: projectSettings
-	Text   string // with $ARGUMENTS and $1 to $9
-}
-
-// commandName is what a command may be called: a file, and the folders that it
-// is in, with colons between.
-var commandName = regexp.MustCompile(`^[A-Za-z0-9_-]+(:[A-Za-z0-9_-]+)*$`)
-
-// FindCommand reads a command of the workspace at root: .claude/commands/NAME.md,
-// where a:b is the file a/b.md. ok is false if there is none.
-func FindCommand(root, name string) (c PromptCommand, ok bool) {
-	if !commandName.MatchString(name) {
-		return c, false
-	}
-	place := real(filepath.Join(root, ".claude", "commands", filepath.FromSlash(strings.ReplaceAll(name,
-		":", "/"))+".md"))
-	info, err := os.Stat(place)
-	if err != nil || !info.Mode().IsRegular() || !reaches(real(root), place, false) {
-		return c, false
-	}
-	file, err := os.Open(place)
-	if err != nil {
-		return c, false
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxInstructionFile))
-	if err != nil {
-		return c, false
-	}
-	return PromptCommand{Source: "projectSettings", Text: body(strings.ToValidUTF8(string(data), "\uFFFD"))}, true
-}
-
-// body is a file without its front matter.
-func body(text string) string {
-	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
-		if _, after, closed := strings.Cut(rest, "\n---"); closed {
-			_, text, _ = strings.Cut(after, "\n")
-		}
-	}
-	return strings.TrimSpace(text)
-}
-
-// argument finds what a command's text says of its arguments.
-var argument = regexp.MustCompile(`\$(ARGUMENTS|[1-9])`)
-
-// Expand is the prompt for these arguments. A text that does not say where they
-// belong has them at its end.
-func (c PromptCommand) Expand(args string) string {
-	words := strings.Fields(args)
-	used := false
-	text := argument.ReplaceAllStringFunc(c.Text, func(mark string) string {
-		used = true
-		if mark == "$ARGUMENTS" {
-			return args
-		}
-		if i, _ := strconv.Atoi(mark[1:]); i <= len(words) {
-			return words[i-1]
-		}
-		return ""
-	})
-	if !used && args != "" {
-		text += "\n\nARGUMENTS: " + args
-	}
-	return text
-}
 
 // expand puts the prompt of a command in the place of what a person typed, if
 // that names one, and asks the UserPromptExpansion hooks about it. passed is

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // output is an outcome with one output field.
@@ -37,7 +38,7 @@ func TestPromptExpansion(t *testing.T) {
 			r := newRig(t)
 			root := r.opts.Workdir.Root()
 			put(t, filepath.Join(root, ".claude", "commands", "mycmd.md"), c.file)
-			r.opts.Commands = func(name string) (PromptCommand, bool) { return FindCommand(root, name) }
+			r.opts.Commands = func(name string) (workspace.PromptCommand, bool) { return workspace.FindCommand(root, name) }
 			r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person(c.typed, "goal")}}}
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptExpansion: {c.answer}})
 			r.mustRun(t)
@@ -70,7 +71,7 @@ func TestHelperNoticeIsSubmitted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.opts.Commands = func(string) (PromptCommand, bool) { return PromptCommand{Text: "expanded"}, true }
+			r.opts.Commands = func(string) (workspace.PromptCommand, bool) { return workspace.PromptCommand{Text: "expanded"}, true }
 			r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{
 				{Kind: agent.FromCovey, Text: "a notice", MessageID: "n1"}, {Kind: agent.FromHelper,
 					Text: notice, MessageID: "n2"},
@@ -85,21 +86,6 @@ func TestHelperNoticeIsSubmitted(t *testing.T) {
 			slices.Sort(r.inbox.taken)
 			equal(t, "taken", r.inbox.taken, []string{"n1", "n2"})
 		})
-	}
-}
-
-// A name is no way out of the folder of commands.
-func TestFindCommandStaysInside(t *testing.T) {
-	dir := t.TempDir()
-	put(t, filepath.Join(dir, "secret.md"), "secret")
-	put(t, filepath.Join(dir, "w", ".claude", "commands", "a", "b.md"), "ok")
-	if c, ok := FindCommand(filepath.Join(dir, "w"), "a:b"); !ok || c.Text != "ok" {
-		t.Error(c, ok)
-	}
-	for _, name := range []string{"../../../secret", "a/b", "", "a:", "..:..:..:secret"} {
-		if _, ok := FindCommand(filepath.Join(dir, "w"), name); ok {
-			t.Errorf("%q was found", name)
-		}
 	}
 }
 

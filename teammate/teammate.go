@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // HookRunner runs the hooks of one event; *runner.Runner is one.
@@ -95,17 +96,17 @@ type Options struct {
 	Turn       int  // turns taken so far
 	Transcript *transcript.File
 	History    transcript.History // what transcript.Open returned with it
-	Workdir    *Workdir
+	Workdir    *workspace.Workdir
 
 	// Optional: what the agent is told of the workspace by files, for the
 	// InstructionsLoaded hooks; the agent itself gets their Text from whoever makes
 	// it. nil for an agent program, which reads such files by itself.
-	Instructions *Instructions
+	Instructions *workspace.Instructions
 	// Commands finds a command that a person has typed; optional. nil for an agent
 	// program, which has commands of its own.
-	Commands   func(name string) (PromptCommand, bool)
-	Files      *Watcher        // optional; nil: no FileChanged
-	WatchNames func() []string // optional; the names that FileChanged hooks listen to
+	Commands   func(name string) (workspace.PromptCommand, bool)
+	Files      *workspace.Watcher // optional; nil: no FileChanged
+	WatchNames func() []string    // optional; the names that FileChanged hooks listen to
 
 	Permissions Permissions
 	Beside      []string // optional; absolute folders that count as inside the workspace

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // trespass says what is against the files that a call would write to
@@ -16,7 +17,7 @@ func (p permitter) trespass(tl *tool, call agent.ToolCall) (refusal string, ask 
 		return "", false
 	}
 	for _, path := range locations(tl, call.Input, p.at.t.opts.Workdir.Dir()) {
-		for _, place := range []string{real(path), real(filepath.Clean(path))} {
+		for _, place := range []string{workspace.Real(path), workspace.Real(filepath.Clean(path))} {
 			text, may := writable(place)
 			switch {
 			case text == "":

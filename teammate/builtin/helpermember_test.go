@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/script"
 	"github.com/coveyteam/covey/teammate/transcript"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // hookRunner is what a member needs of a runner.Runner.
@@ -91,7 +92,7 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	workdir := teammate.NewWorkdir(m.dir)
+	workdir := workspace.NewWorkdir(m.dir)
 	tools := tools.New(tools.Env{
 		Workdir: workdir, Environ: []string{"PATH=/usr/bin:/bin"}, OutputDir: filepath.Join(m.dir, "state", "out"),
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // gates is a hook runner that refuses each gate once.
@@ -81,7 +82,7 @@ func (r *rig) member(tb testing.TB, g *gates, o *office) *teammate.Teammate {
 	r.opts.History = history
 	m, err := teammate.New(teammate.Options{
 		Name: "api", Team: "crew", Kind: "command", Agent: r.start(tb), Hooks: g, Tasks: o, Inbox: o, Sink: o.sink,
-		SessionID: "api", Transcript: file, History: history, Workdir: teammate.NewWorkdir(r.dir),
+		SessionID: "api", Transcript: file, History: history, Workdir: workspace.NewWorkdir(r.dir),
 		Permissions: teammate.Permissions{Mode: "default"}, Limits: teammate.Limits{StopBlockCap: 8},
 	})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 func TestBashAnswersAsTheRecordedHost(t *testing.T) {
@@ -175,7 +175,7 @@ func TestAWorkspaceThatIsALink(t *testing.T) {
 	if err := os.Symlink(real, link); err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, func(e *Env) { e.Workdir = teammate.NewWorkdir(link) })
+	b := newBench(t, func(e *Env) { e.Workdir = workspace.NewWorkdir(link) })
 	b.ok("Bash", fields{"command": "mkdir a && cd a && echo x > f"})
 	if want := filepath.Join(link, "a"); b.wd.Dir() != want {
 		t.Errorf("in %s, want %s", b.wd.Dir(), want)
@@ -403,7 +403,7 @@ func TestBashRefusesWhatNoShellCanDo(t *testing.T) {
 }
 
 func TestTimeoutsHaveAMaximum(t *testing.T) {
-	tools := New(Env{Workdir: teammate.NewWorkdir("/")})
+	tools := New(Env{Workdir: workspace.NewWorkdir("/")})
 	for ms, want := range map[int64]time.Duration{
 		0: 2 * time.Minute, 5: 5 * time.Millisecond, 600_000: 10 * time.Minute, 600_001: 10 * time.Minute,
 		1 << 62: 10 * time.Minute,

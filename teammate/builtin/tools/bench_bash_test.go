@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // BenchmarkBash measures what the tool adds to the bare run of its shell.
 func BenchmarkBash(b *testing.B) {
 	root := b.TempDir()
 	tools := New(Env{
-		Workdir: teammate.NewWorkdir(root), Environ: []string{"PATH=/usr/bin:/bin"},
+		Workdir: workspace.NewWorkdir(root), Environ: []string{"PATH=/usr/bin:/bin"},
 		OutputDir: filepath.Join(b.TempDir(), "out"),
 	})
 	defer tools.Close()

@@ -10,15 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // bench is a member's tools in a workspace of their own.
 type bench struct {
 	t     *testing.T
 	tools *Set
-	wd    *teammate.Workdir
+	wd    *workspace.Workdir
 	root  string
 	byTag map[string]agent.Tool
 }
@@ -27,7 +27,7 @@ func newBench(t *testing.T, adjust func(*Env)) *bench {
 	t.Helper()
 	root := t.TempDir()
 	env := Env{
-		Workdir:   teammate.NewWorkdir(root),
+		Workdir:   workspace.NewWorkdir(root),
 		Environ:   []string{"PATH=" + os.Getenv("PATH"), "HOME=" + root},
 		OutputDir: filepath.Join(t.TempDir(), "out"),
 	}

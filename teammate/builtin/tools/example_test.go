@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // What runs in the background has an id, by which it is looked at and ended.
@@ -21,7 +21,7 @@ func ExampleSet_Background() {
 	}
 	defer os.RemoveAll(root)
 	set := tools.New(tools.Env{
-		Workdir:   teammate.NewWorkdir(root),
+		Workdir:   workspace.NewWorkdir(root),
 		Environ:   []string{"PATH=" + os.Getenv("PATH")},
 		OutputDir: filepath.Join(root, ".out"),
 	})
@@ -47,7 +47,7 @@ func ExampleSet() {
 	}
 	defer os.RemoveAll(root)
 	set := tools.New(tools.Env{
-		Workdir:   teammate.NewWorkdir(root),
+		Workdir:   workspace.NewWorkdir(root),
 		Environ:   []string{"PATH=" + os.Getenv("PATH")},
 		OutputDir: filepath.Join(root, ".out"),
 	})

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // ErrTime says that there was no time to look at all files.
@@ -16,7 +16,7 @@ var ErrTime = errors.New("it takes too long to look at all files")
 // a link; folders that cannot be read are left out. Paths are below dir, with slashes. An
 // error of visit ends it and is returned; ErrTime comes after all that was found in time.
 func Files(ctx context.Context, dir string, visit func(path string) error) error {
-	s, _, err := paths{teammate.NewWorkdir(dir)}.openSearch(dir)
+	s, _, err := paths{workspace.NewWorkdir(dir)}.openSearch(dir)
 	if err != nil {
 		return err
 	}

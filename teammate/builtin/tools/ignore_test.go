@@ -15,9 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/teammate/workspace"
 	"pgregory.net/rapid"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // git runs git in dir with an environment in which nobody's settings count.
@@ -112,7 +111,7 @@ func walked(t *rapid.T, dir, sub string) string {
 	if info, err := os.Stat(filepath.Join(dir, sub)); err != nil || !info.IsDir() {
 		return ""
 	}
-	s, _, err := paths{teammate.NewWorkdir(dir)}.openSearch(filepath.Join(dir, sub))
+	s, _, err := paths{workspace.NewWorkdir(dir)}.openSearch(filepath.Join(dir, sub))
 	if err != nil {
 		t.Fatal(err)
 	}

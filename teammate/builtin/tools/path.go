@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // paths tells which file a tool input means.
-type paths struct{ wd *teammate.Workdir }
+type paths struct{ wd *workspace.Workdir }
 
 // absolute is name as an absolute path without "..". Symbolic links count for
 // nothing here, so `link/../x` is x beside the link.

@@ -14,9 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/coveyteam/covey/teammate/workspace"
 	"pgregory.net/rapid"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // odd draws texts of the kinds that files and outputs hold: lines, Windows
@@ -185,7 +184,7 @@ func TestCanonicalPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := paths{teammate.NewWorkdir(root)}
+	p := paths{workspace.NewWorkdir(root)}
 	names := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "l", "m", "n", "o", ".", "..", "bin",
 		"new"}), 1, 6)
 	rapid.Check(t, func(t *rapid.T) {

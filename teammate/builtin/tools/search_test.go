@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // tree is a workspace with a bit of everything.
@@ -321,7 +321,7 @@ func TestASearchHasATimeLimit(t *testing.T) {
 		for i := range 3 {
 			write(t, filepath.Join(root, fmt.Sprint(i)), "x")
 		}
-		s, _, err := paths{teammate.NewWorkdir(root)}.openSearch(".")
+		s, _, err := paths{workspace.NewWorkdir(root)}.openSearch(".")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,15 +9,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // Env is what the workspace tools of one member work with.
 type Env struct {
 	// Workdir is where the member is. Relative paths start there, and a `cd` in
 	// Bash moves it. Required.
-	Workdir *teammate.Workdir
+	Workdir *workspace.Workdir
 	// Environ is the environment of commands, NAME=value each: all of it, so
 	// nothing of this process's own reaches a command unless it stands here.
 	// COVEY_CALL is added, by which the processes of a command are found.
@@ -36,7 +36,7 @@ type Env struct {
 	// Withheld reports whether a tool, Glob or Grep, must show nothing of a file
 	// that it comes to. Its path is absolute; dir is where relative rules start.
 	// May be nil.
-	Withheld func(tool string, dir *teammate.Workdir, file string) bool
+	Withheld func(tool string, dir *workspace.Workdir, file string) bool
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Timeout is how long a command may take that does not ask for longer;
@@ -100,7 +100,7 @@ func New(env Env) *Set {
 
 // ForHelper returns tools like these for the member's helper of that id, which works
 // in dir. Close them in the end.
-func (t *Set) ForHelper(dir *teammate.Workdir, id string) *Set {
+func (t *Set) ForHelper(dir *workspace.Workdir, id string) *Set {
 	env := t.env
 	env.Workdir, env.OutputDir = dir, filepath.Join(env.OutputDir, "helpers", id)
 	return New(env)

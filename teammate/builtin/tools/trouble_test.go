@@ -18,8 +18,8 @@ import (
 	"testing/iotest"
 
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // What goes wrong below the tools is told to the model, and breaks nothing.
@@ -148,7 +148,7 @@ func TestFilesThatVanishDuringASearch(t *testing.T) {
 	for _, name := range []string{"a/x", "b/x", "c/x"} {
 		write(t, filepath.Join(root, name), "text\n")
 	}
-	s, _, err := paths{teammate.NewWorkdir(root)}.openSearch(root)
+	s, _, err := paths{workspace.NewWorkdir(root)}.openSearch(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestAnErrorOfAVisitEndsTheWalk(t *testing.T) {
 	for i := range 5 {
 		write(t, filepath.Join(root, fmt.Sprint(i)), "x")
 	}
-	s, _, err := paths{teammate.NewWorkdir(root)}.openSearch(root)
+	s, _, err := paths{workspace.NewWorkdir(root)}.openSearch(root)
 	if err != nil {
 		t.Fatal(err)
 	}

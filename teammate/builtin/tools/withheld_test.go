@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // TestSearchLeavesOut: what a deny rule for Read keeps from a member, Grep and Glob
@@ -21,7 +22,7 @@ func TestSearchLeavesOut(t *testing.T) {
 		deny.Deny = append(deny.Deny, rule)
 	}
 	b := newBench(t, func(e *Env) {
-		e.Withheld = func(tool string, dir *teammate.Workdir, file string) bool {
+		e.Withheld = func(tool string, dir *workspace.Workdir, file string) bool {
 			return deny.Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
 		}
 	})

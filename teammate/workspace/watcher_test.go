@@ -1,4 +1,4 @@
-package teammate
+package workspace
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package teammate
+package workspace
 
 import (
 	"fmt"
@@ -184,7 +184,7 @@ func (w *Watcher) event(e fsnotify.Event) {
 	}
 	// A folder on the way has come or gone.
 	for path, f := range w.files {
-		if reaches(e.Name, path, false) {
+		if Contains(e.Name, path) {
 			_ = w.reach(path) // what cannot be watched now is tried with the next event
 			f.wait(now, w.settle)
 		}

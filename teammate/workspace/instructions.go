@@ -1,0 +1,227 @@
+package workspace
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds on instructions: a model reads all of them with each request.
+const (
+	maxInstructionFile  = 64 << 10  // bytes of one file
+	maxInstructionBytes = 256 << 10 // of all that are read at the start
+	maxIncludeDepth     = 5
+)
+
+// Instructions are the files that tell agents how to work in a workspace:
+// AGENTS.md, CLAUDE.md, .claude/CLAUDE.md and CLAUDE.local.md of the workspace
+// and of the folders above it up to the repository's, and what they include by
+// @path. They never change after ReadInstructions, and members share them.
+type Instructions struct {
+	Files []InstructionFile
+	Notes []string // for people: what was left out, and why
+
+	root string // the workspace, with symbolic links followed
+	top  string // nothing outside of this folder is read; symbolic links followed
+}
+
+// InstructionFile is one file of instructions.
+type InstructionFile struct {
+	Path   string
+	Kind   string // memory_type: Project or Local
+	Parent string // the file that included it; empty: none did
+	text   string
+}
+
+// ReadInstructions reads the instructions of the workspace at root, an absolute
+// path. It never fails: what cannot be read is left out, and members say so.
+func ReadInstructions(root string) *Instructions {
+	in := &Instructions{root: Real(root), top: repository(root)}
+	r := instructionReader{top: in.top, room: maxInstructionBytes, seen: map[string]bool{}}
+	for _, dir := range downTo(in.top, in.root) {
+		r.folder(dir)
+	}
+	in.Files, in.Notes = r.files, r.notes
+	return in
+}
+
+// Text is all of them for a system prompt; empty if there are none.
+func (in *Instructions) Text() string {
+	if in == nil || len(in.Files) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("The workspace has instructions for those who work in it. Heed them:\n")
+	for _, f := range in.Files {
+		b.WriteString("\n" + f.Shown() + "\n")
+	}
+	return b.String()
+}
+
+// Shown returns the file as a model sees it.
+func (f InstructionFile) Shown() string { return "Contents of " + f.Path + ":\n\n" + f.text }
+
+// Nested reads the instructions of the folders below a workspace, each folder
+// once. It belongs to one member.
+type Nested struct {
+	in   *Instructions
+	read map[string]bool
+}
+
+// Nested returns a reader for one member. That of nil Instructions reads nothing.
+func (in *Instructions) Nested() *Nested { return &Nested{in: in, read: map[string]bool{}} }
+
+// To returns the instructions of the folders on the way from the workspace to a
+// file, as far as they have not been read, and notes for people.
+func (n *Nested) To(path string) (files []InstructionFile, notes []string) {
+	dir := filepath.Dir(Real(path))
+	if n.in == nil || dir == n.in.root || !Contains(n.in.root, dir) {
+		return nil, nil
+	}
+	for _, dir := range downTo(n.in.root, dir)[1:] {
+		if n.read[dir] {
+			continue
+		}
+		n.read[dir] = true
+		r := instructionReader{top: n.in.top, room: maxInstructionFile, seen: map[string]bool{}}
+		for _, known := range n.in.Files {
+			r.seen[Real(known.Path)] = true
+		}
+		r.folder(dir)
+		files, notes = append(files, r.files...), append(notes, r.notes...)
+	}
+	return files, notes
+}
+
+// repository is the folder of the git repository that dir is in, or dir itself:
+// what lies above is somebody else's.
+func repository(dir string) string {
+	dir = Real(dir)
+	for up := dir; ; up = filepath.Dir(up) {
+		if _, err := os.Lstat(filepath.Join(up, ".git")); err == nil {
+			return up
+		}
+		if up == filepath.Dir(up) {
+			return dir
+		}
+	}
+}
+
+// instructionReader reads files of instructions, each once.
+type instructionReader struct {
+	top   string
+	room  int             // bytes that may still be read
+	seen  map[string]bool // real paths, and texts, of what was read
+	files []InstructionFile
+	notes []string
+}
+
+// folder reads the instructions that one folder has.
+func (r *instructionReader) folder(dir string) {
+	for _, name := range []string{"AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"} {
+		kind := "Project"
+		if name == "CLAUDE.local.md" {
+			kind = "Local"
+		}
+		r.file(InstructionFile{Path: filepath.Join(dir, name), Kind: kind}, 0)
+	}
+}
+
+// file reads f and what it includes.
+func (r *instructionReader) file(f InstructionFile, depth int) {
+	place := Real(f.Path)
+	if r.seen[place] {
+		return
+	}
+	info, err := os.Stat(place)
+	if err != nil || !info.Mode().IsRegular() {
+		return // most folders have none, and an @ may mean something else
+	}
+	if !Contains(r.top, place) {
+		r.note("%s was not read: it lies outside of %s", f.Path, r.top)
+		return
+	}
+	r.seen[place] = true
+	if f.text, err = r.read(place); err != nil {
+		r.note("%s was not read: %v", f.Path, err)
+		return
+	}
+	// AGENTS.md and CLAUDE.md are often copies of each other.
+	if f.text == "" || r.seen["\x00"+f.text] {
+		return
+	}
+	r.seen["\x00"+f.text] = true
+	r.files = append(r.files, f)
+	for _, path := range includes(f.text) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(f.Path), path)
+		}
+		if depth == maxIncludeDepth {
+			r.note("%s was not read: files may include each other %d deep", path, maxIncludeDepth)
+			continue
+		}
+		r.file(InstructionFile{Path: path, Kind: f.Kind, Parent: f.Path}, depth+1)
+	}
+}
+
+// read is the text of one file, as far as there is room for it.
+func (r *instructionReader) read(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	limit := min(maxInstructionFile, r.room)
+	data, err := io.ReadAll(io.LimitReader(file, int64(limit)+1))
+	if err != nil {
+		return "", err
+	}
+	if bytes.IndexByte(data, 0) >= 0 {
+		return "", fmt.Errorf("it is no text")
+	}
+	if len(data) > limit {
+		data = data[:limit]
+		for len(data) > 0 && !utf8.Valid(data[max(len(data)-utf8.UTFMax, 0):]) {
+			data = data[:len(data)-1]
+		}
+		r.note("%s is too long: only its first %d bytes are read", path, len(data))
+	}
+	r.room -= len(data)
+	return strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD")), nil
+}
+
+func (r *instructionReader) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf("instructions: "+format, args...))
+}
+
+// includeMark finds @path where a word may begin.
+var includeMark = regexp.MustCompile("(?:^|\\s)@([^\\s@`]+)")
+
+// includes are the paths that a text includes. What stands in code is none.
+func includes(text string) []string {
+	var paths []string
+	fenced := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+			continue
+		}
+		if fenced {
+			continue
+		}
+		for i, part := range strings.Split(line, "`") {
+			if i%2 == 1 {
+				continue
+			}
+			for _, m := range includeMark.FindAllStringSubmatch(part, -1) {
+				paths = append(paths, strings.TrimRight(m[1], ".,;:)"))
+			}
+		}
+	}
+	return paths
+}
