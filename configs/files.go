@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // path resolves a path of the spec and reports a file that is not there. It
@@ -28,7 +29,7 @@ func (r *resolver) path(v value[string], what string) string {
 		r.fail(v.at.At, "the %s %s is not a regular file; name one that is", what, yaml.Quote(v.v))
 	default:
 		if err := readable(path); err != nil {
-			r.fail(v.at.At, "the %s %s cannot be read (%s); change its permissions", what, yaml.Quote(v.v), cause(err))
+			r.fail(v.at.At, "the %s %s cannot be read (%s); change its permissions", what, yaml.Quote(v.v), wording.Cause(err))
 		}
 	}
 	return path
@@ -64,16 +65,7 @@ func (r *resolver) missing(v value[string], what, path string, err error) {
 			what, yaml.Quote(v.v), path)
 		return
 	}
-	r.fail(v.at.At, "the %s %s cannot be used (%s); correct the path", what, yaml.Quote(v.v), cause(err))
-}
-
-// cause is the system's word for an error, without the path around it.
-func cause(err error) string {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err.Error()
-	}
-	return err.Error()
+	r.fail(v.at.At, "the %s %s cannot be used (%s); correct the path", what, yaml.Quote(v.v), wording.Cause(err))
 }
 
 // folder resolves the team's workspace, and keeps it for programs if it can be used.
@@ -97,7 +89,7 @@ func (r *resolver) folder(v value[string]) string {
 		r.workspace = dir
 		if err := r.writable(dir); err != nil {
 			r.fail(v.at.At, "the workspace %s cannot be written to (%s); change its permissions, "+
-				"or name another folder", yaml.Quote(v.v), cause(err))
+				"or name another folder", yaml.Quote(v.v), wording.Cause(err))
 		}
 	}
 	return dir

@@ -1,8 +1,6 @@
 package configs
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,44 +95,6 @@ func TestRelativeName(t *testing.T) {
 	}
 	if _, err = Load("sub/team.yaml"); err == nil || !strings.HasPrefix(err.Error(), "sub/team.yaml:2:") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// TestCause: messages hold the system's word once, without the path.
-func TestCause(t *testing.T) {
-	_, err := os.Open(filepath.Join(t.TempDir(), "none"))
-	if got := cause(err); got != "no such file or directory" {
-		t.Errorf("cause is %q", got)
-	}
-	if got := cause(errors.New("another")); got != "another" {
-		t.Errorf("cause is %q", got)
-	}
-	if got := cause(&fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}); got != "permission denied" {
-		t.Errorf("cause is %q", got)
-	}
-}
-
-// TestReadBounded reads files up to a limit, and nothing but files.
-func TestReadBounded(t *testing.T) {
-	dir := write(t, map[string]string{"five": "12345"})
-	path := filepath.Join(dir, "five")
-	for limit, want := range map[int64]error{5: nil, 6: nil, 4: errTooLarge, 0: errTooLarge} {
-		data, err := ReadBounded(path, limit)
-		if !errors.Is(err, want) {
-			t.Errorf("limit %d: error %v, want %v", limit, err, want)
-		}
-		if err == nil && string(data) != "12345" {
-			t.Errorf("limit %d: %q", limit, data)
-		}
-	}
-	if _, err := ReadBounded(dir, 5); err == nil {
-		t.Error("a folder is read")
-	}
-	if _, err := ReadBounded(os.DevNull, 5); err == nil {
-		t.Error("a device is read")
-	}
-	if _, err := ReadBounded(filepath.Join(dir, "none"), 5); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is not there: %v", err)
 	}
 }
 

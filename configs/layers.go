@@ -4,19 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 )
-
-// ReadFile reads one file of a team's hooks. Whoever wants another content than
-// the one on disk, such as an earlier one, gives its own.
-type ReadFile func(path string) ([]byte, error)
-
-// ReadHookFile is the ReadFile that reads the disk: regular files of at most 1 MiB.
-func ReadHookFile(path string) ([]byte, error) { return ReadBounded(path, maxSettings) }
 
 // Layers are the hooks of a team with all that stands beside them in the same
 // files, as these are at one moment.
@@ -27,19 +20,19 @@ type Layers struct {
 	// Permissions are those of the settings files, put together; they add to those of
 	// every member.
 	Permissions Permissions
-	Servers     []PluginServer // MCP servers that plugins bring
-	Warnings    []error        // what is wrong with the files
+	Servers     []hookfiles.Server // MCP servers that plugins bring
+	Warnings    []error            // what is wrong with the files
 	// Powerless tells of permissions that are right and have no effect here.
 	Powerless []error
 }
 
-// Layers reads the files of the team's hooks with read; nil is ReadHookFile. A
+// Layers reads the files of the team's hooks with read; nil is hookfiles.Read. A
 // file that has vanished or is broken gives a warning and as much of its hooks
 // as can be used. The data folders of plugins are for the caller to fill in
 // (settings.Source.Data).
-func (t *Team) Layers(read ReadFile) Layers {
+func (t *Team) Layers(read hookfiles.ReadFile) Layers {
 	if read == nil {
-		read = ReadHookFile
+		read = hookfiles.Read
 	}
 	var l Layers
 	l.own(t)
@@ -66,8 +59,8 @@ func (l *Layers) own(t *Team) {
 }
 
 // settings adds a settings file, and notes what it sets for plugins.
-func (l *Layers) settings(path string, read ReadFile, options map[string]map[string]string) {
-	file, warnings := readSettings(path, read)
+func (l *Layers) settings(path string, read hookfiles.ReadFile, options map[string]map[string]string) {
+	file, warnings := hookfiles.ReadSettings(path, read)
 	l.Warnings = append(l.Warnings, warnings...)
 	if len(file.Hooks) > 0 || file.Restrictions.Any() {
 		l.Sources = append(l.Sources, settings.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
@@ -93,8 +86,8 @@ func (l *Layers) settings(path string, read ReadFile, options map[string]map[str
 }
 
 // plugin adds a plugin's hooks and servers.
-func (l *Layers) plugin(root string, read ReadFile, options map[string]map[string]string) {
-	p, warnings := ReadPlugin(root, read)
+func (l *Layers) plugin(root string, read hookfiles.ReadFile, options map[string]map[string]string) {
+	p, warnings := hookfiles.ReadPlugin(root, read)
 	l.Warnings = append(l.Warnings, warnings...)
 	for name, value := range options[p.Name] {
 		p.Options[name] = value
@@ -107,7 +100,7 @@ func (l *Layers) plugin(root string, read ReadFile, options map[string]map[strin
 
 // heads adds the hooks in the heads of members' agent files. They are for that
 // member alone.
-func (l *Layers) heads(t *Team, read ReadFile) {
+func (l *Layers) heads(t *Team, read hookfiles.ReadFile) {
 	known := map[string]hooks.Settings{}
 	for _, m := range t.Members() {
 		if m.PromptFile == "" {
@@ -115,7 +108,7 @@ func (l *Layers) heads(t *Team, read ReadFile) {
 		}
 		section, ok := known[m.PromptFile]
 		if !ok {
-			file, warnings := readFront(m.PromptFile, read)
+			file, warnings := hookfiles.ReadFront(m.PromptFile, read)
 			section, known[m.PromptFile] = file.Hooks, file.Hooks
 			l.Warnings = append(l.Warnings, warnings...)
 		}
@@ -127,15 +120,12 @@ func (l *Layers) heads(t *Team, read ReadFile) {
 
 // helpers adds the hooks in the heads of the workspace's agent files. They are for
 // helpers of that kind alone.
-func (l *Layers) helpers(t *Team, read ReadFile) {
-	if !t.lendsHelpers() {
-		return
-	}
+func (l *Layers) helpers(t *Team, read hookfiles.ReadFile) {
 	for _, h := range t.Helpers() {
 		if _, err := read(h.File); errors.Is(err, fs.ErrNotExist) {
 			continue // it has come since, and does not count
 		}
-		file, warnings := readFront(h.File, read)
+		file, warnings := hookfiles.ReadFront(h.File, read)
 		l.Warnings = append(l.Warnings, warnings...)
 		if len(file.Hooks) > 0 {
 			l.Sources = append(l.Sources, settings.Source{Name: h.File, Settings: file.Hooks.ForHelper(), Helper: h.Name})
@@ -148,46 +138,38 @@ func (l *Layers) helpers(t *Team, read ReadFile) {
 func (t *Team) HookFiles() []string {
 	files := slices.Clone(t.Settings)
 	for _, root := range t.Plugins {
-		files = append(files, pluginFiles(root, ReadHookFile)...)
+		files = append(files, hookfiles.PluginFiles(root, hookfiles.Read)...)
 	}
 	for _, m := range t.Members() {
 		if m.PromptFile != "" {
 			files = append(files, m.PromptFile)
 		}
 	}
-	if t.lendsHelpers() {
-		for _, h := range t.Helpers() {
-			files = append(files, h.File)
-		}
+	for _, h := range t.Helpers() {
+		files = append(files, h.File)
 	}
 	slices.Sort(files)
 	return slices.Compact(files)
 }
 
-// isMarkdown reports whether a file's hooks stand in its head.
-func isMarkdown(path string) bool { return filepath.Ext(path) == ".md" }
-
-// MayHook reports whether the content of a file of hooks can hold any: of a
-// Markdown file only its head counts, and most have none.
-func MayHook(path string, data []byte) bool {
-	if !isMarkdown(path) {
-		return true
-	}
-	file, _ := readFront(path, func(string) ([]byte, error) { return data, nil })
-	return file.Broken || len(file.Hooks) > 0
+// Sources returns the layers of hooks that the team has, in the order in which
+// they merge: those of Layers, with the files as they are on disk.
+func (t *Team) Sources() ([]settings.Source, []error) {
+	l := t.Layers(nil)
+	return l.Sources, l.Warnings
 }
 
-// HookFileFault says why nothing of a file of hooks could count, or why it cannot
-// be told what it forbids; "" if neither is so.
-func HookFileFault(path string, data []byte) string {
-	file, warnings := readSettings(path, func(string) ([]byte, error) { return data, nil })
-	switch {
-	case file.Broken && len(warnings) > 0:
-		return warnings[0].Error()
-	case len(file.Permissions.Unreadable) > 0:
-		return file.Permissions.Unreadable[0]
-	case len(settings.Refused(warnings)) > 0:
-		return settings.Refused(warnings)[0].Error()
+// Helpers lists the kinds of helpers that the workspace describes now, by the names of
+// their files; none if no member can let helpers work.
+func (t *Team) Helpers() []hookfiles.Helper {
+	if slices.ContainsFunc(t.Members(), Member.lendsHelpers) {
+		return hookfiles.Helpers(t.Workspace)
 	}
-	return ""
+	return nil
+}
+
+// lendsHelpers reports whether the member can let helpers work. An agent program has
+// helpers of its own.
+func (m Member) lendsHelpers() bool {
+	return !m.Agent.foreign() && (m.Tools == nil || slices.Contains(m.Tools, "Agent"))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // value is a scalar of the spec with its place.
@@ -103,29 +104,12 @@ func (d *decoder) fitName(key, n *yaml.Node) bool {
 		return true
 	}
 	const rule = "a name is 1 to 32 lower-case letters, digits and \"-\", and does not begin with \"-\""
-	if fit := makeFit(n.Text); fit != "" {
+	if fit := wording.Slug(n.Text); fit != "" {
 		d.fail(n.At, "%s cannot be %s: %s; write %s", nameOf(key), yaml.Quote(n.Text), rule, fit)
 	} else {
 		d.fail(n.At, "%s cannot be %s: %s", nameOf(key), yaml.Quote(n.Text), rule)
 	}
 	return false
-}
-
-// makeFit makes a name of s, or "" if nothing is left of it.
-func makeFit(s string) string {
-	var b strings.Builder
-	for _, r := range strings.ToLower(s) {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			b.WriteRune(r)
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
-			b.WriteByte('-')
-		}
-		if b.Len() == 32 {
-			break
-		}
-	}
-	return strings.TrimRight(b.String(), "-")
 }
 
 // wholePart takes a whole number.

@@ -69,10 +69,10 @@ func TestPromptFile(t *testing.T) {
 // TestPromptFileRefused: what no model could be told.
 func TestPromptFileRefused(t *testing.T) {
 	for content, want := range map[string]string{
-		strings.Repeat("x", maxPrompt+1): "is larger than 1 MiB; shorten it",
-		"caf\xe9":                        "is not UTF-8 text",
-		"a\x00b":                         "is not UTF-8 text",
-		" \n\t\n":                        "holds no instructions",
+		strings.Repeat("x", (1<<20)+1): "is larger than 1 MiB; shorten it",
+		"caf\xe9":                      "is not UTF-8 text",
+		"a\x00b":                       "is not UTF-8 text",
+		" \n\t\n":                      "holds no instructions",
 	} {
 		dir := write(t, map[string]string{"demo.yaml": "steps: []\n", "x.md": content})
 		_, err := Parse(filepath.Join(dir, "team.yaml"), []byte("covey: 1\n"+

@@ -4,9 +4,11 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // resolver makes a Team of a decoded spec: it follows references, looks for
@@ -59,13 +61,13 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Gates = gates.gates(&s.gates)
 	for _, path := range s.settings.items {
 		file := r.path(path, "settings file")
-		_, warnings := ReadSettings(file)
+		_, warnings := hookfiles.ReadSettings(file, hookfiles.Read)
 		r.refused(path, warnings)
 		t.Settings = append(t.Settings, file)
 	}
 	for _, path := range s.plugins.items {
 		dir := r.pluginFolder(path)
-		_, warnings := ReadPlugin(dir, nil)
+		_, warnings := hookfiles.ReadPlugin(dir, hookfiles.Read)
 		r.refused(path, warnings)
 		t.Plugins = append(t.Plugins, dir)
 	}
@@ -76,7 +78,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 
 // DefaultName is the name of a team that has none: its folder's, made fit.
 func DefaultName(dir string) string {
-	if name := makeFit(filepath.Base(dir)); name != "" && reserved(name) == "" {
+	if name := wording.Slug(filepath.Base(dir)); name != "" && reserved(name) == "" {
 		return name
 	}
 	return "team"

@@ -1,9 +1,10 @@
 package configs
 
 import (
-	"github.com/coveyteam/covey/configs/yaml"
 	"time"
 	_ "time/tzdata" // zones are part of a spec, and not every machine has the files
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // schedules resolves the section `schedules`.

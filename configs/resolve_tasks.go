@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // taskRules checks the tasks of a spec, and those of its schedules.
@@ -66,7 +67,7 @@ func (r *taskRules) taskIDs(tasks []taskSpec) []string {
 	}
 	for i, t := range tasks {
 		if ids[i] == "" {
-			ids[i] = freeID(makeFit(t.subject.v), line)
+			ids[i] = freeID(wording.Slug(t.subject.v), line)
 			line[ids[i]] = -1
 		}
 	}

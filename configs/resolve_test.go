@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // TestCycles draws graphs of tasks: a spec is refused for a cycle if and only
@@ -87,15 +88,15 @@ func TestTaskIDs(t *testing.T) {
 // a name stays as it is.
 func TestMakeFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		fit := makeFit(rapid.String().Draw(t, "s"))
+		fit := wording.Slug(rapid.String().Draw(t, "s"))
 		if fit != "" && !nameForm.MatchString(fit) {
 			t.Fatalf("%q is not a name", fit)
 		}
-		if again := makeFit(fit); again != fit {
+		if again := wording.Slug(fit); again != fit {
 			t.Fatalf("%q becomes %q", fit, again)
 		}
 		name := rapid.StringMatching(`[a-z0-9]([a-z0-9]|-[a-z0-9]){0,10}`).Draw(t, "name")
-		if got := makeFit(name); got != name {
+		if got := wording.Slug(name); got != name {
 			t.Fatalf("the name %q becomes %q", name, got)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/configs/shell"
 	"github.com/coveyteam/covey/hooks"
 )
@@ -73,7 +74,7 @@ func (t *Team) Runs() []Run {
 	l.teamwork()
 	for _, path := range t.Settings {
 		l.add(Run{Kind: RunSettings, Path: path})
-		file, _ := ReadSettings(path) // Sources warns of what is wrong with it
+		file, _ := hookfiles.ReadSettings(path, hookfiles.Read) // Sources warns of what is wrong with it
 		l.settings(RunHook, file.Hooks)
 	}
 	for _, root := range t.Plugins {
@@ -83,7 +84,7 @@ func (t *Team) Runs() []Run {
 		if m.PromptFile == "" {
 			continue
 		}
-		if file, _ := readFront(m.PromptFile, ReadHookFile); len(file.Hooks) > 0 || file.Broken {
+		if file, _ := hookfiles.ReadFront(m.PromptFile, hookfiles.Read); len(file.Hooks) > 0 || file.Broken {
 			l.add(Run{Kind: RunHead, Path: m.PromptFile})
 			l.settings(RunHook, file.Hooks)
 		}
@@ -94,11 +95,8 @@ func (t *Team) Runs() []Run {
 
 // helpers lists the agent files of the workspace that have hooks.
 func (l *lister) helpers() {
-	if !l.team.lendsHelpers() {
-		return
-	}
 	for _, h := range l.team.Helpers() {
-		if file, _ := readFront(h.File, ReadHookFile); len(file.Hooks) > 0 || file.Broken {
+		if file, _ := hookfiles.ReadFront(h.File, hookfiles.Read); len(file.Hooks) > 0 || file.Broken {
 			l.add(Run{Kind: RunHead, Path: h.File})
 			l.settings(RunHook, file.Hooks.ForHelper())
 		}
@@ -109,7 +107,7 @@ func (l *lister) helpers() {
 // files that they name.
 func (l *lister) plugin(root string) {
 	l.add(Run{Kind: RunPlugin, Path: root})
-	p, _ := ReadPlugin(root, nil)
+	p, _ := hookfiles.ReadPlugin(root, hookfiles.Read)
 	l.settings(RunHook, p.Hooks)
 	for _, s := range p.Servers {
 		line := s.URL

@@ -98,9 +98,9 @@ func TestSourcesReload(t *testing.T) {
 		t.Errorf("warnings %v, disableAllHooks %v", warnings, off)
 	}
 	for content, want := range map[string]string{
-		"{":                                "two.json",
-		"[1]":                              "two.json",
-		strings.Repeat(" ", maxSettings+1): "the file is too large",
+		"{":                            "two.json",
+		"[1]":                          "two.json",
+		strings.Repeat(" ", (1<<20)+1): "the file is too large",
 	} {
 		replace(two, content)
 		sources, warnings := team.Sources()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -32,10 +33,10 @@ func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing,
 
 // Check is what New checks, for who does not want to run the team here: what
 // is not installed is told apart from what is wrong. Both wrap ErrSpec, but for
-// managed settings that cannot be read (configs.ErrManaged). managed is
+// managed settings that cannot be read (hookfiles.ErrManaged). managed is
 // Options.ManagedFolders.
 func Check(team *configs.Team, managed []string) (missing []error, wrong error) {
-	if _, _, err := configs.LoadManaged(managed); err != nil {
+	if _, _, err := hookfiles.LoadManaged(managed); err != nil {
 		return nil, err
 	}
 	_, gone, wrong := check(team, nil)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -40,7 +41,7 @@ func (o *Orchestrator) withHelpers(s *seat, workspace *tools.Set, team []agent.T
 }
 
 // helperTypes are the kinds of helpers that a workspace describes.
-func helperTypes(files []configs.Helper) []builtin.HelperType {
+func helperTypes(files []hookfiles.Helper) []builtin.HelperType {
 	kinds := make([]builtin.HelperType, len(files))
 	for i, f := range files {
 		kinds[i] = builtin.HelperType{

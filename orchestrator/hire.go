@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
@@ -34,9 +35,9 @@ import (
 // layers are the hooks of a team, and what is wrong in its settings files.
 type layers struct {
 	sources  []settings.Source
-	settings configs.Permissions    // of the settings files, for all members
-	servers  []configs.PluginServer // MCP servers that plugins bring
-	files    hookFiles              // that all of this was read from
+	settings configs.Permissions // of the settings files, for all members
+	servers  []hookfiles.Server  // MCP servers that plugins bring
+	files    hookFiles           // that all of this was read from
 	warnings []error
 }
 
@@ -50,7 +51,7 @@ func loadHooks(team *configs.Team) (layers, error) {
 
 // layersOf reads them with read, as configs.Layers does. The error says what cannot
 // be read though it was to forbid something: no team may run without it.
-func layersOf(team *configs.Team, read configs.ReadFile) (layers, error) {
+func layersOf(team *configs.Team, read hookfiles.ReadFile) (layers, error) {
 	var l layers
 	given := team.Layers(read)
 	l.sources, l.servers = given.Sources, given.Servers
@@ -69,7 +70,7 @@ func layersOf(team *configs.Team, read configs.ReadFile) (layers, error) {
 
 // heed adds what an administrator has laid down, and tells of what the layers
 // switch off in each other.
-func (l *layers) heed(m configs.Managed, warnings []error) {
+func (l *layers) heed(m hookfiles.Managed, warnings []error) {
 	l.sources = append(l.sources, m.Sources...)
 	l.settings.Allow = append(l.settings.Allow, m.Permissions.Allow...)
 	l.settings.Ask = append(l.settings.Ask, m.Permissions.Ask...)

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 )
 
 // hookFiles is what the files of a team's hooks hold, by path: what counts, which
@@ -21,7 +21,7 @@ type hookFile struct {
 
 // readHookFile reads a file from disk.
 func readHookFile(path string) hookFile {
-	data, err := configs.ReadHookFile(path)
+	data, err := hookfiles.Read(path)
 	return hookFile{data, err}
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -36,8 +36,8 @@ const (
 // hook calls it, and again when the connection was lost. Plugins may come and go
 // while the team runs, and their servers with them (replace).
 type hookServers struct {
-	serve func(configs.PluginServer) *hookServer // makes one that is not started
-	fault func(error)                            // is told of one that does not end as it should
+	serve func(hookfiles.Server) *hookServer // makes one that is not started
+	fault func(error)                        // is told of one that does not end as it should
 
 	mu       sync.Mutex
 	all      map[string]*hookServer
@@ -46,7 +46,7 @@ type hookServers struct {
 
 // hookServer is one of them.
 type hookServer struct {
-	configs.PluginServer
+	hookfiles.Server
 	dir     string
 	environ []string
 	started func(pid int) (release func())
@@ -61,17 +61,17 @@ type hookServer struct {
 }
 
 // newHookServers makes the servers of a team; none is started.
-func (o *Orchestrator) newHookServers(c *crew, list []configs.PluginServer) *hookServers {
+func (o *Orchestrator) newHookServers(c *crew, list []hookfiles.Server) *hookServers {
 	t := &hookServers{all: map[string]*hookServer{}}
 	t.fault = func(err error) { c.log.Error("ending the servers of a plugin that is gone", "err", err) }
-	t.serve = func(s configs.PluginServer) *hookServer {
+	t.serve = func(s hookfiles.Server) *hookServer {
 		environ := childEnvironment(o.opts, o.place)
 		for name, value := range s.Env {
 			environ = append(environ, name+"="+value)
 		}
 		dir := cmp.Or(s.Cwd, s.Root, o.team().Workspace)
 		return &hookServer{
-			PluginServer: s, dir: dir, environ: environ, turn: make(chan struct{}, 1),
+			Server: s, dir: dir, environ: environ, turn: make(chan struct{}, 1),
 			started: func(pid int) func() { return c.processes.Register(pid, process.Owner{Kind: process.Hook}) },
 		}
 	}
@@ -82,12 +82,12 @@ func (o *Orchestrator) newHookServers(c *crew, list []configs.PluginServer) *hoo
 // replace has these servers be there from the next call on. Those that are the same stay
 // as they are, connected or not; those that are gone or others now are ended beside, since
 // calls that are under way there get their answer first (45 s at most).
-func (t *hookServers) replace(list []configs.PluginServer) {
+func (t *hookServers) replace(list []hookfiles.Server) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	next := map[string]*hookServer{}
 	for _, s := range list {
-		if was := t.all[s.Name]; was != nil && reflect.DeepEqual(was.PluginServer, s) {
+		if was := t.all[s.Name]; was != nil && reflect.DeepEqual(was.Server, s) {
 			next[s.Name] = was
 		} else {
 			next[s.Name] = t.serve(s)

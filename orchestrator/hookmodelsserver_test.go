@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -117,7 +118,7 @@ func rigServers(t *testing.T) (*hookServers, *process.Processes) {
 	}
 	o := (&Orchestrator{place: place}).designed(design{team: &configs.Team{Name: "crew", Workspace: root}})
 	c := &crew{processes: process.New("")}
-	servers := o.newHookServers(c, []configs.PluginServer{
+	servers := o.newHookServers(c, []hookfiles.Server{
 		{Name: "plugin:p:rig", Root: root, Command: []string{self, "-test.run=^TestAsMCPServer$"},
 			Env: map[string]string{hookServerName: "1", "RIG_WORD": "word"}},
 		{Name: "plugin:p:web", URL: web.URL, Headers: map[string]string{"X-Word": "please"}},
@@ -224,11 +225,11 @@ func TestHookServersReplaced(t *testing.T) {
 	rig := servers.named("plugin:p:rig")
 	ended := make(chan struct{})
 	rig.started = func(int) func() { return func() { close(ended) } }
-	same := rig.PluginServer
+	same := rig.Server
 	if _, err := servers.call(t.Context(), rigCall(same.Name, "echo")); err != nil {
 		t.Fatal(err)
 	}
-	servers.replace([]configs.PluginServer{same})
+	servers.replace([]hookfiles.Server{same})
 	if servers.named(same.Name) != rig {
 		t.Error("a server that is the same begins anew")
 	}
@@ -244,7 +245,7 @@ func TestHookServersReplaced(t *testing.T) {
 	}()
 	other := same
 	other.Env = map[string]string{hookServerName: "1", "RIG_WORD": "another word"}
-	servers.replace([]configs.PluginServer{other})
+	servers.replace([]hookfiles.Server{other})
 	if reply, err := servers.call(t.Context(), rigCall(same.Name, "echo")); err != nil ||
 		!strings.Contains(reply.Text, "another word") {
 		t.Errorf("a server that has changed: %+v, %v", reply, err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 )
 
 // leave writes a file below dir, with the folders that it needs.
@@ -64,7 +64,7 @@ func TestManagedSettingsBroken(t *testing.T) {
 	managed := leave(t, t.TempDir(), "etc/managed-settings.json", `{"hooks": `)
 	_, _, err := given(t, t.TempDir(), givenSpec, Options{ManagedFolders: []string{managed},
 		Agents: map[string]AgentMaker{"boss": made(quiet), "dev": made(quiet)}})
-	if !errors.Is(err, configs.ErrManaged) || errors.Is(err, ErrSpec) {
+	if !errors.Is(err, hookfiles.ErrManaged) || errors.Is(err, ErrSpec) {
 		t.Errorf("error %v", err)
 	}
 }

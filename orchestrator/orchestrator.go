@@ -15,6 +15,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
@@ -62,7 +63,7 @@ type Options struct {
 	// runs.
 	Hooks *hooks.Registry
 	// ManagedFolders hold an administrator's settings, which bind every team
-	// (configs.ManagedFolders); nil: there are none.
+	// (hookfiles.ManagedFolders); nil: there are none.
 	ManagedFolders []string
 	merged         func([]tasks.Merge) // of a run that only merges: what became of it
 	// OnUp is called once the team is up and can be reached.
@@ -96,7 +97,7 @@ type Orchestrator struct {
 
 // New checks that a team can run: every file that its spec names can be read
 // and understood. It starts nothing and writes nothing. Its errors wrap
-// ErrSpec, or configs.ErrManaged.
+// ErrSpec, or hookfiles.ErrManaged.
 func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -115,7 +116,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if err != nil {
 		return nil, err
 	}
-	managed, warnings, err := configs.LoadManaged(opts.ManagedFolders)
+	managed, warnings, err := hookfiles.LoadManaged(opts.ManagedFolders)
 	if err != nil {
 		return nil, err
 	}

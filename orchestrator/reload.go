@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -151,7 +152,7 @@ func (r *reloader) ask(ctx context.Context) (ReloadReply, error) {
 func (r *reloader) look(ctx context.Context, all bool) ReloadReply {
 	reply := ReloadReply{Applied: []string{}, Kept: []KeptFile{}}
 	taken := hookFiles{}
-	for _, path := range r.counts.paths(slices.Concat(r.team.HookFiles(), configs.ManagedFiles(r.folders))) {
+	for _, path := range r.counts.paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.folders))) {
 		if !all && !r.touched(path) {
 			continue
 		}
@@ -181,7 +182,7 @@ func (r *reloader) settled(path string, now hookFile) bool {
 	if known && now.same(was) || !known && now.err != nil {
 		return true
 	}
-	if now.err != nil || configs.MayHook(path, now.data) || configs.MayHook(path, was.data) {
+	if now.err != nil || hookfiles.MayHook(path, now.data) || hookfiles.MayHook(path, was.data) {
 		return false
 	}
 	r.counts[path] = now
@@ -213,13 +214,13 @@ func (r *reloader) touched(path string) bool {
 // The order is that of doubt: what nobody can read need not be trusted, and what
 // is not trusted runs no hooks.
 func (r *reloader) against(ctx context.Context, path string, now hookFile) string {
-	managed := slices.Contains(configs.ManagedFiles(r.folders), path)
+	managed := slices.Contains(hookfiles.ManagedFiles(r.folders), path)
 	switch {
 	case managed && errors.Is(now.err, fs.ErrNotExist): // the administrator has taken it away
 	case now.err != nil:
 		return fmt.Sprintf("it cannot be read any more (%v)", now.err)
 	default:
-		if fault := configs.HookFileFault(path, now.data); fault != "" {
+		if fault := hookfiles.Fault(path, now.data); fault != "" {
 			return fault
 		}
 	}
@@ -265,10 +266,10 @@ func (r *reloader) keep(path string, now hookFile, reason string) KeptFile {
 func (r *reloader) takeUp(taken hookFiles, reply *ReloadReply) {
 	next := r.counts.with(taken)
 	l, err := layersOf(r.team, next.read)
-	var managed configs.Managed
+	var managed hookfiles.Managed
 	if err == nil {
 		var warnings []error
-		if managed, warnings, err = configs.LoadManaged(r.folders); err == nil {
+		if managed, warnings, err = hookfiles.LoadManaged(r.folders); err == nil {
 			l.heed(managed, warnings)
 		}
 	}
@@ -300,7 +301,7 @@ func (r *reloader) takeUp(taken hookFiles, reply *ReloadReply) {
 // sourceOf is what ConfigChange calls the place of a file.
 func (r *reloader) sourceOf(path string) string {
 	switch {
-	case slices.Contains(configs.ManagedFiles(r.folders), path):
+	case slices.Contains(hookfiles.ManagedFiles(r.folders), path):
 		return "policy_settings"
 	case !slices.Contains(r.team.Settings, path), filepath.Base(path) == "SKILL.md":
 		return "skills" // plugins and heads of agent files
@@ -314,7 +315,7 @@ func (r *reloader) sourceOf(path string) string {
 
 // rewatch has the files watched that hooks come from, and those that they run.
 func (r *reloader) rewatch() {
-	paths := r.counts.paths(slices.Concat(r.team.HookFiles(), configs.ManagedFiles(r.folders)))
+	paths := r.counts.paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.folders)))
 	paths = slices.AppendSeq(paths, maps.Keys(r.programs()))
 	if err := r.watch.Set(paths); err != nil && !r.warned[err.Error()] {
 		r.warned[err.Error()] = true

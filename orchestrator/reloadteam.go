@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -29,7 +30,7 @@ func trustsContent(team *configs.Team, path string, data []byte, counts func(tru
 	}
 	entry, known := all.find(key)
 	known = known && counts(key, entry.digest())
-	if !configs.MayHook(path, data) { // such files are in no list
+	if !hookfiles.MayHook(path, data) { // such files are in no list
 		return known && !slices.ContainsFunc(entry.Items, func(i TrustItem) bool { return i.Path == path })
 	}
 	sum := sha256.Sum256(data)
@@ -61,7 +62,7 @@ func (o *Orchestrator) newReloader(c *crew) *reloader {
 		apply:   func(l layers) error { return o.takeUp(c, l) },
 		trusted: c.trust.counted,
 	}
-	for _, path := range configs.ManagedFiles(r.folders) {
+	for _, path := range hookfiles.ManagedFiles(r.folders) {
 		r.counts[path] = readHookFile(path)
 	}
 	for _, w := range o.hooks().warnings {
@@ -84,7 +85,7 @@ func (r *reloader) adopt(ctx context.Context, team *configs.Team, l layers, appl
 		err := apply(l)
 		if err == nil {
 			files := l.files.with(nil)
-			for _, path := range configs.ManagedFiles(r.folders) {
+			for _, path := range hookfiles.ManagedFiles(r.folders) {
 				files[path] = readHookFile(path)
 			}
 			r.team, r.counts, r.kept = team, files, map[string]KeptFile{}

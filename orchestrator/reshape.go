@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/schedule"
@@ -116,7 +117,7 @@ func (o *Orchestrator) redesign(r Reshape) (design, error) {
 				"run covey up again", r.Spec)
 		}
 	}
-	managed, warnings, err := configs.LoadManaged(o.opts.ManagedFolders)
+	managed, warnings, err := hookfiles.LoadManaged(o.opts.ManagedFolders)
 	if err != nil {
 		return design{}, fmt.Errorf("managed settings: %w", err)
 	}

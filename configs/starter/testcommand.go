@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 )
 
 // maxManifest is how much of a project file is read, in bytes.
@@ -53,7 +53,7 @@ func TestCommand(dir string) (command, missing string) {
 // needs and is not installed: its program, or a module of that.
 func testCommand(dir string) (command, found, missing string) {
 	for _, t := range toolchains() {
-		manifest, err := configs.ReadBounded(filepath.Join(dir, t.file), maxManifest)
+		manifest, err := hookfiles.ReadBounded(filepath.Join(dir, t.file), maxManifest)
 		if err != nil {
 			continue
 		}

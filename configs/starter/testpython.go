@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 )
 
 const (
@@ -114,7 +114,7 @@ func findPythonTests(dir string) (tests pythonTests) {
 			return nil
 		}
 		tests.all = append(tests.all, rel)
-		if text, err := configs.ReadBounded(path, maxManifest); first && err == nil && importsUnittest.Match(text) {
+		if text, err := hookfiles.ReadBounded(path, maxManifest); first && err == nil && importsUnittest.Match(text) {
 			tests.unittest = append(tests.unittest, rel)
 		}
 		return nil

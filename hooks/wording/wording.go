@@ -1,9 +1,11 @@
-// Package wording shortens and compares short texts for messages that people
-// read. It makes no promise of compatibility to programs outside covey.
+// Package wording makes short texts for messages that people read, and compares
+// them. It makes no promise of compatibility to programs outside covey.
 package wording
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"unicode/utf8"
 )
@@ -123,3 +125,30 @@ func (e *kindError) Error() string { return e.text }
 
 // Unwrap lets errors.Is find the kind.
 func (e *kindError) Unwrap() error { return e.kind }
+
+// Cause returns the text of an error without the path that a PathError puts around it.
+func Cause(err error) string {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
+}
+
+// Slug returns s as a name: at most 32 lower-case letters, digits and single dashes.
+// It is empty if s has no letter or digit of ASCII.
+func Slug(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(s) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() == 32 {
+			break
+		}
+	}
+	return strings.TrimRight(b.String(), "-")
+}

@@ -1,6 +1,10 @@
 package wording
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -48,4 +52,18 @@ func TestDistance(t *testing.T) {
 			t.Fatalf("%q to %q is %d", a, b, ab)
 		}
 	})
+}
+
+// TestCause: messages hold the system's word once, without the path.
+func TestCause(t *testing.T) {
+	_, err := os.Open(filepath.Join(t.TempDir(), "none"))
+	if got := Cause(err); got != "no such file or directory" {
+		t.Errorf("cause is %q", got)
+	}
+	if got := Cause(errors.New("another")); got != "another" {
+		t.Errorf("cause is %q", got)
+	}
+	if got := Cause(&fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}); got != "permission denied" {
+		t.Errorf("cause is %q", got)
+	}
 }

@@ -11,9 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/configs"
 	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/configs/hookfiles"
 )
 
 // Env holds what all commands share: the streams and the global flags. There is
@@ -35,7 +36,7 @@ type Env struct {
 // found out here, once: a command must not change its ways in the middle
 // because a stream was redirected meanwhile.
 func New(stdin io.Reader, stdout, stderr io.Writer, version string) *Env {
-	return &Env{In: stdin, Out: term.NewScreen(stdout), Err: term.NewScreen(stderr), Version: version, Managed: configs.ManagedFolders()}
+	return &Env{In: stdin, Out: term.NewScreen(stdout), Err: term.NewScreen(stderr), Version: version, Managed: hookfiles.ManagedFolders()}
 }
 
 // Path is p as seen from the folder that -C names. Nothing here changes the

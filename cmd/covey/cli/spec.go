@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -84,7 +85,7 @@ func SpecTrouble(path string, err error) error {
 		return &specError{err}
 	case errors.Is(err, fs.ErrNotExist):
 		return Usagef("there is no spec %s; name another, or let covey init write one", path)
-	case errors.Is(err, configs.ErrManaged):
+	case errors.Is(err, hookfiles.ErrManaged):
 		return err
 	case errors.Is(err, orchestrator.ErrSpec):
 		return Usagef("%s: %v", path, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -43,8 +44,8 @@ type Set struct {
 	Workspace string
 	Folder    string // of the person, from which relative names are seen
 	Sources   []settings.Source
-	Servers   []configs.PluginServer // MCP servers that plugins bring
-	Warnings  []error                // what is wrong with single entries, and what is switched off
+	Servers   []hookfiles.Server // MCP servers that plugins bring
+	Warnings  []error            // what is wrong with single entries, and what is switched off
 }
 
 // ReadSet reads what the flags name, and managed settings. It changes nothing.
@@ -139,7 +140,7 @@ func (s *Set) addPlugin(c *cli.Env, dir string, options map[string]map[string]st
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return cli.Usagef("there is no plugin folder %s", dir)
 	}
-	plugin, warnings := configs.ReadPlugin(root, nil)
+	plugin, warnings := hookfiles.ReadPlugin(root, hookfiles.Read)
 	s.Warnings = append(s.Warnings, warnings...)
 	for name, value := range options[plugin.Name] {
 		plugin.Options[name] = value
@@ -152,7 +153,7 @@ func (s *Set) addPlugin(c *cli.Env, dir string, options map[string]map[string]st
 // addManaged adds the layers of managed settings, and notes what the layers
 // switch off in each other.
 func (s *Set) addManaged(folders []string) error {
-	managed, warnings, err := configs.LoadManaged(folders)
+	managed, warnings, err := hookfiles.LoadManaged(folders)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package configs
+package hookfiles
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Plugin is a folder that brings hooks and MCP servers, as plugins of Claude Code
@@ -23,7 +24,7 @@ type Plugin struct {
 	Root    string // absolute path of the folder
 	Hooks   hooks.Settings
 	Options map[string]string // values of its options: the defaults of its manifest
-	Servers []PluginServer
+	Servers []Server
 }
 
 // Source is the plugin's layer of hooks. Its Data is for the caller to fill in.
@@ -55,18 +56,15 @@ type manifest struct {
 	}
 }
 
-// ReadPlugin reads the plugin in a folder; read may be nil. It never fails: what
-// it cannot use it leaves out, each with a warning, and the rest counts.
+// ReadPlugin reads the plugin in a folder. It never fails: what cannot be used is left
+// out with a warning.
 func ReadPlugin(root string, read ReadFile) (Plugin, []error) {
-	if read == nil {
-		read = ReadHookFile
-	}
 	r := pluginReader{root: root, read: read}
 	m := r.manifest()
-	p := Plugin{Name: makeFit(m.Name), Version: m.Version, Root: root, Hooks: hooks.Settings{},
+	p := Plugin{Name: wording.Slug(m.Name), Version: m.Version, Root: root, Hooks: hooks.Settings{},
 		Options: map[string]string{}}
 	if p.Name == "" {
-		p.Name = makeFit(filepath.Base(root))
+		p.Name = wording.Slug(filepath.Base(root))
 	}
 	for name, option := range m.Config {
 		if len(option.Default) > 0 && string(option.Default) != "null" {
@@ -95,8 +93,8 @@ func (r *pluginReader) warn(place, format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Errorf("%s: %s", place, fmt.Sprintf(format, args...)))
 }
 
-// file reads a file of the plugin. found is false if it is not there, or if it
-// cannot be read, which is then told.
+// file reads a file of the plugin. found is false if it does not exist, or if it cannot
+// be read, which gives a warning.
 func (r *pluginReader) file(name string) (data []byte, found bool) {
 	path := filepath.Join(r.root, filepath.FromSlash(name))
 	r.used = append(r.used, path)
@@ -105,14 +103,14 @@ func (r *pluginReader) file(name string) (data []byte, found bool) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false
 	case err != nil:
-		r.warn(path, "%s; it is left out", cause(err))
+		r.warn(path, "%s; it is left out", wording.Cause(err))
 		return nil, false
 	}
 	return data, true
 }
 
-// manifest reads the plugin's manifest, field by field: one that is wrong does
-// not take the others with it.
+// manifest reads the plugin's manifest field by field, so that a wrong field does not
+// invalidate the others.
 func (r *pluginReader) manifest() manifest {
 	var m manifest
 	for _, place := range manifestPlaces() {
@@ -164,7 +162,7 @@ func (r *pluginReader) hooks(into hooks.Settings, m manifest) {
 	}
 }
 
-// entriesOf parts a field that holds one thing or a list of such things.
+// entriesOf returns the entries of a field that holds one value or a list of values.
 func entriesOf(raw json.RawMessage) []json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
@@ -176,8 +174,7 @@ func entriesOf(raw json.RawMessage) []json.RawMessage {
 	return []json.RawMessage{raw}
 }
 
-// inside checks a path that the manifest names: a plugin has no business with
-// files that are not its own.
+// inside checks that a path of the manifest is in the plugin's folder.
 func (r *pluginReader) inside(m manifest, field, name string) (string, bool) {
 	path := filepath.ToSlash(filepath.Clean(strings.TrimPrefix(name, "${CLAUDE_PLUGIN_ROOT}/")))
 	if name == "" || !filepath.IsLocal(filepath.FromSlash(path)) {
@@ -204,8 +201,8 @@ func (r *pluginReader) inline(into hooks.Settings, m manifest, raw json.RawMessa
 	r.hookFile(into, filepath.Join(r.root, m.place), data)
 }
 
-// hookFile takes the hooks of one file. A plugin limits nobody, so only its hooks
-// count.
+// hookFile adds the hooks of one file. Permissions and restrictions of a plugin have no
+// effect.
 func (r *pluginReader) hookFile(into hooks.Settings, name string, data []byte) {
 	file, warnings := settings.Parse(name, data)
 	r.warnings = append(r.warnings, warnings...)
@@ -218,8 +215,8 @@ func (r *pluginReader) hookFile(into hooks.Settings, name string, data []byte) {
 	}
 }
 
-// pluginFiles lists the files that ReadPlugin asks for.
-func pluginFiles(root string, read ReadFile) []string {
+// PluginFiles lists the files that ReadPlugin asks for.
+func PluginFiles(root string, read ReadFile) []string {
 	r := pluginReader{root: root, read: read}
 	m := r.manifest()
 	r.hooks(hooks.Settings{}, m)

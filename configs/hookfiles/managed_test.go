@@ -1,4 +1,4 @@
-package configs
+package hookfiles
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // TestLoadManaged: what administrators lay down counts, in the order of the
@@ -30,7 +31,7 @@ func TestLoadManaged(t *testing.T) {
 	if got := commands(m.Sources, hooks.Stop); !reflect.DeepEqual(got, []string{"./a.sh", "./b.sh"}) {
 		t.Errorf("commands %v", got)
 	}
-	want := Permissions{Allow: []string{"Read"}, Ask: []string{"WebFetch"}, Deny: []string{"Bash(rm *)", "Edit"}}
+	want := settings.Permissions{Allow: []string{"Read"}, Ask: []string{"WebFetch"}, Deny: []string{"Bash(rm *)", "Edit"}}
 	if !reflect.DeepEqual(m.Permissions, want) {
 		t.Errorf("permissions %+v, want %+v", m.Permissions, want)
 	}

@@ -1,4 +1,4 @@
-package configs
+package hookfiles
 
 import (
 	"encoding/json"
@@ -8,19 +8,19 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// readFront reads the hooks in the head of a Markdown file: those of an agent
-// (.claude/agents) or of a skill (SKILL.md). A file without any is no mistake.
-// Restrictions and permissions have no place there.
-func readFront(path string, read ReadFile) (settings.File, []error) {
+// ReadFront reads the hooks in the head of a Markdown file: those of an agent
+// (.claude/agents) or of a skill (SKILL.md). A file without hooks is valid.
+// Restrictions and permissions are not read.
+func ReadFront(path string, read ReadFile) (settings.File, []error) {
 	data, err := read(path)
 	if err != nil {
 		return settings.File{Broken: true},
-			[]error{fmt.Errorf("%s: %s; hooks in its head do not run", path, cause(err))}
+			[]error{fmt.Errorf("%s: %s; hooks in its head do not run", path, wording.Cause(err))}
 	}
-	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n")
-	head, _ := splitHead(text)
+	head, _ := SplitHead(unixText(data))
 	if !strings.Contains(head, "hooks") {
 		return settings.File{Hooks: hooks.Settings{}}, nil
 	}
@@ -37,6 +37,5 @@ func readFront(path string, read ReadFile) (settings.File, []error) {
 	if err != nil {
 		return settings.File{Broken: true}, []error{fmt.Errorf("%s: hooks in its head: %w", path, err)}
 	}
-	// The name must not end like a file of another form.
 	return settings.Parse(path, raw)
 }

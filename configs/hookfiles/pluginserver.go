@@ -1,4 +1,4 @@
-package configs
+package hookfiles
 
 import (
 	"encoding/json"
@@ -10,9 +10,9 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// PluginServer is an MCP server that a plugin brings: a program that is started,
+// Server is an MCP server that a plugin brings: a program that is started,
 // or an address.
-type PluginServer struct {
+type Server struct {
 	// Name is what mcp_tool hooks call it: plugin:PLUGIN:SERVER.
 	Name    string
 	Plugin  string            // the plugin's name
@@ -26,8 +26,8 @@ type PluginServer struct {
 
 // servers reads .mcp.json and what the manifest names or holds besides. Of two
 // servers of one name the last counts.
-func (r *pluginReader) servers(p Plugin, m manifest) []PluginServer {
-	all := map[string]PluginServer{}
+func (r *pluginReader) servers(p Plugin, m manifest) []Server {
+	all := map[string]Server{}
 	if data, found := r.file(pluginServers); found {
 		r.serverFile(all, p, pluginServers, data)
 	}
@@ -47,7 +47,7 @@ func (r *pluginReader) servers(p Plugin, m manifest) []PluginServer {
 			r.warn(filepath.Join(r.root, m.place), "mcpServers: %s cannot be read: its servers are left out", yaml.Clip(name))
 		}
 	}
-	var list []PluginServer
+	var list []Server
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		list = append(list, all[name])
 	}
@@ -56,7 +56,7 @@ func (r *pluginReader) servers(p Plugin, m manifest) []PluginServer {
 
 // serverFile takes the servers of one file, with a key `mcpServers` around them or
 // without.
-func (r *pluginReader) serverFile(into map[string]PluginServer, p Plugin, name string, data []byte) {
+func (r *pluginReader) serverFile(into map[string]Server, p Plugin, name string, data []byte) {
 	at := filepath.Join(r.root, name)
 	var servers map[string]json.RawMessage
 	if err := json.Unmarshal(data, &servers); err != nil {
@@ -83,7 +83,7 @@ func (r *pluginReader) serverFile(into map[string]PluginServer, p Plugin, name s
 			r.warn(at, "the MCP server %q has neither a command nor a url that can be read: it is left out", yaml.Clip(name))
 			continue
 		}
-		out := PluginServer{Name: "plugin:" + p.Name + ":" + name, Plugin: p.Name, Root: r.root,
+		out := Server{Name: "plugin:" + p.Name + ":" + name, Plugin: p.Name, Root: r.root,
 			Env: s.Env, Cwd: s.Cwd, URL: s.URL, Headers: s.Headers}
 		if s.Command != "" {
 			out.Command = append([]string{s.Command}, s.Args...)
@@ -94,7 +94,7 @@ func (r *pluginReader) serverFile(into map[string]PluginServer, p Plugin, name s
 }
 
 // fill puts the plugin's folder in its places.
-func (s *PluginServer) fill() {
+func (s *Server) fill() {
 	const root = "${CLAUDE_PLUGIN_ROOT}"
 	for i, word := range s.Command {
 		s.Command[i] = strings.ReplaceAll(word, root, s.Root)

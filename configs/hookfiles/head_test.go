@@ -1,4 +1,4 @@
-package configs
+package hookfiles
 
 import (
 	"reflect"
@@ -25,7 +25,7 @@ func TestSplitHead(t *testing.T) {
 		{"---", "", "---"},
 		{"---\n", "", "---\n"},
 	} {
-		head, body := splitHead(test.file)
+		head, body := SplitHead(test.file)
 		if head != test.head || body != test.body {
 			t.Errorf("%q is %q and %q, want %q and %q", test.file, head, body, test.head, test.body)
 		}
@@ -63,7 +63,7 @@ func TestReadHead(t *testing.T) {
 		root, ok := yaml.ParseHead(test.head)
 		description, tools := "", []string(nil)
 		if ok {
-			description, tools = readHead(root)
+			description, tools = root.TextOf("description"), HeadTools(root.Lookup("tools"))
 		}
 		if description != test.description || !reflect.DeepEqual(tools, test.tools) || ok != test.ok {
 			t.Errorf("%.40q is %q, %q, %t; want %q, %q, %t", test.head, description, tools, ok,

@@ -1,0 +1,75 @@
+package hookfiles
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// maxPrompt is the size of the largest prompt file, in bytes: more than any
+// model takes as instructions.
+const maxPrompt = 1 << 20
+
+// ReadPrompt reads a prompt file. The message completes "the prompt file …"; it is
+// empty if the file can be used.
+func ReadPrompt(path string) (data, message string) {
+	raw, err := ReadBounded(path, maxPrompt)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return "", "is larger than 1 MiB; shorten it"
+	case err != nil:
+		return "", "cannot be read (" + wording.Cause(err) + "); correct the path"
+	case !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0:
+		return "", "is not UTF-8 text; save it as UTF-8"
+	}
+	return unixText(raw), ""
+}
+
+// unixText returns text without a byte order mark, with lines that end in "\n".
+func unixText(raw []byte) string {
+	return strings.ReplaceAll(strings.TrimPrefix(string(raw), "\ufeff"), "\r\n", "\n")
+}
+
+// SplitHead splits a Markdown file into its head, which is the YAML between two lines
+// of three dashes at its top, and the rest.
+func SplitHead(data string) (head, body string) {
+	rest, found := strings.CutPrefix(data, "---\n")
+	if !found {
+		return "", data
+	}
+	if strings.HasPrefix(rest, "---\n") {
+		return "", rest[len("---\n"):]
+	}
+	head, body, found = strings.Cut(rest, "\n---\n")
+	if !found {
+		if head, found = strings.CutSuffix(rest, "\n---"); !found {
+			return "", data
+		}
+	}
+	return head, body
+}
+
+// HeadTools reads a list of tools: a text such as `Read, Edit`, or a YAML list. It
+// returns nil for all tools: a star, or an empty text.
+func HeadTools(n *yaml.Node) []string {
+	var tools []string
+	switch {
+	case n == nil:
+	case n.Kind == yaml.Text:
+		for name := range strings.SplitSeq(n.Text, ",") {
+			tools = append(tools, strings.TrimSpace(name))
+		}
+	case n.Kind == yaml.List:
+		for _, item := range n.Items {
+			tools = append(tools, strings.TrimSpace(item.Text))
+		}
+	}
+	if len(tools) == 1 && (tools[0] == "*" || tools[0] == "") {
+		return nil
+	}
+	return tools
+}

@@ -1,0 +1,98 @@
+package hookfiles
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// maxSettings is the size of the largest settings file that is read, in bytes.
+const maxSettings = 1 << 20
+
+// ReadSettings reads one settings file: JSON as Claude Code, Codex and VS Code
+// write it, Codex's TOML, or the head of an agent's or skill's Markdown file. It
+// never fails; a file that cannot be used is empty and has a warning.
+func ReadSettings(path string, read ReadFile) (settings.File, []error) {
+	if isMarkdown(path) {
+		return ReadFront(path, read)
+	}
+	data, err := read(path)
+	if err != nil {
+		return settings.File{Broken: true},
+			[]error{fmt.Errorf("settings file %s: %s; its hooks do not run", path, wording.Cause(err))}
+	}
+	return settings.Parse(path, data)
+}
+
+// errTooLarge is what ReadBounded gives for a file above its limit.
+var errTooLarge = errors.New("the file is too large")
+
+// ReadBounded reads a regular file of at most limit bytes.
+func ReadBounded(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = errTooLarge
+	}
+	return data, err
+}
+
+// ReadFile reads one file of a team's hooks. A function other than Read gives the files
+// another content than that on disk, such as an earlier one.
+type ReadFile func(path string) ([]byte, error)
+
+// Read is the ReadFile that reads the disk: regular files of at most 1 MiB.
+func Read(path string) ([]byte, error) { return ReadBounded(path, maxSettings) }
+
+// isMarkdown reports whether the hooks of a file are in its head.
+func isMarkdown(path string) bool { return filepath.Ext(path) == ".md" }
+
+// MayHook reports whether a file with this content may bring hooks. Most Markdown files
+// have none in their head.
+func MayHook(path string, data []byte) bool {
+	if !isMarkdown(path) {
+		return true
+	}
+	file, _ := ReadFront(path, func(string) ([]byte, error) { return data, nil })
+	return file.Broken || len(file.Hooks) > 0
+}
+
+// Fault returns why nothing of a file of hooks could count, or why its prohibitions
+// cannot be read; empty if neither is so.
+func Fault(path string, data []byte) string {
+	file, warnings := ReadSettings(path, func(string) ([]byte, error) { return data, nil })
+	if err := unusable(file, warnings); err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return first
+	}
+	return ""
+}
+
+// unusable returns why a file that was read must not be used, or nil.
+func unusable(file settings.File, warnings []error) error {
+	switch refused := settings.Refused(warnings); {
+	case file.Broken:
+		return errors.Join(warnings...)
+	case len(file.Permissions.Unreadable) > 0:
+		return errors.New(strings.Join(file.Permissions.Unreadable, "; "))
+	default:
+		return errors.Join(refused...)
+	}
+}
