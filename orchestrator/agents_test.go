@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestLoginState goes by files and variables that are there.
@@ -47,7 +48,7 @@ func TestVersionOf(t *testing.T) {
 	}
 	program := func(text string) string {
 		path := filepath.Join(t.TempDir(), "program")
-		if err := writeProgram(path, []byte("#!/bin/sh\n"+text)); err != nil {
+		if err := testkit.WriteProgram(path, []byte("#!/bin/sh\n"+text)); err != nil {
 			t.Fatal(err)
 		}
 		return path

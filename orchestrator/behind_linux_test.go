@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/process"
 	"golang.org/x/sys/unix"
+
+	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // What a hook has found is stored: whenever covey is killed, its member is told of
@@ -44,7 +46,7 @@ func killedBehind(t *testing.T, lines int) {
 	// The journal says that a hook has started before it is a process: a kill in between
 	// would leave none.
 	pid := 0
-	if r.runAndKill(lines, func() { pid = waitForPID(t, pidFile) }) {
+	if r.runAndKill(lines, func() { pid = testkit.WaitForPID(t, pidFile) }) {
 		t.Fatal("the team ended before it was killed")
 	}
 	before := readAll(t, place.Journal())

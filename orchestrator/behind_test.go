@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -232,7 +233,7 @@ func TestStatusShowsHooksInTheBackground(t *testing.T) {
 	c := r.up()
 	r.lines.wait(t, "the lead to be idle", func(l journal.Line) bool { return l.Type == "idle" })
 	var m MemberStatus
-	eventually(t, "the lead to rest", func() bool { // between the journal's line and its waiting for work
+	testkit.Eventually(t, "the lead to rest", func() bool { // between the journal's line and its waiting for work
 		st, err := c.Status(t.Context())
 		if err != nil {
 			t.Fatal(err)

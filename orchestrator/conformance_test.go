@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // recordedTeam is one recording of a real host that needs more around a member than a
@@ -108,7 +109,7 @@ func (c recordedTeam) replay(t *testing.T) {
 		"\ncase $2 in *sleep*5*) sleep 5;; *0.2*) sleep 0.2;; esac\n" +
 		"case $2 in *'\"decision\": {\"behavior\": \"allow\"}'*) printf %s " +
 		`'{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'` + ";; esac\n"
-	if err := writeProgram(filepath.Join(bin, "REC"), []byte(rec)); err != nil {
+	if err := testkit.WriteProgram(filepath.Join(bin, "REC"), []byte(rec)); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

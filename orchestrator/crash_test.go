@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -69,9 +70,9 @@ func alone(m *testing.M) int {
 		return 2
 	}
 	defer os.RemoveAll(home)
+	testkit.QuietGit()
 	for name, value := range map[string]string{
-		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CEILING_DIRECTORIES": os.TempDir(),
-		"COVEY_STATE_HOME": home,
+		"GIT_CEILING_DIRECTORIES": os.TempDir(), "COVEY_STATE_HOME": home,
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -142,7 +143,7 @@ func (r *rig) runAndKill(lines int, first ...func()) (ended bool) {
 
 // ownProcess is a command that runs the team in a process of its own.
 func (r *rig) ownProcess() *exec.Cmd {
-	cmd := exec.Command(testBinary(r.t))
+	cmd := exec.Command(testkit.Binary(r.t))
 	cmd.Env = append(os.Environ(), crashVariable+"="+filepath.Join(r.dir, "team.yaml"), crashHomeVariable+"="+r.home)
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -52,7 +53,7 @@ func TestCoveyOfProgramsKilledAtAnyMoment(t *testing.T) {
 			setFault(t, one, fault{Deaf: true, Calls: "new send", At: "mcp sent", Kind: "killed", Lives: 4 * round})
 			setFault(t, two, fault{})
 			r := newRig(t, map[string]string{
-				"team.yaml": fmt.Sprintf(workingTeam, testBinary(t), one,
+				"team.yaml": fmt.Sprintf(workingTeam, testkit.Binary(t), one,
 					two), "lead.yaml": "steps: [{say: Noted., times: -1}]\n",
 			})
 			random := rand.New(rand.NewPCG(seed, 11))

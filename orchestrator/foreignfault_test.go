@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
 )
@@ -55,7 +56,7 @@ func faultyRun(t *testing.T, f fault, patience time.Duration, change ...func(*Or
 	setFault(t, dir, f)
 	r := &rig{t: t, dir: t.TempDir(), log: &strings.Builder{}}
 	for name, text := range map[string]string{
-		"team.yaml": fmt.Sprintf(faultyTeam, testBinary(t), dir), "lead.yaml": leadLetsWork,
+		"team.yaml": fmt.Sprintf(faultyTeam, testkit.Binary(t), dir), "lead.yaml": leadLetsWork,
 	} {
 		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -234,7 +235,7 @@ func TestFaultsInEveryLife(t *testing.T) {
 func TestInterruptsAtAnyMoment(t *testing.T) {
 	dir := t.TempDir()
 	setFault(t, dir, fault{})
-	r := newRig(t, map[string]string{"team.yaml": crowdSpec(testBinary(t), dir, 1, 12), "lead.yaml": leadLetsWork})
+	r := newRig(t, map[string]string{"team.yaml": crowdSpec(testkit.Binary(t), dir, 1, 12), "lead.yaml": leadLetsWork})
 	before := goleak.IgnoreCurrent()
 	up := make(chan state.Place, 1)
 	o := r.orchestrator(Options{OnUp: func(p state.Place) { up <- p }})

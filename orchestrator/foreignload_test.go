@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -94,7 +95,7 @@ func TestCrowdOfPrograms(t *testing.T) {
 	before, files := goleak.IgnoreCurrent(), openFiles(t)
 	dir := t.TempDir()
 	setFault(t, dir, fault{Quiet: true})
-	r := newRig(t, map[string]string{"team.yaml": crowdSpec(testBinary(t), dir, members, each),
+	r := newRig(t, map[string]string{"team.yaml": crowdSpec(testkit.Binary(t), dir, members, each),
 		"lead.yaml": leadLetsWork})
 	var gates crowdGates
 	began := time.Now()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -131,7 +132,7 @@ func TestProgramBreaksItsPlanMode(t *testing.T) {
 	u.lines.wait(t, "the turn to end", func(l journal.Line) bool {
 		return l.Member == "dev" && l.Type == "turn_ended" && strings.Contains(string(l.Data), "aborted")
 	})
-	eventually(t, "the program to hear of it", func() bool { return len(toldFakeAll(t, dir, "cancelled")) == 1 })
+	testkit.Eventually(t, "the program to hear of it", func() bool { return len(toldFakeAll(t, dir, "cancelled")) == 1 })
 	warned := slices.ContainsFunc(of[agent.Warning](r, "warning"), func(w agent.Warning) bool {
 		return strings.Contains(w.Text, "it changes things before its plan is approved")
 	})
@@ -161,7 +162,7 @@ func TestProgramsPlanOverARestart(t *testing.T) {
 	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: q.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "dev at work", func() bool { return r.made() == "ran\n" && len(toldFakeAll(t, dir, "hang")) == 1 })
+	testkit.Eventually(t, "dev at work", func() bool { return r.made() == "ran\n" && len(toldFakeAll(t, dir, "hang")) == 1 })
 	u.stop(errors.New("enough"))
 	u.end()
 	r.want(r.run(Options{}), CodeDone, "all work is done")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
 )
@@ -43,7 +44,7 @@ func stoppedAt(t *testing.T, member string, waits acp.Timeouts, noticed func(jou
 	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, "+member+"}")
 	u = start(r, &handClock{}, func(o *Orchestrator) { o.patience, o.backoff = waits, time.Millisecond })
 	early := func() bool { return slices.ContainsFunc(u.lines.all(), noticed) }
-	eventually(t, "the program to be stopped", func() bool {
+	testkit.Eventually(t, "the program to be stopped", func() bool {
 		log, err := os.ReadFile(filepath.Join(dir, "log"))
 		return early() || err == nil && strings.Contains(string(log), "stopped ")
 	})
@@ -137,7 +138,7 @@ func TestStoppedProgram(t *testing.T) {
 // awaitStarts waits until the fake was started n times.
 func awaitStarts(t *testing.T, dir string, n int) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("start %d of the program", n), func() bool { return len(toldFake(t, dir, "start")) >= n })
+	testkit.Eventually(t, fmt.Sprintf("start %d of the program", n), func() bool { return len(toldFake(t, dir, "start")) >= n })
 }
 
 // TestStoppedProgramLosesItsTask (ADVERSARIAL 21): a program that is stopped keeps its

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -123,7 +124,7 @@ func TestInterruptHolds(t *testing.T) {
 func TestHeldTeamStaysUp(t *testing.T) {
 	t.Parallel()
 	u := interrupted(t, newRig(t, heldTeam("keep: true\n")))
-	eventually(t, "dev to be held", func() bool { return u.member("dev").State == Held })
+	testkit.Eventually(t, "dev to be held", func() bool { return u.member("dev").State == Held })
 	if m := u.member("dev"); !m.Held || m.WaitsFor != "covey resume dev" {
 		t.Errorf("dev is %+v", m)
 	}
@@ -138,7 +139,7 @@ func TestHeldTeamStaysUp(t *testing.T) {
 		return l.Type == "member_resumed" &&
 			l.Member == "dev"
 	})
-	eventually(t, "the task to be done", func() bool {
+	testkit.Eventually(t, "the task to be done", func() bool {
 		st, err := c.Status(t.Context())
 		return err == nil && st.Tasks.Completed == 1 && !u.member("dev").Held
 	})

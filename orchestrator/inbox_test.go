@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/slots"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -91,7 +92,7 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 			u := start(newRig(t, asksFirst("on_ask: wait\n")), &handClock{})
 			r := u.asked(requests.AskPermission)
 			c := u.client()
-			eventually(t, "dev waits", func() bool { // it is shown a moment after the request
+			testkit.Eventually(t, "dev waits", func() bool { // it is shown a moment after the request
 				m := u.member("dev")
 				return m.State == Waiting && m.WaitsFor == "permission to use Bash"
 			})

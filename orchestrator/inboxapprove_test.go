@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -112,7 +113,7 @@ func TestApprovalByAPerson(t *testing.T) {
 	if r.To != actors.Operator || !strings.Contains(r.Text, "task 1 (Make it)") {
 		t.Errorf("asked %+v", r)
 	}
-	eventually(t, "dev to wait in ps", func() bool {
+	testkit.Eventually(t, "dev to wait in ps", func() bool {
 		return u.member("dev").WaitsFor == "a person's approval of task 1"
 	})
 	before := len(of[agent.TurnStarted](u.rig, "turn_started"))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -21,7 +22,7 @@ func TestProgramAsksInTheInbox(t *testing.T) {
 	if q.Member != "dev" || !strings.Contains(q.Text, "echo ran >made") {
 		t.Errorf("asked %+v", q)
 	}
-	eventually(t, "dev waits", func() bool { return u.member("dev").State == Waiting }) // it is shown a moment after the request
+	testkit.Eventually(t, "dev waits", func() bool { return u.member("dev").State == Waiting }) // it is shown a moment after the request
 	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: q.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestProgramLeaves(t *testing.T) {
 	if len(s) != 1 || s[0].Status != tasks.Pending || s[0].Owner != "" {
 		t.Errorf("tasks %+v", s)
 	}
-	eventually(t, "the program to end", func() bool { return len(process.Marked(mark)) == 0 })
+	testkit.Eventually(t, "the program to end", func() bool { return len(process.Marked(mark)) == 0 })
 	if _, err := u.client().Down(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
@@ -49,7 +50,7 @@ func TestGuardAsksPeople(t *testing.T) {
 				done <- no
 			}()
 			if tc.answer != nil {
-				eventually(t, "the question", func() bool { return len(c.asks.list()) == 1 })
+				testkit.Eventually(t, "the question", func() bool { return len(c.asks.list()) == 1 })
 				_, err := c.asks.answer(t.Context(), actors.Actor{Name: actors.Operator},
 					requestAnswer{ID: c.asks.list()[0].ID, Approve: tc.answer.Approve, Text: tc.answer.Feedback})
 				if err != nil {

@@ -1,15 +1,15 @@
 package orchestrator
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/coveyteam/covey/orchestrator/process"
-	"golang.org/x/sys/unix"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestLeftoversOfAKilledRun kills covey while a member's Bash has a process in
@@ -27,7 +27,7 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 `,
 	})
 	r.runAndKill(10) // the first Bash has come back
-	pid := waitForPID(t, pidFile)
+	pid := testkit.WaitForPID(t, pidFile)
 	if unix.Kill(pid, 0) != nil {
 		t.Fatal("the process that the tool left is gone before the second run begins")
 	}
@@ -45,18 +45,4 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 	if !told {
 		t.Errorf("nobody was told of process %d:\n%s", pid, show(r.lines.all()))
 	}
-}
-
-// waitForPID reads a pid from a file as soon as it is there.
-func waitForPID(t *testing.T, path string) int {
-	t.Helper()
-	for range 20_000 {
-		data, err := os.ReadFile(path)
-		if pid, bad := strconv.Atoi(strings.TrimSpace(string(data))); err == nil && bad == nil {
-			return pid
-		}
-		time.Sleep(5 * time.Millisecond) // written by a process that tells nobody
-	}
-	t.Fatal("no pid was written")
-	return 0
 }

@@ -13,8 +13,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/process"
 	"golang.org/x/sys/unix"
+
+	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // The environment of a process that uses a token.
@@ -64,7 +66,7 @@ func TestTokenProcess(t *testing.T) {
 func useToken(t *testing.T, p *process.Processes, o *process.Owner, script string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", script)
-	cmd.Env = append(append(os.Environ(), env...), "USE="+testBinary(t)+" -test.run=^TestTokenProcess$")
+	cmd.Env = append(append(os.Environ(), env...), "USE="+testkit.Binary(t)+" -test.run=^TestTokenProcess$")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -150,12 +152,12 @@ func TestWithoutRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	data, err := os.ReadFile(testBinary(t))
+	data, err := os.ReadFile(testkit.Binary(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(dir, "orchestrator.test")
-	if err := errors.Join(writeProgram(bin, data), os.Chown(dir, nobodyID, nobodyID)); err != nil {
+	if err := errors.Join(testkit.WriteProgram(bin, data), os.Chown(dir, nobodyID, nobodyID)); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), bin, "-test.v",

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // modal is a team whose dev runs a command each time that its mode changes, and whose lead
@@ -71,7 +72,7 @@ func TestModeIsSet(t *testing.T) {
 	if err := again.tell("dev", "Is it still the same?"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "dev to run its command after a restart, too", func() bool { return l.made() == "ran\nran\n" })
+	testkit.Eventually(t, "dev to run its command after a restart, too", func() bool { return l.made() == "ran\nran\n" })
 	if err := again.tell("lead", "give dontAsk"); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -263,7 +264,7 @@ func TestSharedProtected(t *testing.T) {
 			"dev has changed protected files: docs/p.md; may they stay?") {
 			t.Errorf("asked %+v", r)
 		}
-		eventually(t, "dev to wait in ps", func() bool {
+		testkit.Eventually(t, "dev to wait in ps", func() bool {
 			return u.member("dev").WaitsFor == "a person's approval of protected files (docs/p.md)"
 		})
 		if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -173,7 +174,7 @@ func TestPlanOverARestart(t *testing.T) {
 	u.end()
 	u = start(rig, &handClock{})
 	u.until("member_started", 2)
-	eventually(t, "dev to wait on", func() bool { return u.member("dev").WaitsFor == "lead's approval of its plan" })
+	testkit.Eventually(t, "dev to wait on", func() bool { return u.member("dev").WaitsFor == "lead's approval of its plan" })
 	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -155,7 +156,7 @@ func TestWorkCommittedRunsNothingOfTheRepository(t *testing.T) {
 			r := newRepo(t)
 			ran := filepath.Join(t.TempDir(), "ran")
 			program := filepath.Join(t.TempDir(), "trap.sh")
-			if err := writeProgram(program, []byte("#!/bin/sh\ntouch '"+ran+"'\ncat\n")); err != nil {
+			if err := testkit.WriteProgram(program, []byte("#!/bin/sh\ntouch '"+ran+"'\ncat\n")); err != nil {
 				t.Fatal(err)
 			}
 			set(r, program)

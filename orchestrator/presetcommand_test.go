@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -33,7 +34,7 @@ echo
 func TestClaudeOnceForEachPrompt(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "claude")
-	if err := writeProgram(program, []byte(claudeFake)); err != nil {
+	if err := testkit.WriteProgram(program, []byte(claudeFake)); err != nil {
 		t.Fatal(err)
 	}
 	r := newRig(t, map[string]string{"lead.yaml": "steps: [{say: I wait., times: -1}]", "team.yaml": `covey: 1

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -129,7 +130,7 @@ func TestLivingMembers(t *testing.T) {
 		return line.Type == "task" && strings.Contains(string(line.Data), `"owner":""`) && strings.Contains(string(line.Data), `"op":"updated"`) ||
 			line.Type == "task" && strings.Contains(string(line.Data), `"op":"released"`)
 	})
-	eventually(t, "ana's seat to be gone", func() bool { return l.members() == "lead dev" }) // behind the release
+	testkit.Eventually(t, "ana's seat to be gone", func() bool { return l.members() == "lead dev" }) // behind the release
 	if _, err := l.client.Send(t.Context(), Send{To: "dev", Text: "Hello?"}); err != nil {
 		t.Error(err)
 	}

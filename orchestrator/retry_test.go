@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
@@ -102,7 +103,7 @@ func TestEveryAgentIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := fmt.Sprintf("dev: {agent: cmd}\nagents: {cmd: {use: command, command: [%q], env: {%s: %q}}}",
-		testBinary(t), commandFakeVariable, dir)
+		testkit.Binary(t), commandFakeVariable, dir)
 	for name, spec := range map[string]string{
 		"builtin": pairSpec, "command": strings.Replace(pairSpec, "dev: {model: dev}", command, 1),
 	} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestSessionReasons: what SessionStart and SessionEnd hooks read of a member's session when
@@ -56,7 +57,7 @@ func TestSessionReasons(t *testing.T) {
 			})
 		}
 	}
-	eventually(t, "dev's third session", func() bool { return r.sessionsOf("dev") == "startup -resume resume -other resume" })
+	testkit.Eventually(t, "dev's third session", func() bool { return r.sessionsOf("dev") == "startup -resume resume -other resume" })
 	l.stop(nil)
 	<-l.ending
 	<-l.failed

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -64,7 +65,7 @@ func TestShutdownIsAgreed(t *testing.T) {
 		return l.Member == "dev" && l.Type == "tool_result" && strings.Contains(string(l.Data),
 			"running in background")
 	})
-	eventually(t, "the stray's number", func() bool {
+	testkit.Eventually(t, "the stray's number", func() bool {
 		_, err := os.Stat(filepath.Join(u.dir, "pid"))
 		return err == nil
 	})
@@ -138,7 +139,7 @@ func TestShutdownIsRefused(t *testing.T) {
   - {say: done, times: -1}
 `)), &handClock{})
 	c := u.client2()
-	eventually(t, "dev to work", func() bool { return u.made() != "" })
+	testkit.Eventually(t, "dev to work", func() bool { return u.made() != "" })
 	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "end dev"}); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestShutdownWithoutAnswer(t *testing.T) {
 	files["team.yaml"] += "keep: true\n"
 	u := start(newRig(t, files), clock)
 	c := u.client2()
-	eventually(t, "dev to be busy", func() bool { return u.made() != "" })
+	testkit.Eventually(t, "dev to be busy", func() bool { return u.made() != "" })
 	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "end dev"}); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +186,7 @@ func TestShutdownWithoutAnswer(t *testing.T) {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"kind":"teammate_terminated"`) &&
 			strings.Contains(string(l.Data), "it did not answer")
 	})
-	eventually(t, "its processes to end", func() bool { return len(sleepersIn(t, u.dir)) == 0 })
+	testkit.Eventually(t, "its processes to end", func() bool { return len(sleepersIn(t, u.dir)) == 0 })
 	u.stop(errors.New("enough"))
 	u.end()
 	for _, task := range u.list() {

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -92,7 +93,7 @@ func newRig(t *testing.T, files map[string]string) *rig {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := writeProgram(path, []byte(text)); err != nil {
+		if err := testkit.WriteProgram(path, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -268,25 +269,6 @@ func (r *rig) read(name string) string {
 		r.t.Fatal(err)
 	}
 	return string(text)
-}
-
-func testBinary(t *testing.T) string {
-	t.Helper()
-	bin, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bin
-}
-
-// eventually waits for a condition that no event tells of.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(testPatience); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: did not happen", what)
-		}
-	}
 }
 
 // running asks the running team for its tasks.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -194,7 +195,7 @@ func (g grove) write(name, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		g.t.Fatal(err)
 	}
-	if err := writeProgram(path, []byte(text)); err != nil {
+	if err := testkit.WriteProgram(path, []byte(text)); err != nil {
 		g.t.Fatal(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
@@ -120,7 +121,7 @@ func TestMaxDiskInARun(t *testing.T) {
 	u.lines.wait(t, "ana to need attention", func(l journal.Line) bool {
 		return l.Member == "ana" && l.Type == "needs_attention"
 	})
-	eventually(t, "ps to show it", func() bool { return u.member("ana").Attention != "" })
+	testkit.Eventually(t, "ps to show it", func() bool { return u.member("ana").Attention != "" })
 	for _, want := range []string{"beyond worktree.max_disk, 100.0 kB", "its own takes 300.", g.tree("ana")} {
 		if why := u.member("ana").Attention; !strings.Contains(why, want) {
 			t.Errorf("ps says %q, want %q in it", why, want)
@@ -135,7 +136,7 @@ func TestMaxDiskInARun(t *testing.T) {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"to":"lead"`) &&
 			strings.Contains(string(l.Data), "worktree.max_disk")
 	})
-	eventually(t, "ana to go on", func() bool { return u.member("ana").Attention == "" })
+	testkit.Eventually(t, "ana to go on", func() bool { return u.member("ana").Attention == "" })
 	if u.member("ben").Attention != "" {
 		t.Error("ben needs attention for what ana has written")
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // trustFiles is a team whose spec names a script, a gate, a hook and settings.
@@ -49,7 +50,7 @@ func put(t *testing.T, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	mustMkdir(t, filepath.Dir(path))
-	if err := writeProgram(path, []byte(text)); err != nil {
+	if err := testkit.WriteProgram(path, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -106,15 +106,18 @@ func exitStatus(err error) string {
 }
 
 // scriptEventually is `eventually TEXT COMMAND...`: run the command until its
-// output holds TEXT.
+// output holds TEXT. It rests longer than the command takes, or what is waited for would
+// get half of the machine.
 func scriptEventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: eventually TEXT COMMAND...")
 	}
-	for end := time.Now().Add(scriptPatience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(scriptPatience); time.Now().Before(end); {
+		began := time.Now()
 		if err := ts.Exec(args[1], args[2:]...); err == nil && strings.Contains(ts.ReadFile("stdout"), args[0]) {
 			return
 		}
+		time.Sleep(min(max(3*time.Since(began), 20*time.Millisecond), 500*time.Millisecond))
 	}
 	ts.Fatalf("%v never printed %q, but\n%s%s", args[1:], args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
 }

@@ -412,7 +412,7 @@ func TestAttack14StoppedAtStart(t *testing.T) {
 func TestAttack15ManyAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	const members, tasks, parallel = 50, 8, 4
+	const members, tasks, parallel = 50, 2, 4
 	settings := on(hooks.Stop, ":")
 	settings[hooks.TaskCompleted], settings[hooks.TeammateIdle] = on(hooks.TaskCompleted, ":")[hooks.TaskCompleted],
 		on(hooks.TeammateIdle, ":")[hooks.TeammateIdle]

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/verdicts"
@@ -31,12 +32,12 @@ func newBench(t testing.TB, files string) *bench {
 	b := &bench{t: t, store: newStore(t)}
 	var mu sync.Mutex
 	b.Book = &Book{
-		Store: b.store.Verdicts(), Scripts: folder(t), Warn: func(err error) { t.Error(err) },
+		Store: b.store.Verdicts(), Scripts: testkit.Folder(t), Warn: func(err error) { t.Error(err) },
 		Reused: func(verdicts.Verdict) { mu.Lock(); defer mu.Unlock(); b.again++ },
 	}
 	member := copyOf(t, repo, "ana")
 	b.c = Case{
-		Copy: member, Base: "main", Trust: repo.Top, Cwd: member.Top, Index: filepath.Join(folder(t), "index"),
+		Copy: member, Base: "main", Trust: repo.Top, Cwd: member.Top, Index: filepath.Join(testkit.Folder(t), "index"),
 		Subject: "1", Moment: "task", Member: "ana",
 	}
 	return b
@@ -53,11 +54,11 @@ func (b *bench) ask(gates ...hooks.Handler) hooks.Outcome {
 	}}}, &runner.Options{Gates: func(ctx context.Context, _ hooks.Input, gate hooks.Handler) runner.GateRun {
 		return b.Sitting(ctx, b.c, gate)
 	}})
-	must(b.t, err)
+	testkit.Must(b.t, err)
 	out, err := hookRunner.Run(b.t.Context(), hooks.Input{
 		Common: hooks.Common{Cwd: b.c.Cwd}, Payload: hooks.TaskCompletedInput{},
 	}, nil)
-	must(b.t, err)
+	testkit.Must(b.t, err)
 	return out
 }
 
@@ -72,12 +73,12 @@ func (b *bench) runs(file string) int {
 
 func TestUnchangedTreeIsNotTestedTwice(t *testing.T) {
 	b := newBench(t, "echo 1 >a")
-	count := filepath.Join(folder(t), "runs")
+	count := filepath.Join(testkit.Folder(t), "runs")
 	gate := line("echo ran >>" + count + "; echo looked; ! grep -q bad a")
 	step := func(what, change string, pass bool, runs int) {
 		t.Helper()
 		if change != "" {
-			sh(t, b.c.Copy.Top, change)
+			testkit.Shell(t, b.c.Copy.Top, change)
 		}
 		if out := b.ask(gate); (out.Decision == hooks.Pass) != pass || b.runs(count) != runs {
 			t.Errorf("%s: %s after %d runs, want %v after %d", what, out.Decision, b.runs(count), pass, runs)
@@ -98,7 +99,7 @@ func TestUnchangedTreeIsNotTestedTwice(t *testing.T) {
 		t.Errorf("used again %d times", b.again)
 	}
 	list, err := b.store.Verdicts().About(t.Context(), "1")
-	must(t, err)
+	testkit.Must(t, err)
 	if len(list) != 4 || list[0].Command != gate.Command || list[0].Log != "looked\n" || list[0].Duration <= 0 {
 		t.Errorf("%+v", list)
 	}
@@ -111,7 +112,7 @@ func TestTreeThatMovesHasNoVerdict(t *testing.T) {
 	if list, err := b.store.Verdicts().About(t.Context(), ""); err != nil || len(list) != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	sh(t, b.c.Copy.Top, "git init -q inner; echo x >inner/x") // no tree holds what lies in there
+	testkit.Shell(t, b.c.Copy.Top, "git init -q inner; echo x >inner/x") // no tree holds what lies in there
 	b.ask(line("true"))
 	if list, err := b.store.Verdicts().About(t.Context(), ""); err != nil || len(list) != 0 {
 		t.Errorf("with a repository inside: %+v, %v", list, err)
@@ -141,7 +142,7 @@ func TestGatesRunTheScriptsOfTheBase(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, files)
-			sh(t, b.c.Copy.Top, tc.change)
+			testkit.Shell(t, b.c.Copy.Top, tc.change)
 			if out := b.ask(tc.gate); out.Decision != hooks.Block {
 				t.Errorf("the gate agreed: %+v", out.Results)
 			}
@@ -153,13 +154,13 @@ func TestScriptsThatTheBaseLacks(t *testing.T) {
 	b := newBench(t, "echo 1 >a")
 	top := b.c.Copy.Top
 	// The workspace has it, though in no commit: it is trusted as it lies there.
-	sh(t, b.c.Trust, "printf '#!/bin/sh\nexit 1\n' >gate.sh; chmod +x gate.sh")
-	sh(t, top, "printf '#!/bin/sh\nexit 0\n' >gate.sh; chmod +x gate.sh")
+	testkit.Shell(t, b.c.Trust, "printf '#!/bin/sh\nexit 1\n' >gate.sh; chmod +x gate.sh")
+	testkit.Shell(t, top, "printf '#!/bin/sh\nexit 0\n' >gate.sh; chmod +x gate.sh")
 	if out := b.ask(line("./gate.sh")); out.Decision != hooks.Block {
 		t.Errorf("the member's own script was run: %+v", out.Results)
 	}
 	// Nobody but the member has it: there is nothing else that could be run.
-	sh(t, top, "printf '#!/bin/sh\nexit 0\n' >own.sh; chmod +x own.sh")
+	testkit.Shell(t, top, "printf '#!/bin/sh\nexit 0\n' >own.sh; chmod +x own.sh")
 	if out := b.ask(line("./own.sh")); out.Decision != hooks.Pass {
 		t.Errorf("%+v", out.Results)
 	}
@@ -184,7 +185,7 @@ func TestLinkInTheBaseIsRefused(t *testing.T) {
 func TestNewScriptIsANewGate(t *testing.T) {
 	b := newBench(t, "echo 'exit 0' >gate.sh")
 	b.ask(line("sh gate.sh"))
-	sh(t, b.c.Trust, "echo 'echo stricter; exit 1' >gate.sh; git commit -qam stricter")
+	testkit.Shell(t, b.c.Trust, "echo 'echo stricter; exit 1' >gate.sh; git commit -qam stricter")
 	if out := b.ask(line("sh gate.sh")); out.Decision != hooks.Block {
 		t.Errorf("the verdict of the old script was used: %+v", out)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -30,7 +31,7 @@ func newShop(t testing.TB, files string, members ...string) *shop {
 	s := &shop{t: t, copies: map[string]*worktree.Repo{}}
 	s.Queue = &Queue{
 		Rules: Rules{Auto: true, Members: members},
-		Repo:  newRepo(t, files), Store: newStore(t), Scratch: filepath.Join(folder(t), "scratch"), Papers: folder(t),
+		Repo:  newRepo(t, files), Store: newStore(t), Scratch: filepath.Join(testkit.Folder(t), "scratch"), Papers: testkit.Folder(t),
 		Gates: func(ctx context.Context, tr Trial) (string, error) {
 			tree, err := tr.Copy.TreeOf(ctx, "HEAD")
 			s.tested = append(s.tested, tree)
@@ -49,9 +50,9 @@ func newShop(t testing.TB, files string, members ...string) *shop {
 // does has a member work on a task that is done then.
 func (s *shop) does(member, script string) *tasks.Merge {
 	s.t.Helper()
-	sh(s.t, s.copies[member].Top, script)
+	testkit.Shell(s.t, s.copies[member].Top, script)
 	list, err := s.Store.Add(s.t.Context(), actors.Actor{}, []tasks.New{{Subject: script, Owner: member}})
-	must(s.t, err)
+	testkit.Must(s.t, err)
 	return s.harvest(member, list[0])
 }
 
@@ -59,20 +60,20 @@ func (s *shop) does(member, script string) *tasks.Merge {
 func (s *shop) harvest(member string, task tasks.Task) *tasks.Merge {
 	s.t.Helper()
 	m, err := s.Harvest(s.t.Context(), Work{Member: member, Copy: s.copies[member], Task: &task}, false)
-	must(s.t, err)
+	testkit.Must(s.t, err)
 	return m
 }
 
 func (s *shop) work() {
 	s.t.Helper()
-	must(s.t, s.Work(s.t.Context()))
+	testkit.Must(s.t, s.Work(s.t.Context()))
 }
 
 // merges are the states of all merges, with what was made of them.
 func (s *shop) merges() []tasks.Merge {
 	s.t.Helper()
 	list, err := s.Store.Merges().List(s.t.Context())
-	must(s.t, err)
+	testkit.Must(s.t, err)
 	return list
 }
 
@@ -114,10 +115,10 @@ func TestWorkIsMerged(t *testing.T) {
 		t.Error("main does not hold the work")
 	}
 	// The workspace is on main, and clean: its files have come along.
-	if got := sh(t, s.Repo.Top, "git status --porcelain; cat x y; git stash list"); got != "ana\nben" {
+	if got := testkit.Shell(t, s.Repo.Top, "git status --porcelain; cat x y; git stash list"); got != "ana\nben" {
 		t.Errorf("%s", got)
 	}
-	if got := sh(t, s.Repo.Top, "git log --format=%s --first-parent main"); got !=
+	if got := testkit.Shell(t, s.Repo.Top, "git log --format=%s --first-parent main"); got !=
 		"Merge task 2: echo ben >y; git add y; git commit -qm mine\nMerge task 1: echo ana >x\nfirst" {
 		t.Errorf("%s", got)
 	}
@@ -149,7 +150,7 @@ func TestNothingToMerge(t *testing.T) {
 	}
 	// Two who make the same change: there is nothing left of the second one.
 	s.copies["ben"] = copyOf(t, s.Repo, "ben")
-	sh(t, s.copies["ben"].Top, "git reset -q --hard HEAD")
+	testkit.Shell(t, s.copies["ben"].Top, "git reset -q --hard HEAD")
 	s.does("ana", "echo 3 >a")
 	s.does("ben", "echo 3 >a")
 	s.work()
@@ -164,15 +165,15 @@ func TestConflictGoesToItsAuthor(t *testing.T) {
 	s.want("merged returned")
 	m := s.merges()[1]
 	fix, err := s.Store.Task(t.Context(), m.Fix)
-	must(t, err)
+	testkit.Must(t, err)
 	if fix.Owner != "ben" || !strings.Contains(fix.Description, "- a\n") || m.Files[0] != "a" || m.Round != 1 {
 		t.Errorf("%+v %+v", m, fix)
 	}
-	if got := sh(t, s.Repo.Top, "cat a; git status --porcelain"); got != "ana" {
+	if got := testkit.Shell(t, s.Repo.Top, "cat a; git status --porcelain"); got != "ana" {
 		t.Errorf("%s", got)
 	}
 	// The author does as the task says, and both are in.
-	sh(t, s.copies["ben"].Top, "git merge -q main || true; printf 'ana\nben\n' >a; git commit -qam resolved")
+	testkit.Shell(t, s.copies["ben"].Top, "git merge -q main || true; printf 'ana\nben\n' >a; git commit -qam resolved")
 	s.harvest("ben", fix)
 	s.work()
 	s.want("merged merged merged")
@@ -192,7 +193,7 @@ func TestRefusalGoesToItsAuthor(t *testing.T) {
 	}
 	m := s.merges()[0]
 	fix, err := s.Store.Task(t.Context(), m.Fix)
-	must(t, err)
+	testkit.Must(t, err)
 	if fix.Owner != "ana" || !strings.Contains(fix.Description, "there is a bad file\nand more") ||
 		m.Reason != "the gates refuse the merged state: there is a bad file" {
 		t.Errorf("%+v\n%+v", m, fix)
@@ -201,20 +202,20 @@ func TestRefusalGoesToItsAuthor(t *testing.T) {
 	for range maxRounds {
 		s.want(s.states()) // the store agrees with itself
 		s.harvest("ana", *mustTask(t, s, s.lastFix()))
-		sh(t, s.copies["ana"].Top, "echo again >>bad")
+		testkit.Shell(t, s.copies["ana"].Top, "echo again >>bad")
 	}
 	for range maxRounds {
 		if id := s.lastFix(); id != "" {
 			s.harvest("ana", *mustTask(t, s, id))
 			s.work()
-			sh(t, s.copies["ana"].Top, "echo again >>bad")
+			testkit.Shell(t, s.copies["ana"].Top, "echo again >>bad")
 		}
 	}
 	last := s.merges()[len(s.merges())-1]
 	if last.State != tasks.MergeHeld || !strings.Contains(last.Reason, "3 times") {
 		t.Errorf("%+v", last)
 	}
-	sh(t, s.copies["ana"].Top, "rm bad")
+	testkit.Shell(t, s.copies["ana"].Top, "rm bad")
 	s.does("ana", "echo fine >fine")
 	s.work()
 	for _, m := range s.merges() {
@@ -237,13 +238,13 @@ func (s *shop) lastFix() string {
 func mustTask(t testing.TB, s *shop, id string) *tasks.Task {
 	t.Helper()
 	task, err := s.Store.Task(t.Context(), id)
-	must(t, err)
+	testkit.Must(t, err)
 	return &task
 }
 
 func TestPersonsWorkIsLeftAlone(t *testing.T) {
 	s := newShop(t, "echo 1 >a; echo 1 >b", "ana", "ben")
-	sh(t, s.Repo.Top, "echo mine >a; echo other >untracked")
+	testkit.Shell(t, s.Repo.Top, "echo mine >a; echo other >untracked")
 	s.does("ana", "echo ana >a")
 	s.does("ben", "echo ben >b")
 	s.work()
@@ -252,23 +253,23 @@ func TestPersonsWorkIsLeftAlone(t *testing.T) {
 	if !strings.Contains(m.Reason, s.Repo.Top) || len(m.Files) != 1 || m.Files[0] != "a" {
 		t.Errorf("%+v", m)
 	}
-	if got := sh(t, s.Repo.Top, "cat a b untracked; git status --porcelain"); got != "mine\nben\nother\n M a\n?? untracked" {
+	if got := testkit.Shell(t, s.Repo.Top, "cat a b untracked; git status --porcelain"); got != "mine\nben\nother\n M a\n?? untracked" {
 		t.Errorf("%s", got)
 	}
-	sh(t, s.Repo.Top, "git checkout -q -- a")
-	must(t, s.Recover(t.Context())) // as the next run does
+	testkit.Shell(t, s.Repo.Top, "git checkout -q -- a")
+	testkit.Must(t, s.Recover(t.Context())) // as the next run does
 	s.work()
 	s.want("merged merged")
 }
 
 func TestBranchThatIsNowhereCheckedOut(t *testing.T) {
 	s := newShop(t, "echo 1 >a", "ana")
-	sh(t, s.Repo.Top, "git branch release; echo mine >a")
+	testkit.Shell(t, s.Repo.Top, "git branch release; echo mine >a")
 	s.Rules.Into = "release"
 	s.does("ana", "echo ana >a")
 	s.work()
 	s.want("merged")
-	if s.on("release", "a") != "ana\n" || sh(t, s.Repo.Top, "cat a; git rev-parse --abbrev-ref HEAD") != "mine\nmain" {
+	if s.on("release", "a") != "ana\n" || testkit.Shell(t, s.Repo.Top, "cat a; git rev-parse --abbrev-ref HEAD") != "mine\nmain" {
 		t.Error("it went to the wrong place")
 	}
 }
@@ -280,7 +281,7 @@ func TestBaseMovesMeanwhile(t *testing.T) {
 	moves := 2
 	s.Gates = func(ctx context.Context, tr Trial) (string, error) {
 		if moves--; moves >= 0 {
-			sh(t, s.Repo.Top, fmt.Sprintf("echo p >p%d; git add -A; git commit -qm person", moves))
+			testkit.Shell(t, s.Repo.Top, fmt.Sprintf("echo p >p%d; git add -A; git commit -qm person", moves))
 		}
 		return gates(ctx, tr)
 	}
@@ -312,7 +313,7 @@ func TestOwnsAndProtect(t *testing.T) {
 	// What comes in from main is not hers.
 	s.does("ben", "echo 3 >main.go")
 	s.work()
-	sh(t, s.copies["ana"].Top, "git checkout -q $(git merge-base HEAD main) -- main.go; git commit -qm back; git merge -q main")
+	testkit.Shell(t, s.copies["ana"].Top, "git checkout -q $(git merge-base HEAD main) -- main.go; git commit -qm back; git merge -q main")
 	s.harvest("ana", *mustTask(t, s, s.lastFix()))
 	s.work()
 	s.want("merged merged merged")
@@ -329,7 +330,7 @@ func TestOwnsAndProtect(t *testing.T) {
 		t.Errorf("%+v, asked %q", m, asked)
 	}
 	answer = Answer{No: true, Text: "leave it"}
-	must(t, s.Recover(t.Context()))
+	testkit.Must(t, s.Recover(t.Context()))
 	s.work()
 	if m := s.merges()[3]; m.State != tasks.MergeReturned || !strings.Contains(m.Reason, "leave it") {
 		t.Errorf("%+v", m)
@@ -346,7 +347,7 @@ func TestPullRequest(t *testing.T) {
 	s := newShop(t, "echo 1 >a", "ana")
 	s.Rules.Pull = true
 	s.does("ana", "echo ana >x")
-	must(t, s.Store.Verdicts().Add(t.Context(), verdicts.Verdict{
+	testkit.Must(t, s.Store.Verdicts().Add(t.Context(), verdicts.Verdict{
 		Key: verdicts.Key{Tree: "t", Gate: "g", Subject: "1"}, Command: "go test | tail", Pass: true,
 	}))
 	s.work()
@@ -356,9 +357,9 @@ func TestPullRequest(t *testing.T) {
 	}
 	p := PullOf(s.Papers, s.merges()[0])
 	title, err := os.ReadFile(p.Title)
-	must(t, err)
+	testkit.Must(t, err)
 	body, err := os.ReadFile(p.Body)
-	must(t, err)
+	testkit.Must(t, err)
 	if string(title) != "task 1: echo ana >x\n" || !strings.Contains(string(body), "| `go test \\| tail` | agrees |") {
 		t.Errorf("%s\n%s", title, body)
 	}
@@ -366,7 +367,7 @@ func TestPullRequest(t *testing.T) {
 		t.Error(got)
 	}
 	// Somebody merges it elsewhere.
-	sh(t, s.Repo.Top, "git merge -q covey/crew/task_1")
+	testkit.Shell(t, s.Repo.Top, "git merge -q covey/crew/task_1")
 	s.does("ana", "echo more >y")
 	s.work()
 	s.want("merged ready")
@@ -383,9 +384,9 @@ func TestOneBranchPerMember(t *testing.T) {
 	if m.Branch != "covey/crew/ana" || strings.Join(m.Tasks, " ") != "1 2" {
 		t.Errorf("%+v", m)
 	}
-	sh(t, s.copies["ana"].Top, "echo loose >z")
+	testkit.Shell(t, s.copies["ana"].Top, "echo loose >z")
 	_, err := s.Harvest(t.Context(), Work{Member: "ana", Copy: s.copies["ana"]}, true)
-	must(t, err)
+	testkit.Must(t, err)
 	s.work()
 	s.want("merged")
 	if s.on("main", "x")+s.on("main", "y")+s.on("main", "z") != "1\n2\nloose\n" {
@@ -404,25 +405,25 @@ func TestCrashAtEachStep(t *testing.T) {
 				s := newShop(t, "echo 1 >a", "ana")
 				s.does("ana", "echo ana >x")
 				m, ctx := s.merges()[0], t.Context()
-				base := sh(t, s.Repo.Top, "git rev-parse main")
+				base := testkit.Shell(t, s.Repo.Top, "git rev-parse main")
 				o, err := s.Foresee(ctx, m, base)
-				must(t, err)
+				testkit.Must(t, err)
 				m.Base = base
 				m.Result, err = s.Repo.CommitTree(ctx, worktree.Commit{Tree: o.Tree, Parents: []string{base, m.Commit}, Message: "m"})
-				must(t, err)
+				testkit.Must(t, err)
 				for _, state := range []tasks.MergeState{tasks.MergeTesting, tasks.MergeLanding} {
 					if at != tasks.MergeQueued && m.State != at {
 						m, err = s.set(ctx, m, state, "")
-						must(t, err)
+						testkit.Must(t, err)
 					}
 				}
 				if landed {
-					must(t, s.advance(ctx, m))
+					testkit.Must(t, s.advance(ctx, m))
 				}
-				must(t, s.Recover(ctx))
+				testkit.Must(t, s.Recover(ctx))
 				s.work()
 				s.want("merged")
-				if got := sh(t, s.Repo.Top, "cat x; git status --porcelain; git rev-list --count --merges main"); got != "ana\n1" {
+				if got := testkit.Shell(t, s.Repo.Top, "cat x; git status --porcelain; git rev-list --count --merges main"); got != "ana\n1" {
 					t.Errorf("%s", got)
 				}
 			})
@@ -445,7 +446,7 @@ func TestScratchIsMadeAnew(t *testing.T) {
 			s.Prepare = func(context.Context, string) error { prepared++; return nil }
 			s.does("ana", "echo 1 >x")
 			s.work()
-			sh(t, s.Repo.Top, strings.ReplaceAll(spoil, "$S", "'"+s.Scratch+"'"))
+			testkit.Shell(t, s.Repo.Top, strings.ReplaceAll(spoil, "$S", "'"+s.Scratch+"'"))
 			s.does("ana", "echo 2 >x")
 			s.work()
 			s.want("merged merged")
@@ -505,7 +506,7 @@ func TestQueueIsCutOff(t *testing.T) {
 	}
 	s.want("testing")
 	s.Gates = gates
-	must(t, s.Recover(t.Context()))
+	testkit.Must(t, s.Recover(t.Context()))
 	s.work()
 	s.want("merged")
 }
@@ -517,16 +518,16 @@ func TestFreshen(t *testing.T) {
 	fresh := func(member string) bool {
 		t.Helper()
 		came, err := s.Freshen(t.Context(), s.copies[member])
-		must(t, err)
+		testkit.Must(t, err)
 		return came
 	}
 	ben := s.copies["ben"].Top
-	sh(t, ben, "echo loose >y")
+	testkit.Shell(t, ben, "echo loose >y")
 	if fresh("ben") {
 		t.Error("a copy with work in it was changed")
 	}
-	sh(t, ben, "git add y; git commit -qm y")
-	if !fresh("ben") || sh(t, ben, "cat x y; git status --porcelain") != "ana\nloose" {
+	testkit.Shell(t, ben, "git add y; git commit -qm y")
+	if !fresh("ben") || testkit.Shell(t, ben, "cat x y; git status --porcelain") != "ana\nloose" {
 		t.Error("merged work has not come")
 	}
 	if fresh("ben") {
@@ -534,8 +535,8 @@ func TestFreshen(t *testing.T) {
 	}
 	s.does("ana", "echo ana >a")
 	s.work()
-	sh(t, ben, "echo ben >a; git commit -qam a")
-	if before := sh(t, ben, "git rev-parse HEAD"); fresh("ben") || sh(t, ben, "git rev-parse HEAD; cat a") != before+"\nben" {
+	testkit.Shell(t, ben, "echo ben >a; git commit -qam a")
+	if before := testkit.Shell(t, ben, "git rev-parse HEAD"); fresh("ben") || testkit.Shell(t, ben, "git rev-parse HEAD; cat a") != before+"\nben" {
 		t.Error("a conflict was begun in somebody's copy")
 	}
 }
@@ -545,8 +546,8 @@ func TestFreshenForATask(t *testing.T) {
 	s.Rules.Auto = false
 	m := s.does("ana", "echo ana >x")
 	came, err := s.Freshen(t.Context(), s.copies["ben"], m.Commit)
-	must(t, err)
-	if !came || sh(t, s.copies["ben"].Top, "cat x; git status --porcelain") != "ana" {
+	testkit.Must(t, err)
+	if !came || testkit.Shell(t, s.copies["ben"].Top, "cat x; git status --porcelain") != "ana" {
 		t.Error("the work that a task builds upon has not come")
 	}
 	if came, err = s.Freshen(t.Context(), s.copies["ben"], m.Commit); came || err != nil {
@@ -570,9 +571,9 @@ func TestApproval(t *testing.T) {
 	s.work()
 	s.want("held held")
 	yes["1"] = true
-	must(t, s.Decide(t.Context(), Answer{ID: "q1", Yes: true}))
-	must(t, s.Decide(t.Context(), Answer{ID: "q2", Text: "y is wrong"}))
-	must(t, s.Decide(t.Context(), Answer{ID: "q2", Text: "said twice"}))
+	testkit.Must(t, s.Decide(t.Context(), Answer{ID: "q1", Yes: true}))
+	testkit.Must(t, s.Decide(t.Context(), Answer{ID: "q2", Text: "y is wrong"}))
+	testkit.Must(t, s.Decide(t.Context(), Answer{ID: "q2", Text: "said twice"}))
 	s.work()
 	s.want("merged returned")
 	if m := s.merges()[1]; !strings.Contains(m.Reason, "y is wrong") || m.Round != 1 || m.Fix == "" {
@@ -588,7 +589,7 @@ func TestMergeOnRequest(t *testing.T) {
 	s.work()
 	s.want("waiting waiting")
 	got, err := s.Request(t.Context(), "operator", func(m tasks.Merge) bool { return m.Member == "ben" })
-	must(t, err)
+	testkit.Must(t, err)
 	s.work()
 	s.want("waiting merged")
 	if len(got) != 1 || got[0].By != "operator" || s.on("main", "x") != "(nothing)" {
@@ -601,13 +602,13 @@ func TestForgottenWorkIsRescued(t *testing.T) {
 	s := newShop(t, "echo 1 >a", "ana")
 	s.Rules.Auto = false
 	old := s.does("ana", "echo old >x")
-	sh(t, s.copies["ana"].Top, "git reset -q --hard main")
+	testkit.Shell(t, s.copies["ana"].Top, "git reset -q --hard main")
 	s.Store = newStore(t)
 	now := s.does("ana", "echo new >y")
 	if now.Branch != old.Branch || s.on(now.Branch, "y") != "new\n" {
 		t.Errorf("%+v", now)
 	}
-	kept := sh(t, s.Repo.Top, "git for-each-ref --format='%(objectname)' refs/covey/rescue/crew/task_1")
+	kept := testkit.Shell(t, s.Repo.Top, "git for-each-ref --format='%(objectname)' refs/covey/rescue/crew/task_1")
 	if kept != old.Commit {
 		t.Errorf("rescued: %q, want %s", kept, old.Commit)
 	}
@@ -615,12 +616,12 @@ func TestForgottenWorkIsRescued(t *testing.T) {
 
 func TestTargets(t *testing.T) {
 	s := newShop(t, "echo 1 >a", "ana")
-	sh(t, s.Repo.Top, "git checkout -q --detach")
+	testkit.Shell(t, s.Repo.Top, "git checkout -q --detach")
 	if _, err := s.Target(t.Context()); err == nil || !strings.Contains(err.Error(), "merge: {into: main}") {
 		t.Errorf("error %v", err)
 	}
 	s.Rules.Into = "nowhere"
-	sh(t, s.copies["ana"].Top, "echo 1 >x")
+	testkit.Shell(t, s.copies["ana"].Top, "echo 1 >x")
 	if _, err := s.Harvest(t.Context(), Work{Member: "ana", Copy: s.copies["ana"]}, true); err == nil {
 		t.Error("work for a branch that is not there was taken")
 	}
@@ -640,7 +641,7 @@ func TestManyBranches(t *testing.T) {
 	if got := strings.Count(s.states(), "merged"); got != many || len(s.tested) != many {
 		t.Errorf("%d merged, %d tested", got, len(s.tested))
 	}
-	if got := sh(t, s.Repo.Top, "ls | wc -l; git status --porcelain"); strings.TrimSpace(got) != fmt.Sprint(many+1) {
+	if got := testkit.Shell(t, s.Repo.Top, "ls | wc -l; git status --porcelain"); strings.TrimSpace(got) != fmt.Sprint(many+1) {
 		t.Errorf("%s files", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -24,7 +25,7 @@ func stands(t testing.TB, q *Queue, state tasks.MergeState) tasks.Merge {
 		Branch: "covey/crew/" + string(state), Commit: "c", From: "f", Into: "main", Member: "ana",
 		Title: "the work", State: tasks.MergeWaiting,
 	})
-	must(t, err)
+	testkit.Must(t, err)
 	way := []tasks.MergeState{state}
 	switch state {
 	case tasks.MergeTesting:
@@ -35,7 +36,7 @@ func stands(t testing.TB, q *Queue, state tasks.MergeState) tasks.Merge {
 	m.Base, m.Result = "b", "r"
 	for _, next := range way {
 		m, err = q.set(t.Context(), m, next, "because")
-		must(t, err)
+		testkit.Must(t, err)
 	}
 	return m
 }
@@ -54,9 +55,9 @@ func TestStatesAfterARestart(t *testing.T) {
 		stands(t, q, s)
 	}
 	for range 2 { // a second crash makes no difference
-		must(t, q.Recover(t.Context()))
+		testkit.Must(t, q.Recover(t.Context()))
 		list, err := q.Store.Merges().List(t.Context())
-		must(t, err)
+		testkit.Must(t, err)
 		for i, m := range list {
 			want := allStates[i]
 			switch want {
@@ -114,10 +115,10 @@ func TestStatesOfAnAnswer(t *testing.T) {
 		m := stands(t, q, tasks.MergeHeld)
 		m.Asked = "q1"
 		m, err := q.set(t.Context(), m, tc.from, "")
-		must(t, err)
-		must(t, q.Decide(t.Context(), tc.say))
+		testkit.Must(t, err)
+		testkit.Must(t, q.Decide(t.Context(), tc.say))
 		list, err := q.Store.Merges().List(t.Context())
-		must(t, err)
+		testkit.Must(t, err)
 		if list[0].State != tc.want {
 			t.Errorf("%s: %s became %s, want %s", name, m.State, list[0].State, tc.want)
 		}
@@ -170,7 +171,7 @@ func TestStatesOfMending(t *testing.T) {
 		for round := 1; round <= maxRounds+1; round++ {
 			var err error
 			m, err = q.back(t.Context(), m, conflict(m, []string{"a.go"}))
-			must(t, err)
+			testkit.Must(t, err)
 			want := tasks.MergeReturned
 			if round > maxRounds {
 				want = tasks.MergeHeld

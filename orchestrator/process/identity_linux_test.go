@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // callerVariable makes the test binary a process that calls a socket.
@@ -105,7 +106,7 @@ func newGatekeeper(t *testing.T, p *Processes) *gatekeeper {
 // caller is a command that calls the gatekeeper.
 func (g *gatekeeper) caller(t *testing.T, env ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(testBinary(t), "-test.run=^TestCallerProcess$")
+	cmd := exec.Command(testkit.Binary(t), "-test.run=^TestCallerProcess$")
 	cmd.Env = append(os.Environ(), append(env, callerVariable+"="+g.path)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd
@@ -118,7 +119,7 @@ func (g *gatekeeper) shell(t *testing.T, script string) (cmd *exec.Cmd, read fun
 	out := filepath.Join(t.TempDir(), "out")
 	cmd = exec.Command("/bin/sh", "-c", script)
 	cmd.Env = append(os.Environ(), callerVariable+"="+g.path, callerVariable+"_OUT="+out,
-		"CALL="+testBinary(t)+" -test.run=^TestCallerProcess$")
+		"CALL="+testkit.Binary(t)+" -test.run=^TestCallerProcess$")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd, func() string {
 		for deadline := time.Now().Add(testPatience); ; time.Sleep(time.Millisecond) {
@@ -216,7 +217,7 @@ func TestIdentifyRefusesOtherUsers(t *testing.T) {
 		t.Skip("needs root to become another user")
 	}
 	const nobodyID = 65534
-	data, err := os.ReadFile(testBinary(t))
+	data, err := os.ReadFile(testkit.Binary(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +227,7 @@ func TestIdentifyRefusesOtherUsers(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	bin := filepath.Join(dir, "caller")
-	if err := errors.Join(writeProgram(bin, data), os.Chmod(dir, 0o755)); err != nil {
+	if err := errors.Join(testkit.WriteProgram(bin, data), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	as := func(path string) string {
@@ -383,7 +384,7 @@ func TestReapTakesOrphansOnly(t *testing.T) {
 	release := p.Register(own.Process.Pid, Owner{Kind: MemberTool, Member: "api"})
 	defer release()
 	for _, pid := range []int{pid, own.Process.Pid, plain.Process.Pid} {
-		eventually(t, "the process ends", func() bool { return isZombie(pid) })
+		testkit.Eventually(t, "the process ends", func() bool { return isZombie(pid) })
 	}
 	seen := map[int]sighting{}
 	now := time.Now()
@@ -412,7 +413,7 @@ func TestReapRuns(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { p.Reap(ctx) })
 	pid := startOrphan(t, "exit 0")
-	eventually(t, "the orphan is taken", func() bool {
+	testkit.Eventually(t, "the orphan is taken", func() bool {
 		_, err := Read(pid)
 		return errors.Is(err, errNoProcess)
 	})
@@ -427,7 +428,7 @@ func TestKillStrays(t *testing.T) {
 	if err := kept.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the daemon's children run", func() bool {
+	testkit.Eventually(t, "the daemon's children run", func() bool {
 		below, err := descendants(daemon)
 		return err == nil && len(below) == 2
 	})
@@ -440,7 +441,7 @@ func TestKillStrays(t *testing.T) {
 		if !slices.Contains(killed, pid) {
 			t.Errorf("%d is not among the killed %v", pid, killed)
 		}
-		eventually(t, "it is dead", func() bool {
+		testkit.Eventually(t, "it is dead", func() bool {
 			info, err := Read(pid)
 			return err != nil || info.Zombie
 		})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // hidingVariable makes the test binary a process that hides its memory. It holds a secret.
@@ -55,7 +56,7 @@ func TestHiddenMemory(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may read everything; TestWithoutRoot runs this as another user")
 	}
-	cmd := exec.Command(testBinary(t), "-test.run=^TestHidingProcess$")
+	cmd := exec.Command(testkit.Binary(t), "-test.run=^TestHidingProcess$")
 	cmd.Env = append(os.Environ(), hidingVariable+"=key-0815")
 	text, err := cmd.CombinedOutput()
 	if err != nil {
@@ -85,12 +86,12 @@ func TestWithoutRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	data, err := os.ReadFile(testBinary(t))
+	data, err := os.ReadFile(testkit.Binary(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(dir, "process.test")
-	if err := errors.Join(writeProgram(bin, data), os.Chown(dir, nobodyID, nobodyID)); err != nil {
+	if err := errors.Join(testkit.WriteProgram(bin, data), os.Chown(dir, nobodyID, nobodyID)); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), bin, "-test.v",

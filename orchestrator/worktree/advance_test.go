@@ -6,28 +6,30 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // ahead makes a commit on top of main in which script has changed the files, and
 // returns it; main and its files stay.
 func ahead(t *testing.T, r *Repo, script string) string {
 	t.Helper()
-	dir := filepath.Join(folder(t), "w")
-	return sh(t, r.Top, `git worktree add -q --detach '`+dir+`'; cd '`+dir+`'; `+script+
+	dir := filepath.Join(testkit.Folder(t), "w")
+	return testkit.Shell(t, r.Top, `git worktree add -q --detach '`+dir+`'; cd '`+dir+`'; `+script+
 		`; git add -Af; git commit -qm ahead; git rev-parse HEAD`)
 }
 
 func TestAdvance(t *testing.T) {
 	r := newRepo(t)
 	to := ahead(t, r, "echo new >b; echo x >a")
-	sh(t, r.Top, "echo mine >untracked; git config merge.autostash true; git config merge.verifySignatures true")
+	testkit.Shell(t, r.Top, "echo mine >untracked; git config merge.autostash true; git config merge.verifySignatures true")
 	if err := r.Advance(t.Context(), to); err != nil {
 		t.Fatal(err)
 	}
 	if read(t, r.Top, "a") != "x\n" || read(t, r.Top, "b") != "new\n" || read(t, r.Top, "untracked") != "mine\n" {
 		t.Error("the files are not those of the commit, or somebody's are gone")
 	}
-	if got := sh(t, r.Top, "git rev-parse main; git status --porcelain"); got != to+"\n?? untracked" {
+	if got := testkit.Shell(t, r.Top, "git rev-parse main; git status --porcelain"); got != to+"\n?? untracked" {
 		t.Errorf("%s", got)
 	}
 }
@@ -45,8 +47,8 @@ func TestAdvanceLeavesWorkAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepo(t)
 			to := ahead(t, r, tc.theirs)
-			sh(t, r.Top, tc.mine)
-			before := sh(t, r.Top, "git rev-parse main; git status --porcelain; git stash list")
+			testkit.Shell(t, r.Top, tc.mine)
+			before := testkit.Shell(t, r.Top, "git rev-parse main; git status --porcelain; git stash list")
 			err := r.Advance(t.Context(), to)
 			var o *Obstacle
 			if !errors.As(err, &o) || o.Error() == "" {
@@ -55,7 +57,7 @@ func TestAdvanceLeavesWorkAlone(t *testing.T) {
 			if read(t, r.Top, tc.file) != "mine\n" {
 				t.Error("somebody's work is gone")
 			}
-			if after := sh(t, r.Top, "git rev-parse main; git status --porcelain; git stash list"); after != before {
+			if after := testkit.Shell(t, r.Top, "git rev-parse main; git status --porcelain; git stash list"); after != before {
 				t.Errorf("before\n%s\nafter\n%s", before, after)
 			}
 		})
@@ -65,7 +67,7 @@ func TestAdvanceLeavesWorkAlone(t *testing.T) {
 func TestAdvanceInTheMiddleOfSomething(t *testing.T) {
 	r := newRepo(t)
 	to := ahead(t, r, "echo theirs >b")
-	sh(t, r.Top, `git checkout -q -b side; echo s >a; git commit -qam s; git checkout -q main; echo m >a; git commit -qam m
+	testkit.Shell(t, r.Top, `git checkout -q -b side; echo s >a; git commit -qam s; git checkout -q main; echo m >a; git commit -qam m
 git merge side >/dev/null 2>&1 || true; git checkout -q --detach 2>/dev/null || true`)
 	err := r.Advance(t.Context(), to)
 	var o *Obstacle
@@ -77,12 +79,12 @@ git merge side >/dev/null 2>&1 || true; git checkout -q --detach 2>/dev/null || 
 func TestAdvanceOnlyForward(t *testing.T) {
 	r := newRepo(t)
 	to := ahead(t, r, "echo theirs >b")
-	sh(t, r.Top, "echo mine >c; git add c; git commit -qm mine")
-	before := sh(t, r.Top, "git rev-parse main")
+	testkit.Shell(t, r.Top, "echo mine >c; git add c; git commit -qm mine")
+	before := testkit.Shell(t, r.Top, "git rev-parse main")
 	if err := r.Advance(t.Context(), to); !errors.Is(err, ErrMoved) {
 		t.Errorf("error %v", err)
 	}
-	if after := sh(t, r.Top, "git rev-parse main"); after != before {
+	if after := testkit.Shell(t, r.Top, "git rev-parse main"); after != before {
 		t.Error("the branch has moved")
 	}
 }
@@ -100,8 +102,8 @@ func TestObstacleNamesFiles(t *testing.T) {
 
 func TestDetachAndSwitch(t *testing.T) {
 	r := newRepo(t)
-	first, second := sh(t, r.Top, "git rev-parse HEAD"), ahead(t, r, "echo new >b; git rm -q a")
-	path := filepath.Join(folder(t), "scratch")
+	first, second := testkit.Shell(t, r.Top, "git rev-parse HEAD"), ahead(t, r, "echo new >b; git rm -q a")
+	path := filepath.Join(testkit.Folder(t), "scratch")
 	if err := r.Copies.Detach(t.Context(), path, first); err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +115,11 @@ func TestDetachAndSwitch(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What gates have left lies there, also a repository; what is ignored may stay.
-	sh(t, path, "echo dirt >a; echo dirt >left; echo built >x.log; git init -q nested; echo n >nested/n")
+	testkit.Shell(t, path, "echo dirt >a; echo dirt >left; echo built >x.log; git init -q nested; echo n >nested/n")
 	if err := scratch.Switch(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
-	if got := sh(t, path, "git status --porcelain; git rev-parse HEAD; ls -A"); got != second+"\n.git\n.gitignore\nb\nx.log" {
+	if got := testkit.Shell(t, path, "git status --porcelain; git rev-parse HEAD; ls -A"); got != second+"\n.git\n.gitignore\nb\nx.log" {
 		t.Errorf("%s", got)
 	}
 	if h, err := scratch.Head(t.Context()); err != nil || h.Branch != "" {
@@ -130,7 +132,7 @@ func TestDetachAndSwitch(t *testing.T) {
 
 func TestEntry(t *testing.T) {
 	r := newRepo(t)
-	sh(t, r.Top, "echo x >'*'; chmod +x '*'; ln -s a link; git add -A; git commit -qm more")
+	testkit.Shell(t, r.Top, "echo x >'*'; chmod +x '*'; ln -s a link; git add -A; git commit -qm more")
 	for path, want := range map[string]string{"a": "100644", "*": "100755", "link": "120000", "nothing": "", "b*": ""} {
 		mode, id, err := r.Entry(t.Context(), "HEAD", path)
 		if err != nil || mode != want || (id == "") != (want == "") {

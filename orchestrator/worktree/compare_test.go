@@ -5,12 +5,14 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 func TestChanged(t *testing.T) {
 	r := newRepo(t)
-	first := sh(t, r.Top, "git rev-parse HEAD")
-	sh(t, r.Top, `mkdir "d d"; git mv a "d d/b"; ln -s x l; echo t >.gitignore; git add -A; git commit -qm second`)
+	first := testkit.Shell(t, r.Top, "git rev-parse HEAD")
+	testkit.Shell(t, r.Top, `mkdir "d d"; git mv a "d d/b"; ln -s x l; echo t >.gitignore; git add -A; git commit -qm second`)
 	got, err := r.Changed(t.Context(), first, "HEAD")
 	want := []Change{{".gitignore", 'M', "100644"}, {"a", 'D', "000000"}, {"d d/b", 'A', "100644"}, {"l", 'A', "120000"}}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -23,8 +25,8 @@ func TestChanged(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
-	sh(t, r.Top, `git config diff.external false; git config color.ui always; git config diff.noprefix true`)
-	sh(t, r.Top, `echo 4 >>a; echo x >b; git add -A; git commit -qm second`)
+	testkit.Shell(t, r.Top, `git config diff.external false; git config color.ui always; git config diff.noprefix true`)
+	testkit.Shell(t, r.Top, `echo 4 >>a; echo x >b; git add -A; git commit -qm second`)
 	patch, err := r.Diff(ctx, "HEAD~1", "HEAD", DiffOptions{})
 	if err != nil || !strings.Contains(string(patch), "+++ b/a\n") || strings.Contains(string(patch), "\x1b") {
 		t.Errorf("%s, %v", patch, err)
@@ -41,13 +43,13 @@ func TestDiff(t *testing.T) {
 
 func TestMerge(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
-	sh(t, r.Top, `git branch clean; git branch clash
+	testkit.Shell(t, r.Top, `git branch clean; git branch clash
 		sed -i s/1/one/ a; git commit -qam main
 		git checkout -q clean; sed -i s/3/three/ a; git commit -qam clean
 		git checkout -q clash; sed -i s/1/uno/ a; echo n >"n n"; git add -A; git commit -qam clash
 		git checkout -q main; echo dirty >>a`)
 	m, err := r.Merge(ctx, "main", "clean")
-	if err != nil || m.Conflicts != nil || sh(t, r.Top, "git show "+m.Tree+":a") != "one\n2\nthree" {
+	if err != nil || m.Conflicts != nil || testkit.Shell(t, r.Top, "git show "+m.Tree+":a") != "one\n2\nthree" {
 		t.Errorf("%+v, %v", m, err)
 	}
 	m, err = r.Merge(ctx, "main", "clash")
@@ -60,7 +62,7 @@ func TestMerge(t *testing.T) {
 	if _, err := r.Merge(ctx, "main", "nobody"); err == nil {
 		t.Error("a branch that is not there was merged")
 	}
-	alone := sh(t, r.Top, "git commit-tree HEAD^{tree} -m alone")
+	alone := testkit.Shell(t, r.Top, "git commit-tree HEAD^{tree} -m alone")
 	if _, err := r.Merge(ctx, "main", alone); err == nil {
 		t.Error("histories with nothing in common were merged")
 	}
@@ -68,7 +70,7 @@ func TestMerge(t *testing.T) {
 
 func TestFile(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
-	sh(t, r.Top, "echo x >\"$(printf 'new\\nline')\"; printf '\\000bin' >-b; git add -A; git commit -qm names")
+	testkit.Shell(t, r.Top, "echo x >\"$(printf 'new\\nline')\"; printf '\\000bin' >-b; git add -A; git commit -qm names")
 	for path, want := range map[string]string{"a": "1\n2\n3\n", "new\nline": "x\n", "-b": "\x00bin"} {
 		if got, err := r.File(ctx, "HEAD", path); err != nil || string(got) != want {
 			t.Errorf("%q: %q, %v", path, got, err)
@@ -83,7 +85,7 @@ func TestFile(t *testing.T) {
 
 func TestTrackedAndIgnored(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
-	sh(t, r.Top, `mkdir d e; echo x >d/x; echo x >e/x.log; git add -A; git commit -qm d`)
+	testkit.Shell(t, r.Top, `mkdir d e; echo x >d/x; echo x >e/x.log; git add -A; git commit -qm d`)
 	for folder, want := range map[string]bool{"": true, "d": true, "e": false, "nowhere": false, "a": false} {
 		if got, err := r.Tracked(ctx, "HEAD", folder); err != nil || got != want {
 			t.Errorf("%q: %v, %v", folder, got, err)

@@ -9,14 +9,16 @@ import (
 	"reflect"
 	"sync"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 func TestAddAndRemove(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
-	path := filepath.Join(folder(t), "with space", "ana")
-	must(t, r.Copies.Add(ctx, New{Path: path, Branch: BranchName("crew", "ana"), Base: "main"}))
+	path := filepath.Join(testkit.Folder(t), "with space", "ana")
+	testkit.Must(t, r.Copies.Add(ctx, New{Path: path, Branch: BranchName("crew", "ana"), Base: "main"}))
 	ana, err := r.At(ctx, path)
-	must(t, err)
+	testkit.Must(t, err)
 	if h, err := ana.Head(ctx); err != nil || h.Branch != "covey/crew/ana" {
 		t.Errorf("%+v, %v", h, err)
 	}
@@ -24,16 +26,16 @@ func TestAddAndRemove(t *testing.T) {
 	if err != nil || len(copies) != 2 || copies[1].Path != path || copies[1].Branch != "covey/crew/ana" || copies[0].Branch != "main" {
 		t.Errorf("copies %+v, %v", copies, err)
 	}
-	must(t, os.WriteFile(filepath.Join(path, "new"), nil, 0o600))
+	testkit.Must(t, os.WriteFile(filepath.Join(path, "new"), nil, 0o600))
 	if err := r.Copies.Remove(ctx, path); err == nil || !exists(path, "new") {
 		t.Fatalf("a copy with a new file was removed: %v", err)
 	}
-	must(t, r.Copies.Discard(ctx, path))
+	testkit.Must(t, r.Copies.Discard(ctx, path))
 	if exists(path) {
 		t.Error("the discarded copy is there")
 	}
-	must(t, r.Copies.Add(ctx, New{Path: path, Branch: "covey/crew/ana"}))
-	must(t, r.Copies.Remove(ctx, path))
+	testkit.Must(t, r.Copies.Add(ctx, New{Path: path, Branch: "covey/crew/ana"}))
+	testkit.Must(t, r.Copies.Remove(ctx, path))
 	if _, err := r.Commit(ctx, "refs/heads/covey/crew/ana"); err != nil {
 		t.Errorf("its branch: %v", err)
 	}
@@ -44,9 +46,9 @@ func TestAddAndRemove(t *testing.T) {
 
 func TestAddRefuses(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
-	dir := folder(t)
+	dir := testkit.Folder(t)
 	other := add(t, r, "in-use")
-	sh(t, r.Top, "git branch idle; git branch flat")
+	testkit.Shell(t, r.Top, "git branch idle; git branch flat")
 	for what, c := range map[string]struct {
 		n    New
 		want error
@@ -74,8 +76,8 @@ func TestAddRefuses(t *testing.T) {
 // TestAddCutOff: nothing of a copy is left whose making was cut off.
 func TestAddCutOff(t *testing.T) {
 	r := newRepo(t)
-	sh(t, r.Top, `i=0; while [ $i -lt 300 ]; do echo $i >f$i; i=$((i+1)); done; git add -A; git commit -qm many`)
-	path := filepath.Join(folder(t), "x")
+	testkit.Shell(t, r.Top, `i=0; while [ $i -lt 300 ]; do echo $i >f$i; i=$((i+1)); done; git add -A; git commit -qm many`)
+	path := filepath.Join(testkit.Folder(t), "x")
 	for range 5 {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
@@ -86,7 +88,7 @@ func TestAddCutOff(t *testing.T) {
 		err := r.Copies.Add(ctx, New{Path: path, Branch: "b", Base: "main"})
 		cancel()
 		if err == nil { // it was faster
-			must(t, r.Copies.Discard(t.Context(), path))
+			testkit.Must(t, r.Copies.Discard(t.Context(), path))
 		}
 		if exists(path) {
 			t.Fatalf("half a copy is left: %v", err)
@@ -95,7 +97,7 @@ func TestAddCutOff(t *testing.T) {
 		if err != nil || len(copies) != 1 {
 			t.Fatalf("%+v, %v", copies, err)
 		}
-		sh(t, r.Top, "git branch -q -D b || true; git fsck --connectivity-only")
+		testkit.Shell(t, r.Top, "git branch -q -D b || true; git fsck --connectivity-only")
 	}
 }
 
@@ -103,7 +105,7 @@ func TestAddCutOff(t *testing.T) {
 func TestTenAtOnce(t *testing.T) {
 	r := newRepo(t)
 	again := open(t, r.Top) // another team's view, which shares no lock
-	dir := folder(t)
+	dir := testkit.Folder(t)
 	var wg sync.WaitGroup
 	for i := range 10 {
 		from := []*Repo{r, again}[i%2]
@@ -132,16 +134,16 @@ func TestTenAtOnce(t *testing.T) {
 func TestGoneAndMoved(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
 	lost := add(t, r, "lost")
-	must(t, os.RemoveAll(lost.Top))
+	testkit.Must(t, os.RemoveAll(lost.Top))
 	copies, err := r.Copies.List(ctx)
 	if err != nil || len(copies) != 2 || copies[1].Gone == "" {
 		t.Fatalf("%+v, %v", copies, err)
 	}
-	must(t, r.Copies.Remove(ctx, lost.Top)) // forgets it
+	testkit.Must(t, r.Copies.Remove(ctx, lost.Top)) // forgets it
 	moved := add(t, r, "moved")
-	to := filepath.Join(folder(t), "elsewhere")
-	must(t, os.Rename(moved.Top, to))
-	must(t, r.Copies.Repair(ctx, to))
+	to := filepath.Join(testkit.Folder(t), "elsewhere")
+	testkit.Must(t, os.Rename(moved.Top, to))
+	testkit.Must(t, r.Copies.Repair(ctx, to))
 	copies, err = r.Copies.List(ctx)
 	if err != nil || len(copies) != 2 || copies[1].Path != to {
 		t.Errorf("%+v, %v", copies, err)

@@ -7,13 +7,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // differing is what Differing finds, as one line.
 func differing(t *testing.T, r *Repo, index, base string) string {
 	t.Helper()
 	list, err := r.Differing(t.Context(), index, base)
-	must(t, err)
+	testkit.Must(t, err)
 	return strings.Join(list, " ")
 }
 
@@ -43,19 +45,19 @@ func TestDiffering(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, index := newRepo(t), filepath.Join(folder(t), "index")
-			base := sh(t, r.Top, "git rev-parse HEAD")
-			kept := filepath.Join(folder(t), "index")
+			r, index := newRepo(t), filepath.Join(testkit.Folder(t), "index")
+			base := testkit.Shell(t, r.Top, "git rev-parse HEAD")
+			kept := filepath.Join(testkit.Folder(t), "index")
 			differing(t, r, kept, base)
-			sh(t, r.Top, tt.script)
-			before := sh(t, r.Top, `git status --porcelain; cksum <.git/index; find .git/objects -type f | wc -l`)
+			testkit.Shell(t, r.Top, tt.script)
+			before := testkit.Shell(t, r.Top, `git status --porcelain; cksum <.git/index; find .git/objects -type f | wc -l`)
 			if got := differing(t, r, index, base); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 			if got := differing(t, r, kept, base); got != tt.want {
 				t.Errorf("with an index from before: %q, want %q", got, tt.want)
 			}
-			if after := sh(t, r.Top, `git status --porcelain; cksum <.git/index; find .git/objects -type f | wc -l`); after != before {
+			if after := testkit.Shell(t, r.Top, `git status --porcelain; cksum <.git/index; find .git/objects -type f | wc -l`); after != before {
 				t.Errorf("the copy has changed: %s, was %s", after, before)
 			}
 		})
@@ -65,22 +67,22 @@ func TestDiffering(t *testing.T) {
 // TestDifferingPlaces: without a commit all is new, in a folder only what lies there
 // counts, what is not written out is not gone, and a torn index is made again.
 func TestDifferingPlaces(t *testing.T) {
-	r, index := newRepo(t), filepath.Join(folder(t), "index")
+	r, index := newRepo(t), filepath.Join(testkit.Folder(t), "index")
 	if got := differing(t, r, index, ""); got != ".gitignore a" {
 		t.Errorf("without a commit: %q", got)
 	}
-	sh(t, r.Top, `mkdir in out; echo i >in/f; echo o >out/f; git add -A; git commit -qm two; echo more >>in/f; echo more >>out/f; echo n >in/n`)
-	head := sh(t, r.Top, "git rev-parse HEAD")
+	testkit.Shell(t, r.Top, `mkdir in out; echo i >in/f; echo o >out/f; git add -A; git commit -qm two; echo more >>in/f; echo more >>out/f; echo n >in/n`)
+	head := testkit.Shell(t, r.Top, "git rev-parse HEAD")
 	in := open(t, filepath.Join(r.Top, "in"))
 	if got := differing(t, in, index, head); got != "f n" {
 		t.Errorf("in a folder: %q", got)
 	}
-	must(t, os.WriteFile(index, []byte("DIRC garbage"), 0o600))
+	testkit.Must(t, os.WriteFile(index, []byte("DIRC garbage"), 0o600))
 	if got := differing(t, r, index, head); got != "in/f in/n out/f" {
 		t.Errorf("with a torn index: %q", got)
 	}
-	sh(t, r.Top, `git checkout -q .; rm in/n; git sparse-checkout set in; echo more >>in/f`)
-	for _, index := range []string{index, filepath.Join(folder(t), "index")} {
+	testkit.Shell(t, r.Top, `git checkout -q .; rm in/n; git sparse-checkout set in; echo more >>in/f`)
+	for _, index := range []string{index, filepath.Join(testkit.Folder(t), "index")} {
 		if got := differing(t, open(t, r.Top), index, head); got != "in/f" {
 			t.Errorf("sparse: %q", got)
 		}
@@ -93,18 +95,18 @@ func TestDifferingIsCheap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes many files")
 	}
-	r, index := newRepo(t), filepath.Join(folder(t), "index")
+	r, index := newRepo(t), filepath.Join(testkit.Folder(t), "index")
 	files := 3000
 	if os.Getenv("COVEY_TEST_LARGE") != "" {
 		files = 100_000
 	}
 	for i := range files {
 		dir := filepath.Join(r.Top, fmt.Sprint("d", i/100))
-		must(t, os.MkdirAll(dir, 0o755))
-		must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), []byte(fmt.Sprint("file ", i)), 0o644))
+		testkit.Must(t, os.MkdirAll(dir, 0o755))
+		testkit.Must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), []byte(fmt.Sprint("file ", i)), 0o644))
 	}
-	sh(t, r.Top, `git add -A; git commit -qm many; sleep 0.01; git update-index -q --refresh; echo x >>d0/7`)
-	head := sh(t, r.Top, "git rev-parse HEAD")
+	testkit.Shell(t, r.Top, `git add -A; git commit -qm many; sleep 0.01; git update-index -q --refresh; echo x >>d0/7`)
+	head := testkit.Shell(t, r.Top, "git rev-parse HEAD")
 	for _, when := range []string{"the first time", "later"} {
 		began := time.Now()
 		if got := differing(t, r, index, head); got != "d0/7" {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // rot is a filter that stores files with other letters, in the repository's configuration.
@@ -18,7 +20,7 @@ const rot = `git config filter.rot.clean 'tr a-z n-za-m'; git config filter.rot.
 func newSecret(t *testing.T) *Repo {
 	t.Helper()
 	r := newRepo(t)
-	sh(t, r.Top, rot+`echo '*.sec filter=rot' >.gitattributes; echo hello >s.sec; git add -A; git commit -qm secret`)
+	testkit.Shell(t, r.Top, rot+`echo '*.sec filter=rot' >.gitattributes; echo hello >s.sec; git add -A; git commit -qm secret`)
 	return r
 }
 
@@ -34,30 +36,30 @@ func TestWithheld(t *testing.T) {
 	ctx := t.Context()
 	var told []string
 	r, err := withheldBy(&told).Open(ctx, r.Top)
-	must(t, err)
-	path := filepath.Join(folder(t), "copy")
-	must(t, r.Copies.Add(ctx, New{Path: path, Branch: "ana", Base: "HEAD"}))
+	testkit.Must(t, err)
+	path := filepath.Join(testkit.Folder(t), "copy")
+	testkit.Must(t, r.Copies.Add(ctx, New{Path: path, Branch: "ana", Base: "HEAD"}))
 	ana, err := r.At(ctx, path)
-	must(t, err)
+	testkit.Must(t, err)
 	if exists(path, "s.sec") || !slices.Equal(told, []string{"rot:s.sec"}) {
 		t.Errorf("it is checked out; told of %q", told)
 	}
-	if got := sh(t, path, "git status --porcelain"); got != "" {
+	if got := testkit.Shell(t, path, "git status --porcelain"); got != "" {
 		t.Errorf("git takes it for changed: %s", got)
 	}
-	base := sh(t, path, "git rev-parse HEAD:s.sec")
+	base := testkit.Shell(t, path, "git rev-parse HEAD:s.sec")
 	commit := func(what, script string, withheld ...string) {
 		t.Helper()
-		sh(t, path, script)
+		testkit.Shell(t, path, script)
 		if got := state(t, ana).Withheld; !slices.Equal(got, withheld) {
 			t.Errorf("%s: withheld %q, want %q", what, got, withheld)
 		}
 		_, err := ana.CommitAll(ctx, what, Person{})
-		must(t, err)
-		if got := sh(t, path, "git rev-parse HEAD:s.sec"); got != base {
-			t.Errorf("%s: s.sec is %s", what, sh(t, path, "git show HEAD:s.sec"))
+		testkit.Must(t, err)
+		if got := testkit.Shell(t, path, "git rev-parse HEAD:s.sec"); got != base {
+			t.Errorf("%s: s.sec is %s", what, testkit.Shell(t, path, "git show HEAD:s.sec"))
 		}
-		if got := sh(t, path, "git ls-tree -r --name-only HEAD"); strings.Contains(got, "new.sec") {
+		if got := testkit.Shell(t, path, "git ls-tree -r --name-only HEAD"); strings.Contains(got, "new.sec") {
 			t.Errorf("%s: a new file was committed: %s", what, got)
 		}
 	}
@@ -77,7 +79,7 @@ func TestWithheldOnTheWay(t *testing.T) {
 	r := newSecret(t)
 	ctx := t.Context()
 	ana := add(t, r, "ana")
-	tip := sh(t, r.Top, `echo other >s.sec; git add -A; git commit -qm two >&2; git rev-parse HEAD; git reset -q --hard HEAD~1`)
+	tip := testkit.Shell(t, r.Top, `echo other >s.sec; git add -A; git commit -qm two >&2; git rev-parse HEAD; git reset -q --hard HEAD~1`)
 	var way *Obstacle
 	if err := r.Advance(ctx, tip); !errors.As(err, &way) || way.Withheld == nil || !strings.Contains(err.Error(), "git: {filters: [rot]}") {
 		t.Errorf("%v", err)
@@ -85,19 +87,19 @@ func TestWithheldOnTheWay(t *testing.T) {
 	if got := read(t, r.Top, "s.sec"); got != "hello\n" {
 		t.Errorf("the user's file is %q", got)
 	}
-	must(t, ana.Follow(ctx, tip))
-	if exists(ana.Top, "s.sec") || sh(t, ana.Top, "git rev-parse HEAD") != tip || sh(t, ana.Top, "git status --porcelain") != "" {
-		t.Errorf("it is there: %s", sh(t, ana.Top, "git status; ls"))
+	testkit.Must(t, ana.Follow(ctx, tip))
+	if exists(ana.Top, "s.sec") || testkit.Shell(t, ana.Top, "git rev-parse HEAD") != tip || testkit.Shell(t, ana.Top, "git status --porcelain") != "" {
+		t.Errorf("it is there: %s", testkit.Shell(t, ana.Top, "git status; ls"))
 	}
-	scratch := filepath.Join(folder(t), "scratch")
-	must(t, r.Copies.Detach(ctx, scratch, tip))
+	scratch := filepath.Join(testkit.Folder(t), "scratch")
+	testkit.Must(t, r.Copies.Detach(ctx, scratch, tip))
 	for _, to := range []string{"main", tip} {
-		must(t, open(t, scratch).Switch(ctx, to))
+		testkit.Must(t, open(t, scratch).Switch(ctx, to))
 		if exists(scratch, "s.sec") {
 			t.Errorf("it is checked out at %s", to)
 		}
 	}
-	if brought := sh(t, r.Top, "git checkout -qb two main; echo x >b; git add b; git commit -qm b; git checkout -q main; git rev-parse two"); r.Advance(ctx, brought) != nil {
+	if brought := testkit.Shell(t, r.Top, "git checkout -qb two main; echo x >b; git add b; git commit -qm b; git checkout -q main; git rev-parse two"); r.Advance(ctx, brought) != nil {
 		t.Error("a commit that leaves such files alone does not come")
 	}
 }
@@ -108,12 +110,12 @@ func TestFilterAllowed(t *testing.T) {
 	bad, ran := trap(t)
 	allowed := newSecret(t)
 	filters, err := allowed.Config.Filters(t.Context(), []string{"rot", "none"})
-	must(t, err)
+	testkit.Must(t, err)
 	if len(filters) != 2 || filters[1].Defined() || filters[0].String() != `rot clean="tr a-z n-za-m" smudge="tr a-z n-za-m" required` {
 		t.Fatalf("%v", filters)
 	}
 	users := newSecret(t)
-	global := filepath.Join(folder(t), "config")
+	global := filepath.Join(testkit.Folder(t), "config")
 	for name, test := range map[string]struct {
 		repo *Repo
 		git  Git
@@ -123,22 +125,22 @@ func TestFilterAllowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if test.repo == users {
 				t.Setenv("GIT_CONFIG_GLOBAL", global)
-				sh(t, users.Top, strings.ReplaceAll(rot, "git config", "git config --global"))
+				testkit.Shell(t, users.Top, strings.ReplaceAll(rot, "git config", "git config --global"))
 			}
-			sh(t, test.repo.Top, "git config filter.rot.clean "+bad+"; git config filter.rot.smudge "+bad)
+			testkit.Shell(t, test.repo.Top, "git config filter.rot.clean "+bad+"; git config filter.rot.smudge "+bad)
 			r, err := test.git.Open(t.Context(), test.repo.Top)
-			must(t, err)
-			path := filepath.Join(folder(t), "copy")
-			must(t, r.Copies.Add(t.Context(), New{Path: path, Branch: "ana", Base: "HEAD"}))
+			testkit.Must(t, err)
+			path := filepath.Join(testkit.Folder(t), "copy")
+			testkit.Must(t, r.Copies.Add(t.Context(), New{Path: path, Branch: "ana", Base: "HEAD"}))
 			if got := read(t, path, "s.sec"); got != "hello\n" {
 				t.Errorf("checked out as %q", got)
 			}
-			must(t, os.WriteFile(filepath.Join(path, "new.sec"), []byte("abc\n"), 0o600))
+			testkit.Must(t, os.WriteFile(filepath.Join(path, "new.sec"), []byte("abc\n"), 0o600))
 			ana, err := r.At(t.Context(), path)
-			must(t, err)
+			testkit.Must(t, err)
 			_, err = ana.CommitAll(t.Context(), "new", Person{})
-			must(t, err)
-			if got := sh(t, path, "git cat-file blob HEAD:new.sec"); got != "nop" {
+			testkit.Must(t, err)
+			if got := testkit.Shell(t, path, "git cat-file blob HEAD:new.sec"); got != "nop" {
 				t.Errorf("committed as %q", got)
 			}
 			if exists(ran) {
@@ -152,7 +154,7 @@ func TestFilterAllowed(t *testing.T) {
 // when git ends.
 func TestGitLeavesNothingBehind(t *testing.T) {
 	r := newRepo(t)
-	note := filepath.Join(folder(t), "session")
+	note := filepath.Join(testkit.Folder(t), "session")
 	var started int
 	git := Git{Env: []string{"MARK=1"}, Started: func(pid int) func() { started = pid; return func() {} }}
 	script := `!cut -d" " -f6 /proc/self/stat >'` + note + `'; echo $MARK >>'` + note + `'; sleep 305 & echo $! >>'` + note + `'; true`
@@ -160,7 +162,7 @@ func TestGitLeavesNothingBehind(t *testing.T) {
 		t.Skip("there is no /proc")
 	}
 	_, err := git.once(t.Context(), call{args: []string{"-c", "alias.leave=" + script, "leave"}, dir: r.Top})
-	must(t, err)
+	testkit.Must(t, err)
 	said := strings.Fields(read(t, note))
 	if len(said) != 3 || said[1] != "1" {
 		t.Fatalf("%q", said)

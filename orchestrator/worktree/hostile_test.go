@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // withEachGit runs a test with the git of the machine, and with the newer one in the
@@ -28,8 +30,8 @@ func withEachGit(t *testing.T, test func(t *testing.T)) {
 // trap is a program that notes that it ran, and the file that it notes it in.
 func trap(t *testing.T) (program, note string) {
 	t.Helper()
-	program, note = filepath.Join(folder(t), "bad"), filepath.Join(folder(t), "ran")
-	must(t, os.WriteFile(program, []byte("#!/bin/sh\necho \"$0 $*\" >>'"+note+"'\ncat\nexit 0\n"), 0o755))
+	program, note = filepath.Join(testkit.Folder(t), "bad"), filepath.Join(testkit.Folder(t), "ran")
+	testkit.Must(t, os.WriteFile(program, []byte("#!/bin/sh\necho \"$0 $*\" >>'"+note+"'\ncat\nexit 0\n"), 0o755))
 	return program, note
 }
 
@@ -41,34 +43,34 @@ func useAll(t *testing.T, r *Repo) {
 	ana := add(t, r, "covey/crew/ana")
 	for _, c := range []*Repo{r, ana} {
 		for _, name := range []string{"x.f", "x.ab", "x.w", "x.g"} {
-			must(t, os.WriteFile(filepath.Join(c.Top, name), []byte("4\n"), 0o600))
+			testkit.Must(t, os.WriteFile(filepath.Join(c.Top, name), []byte("4\n"), 0o600))
 		}
 		state(t, c)
-		_, err := c.Differing(ctx, filepath.Join(folder(t), "index"), "HEAD")
-		must(t, err)
+		_, err := c.Differing(ctx, filepath.Join(testkit.Folder(t), "index"), "HEAD")
+		testkit.Must(t, err)
 	}
 	_, err := ana.Dirty(ctx)
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = ana.CommitAll(ctx, "all", Person{})
-	must(t, err)
+	testkit.Must(t, err)
 	if _, err := ana.Rescue(ctx, "refs/covey/rescue/1", "rescue"); err == nil {
 		t.Error("files that no commit may take were rescued")
 	}
 	_, err = r.Diff(ctx, "main", "other", DiffOptions{})
-	must(t, err)
+	testkit.Must(t, err)
 	if m, err := r.Merge(ctx, "main", "other"); err != nil || len(m.Conflicts) != 1 {
 		t.Errorf("a merge driver that must not run: %+v, %v", m, err)
 	}
-	tip := sh(t, r.Top, "git -c core.hooksPath=/dev/null rev-parse main")
-	scratch := filepath.Join(folder(t), "scratch")
-	must(t, r.Copies.Detach(ctx, scratch, tip))
-	must(t, open(t, scratch).Switch(ctx, "other"))
-	must(t, open(t, scratch).Follow(ctx, "other"))
+	tip := testkit.Shell(t, r.Top, "git -c core.hooksPath=/dev/null rev-parse main")
+	scratch := filepath.Join(testkit.Folder(t), "scratch")
+	testkit.Must(t, r.Copies.Detach(ctx, scratch, tip))
+	testkit.Must(t, open(t, scratch).Switch(ctx, "other"))
+	testkit.Must(t, open(t, scratch).Follow(ctx, "other"))
 	for _, top := range []string{ana.Top, scratch} {
-		must(t, r.Copies.Discard(ctx, top))
+		testkit.Must(t, r.Copies.Discard(ctx, top))
 	}
-	must(t, r.Move(ctx, "refs/heads/z", Step{To: tip, Why: "x"}))
-	must(t, r.Move(ctx, "refs/heads/z", Step{From: tip, Why: "x"}))
+	testkit.Must(t, r.Move(ctx, "refs/heads/z", Step{To: tip, Why: "x"}))
+	testkit.Must(t, r.Move(ctx, "refs/heads/z", Step{From: tip, Why: "x"}))
 }
 
 // newFiltered is a repository with files whose attributes name filters and drivers, and
@@ -76,7 +78,7 @@ func useAll(t *testing.T, r *Repo) {
 func newFiltered(t *testing.T) *Repo {
 	t.Helper()
 	r := newRepo(t)
-	sh(t, r.Top, `printf '*.f filter=f diff=d merge=m\n*.g filter=g\n*.w filter=w\n*.ab filter=a=b\n' >.gitattributes
+	testkit.Shell(t, r.Top, `printf '*.f filter=f diff=d merge=m\n*.g filter=g\n*.w filter=w\n*.ab filter=a=b\n' >.gitattributes
 		for x in f g w ab; do echo 1 >x.$x; done; git add -A; git commit -qm attrs
 		git checkout -q -b other; echo 2 >x.f; git commit -qam other; git checkout -q main; echo 3 >x.f; git commit -qam main`)
 	return r
@@ -116,7 +118,7 @@ func TestHostileSettings(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				bad, ran := trap(t)
 				r := newFiltered(t)
-				sh(t, r.Top, strings.ReplaceAll(script, "BAD", bad))
+				testkit.Shell(t, r.Top, strings.ReplaceAll(script, "BAD", bad))
 				useAll(t, open(t, r.Top))
 				if exists(ran) {
 					t.Errorf("it ran: %s", read(t, ran))
@@ -133,17 +135,17 @@ func TestHostileCopy(t *testing.T) {
 		bad, ran := trap(t)
 		r := newFiltered(t)
 		ana, ben := add(t, r, "covey/crew/ana"), add(t, r, "covey/crew/ben")
-		sh(t, ana.Top, strings.ReplaceAll(`git config extensions.worktreeConfig true
+		testkit.Shell(t, ana.Top, strings.ReplaceAll(`git config extensions.worktreeConfig true
 			git config --worktree filter.f.clean BAD; git config --worktree filter.f.smudge BAD; git config --worktree core.fsmonitor BAD
 			git config --worktree hook.x.command BAD; git config --worktree hook.x.event reference-transaction
 			git config --worktree --add hook.x.event post-index-change`, "BAD", bad))
 		ctx := t.Context()
 		for _, c := range []*Repo{ana, ben} {
-			must(t, os.WriteFile(filepath.Join(c.Top, "x.f"), []byte("4\n"), 0o600))
-			must(t, os.WriteFile(filepath.Join(c.Top, "b"), []byte("4\n"), 0o600))
+			testkit.Must(t, os.WriteFile(filepath.Join(c.Top, "x.f"), []byte("4\n"), 0o600))
+			testkit.Must(t, os.WriteFile(filepath.Join(c.Top, "b"), []byte("4\n"), 0o600))
 			_, err := c.CommitAll(ctx, "all", Person{})
-			must(t, err)
-			must(t, r.Copies.Discard(ctx, c.Top))
+			testkit.Must(t, err)
+			testkit.Must(t, r.Copies.Discard(ctx, c.Top))
 		}
 		if exists(ran) {
 			t.Errorf("it ran: %s", read(t, ran))
@@ -157,7 +159,7 @@ func TestHostileRemote(t *testing.T) {
 	withEachGit(t, func(t *testing.T) {
 		bad, ran := trap(t)
 		r := newRepo(t)
-		sh(t, r.Top, strings.ReplaceAll(`git config core.repositoryFormatVersion 1; git config extensions.partialClone origin
+		testkit.Shell(t, r.Top, strings.ReplaceAll(`git config core.repositoryFormatVersion 1; git config extensions.partialClone origin
 			git config remote.origin.url 'ext::BAD %S'; git config remote.origin.promisor true; git config protocol.ext.allow always
 			git config remote.other.promisor true; git config remote.other.url 'ssh://x/y'; git config core.sshCommand BAD
 			git config protocol.ssh.allow always; git config protocol.allow always
@@ -165,7 +167,7 @@ func TestHostileRemote(t *testing.T) {
 		if _, err := r.File(t.Context(), "HEAD", "a"); err == nil {
 			t.Error("a file whose content is gone was read")
 		}
-		if err := r.Copies.Add(t.Context(), New{Path: filepath.Join(folder(t), "copy"), Branch: "b", Base: "HEAD"}); err == nil {
+		if err := r.Copies.Add(t.Context(), New{Path: filepath.Join(testkit.Folder(t), "copy"), Branch: "b", Base: "HEAD"}); err == nil {
 			t.Error("a copy was made without the content of a file")
 		}
 		if exists(ran) {
@@ -177,19 +179,19 @@ func TestHostileRemote(t *testing.T) {
 // TestHostileSubmodule: git runs itself in submodules, by their own settings.
 func TestHostileSubmodule(t *testing.T) {
 	r, other := newRepo(t), newRepo(t)
-	trap := filepath.Join(folder(t), "ran")
-	sh(t, r.Top, `git -c protocol.file.allow=always submodule --quiet add '`+other.Top+`' sub; git commit -qm sub
+	trap := filepath.Join(testkit.Folder(t), "ran")
+	testkit.Shell(t, r.Top, `git -c protocol.file.allow=always submodule --quiet add '`+other.Top+`' sub; git commit -qm sub
 		printf '#!/bin/sh\necho ran >>'`+trap+`'; cat\n' >.git/bad; chmod +x .git/bad
 		cd sub; git config core.fsmonitor "$PWD/../.git/bad"; git config filter.f.clean "$PWD/../.git/bad"
 		echo '* filter=f' >.gitattributes; echo more >>a`)
 	ctx := t.Context()
 	state(t, r)
 	_, err := r.Dirty(ctx)
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = r.Diff(ctx, "HEAD~1", "HEAD", DiffOptions{})
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = r.CommitAll(ctx, "all", Person{})
-	must(t, err)
+	testkit.Must(t, err)
 	if exists(trap) {
 		t.Error("a submodule's settings have run a program")
 	}
@@ -198,12 +200,12 @@ func TestHostileSubmodule(t *testing.T) {
 // TestUsersFilterRuns: what the user has set up for all repositories does count, or
 // files of LFS would look changed.
 func TestUsersFilterRuns(t *testing.T) {
-	global := filepath.Join(folder(t), "config")
+	global := filepath.Join(testkit.Folder(t), "config")
 	t.Setenv("GIT_CONFIG_GLOBAL", global)
-	sh(t, folder(t), `git config --global filter.up.clean 'tr a-z A-Z'; git config --global filter.up.smudge 'tr A-Z a-z'`)
+	testkit.Shell(t, testkit.Folder(t), `git config --global filter.up.clean 'tr a-z A-Z'; git config --global filter.up.smudge 'tr A-Z a-z'`)
 	r := newRepo(t)
-	sh(t, r.Top, `echo '*.up filter=up' >.gitattributes; echo hello >x.up; git add -A; git commit -qm up`)
-	if got := state(t, r).Tree; got != sh(t, r.Top, "git rev-parse HEAD^{tree}") {
+	testkit.Shell(t, r.Top, `echo '*.up filter=up' >.gitattributes; echo hello >x.up; git add -A; git commit -qm up`)
+	if got := state(t, r).Tree; got != testkit.Shell(t, r.Top, "git rev-parse HEAD^{tree}") {
 		t.Error("a clean file looks changed")
 	}
 	if got := read(t, add(t, r, "b").Top, "x.up"); got != "hello\n" {
@@ -214,14 +216,14 @@ func TestUsersFilterRuns(t *testing.T) {
 // TestStashIsLeftAlone: all working copies share it.
 func TestStashIsLeftAlone(t *testing.T) {
 	r := newRepo(t)
-	sh(t, r.Top, `git config user.name u; git config user.email u@x; echo mine >>a; git stash -q; echo more >>a`)
-	before := sh(t, r.Top, "git stash list --format=%H; cat a")
+	testkit.Shell(t, r.Top, `git config user.name u; git config user.email u@x; echo mine >>a; git stash -q; echo more >>a`)
+	before := testkit.Shell(t, r.Top, "git stash list --format=%H; cat a")
 	ana := add(t, r, "b")
-	sh(t, ana.Top, "echo x >>a")
+	testkit.Shell(t, ana.Top, "echo x >>a")
 	_, err := ana.CommitAll(t.Context(), "m", Person{})
-	must(t, err)
-	must(t, r.Copies.Remove(t.Context(), ana.Top))
-	if after := sh(t, r.Top, "git stash list --format=%H; cat a"); after != before {
+	testkit.Must(t, err)
+	testkit.Must(t, r.Copies.Remove(t.Context(), ana.Top))
+	if after := testkit.Shell(t, r.Top, "git stash list --format=%H; cat a"); after != before {
 		t.Errorf("%s, was %s", after, before)
 	}
 }

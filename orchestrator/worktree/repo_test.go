@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 func TestVersions(t *testing.T) {
@@ -49,7 +51,7 @@ func TestNoGit(t *testing.T) {
 
 func TestOldGit(t *testing.T) {
 	bin := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\necho git version 2.30.1\n"), 0o755))
+	testkit.Must(t, os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\necho git version 2.30.1\n"), 0o755))
 	t.Setenv("PATH", bin)
 	v, err := Git{}.Require(t.Context())
 	if !errors.Is(err, ErrNoGit) || v != (Version{2, 30}) || !strings.Contains(err.Error(), "2.38 or newer") {
@@ -59,7 +61,7 @@ func TestOldGit(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	r := newRepo(t)
-	sh(t, r.Top, `mkdir -p "sub dir/x"`)
+	testkit.Shell(t, r.Top, `mkdir -p "sub dir/x"`)
 	sub := open(t, filepath.Join(r.Top, "sub dir", "x"))
 	if sub.Top != r.Top || sub.Prefix != "sub dir/x" || sub.Common != r.Common || sub.Shallow {
 		t.Errorf("a folder below: %+v", sub)
@@ -67,8 +69,8 @@ func TestOpen(t *testing.T) {
 	if r.Prefix != "" || r.GitDir != filepath.Join(r.Top, ".git") || r.Common != r.GitDir {
 		t.Errorf("the first folder: %+v", r)
 	}
-	link := filepath.Join(folder(t), "link")
-	must(t, os.Symlink(r.Top, link))
+	link := filepath.Join(testkit.Folder(t), "link")
+	testkit.Must(t, os.Symlink(r.Top, link))
 	if l := open(t, link); l.Top != r.Top || l.Dir != r.Top {
 		t.Errorf("by a link: %+v", l)
 	}
@@ -76,16 +78,16 @@ func TestOpen(t *testing.T) {
 	if linked.Common != r.Common || linked.GitDir == r.GitDir {
 		t.Errorf("a linked copy: %+v", linked)
 	}
-	sh(t, r.Top, `git clone -q --depth 1 "file://$PWD" ../shallow-$$; mv ../shallow-$$ shallow`)
+	testkit.Shell(t, r.Top, `git clone -q --depth 1 "file://$PWD" ../shallow-$$; mv ../shallow-$$ shallow`)
 	if s := open(t, filepath.Join(r.Top, "shallow")); !s.Shallow {
 		t.Error("a shallow clone is not seen as one")
 	}
 }
 
 func TestOpenRefuses(t *testing.T) {
-	plain, bare, astray, victim := folder(t), folder(t), folder(t), folder(t)
-	sh(t, bare, `git init -q --bare`)
-	sh(t, astray, `git init -q; git config core.worktree '`+victim+`'`)
+	plain, bare, astray, victim := testkit.Folder(t), testkit.Folder(t), testkit.Folder(t), testkit.Folder(t)
+	testkit.Shell(t, bare, `git init -q --bare`)
+	testkit.Shell(t, astray, `git init -q; git config core.worktree '`+victim+`'`)
 	for what, dir := range map[string]string{
 		"no repository": plain, "bare": bare, "inside .git": filepath.Join(newRepo(t).Top, ".git"), "a working copy elsewhere": astray,
 	} {
@@ -113,14 +115,14 @@ func TestOpenIgnoresTheEnvironment(t *testing.T) {
 func TestHead(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
 	h, err := r.Head(ctx)
-	if err != nil || h.Branch != "main" || h.Commit != sh(t, r.Top, "git rev-parse HEAD") {
+	if err != nil || h.Branch != "main" || h.Commit != testkit.Shell(t, r.Top, "git rev-parse HEAD") {
 		t.Errorf("%+v, %v", h, err)
 	}
-	sh(t, r.Top, "git checkout -q --detach")
+	testkit.Shell(t, r.Top, "git checkout -q --detach")
 	if d, err := r.Head(ctx); err != nil || d.Branch != "" || d.Commit != h.Commit {
 		t.Errorf("detached: %+v, %v", d, err)
 	}
-	sh(t, r.Top, "git checkout -q --orphan new/born")
+	testkit.Shell(t, r.Top, "git checkout -q --orphan new/born")
 	if u, err := r.Head(ctx); err != nil || u.Branch != "new/born" || u.Commit != "" {
 		t.Errorf("unborn: %+v, %v", u, err)
 	}
@@ -134,15 +136,15 @@ func TestNamesOfCommits(t *testing.T) {
 		}
 	}
 	tree, err := r.TreeOf(t.Context(), "main")
-	if err != nil || tree != sh(t, r.Top, "git rev-parse HEAD^{tree}") {
+	if err != nil || tree != testkit.Shell(t, r.Top, "git rev-parse HEAD^{tree}") {
 		t.Errorf("tree %q, %v", tree, err)
 	}
 }
 
 func TestMove(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
-	first := sh(t, r.Top, "git rev-parse HEAD")
-	second := sh(t, r.Top, "git commit -q --allow-empty -m second; git rev-parse HEAD")
+	first := testkit.Shell(t, r.Top, "git rev-parse HEAD")
+	second := testkit.Shell(t, r.Top, "git commit -q --allow-empty -m second; git rev-parse HEAD")
 	const ref = "refs/heads/x/y"
 	steps := []struct {
 		step  Step
@@ -165,16 +167,16 @@ func TestMove(t *testing.T) {
 	if err := r.Move(ctx, "main", Step{From: second, To: first}); !errors.Is(err, ErrNoRef) {
 		t.Errorf("a short name: %v", err)
 	}
-	if now := sh(t, r.Top, "git rev-parse main"); now != second {
+	if now := testkit.Shell(t, r.Top, "git rev-parse main"); now != second {
 		t.Errorf("main is on %s", now)
 	}
 }
 
 func TestHoldsAndMergeBase(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
-	base := sh(t, r.Top, "git rev-parse HEAD")
-	side := sh(t, r.Top, "git checkout -q -b side; git commit -q --allow-empty -m s; git rev-parse HEAD")
-	main := sh(t, r.Top, "git checkout -q main; git commit -q --allow-empty -m m; git rev-parse HEAD")
+	base := testkit.Shell(t, r.Top, "git rev-parse HEAD")
+	side := testkit.Shell(t, r.Top, "git checkout -q -b side; git commit -q --allow-empty -m s; git rev-parse HEAD")
+	main := testkit.Shell(t, r.Top, "git checkout -q main; git commit -q --allow-empty -m m; git rev-parse HEAD")
 	if ok, err := r.Holds(ctx, side, base); err != nil || !ok {
 		t.Errorf("side holds base: %v, %v", ok, err)
 	}
@@ -184,7 +186,7 @@ func TestHoldsAndMergeBase(t *testing.T) {
 	if b, err := r.MergeBase(ctx, main, side); err != nil || b != base {
 		t.Errorf("merge base %q, %v", b, err)
 	}
-	orphan := sh(t, r.Top, "git commit-tree HEAD^{tree} -m alone")
+	orphan := testkit.Shell(t, r.Top, "git commit-tree HEAD^{tree} -m alone")
 	if b, err := r.MergeBase(ctx, main, orphan); err != nil || b != "" {
 		t.Errorf("nothing in common: %q, %v", b, err)
 	}
@@ -210,8 +212,8 @@ func TestContextEnds(t *testing.T) {
 func TestWaitsForALock(t *testing.T) {
 	r := newRepo(t)
 	lock := filepath.Join(r.GitDir, "refs", "heads", "late.lock")
-	must(t, os.WriteFile(lock, nil, 0o600))
-	commit := sh(t, r.Top, "git rev-parse HEAD")
+	testkit.Must(t, os.WriteFile(lock, nil, 0o600))
+	commit := testkit.Shell(t, r.Top, "git rev-parse HEAD")
 	done := make(chan error, 1)
 	go func() {
 		done <- r.Move(context.WithoutCancel(t.Context()), "refs/heads/late", Step{To: commit, Why: "test"})
@@ -221,6 +223,6 @@ func TestWaitsForALock(t *testing.T) {
 		t.Fatalf("it did not wait: %v", err)
 	case <-time.After(50 * time.Millisecond): // long enough for a first try
 	}
-	must(t, os.Remove(lock))
-	must(t, <-done)
+	testkit.Must(t, os.Remove(lock))
+	testkit.Must(t, <-done)
 }

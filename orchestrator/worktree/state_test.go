@@ -6,13 +6,15 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // asGitAdd is the tree that `git add --all` makes of a clean clone's files.
 func asGitAdd(t *testing.T, r *Repo) string {
 	t.Helper()
-	index := filepath.Join(folder(t), "index")
-	return sh(t, r.Top, `export GIT_INDEX_FILE='`+index+`'; git read-tree HEAD; git add -A 2>/dev/null; git write-tree`)
+	index := filepath.Join(testkit.Folder(t), "index")
+	return testkit.Shell(t, r.Top, `export GIT_INDEX_FILE='`+index+`'; git read-tree HEAD; git add -A 2>/dev/null; git write-tree`)
 }
 
 // TestState holds what State finds against git's own commands, in working copies
@@ -42,20 +44,20 @@ func TestState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepo(t)
-			sh(t, r.Top, script)
-			before := sh(t, r.Top, `git status --porcelain; cat .git/index | cksum`)
+			testkit.Shell(t, r.Top, script)
+			before := testkit.Shell(t, r.Top, `git status --porcelain; cat .git/index | cksum`)
 			got := state(t, r)
-			if after := sh(t, r.Top, `git status --porcelain; cat .git/index | cksum`); after != before {
+			if after := testkit.Shell(t, r.Top, `git status --porcelain; cat .git/index | cksum`); after != before {
 				t.Errorf("the copy has changed: %s, was %s", after, before)
 			}
 			want := ""
 			if name == "unborn" {
-				want = sh(t, r.Top, `git add -A; git write-tree`)
+				want = testkit.Shell(t, r.Top, `git add -A; git write-tree`)
 			} else {
 				want = asGitAdd(t, r)
 			}
 			if got.Tree != want || got.Beyond != nil {
-				t.Errorf("%+v, want %s:\n%s", got, want, sh(t, r.Top, `git diff --stat `+got.Tree+" "+want))
+				t.Errorf("%+v, want %s:\n%s", got, want, testkit.Shell(t, r.Top, `git diff --stat `+got.Tree+" "+want))
 			}
 		})
 	}
@@ -66,15 +68,15 @@ func TestState(t *testing.T) {
 func TestStateHidesNothing(t *testing.T) {
 	r := newRepo(t)
 	clean := state(t, r)
-	sh(t, r.Top, `git update-index --assume-unchanged a; git config core.ignoreStat true; git config core.trustctime false; echo evil >>a`)
+	testkit.Shell(t, r.Top, `git update-index --assume-unchanged a; git config core.ignoreStat true; git config core.trustctime false; echo evil >>a`)
 	if got := state(t, r); got.Tree == clean.Tree {
 		t.Error("a file marked as unchanged has changed unseen")
 	}
-	sh(t, r.Top, `git update-index --no-assume-unchanged a; git checkout -q a; git update-index --skip-worktree a; echo evil >>a`)
+	testkit.Shell(t, r.Top, `git update-index --no-assume-unchanged a; git checkout -q a; git update-index --skip-worktree a; echo evil >>a`)
 	if got := state(t, r); got.Tree == clean.Tree {
 		t.Error("a file marked as left out has changed unseen")
 	}
-	sh(t, r.Top, `git update-index --no-skip-worktree a; git checkout -q a; echo kept >x.log; git add -f x.log`)
+	testkit.Shell(t, r.Top, `git update-index --no-skip-worktree a; git checkout -q a; echo kept >x.log; git add -f x.log`)
 	if got := state(t, r); got.Tree == clean.Tree {
 		t.Error("an ignored file that was added is left out")
 	}
@@ -82,14 +84,14 @@ func TestStateHidesNothing(t *testing.T) {
 
 // TestStateKeepsAnIndex: with an index that is kept, each state is that without.
 func TestStateKeepsAnIndex(t *testing.T) {
-	r, index := newRepo(t), filepath.Join(folder(t), "index")
+	r, index := newRepo(t), filepath.Join(testkit.Folder(t), "index")
 	for _, script := range []string{
 		`true`, `echo 1 >>a`, `echo 1 >b`, `git add -A; git commit -qm b`, `rm b`, `git checkout -q HEAD~1 2>&1 || git checkout -qf HEAD~1`,
 		`git checkout -qf main`, `echo y >y.log; git add -f y.log; git commit -qm ignored`, `printf 'garbage' >'` + index + `'`, `git mv a z`,
 	} {
-		sh(t, r.Top, script)
+		testkit.Shell(t, r.Top, script)
 		got, err := r.State(t.Context(), index)
-		must(t, err)
+		testkit.Must(t, err)
 		if want := state(t, r); got.Tree != want.Tree {
 			t.Errorf("after %q: %s, want %s", script, got.Tree, want.Tree)
 		}
@@ -98,7 +100,7 @@ func TestStateKeepsAnIndex(t *testing.T) {
 
 func TestStateBeyond(t *testing.T) {
 	r := newRepo(t)
-	sh(t, r.Top, `git init -q "own repo"; echo x >"own repo/x"; git init -q deep/er; cd deep/er; echo y >y; git add y; git commit -qm y`)
+	testkit.Shell(t, r.Top, `git init -q "own repo"; echo x >"own repo/x"; git init -q deep/er; cd deep/er; echo y >y; git add y; git commit -qm y`)
 	got := state(t, r)
 	if want := []string{"deep/er", "own repo"}; !reflect.DeepEqual(got.Beyond, want) {
 		t.Errorf("beyond %q", got.Beyond)
@@ -110,26 +112,26 @@ func TestStateBeyond(t *testing.T) {
 
 func TestStateSparse(t *testing.T) {
 	r := newRepo(t)
-	sh(t, r.Top, `mkdir in out; echo i >in/f; echo o >out/f; git add -A; git commit -qm two; git sparse-checkout set in`)
-	clean := sh(t, r.Top, "git rev-parse HEAD^{tree}")
+	testkit.Shell(t, r.Top, `mkdir in out; echo i >in/f; echo o >out/f; git add -A; git commit -qm two; git sparse-checkout set in`)
+	clean := testkit.Shell(t, r.Top, "git rev-parse HEAD^{tree}")
 	r = open(t, r.Top)
 	if state(t, r).Tree != clean {
 		t.Fatal("files that were left out count as deleted")
 	}
-	sh(t, r.Top, `echo more >in/f`)
-	if got := state(t, r).Tree; got == clean || sh(t, r.Top, "git ls-tree -r --name-only "+got+" out") != "out/f" {
+	testkit.Shell(t, r.Top, `echo more >in/f`)
+	if got := state(t, r).Tree; got == clean || testkit.Shell(t, r.Top, "git ls-tree -r --name-only "+got+" out") != "out/f" {
 		t.Error("the change is not in the tree, or more is missing")
 	}
 }
 
 func TestStateWithSubmodules(t *testing.T) {
 	r, other := newRepo(t), newRepo(t)
-	sh(t, r.Top, `git -c protocol.file.allow=always submodule --quiet add '`+other.Top+`' sub; git commit -qm sub`)
+	testkit.Shell(t, r.Top, `git -c protocol.file.allow=always submodule --quiet add '`+other.Top+`' sub; git commit -qm sub`)
 	clean := state(t, r)
-	if clean.Tree != sh(t, r.Top, "git rev-parse HEAD^{tree}") {
+	if clean.Tree != testkit.Shell(t, r.Top, "git rev-parse HEAD^{tree}") {
 		t.Error("a clean submodule is a change")
 	}
-	sh(t, r.Top, `cd sub; echo x >>a; git commit -qam in-sub`)
+	testkit.Shell(t, r.Top, `cd sub; echo x >>a; git commit -qam in-sub`)
 	if got := state(t, r); got.Tree == clean.Tree || got.Tree != asGitAdd(t, r) {
 		t.Error("a submodule's new commit is not in the tree")
 	}
@@ -146,26 +148,26 @@ func TestCommitAllAndRescue(t *testing.T) {
 	if head, _ := ana.Head(ctx); err != nil || first != head.Commit {
 		t.Fatalf("nothing to commit: %s, %v", first, err)
 	}
-	sh(t, ana.Top, `echo 4 >>a; echo n >n; git add n`)
-	before := sh(t, ana.Top, `git status --porcelain`)
+	testkit.Shell(t, ana.Top, `echo 4 >>a; echo n >n; git add n`)
+	before := testkit.Shell(t, ana.Top, `git status --porcelain`)
 	rescue, err := ana.Rescue(ctx, "refs/covey/rescue/crew/ana/1", "what ana had not committed\n\nmore")
-	must(t, err)
-	if after := sh(t, ana.Top, `git status --porcelain`); after != before {
+	testkit.Must(t, err)
+	if after := testkit.Shell(t, ana.Top, `git status --porcelain`); after != before {
 		t.Errorf("the rescue has changed the copy: %s", after)
 	}
-	if got := sh(t, r.Top, `git show --no-patch --format='%an %cn %s %P' `+rescue); got != "covey covey what ana had not committed "+first {
+	if got := testkit.Shell(t, r.Top, `git show --no-patch --format='%an %cn %s %P' `+rescue); got != "covey covey what ana had not committed "+first {
 		t.Errorf("rescued as %q", got)
 	}
 	if _, err := ana.Rescue(ctx, "refs/covey/rescue/crew/ana/1", "again"); !errors.Is(err, ErrMoved) {
 		t.Errorf("a rescue was written over: %v", err)
 	}
-	refs := sh(t, r.Top, `git for-each-ref --format='%(refname) %(objectname)' refs/covey/rescue/crew`)
+	refs := testkit.Shell(t, r.Top, `git for-each-ref --format='%(refname) %(objectname)' refs/covey/rescue/crew`)
 	if refs != "refs/covey/rescue/crew/ana/1 "+rescue {
 		t.Errorf("kept: %s", refs)
 	}
 	commit, err := ana.CommitAll(ctx, "work of ana", Person{"ana", "ana@crew"})
-	must(t, err)
-	if got := sh(t, ana.Top, `git status --porcelain; git log -1 --format='%H %an'; git stash list`); got != commit+" ana" {
+	testkit.Must(t, err)
+	if got := testkit.Shell(t, ana.Top, `git status --porcelain; git log -1 --format='%H %an'; git stash list`); got != commit+" ana" {
 		t.Errorf("after the commit: %q", got)
 	}
 	if read(t, ana.Top, "n") != "n\n" {
@@ -178,26 +180,26 @@ func TestIdentity(t *testing.T) {
 	if p, err := r.Config.User(ctx); err != nil || p != (Person{}) {
 		t.Errorf("nobody: %+v, %v", p, err)
 	}
-	sh(t, r.Top, `git config user.name U; git config user.email u@x`)
+	testkit.Shell(t, r.Top, `git config user.name U; git config user.email u@x`)
 	if p, err := r.Config.User(ctx); err != nil || p != (Person{"U", "u@x"}) {
 		t.Errorf("%+v, %v", p, err)
 	}
-	tree := sh(t, r.Top, "git rev-parse HEAD^{tree}")
+	tree := testkit.Shell(t, r.Top, "git rev-parse HEAD^{tree}")
 	id, err := r.CommitTree(ctx, Commit{Tree: tree, Message: "m", Author: Person{"ana", "ana@x"}})
-	must(t, err)
-	if got := sh(t, r.Top, "git show --no-patch --format='%an %ae %cn %ce' "+id); got != "ana ana@x U u@x" {
+	testkit.Must(t, err)
+	if got := testkit.Shell(t, r.Top, "git show --no-patch --format='%an %ae %cn %ce' "+id); got != "ana ana@x U u@x" {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestDirty(t *testing.T) {
 	r := newRepo(t)
-	sh(t, r.Top, `echo 4 >>a; mkdir d; echo x >d/x; echo x >"s p"; echo x >x.log`)
+	testkit.Shell(t, r.Top, `echo 4 >>a; mkdir d; echo x >d/x; echo x >"s p"; echo x >x.log`)
 	all, err := r.Dirty(t.Context())
 	if want := []string{" M a", "?? d/", "?? s p"}; err != nil || !reflect.DeepEqual(all, want) {
 		t.Errorf("%q, %v", all, err)
 	}
-	sh(t, r.Top, `git stash -q -u || git -c user.name=u -c user.email=u@x stash -q -u`)
+	testkit.Shell(t, r.Top, `git stash -q -u || git -c user.name=u -c user.email=u@x stash -q -u`)
 	if none, err := r.Dirty(t.Context()); err != nil || none != nil {
 		t.Errorf("%q, %v", none, err)
 	}

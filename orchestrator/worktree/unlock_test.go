@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestUnlock: a copy in which a git was killed can be worked in again; locks that may be
@@ -21,9 +23,9 @@ func TestUnlock(t *testing.T) {
 		filepath.Join(ana.Top, "mine.lock"),
 	}
 	for _, path := range append(stay, gone...) {
-		must(t, os.WriteFile(path, nil, 0o600))
+		testkit.Must(t, os.WriteFile(path, nil, 0o600))
 	}
-	must(t, r.Copies.Unlock([]string{ana.Top, filepath.Join(t.TempDir(), "nothing")}, "covey/crew"))
+	testkit.Must(t, r.Copies.Unlock([]string{ana.Top, filepath.Join(t.TempDir(), "nothing")}, "covey/crew"))
 	for _, path := range gone {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s is still there", path)
@@ -34,15 +36,15 @@ func TestUnlock(t *testing.T) {
 			t.Errorf("%s is gone", path)
 		}
 	}
-	sh(t, ana.Top, "echo x >>a; git commit -qam x")
-	must(t, r.Copies.Unlock(nil, "covey/nobody")) // there are no such branches
-	must(t, r.Copies.Unlock(nil, "main/crew"))    // nor can there be
+	testkit.Shell(t, ana.Top, "echo x >>a; git commit -qam x")
+	testkit.Must(t, r.Copies.Unlock(nil, "covey/nobody")) // there are no such branches
+	testkit.Must(t, r.Copies.Unlock(nil, "main/crew"))    // nor can there be
 
 	// A member has its copy name another folder: nothing is removed there.
 	lure := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(lure, "x.lock"), nil, 0o600))
-	must(t, os.WriteFile(filepath.Join(ana.Top, ".git"), []byte("gitdir: "+lure+"\n"), 0o600))
-	must(t, r.Copies.Unlock([]string{ana.Top}, "covey/crew"))
+	testkit.Must(t, os.WriteFile(filepath.Join(lure, "x.lock"), nil, 0o600))
+	testkit.Must(t, os.WriteFile(filepath.Join(ana.Top, ".git"), []byte("gitdir: "+lure+"\n"), 0o600))
+	testkit.Must(t, r.Copies.Unlock([]string{ana.Top}, "covey/crew"))
 	if _, err := os.Stat(filepath.Join(lure, "x.lock")); err != nil {
 		t.Error("a lock elsewhere is gone")
 	}
@@ -60,11 +62,11 @@ func TestAdvanceOnceMore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepo(t)
-			sh(t, r.Top, "echo 1 >gone; echo 1 >kept; git add gone kept; git commit -qm more")
+			testkit.Shell(t, r.Top, "echo 1 >gone; echo 1 >kept; git add gone kept; git commit -qm more")
 			to := ahead(t, r, "echo new >b; echo x >a; git rm -q gone")
-			sh(t, r.Top, half+"; echo mine >kept")
-			must(t, r.Advance(t.Context(), to))
-			if got := sh(t, r.Top, "git rev-parse main; git status --porcelain; cat a b kept"); got != to+"\n M kept\nx\nnew\nmine" {
+			testkit.Shell(t, r.Top, half+"; echo mine >kept")
+			testkit.Must(t, r.Advance(t.Context(), to))
+			if got := testkit.Shell(t, r.Top, "git rev-parse main; git status --porcelain; cat a b kept"); got != to+"\n M kept\nx\nnew\nmine" {
 				t.Errorf("%s", got)
 			}
 		})

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestSince: between two snapshots everything that anybody has done to a path is found,
@@ -35,9 +37,9 @@ func TestSince(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			grounds(t, func(t *testing.T, g *Ground) {
-				sh(t, g.Dir, tt.before)
+				testkit.Shell(t, g.Dir, tt.before)
 				first := take(t, g, Snapshot{})
-				sh(t, g.Dir, tt.do)
+				testkit.Shell(t, g.Dir, tt.do)
 				then := take(t, g, first)
 				if got := strings.Join(then.Since(first), " "); got != tt.want {
 					t.Errorf("found %q, want %q", got, tt.want)
@@ -57,14 +59,14 @@ func TestSinceCommits(t *testing.T) {
 		if g.Repo == nil {
 			return
 		}
-		sh(t, g.Dir, "echo 2 >docs/a")
+		testkit.Shell(t, g.Dir, "echo 2 >docs/a")
 		first := take(t, g, Snapshot{})
-		sh(t, g.Dir, "echo 2 >main; git add -A; git commit -qm two")
+		testkit.Shell(t, g.Dir, "echo 2 >main; git add -A; git commit -qm two")
 		then := take(t, g, first)
 		if got := then.Since(first); !slices.Equal(got, []string{"main"}) {
 			t.Errorf("found %q", got)
 		}
-		sh(t, g.Dir, "git reset -q HEAD~1")
+		testkit.Shell(t, g.Dir, "git reset -q HEAD~1")
 		if got := take(t, g, then).Since(then); len(got) > 0 {
 			t.Errorf("no file has changed, and %q was found", got)
 		}
@@ -75,10 +77,10 @@ func TestSinceCommits(t *testing.T) {
 // ignored or lies in .git; another list of globs is no write.
 func TestGuarded(t *testing.T) {
 	grounds(t, func(t *testing.T, g *Ground) {
-		sh(t, g.Dir, "mkdir -p .git/hooks; echo e >.env.log; echo k >k.log")
+		testkit.Shell(t, g.Dir, "mkdir -p .git/hooks; echo e >.env.log; echo k >k.log")
 		globs := []string{"policy/**", ".env.log", ".git/hooks", "**/*.log"}
 		first := take(t, g, Snapshot{}, globs...)
-		sh(t, g.Dir, "echo 2 >policy/s.log; echo 2 >.env.log; echo evil >.git/hooks/post-commit; echo 2 >k.log")
+		testkit.Shell(t, g.Dir, "echo 2 >policy/s.log; echo 2 >.env.log; echo evil >.git/hooks/post-commit; echo 2 >k.log")
 		then := take(t, g, first, globs...)
 		got := slices.DeleteFunc(then.Since(first), func(path string) bool { return path == ".git/hooks/post-commit" && g.Repo == nil })
 		want := []string{".env.log", ".git/hooks/post-commit", "policy/s.log"}
@@ -97,12 +99,12 @@ func TestGuarded(t *testing.T) {
 // TestSnapshotIsKept: a snapshot that was written down and read again says the same.
 func TestSnapshotIsKept(t *testing.T) {
 	grounds(t, func(t *testing.T, g *Ground) {
-		sh(t, g.Dir, "echo 2 >main; rm docs/a")
+		testkit.Shell(t, g.Dir, "echo 2 >main; rm docs/a")
 		first := take(t, g, Snapshot{}, "policy")
 		data, err := json.Marshal(first)
-		must(t, err)
+		testkit.Must(t, err)
 		var kept Snapshot
-		must(t, json.Unmarshal(data, &kept))
+		testkit.Must(t, json.Unmarshal(data, &kept))
 		if got := take(t, g, kept, "policy").Since(kept); len(got) > 0 {
 			t.Errorf("nothing has happened, and %q was found", got)
 		}
@@ -114,7 +116,7 @@ func TestExcept(t *testing.T) {
 	grounds(t, func(t *testing.T, g *Ground) {
 		g.Except = "docs/state"
 		first := take(t, g, Snapshot{})
-		sh(t, g.Dir, "mkdir -p docs/state/deep; echo 1 >docs/state/deep/f; echo 1 >docs/states")
+		testkit.Shell(t, g.Dir, "mkdir -p docs/state/deep; echo 1 >docs/state/deep/f; echo 1 >docs/states")
 		if got := take(t, g, first).Since(first); !slices.Equal(got, []string{"docs/states"}) {
 			t.Errorf("found %q", got)
 		}
@@ -139,13 +141,13 @@ func TestTooLarge(t *testing.T) {
 // TestLargeFiles: of a file that is too large to be read the kernel's word counts.
 func TestLargeFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large")
-	must(t, os.WriteFile(path, make([]byte, maxSum+1), 0o600))
+	testkit.Must(t, os.WriteFile(path, make([]byte, maxSum+1), 0o600))
 	p := printOf(path, Print{})
 	if p.Sum != "" || !p.Same(printOf(path, p)) {
 		t.Errorf("%+v", p)
 	}
 	time.Sleep(2 * lag) // until the clock of files has ticked
-	must(t, os.Chtimes(path, p.Time, p.Time))
+	testkit.Must(t, os.Chtimes(path, p.Time, p.Time))
 	if p.Same(printOf(path, p)) {
 		t.Error("somebody has touched it, and nobody can say that it is the same")
 	}
@@ -155,14 +157,14 @@ func TestLargeFiles(t *testing.T) {
 // its folder that of the folder, and one that is gone that of the folder that has lost it.
 func TestWhen(t *testing.T) {
 	grounds(t, func(t *testing.T, g *Ground) {
-		sh(t, g.Dir, "mkdir -p deep/er; echo 1 >deep/er/f; echo 1 >deep/er/g; echo 1 >deep/h")
+		testkit.Shell(t, g.Dir, "mkdir -p deep/er; echo 1 >deep/er/f; echo 1 >deep/er/g; echo 1 >deep/h")
 		time.Sleep(2 * lag)
 		since := time.Now()
 		time.Sleep(2 * lag)
 		if at := g.When("deep/h", since); at.After(since) {
 			t.Errorf("nobody has written to it since %v, and it says %v", since, at)
 		}
-		sh(t, g.Dir, "touch -d '2001-01-01' main; mv deep deeper; rm deeper/er/g")
+		testkit.Shell(t, g.Dir, "touch -d '2001-01-01' main; mv deep deeper; rm deeper/er/g")
 		for _, path := range []string{"main", "deep/er/f", "deeper/er/f", "deeper/er/g"} {
 			if at := g.When(path, since); at.Before(since) || at.After(time.Now()) {
 				t.Errorf("%s was written to at %v, not after %v", path, at, since)

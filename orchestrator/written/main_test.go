@@ -4,7 +4,6 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,32 +11,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
 // TestMain keeps the settings of whoever runs the tests out of them.
 func TestMain(m *testing.M) {
-	os.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	os.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	testkit.QuietGit()
 	goleak.VerifyTestMain(m)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// sh runs a shell script in a folder.
-func sh(t testing.TB, dir, script string) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-ec", script)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=u", "GIT_AUTHOR_EMAIL=u@x", "GIT_COMMITTER_NAME=u", "GIT_COMMITTER_EMAIL=u@x")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", script, err, out)
-	}
 }
 
 // files is what each ground of a test holds at first.
@@ -45,16 +26,20 @@ const files = `mkdir docs policy; echo a >docs/a; echo m >main; echo g >.gitigno
 
 // grounds runs a test on a ground in a git repository, and on one in none.
 func grounds(t *testing.T, test func(t *testing.T, g *Ground)) {
-	for name, begin := range map[string]string{"git": "git init -q -b main; git add -A; git commit -qm first", "no git": "true"} {
+	for _, name := range []string{"git", "no git"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir, err := filepath.EvalSymlinks(t.TempDir())
-			must(t, err)
-			sh(t, dir, files+"; "+begin)
+			dir := testkit.Folder(t)
+			if name == "git" {
+				dir = testkit.Repository(t, files)
+			} else {
+				testkit.Shell(t, dir, files)
+			}
 			g := &Ground{Dir: dir, Index: filepath.Join(t.TempDir(), "index"), Walk: walker(dir)}
 			if name == "git" {
-				g.Repo, err = worktree.Git{}.Open(t.Context(), dir)
-				must(t, err)
+				repo, err := worktree.Git{}.Open(t.Context(), dir)
+				testkit.Must(t, err)
+				g.Repo = repo
 			}
 			test(t, g)
 		})
@@ -79,10 +64,10 @@ func take(t *testing.T, g *Ground, last Snapshot, globs ...string) Snapshot {
 	if last.Time.IsZero() {
 		var err error
 		last.Base, err = g.Head(t.Context())
-		must(t, err)
+		testkit.Must(t, err)
 	}
 	s, err := g.Take(t.Context(), last, globs)
-	must(t, err)
+	testkit.Must(t, err)
 	return s
 }
 

@@ -63,9 +63,9 @@ func (c chaos) life() life {
 // Whatever a program does, in whatever order: each turn comes to its end, and
 // the transcript keeps its rules, which the host holds it against.
 func TestChaos(t *testing.T) {
-	seeds := 8
-	if testing.Short() {
-		seeds = 3
+	seeds := 3
+	if *allRounds {
+		seeds = 8
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -119,11 +120,15 @@ func newMember(tb testing.TB, name string, turns int, g *gates, l life) (*teamma
 // A turn of the fake: it speaks, asks, calls, and speaks again.
 var busyTurn = []string{"say I look.", "ask c1 ls", "done c1 a.go", "say done", "end end_turn"}
 
-// 200 members with a program each take 10 turns with three gates, all at once.
+// allRounds has the tests with many programs take their full size.
+var allRounds = flag.Bool("all", false, "try all seeds, with as many members as a large team has")
+
+// 200 members with a program each take 10 turns with three gates, all at once; fewer
+// unless all rounds are asked for.
 func TestCrowd(t *testing.T) {
-	members, turns := 200, 10
-	if testing.Short() {
-		members = 20
+	members, turns := 40, 10
+	if *allRounds {
+		members = 200
 	}
 	g := &gates{asked: map[hooks.Event]int{}}
 	errs := make([]error, members)

@@ -1,0 +1,124 @@
+package testkit
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// QuietGit keeps the git settings of whoever runs the tests out of them, and housekeeping,
+// which costs as many processes as a commit.
+func QuietGit() {
+	for name, value := range map[string]string{
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "maintenance.auto", "GIT_CONFIG_VALUE_0": "false",
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err) // the names are right
+		}
+	}
+}
+
+// Shell runs a shell script in a folder and returns what it printed.
+func Shell(t testing.TB, dir, script string) string {
+	t.Helper()
+	out, err := shell(dir, script)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	return out
+}
+
+func shell(dir, script string) (string, error) {
+	cmd := exec.Command("/bin/sh", "-ec", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(),
+		"GIT_AUTHOR_NAME=u", "GIT_AUTHOR_EMAIL=u@x", "GIT_COMMITTER_NAME=u", "GIT_COMMITTER_EMAIL=u@x")
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// Folder is an empty folder without links in its path.
+func Folder(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	Must(t, err)
+	return dir
+}
+
+// templates are the repositories that were made so far, by their scripts.
+var templates sync.Map
+
+// Repository makes a repository with one commit, on the branch main, of the files that a
+// script makes. The script runs once; who asks for the same again gets a copy.
+func Repository(t testing.TB, script string) string {
+	t.Helper()
+	dir := Folder(t)
+	made, _ := templates.LoadOrStore(script, sync.OnceValues(func() ([]file, error) { return template(script) }))
+	files, err := made.(func() ([]file, error))()
+	Must(t, err)
+	for _, f := range files {
+		Must(t, f.write(dir))
+	}
+	return dir
+}
+
+// template makes a repository and reads what it consists of.
+func template(script string) ([]file, error) {
+	dir, err := os.MkdirTemp("", "covey-repository-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if _, err := shell(dir, "git init -q -b main; "+script+"; git add -A; git commit -qm first"); err != nil {
+		return nil, err
+	}
+	return filesIn(dir)
+}
+
+// file is a file, a folder or a link of a template.
+type file struct {
+	path string // below the first folder
+	mode fs.FileMode
+	data []byte // a link's: where it leads
+}
+
+// filesIn reads all files below a folder, folders before what they hold.
+func filesIn(dir string) (all []file, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		f := file{path: strings.TrimPrefix(path, dir), mode: info.Mode()}
+		switch {
+		case f.mode&fs.ModeSymlink != 0:
+			var to string
+			to, err = os.Readlink(path)
+			f.data = []byte(to)
+		case f.mode.IsRegular():
+			f.data, err = os.ReadFile(path)
+		}
+		all = append(all, f)
+		return err
+	})
+	return all, err
+}
+
+func (f file) write(dir string) error {
+	path := dir + f.path
+	switch {
+	case f.mode.IsDir():
+		return os.MkdirAll(path, f.mode.Perm())
+	case f.mode&fs.ModeSymlink != 0:
+		return os.Symlink(string(f.data), path)
+	}
+	return writeFile(path, f.data, f.mode.Perm()) // it may be a program
+}

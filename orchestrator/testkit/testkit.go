@@ -1,0 +1,71 @@
+// Package testkit is what tests of the orchestrator's packages share: programs to start,
+// conditions to wait for, and git repositories. Only tests import it. It is covey's own
+// and makes no promise to other programs.
+package testkit
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds what a test waits for: it is for what hangs.
+const patience = 2 * time.Minute
+
+// Binary is the path of the test's own program.
+func Binary(t testing.TB) string {
+	t.Helper()
+	bin, err := os.Executable()
+	Must(t, err)
+	return bin
+}
+
+// WriteProgram writes a file that is going to be executed. No process may be started
+// meanwhile: a child that another test forks has the file open for writing until it
+// executes its own program, and the kernel executes no file that somebody writes to
+// ("text file busy").
+func WriteProgram(path string, data []byte) error { return writeFile(path, data, 0o755) }
+
+func writeFile(path string, data []byte, mode os.FileMode) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, data, mode)
+}
+
+// Eventually waits for a condition that no event tells of. It looks less and less often,
+// because a condition may be costly to look at.
+func Eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for pause := time.Millisecond; !ok(); pause = min(pause*5/4, 25*time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: did not happen", what)
+		}
+		time.Sleep(pause)
+	}
+}
+
+// WaitForPID reads a process number from a file as soon as it is there.
+func WaitForPID(t testing.TB, path string) (pid int) {
+	t.Helper()
+	Eventually(t, "a process number in "+path, func() bool {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return false
+		}
+		pid, err = strconv.Atoi(strings.TrimSpace(string(data)))
+		return err == nil
+	})
+	return pid
+}
+
+// Must ends a test after an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
