@@ -169,6 +169,27 @@ func (g *guard) end(tx *bolt.Tx) {
 	}
 }
 
+// endRead is end for a read transaction. A begin that is under way may panic and leave the
+// lock held that Rollback takes. So Rollback runs while nothing begins, or, as waiting for
+// a begin could be a deadlock, in a goroutine of its own, which nobody waits for once the
+// store is lost.
+func (g *guard) endRead(tx *bolt.Tx) {
+	if g.begins.TryLock() {
+		defer g.begins.Unlock()
+		g.end(tx)
+		return
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		g.end(tx)
+	}()
+	select {
+	case <-ended:
+	case <-g.gone:
+	}
+}
+
 // watch looks at the file until the store is closed, so that a team that rests notices.
 func (db *DB) watch() {
 	defer close(db.watched)

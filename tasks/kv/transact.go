@@ -19,7 +19,7 @@ func (db *DB) Read(fn func(*bolt.Tx) error) (err error) {
 	if err != nil {
 		return err
 	}
-	defer db.guard.end(tx)
+	defer db.guard.endRead(tx)
 	defer func() {
 		if r := recover(); r != nil {
 			err = db.guard.judge(db.recovered("reading it", r))
