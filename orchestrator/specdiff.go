@@ -81,10 +81,17 @@ func compareTeams(was, now *configs.Team) (SpecChange, error) {
 	return change, nil
 }
 
-// cannotChange refuses changes of keys that hold as long as the team runs.
+// cannotChange refuses changes of keys that hold as long as the team runs. A team's state
+// lies under its name and workspace: with another one it is another team.
 func cannotChange(keys ...string) error {
-	return wording.Errorf(ErrSpec, "%s cannot change while the team runs; `covey down` ends it, and `covey up` "+
-		"starts it with the new spec", strings.Join(keys, ", "))
+	then := "starts it with the new spec"
+	if slices.ContainsFunc(keys, func(key string) bool {
+		return strings.HasPrefix(key, "name (") || strings.HasPrefix(key, "workspace (")
+	}) {
+		then = "then starts another team, without the tasks and messages of this one"
+	}
+	return wording.Errorf(ErrSpec, "%s cannot change while the team runs; `covey down` ends it, and `covey up` %s",
+		strings.Join(keys, ", "), then)
 }
 
 // fixedKeys names what must not differ: all that the state of a team lies under, and

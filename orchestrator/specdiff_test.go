@@ -78,8 +78,14 @@ func TestFixedKeys(t *testing.T) {
 	now.Name, now.Workspace, now.Lead.Name, now.FailClosed = "other", "/v", "boss", true
 	_, err := compareTeams(diffTeam(), now)
 	want := "name (crew, now other), workspace (/w, now /v), the lead's name (lead, now boss), " +
-		"fail_closed (false, now true) cannot change while the team runs; `covey down` ends it"
-	if !errors.Is(err, ErrSpec) || !strings.HasPrefix(err.Error(), want) {
+		"fail_closed (false, now true) cannot change while the team runs; `covey down` ends it, " +
+		"and `covey up` then starts another team, without the tasks and messages of this one"
+	if !errors.Is(err, ErrSpec) || err.Error() != want {
+		t.Errorf("error %v", err)
+	}
+	now = diffTeam()
+	now.FailClosed = true
+	if _, err := compareTeams(diffTeam(), now); err == nil || !strings.HasSuffix(err.Error(), "starts it with the new spec") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -35,11 +35,13 @@ agree. A team is described by a spec, team.yaml.`,
   covey ps                see what its members do
   covey attach backend    look over a member's shoulder, and talk to it
   covey down              stop the team; "covey up" takes it up again`,
+		Version:       thisBuild().String(),
 		Args:          cli.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(env.In)
 	root.SetOut(env.Out.Writer)
 	root.SetErr(env.Err.Writer)

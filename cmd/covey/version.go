@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -48,6 +49,15 @@ func thisBuild() build {
 	return b
 }
 
+// String is what `covey version` and `covey --version` print.
+func (b build) String() string {
+	commit := ""
+	if len(b.Commit) >= 12 {
+		commit = " (commit " + b.Commit[:12] + ")"
+	}
+	return fmt.Sprintf("covey %s%s %s %s", b.Version, commit, b.Go, b.Platform)
+}
+
 // versionCommand is `covey version`.
 func versionCommand(env *cli.Env) *cobra.Command {
 	var asJSON bool
@@ -60,11 +70,7 @@ func versionCommand(env *cli.Env) *cobra.Command {
 			if asJSON {
 				return env.Out.JSON(b)
 			}
-			env.Out.Printf("covey %s", b.Version)
-			if len(b.Commit) >= 12 {
-				env.Out.Printf(" (commit %s)", b.Commit[:12])
-			}
-			env.Out.Printf(" %s %s\n", b.Go, b.Platform)
+			env.Out.Printf("%s\n", b)
 			return nil
 		},
 	}
