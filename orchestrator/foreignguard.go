@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // guard is what stands between an agent program's call of a team tool and the
@@ -79,9 +80,9 @@ func (s *seat) forbids(tool string, input json.RawMessage) (rule string, yes boo
 }
 
 // rulesNow are the member's rules now: a PermissionRequest hook may have changed them.
-func (s *seat) rulesNow() teammate.Permissions {
+func (s *seat) rulesNow() permission.Policy {
 	if s.mate != nil {
-		return s.mate.Permissions()
+		return s.mate.Rights().Now()
 	}
 	return s.permissions
 }

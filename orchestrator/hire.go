@@ -27,6 +27,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/script"
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
@@ -404,8 +405,8 @@ func (o *Orchestrator) agent(s *seat, history transcript.History, tools []agent.
 
 // permissionsOf are a member's permission rules and those of the settings files.
 // A rule that cannot be read fails the start: left out, it would forbid nothing.
-func permissionsOf(m configs.Member, settings configs.Permissions) (teammate.Permissions, error) {
-	p := teammate.Permissions{Mode: string(cmp.Or(m.PermissionMode, configs.Default))}
+func permissionsOf(m configs.Member, settings configs.Permissions) (permission.Policy, error) {
+	p := permission.Policy{Mode: string(cmp.Or(m.PermissionMode, configs.Default))}
 	var errs []error
 	parse := func(lists ...[]string) []rules.Rule {
 		var all []rules.Rule

@@ -14,10 +14,10 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/script"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -158,7 +158,7 @@ func (v *verifier) fire(ctx context.Context, in hooks.Payload) (hooks.Outcome, e
 
 // permissions are those of the member: a hook must not open to a model what its
 // member may not do.
-func (v *verifier) permissions() teammate.Permissions { return v.seat.permissions }
+func (v *verifier) permissions() permission.Policy { return v.seat.permissions }
 
 // answered takes the agent's answer, or tells it what is wrong with that.
 func (v *verifier) answered(call agent.ToolCall) agent.ToolResult {

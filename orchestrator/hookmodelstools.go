@@ -9,8 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
@@ -39,7 +39,7 @@ func (h *hookTools) CallTool(ctx context.Context, call runner.ToolCall) (runner.
 		return runner.ToolReply{}, err
 	}
 	made := agent.ToolCall{ID: "hook_" + uuid.NewString(), Name: call.Tool, Input: call.Arguments}
-	if denial := (teammate.Permissions{}).Permits(tool, &made, workspace.NewWorkdir("/"), hooks.Outcome{
+	if denial := (permission.Policy{}).Permits(tool, &made, workspace.NewWorkdir("/"), hooks.Outcome{
 		Decision: hooks.Pass,
 	}); denial != "" { // a team tool asks nobody: the input is wrong
 		return runner.ToolReply{Text: denial, IsError: true}, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // TestGuardAsksPeople: a team tool of an agent program that a rule wants asked
@@ -36,7 +36,7 @@ func TestGuardAsksPeople(t *testing.T) {
 			c := &crew{store: openStore(t), poked: make(chan struct{}, 1)}
 			c.asks = newInbox(c, &configs.Team{OnAsk: tc.onAsk})
 			s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "dev"}},
-				permissions: teammate.Permissions{Ask: []rules.Rule{rule}}}
+				permissions: permission.Policy{Ask: []rules.Rule{rule}}}
 			c.sit(s)
 			stop, err := c.asks.begin(t.Context())
 			if err != nil {

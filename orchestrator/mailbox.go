@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
@@ -40,7 +41,7 @@ type seat struct {
 	foreign *foreigner
 	// permissions and fire are what guards the team tools of an agent program; a
 	// nil fire runs no hooks.
-	permissions teammate.Permissions
+	permissions permission.Policy
 	fire        func(context.Context, hooks.Payload) (hooks.Outcome, error)
 	closers     []func() error // what the member has open, in the order of opening
 	// equipped and renewed say that it has had an agent, and another before this one;

@@ -15,8 +15,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/toolcall"
 )
 
 // The team tools as agent programs get them. The names begin with team_ since
@@ -178,7 +178,7 @@ func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
 		return answer(toolError(fmt.Errorf("%s takes no more turns and has left the team: %s",
 			d.seat.member.Name, gone)))
 	}
-	input, err := teammate.PrepareInput(tool.Tool, c.Input)
+	input, err := toolcall.PrepareInput(tool.Tool, c.Input)
 	if err != nil {
 		return answer(toolError(err))
 	}
@@ -208,7 +208,7 @@ func (d *toolDesk) run(ctx context.Context, tool foreignTool, c TeamCall, id str
 	if no != nil {
 		return *no
 	}
-	input, err := teammate.PrepareInput(tool.Tool, input) // a hook may have changed it
+	input, err := toolcall.PrepareInput(tool.Tool, input) // a hook may have changed it
 	if err != nil {
 		return toolError(err)
 	}

@@ -33,7 +33,7 @@ func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
 	case s.mustPlan():
 		return wording.Errorf(ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
 	}
-	if err := s.mate.SetMode(mode); err != nil {
+	if err := s.mate.Rights().SetMode(mode); err != nil {
 		return err
 	}
 	leave := planLeave{Session: s.member.Session.Session, Mode: mode, Spec: usualMode(*s.member.Member)}

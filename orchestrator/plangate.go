@@ -317,7 +317,7 @@ func (c *crew) leavePlanning(ctx context.Context, s *seat, mode string) error {
 	// At once: the mail that tells it is on its way. If a crash comes in between,
 	// the answer is settled once more at the next start.
 	if s.mate != nil {
-		if err := s.mate.SetMode(mode); err != nil {
+		if err := s.mate.Rights().SetMode(mode); err != nil {
 			return err
 		}
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
+	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // preset is an agent program that covey knows how to start.
@@ -85,8 +85,8 @@ type offer struct {
 	// workspace is where the program will work; programs want to be told that
 	// they may trust it.
 	workspace string
-	rules     teammate.Permissions // the member's
-	meta      object               // _meta of session/new; nil: none
+	rules     permission.Policy // the member's
+	meta      object            // _meta of session/new; nil: none
 }
 
 // presets are all programs that covey knows, in the order in which they are

@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/rules"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
+	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // claude is Claude Code: behind an adapter that speaks ACP, or one process a turn.
@@ -104,7 +104,7 @@ func claudeConnect(url string) []string {
 
 // claudeRules are a member's rules as Claude Code's settings have them. What is to be
 // asked about is denied: `claude -p` can ask nobody.
-func claudeRules(p teammate.Permissions) object {
+func claudeRules(p permission.Policy) object {
 	texts := func(list []rules.Rule) []string {
 		all := []string{}
 		for _, rule := range list {

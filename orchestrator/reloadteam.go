@@ -13,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // trustsContent reports whether an operator has trusted a file of the team with
@@ -119,7 +119,7 @@ func (o *Orchestrator) takeUpFor(c *crew, team *configs.Team, l layers) error {
 		return err
 	}
 	seats := c.seats()
-	next := make([]teammate.Permissions, len(seats))
+	next := make([]permission.Policy, len(seats))
 	var errs []error
 	for i, s := range seats {
 		var err error
@@ -133,21 +133,21 @@ func (o *Orchestrator) takeUpFor(c *crew, team *configs.Team, l layers) error {
 	c.live.renew(l, withOwned(team, l.sources))
 	for i, s := range seats {
 		was := s.rules()
-		s.mate.Reconfigure(was, next[i])
+		s.mate.Rights().Reconfigure(was, next[i])
 		s.setRules(next[i])
 	}
 	return nil
 }
 
 // rules are the member's configured rules.
-func (s *seat) rules() teammate.Permissions {
+func (s *seat) rules() permission.Policy {
 	s.crew.mu.Lock()
 	defer s.crew.mu.Unlock()
 	return s.permissions
 }
 
 // setRules gives the member other configured rules.
-func (s *seat) setRules(p teammate.Permissions) {
+func (s *seat) setRules(p permission.Policy) {
 	s.crew.mu.Lock()
 	defer s.crew.mu.Unlock()
 	s.permissions = p

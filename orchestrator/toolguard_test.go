@@ -14,8 +14,8 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/toolcall"
 )
 
 // commandCalls are requests of all kinds that a tool could have made.
@@ -43,7 +43,7 @@ func TestCommandCallsFitTheirTools(t *testing.T) {
 			t.Errorf("%T: no tool %q", call, tool)
 			continue
 		}
-		if _, err := teammate.PrepareInput(tools[i], input); err != nil {
+		if _, err := toolcall.PrepareInput(tools[i], input); err != nil {
 			t.Errorf("%T: %s: %v", call, input, err)
 		}
 	}

@@ -48,21 +48,6 @@ func (p permitter) asker() Asker {
 	return nil
 }
 
-// SetMode changes the member's permission mode, from the next decision on and
-// for this session. It may be called at any time from any goroutine; the error
-// says that there is no such mode.
-func (t *Teammate) SetMode(mode string) error {
-	t.rights.mu.Lock()
-	defer t.rights.mu.Unlock()
-	p := t.rights.p
-	p.Mode = mode
-	if err := p.check(); err != nil {
-		return err
-	}
-	t.rights.p = p
-	return nil
-}
-
 // onHold is what the member waits for before its turn end is anything to judge.
 func (t *Teammate) onHold() string {
 	if t.opts.OnHold == nil || t.helper != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // awaiting is the outcome of gates of which one waits for ben's answer.
@@ -67,15 +68,15 @@ func TestTurnEndOnHold(t *testing.T) {
 // nothing.
 func TestSetMode(t *testing.T) {
 	r := newRig(t)
-	r.opts.Permissions.Mode = modePlan
+	r.opts.Permissions.Mode = permission.ModePlan
 	m, err := New(r.opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.SetMode("everything"); err == nil || m.Permissions().Mode != modePlan {
-		t.Errorf("mode %q (%v)", m.Permissions().Mode, err)
+	if err := m.Rights().SetMode("everything"); err == nil || m.Rights().Now().Mode != permission.ModePlan {
+		t.Errorf("mode %q (%v)", m.Rights().Now().Mode, err)
 	}
-	if err := m.SetMode(modeEdits); err != nil || m.Permissions().Mode != modeEdits {
-		t.Errorf("mode %q (%v)", m.Permissions().Mode, err)
+	if err := m.Rights().SetMode(permission.ModeEdits); err != nil || m.Rights().Now().Mode != permission.ModeEdits {
+		t.Errorf("mode %q (%v)", m.Rights().Now().Mode, err)
 	}
 }

@@ -4,7 +4,7 @@
 //
 // turnend.go is the file to read first, then loop.go, the turn around it, and
 // member.go, the life around the turns; tooluse.go takes a tool call through
-// its hooks and permission.go decides it; package transcript keeps what
+// its hooks and package permission decides it; package transcript keeps what
 // a member writes down and resumes from. The package knows hooks and tasks by
 // their types, but neither the bus nor the store: an Inbox hands it work, a
 // TaskLister tells what it owns, a Sink takes its events. How an agent thinks

@@ -80,7 +80,7 @@ func (at *scope) common(event hooks.Event) hooks.Common {
 	case hooks.UserPromptSubmit, hooks.UserPromptExpansion, hooks.PreToolUse, hooks.PermissionRequest, hooks.PermissionDenied,
 		hooks.PostToolUse, hooks.PostToolUseFailure, hooks.PostToolBatch, hooks.Stop,
 		hooks.SubagentStop, hooks.TaskCompleted, hooks.TeammateIdle:
-		c.PermissionMode = at.t.rights.now().mode()
+		c.PermissionMode = at.t.rights.Now().EffectiveMode()
 	}
 	return c
 }

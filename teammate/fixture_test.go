@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -464,7 +465,7 @@ func newRig(tb testing.TB, script ...say) *rig {
 		Name: "api", Team: "crew", Kind: "test", Agent: r.agent, Hooks: r.runner, Tasks: r.tasks, Inbox: r.inbox,
 		Sink: r.journal.sink, SessionID: "s", Transcript: file, History: past,
 		Workdir:     workspace.NewWorkdir(tb.TempDir()),
-		Permissions: Permissions{Mode: modeBypass},
+		Permissions: permission.Policy{Mode: permission.ModeBypass},
 		Limits:      Limits{StopBlockCap: 8},
 		Tools: []agent.Tool{fakeTool{spec: agent.Spec{Name: "Bash",
 			Schema: json.RawMessage(`{"type":"object"}`)}}},

@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// ask runs one gate. The runner gives each run a tool-use id of its own. A turn
+// Ask runs one gate. The runner gives each run a tool-use id of its own. A turn
 // that is aborted meanwhile is noticed after each gate; only after Stop is the model
 // told of it (HOOKS.md section 8, rules 15 and 20).
 func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {

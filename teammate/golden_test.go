@@ -24,6 +24,7 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
@@ -152,7 +153,7 @@ func replay(t *testing.T, c goldenCase) {
 	ears := &listening{HookRunner: goldenRunner(t, c)}
 	r.opts.Lead, r.opts.Hooks, r.opts.Tools = !c.Teammate, ears, []agent.Tool{shellTool(), r.taskTool(c), mailTool()}
 	r.opts.Limits.MaxTurns = c.MaxTurns
-	r.opts.Permissions = Permissions{
+	r.opts.Permissions = permission.Policy{
 		Mode: c.Mode, Allow: ruleList(t, c.Permissions.Allow...), Ask: ruleList(t, c.Permissions.Ask...),
 		Deny: ruleList(t, c.Permissions.Deny...),
 	}

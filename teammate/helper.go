@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/toolcall"
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -134,9 +135,9 @@ func (noMail) Waiting(context.Context) ([]agent.Input, error) { return nil, nil 
 func (noMail) Taken(context.Context, []string) error { return nil }
 
 // delegate carries out a call: by a helper, where the tool wants one.
-func (u *turn) delegate(ctx context.Context, tl *tool, call agent.ToolCall) agent.ToolResult {
-	if d, ok := tl.Tool.(Delegator); ok {
+func (u *turn) delegate(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) agent.ToolResult {
+	if d, ok := tl.Runner.(Delegator); ok {
 		return d.Delegate(ctx, call, u)
 	}
-	return tl.Run(ctx, call)
+	return tl.Runner.Run(ctx, call)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/toolcall"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
@@ -46,11 +47,11 @@ func (at *scope) instructed(ctx context.Context, f workspace.InstructionFile, re
 
 // nested reads the instructions of the folders below the workspace that a Read
 // has gone to for the first time. They are for the model, beside the result.
-func (at *scope) nested(ctx context.Context, tl *tool, call agent.ToolCall) (beside []string) {
-	if tl.spec.Name != "Read" || ctx.Err() != nil {
+func (at *scope) nested(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) (beside []string) {
+	if tl.Spec.Name != "Read" || ctx.Err() != nil {
 		return nil
 	}
-	for _, path := range locations(tl, call.Input, at.t.opts.Workdir.Dir()) {
+	for _, path := range tl.Locations(call.Input, at.t.opts.Workdir.Dir()) {
 		files, notes := at.t.nested.To(path)
 		for _, note := range notes {
 			at.warn("%s", note)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -772,7 +773,7 @@ func TestAsideIsBounded(t *testing.T) {
 // began it, and is ended at once when the member is told to stop.
 func TestAsideOutlivesTurn(t *testing.T) {
 	r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}})
-	r.opts.Permissions.Mode, r.opts.Asker = modeDefault, &asker{yes: true, by: "person"}
+	r.opts.Permissions.Mode, r.opts.Asker = permission.ModeDefault, &asker{yes: true, by: "person"}
 	r.inbox.hold = true
 	ctx, cancel := context.WithCancel(t.Context())
 	idle, done := make(chan struct{}), make(chan error, 1)

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
+	"github.com/coveyteam/covey/teammate/toolcall"
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -18,7 +19,7 @@ import (
 // Teammate is one member of a team at work. Make it with New, let it Run once.
 type Teammate struct {
 	opts  Options
-	tools map[string]*tool
+	tools map[string]*toolcall.Tool
 	begun atomic.Bool // Run runs, or has ended for good
 
 	leaving atomic.Bool // it has agreed to leave the team
@@ -28,8 +29,8 @@ type Teammate struct {
 
 	current atomic.Pointer[turn] // the running turn; nil between turns
 
-	rights *rights // what it may do
-	later  later   // what hooks have for its next request
+	rights *permission.Rights // what it may do
+	later  later              // what hooks have for its next request
 	// refusals is how many turn ends in a row had been refused when the last turn
 	// ended.
 	refusals int
@@ -47,7 +48,7 @@ type Teammate struct {
 	turns   int                  // number of the last turn begun
 	seen    map[string]bool      // ids that the transcript shows
 	kept    []agent.Input        // what the next prompt begins with
-	calls   transcript.OpenCalls // tool calls without a result
+	calls   transcript.OpenCalls // Tool calls without a result
 	asides  asides               // hooks that run beside the turns
 
 	title string // of the session, as hooks have named it
@@ -65,7 +66,7 @@ func New(opts Options) (*Teammate, error) {
 	if err := opts.check(); err != nil {
 		return nil, fmt.Errorf("member %q: %w", opts.Name, err)
 	}
-	tools, err := resolveTools(opts.Tools)
+	tools, err := toolcall.Index(opts.Tools)
 	if err != nil {
 		return nil, fmt.Errorf("member %q: %w", opts.Name, err)
 	}
@@ -75,16 +76,20 @@ func New(opts Options) (*Teammate, error) {
 		turns:  max(opts.Turn, opts.History.Turns),
 		used:   &meter{},
 		nested: opts.Instructions.Nested(),
+		rights: permission.NewRights(opts.Permissions, opts.Beside),
 		seen:   maps.Clone(opts.History.Delivered),
 		kept:   opts.History.Kept,
 	}
-	t.rights = &rights{p: opts.Permissions, folders: slices.Clone(opts.Beside)}
 	if opts.History.Cut != nil {
 		t.calls.List = opts.History.Cut.Open
 	}
 	t.opts.History.Messages = nil // they may be large, and are the agent's now
 	return t, nil
 }
+
+// Rights are what the member may do in this session. They may be read and changed
+// at any time from any goroutine.
+func (t *Teammate) Rights() *permission.Rights { return t.rights }
 
 // see notes that the transcript shows these messages.
 func (t *Teammate) see(ids []string) {
@@ -110,7 +115,7 @@ func (o Options) check() error {
 			return fmt.Errorf("option %s is missing", field.name)
 		}
 	}
-	return o.Permissions.check()
+	return o.Permissions.Check()
 }
 
 // Run takes turns until the inbox says io.EOF or ErrAnew (it returns nil), ctx ends (it
@@ -220,7 +225,7 @@ func (t *Teammate) equip() error {
 	}
 	agent, list, err := t.opts.Equip()
 	if err == nil {
-		t.tools, err = resolveTools(list)
+		t.tools, err = toolcall.Index(list)
 	}
 	if err != nil {
 		return fmt.Errorf("its agent cannot be made: %w", err)

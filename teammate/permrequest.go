@@ -8,6 +8,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
+	"github.com/coveyteam/covey/teammate/toolcall"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -21,7 +23,9 @@ type requestDecision struct {
 // request asks the PermissionRequest hooks about a call before a person is
 // asked, or before it is denied for want of one. decided says that they
 // answered; an empty denial then lets call run, with the input that it has now.
-func (p permitter) request(ctx context.Context, tl *tool, r ruling, call *agent.ToolCall) (denial string, decided bool) {
+func (p permitter) request(
+	ctx context.Context, tl *toolcall.Tool, r permission.Ruling, call *agent.ToolCall,
+) (denial string, decided bool) {
 	out, err := p.at.fire(ctx, hooks.PermissionRequestInput{
 		ToolName: call.Name, ToolInput: call.Input, Suggestions: p.suggestions(tl, r, *call),
 	})
@@ -40,9 +44,9 @@ func (p permitter) request(ctx context.Context, tl *tool, r ruling, call *agent.
 		}
 	}
 	switch out.Permission.Decision {
-	case string(deny):
+	case string(permission.Deny):
 		return p.requestDenied(out, more, call), true
-	case string(allow):
+	case string(permission.Allow):
 		p.change(ctx, more.Permissions)
 		return p.requestAllowed(tl, out, call), true
 	}
@@ -66,16 +70,16 @@ func (p permitter) requestDenied(out hooks.Outcome, more requestDecision, call *
 // requestAllowed takes over the input that a hook allowed the call with. A yes
 // beats no deny rule (HOOKS.md 5.10), and an input that nobody has looked at
 // could be against one.
-func (p permitter) requestAllowed(tl *tool, out hooks.Outcome, call *agent.ToolCall) (denial string) {
+func (p permitter) requestAllowed(tl *toolcall.Tool, out hooks.Outcome, call *agent.ToolCall) (denial string) {
 	if out.UpdatedInput == nil {
 		return ""
 	}
 	call.Input = out.UpdatedInput
-	if err := tl.prepare(call, p.at.t.opts.Workdir.Dir()); err != nil {
-		return badInput(call.Name, fmt.Errorf("a PermissionRequest hook changed it: %w", err)).Content
+	if err := tl.Prepare(call, p.at.t.opts.Workdir.Dir()); err != nil {
+		return toolcall.Invalid(call.Name, fmt.Errorf("a PermissionRequest hook changed it: %w", err))
 	}
-	if _, broken := forbiddenBy(p.at.t.rights.now().Deny, p.callOf(*call)); broken {
-		return fmt.Sprintf("Permission to use %s%s has been denied.", call.Name, command(*call))
+	if _, broken := permission.ForbiddenBy(p.at.t.rights.Now().Deny, p.callOf(*call)); broken {
+		return fmt.Sprintf("Permission to use %s%s has been denied.", call.Name, permission.Command(*call))
 	}
 	return ""
 }
@@ -84,9 +88,9 @@ func (p permitter) requestAllowed(tl *tool, out hooks.Outcome, call *agent.ToolC
 // tells the DirectoryAdded hooks of new folders.
 func (p permitter) change(ctx context.Context, updates []hooks.PermissionUpdate) {
 	for _, update := range updates {
-		added, err := p.at.t.rights.change(update)
+		added, err := p.at.t.rights.Change(update)
 		switch {
-		case errors.Is(err, errNotKept):
+		case errors.Is(err, permission.ErrNotKept):
 			p.at.warn("a PermissionRequest hook's %s for %s: %v", update.Type, update.Destination, err)
 		case err != nil:
 			p.at.warn("a PermissionRequest hook's updatedPermissions: %v", err)
@@ -114,8 +118,8 @@ func (p permitter) folderAdded(ctx context.Context, dir string) {
 
 // suggestions are changes that would spare the question next time. Where a rule
 // or a hook wants it asked there are none, as in recorded hosts.
-func (p permitter) suggestions(tl *tool, r ruling, call agent.ToolCall) []hooks.PermissionUpdate {
-	if r.by != "mode" {
+func (p permitter) suggestions(tl *toolcall.Tool, r permission.Ruling, call agent.ToolCall) []hooks.PermissionUpdate {
+	if r.By != "mode" {
 		return nil
 	}
 	rule := hooks.PermissionRule{ToolName: call.Name}
@@ -125,11 +129,11 @@ func (p permitter) suggestions(tl *tool, r ruling, call agent.ToolCall) []hooks.
 	if json.Unmarshal(call.Input, &in) == nil {
 		rule.RuleContent = in.Command
 	}
-	if tl.spec.Edits && p.inside(tl, call) {
-		return []hooks.PermissionUpdate{{Type: "setMode", Mode: modeEdits, Destination: "session"}}
+	if tl.Spec.Edits && p.inside(tl, call) {
+		return []hooks.PermissionUpdate{{Type: "setMode", Mode: permission.ModeEdits, Destination: "session"}}
 	}
 	return []hooks.PermissionUpdate{{
-		Type: "addRules", Rules: []hooks.PermissionRule{rule}, Behavior: string(allow), Destination: "session",
+		Type: "addRules", Rules: []hooks.PermissionRule{rule}, Behavior: string(permission.Allow), Destination: "session",
 	}}
 }
 

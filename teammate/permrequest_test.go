@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
@@ -36,7 +37,7 @@ func asksBash(t *testing.T, pr hooks.Outcome, commands ...string) *rig {
 			string(input))}})
 	}
 	r := newRig(t, append(script, say{text: "end"})...)
-	r.opts.Permissions = Permissions{Mode: modeDefault}
+	r.opts.Permissions = permission.Policy{Mode: permission.ModeDefault}
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.PermissionRequest: {pr, pass}})
 	return r
 }
@@ -112,7 +113,7 @@ func TestPermissionRequestInput(t *testing.T) {
 // In plan mode the hooks are heard, but their yes does not end it.
 func TestPermissionRequestInPlanMode(t *testing.T) {
 	r := asksBash(t, requested("allow", "", ""), "echo 1")
-	r.opts.Permissions.Mode = modePlan
+	r.opts.Permissions.Mode = permission.ModePlan
 	r.mustRun(t)
 	if !strings.HasPrefix(r.agent.seen[1], "error: Bash was not run: you are in plan mode") {
 		t.Error(r.agent.seen[1])
@@ -200,7 +201,7 @@ func TestPostToolBatch(t *testing.T) {
 		ids = append(ids, c.ToolUseID+" "+string(c.ToolResponse))
 	}
 	equal(t, "first", ids[0]+ids[2], `c1 "ran"c3 "ran"`)
-	equal(t, "mode", batches[0].PermissionMode, modeBypass)
+	equal(t, "mode", batches[0].PermissionMode, permission.ModeBypass)
 }
 
 // The instructions of a folder are read when the member first reads there.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // TestCallsAreDurableBeforeTheirEffect: a power cut must not leave what a call has done
@@ -24,7 +25,7 @@ func TestCallsAreDurableBeforeTheirEffect(t *testing.T) {
 			r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Change", `{}`)}})
 			tt.spec.Name, tt.spec.Schema = "Change", json.RawMessage(`{"type": "object"}`)
 			ran := false
-			r.opts.Permissions.Mode = modeBypass
+			r.opts.Permissions.Mode = permission.ModeBypass
 			r.opts.Tools = []agent.Tool{fakeTool{tt.spec, func(context.Context, agent.ToolCall) agent.ToolResult {
 				ran = true
 				return agent.ToolResult{Content: "done"}

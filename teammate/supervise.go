@@ -5,12 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
+	"github.com/coveyteam/covey/teammate/toolcall"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -33,8 +34,8 @@ func (u *turn) Mail(ctx context.Context) []agent.Input {
 // Permit implements Supervisor.
 func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission {
 	tl := permitter{u.at}.foreign(call)
-	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
-		return agent.Permission{Reason: badInput(call.Name, err).Content}
+	if err := tl.Prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
+		return agent.Permission{Reason: toolcall.Invalid(call.Name, err)}
 	}
 	pre, err := u.at.fire(ctx, hooks.PreToolUseInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
@@ -48,9 +49,9 @@ func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission
 		return agent.Permission{Reason: reason}
 	}
 	u.heard(pre)
-	if rule := (permitter{u.at}).inTheDark(call); rule != "" {
+	if rule := u.t.rights.Now().Undecidable(call); rule != "" {
 		u.at.emit(agent.PermissionDecided{
-			ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule", Rule: rule,
+			ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule", Rule: rule,
 		})
 		return agent.Permission{
 			Reason: fmt.Sprintf("The agent program did not say what %s is called for, so the rule %s "+
@@ -58,8 +59,8 @@ func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission
 			Remarks: agent.Remarks{Feedback: contexts(pre), Halted: u.at.halted},
 		}
 	}
-	if rule, broke := (permitter{u.at}).shellBreaks(call); broke {
-		u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule",
+	if rule, broke := u.t.rights.Now().ShellBreaks(call, permitter{u.at}.callOf(call)); broke {
+		u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule",
 			Rule: rule})
 		return agent.Permission{
 			Reason: fmt.Sprintf("The agent program runs a command for this %s, and the rule %s is against it. Go on without it.",
@@ -71,7 +72,7 @@ func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission
 	if pre.UpdatedInput != nil && !sameJSON(pre.UpdatedInput, call.Input) {
 		p.Reason = fmt.Sprintf("A PreToolUse hook wants %s to be called with this input instead: %s",
 			call.Name, pre.UpdatedInput)
-		u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "hook"})
+		u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "hook"})
 		return p
 	}
 	asked := call
@@ -97,14 +98,14 @@ func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission
 // Report implements Supervisor.
 func (u *turn) Report(ctx context.Context, call agent.ToolCall, r agent.ToolResult) agent.Remarks {
 	tl := permitter{u.at}.foreign(call)
-	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
+	if err := tl.Prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
 		call.Input = agent.ValidInput(nil) // hooks get an object, whatever the program sent
 	}
 	if r.Rejected && !u.permitted.has(call.ID) {
 		return agent.Remarks{Halted: u.at.halted} // it did not run, so there is nothing to look at
 	}
 	if !u.permitted.has(call.ID) {
-		permitter{u.at}.detect(call, tl.spec.Team)
+		permitter{u.at}.detect(call, tl.Spec.Team)
 	}
 	r.Content = middle(r.Content, maxFailure)
 	var after hooks.Payload = hooks.PostToolUseInput{
@@ -142,16 +143,16 @@ func (u *turn) Report(ctx context.Context, call agent.ToolCall, r agent.ToolResu
 func (p permitter) detect(call agent.ToolCall, team bool) {
 	o := &p.at.t.opts
 	rule, broke := "", false
-	c, may := p.callOf(call), p.at.t.rights.now()
+	c, may := p.callOf(call), p.at.t.rights.Now()
 	for _, rules := range [][]rules.Rule{may.Deny, may.Ask} {
-		if rule, broke = forbiddenBy(rules, c); broke {
+		if rule, broke = permission.ForbiddenBy(rules, c); broke {
 			break
 		}
 	}
 	if !broke {
-		rule, broke = p.shellBreaks(call)
+		rule, broke = may.ShellBreaks(call, c)
 	}
-	if planless := !team && may.mode() == modePlan && !p.foreign(call).spec.ReadOnly; planless {
+	if planless := !team && may.EffectiveMode() == permission.ModePlan && !p.foreign(call).Spec.ReadOnly; planless {
 		if !broke { // a rule is named where there is one: it holds after the plan as well
 			rule, broke = "permission mode plan", true
 		}
@@ -168,71 +169,13 @@ func (p permitter) detect(call agent.ToolCall, team bool) {
 	}
 }
 
-// shellBreaks names the deny or ask rule that is against one of the commands by which a
-// program may have made a call.
-func (p permitter) shellBreaks(call agent.ToolCall) (rule string, broke bool) {
-	may := p.at.t.rights.now()
-	for _, line := range call.Shell {
-		input, err := json.Marshal(map[string]string{"command": line})
-		if err != nil {
-			continue // a string always encodes
-		}
-		c := p.callOf(agent.ToolCall{ID: call.ID, Name: "Bash", Input: input})
-		if rule, broke := forbiddenBy(slices.Concat(may.Deny, may.Ask), c); broke {
-			return rule, true
-		}
-	}
-	return "", false
-}
-
-// foreign is a program's tool as rules and modes see it: the member's own tool
-// of that name (a team tool that it reaches over MCP), or what is known of
-// tools with the usual names.
-func (p permitter) foreign(call agent.ToolCall) *tool {
+// foreign returns a program's tool as rules and modes see it: the member's own tool
+// of that name (a team tool that it reaches over MCP), or what its name tells.
+func (p permitter) foreign(call agent.ToolCall) *toolcall.Tool {
 	if own := p.at.t.tools[call.Name]; own != nil {
-		return &tool{spec: own.spec}
+		return &toolcall.Tool{Spec: own.Spec}
 	}
-	spec := agent.Spec{Name: call.Name}
-	switch call.Name {
-	case "Grep", "Glob", "LS":
-		spec.ReadOnly = true
-	case "Read", "NotebookRead":
-		spec.ReadOnly = namesFile(call.Input)
-	case "Edit", "Write", "MultiEdit", "NotebookEdit":
-		spec.Edits = namesFile(call.Input)
-	}
-	return &tool{spec: spec}
-}
-
-// inTheDark is a deny or ask rule that a call could break of which the program
-// told too little: a shell without its command, a file without its path, or
-// nothing at all. Empty: there is none, or enough is known to ask the rules.
-func (p permitter) inTheDark(call agent.ToolCall) string {
-	may := p.at.t.rights.now()
-	for _, r := range slices.Concat(may.Deny, may.Ask) {
-		dark := false
-		switch call.Name {
-		case "Tool": // what package acp calls a tool without a name
-			dark = true
-		case "Bash":
-			dark = r.Tool == "Bash" && command(call) == ""
-		case "Read", "Edit", "Write", "MultiEdit", "NotebookEdit":
-			dark = (r.Tool == call.Name || r.Tool == "Edit" && call.Name != "Read") && !namesFile(call.Input)
-		}
-		if dark {
-			return r.String()
-		}
-	}
-	return ""
-}
-
-// namesFile reports whether an input says which file it is about. Where it does
-// not, nobody can tell that the call stays inside the workspace.
-func namesFile(input json.RawMessage) bool {
-	var in struct {
-		FilePath string `json:"file_path"`
-	}
-	return json.Unmarshal(input, &in) == nil && in.FilePath != ""
+	return permission.ProgramTool(call)
 }
 
 // permitted are the calls that an agent program may make by itself, by id, and

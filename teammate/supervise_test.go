@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // foreigner is an agent whose program calls tools by itself: in each Run it
@@ -51,7 +52,7 @@ func (f *foreigner) Run(ctx context.Context, prompt []agent.Input, h agent.Host)
 func foreignRig(t *testing.T, call agent.ToolCall) (*rig, *foreigner) {
 	t.Helper()
 	r, f := newRig(t), &foreigner{call: call, ask: true}
-	r.opts.Agent, r.opts.Permissions, r.opts.Tools = f, Permissions{}, nil
+	r.opts.Agent, r.opts.Permissions, r.opts.Tools = f, permission.Policy{}, nil
 	return r, f
 }
 
@@ -89,7 +90,7 @@ func TestPermitDecides(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, f := foreignRig(t, agent.ToolCall{})
 			f.call = callTool("c1", tt.tool, strings.ReplaceAll(tt.input, "IN", r.opts.Workdir.Root()))
-			r.opts.Permissions = Permissions{Mode: tt.mode, Allow: ruleList(t, tt.allow...),
+			r.opts.Permissions = permission.Policy{Mode: tt.mode, Allow: ruleList(t, tt.allow...),
 				Deny: ruleList(t, tt.deny...)}
 			r.opts.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "mcp__covey__team_report", Team: true}}}
 			r.mustRun(t)
@@ -136,7 +137,7 @@ func TestPermitAsksHooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, f := foreignRig(t, callTool("c1", "Bash", `{"command":"ls"}`))
-			r.opts.Permissions = Permissions{Mode: modeBypass}
+			r.opts.Permissions = permission.Policy{Mode: permission.ModeBypass}
 			r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
 				if in.Payload.Event() == hooks.PreToolUse {
 					return tt.out, tt.err
@@ -169,7 +170,7 @@ func TestReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, f := foreignRig(t, callTool("c1", "Bash", `{"command":"ls x"}`))
 			f.ask, f.fails = tt.ask, tt.fails
-			r.opts.Permissions = Permissions{Mode: modeBypass}
+			r.opts.Permissions = permission.Policy{Mode: permission.ModeBypass}
 			if tt.deny != "" {
 				r.opts.Permissions.Deny = ruleList(t, tt.deny)
 			}
@@ -239,7 +240,7 @@ func TestMailInMidTurn(t *testing.T) {
 // Relative paths mean the member's workspace.
 func TestPermitMakesPathsAbsolute(t *testing.T) {
 	r, _ := foreignRig(t, callTool("c1", "Edit", `{"file_path":"sub/../a.go"}`))
-	r.opts.Permissions = Permissions{Mode: modeEdits}
+	r.opts.Permissions = permission.Policy{Mode: permission.ModeEdits}
 	r.mustRun(t)
 	in := r.runner.of(hooks.PreToolUse)[0].Payload.(hooks.PreToolUseInput)
 	if want := filepath.Join(r.opts.Workdir.Root(), "a.go"); !strings.Contains(string(in.ToolInput), `"`+want+`"`) {
@@ -255,7 +256,7 @@ func TestReadsByCommand(t *testing.T) {
 	for _, ask := range []bool{true, false} {
 		r, f := foreignRig(t, call)
 		f.ask = ask
-		r.opts.Permissions = Permissions{Mode: modeBypass, Deny: ruleList(t, "Bash(head *)")}
+		r.opts.Permissions = permission.Policy{Mode: permission.ModeBypass, Deny: ruleList(t, "Bash(head *)")}
 		r.mustRun(t)
 		if ask {
 			decided := one[agent.PermissionDecided](t, r.journal)
@@ -271,7 +272,7 @@ func TestReadsByCommand(t *testing.T) {
 	}
 	r, f := foreignRig(t, callTool("c1", "Bash", `{"command":"rm x"}`))
 	f.ask, f.rejects = false, true
-	r.opts.Permissions = Permissions{Mode: modeBypass, Deny: ruleList(t, "Bash(rm *)")}
+	r.opts.Permissions = permission.Policy{Mode: permission.ModeBypass, Deny: ruleList(t, "Bash(rm *)")}
 	r.mustRun(t)
 	if n := len(all[agent.CallDetected](r.journal)) + len(all[agent.Warning](r.journal)) + len(r.runner.of(hooks.PostToolUseFailure)); n != 0 {
 		t.Errorf("a call that was not made is told of: %v", r.runner.events())

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -65,15 +65,6 @@ type Limits struct {
 	StopBlockCap int           // refused turn ends in a row; 0: no limit
 }
 
-// Permissions are a member's permission mode and rules. Deny beats ask, ask
-// beats allow, whatever a hook says (HOOKS.md 5.10).
-type Permissions struct {
-	Mode  string // default, plan, acceptEdits, dontAsk or bypassPermissions
-	Allow []rules.Rule
-	Ask   []rules.Rule
-	Deny  []rules.Rule
-}
-
 // Options make a Teammate. Fields are required unless they say otherwise.
 type Options struct {
 	Name string
@@ -108,7 +99,7 @@ type Options struct {
 	Files      *workspace.Watcher // optional; nil: no FileChanged
 	WatchNames func() []string    // optional; the names that FileChanged hooks listen to
 
-	Permissions Permissions
+	Permissions permission.Policy
 	Beside      []string // optional; absolute folders that count as inside the workspace
 	// Writable is asked of each file that a call would write to, by its absolute path
 	// without links: what the model is told of one that is not the member's; empty: it

@@ -12,6 +12,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
+	"github.com/coveyteam/covey/teammate/toolcall"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -72,8 +74,8 @@ func (u *turn) use(ctx context.Context, call *agent.ToolCall) (r agent.ToolResul
 		return failure("<tool_use_error>Error: No such tool available: %[1]s. %[1]s is not among the tools "+
 			"available here. Continue with the tools you have.</tool_use_error>", call.Name), nil
 	}
-	if err := tl.prepare(call, u.t.opts.Workdir.Dir()); err != nil {
-		return badInput(call.Name, err), nil
+	if err := tl.Prepare(call, u.t.opts.Workdir.Dir()); err != nil {
+		return failure("%s", toolcall.Invalid(call.Name, err)), nil
 	}
 	pre, err := u.at.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
 	switch {
@@ -89,10 +91,10 @@ func (u *turn) use(ctx context.Context, call *agent.ToolCall) (r agent.ToolResul
 	}
 	if pre.UpdatedInput != nil {
 		call.Input = pre.UpdatedInput
-		err = tl.prepare(call, u.t.opts.Workdir.Dir())
+		err = tl.Prepare(call, u.t.opts.Workdir.Dir())
 	}
 	if err != nil {
-		r = badInput(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err))
+		r = failure("%s", toolcall.Invalid(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err)))
 	} else if l := (permitter{u.at}).permit(ctx, tl, call, pre); l.denial != "" {
 		r = failure("%s", l.denial)
 		r.Extra = l.beside
@@ -108,7 +110,7 @@ type settled struct{}
 
 // withSay is the context of a call for which PreToolUse hooks have had their say.
 func withSay(ctx context.Context, pre hooks.Outcome) context.Context {
-	if behavior(pre.Permission.Decision) != allow || pre.UpdatedInput == nil {
+	if permission.Behavior(pre.Permission.Decision) != permission.Allow || pre.UpdatedInput == nil {
 		return ctx
 	}
 	return context.WithValue(ctx, settled{}, true)
@@ -121,7 +123,7 @@ func withSay(ctx context.Context, pre hooks.Outcome) context.Context {
 func SettledByHook(ctx context.Context) bool { return ctx.Value(settled{}) != nil }
 
 // run runs the tool, then the hooks that look at what it did.
-func (u *turn) run(ctx context.Context, tl *tool, call agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
+func (u *turn) run(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
 	if ctx.Err() != nil {
 		return failure(transcript.InterruptedResult), nil
 	}
@@ -162,7 +164,7 @@ func (u *turn) run(ctx context.Context, tl *tool, call agent.ToolCall) (r agent.
 
 // contain runs the tool and turns a panic into a result: a fault in one tool
 // must not take the team down, nor leave a call without its result.
-func (u *turn) contain(ctx context.Context, tl *tool, call agent.ToolCall) (r agent.ToolResult) {
+func (u *turn) contain(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) (r agent.ToolResult) {
 	defer func() {
 		if p := recover(); p != nil {
 			u.at.warn("tool %s panicked: %v", call.Name, p)
@@ -178,8 +180,8 @@ func (u *turn) contain(ctx context.Context, tl *tool, call agent.ToolCall) (r ag
 // settleCall puts the call of a tool that changes the team on the disk itself, before
 // it has its effect: else a power cut could leave the effect and take the call, and
 // the member would make it again, under an id that no receipt is stored for.
-func (u *turn) settleCall(tl *tool) error {
-	if !tl.spec.Team || tl.spec.ReadOnly {
+func (u *turn) settleCall(tl *toolcall.Tool) error {
+	if !tl.Spec.Team || tl.Spec.ReadOnly {
 		return nil
 	}
 	return u.t.opts.Transcript.Sync()
@@ -199,7 +201,7 @@ func (u *turn) heard(out hooks.Outcome) {
 
 // replace shows the model the response that a PostToolUse hook put in place of
 // the tool's own, if the tool can render it.
-func (u *turn) replace(r *agent.ToolResult, tl *tool, out hooks.Outcome) {
+func (u *turn) replace(r *agent.ToolResult, tl *toolcall.Tool, out hooks.Outcome) {
 	if r.IsError {
 		return
 	}
@@ -208,9 +210,9 @@ func (u *turn) replace(r *agent.ToolResult, tl *tool, out hooks.Outcome) {
 		replaceMCP(r, tl, out)
 		return
 	}
-	renderer, ok := tl.Tool.(agent.Renderer)
+	renderer, ok := tl.Runner.(agent.Renderer)
 	if !ok {
-		u.at.warn("updatedToolOutput of a PostToolUse hook was ignored: %s cannot show it", tl.spec.Name)
+		u.at.warn("updatedToolOutput of a PostToolUse hook was ignored: %s cannot show it", tl.Spec.Name)
 		return
 	}
 	content, err := renderer.Render(updated)
@@ -223,9 +225,9 @@ func (u *turn) replace(r *agent.ToolResult, tl *tool, out hooks.Outcome) {
 
 // replaceMCP is replace for updatedMCPToolOutput, by which older hooks replace
 // the content blocks of an MCP tool; other tools ignore it.
-func replaceMCP(r *agent.ToolResult, tl *tool, out hooks.Outcome) {
+func replaceMCP(r *agent.ToolResult, tl *toolcall.Tool, out hooks.Outcome) {
 	updated, ok := out.Output["updatedMCPToolOutput"]
-	if !ok || !strings.HasPrefix(tl.spec.Name, "mcp__") {
+	if !ok || !strings.HasPrefix(tl.Spec.Name, "mcp__") {
 		return
 	}
 	var blocks []struct{ Text string }
@@ -242,10 +244,6 @@ func replaceMCP(r *agent.ToolResult, tl *tool, out hooks.Outcome) {
 // failure is the result of a call that did not run, or failed.
 func failure(format string, args ...any) agent.ToolResult {
 	return agent.ToolResult{Content: fmt.Sprintf(format, args...), IsError: true}
-}
-
-func badInput(name string, err error) agent.ToolResult {
-	return failure("<tool_use_error>InputValidationError: the input of %s is not right: %v</tool_use_error>", name, err)
 }
 
 // response is the structured output of a tool; one without has its text.

@@ -75,28 +75,6 @@ func TestBadCalls(t *testing.T) {
 	}
 }
 
-// file_path is absolute before hooks and rules see it; nothing else changes.
-func TestFilePath(t *testing.T) {
-	r := newRig(t)
-	cwd := r.opts.Workdir.Root()
-	sub := filepath.Join(cwd, "sub")
-	for given, want := range map[string]string{
-		`{"file_path":"a&b.go"}`:                        `{"file_path":"` + sub + `/a&b.go"}`,
-		`{ "z": 1e3, "file_path": "../x", "a": [1, 2]}`: `{"z":1e3,"file_path":"` + cwd + `/x","a":[1, 2]}`,
-		`{ "file_path" : "/etc/hosts" }`:                `{ "file_path" : "/etc/hosts" }`,
-		`{"file_path":"/etc/../x"}`:                     `{"file_path":"/x"}`,
-		`{"file_path":""}`:                              `{"file_path":""}`,
-		`{"file_path":3}`:                               `{"file_path":3}`,
-		`{"path":"a"}`:                                  `{"path":"a"}`,
-	} {
-		call := agent.ToolCall{Name: "T", Input: json.RawMessage(given)}
-		if err := (&tool{Tool: fakeTool{}}).prepare(&call, sub); err != nil {
-			t.Error(given, err)
-		}
-		equal(t, given, string(call.Input), want)
-	}
-}
-
 // fixing is a tool with the abilities to repair and to normalize its input.
 type fixing struct{ fakeTool }
 

@@ -42,7 +42,7 @@ type turn struct {
 	given    []agent.Input     // inputs that it got and has not recorded yet
 	asked    []agent.Input     // inputs that the transcript shows as given to it
 	answered bool              // it has recorded an assistant message without tool calls
-	calls    int               // tool calls made
+	calls    int               // Tool calls made
 	recorded agent.Usage       // tokens of the messages it recorded
 	refusal  error             // what Pass said when it refused
 	deferred string            // what a hook put off, which ended the turn; empty: nothing

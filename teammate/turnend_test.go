@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // closingTasks is a task list that hears which tasks have passed their gates.
@@ -275,7 +276,7 @@ func TestRule08(t *testing.T) {
 	r := newRig(t, say{text: "moved", do: nil})
 	dir := t.TempDir()
 	r.agent.script[0].do = func(context.Context) { r.opts.Workdir.Move(dir) }
-	r.opts.Permissions.Mode = modeEdits
+	r.opts.Permissions.Mode = permission.ModeEdits
 	r.inProgress("1")
 	r.mustRun(t)
 	for _, event := range []hooks.Event{hooks.Stop, hooks.TaskCompleted, hooks.TeammateIdle} {

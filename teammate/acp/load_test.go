@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -109,7 +110,7 @@ func newMember(tb testing.TB, name string, turns int, g *gates, l life) (*teamma
 	m, err := teammate.New(teammate.Options{
 		Name: name, Team: "crew", Kind: "acp", Agent: r.Agent, Hooks: g, Tasks: o, Inbox: o, Sink: o.sink, SessionID: name,
 		Transcript: file, History: history, Workdir: workspace.NewWorkdir(r.dir),
-		Permissions: teammate.Permissions{Mode: "bypassPermissions"}, Limits: teammate.Limits{StopBlockCap: 8},
+		Permissions: permission.Policy{Mode: "bypassPermissions"}, Limits: teammate.Limits{StopBlockCap: 8},
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -159,7 +160,7 @@ func TestHelperPermissions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Permissions = teammate.Permissions{Mode: "plan", Deny: []rules.Rule{rule}}
+		o.Permissions = permission.Policy{Mode: "plan", Deny: []rules.Rule{rule}}
 	}
 	var who []string
 	m.runner = judge(func(in hooks.Input) hooks.Outcome {
@@ -381,10 +382,10 @@ func TestHelperRightsChange(t *testing.T) {
 	}
 	m.watch = func(e agent.Event) {
 		if _, ok := e.Data.(agent.HelperStarted); ok {
-			was := m.mate.Permissions()
+			was := m.mate.Rights().Now()
 			now := was
 			now.Deny = []rules.Rule{rule}
-			m.mate.Reconfigure(was, now)
+			m.mate.Rights().Reconfigure(was, now)
 		}
 	}
 	m.run(t, "go")

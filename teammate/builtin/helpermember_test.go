@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/script"
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
@@ -115,7 +116,7 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 	opts := teammate.Options{
 		Name: "lead", Team: "crew", Lead: true, Kind: "test", Agent: agent, Tools: list, Hooks: m, Inbox: m,
 		Sink: m.sink, SessionID: "s1", Transcript: file, History: history, Workdir: workdir,
-		Resumed: history.Turns > 0, Permissions: teammate.Permissions{Mode: "bypassPermissions"},
+		Resumed: history.Turns > 0, Permissions: permission.Policy{Mode: "bypassPermissions"},
 		Limits: teammate.Limits{StopBlockCap: 8}, Later: m.later,
 	}
 	if m.cut != nil {

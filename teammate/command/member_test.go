@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -83,7 +84,7 @@ func (r *rig) member(tb testing.TB, g *gates, o *office) *teammate.Teammate {
 	m, err := teammate.New(teammate.Options{
 		Name: "api", Team: "crew", Kind: "command", Agent: r.start(tb), Hooks: g, Tasks: o, Inbox: o, Sink: o.sink,
 		SessionID: "api", Transcript: file, History: history, Workdir: workspace.NewWorkdir(r.dir),
-		Permissions: teammate.Permissions{Mode: "default"}, Limits: teammate.Limits{StopBlockCap: 8},
+		Permissions: permission.Policy{Mode: "default"}, Limits: teammate.Limits{StopBlockCap: 8},
 	})
 	if err != nil {
 		tb.Fatal(err)

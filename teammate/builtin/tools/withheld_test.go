@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks/rules"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // TestSearchLeavesOut: what a deny rule for Read keeps from a member, Grep and Glob
 // do not show either, and they say how many files that were.
 func TestSearchLeavesOut(t *testing.T) {
-	var deny teammate.Permissions
+	var deny permission.Policy
 	for _, text := range []string{"Read(secret/**)", "Read(*.pem)", "Grep(notes.txt)", "Bash(x)", "Read"} {
 		rule, err := rules.Parse(text)
 		if err != nil {

@@ -1,4 +1,4 @@
-package teammate
+package permission
 
 import (
 	"strings"
@@ -11,15 +11,7 @@ import (
 // rulesOf reads rules that stand in one text.
 func rulesOf(t *testing.T, text string) []rules.Rule {
 	t.Helper()
-	var list []rules.Rule
-	for _, word := range strings.Fields(text) {
-		r, err := rules.Parse(word)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, r)
-	}
-	return list
+	return ruleList(t, strings.Fields(text)...)
 }
 
 // textOf is the rules in one text.
@@ -50,23 +42,23 @@ func TestReconfigure(t *testing.T) {
 
 // TestReconfigureAtOnce: rules are read while they change.
 func TestReconfigureAtOnce(t *testing.T) {
-	mate := &Teammate{rights: &rights{p: Permissions{Mode: "plan", Deny: rulesOf(t, "A")}}}
-	was, now := Permissions{Deny: rulesOf(t, "A")}, Permissions{Deny: rulesOf(t, "A B")}
+	rights := NewRights(Policy{Mode: "plan", Deny: rulesOf(t, "A")}, nil)
+	was, now := Policy{Deny: rulesOf(t, "A")}, Policy{Deny: rulesOf(t, "A B")}
 	var running sync.WaitGroup
 	running.Go(func() {
 		for range 200 {
-			if got := textOf(mate.Permissions().Deny); got != "A" && got != "A B" {
+			if got := textOf(rights.Now().Deny); got != "A" && got != "A B" {
 				t.Errorf("deny %q", got)
 			}
 		}
 	})
 	for range 100 {
-		mate.Reconfigure(was, now)
-		mate.Reconfigure(now, was)
+		rights.Reconfigure(was, now)
+		rights.Reconfigure(now, was)
 	}
 	running.Wait()
-	mate.Reconfigure(was, now)
-	if p := mate.Permissions(); textOf(p.Deny) != "A B" || p.Mode != "plan" {
+	rights.Reconfigure(was, now)
+	if p := rights.Now(); textOf(p.Deny) != "A B" || p.Mode != "plan" {
 		t.Errorf("%+v", p)
 	}
 }

@@ -1,4 +1,4 @@
-package teammate
+package toolcall
 
 import (
 	"encoding/json"
@@ -9,24 +9,22 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// inWorkspace reports whether everything that a call reaches lies in the
-// member's workspace or one of the folders beside it, symbolic links followed.
-// For a tool that writes, the
-// workspace's .git does not count as part of it: who writes there can have
-// other programs run what he likes. This decides who is asked; it is no
-// sandbox.
-func inWorkspace(w *workspace.Workdir, t *tool, input json.RawMessage, beside ...string) bool {
+// Inside reports whether everything that a call reaches lies in the
+// member's workspace or one of the other folders, symbolic links followed.
+// For a tool that writes, a .git is not part of them, because a file in it can
+// make other programs run any command. This decides who is asked; it is no sandbox.
+func (t *Tool) Inside(w *workspace.Workdir, input json.RawMessage, folders ...string) bool {
 	roots := []string{workspace.Real(w.Root())}
-	for _, dir := range beside {
+	for _, dir := range folders {
 		roots = append(roots, workspace.Real(dir))
 	}
-	for _, path := range locations(t, input, w.Dir()) {
+	for _, path := range t.Locations(input, w.Dir()) {
 		// Where a path goes up again (link/../x), the kernel and a tool that
 		// cleans it first may mean different places: both have to be inside.
 		for _, place := range []string{workspace.Real(path), workspace.Real(filepath.Clean(path))} {
 			if !slices.ContainsFunc(roots, func(root string) bool {
 				return workspace.Contains(root, place) &&
-					!(t.spec.Edits && workspace.IsGit(root, place))
+					!(t.Spec.Edits && workspace.IsGit(root, place))
 			}) {
 				return false
 			}
@@ -35,11 +33,11 @@ func inWorkspace(w *workspace.Workdir, t *tool, input json.RawMessage, beside ..
 	return true
 }
 
-// locations are the absolute paths that a call reaches; where it names none,
+// Locations returns the absolute paths that a call reaches; where it names none,
 // the directory that the member is in.
-func locations(t *tool, input json.RawMessage, dir string) []string {
+func (t *Tool) Locations(input json.RawMessage, dir string) []string {
 	var named []string
-	if l, ok := t.Tool.(agent.Locator); ok {
+	if l, ok := t.Runner.(agent.Locator); ok {
 		named = l.Locations(input)
 	} else {
 		var in struct {

@@ -1,4 +1,4 @@
-package teammate
+package toolcall
 
 import (
 	"bytes"
@@ -16,29 +16,38 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// tool is a Tool with its spec and its schema, resolved once.
-type tool struct {
-	agent.Tool
-	spec   agent.Spec
-	schema *jsonschema.Resolved // nil: any object will do
+// Tool is a tool with its spec and its schema, resolved once.
+type Tool struct {
+	Spec   agent.Spec
+	Runner agent.Tool           // runs its calls; nil: an agent program does
+	schema *jsonschema.Resolved // nil: any object is valid
 }
 
-// resolveTools checks the tools of a member and indexes them by name.
-func resolveTools(list []agent.Tool) (map[string]*tool, error) {
+// New reads the spec of a tool.
+func New(t agent.Tool) (*Tool, error) {
+	spec := t.Spec()
+	schema, err := resolveSchema(spec.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("schema of tool %s: %w", spec.Name, err)
+	}
+	return &Tool{Spec: spec, Runner: t, schema: schema}, nil
+}
+
+// Index reads the specs of a member's tools and indexes them by name.
+func Index(list []agent.Tool) (map[string]*Tool, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	tools := make(map[string]*tool, len(list))
-	for _, t := range list {
-		spec := t.Spec()
-		if spec.Name == "" || tools[spec.Name] != nil {
-			return nil, fmt.Errorf("tool name %q is empty or there twice", spec.Name)
-		}
-		schema, err := resolveSchema(spec.Schema)
+	tools := make(map[string]*Tool, len(list))
+	for _, runner := range list {
+		t, err := New(runner)
 		if err != nil {
-			return nil, fmt.Errorf("schema of tool %s: %w", spec.Name, err)
+			return nil, err
 		}
-		tools[spec.Name] = &tool{Tool: t, spec: spec, schema: schema}
+		if t.Spec.Name == "" || tools[t.Spec.Name] != nil {
+			return nil, fmt.Errorf("tool name %q is empty or there twice", t.Spec.Name)
+		}
+		tools[t.Spec.Name] = t
 	}
 	return tools, nil
 }
@@ -66,16 +75,16 @@ func resolveSchema(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	return fresh, err
 }
 
-// prepare brings a call's input into the form in which hooks, rules and the
+// Prepare brings a call's input into the form in which hooks, rules and the
 // tool see it: repaired, held against the schema, its paths absolute. It is
 // the same JSON for all of them, or a call could mean one thing to a rule and
 // another to the tool.
-func (t *tool) prepare(call *agent.ToolCall, cwd string) error {
+func (t *Tool) Prepare(call *agent.ToolCall, cwd string) error {
 	fields, err := t.check(call)
 	if err != nil {
 		return err
 	}
-	if n, ok := t.Tool.(agent.Normalizer); ok {
+	if n, ok := t.Runner.(agent.Normalizer); ok {
 		call.Input = n.Normalize(call.Input)
 		return nil
 	}
@@ -83,12 +92,35 @@ func (t *tool) prepare(call *agent.ToolCall, cwd string) error {
 	return nil
 }
 
+// PrepareInput brings the input of a call into the form in which a tool may
+// run it: repaired, an object without ambiguous fields, held against the
+// tool's schema. It is for callers that run a tool without a Host, and does
+// what a Host does before the hooks; paths are left as they are. Its error is
+// for the model.
+func PrepareInput(tool agent.Tool, input json.RawMessage) (json.RawMessage, error) {
+	t, err := New(tool)
+	if err != nil {
+		return nil, err
+	}
+	call := agent.ToolCall{Name: t.Spec.Name, Input: input}
+	if _, err := t.check(&call); err != nil {
+		return nil, fmt.Errorf("the input of %s is not right: %w", t.Spec.Name, err)
+	}
+	return call.Input, nil
+}
+
+// Invalid tells the model that the input of a call is not right.
+func Invalid(name string, err error) string {
+	return fmt.Sprintf("<tool_use_error>InputValidationError: the input of %s is not right: %v</tool_use_error>",
+		name, err)
+}
+
 // check repairs a call's input and holds it against the schema.
-func (t *tool) check(call *agent.ToolCall) ([]rawjson.Field, error) {
+func (t *Tool) check(call *agent.ToolCall) ([]rawjson.Field, error) {
 	if len(bytes.TrimSpace(call.Input)) == 0 {
 		call.Input = json.RawMessage(`{}`)
 	}
-	if r, ok := t.Tool.(agent.Repairer); ok && json.Valid(call.Input) {
+	if r, ok := t.Runner.(agent.Repairer); ok && json.Valid(call.Input) {
 		call.Input = r.Repair(call.Input)
 	}
 	fields, err := objectFields(call.Input)

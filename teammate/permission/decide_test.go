@@ -1,0 +1,127 @@
+package permission
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+func ruleList(tb testing.TB, texts ...string) []rules.Rule {
+	tb.Helper()
+	var all []rules.Rule
+	for _, text := range texts {
+		r, err := rules.Parse(text)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// What each mode does with each kind of tool when no rule and no hook speaks.
+func modeTable() map[string]map[string]Behavior {
+	return map[string]map[string]Behavior{
+		ModeDefault: {"team": Allow, "read in": Allow, "read out": Ask, "edit in": Ask, "edit out": Ask,
+			"shell": Ask},
+		ModePlan: {"team": Allow, "read in": Allow, "read out": Ask, "edit in": Deny, "edit out": Deny,
+			"shell": Deny},
+		ModeEdits: {"team": Allow, "read in": Allow, "read out": Ask, "edit in": Allow, "edit out": Ask,
+			"shell": Ask},
+		ModeNoAsk: {"team": Allow, "read in": Allow, "read out": Deny, "edit in": Deny, "edit out": Deny,
+			"shell": Deny},
+		ModeBypass: {"team": Allow, "read in": Allow, "read out": Allow, "edit in": Allow,
+			"edit out": Allow, "shell": Allow},
+	}
+}
+
+func kinds() map[string]Call {
+	return map[string]Call{
+		"team":     {Spec: agent.Spec{Team: true}},
+		"read in":  {Spec: agent.Spec{ReadOnly: true}, Inside: true},
+		"read out": {Spec: agent.Spec{ReadOnly: true}},
+		"edit in":  {Spec: agent.Spec{Edits: true}, Inside: true},
+		"edit out": {Spec: agent.Spec{Edits: true}},
+		"shell":    {Inside: true},
+	}
+}
+
+// Every combination of mode, kind of tool, hook and rules.
+func TestDecide(t *testing.T) {
+	rule := ruleList(t, "Thing")
+	asks := func(mode string) Behavior {
+		if mode == ModeNoAsk {
+			return Deny
+		}
+		return Ask
+	}
+	for mode, byKind := range modeTable() {
+		for kind, base := range byKind {
+			for n := range 4 * 8 {
+				q := kinds()[kind]
+				q.Rules = rules.Call{Tool: "Thing", Input: json.RawMessage(`{}`)}
+				q.Hook = []Behavior{"", Allow, Ask, Deny}[n%4]
+				p := Policy{Mode: mode}
+				denyRule, askRule, allowRule := n/4&1 > 0, n/4&2 > 0, n/4&4 > 0
+				if denyRule {
+					p.Deny = rule
+				}
+				if askRule {
+					p.Ask = rule
+				}
+				if allowRule {
+					p.Allow = rule
+				}
+				planned := mode == ModePlan && base == Deny
+				want := Ruling{Behavior: base, By: "mode"}
+				switch {
+				case q.Hook == Deny:
+					want = Ruling{Behavior: Deny, By: "hook"}
+				case denyRule:
+					want = Ruling{Behavior: Deny, By: "rule", Rule: "Thing"}
+				case askRule:
+					want = Ruling{Behavior: asks(mode), By: "rule", Rule: "Thing"}
+				case q.Hook == Ask:
+					want = Ruling{Behavior: asks(mode), By: "hook"}
+				case planned:
+				case q.Hook == Allow:
+					want = Ruling{Behavior: Allow, By: "hook"}
+				case allowRule:
+					want = Ruling{Behavior: Allow, By: "rule", Rule: "Thing"}
+				}
+				if got := p.Decide(q); got != want {
+					t.Errorf("%s, %s, hook %q, deny rule %v, ask rule %v, allow rule %v: got %v, want %v",
+						mode, kind, q.Hook, denyRule, askRule, allowRule, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Rules are about what is called, not only about the tool; several allow rules
+// may allow a command line together, one deny rule forbids all of it.
+func TestDecideByInput(t *testing.T) {
+	p := Policy{
+		Allow: ruleList(t, "Bash(go test *)", "Bash(git status)"),
+		Deny:  ruleList(t, "Bash(git push*)"),
+	}
+	for command, want := range map[string]Behavior{
+		"go test ./...":               Allow,
+		"go test ./... && git status": Allow,
+		"go test ./... && make":       Ask,
+		"git push":                    Deny,
+		"go test ./... ; git push -f": Deny,
+		"echo $(git push)":            Deny,
+	} {
+		input, err := json.Marshal(map[string]string{"command": command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := p.Decide(Call{Rules: rules.Call{Tool: "Bash", Input: input}}).Behavior
+		if got != want {
+			t.Errorf("%s: %s, want %s", command, got, want)
+		}
+	}
+}

@@ -1,0 +1,4 @@
+// Package permission decides which tool calls of a member may run, by rules, by what
+// hooks said and by the permission mode. Who is asked where it cannot decide is its
+// caller's business. It is covey's own and makes no promise to other programs.
+package permission

@@ -1,0 +1,42 @@
+package permission
+
+import (
+	"fmt"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/toolcall"
+	"github.com/coveyteam/covey/teammate/workspace"
+)
+
+// Permits brings the input of a call into its one form and asks the rules and
+// the mode whether it may run, for an agent that works for a member outside of
+// its turns and can ask nobody. denial is what that agent is told; empty: it may
+// run. says is what PreToolUse hooks decided.
+func (p Policy) Permits(
+	t agent.Tool, call *agent.ToolCall, dir *workspace.Workdir, says hooks.Outcome,
+) (denial string) {
+	tl, err := toolcall.New(t)
+	if err == nil {
+		err = tl.Prepare(call, dir.Dir())
+	}
+	if err != nil {
+		return toolcall.Invalid(call.Name, err)
+	}
+	hook := Behavior(says.Permission.Decision)
+	if says.Decision != hooks.Pass && hook != Allow {
+		hook = Deny
+	}
+	r := p.Decide(Call{
+		Spec:   tl.Spec,
+		Rules:  rules.Call{Tool: call.Name, Input: call.Input, Cwd: dir.Dir(), Root: dir.Root()},
+		Hook:   hook,
+		Inside: tl.Inside(dir, call.Input),
+	})
+	if r.Behavior == Allow {
+		return ""
+	}
+	return fmt.Sprintf("Permission to use %s%s has been denied: here nobody can be asked. Go on without it.",
+		call.Name, Command(*call))
+}

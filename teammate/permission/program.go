@@ -1,0 +1,81 @@
+package permission
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/toolcall"
+)
+
+// ShellBreaks returns the deny or ask rule that forbids one of the commands by which a
+// program may have made a call. as is the call itself.
+func (p Policy) ShellBreaks(call agent.ToolCall, as rules.Call) (rule string, broke bool) {
+	for _, line := range call.Shell {
+		input, err := json.Marshal(map[string]string{"command": line})
+		if err != nil {
+			continue // a string always encodes
+		}
+		as.Tool, as.Input = "Bash", input
+		if rule, broke := ForbiddenBy(slices.Concat(p.Deny, p.Ask), as); broke {
+			return rule, true
+		}
+	}
+	return "", false
+}
+
+// Undecidable returns a deny or ask rule that may forbid a call of which the
+// program told too little: a shell without its command, a file without its path,
+// or nothing at all. It is empty if the rules can be asked.
+func (p Policy) Undecidable(call agent.ToolCall) string {
+	for _, r := range slices.Concat(p.Deny, p.Ask) {
+		unknown := false
+		switch call.Name {
+		case "Tool": // what package acp calls a tool without a name
+			unknown = true
+		case "Bash":
+			unknown = r.Tool == "Bash" && Command(call) == ""
+		case "Read", "Edit", "Write", "MultiEdit", "NotebookEdit":
+			unknown = (r.Tool == call.Name || r.Tool == "Edit" && call.Name != "Read") && !namesFile(call.Input)
+		}
+		if unknown {
+			return r.String()
+		}
+	}
+	return ""
+}
+
+// ProgramTool returns what is known of an agent program's own tool from its name.
+func ProgramTool(call agent.ToolCall) *toolcall.Tool {
+	spec := agent.Spec{Name: call.Name}
+	switch call.Name {
+	case "Grep", "Glob", "LS":
+		spec.ReadOnly = true
+	case "Read", "NotebookRead":
+		spec.ReadOnly = namesFile(call.Input)
+	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+		spec.Edits = namesFile(call.Input)
+	}
+	return &toolcall.Tool{Spec: spec}
+}
+
+// namesFile reports whether an input says which file it is about. Where it does
+// not, nobody can tell that the call stays inside the workspace.
+func namesFile(input json.RawMessage) bool {
+	var in struct {
+		FilePath string `json:"file_path"`
+	}
+	return json.Unmarshal(input, &in) == nil && in.FilePath != ""
+}
+
+// Command returns the command of a shell call, as a text that follows its name.
+func Command(call agent.ToolCall) string {
+	var in struct {
+		Command string `json:"command"`
+	}
+	if json.Unmarshal(call.Input, &in) != nil || in.Command == "" {
+		return ""
+	}
+	return " with command " + in.Command
+}

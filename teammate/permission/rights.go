@@ -1,0 +1,162 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
+)
+
+// Rights are what a member may do in this session: its Policy, and the
+// folders outside of its workspace that it may work in. A PermissionRequest hook
+// changes them for the rest of the session, as a person's answer would. They
+// are safe for concurrent use; lists in them are replaced, never changed.
+type Rights struct {
+	mu      sync.Mutex
+	p       Policy
+	folders []string // absolute and clean
+}
+
+// NewRights returns the rights that a session begins with. The folders are absolute.
+func NewRights(p Policy, folders []string) *Rights {
+	return &Rights{p: p, folders: slices.Clone(folders)}
+}
+
+// Now returns the policy that applies at this moment.
+func (r *Rights) Now() Policy {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.p
+}
+
+// SetMode changes the mode from the next decision on and for this session. The
+// error says that there is no such mode.
+func (r *Rights) SetMode(mode string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.setMode(mode)
+}
+
+func (r *Rights) setMode(mode string) error {
+	p := r.p
+	p.Mode = mode
+	if err := p.Check(); err != nil {
+		return err
+	}
+	r.p = p
+	return nil
+}
+
+// Folders returns the folders outside of the workspace.
+func (r *Rights) Folders() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.folders
+}
+
+// ErrNotKept says that a change counts for the session alone.
+var ErrNotKept = errors.New("it counts for this session only: covey writes no settings files")
+
+// Change makes one change. Added are folders that are new. Its error says what
+// is wrong with the change, which then was not made, or ErrNotKept.
+func (r *Rights) Change(u hooks.PermissionUpdate) (added []string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch u.Type {
+	case "addRules", "replaceRules", "removeRules":
+		err = r.changeRules(u)
+	case "setMode":
+		err = r.setMode(u.Mode)
+	case "addDirectories", "removeDirectories":
+		added, err = r.changeFolders(u)
+	default:
+		err = fmt.Errorf("type %q is none that covey knows", u.Type)
+	}
+	if err == nil && u.Destination != "session" {
+		err = ErrNotKept
+	}
+	return added, err
+}
+
+// changeRules changes the list that u names.
+func (r *Rights) changeRules(u hooks.PermissionUpdate) error {
+	lists := map[string]*[]rules.Rule{"allow": &r.p.Allow, "ask": &r.p.Ask, "deny": &r.p.Deny}
+	list := lists[u.Behavior]
+	if list == nil {
+		return fmt.Errorf("behavior %q: write allow, ask or deny", u.Behavior)
+	}
+	var changed []rules.Rule
+	for _, text := range u.Rules {
+		rule, err := rules.Parse(text.String())
+		if err != nil {
+			return fmt.Errorf("permission rule %q: %w", text, err)
+		}
+		changed = append(changed, rule)
+	}
+	switch u.Type {
+	case "addRules":
+		*list = slices.Concat(*list, changed)
+	case "replaceRules":
+		*list = changed
+	default:
+		*list = slices.DeleteFunc(slices.Clone(*list), func(old rules.Rule) bool {
+			return slices.ContainsFunc(changed, func(gone rules.Rule) bool { return gone.String() == old.String() })
+		})
+	}
+	return nil
+}
+
+// changeFolders adds or removes folders.
+func (r *Rights) changeFolders(u hooks.PermissionUpdate) (added []string, err error) {
+	folders := slices.Clone(r.folders)
+	for _, dir := range u.Directories {
+		if !filepath.IsAbs(dir) {
+			return nil, fmt.Errorf("directory %q is not absolute", dir)
+		}
+		dir = filepath.Clean(dir)
+		i := slices.Index(folders, dir)
+		switch {
+		case u.Type == "removeDirectories" && i >= 0:
+			folders = slices.Delete(folders, i, i+1)
+		case u.Type == "addDirectories" && i < 0:
+			folders, added = append(folders, dir), append(added, dir)
+		}
+	}
+	r.folders = folders
+	return added, nil
+}
+
+// Reconfigure puts other configured rules in the place of those that the member
+// was made with, or that the last Reconfigure gave: from the next decision on
+// they count. What was changed for the session since, such as by a
+// PermissionRequest hook, stays. The mode is the session's and stays, too. It may
+// be called at any time from any goroutine.
+func (r *Rights) Reconfigure(was, now Policy) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.p.Allow = rebase(r.p.Allow, was.Allow, now.Allow)
+	r.p.Ask = rebase(r.p.Ask, was.Ask, now.Ask)
+	r.p.Deny = rebase(r.p.Deny, was.Deny, now.Deny)
+}
+
+// rebase is now, with what was added to was and without what was removed from it.
+func rebase(have, was, now []rules.Rule) []rules.Rule {
+	out := slices.DeleteFunc(slices.Clone(now), func(r rules.Rule) bool {
+		return hasRule(was, r) && !hasRule(have, r)
+	})
+	for _, r := range have {
+		if !hasRule(was, r) && !hasRule(out, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// hasRule reports whether a list has a rule of that text.
+func hasRule(list []rules.Rule, rule rules.Rule) bool {
+	return slices.ContainsFunc(list, func(r rules.Rule) bool { return r.String() == rule.String() })
+}
