@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -63,7 +64,7 @@ type crew struct {
 	reload    *reloader
 	trust     *trustGuard
 	around    surroundings
-	trees     *trees               // nil before anybody is hired
+	trees     *trees.Trees
 	setup     Setup                // what Setup hooks are to do
 	setupOnly bool                 // and nothing after it
 	mergeOnly *MergeRequest        // to be merged, and nothing else; nil: the run is one of all members
@@ -140,7 +141,7 @@ func (c *crew) run(ctx context.Context) (move, error) {
 	mctx, cancel := context.WithCancelCause(ctx)
 	c.let = func(s *seat) { c.members.Go(func() { c.serve(mctx, s) }) }
 	c.first = len(c.seats())
-	c.trees.report()
+	c.trees.Begin()
 	c.reportHolds()
 	for _, s := range c.seats() {
 		c.enter(s)

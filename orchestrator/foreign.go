@@ -129,7 +129,7 @@ func (f *foreigner) offer(ctx context.Context) (*offer, error) {
 	}
 	start.set("COVEY_MEMBER", member.Name)
 	start.set("PWD", f.seat.member.Dir)
-	for _, kv := range f.seat.crew.trees.nameless(f.seat) {
+	for _, kv := range f.seat.crew.trees.AuthorEnv(f.seat.member.Name) {
 		name, value, _ := strings.Cut(kv, "=")
 		start.set(name, value)
 	}

@@ -3,10 +3,8 @@ package orchestrator
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
@@ -17,51 +15,10 @@ func gitFor(p state.Place, filters []worktree.Filter) worktree.Git {
 	return worktree.Git{Env: []string{p.Mark()}, Filters: func() []worktree.Filter { return filters }}
 }
 
-// gitOf is how git runs in the team's own process: besides what gitFor says, its
-// processes are registered as nobody's.
-func (o *Orchestrator) gitOf(c *crew, warn func(format string, args ...any)) worktree.Git {
-	var mu sync.Mutex
-	said := map[string]bool{}
-	return worktree.Git{
-		Env:     []string{o.place.Mark()},
-		Filters: func() []worktree.Filter { return o.design.Load().filters },
-		Started: func(pid int) func() { return c.processes.Register(pid, process.Owner{Kind: process.Stray}) },
-		Withheld: func(w worktree.Withheld) {
-			mu.Lock()
-			first := !said[w.String()]
-			said[w.String()] = true
-			mu.Unlock()
-			if first {
-				warn("%s", w)
-			}
-		},
-	}
-}
-
-// git is how git runs for the crew; for one without working copies, as in a test, as for
-// any program.
-func (c *crew) git() worktree.Git {
-	if c.trees == nil {
-		return worktree.Git{}
-	}
-	return c.trees.git
-}
-
 // filtersOf are the filters of the repository's own configuration that the spec names, as
-// the configuration defines them now. A workspace without a repository has none.
+// the configuration defines them now.
 func filtersOf(ctx context.Context, team *configs.Team) []worktree.Filter {
-	if len(team.Git.Filters) == 0 {
-		return nil
-	}
-	repo, err := worktree.Git{}.Open(ctx, team.Workspace)
-	if err != nil {
-		return nil
-	}
-	filters, err := repo.Config.Filters(ctx, team.Git.Filters)
-	if err != nil {
-		return nil
-	}
-	return slices.DeleteFunc(filters, func(f worktree.Filter) bool { return !f.Defined() })
+	return worktree.Git{}.FiltersIn(ctx, team.Workspace, team.Git.Filters)
 }
 
 // filterRuns are these filters as things that the team would run.

@@ -307,13 +307,17 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 	for i := range all {
 		owned[all[i].Owner] = append(owned[all[i].Owner], i)
 	}
+	var names []string
 	for _, s := range c.seats() {
 		m := c.memberStatus(s, owned[s.member.Name], all)
 		m.Unread = unread[s.member.Name]
 		st.FailOpen += m.FailedOpen
 		st.Members = append(st.Members, m)
+		names = append(names, m.Name)
 	}
-	c.showTrees(ctx, st.Members)
+	for i, copy := range c.trees.Status(ctx, names) {
+		st.Members[i].Worktree = copy
+	}
 	return st, nil
 }
 

@@ -141,8 +141,8 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	}
 	c.live.state.Store(&hookState{runner: runner, layers: o.hooks()})
 	c.reload = o.newReloader(c)
-	if c.trees, err = o.openTrees(ctx, c); err != nil {
-		return err
+	if err := c.trees.Open(ctx); err != nil {
+		return ofSpec(err)
 	}
 	if err := o.openMerges(ctx, c); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	if err := c.unseatStrangers(ctx); err != nil {
 		return err
 	}
-	if err := c.trees.retire(ctx); err != nil {
+	if err := c.trees.Retire(ctx); err != nil {
 		return err
 	}
 	if err := o.openAccounts(ctx, c); err != nil || c.setupOnly {
@@ -239,7 +239,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		return err
 	}
 	s.closers = append(s.closers, file.Close)
-	if err := c.trees.settle(ctx, s); err != nil {
+	if err := c.trees.Settle(ctx, s.member); err != nil {
 		return err
 	}
 	workdir := workspace.NewWorkdir(s.member.Dir)
@@ -311,7 +311,7 @@ func (o *Orchestrator) equipment(
 func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *workspace.Workdir) *tools.Set {
 	t := tools.New(tools.Env{
 		Workdir: workdir,
-		Environ: slices.Concat(childEnvironment(o.opts, o.place), c.trees.nameless(s),
+		Environ: slices.Concat(childEnvironment(o.opts, o.place), c.trees.AuthorEnv(s.member.Name),
 			[]string{"COVEY_MEMBER=" + s.member.Name}),
 		EnvFile:   o.envFile(s),
 		OutputDir: filepath.Join(o.place.Scratch(), s.member.Name),
@@ -449,7 +449,7 @@ func (c *crew) unseatStrangers(ctx context.Context) error {
 // In reverse order of opening, as defers would: tools end before the transcript
 // that their output goes into.
 func (c *crew) dismiss() {
-	defer c.trees.close()
+	defer c.trees.Close()
 	c.tools.close()
 	defer c.models.close()
 	if c.around.files != nil {

@@ -30,6 +30,9 @@ func (l *liveHooks) watchNames() []string { return l.now().runner.WatchNames() }
 // now is the version that counts now.
 func (l *liveHooks) now() *hookState { return l.state.Load() }
 
+// Sources are the hooks of the spec and its settings files that count now.
+func (l *liveHooks) Sources() []settings.Source { return l.now().layers.sources }
+
 // renew has other layers count from the next event on. sources are theirs, and those
 // that covey has put there itself (withOwned).
 func (l *liveHooks) renew(to layers, sources []settings.Source) {

@@ -28,8 +28,7 @@ type seat struct {
 	late   bool // it came when the team ran already
 	mate   *teammate.Teammate
 	crew   *crew
-	tree   *ownTree // its working copy; nil: it works in the workspace
-	unfit  string   // why it does not begin in this run; empty: it does
+	unfit  string // why it does not begin in this run; empty: it does
 	// instructions are those of its working copy; nil: of the workspace.
 	instructions *workspace.Instructions
 

@@ -6,8 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -15,11 +14,19 @@ import (
 // copyOf is the working copy that a member has for itself; false if it works in the
 // workspace, or in a folder that git does not know.
 func (d *mergeDesk) copyOf(ctx context.Context, s *seat) (*worktree.Repo, bool, error) {
-	if s.tree == nil || s.tree.Branch == "" {
+	own, has := d.c.trees.Of(s.member.Name)
+	if !has || own.Branch == "" {
 		return nil, false, nil
 	}
-	copy, err := d.queue.Repo.At(ctx, s.tree.Top)
+	copy, err := d.queue.Repo.At(ctx, own.Top)
 	return copy, err == nil, err
+}
+
+// branchOf is the branch of the working copy that a member has for itself; empty: it works
+// in the workspace, or in a folder that git does not know.
+func (d *mergeDesk) branchOf(s *seat) string {
+	own, _ := d.c.trees.Of(s.member.Name)
+	return own.Branch
 }
 
 // treeOf is git's name of the files that a member's work is among: those of its working
@@ -38,7 +45,7 @@ func (d *mergeDesk) treeOf(ctx context.Context, s *seat) (string, error) {
 	}
 	name := s.member.Name
 	if !own {
-		if s.tree != nil || d.writtenByOthers(s) {
+		if _, has := d.c.trees.Of(s.member.Name); has || d.writtenByOthers(s) {
 			return "", nil
 		}
 		copy, name = d.queue.Repo, ".workspace" // no member's name
@@ -55,29 +62,9 @@ func (d *mergeDesk) treeOf(ctx context.Context, s *seat) (string, error) {
 // the workspace.
 func (d *mergeDesk) writtenByOthers(s *seat) bool {
 	return slices.ContainsFunc(d.c.seats(), func(o *seat) bool {
-		return o != s && o.tree == nil && canWrite(*o.member.Member) && o.goneReason() == ""
+		_, has := d.c.trees.Of(o.member.Name)
+		return o != s && !has && trees.CanWrite(*o.member.Member) && o.goneReason() == ""
 	})
-}
-
-// prepare makes the working copy for merged states fit for gates, as those of
-// members are.
-//
-// Setup commands run for a seat that nobody has, so that they get the same environment
-// and limits as those of members do.
-func (d *mergeDesk) prepare(ctx context.Context, dir string) error {
-	t := d.c.trees
-	own := ownTree{Top: dir, Root: t.rootIn(dir)}
-	nobody := &seat{crew: d.c, member: &roster.Member{Member: &configs.Member{Name: "merge"}, Dir: own.Root}, tree: &own}
-	if err := t.include(ctx, nobody, own); err != nil {
-		return fmt.Errorf("worktree.include: %w", err)
-	}
-	log := filepath.Join(d.o.place.Scratch(), "merge.setup.log")
-	for _, command := range d.o.team().Worktree.Setup {
-		if err := t.setup(ctx, nobody, setupRun{command, own.Root, log}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // freshen brings into a member's working copy, between two turns, what its next work

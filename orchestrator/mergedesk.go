@@ -50,7 +50,7 @@ type mergeDesk struct {
 // an earlier run has left is read here, so that nobody who waits for merged work finds
 // it done too early.
 func (o *Orchestrator) openMerges(ctx context.Context, c *crew) error {
-	if c.trees == nil || c.trees.repo == nil {
+	if c.trees.Repo() == nil {
 		return nil
 	}
 	d := &mergeDesk{
@@ -58,8 +58,9 @@ func (o *Orchestrator) openMerges(ctx context.Context, c *crew) error {
 		taken: map[string]bool{}, left: map[string]string{}, onWay: map[string]bool{}, warned: map[string]bool{},
 		moved: make(chan struct{}),
 	}
-	d.queue = mergeQueue(o.place, o.team, c.trees.repo, c.store)
-	d.queue.Gates, d.queue.Prepare, d.queue.Landing = d.gates, d.prepare, c.writes.landing
+	d.queue = mergeQueue(o.place, o.team, c.trees.Repo(), c.store)
+	d.queue.Gates, d.queue.Landing = d.gates, c.writes.landing
+	d.queue.Prepare = func(ctx context.Context, top string) error { return c.trees.Prepare(ctx, "merge", top) }
 	d.book = &merging.Book{Store: c.store.Verdicts(), Scripts: o.place.GateScripts(), Reused: d.reused, Warn: d.warn}
 	d.onAsk()
 	if err := d.recall(ctx); err != nil {
@@ -232,7 +233,7 @@ func (d *mergeDesk) merging(all []tasks.Task) map[string]bool {
 	}
 	awaited := map[string]bool{} // members whose work is taken down when they rest
 	for _, s := range d.c.seats() {
-		awaited[s.member.Name] = s.tree != nil && s.tree.Branch != "" && s.goneReason() == ""
+		awaited[s.member.Name] = d.branchOf(s) != "" && s.goneReason() == ""
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

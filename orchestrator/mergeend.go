@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -54,7 +55,7 @@ func (d *mergeDesk) sumUp(ctx context.Context, e *Ending) {
 // all of it is in commits or was made by setup, and git would list it as the user's. Nobody
 // brings work any more.
 func (d *mergeDesk) tidy(ctx context.Context) {
-	if d == nil || !isFolder(d.queue.Scratch) {
+	if d == nil || !trees.IsFolder(d.queue.Scratch) {
 		return
 	}
 	if err := d.queue.Close(ctx); err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -86,11 +87,11 @@ type Orchestrator struct {
 	record    state.RunRecord
 	// leftovers tells of what a killed run had left; empty: nothing.
 	leftovers string
-	repairs   []string    // of the store, likewise
-	past      *pastWrites // what the journal knows of earlier runs
-	left      remains     // of an earlier run that is forgotten
-	clock     clock.Clock // the machine's, but in tests
-	lost      func() bool // likewise: whether the crew loses a poke; nil: never
+	repairs   []string      // of the store, likewise
+	past      *pastWrites   // what the journal knows of earlier runs
+	left      trees.Remains // of an earlier run that is forgotten
+	clock     clock.Clock   // the machine's, but in tests
+	lost      func() bool   // likewise: whether the crew loses a poke; nil: never
 	// journalFile wraps the journal's file; tests put failures in its place.
 	journalFile func(journal.File) journal.File
 }
@@ -125,8 +126,8 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
 	}
 	c.hooks.heed(managed, warnings)
-	if err := checkTrees(gitFor(place, nil), team, c.hooks); err != nil {
-		return nil, err
+	if err := trees.Check(gitFor(place, nil), team, c.hooks.sources); err != nil {
+		return nil, ofSpec(err)
 	}
 	o := &Orchestrator{opts: opts, place: place, prices: c.prices, readers: newReaders()}
 	return o.designed(design{
@@ -223,6 +224,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if err != nil {
 		return Ending{}, errors.Join(err, b.Close(), j.Abandon())
 	}
+	c.trees = o.newTrees(c)
 	views := journal.Views{Line: o.opts.OnLine, Stored: c.stored, Grew: func(seq uint64) {
 		o.readers.grew()
 		if err := b.JournalGrew(seq); err != nil {
@@ -327,7 +329,7 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 	}
 	if err == nil && end.Done && ctx.Err() == nil {
 		rest.nothing = o.cameToNothing(ctx, c) // before the working copies go
-		c.trees.tidy(ctx)
+		c.trees.Tidy(ctx)
 		c.merges.tidy(ctx)
 		if o.opts.OwnProcess {
 			c.killStrays(ctx) // also what git has just left
@@ -368,7 +370,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 	g.Add(func() error { return c.reloads(crewCtx) }, func(error) {})
 	g.Add(func() error { return o.guardState(crewCtx, c) }, func(error) {})
 	g.Add(func() error { return c.reclaim(crewCtx) }, func(error) {})
-	g.Add(func() error { return c.watchTrees(crewCtx) }, func(error) {})
+	g.Add(func() error { return c.trees.Watch(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.watchBackups(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.watchStore(crewCtx) }, func(error) {})
 	if o.opts.OwnProcess {

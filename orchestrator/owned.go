@@ -54,7 +54,7 @@ func (o *Orchestrator) writable(s *seat) func(path string) (refusal string, ask 
 			return fmt.Sprintf("%s is not yours: you may write to %s. Leave it, or ask your lead to have somebody change it "+
 				"who may.", rel, orNothing(owns)), false
 		}
-		if s.tree == nil && len(merging.Protected(protect, []string{rel})) > 0 {
+		if _, own := s.crew.trees.Of(s.member.Name); !own && len(merging.Protected(protect, []string{rel})) > 0 {
 			return rel + " is protected", true
 		}
 		return "", false

@@ -80,9 +80,12 @@ func TestSharedWatches(t *testing.T) {
 	if got := withOwned(&configs.Team{Lead: configs.Member{Name: "lead"}}, nil); len(got) != 0 {
 		t.Errorf("without owns and protect there are %d layers", len(got))
 	}
-	w := &sharedWrites{team: func() *configs.Team { return team }}
-	free, tree := &seat{member: &roster.Member{Member: &configs.Member{}}}, &seat{member: &roster.Member{Member: &configs.Member{}}, tree: &ownTree{Branch: "b"}}
-	byHook := &seat{tree: &ownTree{}, member: &roster.Member{Member: &configs.Member{Owns: []string{"docs"}}}}
+	w := &sharedWrites{team: func() *configs.Team { return team }, copyOf: func(member string) (own, inGit bool) {
+		return member != "free", member == "tree"
+	}}
+	sit := func(m configs.Member) *seat { return &seat{member: &roster.Member{Member: &m}} }
+	free, tree := sit(configs.Member{Name: "free"}), sit(configs.Member{Name: "tree"})
+	byHook := sit(configs.Member{Name: "hook", Owns: []string{"docs"}})
 	if !w.watches(free) || w.watches(tree) || !w.watches(byHook) || !w.mayWrite(byHook, "docs/law") ||
 		w.mayWrite(byHook, "law") {
 		t.Error("somebody is looked at who need not be, or not who must")

@@ -27,7 +27,7 @@ func (w *sharedWrites) see(ctx context.Context, s *seat, e agent.Event) {
 	if w == nil {
 		return
 	}
-	if !ownCopy(s) {
+	if !w.ownCopy(s) {
 		w.seeShared(ctx, s, e)
 	}
 	w.changes.see(ctx, s, e)

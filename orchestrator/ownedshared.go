@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -32,6 +33,8 @@ type sharedWrites struct {
 	scratch string
 	home    string // where covey keeps the state of teams
 	past    *pastWrites
+	// copyOf reports whether a member works in a copy of its own, and whether git knows it.
+	copyOf func(member string) (own, inGit bool)
 
 	mu      sync.Mutex
 	grounds map[string]*written.Ground // by folder
@@ -65,7 +68,7 @@ func newSharedWrites(o *Orchestrator, c *crew, past *pastWrites) *sharedWrites {
 	w := &sharedWrites{
 		c: c, team: o.team, scratch: o.place.Scratch(), home: filepath.Dir(o.place.Dir), past: past, grounds: map[string]*written.Ground{},
 		ledgers: map[string]*written.Ledger{}, marks: map[string]*mark{}, calls: map[string]announced{},
-		lingers: map[string][]string{}, said: map[string]bool{},
+		lingers: map[string][]string{}, said: map[string]bool{}, copyOf: c.copyOf,
 	}
 	w.changes = newChangedFiles(w, c)
 	if c.asks != nil {
@@ -76,18 +79,21 @@ func newSharedWrites(o *Orchestrator, c *crew, past *pastWrites) *sharedWrites {
 
 // ownCopy reports whether a member works in a git copy of its own, where its branch says
 // what it has written.
-func ownCopy(s *seat) bool { return s.tree != nil && s.tree.Branch != "" }
+func (w *sharedWrites) ownCopy(s *seat) bool {
+	_, inGit := w.copyOf(s.member.Name)
+	return inGit
+}
 
 // watches reports whether there is something that a member may not write, where nothing
 // but looking at its folder tells.
 func (w *sharedWrites) watches(s *seat) bool {
-	return !ownCopy(s) && (s.member.Owns != nil || len(w.protect(s)) > 0)
+	return !w.ownCopy(s) && (s.member.Owns != nil || len(w.protect(s)) > 0)
 }
 
 // protect are the globs of what a member may write with a person's permission alone. A copy of its own,
 // whoever made it, is merged by somebody who looks at it.
 func (w *sharedWrites) protect(s *seat) []string {
-	if s.tree != nil {
+	if own, _ := w.copyOf(s.member.Name); own {
 		return nil
 	}
 	return w.team().Protect
@@ -154,8 +160,8 @@ func (w *sharedWrites) newGround(ctx context.Context, s *seat, index string) (*w
 		}
 		return err
 	}
-	if inRepository(dir) {
-		g.Repo, err = s.crew.git().Open(ctx, dir)
+	if trees.InRepository(dir) {
+		g.Repo, err = w.c.trees.Git().Open(ctx, dir)
 		if err != nil && !errors.Is(err, worktree.ErrNoRepo) && !errors.Is(err, worktree.ErrNoGit) {
 			return nil, err
 		}

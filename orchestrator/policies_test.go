@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -48,11 +49,12 @@ func (r repo) begin(turn int) repo {
 	if err := os.MkdirAll(place.Scratch(), 0o700); err != nil {
 		r.t.Fatal(err)
 	}
-	r.c = &crew{}
+	r.c = &crew{trees: &trees.Trees{}}
 	o := (&Orchestrator{place: place}).designed(design{team: &configs.Team{Workspace: r.dir}})
 	r.c.writes = newSharedWrites(o, r.c, nil)
 	r.c.writes.changes.asked = func() bool { return true }
-	s := &seat{member: &roster.Member{Member: &configs.Member{Name: "dev"}, Dir: r.dir}, crew: r.c, tree: &ownTree{Branch: "b"}}
+	r.c.writes.copyOf = func(string) (bool, bool) { return true, true }
+	s := &seat{member: &roster.Member{Member: &configs.Member{Name: "dev"}, Dir: r.dir}, crew: r.c}
 	r.c.sit(s)
 	r.see(turn, agent.TurnStarted{})
 	return r

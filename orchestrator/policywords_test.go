@@ -92,13 +92,3 @@ func TestAllotAnew(t *testing.T) {
 		}
 	}
 }
-
-// TestMeasureWithoutALimit: a team whose spec has no max_disk any more is not beyond
-// it, and its working copies are not even looked at.
-func TestMeasureWithoutALimit(t *testing.T) {
-	o := &Orchestrator{}
-	o.design.Store(&design{team: &configs.Team{}})
-	if (&trees{o: o}).measure(t.Context(), true) {
-		t.Error("it is beyond a limit that is not there")
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -82,7 +83,7 @@ type MemberStatus struct {
 	Background []string `json:"background_hooks,omitempty"`
 	// Worktree is its working copy; nil: it works in the workspace, or the team does not
 	// run.
-	Worktree *WorktreeStatus `json:"worktree,omitempty"`
+	Worktree *trees.Status `json:"worktree,omitempty"`
 	// Hooks are those that failed and let it pass, and those that only observed and
 	// would have done something.
 	Hooks []HookCount `json:"hooks,omitempty"`

@@ -183,7 +183,7 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 		return err
 	}
 	c.seatAs(slices.DeleteFunc(slices.Clone(c.seats()), func(o *seat) bool { return o == s }))
-	if err := c.trees.retire(ctx); err != nil { // work that is nowhere else stays
+	if err := c.trees.Depart(ctx, s.member.Name); err != nil { // work that is nowhere else stays
 		return fmt.Errorf("the working copy of %s: %w", s.member.Name, err)
 	}
 	text := fmt.Sprintf("Teammate %s has left the team: the spec has it no more.", s.member.Name)

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -128,7 +129,7 @@ func (o *Orchestrator) redesign(r Reshape) (design, error) {
 		}
 	}
 	c.hooks.heed(managed, warnings)
-	if err := checkTrees(gitFor(o.place, nil), team, c.hooks); err != nil {
+	if err := trees.Check(gitFor(o.place, nil), team, c.hooks.sources); err != nil {
 		return design{}, wording.Errorf(ErrSpec, "%s: %v", r.Spec, err)
 	}
 	return design{

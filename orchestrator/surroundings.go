@@ -23,7 +23,7 @@ func (c *crew) instructionsOf(s *seat) *workspace.Instructions {
 	if s.member.CurrentAgent().Kind == configs.ACP || s.member.CurrentAgent().Kind == configs.Command {
 		return nil
 	}
-	if s.tree != nil { // on its branch they may be others, and there they are its own to read
+	if _, own := c.trees.Of(s.member.Name); own { // on its branch they may be others, and there they are its own to read
 		return s.instructions
 	}
 	return c.around.instructions
@@ -32,7 +32,7 @@ func (c *crew) instructionsOf(s *seat) *workspace.Instructions {
 // surround adds to a member's options what it has of its surroundings. Who is
 // in a working copy of its own has instructions of its own, too.
 func (c *crew) surround(opts *teammate.Options, s *seat) {
-	if s.tree != nil {
+	if _, own := c.trees.Of(s.member.Name); own {
 		s.instructions = workspace.ReadInstructions(s.member.Dir)
 	}
 	opts.Instructions = c.instructionsOf(s)

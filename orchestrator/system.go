@@ -17,7 +17,7 @@ func systemPrompt(team *configs.Team, s *seat) string {
 		role = "the lead"
 	}
 	fmt.Fprintf(&b, "You are %s, %s of the team %s. %s\n\nThe members:\n",
-		me.Name, role, team.Name, s.placeText(team.Workspace))
+		me.Name, role, team.Name, s.crew.trees.PlaceText(s.member, team.Workspace))
 	for i, m := range team.Members() {
 		b.WriteString("- " + m.Name)
 		if i == 0 {
@@ -28,7 +28,7 @@ func systemPrompt(team *configs.Team, s *seat) string {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString(s.crew.branchesText())
+	b.WriteString(s.crew.trees.BranchesText())
 	b.WriteString("\n" + tongueOf(me.Agent).rules())
 	if s.member.Lead {
 		b.WriteString("As the lead you break the goal down into tasks, see that they get done, and report in the end. " +

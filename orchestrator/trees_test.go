@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -144,40 +145,6 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-func TestIsolationOf(t *testing.T) {
-	w := configs.Member{Name: "w"}
-	reader := configs.Member{Name: "r", Tools: []string{"Read", "Grep"}}
-	planner := configs.Member{Name: "p", PermissionMode: configs.Plan}
-	teamOnly := configs.Member{Name: "t", Tools: []string{}}
-	sharing := configs.Member{Name: "s", Isolation: configs.Shared}
-	apart := configs.Member{Name: "a", Isolation: configs.InWorktree}
-	gated := configs.Member{Name: "g", PlanRequired: true}
-	for _, c := range []struct {
-		what string
-		of   configs.Member
-		with []configs.Member
-		able bool
-		want configs.Isolation
-	}{
-		{"two writers", w, []configs.Member{w, w}, true, configs.InWorktree},
-		{"one writer", w, []configs.Member{w, reader, planner, teamOnly}, true, configs.Shared},
-		{"no repository", w, []configs.Member{w, w}, false, configs.Shared},
-		{"a reader among writers", reader, []configs.Member{w, w, reader}, true, configs.Shared},
-		{"a planner among writers", planner, []configs.Member{w, w, planner}, true, configs.Shared},
-		{"a writer whose plan is to be approved", gated, []configs.Member{w, gated}, true, configs.InWorktree},
-		{"beside one who opted out", w, []configs.Member{w, sharing}, true, configs.InWorktree},
-		{"who opted out", sharing, []configs.Member{w, sharing}, true, configs.Shared},
-		{"who demands it, alone", apart, []configs.Member{apart}, true, configs.InWorktree},
-		{"who demands it, in vain", apart, []configs.Member{apart}, false, configs.InWorktree},
-		{"Bash writes", configs.Member{Tools: []string{"Bash"}}, []configs.Member{w,
-			{Tools: []string{"Bash"}}}, true, configs.InWorktree},
-	} {
-		if got := isolationOf(c.of, c.with, c.able); got != c.want {
-			t.Errorf("%s: %s, want %s", c.what, got, c.want)
-		}
-	}
-}
-
 func TestOptOut(t *testing.T) {
 	g := newGrove(t, groveFiles("pwd >at-ana", "pwd >at-ben", ""))
 	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "self_claim: false",
@@ -300,7 +267,7 @@ func (g grove) forgetTrees() {
 		g.t.Fatal(err)
 	}
 	defer store.Close()
-	if err := store.Put(g.t.Context(), keyTrees, rawjson.Encode(map[string]ownTree{})); err != nil {
+	if err := store.Put(g.t.Context(), "worktrees", rawjson.Encode(map[string]trees.Tree{})); err != nil {
 		g.t.Fatal(err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -155,52 +154,6 @@ func TestMaxDisk(t *testing.T) {
 	_, err := g.orchestrator(Options{}).Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "beyond worktree.max_disk, 1.0 kB") {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestBytesText(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 2_500_000: "2.5 MB",
-		5e9: "5.0 GB"} {
-		if got := bytesText(n); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
-		}
-	}
-}
-
-func TestLastBytes(t *testing.T) {
-	l := &lastBytes{limit: 5}
-	for _, part := range []string{"abc", "", "äö", "x"} {
-		if n, err := l.Write([]byte(part)); n != len(part) || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
-	}
-	if got := l.text(); got != "äöx" {
-		t.Errorf("%q", got)
-	}
-	if _, err := l.Write([]byte("yz")); err != nil || l.text() != "öxyz" {
-		t.Errorf("%q", l.text())
-	}
-}
-
-// TestWhereMembersWork: each is told where it works, and who works on which branch.
-func TestWhereMembersWork(t *testing.T) {
-	g := newGrove(t, groveFiles("true", "true", ""))
-	o := g.orchestrator(Options{})
-	c := &crew{}
-	c.trees = &trees{o: o, c: c, by: map[string]ownTree{"ana": {Root: "/w/ana", Branch: "covey/crew/ana"}}}
-	ana := &seat{crew: c, member: &roster.Member{Member: &o.team().Teammates[0], Dir: "/w/ana"}, tree: &ownTree{Root: "/w/ana",
-		Branch: "covey/crew/ana"}}
-	ben := &seat{crew: c, member: &roster.Member{Member: &o.team().Teammates[1], Dir: g.dir}}
-	c.sit(ana)
-	c.sit(ben)
-	for _, want := range []string{"You work in /w/ana, a git working copy of your own on the branch covey/crew/ana", "do not use git stash", "- ana: covey/crew/ana"} {
-		if text := systemPrompt(o.team(), ana); !strings.Contains(text, want) {
-			t.Errorf("ana is not told %q:\n%s", want, text)
-		}
-	}
-	if text := systemPrompt(o.team(), ben); !strings.Contains(text, "You work in "+g.dir+".") ||
-		strings.Contains(text, "stash") {
-		t.Errorf("ben is told\n%s", text)
 	}
 }
 

@@ -85,7 +85,7 @@ func (f *changedFiles) of(s *seat) *written.Turns {
 // look is how a member's folder is looked at. A copy of its own may have been made anew in
 // the same place, so that nothing is remembered of it.
 func (f *changedFiles) look(s *seat) written.Look {
-	if ownCopy(s) {
+	if f.w.ownCopy(s) {
 		return written.Look{Who: s.member.Name, Ground: func(ctx context.Context) (*written.Ground, error) {
 			return f.w.newGround(ctx, s, filepath.Join(f.w.scratch, s.member.Name+".turns.index"))
 		}}
@@ -115,7 +115,7 @@ func (c *crew) workCommitted(ctx context.Context, in hooks.Input) hooks.Result {
 	if c.writes == nil {
 		return broken(errors.New("what a member has changed is known only while its team runs"))
 	}
-	repo, err := c.git().Open(ctx, in.Cwd)
+	repo, err := c.trees.Git().Open(ctx, in.Cwd)
 	if err != nil {
 		return broken(err)
 	}

@@ -108,7 +108,8 @@ func TestWorkCommittedAfterARestart(t *testing.T) {
 func TestWorkCommittedInASharedFolder(t *testing.T) {
 	r := newRepo(t)
 	s, _ := r.c.seat("dev")
-	s.tree, s.member.Agent.Kind = nil, configs.Builtin
+	r.c.writes.copyOf = func(string) (bool, bool) { return false, false }
+	s.member.Agent.Kind = configs.Builtin
 	r.c.sit(&seat{member: &roster.Member{Member: &configs.Member{Name: "ops", Agent: configs.Agent{Kind: configs.ACP}}, Dir: r.dir}, crew: r.c})
 	ops, _ := r.c.seat("ops")
 	see := func(s *seat, d agent.EventData) { r.c.writes.see(t.Context(), s, agent.Event{Turn: 2, Data: d}) }

@@ -63,6 +63,8 @@ var floors = []arrows{
 	{"orchestrator/journal", "tasks tasks/actors teammate/agent"},
 	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
 	{"orchestrator/holds", "tasks tasks/* teammate/agent orchestrator/clock"},
+	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent " +
+		"orchestrator/clock orchestrator/journal orchestrator/process orchestrator/roster orchestrator/state orchestrator/worktree"},
 	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/clock orchestrator/mailtext orchestrator/journal"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},

@@ -84,6 +84,23 @@ func (c Config) Filters(ctx context.Context, names []string) ([]Filter, error) {
 	return filters, nil
 }
 
+// FiltersIn reads those filters that the configuration of the repository of a folder
+// defines, in the order of names. A folder without a repository has none.
+func (g Git) FiltersIn(ctx context.Context, dir string, names []string) []Filter {
+	if len(names) == 0 {
+		return nil
+	}
+	repo, err := g.Open(ctx, dir)
+	if err != nil {
+		return nil
+	}
+	filters, err := repo.Config.Filters(ctx, names)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(filters, func(f Filter) bool { return !f.Defined() })
+}
+
 // filterIn is how entries define a filter.
 func filterIn(entries []entry, name string) Filter {
 	of := func(variable string) string { return last(entries, "filter."+name+"."+variable) }

@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -142,7 +143,7 @@ func TestPrintedIsHarmless(t *testing.T) {
 	}
 	member := orchestrator.MemberStatus{
 		Name: hostile, Agent: hostile, Doing: hostile, Task: "3", Subject: hostile, WaitsFor: hostile,
-		Attention: hostile, Worktree: &orchestrator.WorktreeStatus{Path: hostile, Branch: hostile},
+		Attention: hostile, Worktree: &trees.Status{Path: hostile, Branch: hostile},
 	}
 	status := orchestrator.Status{
 		Team: hostile, Workspace: hostile, Members: []orchestrator.MemberStatus{member},

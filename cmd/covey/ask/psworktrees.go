@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/trees"
 )
 
 // printWorktrees says where members work that have a working copy of their own. It
@@ -19,7 +20,7 @@ func printWorktrees(out *term.Screen, members []orchestrator.MemberStatus) {
 }
 
 // worktreeLine is a member's working copy in one line.
-func worktreeLine(member string, w orchestrator.WorktreeStatus) string {
+func worktreeLine(member string, w trees.Status) string {
 	parts := []string{term.PlainLine(member) + " works in " + term.PlainLine(w.Path)}
 	if w.Branch != "" {
 		parts = append(parts, "branch "+term.PlainLine(w.Branch))

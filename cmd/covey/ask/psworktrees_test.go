@@ -3,11 +3,11 @@ package ask
 import (
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/trees"
 )
 
 func TestWorktreeLine(t *testing.T) {
-	for want, w := range map[string]orchestrator.WorktreeStatus{
+	for want, w := range map[string]trees.Status{
 		"ana works in /w · branch covey/x/ana · nothing of its own":                  {Path: "/w", Branch: "covey/x/ana"},
 		"ana works in /w · branch covey/x/ana · 1 change not committed":              {Path: "/w", Branch: "covey/x/ana", Dirty: 1},
 		"ana works in /w · branch b · 2 changes not committed · 1 commit not merged": {Path: "/w", Branch: "b", Dirty: 2, Ahead: 1},

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trees"
 )
 
 // checkWithin is how long a program may take to say its version.
@@ -208,7 +209,7 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 	if n := len(team.Warnings); n > 0 {
 		spec = warn("spec", fmt.Sprintf("%s: %d warnings", x.spec, n), "covey validate lists them")
 	}
-	findings := append([]finding{spec}, worktreeFindings(orchestrator.OutlookOf(ctx, team))...)
+	findings := append([]finding{spec}, worktreeFindings(trees.OutlookOf(ctx, team))...)
 	return append(findings, x.hooks(ctx, team)...)
 }
 

@@ -3,13 +3,13 @@ package doctor
 import (
 	"strings"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/trees"
 )
 
 // worktreeFindings say whether members can have working copies of their own. A
 // workspace that lies in no repository is no fault; a spec that demands one does not
 // come this far.
-func worktreeFindings(look orchestrator.Outlook) []finding {
+func worktreeFindings(look trees.Outlook) []finding {
 	who := strings.Join(look.Members, ", ")
 	switch {
 	case len(look.Members) == 0:

@@ -4,19 +4,19 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/trees"
 )
 
 func TestWorktreeFindings(t *testing.T) {
 	fault, two := errors.New("git cannot be used"), []string{"ana", "ben"}
 	for _, c := range []struct {
-		look orchestrator.Outlook
+		look trees.Outlook
 		want string // the finding's level; empty: none
 	}{
-		{orchestrator.Outlook{Repository: true}, ""},
-		{orchestrator.Outlook{Members: two, Repository: true}, "ok"},
-		{orchestrator.Outlook{Members: two, Fault: fault}, "ok"},
-		{orchestrator.Outlook{Members: two, Fault: fault, Repository: true}, "warn"},
+		{trees.Outlook{Repository: true}, ""},
+		{trees.Outlook{Members: two, Repository: true}, "ok"},
+		{trees.Outlook{Members: two, Fault: fault}, "ok"},
+		{trees.Outlook{Members: two, Fault: fault, Repository: true}, "warn"},
 	} {
 		got := ""
 		for _, f := range worktreeFindings(c.look) {

@@ -1,4 +1,4 @@
-package orchestrator
+package trees
 
 import (
 	"cmp"
@@ -18,8 +18,8 @@ import (
 
 // byHook has the WorktreeCreate hooks make a working copy. made is false if none of
 // them ran: then git makes it.
-func (t *trees) byHook(ctx context.Context, s *seat) (own ownTree, made bool, err error) {
-	out, err := t.fire(ctx, s, hooks.WorktreeCreateInput{Name: s.member.Name})
+func (t *Trees) byHook(ctx context.Context, m *roster.Member) (own Tree, made bool, err error) {
+	out, err := t.fire(ctx, m, hooks.WorktreeCreateInput{Name: m.Name})
 	switch {
 	case err != nil:
 		return own, false, err
@@ -37,14 +37,14 @@ func (t *trees) byHook(ctx context.Context, s *seat) (own ownTree, made bool, er
 	if path == "" {
 		return own, false, errors.New("the WorktreeCreate hook named no folder; its last line must be the path")
 	}
-	if own, err = t.found(ctx, path); err != nil {
+	if own, err = t.ground.found(ctx, t.opts.Team().Workspace, path); err != nil {
 		return own, false, fmt.Errorf("the WorktreeCreate hook's folder %s: %w", path, err)
 	}
-	if other, taken := t.holder(own.Root, s.member.Name); taken {
-		return own, false, fmt.Errorf("the WorktreeCreate hook gave %s the folder of %s, %s", s.member.Name,
+	if other, taken := t.holder(own.Root, m.Name); taken {
+		return own, false, fmt.Errorf("the WorktreeCreate hook gave %s the folder of %s, %s", m.Name,
 			other, own.Root)
 	}
-	t.tell(s.member.Name, WorktreeChanged{Op: "created", Path: own.Top, Branch: own.Branch, Base: own.Base})
+	t.notices.tell(m.Name, Changed{Op: "created", Path: own.Top, Branch: own.Branch, Base: own.Base})
 	return own, true, nil
 }
 
@@ -62,29 +62,29 @@ func complaints(results []hooks.Result) string {
 
 // found is the working copy that a hook has made. It may belong to the workspace's
 // repository, to another one, or to none.
-func (t *trees) found(ctx context.Context, path string) (ownTree, error) {
+func (g ground) found(ctx context.Context, workspace, path string) (Tree, error) {
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(t.o.team().Workspace, path)
+		path = filepath.Join(workspace, path)
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return ownTree{}, err
+		return Tree{}, err
 	}
-	if !isFolder(real) {
-		return ownTree{}, fmt.Errorf("%s is none", real)
+	if !IsFolder(real) {
+		return Tree{}, fmt.Errorf("%s is none", real)
 	}
-	own := ownTree{Top: real, Root: real, ByHook: true}
-	if t.repo == nil {
+	own := Tree{Top: real, Root: real, ByHook: true}
+	if g.repo == nil {
 		return own, nil
 	}
-	repo, err := t.repo.At(ctx, real)
+	repo, err := g.repo.At(ctx, real)
 	if err != nil {
 		return own, ctx.Err() // git does not know it, which is the hook's business
 	}
-	if repo.Top == t.repo.Top {
+	if repo.Top == g.repo.Top {
 		return own, fmt.Errorf("%s is in the workspace's own working copy", real)
 	}
-	if inner := t.rootIn(repo.Top); repo.Dir == repo.Top && isFolder(inner) {
+	if inner := g.rootIn(repo.Top); repo.Dir == repo.Top && IsFolder(inner) {
 		own.Root = inner
 	}
 	head, err := repo.Head(ctx)
@@ -94,41 +94,42 @@ func (t *trees) found(ctx context.Context, path string) (ownTree, error) {
 
 // holder is who works in a folder already: another member, or all who share the
 // workspace.
-func (t *trees) holder(root, but string) (string, bool) {
-	for name, own := range t.known() {
+func (t *Trees) holder(root, but string) (string, bool) {
+	for name, own := range t.record.all() {
 		if name != but && own.Root == root {
 			return name, true
 		}
 	}
-	return "the team", root == t.o.team().Workspace
+	return "the team", root == t.opts.Team().Workspace
 }
 
 // fire runs hooks for a member that has not begun yet.
-func (t *trees) fire(ctx context.Context, s *seat, p hooks.Payload) (hooks.Outcome, error) {
+func (t *Trees) fire(ctx context.Context, m *roster.Member, p hooks.Payload) (hooks.Outcome, error) {
+	team := t.opts.Team()
 	common := hooks.Common{
-		SessionID: s.member.Session.Session, Cwd: t.o.team().Workspace,
-		TranscriptPath: t.o.place.Transcript(s.member.Name, s.member.Session.Session),
+		SessionID: m.Session.Session, Cwd: team.Workspace,
+		TranscriptPath: t.opts.Place.Transcript(m.Name, m.Session.Session),
 	}
-	if !s.member.Lead {
-		common.AgentID, common.AgentType = s.member.Name+"@"+t.o.team().Name, s.member.Name
+	if !m.Lead {
+		common.AgentID, common.AgentType = m.Name+"@"+team.Name, m.Name
 	}
-	out, err := t.c.live.Run(ctx, hooks.Input{Common: common, Payload: p}, func(p hooks.Progress) {
-		t.tell(s.member.Name, teammate.HookEvent(p))
+	out, err := t.opts.Hooks.Run(ctx, hooks.Input{Common: common, Payload: p}, func(p hooks.Progress) {
+		t.notices.tell(m.Name, teammate.HookEvent(p))
 	})
 	for _, text := range append(out.SystemMessages, out.Warnings...) {
-		t.tell(s.member.Name, agent.Warning{Text: text})
+		t.notices.tell(m.Name, agent.Warning{Text: text})
 	}
 	return out, err
 }
 
-// fireRemoved tells the WorktreeRemove hooks of a member that may be no seat's any
-// more. What goes wrong is told to people, and changes nothing.
-func (t *trees) fireRemoved(ctx context.Context, member, path string) {
-	s, ok := t.c.seat(member)
+// fireRemoved tells the WorktreeRemove hooks of a member that may have left the team.
+// What goes wrong is told to people, and changes nothing.
+func (t *Trees) fireRemoved(ctx context.Context, member, path string) {
+	m, ok := t.record.settled(member)
 	if !ok {
-		s = &seat{member: &roster.Member{Member: &configs.Member{Name: member}}}
+		m = &roster.Member{Member: &configs.Member{Name: member}}
 	}
-	if _, err := t.fire(ctx, s, hooks.WorktreeRemoveInput{WorktreePath: path}); err != nil && ctx.Err() == nil {
-		t.warn("the WorktreeRemove hooks for %s could not run: %v", path, err)
+	if _, err := t.fire(ctx, m, hooks.WorktreeRemoveInput{WorktreePath: path}); err != nil && ctx.Err() == nil {
+		t.notices.warn("the WorktreeRemove hooks for %s could not run: %v", path, err)
 	}
 }

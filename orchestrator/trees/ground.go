@@ -1,8 +1,9 @@
-package orchestrator
+package trees
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,22 +11,37 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// checkTrees is refuseDemands and refuseNames before anything starts. git is asked only
-// if somebody demands a working copy, or the spec names what a repository should have.
-func checkTrees(git worktree.Git, team *configs.Team, l layers) error {
-	if err := refuseNames(git, team, makesTrees(l)); err != nil {
+// ErrSpec is wrapped where a spec asks for what the repository of its workspace does not
+// allow.
+var ErrSpec = errors.New("the repository does not allow it")
+
+// ground is what working copies are made of.
+type ground struct {
+	repo  *worktree.Repo // of the workspace; nil: there can be no working copies
+	base  string         // the commit that new ones begin from
+	fault error          // why repo is nil
+}
+
+// Check reports whether a team could have the working copies that its spec demands, and
+// whether the repository has what the spec names. sources are the team's hooks. The error
+// wraps ErrSpec. git is asked only if somebody demands a working copy, or the spec names
+// what a repository should have.
+func Check(git worktree.Git, team *configs.Team, sources []settings.Source) error {
+	if err := refuseNames(git, team, makesTrees(sources)); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(team.Members(), func(m configs.Member) bool { return m.Isolation == configs.InWorktree }) {
 		return nil
 	}
-	_, _, fault := groundOf(context.Background(), git, team) // each call of git has a time limit of its own
-	return refuseDemands(team, fault, makesTrees(l))
+	g := groundOf(context.Background(), git, team) // each call of git has a time limit of its own
+	return refuseDemands(team, g.fault, makesTrees(sources))
 }
 
 // refuseDemands is the error of a team in which somebody must have a working copy
@@ -80,9 +96,9 @@ func refuseNames(git worktree.Git, team *configs.Team, hooked bool) error {
 }
 
 // makesTrees reports whether a hook is to make working copies.
-func makesTrees(l layers) bool {
-	for _, s := range l.sources {
-		for _, g := range s.Settings["WorktreeCreate"] {
+func makesTrees(sources []settings.Source) bool {
+	for _, s := range sources {
+		for _, g := range s.Settings[hooks.WorktreeCreate] {
 			if len(g.Hooks) > 0 {
 				return true
 			}
@@ -102,7 +118,7 @@ type Outlook struct {
 
 // OutlookOf tells what would become of a team's working copies. It makes nothing.
 func OutlookOf(ctx context.Context, team *configs.Team) Outlook {
-	look := Outlook{Repository: inRepository(team.Workspace)}
+	look := Outlook{Repository: InRepository(team.Workspace)}
 	all := team.Members()
 	for _, m := range all {
 		if isolationOf(m, all, true) == configs.InWorktree {
@@ -110,15 +126,23 @@ func OutlookOf(ctx context.Context, team *configs.Team) Outlook {
 		}
 	}
 	if len(look.Members) > 0 {
-		_, _, look.Fault = groundOf(ctx, worktree.Git{}, team) // it only reads, so nothing runs
+		look.Fault = groundOf(ctx, worktree.Git{}, team).fault // it only reads, so nothing runs
 	}
 	return look
 }
 
-// groundOf is the repository that working copies can be made of, and the commit that
+// groundOf finds the repository that working copies can be made of, and the commit that
 // they begin from; or why there can be none, with the way out.
-func groundOf(ctx context.Context, git worktree.Git, team *configs.Team) (*worktree.Repo, string, error) {
-	if !inRepository(team.Workspace) { // git need not be asked, nor be there
+func groundOf(ctx context.Context, git worktree.Git, team *configs.Team) ground {
+	repo, commit, err := openGround(ctx, git, team)
+	if err != nil {
+		return ground{fault: err}
+	}
+	return ground{repo: repo, base: commit}
+}
+
+func openGround(ctx context.Context, git worktree.Git, team *configs.Team) (*worktree.Repo, string, error) {
+	if !InRepository(team.Workspace) { // git need not be asked, nor be there
 		return nil, "", fmt.Errorf("%w: %s lies in none; `git init` and a first commit make it one",
 			worktree.ErrNoRepo, team.Workspace)
 	}
@@ -144,6 +168,32 @@ func groundOf(ctx context.Context, git worktree.Git, team *configs.Team) (*workt
 	return repo, commit, nil
 }
 
+// rootIn is the workspace's place in another working copy.
+func (g ground) rootIn(top string) string {
+	return filepath.Join(top, filepath.FromSlash(g.repo.Prefix))
+}
+
+// copyAt is what git knows of a working copy at path.
+func (g ground) copyAt(ctx context.Context, path string) (worktree.Copy, bool, error) {
+	all, err := g.repo.Copies.List(ctx)
+	i := slices.IndexFunc(all, func(c worktree.Copy) bool { return c.Path == path })
+	if err != nil || i < 0 {
+		return worktree.Copy{}, false, err
+	}
+	return all[i], true, nil
+}
+
+// target is the commit that finished work is in: that of the branch into, or without one,
+// or if it is empty, of what the workspace is on.
+func (g ground) target(ctx context.Context, into string) (string, error) {
+	if into != "" {
+		if commit, err := g.repo.Commit(ctx, "refs/heads/"+into); !errors.Is(err, worktree.ErrNoRef) {
+			return commit, err
+		}
+	}
+	return g.repo.Commit(ctx, "HEAD")
+}
+
 // baseOf is the commit that new working copies begin from. It moves with its branch.
 func baseOf(ctx context.Context, repo *worktree.Repo, team *configs.Team) (string, error) {
 	base := cmp.Or(team.Worktree.Base, "HEAD")
@@ -157,9 +207,9 @@ func baseOf(ctx context.Context, repo *worktree.Repo, team *configs.Team) (strin
 	return commit, nil
 }
 
-// inRepository reports whether a folder looks like one of a repository, which is not
+// InRepository reports whether a folder looks like one of a repository, which is not
 // known where git does not run.
-func inRepository(dir string) bool {
+func InRepository(dir string) bool {
 	if real, err := state.RealPath(dir); err == nil {
 		dir = real
 	}
@@ -173,4 +223,33 @@ func inRepository(dir string) bool {
 		}
 		dir = above
 	}
+}
+
+// CanWrite reports whether a member can change files. A plan that is to be approved
+// is a matter of when, not of whether.
+func CanWrite(m configs.Member) bool {
+	if m.PermissionMode == configs.Plan {
+		return false
+	}
+	return m.Tools == nil || slices.ContainsFunc(m.Tools, func(tool string) bool {
+		return slices.Contains([]string{"Edit", "Write", "MultiEdit", "NotebookEdit", "Bash"}, tool)
+	})
+}
+
+// isolationOf is where a member works: as its spec says, or in a working copy of its
+// own if it is one of several who can write, and there can be such copies.
+func isolationOf(m configs.Member, members []configs.Member, able bool) configs.Isolation {
+	if m.Isolation != "" {
+		return m.Isolation
+	}
+	writers := 0
+	for _, other := range members {
+		if CanWrite(other) {
+			writers++
+		}
+	}
+	if able && CanWrite(m) && writers > 1 {
+		return configs.InWorktree
+	}
+	return configs.Shared
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package trees
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 const diskEvery = 30 * time.Second
 
 // room fails if another working copy would go beyond worktree.max_disk.
-func (t *trees) room(ctx context.Context) error {
-	limit := t.o.team().Worktree.MaxDisk
+func (t *Trees) room(ctx context.Context) error {
+	limit := t.opts.Team().Worktree.MaxDisk
 	if limit == 0 {
 		return nil
 	}
-	more, err := t.repo.Size(ctx, t.base)
+	more, err := t.ground.repo.Size(ctx, t.ground.base)
 	if err != nil {
 		return fmt.Errorf("worktree.max_disk: %w", err)
 	}
@@ -59,22 +59,18 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// watchTrees is the actor that looks after worktree.max_disk. It returns when ctx
-// ends. It goes on where there is no limit: the spec may get one while the team runs.
-func (c *crew) watchTrees(ctx context.Context) error {
-	if c.trees == nil {
-		<-ctx.Done()
-		return ctx.Err()
-	}
+// Watch looks after worktree.max_disk until ctx ends. It goes on where there is no limit:
+// the spec may get one while the team runs.
+func (t *Trees) Watch(ctx context.Context) error {
 	over := false
 	for pause := diskEvery; ; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-c.clock.After(pause): // a clock that rings early costs one look
+		case <-t.opts.Clock.After(pause): // a clock that rings early costs one look
 		}
 		began := time.Now()
-		over = c.trees.measure(ctx, over)
+		over = t.measure(ctx, over)
 		pause = max(diskEvery, 20*time.Since(began))
 	}
 }
@@ -82,26 +78,24 @@ func (c *crew) watchTrees(ctx context.Context) error {
 // measure looks once, and has the member with the largest working copy need
 // attention when the limit is crossed. Nothing is deleted: what is work and what is
 // waste, nobody but a person knows.
-func (t *trees) measure(ctx context.Context, was bool) (over bool) {
-	limit := t.o.team().Worktree.MaxDisk
+func (t *Trees) measure(ctx context.Context, was bool) (over bool) {
+	limit := t.opts.Team().Worktree.MaxDisk
 	if limit == 0 {
 		return false // to walk large trees for nothing costs the members' disk
 	}
 	var sum, most int64
-	var who string
-	for name, own := range t.ours() {
+	var who, where string
+	for name, own := range t.record.each() {
 		n := diskUse(ctx, own.Top)
 		if sum += n; n > most {
-			most, who = n, name
+			most, who, where = n, name, own.Root
 		}
 	}
 	if over = sum > limit; !over || was || ctx.Err() != nil {
 		return over
 	}
-	if s, ok := t.c.seat(who); ok {
-		why := fmt.Sprintf("the members' working copies take %s, beyond worktree.max_disk, %s; its own takes %s: %s",
-			bytesText(sum), bytesText(limit), bytesText(most), s.member.Dir)
-		t.c.act(ctx, s, t.c.giveUpOn(ctx, s, why))
-	}
+	t.opts.Attention(ctx, who, fmt.Sprintf(
+		"the members' working copies take %s, beyond worktree.max_disk, %s; its own takes %s: %s",
+		bytesText(sum), bytesText(limit), bytesText(most), where))
 	return over
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package trees
 
 import (
 	"context"
@@ -15,11 +15,12 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
 // Bounds on what a new working copy gets besides its commit.
@@ -29,45 +30,70 @@ const (
 	saidAtMost  = 2000             // bytes of a failed command's output that people are shown
 )
 
-// ready copies files into a member's working copy and sets it up, unless that has
-// been done. The member's goroutine calls it before the session begins, so that
-// members do not wait for each other and a person can look on.
-func (t *trees) ready(ctx context.Context, s *seat) error {
-	own, has := t.known()[s.member.Name]
-	if s.tree == nil || !has || own.Ready {
+// Ready copies files into a member's working copy and sets it up, unless that has
+// been done, or it works in the workspace. The member's goroutine calls it before the
+// session begins, so that members do not wait for each other. doing is told of each
+// command.
+func (t *Trees) Ready(ctx context.Context, m *roster.Member, doing func(what string)) error {
+	own, has := t.Of(m.Name)
+	if !has || own.Ready {
 		return nil
 	}
-	if err := t.include(ctx, s, own); err != nil {
+	if err := t.setupOf(m.Name, own.Root, doing).run(ctx); err != nil {
+		return err
+	}
+	own.Ready = true
+	return t.record.keep(ctx, m.Name, own)
+}
+
+// Prepare sets up a working copy that no member works in, as those of members are. It is
+// known as name.
+func (t *Trees) Prepare(ctx context.Context, name, top string) error {
+	return t.setupOf(name, t.ground.rootIn(top), func(string) {}).run(ctx)
+}
+
+func (t *Trees) setupOf(member, dir string, doing func(what string)) setup {
+	return setup{
+		team: t.opts.Team(), opts: t.opts, repo: t.ground.repo, warn: t.notices.warn,
+		member: member, dir: dir, doing: doing,
+	}
+}
+
+// setup makes a working copy fit for its member.
+type setup struct {
+	team   *configs.Team
+	opts   Options
+	repo   *worktree.Repo // of the workspace; nil: there is none
+	warn   func(format string, args ...any)
+	member string
+	dir    string            // where in the copy the member works
+	doing  func(what string) // is told of each command
+}
+
+// run copies files into the working copy and runs the commands that the spec names.
+func (s setup) run(ctx context.Context) error {
+	if err := s.include(ctx); err != nil {
 		return fmt.Errorf("worktree.include: %w", err)
 	}
-	log := filepath.Join(t.o.place.Scratch(), s.member.Name+".setup.log")
-	for _, command := range t.o.team().Worktree.Setup {
-		t.c.mu.Lock()
-		s.watch.doing = "setting up: " + wording.Preview(command, 60)
-		t.c.mu.Unlock()
-		if err := t.setup(ctx, s, setupRun{command, own.Root, log}); err != nil {
+	for _, command := range s.team.Worktree.Setup {
+		s.doing("setting up: " + wording.Clip(command, 60))
+		if err := s.command(ctx, command); err != nil {
 			return err
 		}
 	}
-	own.Ready = true
-	return t.keep(ctx, s.member.Name, own)
+	return nil
 }
 
-// setupRun is one command of worktree.setup.
-type setupRun struct {
-	command, dir string
-	log          string // where its output goes, after that of those before it
-}
-
-// setup runs a command in a working copy. Scripts that it names are the
-// workspace's: those are what was trusted.
-func (t *trees) setup(ctx context.Context, s *seat, r setupRun) error {
-	file, err := os.OpenFile(r.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+// command runs a command in a working copy. Scripts that it names are the workspace's:
+// those are what was trusted. Its output goes after that of the commands before it.
+func (s setup) command(ctx context.Context, command string) error {
+	log := filepath.Join(s.opts.Place.Scratch(), s.member+".setup.log")
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("worktree.setup: %w", err)
 	}
 	defer file.Close()
-	fmt.Fprintf(file, "$ %s\n", r.command)
+	fmt.Fprintf(file, "$ %s\n", command)
 	shell := "/bin/sh"
 	if runtime.GOOS == "windows" {
 		shell = "sh"
@@ -78,11 +104,11 @@ func (t *trees) setup(ctx context.Context, s *seat, r setupRun) error {
 	end := &lastBytes{limit: saidAtMost}
 	both := io.MultiWriter(file, end)
 	exit, err := proc.Process{
-		Args: []string{shell, "-c", t.o.team().Place().LocatedLine(r.command)}, Dir: r.dir, Reap: true,
-		Env:    append(childEnvironment(t.o.opts, t.o.place), "PWD="+r.dir, "COVEY_MEMBER="+s.member.Name),
+		Args: []string{shell, "-c", s.team.Place().LocatedLine(command)}, Dir: s.dir, Reap: true,
+		Env:    slices.Concat(s.opts.Environ, []string{"PWD=" + s.dir, "COVEY_MEMBER=" + s.member}),
 		Stdout: both, Stderr: both,
 		Started: func(pid int) {
-			release = t.c.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member.Name})
+			release = s.opts.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member})
 		},
 	}.Run(timed)
 	if release != nil {
@@ -98,7 +124,7 @@ func (t *trees) setup(ctx context.Context, s *seat, r setupRun) error {
 	case err == nil:
 		err = fmt.Errorf("exit code %d", exit.Code)
 	}
-	return fmt.Errorf("worktree.setup %q: %w (all of its output is in %s)\n%s", r.command, err, r.log, end.text())
+	return fmt.Errorf("worktree.setup %q: %w (all of its output is in %s)\n%s", command, err, log, end.text())
 }
 
 // lastBytes keeps the end of what is written to it. One goroutine writes at a time.
@@ -122,17 +148,17 @@ func (l *lastBytes) text() string { return strings.TrimSpace(strings.ToValidUTF8
 // include copies files that git ignores from the workspace into a working copy. What
 // a link leads to outside of the workspace is not copied, and nothing is written
 // outside of the copy, whatever links its commit has.
-func (t *trees) include(ctx context.Context, s *seat, own ownTree) error {
-	globs := t.o.team().Worktree.Include
+func (s setup) include(ctx context.Context) error {
+	globs := s.team.Worktree.Include
 	if len(globs) == 0 {
 		return nil
 	}
-	from, err := os.OpenRoot(t.o.team().Workspace)
+	from, err := os.OpenRoot(s.team.Workspace)
 	if err != nil {
 		return fmt.Errorf("open the workspace: %w", err)
 	}
 	defer from.Close()
-	to, err := os.OpenRoot(own.Root)
+	to, err := os.OpenRoot(s.dir)
 	if err != nil {
 		return fmt.Errorf("open the working copy: %w", err)
 	}
@@ -141,8 +167,8 @@ func (t *trees) include(ctx context.Context, s *seat, own ownTree) error {
 	if err != nil {
 		return err
 	}
-	if t.repo != nil {
-		if files, err = t.ignored(ctx, s, files); err != nil {
+	if s.repo != nil {
+		if files, err = s.ignored(ctx, files); err != nil {
 			return err
 		}
 	}
@@ -182,8 +208,8 @@ func includable(ws fs.FS, globs []string) ([]string, error) {
 
 // ignored are those of some files that git ignores. Any other would be a new file
 // in the copy, and its member would commit it.
-func (t *trees) ignored(ctx context.Context, s *seat, files []string) ([]string, error) {
-	ignored, err := t.repo.Ignored(ctx, files)
+func (s setup) ignored(ctx context.Context, files []string) ([]string, error) {
+	ignored, err := s.repo.Ignored(ctx, files)
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +222,8 @@ func (t *trees) ignored(ctx context.Context, s *seat, files []string) ([]string,
 		}
 	}
 	if len(left) > 0 {
-		t.warn("worktree.include: git does not ignore %s, so %s gets only what is committed of it",
-			listed(left, 3), s.member.Name)
+		s.warn("worktree.include: git does not ignore %s, so %s gets only what is committed of it",
+			listed(left, 3), s.member)
 	}
 	return kept, nil
 }
@@ -243,41 +269,4 @@ func listed(names []string, few int) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-// setUpTree is ready for a member's goroutine. It reports whether the member can
-// begin; if not, people are told, and the lead is. Its tasks stay its own, for the
-// next run starts it again.
-func (c *crew) setUpTree(ctx context.Context, s *seat) bool {
-	if c.trees == nil {
-		return true
-	}
-	err := c.trees.ready(ctx, s)
-	c.mu.Lock()
-	s.watch.doing = ""
-	c.mu.Unlock()
-	if err == nil {
-		return true
-	}
-	c.keepAway(ctx, s, "its working copy could not be set up, which the next `covey up` tries again: "+err.Error())
-	return false
-}
-
-// locate is runner.Options.Locate: for a member in a working copy of its own, the
-// scripts that hooks name are those of the workspace.
-func (c *crew) locate(o *Orchestrator) runner.Locate {
-	return func(in hooks.Input, h hooks.Handler) (string, []string) {
-		if s, ok := c.bySession(in.SessionID); ok && s.tree != nil {
-			return o.team().Place().Located(h)
-		}
-		return h.Command, h.Args
-	}
-}
-
-// rootOf is runner.Options.Root.
-func (c *crew) rootOf(in hooks.Input) string {
-	if s, ok := c.bySession(in.SessionID); ok {
-		return s.member.Dir
-	}
-	return ""
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package trees
 
 import (
 	"context"
@@ -16,44 +16,31 @@ import (
 const noStash = "git stash is shared by all working copies of the repository, the user's too: a pop may take " +
 	"what somebody else has put aside. Commit on your branch instead; `git reset --soft HEAD~1` takes the commit back later."
 
-// guardStash has git stash refused to members in working copies of their own. A
-// permission rule would not do: it refuses whatever may be git stash, and that is
-// every command whose name is a variable.
-func (t *trees) guardStash() error {
-	remove, err := t.c.functions.Add(hooks.PreToolUse, hooks.Callback{
-		Name: "git-stash", Matcher: "Bash", If: "Bash(git stash*)", Do: t.refuseStash,
+// refuseStash adds a hook that refuses git stash to members in working copies of their
+// own. branchOf is the branch of a session's member; empty: none. A permission rule would
+// not do: it refuses whatever may be git stash, and that is every command whose name is a
+// variable.
+func refuseStash(to *hooks.Registry, branchOf func(session string) string) (remove func(), err error) {
+	remove, err = to.Add(hooks.PreToolUse, hooks.Callback{
+		Name: "git-stash", Matcher: "Bash", If: "Bash(git stash*)",
+		Do: func(_ context.Context, in hooks.Input) (hooks.Answer, error) {
+			use, err := hooks.As[hooks.PreToolUseInput](in)
+			if err != nil {
+				return hooks.Answer{}, fmt.Errorf("guard the stash: %w", err)
+			}
+			var call struct {
+				Command string `json:"command"`
+			}
+			if branchOf(in.SessionID) != "" && json.Unmarshal(use.ToolInput, &call) == nil && stashes(call.Command) {
+				return hooks.Answer{Permission: hooks.Permission{Decision: "deny", Reason: noStash}}, nil
+			}
+			return hooks.Answer{}, nil
+		},
 	})
 	if err != nil {
-		return fmt.Errorf("guard the stash: %w", err)
+		return nil, fmt.Errorf("guard the stash: %w", err)
 	}
-	t.unguard = remove
-	return nil
-}
-
-// refuseStash is what the hook says.
-func (t *trees) refuseStash(_ context.Context, in hooks.Input) (hooks.Answer, error) {
-	use, err := hooks.As[hooks.PreToolUseInput](in)
-	if err != nil {
-		return hooks.Answer{}, fmt.Errorf("guard the stash: %w", err)
-	}
-	s, ok := t.c.bySession(in.SessionID)
-	if !ok || s.tree == nil || s.tree.Branch == "" {
-		return hooks.Answer{}, nil
-	}
-	var call struct {
-		Command string `json:"command"`
-	}
-	if json.Unmarshal(use.ToolInput, &call) == nil && stashes(call.Command) {
-		return hooks.Answer{Permission: hooks.Permission{Decision: "deny", Reason: noStash}}, nil
-	}
-	return hooks.Answer{}, nil
-}
-
-// close takes back what openTrees has put into other hands. A nil trees has nothing.
-func (t *trees) close() {
-	if t != nil && t.unguard != nil {
-		t.unguard()
-	}
+	return remove, nil
 }
 
 // stashes reports whether a command line plainly changes the stash. It keeps a

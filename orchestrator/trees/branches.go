@@ -1,0 +1,89 @@
+package trees
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// keyBranches is where the store has the branches that the team has made and that were
+// not removed since: a list of short names.
+const keyBranches = "branches"
+
+// branches are those that the team has made, in this run or earlier.
+type branches struct {
+	store *tasks.Store
+
+	mu  sync.Mutex
+	own []string
+}
+
+// recall reads them from the store; also are more that are the team's.
+func (b *branches) recall(ctx context.Context, also []string) error {
+	if err := tasks.ReadValue(ctx, b.store, keyBranches, &b.own); err != nil {
+		return err
+	}
+	b.own = append(b.own, also...)
+	return nil
+}
+
+// made reports whether a branch is one that the team has made.
+func (b *branches) made(branch string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Contains(b.own, branch)
+}
+
+// acknowledge takes the branch that a copy in the team's folder is on for the team's, if
+// it is one that its member could have got: a store that is gone knows of none.
+func (b *branches) acknowledge(branch string, possible []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if slices.Contains(possible, branch) {
+		b.own = append(b.own, branch)
+	}
+}
+
+// claim remembers that a branch is the team's. It is called once git has made it: a kill
+// in between costs a name, where the other order could take a branch that a person has
+// made since.
+func (b *branches) claim(ctx context.Context, branch string) error {
+	return b.set(ctx, func(all []string) []string {
+		if slices.Contains(all, branch) {
+			return all
+		}
+		return append(all, branch)
+	})
+}
+
+// disclaim forgets a branch that was removed.
+func (b *branches) disclaim(ctx context.Context, branch string) error {
+	return b.set(ctx, func(all []string) []string {
+		return slices.DeleteFunc(all, func(b string) bool { return b == branch })
+	})
+}
+
+// set changes which branches are the team's, and stores them.
+func (b *branches) set(ctx context.Context, change func([]string) []string) error {
+	b.mu.Lock()
+	b.own = change(slices.Clone(b.own))
+	all := slices.Clone(b.own)
+	b.mu.Unlock()
+	return b.store.Put(ctx, keyBranches, rawjson.Encode(all))
+}
+
+// branchNames are the names that a member's branch may have, the first one first.
+func (t *Trees) branchNames(member string) []string {
+	here := filepath.Base(t.opts.Place.Dir) // the team's name and eight digits that no other team has
+	names := []string{worktree.BranchName(t.opts.Team().Name, member), worktree.BranchName(here, member)}
+	for i := 2; i < 10; i++ {
+		names = append(names, fmt.Sprintf("%s-%d", worktree.BranchName(here, member), i))
+	}
+	return names
+}

@@ -1,0 +1,321 @@
+package trees
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// noHooks are those of a team without any.
+type noHooks struct{}
+
+func (noHooks) Run(context.Context, hooks.Input, func(hooks.Progress)) (hooks.Outcome, error) {
+	return hooks.Outcome{}, nil
+}
+
+func (noHooks) Sources() []settings.Source { return nil }
+
+// sh runs a shell script in a folder.
+func sh(t *testing.T, dir, script string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-ec", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=u", "GIT_AUTHOR_EMAIL=u@x", "GIT_COMMITTER_NAME=u", "GIT_COMMITTER_EMAIL=u@x")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
+// grove is a team of a lead, ana and ben in a git repository, of whom ana and ben have
+// working copies, and what needed attention.
+type grove struct {
+	*Trees
+	team     *configs.Team
+	members  map[string]*roster.Member
+	attended []string
+}
+
+func newGrove(t *testing.T) *grove {
+	t.Helper()
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, dir, "git init -q -b main; echo one >shared.txt; git add -A; git commit -qm first")
+	place := state.Place{Dir: filepath.Join(dir+".state", "crew-01234567"), Team: "crew", Workspace: dir}
+	if err := os.MkdirAll(place.Scratch(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	store, err := tasks.Open(filepath.Join(t.TempDir(), "tasks.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	g := &grove{members: map[string]*roster.Member{}, team: &configs.Team{
+		Name: "crew", Workspace: dir, Lead: configs.Member{Name: "lead", Isolation: configs.Shared},
+		Teammates: []configs.Member{{Name: "ana"}, {Name: "ben"}},
+	}}
+	g.Trees = New(Options{
+		Place: place, Store: store, Processes: process.New(""), Functions: &hooks.Registry{}, Hooks: noHooks{},
+		Team: func() *configs.Team { return g.team }, Attention: func(_ context.Context, member, why string) {
+			g.attended = append(g.attended, member+": "+why)
+		},
+	})
+	t.Cleanup(g.Close)
+	if err := g.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range g.team.Members() {
+		g.members[m.Name] = &roster.Member{Member: &m, Lead: m.Name == "lead"}
+		if err := g.Settle(t.Context(), g.members[m.Name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return g
+}
+
+// TestOf: who works in the workspace has no copy, nor has who left the team; work that
+// would be missed stays.
+func TestOf(t *testing.T) {
+	g := newGrove(t)
+	if _, own := g.Of("lead"); own || g.members["lead"].Dir != g.team.Workspace {
+		t.Error("the lead has a copy")
+	}
+	own, has := g.Of("ana")
+	if !has || own.Branch != "covey/crew/ana" || own.Root != g.members["ana"].Dir || own.Root == g.team.Workspace {
+		t.Errorf("ana's copy: %+v", own)
+	}
+	sh(t, own.Root, "echo draft >draft")
+	g.team.Teammates = g.team.Teammates[1:]
+	if err := g.Depart(t.Context(), "ana"); err != nil {
+		t.Fatal(err)
+	}
+	if _, has := g.Of("ana"); has || !IsFolder(own.Top) {
+		t.Error("ana still has her copy, or her draft is gone")
+	}
+	// ben moves into the workspace; nothing in his copy would be missed.
+	ben := *g.members["ben"].Member
+	ben.Isolation = configs.Shared
+	was, _ := g.Of("ben")
+	m := &roster.Member{Member: &ben}
+	if err := g.Settle(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if _, has := g.Of("ben"); has || m.Dir != g.team.Workspace || IsFolder(was.Top) {
+		t.Error("ben still has his copy")
+	}
+}
+
+// TestStatus is what ps shows of working copies.
+func TestStatus(t *testing.T) {
+	g := newGrove(t)
+	ana, _ := g.Of("ana")
+	ben, _ := g.Of("ben")
+	sh(t, ana.Root, "git commit -q --allow-empty -m hers; echo x >x")
+	sh(t, ben.Root, "git commit -q --allow-empty -m his; git -C "+g.team.Workspace+" merge -q covey/crew/ben")
+	got := g.Status(t.Context(), []string{"lead", "ana", "ben", "nobody"})
+	if got[0] != nil || got[3] != nil {
+		t.Errorf("they have no copies: %+v", got)
+	}
+	if want := (Status{Path: ana.Top, Branch: "covey/crew/ana", Dirty: 1, Ahead: 1}); got[1] == nil || *got[1] != want {
+		t.Errorf("ana: %+v, want %+v", got[1], want)
+	}
+	if want := (Status{Path: ben.Top, Branch: "covey/crew/ben"}); got[2] == nil || *got[2] != want {
+		t.Errorf("ben, merged: %+v", got[2])
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := g.Status(ended, []string{"ben"}); got[0] == nil || !got[0].Unknown {
+		t.Errorf("git had no time to answer: %+v", got)
+	}
+	if got := (&Trees{}).Status(t.Context(), []string{"ana"}); got[0] != nil {
+		t.Errorf("a team without copies: %+v", got)
+	}
+}
+
+// TestMeasure: beyond max_disk, the member with the largest copy needs attention, once.
+func TestMeasure(t *testing.T) {
+	g := newGrove(t)
+	ana, _ := g.Of("ana")
+	sh(t, ana.Root, "head -c 5000 /dev/zero >big")
+	for _, c := range []struct {
+		limit     int64
+		was, over bool
+		attended  int
+	}{{1 << 30, false, false, 0}, {4000, true, true, 0}, {4000, false, true, 1}, {0, true, false, 1}} {
+		g.team.Worktree.MaxDisk = c.limit
+		if over := g.measure(t.Context(), c.was); over != c.over || len(g.attended) != c.attended {
+			t.Errorf("with a limit of %d: %v, %q", c.limit, over, g.attended)
+		}
+	}
+	if !strings.Contains(g.attended[0], "ana: the members' working copies take") ||
+		!strings.Contains(g.attended[0], ana.Root) {
+		t.Errorf("%q", g.attended)
+	}
+}
+
+// TestTexts: each is told where it works, and who works on which branch.
+func TestTexts(t *testing.T) {
+	g := newGrove(t)
+	text := g.PlaceText(g.members["ana"], g.team.Workspace)
+	for _, want := range []string{"You work in " + g.members["ana"].Dir, "on the branch covey/crew/ana", "do not use git stash"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("ana is not told %q:\n%s", want, text)
+		}
+	}
+	if text := g.PlaceText(g.members["lead"], g.team.Workspace); text != "You work in "+g.team.Workspace+"." {
+		t.Errorf("the lead is told %q", text)
+	}
+	if text := g.BranchesText(); !strings.Contains(text, "- ana: covey/crew/ana\n- ben: covey/crew/ben\n") {
+		t.Errorf("the branches: %q", text)
+	}
+	if text := (&Trees{}).BranchesText(); text != "" {
+		t.Errorf("without copies: %q", text)
+	}
+}
+
+func TestAuthorEnv(t *testing.T) {
+	g := newGrove(t)
+	t.Setenv("GIT_AUTHOR_EMAIL", "")
+	if env := strings.Join(g.AuthorEnv("ana"), " "); !strings.Contains(env, "GIT_AUTHOR_EMAIL=ana@crew.covey.invalid") {
+		t.Errorf("%q", env)
+	}
+	if env := g.AuthorEnv("lead"); env != nil {
+		t.Errorf("in the workspace: %q", env)
+	}
+	t.Setenv("GIT_AUTHOR_EMAIL", "x@y")
+	if env := g.AuthorEnv("ana"); env != nil {
+		t.Errorf("the environment names an author: %q", env)
+	}
+	t.Setenv("GIT_AUTHOR_EMAIL", "")
+	g.user = worktree.Person{Name: "u", Email: "u@x"}
+	if env := g.AuthorEnv("ana"); env != nil {
+		t.Errorf("git knows the user, and gets %q", env)
+	}
+}
+
+func TestIsolationOf(t *testing.T) {
+	w := configs.Member{Name: "w"}
+	reader := configs.Member{Name: "r", Tools: []string{"Read", "Grep"}}
+	planner := configs.Member{Name: "p", PermissionMode: configs.Plan}
+	teamOnly := configs.Member{Name: "t", Tools: []string{}}
+	sharing := configs.Member{Name: "s", Isolation: configs.Shared}
+	apart := configs.Member{Name: "a", Isolation: configs.InWorktree}
+	gated := configs.Member{Name: "g", PlanRequired: true}
+	for _, c := range []struct {
+		what string
+		of   configs.Member
+		with []configs.Member
+		able bool
+		want configs.Isolation
+	}{
+		{"two writers", w, []configs.Member{w, w}, true, configs.InWorktree},
+		{"one writer", w, []configs.Member{w, reader, planner, teamOnly}, true, configs.Shared},
+		{"no repository", w, []configs.Member{w, w}, false, configs.Shared},
+		{"a reader among writers", reader, []configs.Member{w, w, reader}, true, configs.Shared},
+		{"a planner among writers", planner, []configs.Member{w, w, planner}, true, configs.Shared},
+		{"a writer whose plan is to be approved", gated, []configs.Member{w, gated}, true, configs.InWorktree},
+		{"beside one who opted out", w, []configs.Member{w, sharing}, true, configs.InWorktree},
+		{"who opted out", sharing, []configs.Member{w, sharing}, true, configs.Shared},
+		{"who demands it, alone", apart, []configs.Member{apart}, true, configs.InWorktree},
+		{"who demands it, in vain", apart, []configs.Member{apart}, false, configs.InWorktree},
+		{"Bash writes", configs.Member{Tools: []string{"Bash"}}, []configs.Member{w,
+			{Tools: []string{"Bash"}}}, true, configs.InWorktree},
+	} {
+		if got := isolationOf(c.of, c.with, c.able); got != c.want {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
+	}
+}
+
+func TestDiskUse(t *testing.T) {
+	dir := t.TempDir()
+	for name, n := range map[string]int{"a": 10, "d/b": 20, "d/e/c": 30} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, make([]byte, n), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if got := diskUse(t.Context(), dir); got != 60 {
+		t.Errorf("%d bytes", got)
+	}
+	if got := diskUse(t.Context(), filepath.Join(dir, "none")); got != 0 {
+		t.Errorf("%d bytes of nothing", got)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := diskUse(ended, dir); got != 0 {
+		t.Errorf("%d bytes after the end", got)
+	}
+}
+
+func TestUnmergedText(t *testing.T) {
+	for want, u := range map[string]unmerged{
+		"": {}, "2 files that are not committed": {Changed: 2},
+		"1 files that are not committed, 3 commits that are not merged": {Changed: 1, Commits: 3},
+		"repositories of their own: a, b, c and 1 more":                 {Beyond: []string{"a", "b", "c", "d"}},
+	} {
+		if u.String() != want || u.none() != (want == "") {
+			t.Errorf("%+v: %q, %v", u, u.String(), u.none())
+		}
+	}
+}
+
+func TestBytesText(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 2_500_000: "2.5 MB",
+		5e9: "5.0 GB"} {
+		if got := bytesText(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestLastBytes(t *testing.T) {
+	l := &lastBytes{limit: 5}
+	for _, part := range []string{"abc", "", "äö", "x"} {
+		if n, err := l.Write([]byte(part)); n != len(part) || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	if got := l.text(); got != "äöx" {
+		t.Errorf("%q", got)
+	}
+	if _, err := l.Write([]byte("yz")); err != nil || l.text() != "öxyz" {
+		t.Errorf("%q", l.text())
+	}
+}
+
+func TestStashes(t *testing.T) {
+	for line, want := range map[string]bool{
+		"git stash": true, "git stash pop": true, "git stash -u": true, "cd x && git stash push -m y": true,
+		"git -C sub -c a=b --no-pager stash drop": true, "X=1 env git stash clear": true, "(git stash)": true,
+		"if true; then git stash; fi": true, "x=$(git stash)": true, "git --git-dir .git stash": true,
+		"git stash list": false, "git stash show -p": false, "git stash create": false, "git commit -m stash": false,
+		"echo git stash": true, // a slip of ours that costs one more try
+		"git log stash":  false, "git": false, "git -C": false, "": false, "git 'unclosed": false,
+		`"$TOOL" stash`: false, "stash": false, "git branch stash": false,
+	} {
+		if got := stashes(line); got != want {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
+}
