@@ -120,7 +120,7 @@ func (r *rig) checkAny(e Ending) {
 	t := r.t
 	t.Helper()
 	all := r.list() // which has the store checked
-	if open := openTasks(all); (e.Code == CodeDone) && len(open) > 0 {
+	if open := tasks.OpenTasks(all); (e.Code == CodeDone) && len(open) > 0 {
 		t.Errorf("the team is done with open tasks %+v", open)
 	}
 	for _, task := range all {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -18,15 +19,15 @@ import (
 // that they did not get on with have been changed by somebody since.
 // Without it a member would stay in trouble over a task that has long been
 // somebody else's, and the team would end unfinished though all is done.
-func (c *crew) comfort(s *scene) {
+func (c *crew) comfort(s *plan.Scene) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var index *taskIndex // mostly nobody is stuck
+	var index *plan.TaskIndex // mostly nobody is stuck
 	for i, m := range c.seats() {
 		if m.stuckOn != "" && index == nil {
-			index = indexTasks(s.Tasks)
+			index = plan.IndexTasks(s.Tasks)
 		}
-		if m.stuckOn != "" && m.stuckOn != fingerprint(index.actable(m.member.Name)) {
+		if m.stuckOn != "" && m.stuckOn != plan.Fingerprint(index.Actable(m.member.Name)) {
 			m.attention, m.stuckOn = "", ""
 			s.Seats[i].Attention = ""
 		}

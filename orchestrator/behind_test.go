@@ -13,7 +13,6 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -191,34 +190,6 @@ func TestAsyncHooksGetTheirTimeAtTheEnd(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(r.dir, name)); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// A team is not done, and not stuck, while a hook may wake somebody; the hook keeps
-// nobody from his work.
-func TestPlanWaitsForHooks(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		edit func(*scene)
-		want string
-	}{
-		{"nothing to do", func(*scene) {}, ""},
-		{"an impasse", func(s *scene) {
-			s.Tasks = []tasks.Task{task("1", tasks.Pending, "gone")}
-		}, ""},
-		{"a task to claim", func(s *scene) { s.Tasks = []tasks.Task{task("1", tasks.Pending, "")} }, "claim a 1"},
-		{"a task of its own", func(s *scene) { s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")} },
-			"nudge a 1"},
-		{"whoever it would wake is gone", func(s *scene) { s.Seats[1].Gone = true }, "finish done"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			s := scene{Seats: crewOf("a")}
-			s.Seats[1].Awaited = true
-			tc.edit(&s)
-			if got := told(plan(s)); got != tc.want {
-				t.Errorf("plan says %q, want %q", got, tc.want)
-			}
-		})
 	}
 }
 

@@ -13,8 +13,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -181,51 +179,5 @@ func TestLedgerUnknown(t *testing.T) {
 	}
 	if !l.report()[0].Least {
 		t.Error("the team's dollars are taken for all")
-	}
-}
-
-// Plans of a team that has used up its budget, and of members that have used up
-// their limits.
-func TestPlanOfBudgets(t *testing.T) {
-	inProgress := []tasks.Task{task("1", tasks.InProgress, "a")}
-	for name, tt := range map[string]struct {
-		edit func(*scene)
-		want string
-	}{
-		"its own limit, with a task": {func(s *scene) { s.Tasks = inProgress; s.Seats[1].Spent = "x" },
-			"last a"},
-		"after the last word": {func(s *scene) {
-			s.Tasks = inProgress
-			s.Seats[1].Spent,
-				s.Seats[1].LastWord = "x", true
-		}, "used up a"},
-		"without a task":      {func(s *scene) { s.Seats[1].Spent = "x" }, "used up a"},
-		"the team, in a turn": {func(s *scene) { s.Broke = "x"; s.Seats[0].Idle = false }, ""},
-		"the team, tasks in progress": {func(s *scene) {
-			s.Broke, s.Tasks, s.Seats[0].LastWord = "x",
-				inProgress, true
-		}, "last a"},
-		"the team, the lead reports":      {func(s *scene) { s.Broke = "x" }, "last lead"},
-		"the team, nobody has a word":     {func(s *scene) { s.Broke, s.Seats[0].LastWord = "x", true }, "finish"},
-		"the team is to be stopped":       {func(s *scene) { s.Stopped, s.Tasks = "x", inProgress }, "finish"},
-		"stopped, and somebody is at it":  {func(s *scene) { s.Stopped = "x"; s.Seats[1].Idle = false }, ""},
-		"who is locked out has no word":   {func(s *scene) { s.Broke = "x"; s.Seats[0].Lock = lockUsedUp }, "finish"},
-		"mail does not help it on either": {func(s *scene) { s.Seats[1].Spent = "x"; s.Seats[1].Unread = []mail.Message{{ID: "m"}} }, "used up a"},
-	} {
-		s := scene{Seats: []seatView{{Name: "lead", Lead: true, Idle: true}, {Name: "a", Idle: true}}}
-		tt.edit(&s)
-		got := ""
-		for _, m := range plan(s) {
-			got = string(m.Kind)
-			if m.Member != "" {
-				got += " " + m.Member
-			}
-			if m.Kind == finish && !m.Limit {
-				t.Errorf("%s: the team finishes without a limit", name)
-			}
-		}
-		if got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
-		}
 	}
 }

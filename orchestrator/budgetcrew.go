@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -57,7 +58,7 @@ func (c *crew) handLast(s *seat) error {
 // The loop calls it with each scene. An overrun belongs to one turn: a member that ends
 // a turn and begins the next one, to hand over, has its time anew. A turn is cut once:
 // what does not end by that does not end by a second interrupt either.
-func (c *crew) hurryOn(seats []seatView) {
+func (c *crew) hurryOn(seats []plan.Seat) {
 	for i := range seats {
 		v := &seats[i]
 		s, ok := c.seat(v.Name)

@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -96,7 +97,7 @@ type crew struct {
 	noted    bool                // a note for the lead waits that is worth a turn
 	digests  int                 // turns in a row that it got for notes alone
 	owed     map[string]string   // mail that members are being given, by member
-	resting  *move               // keep: the team is at rest for this reason
+	resting  *plan.Move          // keep: the team is at rest for this reason
 	waiting  string              // the wait for usage limits that was last told of
 	begun    int                 // members that have begun their session, or never will
 	first    int                 // members that the run began with
@@ -115,24 +116,24 @@ func (c *crew) poke() {
 // run takes the team through its work. It returns why the team came to rest,
 // or an error when ctx ended or the store failed. When it returns, no member
 // runs any more.
-func (c *crew) run(ctx context.Context) (move, error) {
+func (c *crew) run(ctx context.Context) (plan.Move, error) {
 	if err := c.recall(ctx); err != nil {
-		return move{}, err
+		return plan.Move{}, err
 	}
 	c.allotSeats()
 	woken, err := c.bus.OnWake(func(string) { c.poke() })
 	if err != nil {
-		return move{}, err
+		return plan.Move{}, err
 	}
 	defer woken.Close()
 	// Members that wait for a journal that cannot be written could not end.
 	defer context.AfterFunc(ctx, c.journal.Hurry)()
 	if err := c.setUp(ctx); err != nil {
-		return move{}, err
+		return plan.Move{}, err
 	}
 	closeInbox, err := c.asks.begin(ctx)
 	if err != nil {
-		return move{}, err
+		return plan.Move{}, err
 	}
 	defer closeInbox()
 	if c.mergeOnly != nil {
@@ -203,25 +204,25 @@ func (c *crew) recall(ctx context.Context) error {
 }
 
 // direct is the crew's loop.
-func (c *crew) direct(ctx context.Context) (move, error) {
+func (c *crew) direct(ctx context.Context) (plan.Move, error) {
 	if c.setupOnly {
 		return c.atSetup(ctx)
 	}
 	for {
 		if err := errors.Join(c.heedClock(ctx), c.times.Run(ctx), c.settle(ctx)); err != nil {
-			return move{}, err
+			return plan.Move{}, err
 		}
 		s, moves, err := c.round(ctx)
 		if err != nil {
-			return move{}, err
+			return plan.Move{}, err
 		}
 		for _, m := range moves {
-			if m.Kind == finish && (!c.keep || m.Limit) {
+			if m.Kind == plan.Finish && (!c.keep || m.Limit) {
 				c.announce(ctx, m)
 				return m, nil
 			}
 			if err := c.carryOut(ctx, m); err != nil {
-				return move{}, err
+				return plan.Move{}, err
 			}
 		}
 		c.owing(s, nil)
@@ -235,20 +236,20 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 		case o := <-c.orders:
 			o.done <- o.do(ctx)
 		case <-ctx.Done():
-			return move{}, context.Cause(ctx)
+			return plan.Move{}, context.Cause(ctx)
 		}
 	}
 }
 
 // round looks at the team once and decides what is to be done. Its time must grow with the
 // team and not faster: the loop comes here after every change.
-func (c *crew) round(ctx context.Context) (scene, []move, error) {
+func (c *crew) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 	s, err := c.scene(ctx)
 	if err != nil {
 		return s, nil, err
 	}
 	c.hurryOn(s.Seats)
-	moves := plan(s)
+	moves := plan.Next(s)
 	c.owing(s, moves)
 	return s, moves, nil
 }
@@ -256,13 +257,13 @@ func (c *crew) round(ctx context.Context) (scene, []move, error) {
 // scene takes a snapshot. Who is idle is read first: what a member did before
 // it went idle is committed by then, so a team never looks more at rest than
 // it is.
-func (c *crew) scene(ctx context.Context) (scene, error) {
-	s := scene{Broke: c.ledger.broke(), AtLimit: c.ledger.onLimit() == configs.StopAtLimit}
+func (c *crew) scene(ctx context.Context) (plan.Scene, error) {
+	s := plan.Scene{Broke: c.ledger.broke(), AtLimit: c.ledger.onLimit() == configs.StopAtLimit}
 	now := c.clock.Now()
 	c.mu.Lock()
 	s.Told, s.Reports, s.Noted, s.Digests = c.told, c.reported, c.noted, c.digests
 	seats := c.seats()
-	s.Seats = make([]seatView, len(seats))
+	s.Seats = make([]plan.Seat, len(seats))
 	for i, m := range seats {
 		s.Seats[i] = m.view(now)
 	}
@@ -298,45 +299,45 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 }
 
 // carryOut does one thing that plan asked for.
-func (c *crew) carryOut(ctx context.Context, m move) error {
+func (c *crew) carryOut(ctx context.Context, m plan.Move) error {
 	s, ok := c.seat(m.Member)
 	if !ok && m.Member != "" {
 		return fmt.Errorf("%s: %w", m.Member, ErrNoMember)
 	}
 	switch m.Kind {
-	case giveMail:
+	case plan.GiveMail:
 		return c.handMail(ctx, s)
-	case giveGoOn:
+	case plan.GiveGoOn:
 		return c.handOn(ctx, s)
-	case giveNotes:
+	case plan.GiveNotes:
 		return c.handNotes(ctx, s)
-	case waitLimit:
+	case plan.WaitLimit:
 		c.waitFor(m)
-	case giveClaim:
+	case plan.GiveClaim:
 		return c.handClaim(ctx, s, m.Tasks[0])
-	case giveQuestions:
+	case plan.GiveQuestions:
 		return c.handQuestions(ctx, s, m.Mark)
-	case giveNudge:
+	case plan.GiveNudge:
 		return c.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
 			{Kind: agent.FromCovey, Text: tongueOf(s.member.CurrentAgent()).nudgeText(m.Tasks)},
 		}}, m.Mark)
-	case attention:
+	case plan.NeedAttention:
 		c.mu.Lock()
-		s.stuckOn = fingerprint(m.Tasks)
+		s.stuckOn = plan.Fingerprint(m.Tasks)
 		c.mu.Unlock()
 		return c.giveUpOn(ctx, s, m.Reason)
-	case giveLast:
+	case plan.GiveLast:
 		return c.handLast(s)
-	case giveUp:
+	case plan.GiveUp:
 		c.mu.Lock()
 		s.limited, s.spent = true, true
 		c.mu.Unlock()
 		return c.giveUpOn(ctx, s, m.Reason)
-	case tellLead:
-		return c.note(ctx, keyTold, m.Mark, tellText(m))
-	case askReport:
+	case plan.TellLead:
+		return c.note(ctx, keyTold, m.Mark, plan.TellText(m))
+	case plan.AskReport:
 		return c.askForReport(ctx, m.Mark)
-	case finish:
+	case plan.Finish:
 		c.mu.Lock()
 		before := c.resting
 		c.resting = &m

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -35,7 +36,7 @@ func (c *crew) handMail(ctx context.Context, s *seat) error {
 			return err
 		}
 	}
-	return c.hand(s, teammate.Work{Cause: causeOf(mail), Inputs: in}, "")
+	return c.hand(s, teammate.Work{Cause: plan.CauseOf(mail), Inputs: in}, "")
 }
 
 // handClaim claims a ready task for an idle member. If somebody was faster,

@@ -162,7 +162,7 @@ func completedTasks(ctx context.Context, s *tasks.Store) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return len(all) - len(openTasks(all)), nil
+	return len(all) - len(tasks.OpenTasks(all)), nil
 }
 
 // answered notes that the lead's goal was a question, and what it answers.

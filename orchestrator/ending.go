@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -80,7 +81,7 @@ func (e Ending) open() int { return e.Tasks[tasks.Pending] + e.Tasks[tasks.InPro
 
 // restOf is why a crew came to rest: by itself, or because of an error.
 type restOf struct {
-	end     move
+	end     plan.Move
 	err     error
 	nothing bool // it is done, and has nothing to show for it
 }
@@ -103,7 +104,7 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	err = errors.Join(err, c.keepTime(context.WithoutCancel(ctx)))
 	c.merges.sumUp(context.WithoutCancel(ctx), &e)
 	switch {
-	case end.Kind == finish:
+	case end.Kind == plan.Finish:
 		e.Reason, e.Code = end.Reason, CodeDone
 		// A team whose tasks are all done has still not finished if a member could
 		// not go on: what it was asked beside the tasks, nobody knows.

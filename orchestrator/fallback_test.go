@@ -141,7 +141,7 @@ func TestLimitIsSharedByLogin(t *testing.T) {
 // Whichever agents of a chain are used up, the first one that is not is taken, and
 // else the earliest end is waited for. Circles end.
 func TestUsable(t *testing.T) {
-	now := atThree
+	now := limitOver
 	rapid.Check(t, func(t *rapid.T) {
 		team := &configs.Team{Agents: map[string]configs.Agent{}}
 		n := rapid.IntRange(1, 5).Draw(t, "agents")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -119,7 +120,7 @@ func briefTasks(all []tasks.Task, member string) string {
 		if b.Len() == 0 {
 			b.WriteString("\nYour tasks:\n")
 		}
-		fmt.Fprintf(&b, "- #%s %s (%s)\n", t.ID, subjectLine(t), t.Status)
+		fmt.Fprintf(&b, "- #%s %s (%s)\n", t.ID, plan.SubjectLine(t), t.Status)
 		if t.Status == tasks.InProgress && t.Description != "" {
 			b.WriteString("  " + strings.ReplaceAll(t.Description, "\n", "\n  ") + "\n")
 		}

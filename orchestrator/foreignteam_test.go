@@ -207,9 +207,9 @@ func TestTonguesNameWhatIsThere(t *testing.T) {
 	}
 	for words, own := range map[tongue]string{byTools: "TaskUpdate", byMCP: "team_task_",
 		byShell: `"$COVEY_BIN" tasks `} {
-		one := task("1", tasks.Pending, "dev")
+		one := listedTask("1", tasks.Pending, "dev")
 		for what, text := range map[string]string{
-			"assignment": words.assignmentText(assignment("m", "1"),
+			"assignment": words.assignmentText(assignmentOf("m", "1"),
 				[]tasks.Task{one}), "claim": words.claimText(one),
 			"nudge": words.nudgeText([]tasks.Task{one}), "rules": words.rules(),
 			"policy": words.completing() + " " + words.claiming("1"),

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -207,5 +208,21 @@ func TestAttentionEndsWithItsCause(t *testing.T) {
 	st, err := c.Status(ctx)
 	if err != nil || st.Members[1].Attention != "" {
 		t.Errorf("dev still needs attention: %+v, %v", st.Members[1], err)
+	}
+}
+
+// BenchmarkCountTasks counts 8,000 tasks that wait for each other in a chain.
+func BenchmarkCountTasks(b *testing.B) {
+	all := make([]tasks.Outline, 8000)
+	for i := range all {
+		all[i] = tasks.Outline{ID: strconv.Itoa(i + 1), Status: tasks.Pending}
+		if i > 0 {
+			all[i].BlockedBy = []string{strconv.Itoa(i)}
+		}
+	}
+	for b.Loop() {
+		if n := CountTasks(all); n.Blocked != 7999 || n.Ready != 1 {
+			b.Fatalf("%+v", n)
+		}
 	}
 }

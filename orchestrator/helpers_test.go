@@ -134,16 +134,3 @@ func TestHelperTeamKilled(t *testing.T) {
 		})
 	}
 }
-
-// A member that is idle while its helper works is neither nudged nor is the team
-// at rest.
-func TestPlanWithHelper(t *testing.T) {
-	s := scene{Seats: []seatView{{Name: "lead", Lead: true, Idle: true, Helped: true}}}
-	if moves := plan(s); len(moves) > 0 {
-		t.Errorf("moves %+v", moves)
-	}
-	s.Seats[0].Helped = false
-	if moves := plan(s); len(moves) != 1 || moves[0].Kind != finish {
-		t.Errorf("moves %+v", moves)
-	}
-}

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -119,61 +118,10 @@ func HeldIn(ctx context.Context, store *tasks.Store) ([]string, error) {
 }
 
 // viewHolds tells plan who is held.
-func viewHolds(h *holds.Holds, seats []seatView) {
+func viewHolds(h *holds.Holds, seats []plan.Seat) {
 	for i := range seats {
 		seats[i].Held, seats[i].HeldCut = h.Keeps(seats[i].Name, seats[i].Unread)
 	}
-}
-
-// heldWork says which held members the team would need to go on, and how; empty: nobody
-// but them can do anything for the work that is left, or none is left.
-func heldWork(s scene) string {
-	var names []string
-	for _, seat := range s.Seats {
-		if seat.Held && !seat.Gone && (seat.HeldCut || leftTo(s, seat)) {
-			names = append(names, seat.Name)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	known := map[string]bool{}
-	for _, t := range openTasks(s.Tasks) {
-		if !heldUp(s, t, known) {
-			return ""
-		}
-	}
-	return fmt.Sprintf("%s is held; `covey resume %s`, or a message to it, lets it go on",
-		strings.Join(names, " and "), names[0])
-}
-
-// leftTo reports whether a held member has something to do.
-func leftTo(s scene, seat seatView) bool {
-	show, _ := sortMail(seat.Unread, s.Tasks, seat.Name)
-	return len(show) > 0 || s.hasWork(seat) ||
-		seat.Lead && len(s.Tasks) > 0 && len(openTasks(s.Tasks)) == 0 && s.Reports != fingerprint(s.Tasks)
-}
-
-// heldUp reports whether a task waits for a held member, be it for a blocker. known has what
-// was found out about other tasks: many may wait for the same one.
-func heldUp(s scene, t tasks.Task, known map[string]bool) bool {
-	if up, ok := known[t.ID]; ok {
-		return up
-	}
-	by := openBlockers(t, s.Tasks)
-	up := slices.ContainsFunc(by, func(b tasks.Task) bool { return heldUp(s, b, known) })
-	switch {
-	case len(by) > 0:
-	case t.Owner != "":
-		owner, ok := s.seat(t.Owner)
-		up = ok && owner.Held && !owner.Gone
-	default:
-		up = slices.ContainsFunc(s.Seats, func(m seatView) bool {
-			return m.Held && !m.Gone && m.SelfClaim && suits(t, m.Skills)
-		})
-	}
-	known[t.ID] = up
-	return up
 }
 
 // held reports whether the member is held; crew.mu may be held.

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -30,26 +31,26 @@ func TestPlanOfHeldMembers(t *testing.T) {
 		tasks []tasks.Task
 		ben   holds.Hold
 		mail  []mail.Message
-		want  moveKind
+		want  plan.Kind
 		who   string
 		says  string
 	}{
-		"its task":                {tasks: []tasks.Task{own}, want: finish, says: "ben is held; `covey resume ben`"},
-		"a task behind its task":  {tasks: []tasks.Task{own, behind}, want: finish, says: "ben is held"},
-		"a task of somebody else": {tasks: []tasks.Task{own, free}, want: giveClaim, who: "ana"},
-		"a task of nobody's":      {tasks: []tasks.Task{own, lost}, want: tellLead, who: "lead"},
-		"no task at all":          {want: finish, says: "all work is done"},
-		"a turn that was cut off": {ben: holds.Hold{Cut: true}, want: finish, says: "ben is held"},
+		"its task":                {tasks: []tasks.Task{own}, want: plan.Finish, says: "ben is held; `covey resume ben`"},
+		"a task behind its task":  {tasks: []tasks.Task{own, behind}, want: plan.Finish, says: "ben is held"},
+		"a task of somebody else": {tasks: []tasks.Task{own, free}, want: plan.GiveClaim, who: "ana"},
+		"a task of nobody's":      {tasks: []tasks.Task{own, lost}, want: plan.TellLead, who: "lead"},
+		"no task at all":          {want: plan.Finish, says: "all work is done"},
+		"a turn that was cut off": {ben: holds.Hold{Cut: true}, want: plan.Finish, says: "ben is held"},
 		"mail of another": {mail: []mail.Message{{ID: "m2", From: "ana", Text: "hi",
-			Sent: now.Add(time.Hour)}}, want: finish, says: "ben is held"},
-		"an older word": {ben: holds.Hold{Since: now.Add(time.Hour)}, mail: person, want: finish,
+			Sent: now.Add(time.Hour)}}, want: plan.Finish, says: "ben is held"},
+		"an older word": {ben: holds.Hold{Since: now.Add(time.Hour)}, mail: person, want: plan.Finish,
 			says: "ben is held"},
-		"a word of the operator's": {ben: holds.Hold{Since: now.Add(-time.Hour)}, mail: person, want: giveMail, who: "ben"},
+		"a word of the operator's": {ben: holds.Hold{Since: now.Add(-time.Hour)}, mail: person, want: plan.GiveMail, who: "ben"},
 		"unread when it was cut": {ben: holds.Hold{Cut: true, Since: now.Add(time.Hour)}, mail: person,
-			want: giveMail, who: "ben"},
+			want: plan.GiveMail, who: "ben"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := scene{Tasks: tc.tasks, Seats: []seatView{
+			s := plan.Scene{Tasks: tc.tasks, Seats: []plan.Seat{
 				{Name: "lead", Lead: true, Idle: true}, {Name: "ana", Idle: true, SelfClaim: true},
 				{Name: "ben", Idle: true, SelfClaim: true, Unread: tc.mail},
 			}}
@@ -62,7 +63,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 				t.Fatal(err)
 			}
 			viewHolds(held, s.Seats)
-			moves := plan(s)
+			moves := plan.Next(s)
 			if len(moves) != 1 || moves[0].Kind != tc.want || moves[0].Member != tc.who ||
 				!strings.Contains(moves[0].Reason, tc.says) {
 				t.Errorf("moves %+v", moves)

@@ -20,10 +20,6 @@ import (
 // what came of a question, and then one for all. What stands in a conversation
 // is paid for with each further request, so little is said.
 
-// maxDigests is how many turns in a row the lead gets for notes alone: a lead
-// that thanks for each would keep the team up for ever.
-const maxDigests = 8
-
 // maxResult is how much of a member's last words a note shows, in runes. Who
 // has more to say writes a message.
 const maxResult = 400
@@ -202,7 +198,7 @@ func doneText(notes []mail.Note) string {
 		for k, id := range n.Completed {
 			list[k].ID = id
 		}
-		who[i] = n.From + " completed " + taskNames(list)
+		who[i] = n.From + " completed " + tasks.NamesOf(list)
 	}
 	return "Since you last looked: " + strings.Join(who, "; ") + "."
 }
@@ -278,18 +274,4 @@ func (s *seat) taken(ctx context.Context, ids []string) error {
 		return nil
 	}
 	return s.crew.store.Mail().Deliver(ctx, s.member.Actor(), letters)
-}
-
-// unlessNoted is how a team at rest ends: the lead hears first what nobody has
-// told it. Everything that gives the lead a turn takes the notes along.
-//
-// A lead that is gone, needs people or is locked out would never take the turn, and the
-// team would wait for it for ever; then the end comes without the notes. The bound of
-// maxDigests is the same thought for a lead that answers each note.
-func unlessNoted(s scene, end move) []move {
-	lead := s.Seats[0]
-	if !s.Noted || s.Digests >= maxDigests || lead.Gone || lead.Attention != "" || lead.Lock != "" {
-		return []move{end}
-	}
-	return []move{{Kind: giveNotes, Member: lead.Name}}
 }

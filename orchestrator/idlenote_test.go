@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -60,7 +61,7 @@ func TestNoPingPong(t *testing.T) {
 		"dev.yaml": `steps: [{say: You are welcome., times: -1}]`,
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	if n := r.turnsOf("lead"); n != 1+maxDigests {
+	if n := r.turnsOf("lead"); n != 1+plan.MaxDigests {
 		t.Errorf("the lead took %d turns", n)
 	}
 }
@@ -158,25 +159,6 @@ func TestNotesSurvive(t *testing.T) {
 	defer store.Close()
 	if left, err := store.Mail().Notes(t.Context(), "lead"); err != nil || len(left) > 0 {
 		t.Errorf("%d notes are left, %v", len(left), err)
-	}
-}
-
-func TestUnlessNoted(t *testing.T) {
-	end := move{Kind: finish, Reason: "all work is done"}
-	for name, tt := range map[string]struct {
-		s    scene
-		want moveKind
-	}{
-		"nothing to hear":  {scene{Seats: []seatView{{Name: "lead"}}}, finish},
-		"noted":            {scene{Noted: true, Seats: []seatView{{Name: "lead"}}}, giveNotes},
-		"again and again":  {scene{Noted: true, Digests: maxDigests, Seats: []seatView{{Name: "lead"}}}, finish},
-		"the lead is gone": {scene{Noted: true, Seats: []seatView{{Name: "lead", Gone: true}}}, finish},
-		"in trouble":       {scene{Noted: true, Seats: []seatView{{Name: "lead", Attention: "x"}}}, finish},
-		"locked out":       {scene{Noted: true, Seats: []seatView{{Name: "lead", Lock: lockUsedUp}}}, finish},
-	} {
-		if got := unlessNoted(tt.s, end); len(got) != 1 || got[0].Kind != tt.want {
-			t.Errorf("%s: %v, want %s", name, got, tt.want)
-		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/gang"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -322,6 +323,17 @@ func (b *inbox) awaits(member string) string {
 	return ""
 }
 
+// awaitsFrom is the member whose answer another waits for; empty: nobody's, or
+// a person's.
+func (b *inbox) awaitsFrom(member string) string {
+	for _, r := range b.sorted().About[member] {
+		if holdsUp(r) && r.To != actors.Operator {
+			return r.To
+		}
+	}
+	return ""
+}
+
 // answerOf names an answer that somebody waits for: "lead's approval of its plan".
 func answerOf(r requests.Request) string {
 	who := r.To + "'s"
@@ -345,7 +357,7 @@ func answerOf(r requests.Request) string {
 func (b *inbox) toAnswer(member string) []requests.Request { return b.sorted().To[member] }
 
 // view tells plan who waits for an answer, and who owes one.
-func (b *inbox) view(seats []seatView) {
+func (b *inbox) view(seats []plan.Seat) {
 	for i := range seats {
 		seats[i].Awaits, seats[i].AwaitsFrom = b.awaits(seats[i].Name), b.awaitsFrom(seats[i].Name)
 		if b == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -166,7 +167,7 @@ func TestRemindersOfTwoKindsEnd(t *testing.T) {
 			nudges++
 		}
 	}
-	if nudges < 2*maxNudges || nudges > 3*maxNudges {
+	if nudges < 2*plan.MaxNudges || nudges > 3*plan.MaxNudges {
 		t.Errorf("rev was reminded %d times", nudges)
 	}
 }
@@ -187,7 +188,7 @@ func TestApprovalTimeLimit(t *testing.T) {
 			reminders++
 		}
 		seen[l.Seq] = true
-		return reminders == maxNudges
+		return reminders == plan.MaxNudges
 	})
 	clock.forward(61 * time.Minute)
 	u.lines.wait(t, "the end of its time", func(l journal.Line) bool {
@@ -364,7 +365,7 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 			"others wait for your answer") {
 			seen[l.Seq] = true
 		}
-		return len(seen) == maxNudges
+		return len(seen) == plan.MaxNudges
 	})
 	u.lines.wait(t, "its end", func(l journal.Line) bool {
 		return l.Member == "rev" && l.Type == "idle" &&
@@ -373,7 +374,7 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 	for _, text := range []string{"one word", "another word", "the last word"} {
 		wake(u, text)
 	}
-	if n := reminders(); n != maxNudges {
+	if n := reminders(); n != plan.MaxNudges {
 		t.Errorf("reminded %d times in the first run", n)
 	}
 	u.stop(errors.New("enough"))

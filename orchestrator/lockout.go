@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -42,36 +43,26 @@ type lockout struct {
 	Fresh     bool      `json:"-"`                // Failed in the turn that is just ending
 }
 
-// lockState says what a lockout means now.
-type lockState string
-
-// The states; empty: there is no lockout.
-const (
-	lockUsedUp lockState = "used up"    // until a time that has not come
-	lockLogin  lockState = "logged out" // until a person has done something
-	lockOver   lockState = "over"       // the member is owed a turn
-)
-
 // state is what the lockout means at a time. The times are compared by the wall
 // clock alone: a machine may have slept in between.
-func (l *lockout) state(now time.Time) lockState {
+func (l *lockout) state(now time.Time) plan.Lock {
 	switch {
 	case l == nil, l.GivenUp:
 		return ""
 	case l.LoggedOut:
-		return lockLogin
+		return plan.LockLogin
 	case l.Failed && l.Until.Round(0).After(now.Round(0)):
-		return lockFailed
+		return plan.LockFailed
 	case l.Until.Round(0).After(now.Round(0)):
-		return lockUsedUp
+		return plan.LockUsedUp
 	}
-	return lockOver
+	return plan.LockOver
 }
 
 // holds reports whether the lockout keeps the member from its turns.
 func (l *lockout) holds(now time.Time) bool {
 	state := l.state(now)
-	return state != "" && state != lockOver
+	return state != "" && state != plan.LockOver
 }
 
 // keyLockout is where the store has a member's lockout; null: none.
@@ -256,7 +247,7 @@ func (c *crew) tellOfLimit(ctx context.Context, s *seat, e agent.Limited) error 
 	}
 	open := slices.DeleteFunc(owned, func(t tasks.Task) bool { return t.Status == tasks.Completed })
 	if len(open) > 0 {
-		text += " It keeps " + taskNames(open) + " and goes on with what it was asked; reassign what cannot wait."
+		text += " It keeps " + tasks.NamesOf(open) + " and goes on with what it was asked; reassign what cannot wait."
 	}
 	return c.tellLeadOf(ctx, s, text)
 }
@@ -299,7 +290,7 @@ func (c *crew) tryNow(s *seat) bool {
 
 // waitFor tells the journal, once for each time, that the team does nothing but
 // wait for a usage limit to be over.
-func (c *crew) waitFor(m move) {
+func (c *crew) waitFor(m plan.Move) {
 	c.mu.Lock()
 	told := c.waiting == m.Mark
 	c.waiting = m.Mark
@@ -316,10 +307,10 @@ const maxSleep = time.Minute
 // nextRetry fires when the next of a scene's members may try again, or a little
 // sooner; nil if none waits for a time. The time may have come since the scene
 // was taken: then it fires at once.
-func (c *crew) nextRetry(seats []seatView) <-chan time.Time {
+func (c *crew) nextRetry(seats []plan.Seat) <-chan time.Time {
 	var next time.Time
 	for _, s := range seats {
-		if !s.Gone && !s.Held && (s.Lock == lockUsedUp || s.Lock == lockFailed) && (next.IsZero() ||
+		if !s.Gone && !s.Held && (s.Lock == plan.LockUsedUp || s.Lock == plan.LockFailed) && (next.IsZero() ||
 			s.Until.Before(next)) {
 			next = s.Until
 		}

@@ -7,10 +7,11 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/plan"
 )
 
 func TestRetryAt(t *testing.T) {
-	now := atThree
+	now := limitOver
 	tests := []struct {
 		name      string
 		announced time.Duration // from now; 0: not announced
@@ -51,7 +52,7 @@ func TestRetriesAreNoStorm(t *testing.T) {
 		"a second": func(now time.Time) time.Time { return now.Add(time.Second) },
 		"the past": func(now time.Time) time.Time { return now.Add(-time.Hour) },
 	} {
-		now, tries := atThree, 0
+		now, tries := limitOver, 0
 		for day := now.Add(24 * time.Hour); now.Before(day); {
 			tries++
 			now = retryAt(now, announce(now), tries)
@@ -65,19 +66,19 @@ func TestRetriesAreNoStorm(t *testing.T) {
 func TestLockoutState(t *testing.T) {
 	for name, tt := range map[string]struct {
 		l    *lockout
-		want lockState
+		want plan.Lock
 	}{
 		"none":    {nil, ""},
-		"later":   {&lockout{Until: atThree.Add(time.Second)}, lockUsedUp},
-		"now":     {&lockout{Until: atThree}, lockOver},
-		"earlier": {&lockout{Until: atThree.Add(-time.Hour)}, lockOver},
-		"at once": {&lockout{}, lockOver},
-		"login":   {&lockout{LoggedOut: true}, lockLogin},
+		"later":   {&lockout{Until: limitOver.Add(time.Second)}, plan.LockUsedUp},
+		"now":     {&lockout{Until: limitOver}, plan.LockOver},
+		"earlier": {&lockout{Until: limitOver.Add(-time.Hour)}, plan.LockOver},
+		"at once": {&lockout{}, plan.LockOver},
+		"login":   {&lockout{LoggedOut: true}, plan.LockLogin},
 	} {
-		if got := tt.l.state(atThree); got != tt.want {
+		if got := tt.l.state(limitOver); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
-		if holds := tt.l.holds(atThree); holds != (tt.want == lockUsedUp || tt.want == lockLogin) {
+		if holds := tt.l.holds(limitOver); holds != (tt.want == plan.LockUsedUp || tt.want == plan.LockLogin) {
 			t.Errorf("%s: holds is %v", name, holds)
 		}
 	}
@@ -86,13 +87,13 @@ func TestLockoutState(t *testing.T) {
 func TestLockoutTexts(t *testing.T) {
 	codex := configs.Member{Name: "api", Agent: configs.Agent{Name: "codex", Kind: configs.ACP, Preset: configs.Codex}}
 	own := configs.Member{Name: "api", Agent: configs.Agent{Name: "mine", Kind: configs.ACP}}
-	now := atThree.Local().Add(-time.Minute)
-	at := wording.ShortTime(atThree.Local(), now)
+	now := limitOver.Local().Add(-time.Minute)
+	at := wording.ShortTime(limitOver.Local(), now)
 	for got, want := range map[string]string{
-		loginText(codex, "said", "covey up"):                        "codex is not logged in; run `codex login`, then `covey up`",
-		loginText(own, "say\nthis", "covey up"):                     "mine is not logged in (say this); log in with its program, then `covey up`",
-		limitText(codex, lockout{Until: atThree, Known: true}, now): "usage limit of codex reached; it goes on at " + at,
-		limitText(codex, lockout{Until: atThree}, now):              "usage limit of codex reached; it tries again at " + at,
+		loginText(codex, "said", "covey up"):                          "codex is not logged in; run `codex login`, then `covey up`",
+		loginText(own, "say\nthis", "covey up"):                       "mine is not logged in (say this); log in with its program, then `covey up`",
+		limitText(codex, lockout{Until: limitOver, Known: true}, now): "usage limit of codex reached; it goes on at " + at,
+		limitText(codex, lockout{Until: limitOver}, now):              "usage limit of codex reached; it tries again at " + at,
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -104,28 +105,33 @@ func TestLockoutTexts(t *testing.T) {
 // clock in between; a time that has come meanwhile wakes it at once.
 func TestNextRetry(t *testing.T) {
 	var slept time.Duration
-	now := atThree
+	now := limitOver
 	c := &crew{clock: clock.Clock{TimeNow: func() time.Time { return now }, TimeAfter: func(d time.Duration) <-chan time.Time {
 		slept = d
 		return make(chan time.Time)
 	}}}
-	locked := func(wait time.Duration) seatView { return seatView{Lock: lockUsedUp, Until: atThree.Add(wait)} }
+	locked := func(wait time.Duration) plan.Seat {
+		return plan.Seat{Lock: plan.LockUsedUp, Until: limitOver.Add(wait)}
+	}
 	gone := locked(time.Second)
 	gone.Gone = true
 	for name, tt := range map[string]struct {
-		seats []seatView
+		seats []plan.Seat
 		want  time.Duration
 	}{
-		"the first":       {[]seatView{{}, locked(50 * time.Second), locked(20 * time.Second)}, 20 * time.Second},
-		"not for long":    {[]seatView{locked(5 * time.Hour)}, maxSleep},
-		"who is gone":     {[]seatView{gone, locked(40 * time.Second)}, 40 * time.Second},
-		"over since then": {[]seatView{locked(-time.Hour)}, 0},
+		"the first":       {[]plan.Seat{{}, locked(50 * time.Second), locked(20 * time.Second)}, 20 * time.Second},
+		"not for long":    {[]plan.Seat{locked(5 * time.Hour)}, maxSleep},
+		"who is gone":     {[]plan.Seat{gone, locked(40 * time.Second)}, 40 * time.Second},
+		"over since then": {[]plan.Seat{locked(-time.Hour)}, 0},
 	} {
 		if c.nextRetry(tt.seats) == nil || slept != tt.want {
 			t.Errorf("%s: sleeps for %v, want %v", name, slept, tt.want)
 		}
 	}
-	if c.nextRetry([]seatView{{}, {Lock: lockLogin}, {Lock: lockOver}, gone}) != nil {
+	if c.nextRetry([]plan.Seat{{}, {Lock: plan.LockLogin}, {Lock: plan.LockOver}, gone}) != nil {
 		t.Error("nobody waits for a time, and there is a timer")
 	}
 }
+
+// limitOver is when limits in these tests are over.
+var limitOver = time.Date(2026, 11, 21, 15, 4, 0, 0, time.UTC)

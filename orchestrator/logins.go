@@ -6,12 +6,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 )
-
-// lockTried is the state of a member that could go on, but whose login another
-// member is just trying after a limit: one turn in vain is enough.
-const lockTried lockState = "being tried"
 
 // loginOf tells on whose account an agent works. Agents with the same login share
 // its slots, and the news of its limits. An agent program that is given variables
@@ -40,9 +37,9 @@ func loginOf(a configs.Agent) string {
 // lend passes the news of each login on to the members that share it: while one of
 // them is locked out, or tries whether it still is, the others wait with it.
 // crew.mu is held.
-func (c *crew) lend(views []seatView) {
+func (c *crew) lend(views []plan.Seat) {
 	type news struct {
-		lock  lockState
+		lock  plan.Lock
 		until time.Time
 	}
 	known := map[string]news{}
@@ -52,11 +49,11 @@ func (c *crew) lend(views []seatView) {
 		}
 		v := views[i]
 		lock := v.Lock
-		if lock == lockOver {
-			lock = lockTried
+		if lock == plan.LockOver {
+			lock = plan.LockTried
 		}
 		// Who takes no turn itself can try nothing for others.
-		if lock == lockTried && (v.Gone || v.Spent != "") {
+		if lock == plan.LockTried && (v.Gone || v.Spent != "") {
 			continue
 		}
 		if had := known[v.Agent]; had.lock == "" || had.until.Before(v.Until) {
@@ -73,7 +70,7 @@ func (c *crew) lend(views []seatView) {
 			continue
 		}
 		views[i].Lock, views[i].Until, views[i].Borrowed = n.lock, n.until, true
-		if views[i].Idle && n.lock == lockUsedUp {
+		if views[i].Idle && n.lock == plan.LockUsedUp {
 			s.lent = n.until
 		}
 	}
@@ -91,15 +88,4 @@ func (c *crew) vendorAnswered(s *seat) {
 	l.Heard = true
 	s.lockout = &l
 	c.poke()
-}
-
-// atLimit says whose limit is to end the team (on_limit: stop): that of a member
-// without which the team can do nothing more of what is open. Empty: nobody's.
-func atLimit(s scene) string {
-	for _, seat := range s.Seats {
-		if !seat.Gone && seat.Lock == lockUsedUp && needed(s, seat) {
-			return seat.Name + ": " + seat.LockText + "; budget.on_limit is stop, so run `covey up` after that"
-		}
-	}
-	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -66,7 +67,7 @@ type seat struct {
 	limited      bool   // the attention is due to a limit, which ends a team with code 3
 	spent        bool   // likewise, and what it has used of it stays used
 	over         overrun
-	nudged       map[string]int       // seatView.Nudged; replaced, never changed
+	nudged       map[string]int       // plan.Seat.Nudged; replaced, never changed
 	lent         time.Time            // until when it waits though nothing has kept it from a turn of its own: its login is used up
 	lockout      *lockout             // nil: none; not changed once it stands here
 	used         map[string]time.Time // until when which of its agents are used up; not changed once it stands here
@@ -89,20 +90,20 @@ type seat struct {
 //
 // A member that is being seen off is not idle: until it is gone its tasks are given
 // back one after another, and it must not be handed the first of them again.
-func (s *seat) view(now time.Time) seatView {
-	v := seatView{
+func (s *seat) view(now time.Time) plan.Seat {
+	v := plan.Seat{
 		Name: s.member.Name, Lead: s.member.Lead, Began: s.watch.turn > 0, Idle: s.idle &&
 			s.leaving == "", Gone: s.gone != "", GoneFor: s.gone, Attention: s.attention,
 		Agent: loginOf(s.member.CurrentAgent()), Lock: s.lockout.state(now),
-		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: skillsOf(*s.member.Member),
+		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: roster.Skills(*s.member.Member),
 		Nudged: s.nudged,
 	}
 	v.Spent, v.LastWord = s.crew.ledger.spent(s.member.Name)
 	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.awaited()
-	if v.Lock == lockUsedUp {
+	if v.Lock == plan.LockUsedUp {
 		v.Until, v.LockText = s.lockout.Until, limitText(s.member.Current(), *s.lockout, now)
 	}
-	if v.Lock == lockFailed {
+	if v.Lock == plan.LockFailed {
 		v.Until = s.lockout.Until
 	}
 	return v
@@ -153,8 +154,8 @@ func (s *seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, er
 	if err != nil {
 		return nil, err
 	}
-	about = withUnmerged(about, s.crew.merges.merging(about))
-	show, moot := sortMail(mail, about, s.member.Name)
+	about = plan.WithUnmerged(about, s.crew.merges.merging(about))
+	show, moot := plan.SortMail(mail, about, s.member.Name)
 	if len(moot) > 0 {
 		if err := s.crew.store.Mail().Deliver(ctx, s.member.Actor(), moot); err != nil {
 			return nil, err
@@ -192,9 +193,9 @@ func (c *crew) concerned(ctx context.Context, mail []mail.Message) ([]tasks.Task
 		return nil
 	}
 	for _, m := range mail {
-		id, ok := assigned(m)
-		if lost, is := lostTask(m); is {
-			id, ok = lost, true
+		id, ok := tasks.AssignedTask(m)
+		if loss, is := tasks.LossOf(m); is {
+			id, ok = loss.TaskID, true
 		}
 		if !ok || looked[id] {
 			continue
@@ -210,44 +211,4 @@ func (c *crew) concerned(ctx context.Context, mail []mail.Message) ([]tasks.Task
 	return slices.SortedFunc(maps.Values(found), func(a, b tasks.Task) int {
 		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), strings.Compare(a.ID, b.ID))
 	}), nil
-}
-
-// sortMail splits mail into what is to be shown and the ids of what is moot:
-// assignments that a later one repeats, or whose task is done, deleted, in
-// progress with the member already, or somebody else's. Assignments of tasks
-// that are still blocked are shown only along with something that is not. Losses
-// that no longer matter are moot as well.
-func sortMail(letters []mail.Message, all []tasks.Task, member string) (show []mail.Message, moot []string) {
-	// A task that was handed to and fro has left several assignments.
-	last := map[string]string{} // task -> its latest assignment
-	for _, m := range letters {
-		if id, ok := assigned(m); ok {
-			last[id] = m.ID
-		}
-	}
-	news := false
-	for _, m := range letters {
-		if lossIsMoot(m, all, member) {
-			moot = append(moot, m.ID)
-			continue
-		}
-		id, ok := assigned(m)
-		if !ok {
-			news = news || m.Kind != mail.Terminated // that somebody has left is told along with other news
-			show = append(show, m)
-			continue
-		}
-		i, there := tasks.Find(all, id)
-		if last[id] != m.ID || !there || all[i].Owner != member || all[i].Status != tasks.Pending {
-			moot = append(moot, m.ID)
-			continue
-		}
-		news = news || ready(&all[i], all)
-		show = append(show, m)
-	}
-	// An assignment that waits for a blocker is no reason to wake anybody.
-	if !news {
-		show = nil
-	}
-	return show, moot
 }

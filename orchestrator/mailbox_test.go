@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -59,8 +60,8 @@ func TestConcernedIsEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		show, moot := sortMail(letters, all, "dev")
-		shown, passed := sortMail(letters, about, "dev")
+		show, moot := plan.SortMail(letters, all, "dev")
+		shown, passed := plan.SortMail(letters, about, "dev")
 		if !reflect.DeepEqual(show, shown) || !reflect.DeepEqual(moot, passed) {
 			t.Fatalf("of %v would be shown %v, and %v is", letters, show, shown)
 		}

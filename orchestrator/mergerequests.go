@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/verdicts"
@@ -177,21 +178,21 @@ func (d *mergeDesk) again(ctx context.Context, asked []tasks.Merge) ([]tasks.Mer
 }
 
 // atMerge merges what a run is only for, and ends it.
-func (c *crew) atMerge(ctx context.Context) (move, error) {
+func (c *crew) atMerge(ctx context.Context) (plan.Move, error) {
 	r := *c.mergeOnly
 	r.Wait = false
 	asked, err := c.merges.merge(ctx, r)
 	if err != nil || c.merges == nil {
-		return move{}, err
+		return plan.Move{}, err
 	}
 	if err := c.merges.queue.Work(ctx); err != nil {
-		return move{}, fmt.Errorf("merge: %w", err)
+		return plan.Move{}, fmt.Errorf("merge: %w", err)
 	}
 	done, err := c.merges.again(ctx, asked.Merges)
 	if c.merges.o.opts.merged != nil {
 		c.merges.o.opts.merged(done)
 	}
-	return move{Kind: finish, Done: true, Reason: "merged " + r.String()}, err
+	return plan.Move{Kind: plan.Finish, Done: true, Reason: "merged " + r.String()}, err
 }
 
 // MergeNow merges the finished work of a team that does not run. It returns

@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -340,20 +341,20 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 
 // runActors is the run.Group: crew, control and the caller's context, which
 // carries the signals. The first to return ends the others.
-func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err error) {
+func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end plan.Move, err error) {
 	if o.opts.OwnProcess {
 		if err := process.BecomeReaper(); err != nil {
-			return move{}, err
+			return plan.Move{}, err
 		}
 		defer c.killStrays(ctx)
 	}
 	// Listening comes after the reaper: who calls is told by its ancestors, and an
 	// orphan would have none of ours.
 	if err := c.bus.Listen(o.place.Socket(), c.processes.Identify); err != nil {
-		return move{}, err
+		return plan.Move{}, err
 	}
 	if c.control, err = serveControl(c.bus, o.handlers(c)); err != nil {
-		return move{}, err
+		return plan.Move{}, err
 	}
 	// Whoever announces trust from here on is heard, and no member runs yet who could write it.
 	c.trust.begin()
@@ -383,7 +384,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 
 	if err := o.markRunning(c); err != nil {
 		stopCrew(err)
-		return move{}, err
+		return plan.Move{}, err
 	}
 	if o.opts.OnUp != nil {
 		o.opts.OnUp(o.place)

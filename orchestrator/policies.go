@@ -8,6 +8,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -77,14 +79,14 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	if ok {
 		words = tongueOf(s.member.CurrentAgent())
 	}
-	own := slices.DeleteFunc(c.stillOwed(actable(all, member)), c.asks.holds)
+	own := slices.DeleteFunc(c.stillOwed(tasks.Actable(all, member)), c.asks.holds)
 	if member != "" && len(own) > 0 {
-		return refuse("You still own %s. Finish with %s, or give it back.", taskNames(own), words.completing())
+		return refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(own), words.completing())
 	}
 	for _, t := range all {
-		if ready(&t, all) && t.Owner == "" && (!ok || suits(t, skillsOf(*s.member.Member))) {
+		if tasks.Ready(&t, all) && t.Owner == "" && (!ok || t.Wants.Suits(roster.Skills(*s.member.Member))) {
 			return refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,
-				subjectLine(t), words.claiming(t.ID))
+				plan.SubjectLine(t), words.claiming(t.ID))
 		}
 	}
 	return agree()

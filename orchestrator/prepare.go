@@ -95,7 +95,7 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 // atPeace reports whether nothing has come in since the team ended.
 func atPeace(ctx context.Context, s *tasks.Store, members []actors.Member) bool {
 	all, err := s.List(ctx)
-	if err != nil || len(openTasks(all)) > 0 {
+	if err != nil || len(tasks.OpenTasks(all)) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(members, func(m actors.Member) bool {

@@ -2,13 +2,12 @@ package orchestrator
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/orchestrator/mailtext"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -55,30 +54,18 @@ func attribute(s string) string {
 	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ").Replace(s)
 }
 
-// assigned returns the task that an assignment is about.
-func assigned(m mail.Message) (id string, ok bool) {
-	if m.Kind != mail.TaskAssignment {
-		return "", false
-	}
-	var data tasks.Assignment
-	if err := json.Unmarshal(m.Data, &data); err != nil {
-		return "", false
-	}
-	return data.TaskID, data.TaskID != ""
-}
-
 // assignmentText tells a member of a task that it was given, by the task's
 // state now: it may have changed since the mail was written.
 // Of a task that is gone the mail itself is all there is.
 func (t tongue) assignmentText(m mail.Message, all []tasks.Task) string {
-	id, _ := assigned(m)
+	id, _ := tasks.AssignedTask(m)
 	for _, own := range all {
 		if own.ID != id {
 			continue
 		}
 		text := "You own task " + taskText(own, m.To)
-		if by := openBlockers(own, all); len(by) > 0 {
-			return text + "\nIt waits for " + taskNames(by) + "; you will be told when it is ready."
+		if by := tasks.OpenBlockers(own, all); len(by) > 0 {
+			return text + "\nIt waits for " + tasks.NamesOf(by) + "; you will be told when it is ready."
 		}
 		return text + "\nIt is ready: " + t.toBegin(id)
 	}
@@ -107,14 +94,6 @@ func framed(t tasks.Task, reader, text string) string {
 		attribute(t.Author), t.ID, text)
 }
 
-// unbroken is a text where one line is one thing.
-func unbroken(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// subjectLine is a task's subject in a list, where one line is one task.
-func subjectLine(t tasks.Task) string {
-	return mailtext.Summary(agent.Defuse(unbroken(t.Subject)))
-}
-
 // claimText hands a member a task that was claimed for it.
 func (t tongue) claimText(claimed tasks.Task) string {
 	return "You had nothing to do, so you have claimed task " + taskText(claimed, claimed.Owner) +
@@ -126,7 +105,7 @@ func (t tongue) claimText(claimed tasks.Task) string {
 func (t tongue) nudgeText(own []tasks.Task) string {
 	lines := make([]string, len(own))
 	for i, open := range own {
-		lines[i] = fmt.Sprintf("- #%s %s (%s)", open.ID, subjectLine(open), open.Status)
+		lines[i] = fmt.Sprintf("- #%s %s (%s)", open.ID, plan.SubjectLine(open), open.Status)
 	}
 	return "You are idle, but you own open tasks:\n" + strings.Join(lines, "\n") +
 		"\nGo on with them. If you cannot, give them back (" + t.givingBack() + ")" +
@@ -141,7 +120,7 @@ const maxReported = 20
 func reportText(all []tasks.Task) string {
 	lines := make([]string, len(all))
 	for i, t := range all {
-		lines[i] = fmt.Sprintf("- #%s %s", t.ID, subjectLine(t))
+		lines[i] = fmt.Sprintf("- #%s %s", t.ID, plan.SubjectLine(t))
 		if t.Owner != "" {
 			lines[i] += " (by " + t.Owner + ")"
 		}
@@ -164,10 +143,4 @@ func whoDidHowMany(all []tasks.Task) string {
 		who = append(who, fmt.Sprintf("%d by %s", count[name], name))
 	}
 	return strings.Join(who, ", ")
-}
-
-// impasseText tells the lead that nothing moves any more.
-func impasseText(reason string) string {
-	return "Everyone is idle and open tasks remain; " + reason +
-		"\nReassign, unblock, change or delete them, or message the member who can; otherwise the team ends unfinished."
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -41,7 +42,7 @@ func (r *reminded) due(list []requests.Request) []requests.Request {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(list), func(q requests.Request) bool { return r.times[q.ID] >= maxNudges })
+	return slices.DeleteFunc(slices.Clone(list), func(q requests.Request) bool { return r.times[q.ID] >= plan.MaxNudges })
 }
 
 // count counts one more reminder of some questions, and forgets those that are not open

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -17,9 +18,6 @@ type reportInput struct {
 
 // ReportToolName is the team tool by which members report.
 const ReportToolName = mcpReport
-
-// reportSummary is what a report shows as its preview.
-const reportSummary = "report"
 
 // reportTool makes the tool by which members report. It has the same name for all kinds
 // of agent.
@@ -40,7 +38,7 @@ func report(ctx context.Context, b *board, me actor, in reportInput) agent.ToolR
 	case me.Name != lead && in.Answered:
 		return toolError(wording.Errorf(ErrDenied, "only the lead, %s, can say that the goal is answered; report without answered", lead))
 	case me.Name != lead:
-		return sendMessage(ctx, b, me, sendMessageInput{To: lead, Message: rawjson.Encode(in.Report), Summary: reportSummary})
+		return sendMessage(ctx, b, me, sendMessageInput{To: lead, Message: rawjson.Encode(in.Report), Summary: mailtext.ReportSummary})
 	case !in.Answered:
 		return toolError(wording.Errorf(ErrNoMember, "you are the lead: your answer at the end of the turn is the report; "+
 			"set answered to true only if the goal was a question and your report answers it"))

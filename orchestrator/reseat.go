@@ -188,7 +188,7 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 	}
 	text := fmt.Sprintf("Teammate %s has left the team: the spec has it no more.", s.member.Name)
 	if len(released) > 0 {
-		text += "\nOpen again: " + taskNames(released)
+		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
 	c.poke()
 	return c.tellLeadOf(ctx, s, text)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/teammate/agent"
 	agentprogram "github.com/coveyteam/covey/teammate/program"
 )
@@ -24,9 +25,6 @@ const (
 	// takes longer is a usage limit, not a failure.
 	announcedRest = 2 * time.Minute
 )
-
-// lockFailed is the state of a member that waits to try its last turn again.
-const lockFailed lockState = "failed"
 
 // retryRest is the pause before a turn is tried again that has failed so many times in
 // a row with these words: a vendor that says how long to wait is believed.
@@ -101,5 +99,5 @@ func retryText(l lockout, now time.Time) string {
 
 // holdsBack reports whether a member waits to try its last turn again; crew.mu is held.
 func (s *seat) holdsBack(now time.Time) bool {
-	return s.idle && !s.held() && s.lockout.state(now) == lockFailed
+	return s.idle && !s.held() && s.lockout.state(now) == plan.LockFailed
 }

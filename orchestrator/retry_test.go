@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -198,46 +197,11 @@ func TestRetryRest(t *testing.T) {
 	}
 }
 
-func TestPlanOfPauses(t *testing.T) {
-	failed := func(v *seatView) { v.Lock, v.Until = lockFailed, atThree }
-	mine := func(s *scene) { s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")}; failed(&s.Seats[1]) }
-	tests := []struct {
-		name string
-		edit func(*scene)
-		want string
-	}{
-		{"it is not reminded, and the team does not end", mine, ""},
-		{"nor does a team without tasks", func(s *scene) { failed(&s.Seats[0]) }, ""},
-		{"a member's mail waits", func(s *scene) {
-			mine(s)
-			s.Seats[1].Unread = []mail.Message{{ID: "m",
-				Kind: mail.Text}}
-		}, ""},
-		{"a person's does not", func(s *scene) {
-			mine(s)
-			s.Seats[1].Unread = []mail.Message{{ID: "m",
-				Kind: mail.OperatorMessage}}
-		}, "go on a"},
-		{"others go on", func(s *scene) {
-			mine(s)
-			s.Tasks = append(s.Tasks, task("2", tasks.Pending,
-				""))
-		}, "claim b 2"},
-		{"the budget ends it", func(s *scene) { mine(s); s.Broke = "all is spent" }, "last lead"},
-		{"so does its own", func(s *scene) { mine(s); s.Seats[1].Spent = "limits.max_tokens" }, "used up a"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := scene{Seats: crewOf("a", "b")}
-			tt.edit(&s)
-			if got := told(plan(s)); got != tt.want {
-				t.Errorf("plan = %q, want %q", got, tt.want)
-			}
-		})
-	}
-	over := (&lockout{Failed: true, Until: atThree}).state(atThree.Add(time.Second))
-	if states := []lockState{over, (&lockout{Failed: true,
-		GivenUp: true}).state(atThree)}; !slices.Equal(states, []lockState{lockOver, ""}) {
+// TestPauseIsOver: a pause ends at its time, and one of a turn that was given up keeps nobody.
+func TestPauseIsOver(t *testing.T) {
+	over := (&lockout{Failed: true, Until: limitOver}).state(limitOver.Add(time.Second))
+	if states := []plan.Lock{over, (&lockout{Failed: true,
+		GivenUp: true}).state(limitOver)}; !slices.Equal(states, []plan.Lock{plan.LockOver, ""}) {
 		t.Errorf("the states are %q", states)
 	}
 }

@@ -80,7 +80,7 @@ func (c *crew) leave(ctx context.Context, s *seat, reason string) {
 	released, err := c.release(ctx, s.member.Name, reason)
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.member.Name, reason)
 	if len(released) > 0 {
-		text += "\nOpen again: " + taskNames(released)
+		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
 	c.act(ctx, s, errors.Join(err, c.tellLeadOf(ctx, s, text), c.parted(ctx, s, reason, released),
 		c.asks.forget(ctx, s.member.Name)))
@@ -208,7 +208,7 @@ func (c *crew) idled(ctx context.Context, s *seat, idle agent.Idle) error {
 		if err != nil {
 			return err
 		}
-		if worn != "" || s.member.Lead || len(actable(all, s.member.Name)) == 0 {
+		if worn != "" || s.member.Lead || len(tasks.Actable(all, s.member.Name)) == 0 {
 			return c.giveUpOn(ctx, s, failed)
 		}
 	case s.member.Lead:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/plan"
 )
 
 // Setup says what the Setup hooks of a run are to do before any session begins
@@ -34,18 +35,18 @@ func (c *crew) setUp(ctx context.Context) error {
 
 // atSetup waits until every session has begun, and is the end of a run that
 // only prepares.
-func (c *crew) atSetup(ctx context.Context) (move, error) {
+func (c *crew) atSetup(ctx context.Context) (plan.Move, error) {
 	select {
 	case <-c.up:
-		return move{Kind: finish, Done: true, Reason: prepared}, nil
+		return plan.Move{Kind: plan.Finish, Done: true, Reason: prepared}, nil
 	case <-ctx.Done():
-		return move{}, context.Cause(ctx)
+		return plan.Move{}, context.Cause(ctx)
 	}
 }
 
 // announce tells whoever would want to know that the team is at rest: its lead
 // waits for a person, or all is done.
-func (c *crew) announce(ctx context.Context, m move) {
+func (c *crew) announce(ctx context.Context, m plan.Move) {
 	n := hooks.NotificationInput{
 		Message: c.team + " is waiting for your input", NotificationType: "idle_prompt",
 	}

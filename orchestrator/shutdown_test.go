@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -241,14 +242,14 @@ func TestWhoLeavesGetsNothing(t *testing.T) {
 	c := &crew{ledger: newLedger(configs.Budget{}, priceList{}, 0, time.Now()), holds: &holds.Holds{}}
 	s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}}, idle: true}
 	s.member.Name, s.member.SelfClaim = "dev", true
-	look := scene{Seats: []seatView{{Name: "lead", Lead: true, Idle: true}, s.view(time.Now())}}
-	look.Tasks = []tasks.Task{task("1", tasks.Pending, "")}
-	if moves := plan(look); len(moves) != 1 || moves[0].Kind != giveClaim {
+	look := plan.Scene{Seats: []plan.Seat{{Name: "lead", Lead: true, Idle: true}, s.view(time.Now())}}
+	look.Tasks = []tasks.Task{listedTask("1", tasks.Pending, "")}
+	if moves := plan.Next(look); len(moves) != 1 || moves[0].Kind != plan.GiveClaim {
 		t.Fatalf("a member that stays is given %+v, want a claim", moves)
 	}
 	s.leaving = "it was asked to"
 	look.Seats[1] = s.view(time.Now())
-	if moves := plan(look); len(moves) != 0 {
+	if moves := plan.Next(look); len(moves) != 0 {
 		t.Errorf("a member that leaves is given %+v", moves)
 	}
 }
@@ -257,10 +258,10 @@ func TestWhoLeavesGetsNothing(t *testing.T) {
 func TestPartingWakesNobody(t *testing.T) {
 	left := mail.Message{ID: "1", Kind: mail.Terminated}
 	text := mail.Message{ID: "2", Kind: mail.Text}
-	if show, moot := sortMail([]mail.Message{left}, nil, "dev"); len(show)+len(moot) != 0 {
+	if show, moot := plan.SortMail([]mail.Message{left}, nil, "dev"); len(show)+len(moot) != 0 {
 		t.Errorf("alone: %v, %v", show, moot)
 	}
-	if show, _ := sortMail([]mail.Message{left, text}, nil, "dev"); len(show) != 2 {
+	if show, _ := plan.SortMail([]mail.Message{left, text}, nil, "dev"); len(show) != 2 {
 		t.Errorf("with a text: %v", show)
 	}
 }

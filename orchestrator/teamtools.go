@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -212,7 +213,7 @@ func taskGet(ctx context.Context, b *board, reader string, in taskGetInput) agen
 
 // inFull is a task in words, as the member called reader sees it.
 func inFull(t tasks.Task, reader string) string {
-	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, unbroken(agent.Defuse(t.Subject)), t.Status)
+	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, wording.Unbroken(agent.Defuse(t.Subject)), t.Status)
 	if t.Owner != "" {
 		text += "\nOwner: " + t.Owner
 	}
@@ -253,11 +254,11 @@ func taskList(ctx context.Context, b *board) agent.ToolResult {
 	rows, lines := make([]row, len(all)), make([]string, len(all))
 	for i, t := range all {
 		by := []string{}
-		for _, o := range openBlockers(t, all) {
+		for _, o := range tasks.OpenBlockers(t, all) {
 			by = append(by, o.ID)
 		}
 		rows[i] = row{t.ID, agent.Defuse(t.Subject), t.Status, t.Owner, by}
-		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, unbroken(agent.Defuse(t.Subject)))
+		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, wording.Unbroken(agent.Defuse(t.Subject)))
 		if t.Owner != "" {
 			lines[i] += " (" + t.Owner + ")"
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -80,7 +81,7 @@ func TestWishesBindSelfClaims(t *testing.T) {
 }
 
 func TestSkillsOf(t *testing.T) {
-	has := skillsOf(configs.Member{Role: "reviewer", Labels: []string{"go"}, Tools: []string{"Read"}})
+	has := roster.Skills(configs.Member{Role: "reviewer", Labels: []string{"go"}, Tools: []string{"Read"}})
 	for _, tt := range []struct {
 		wants tasks.Wants
 		want  bool
@@ -91,34 +92,8 @@ func TestSkillsOf(t *testing.T) {
 		{tasks.Wants{Labels: []string{"css"}}, false},
 		{tasks.Wants{Tools: []string{"Bash"}}, false},
 	} {
-		if have := suits(tasks.Task{Wants: tt.wants}, has); have != tt.want {
+		if have := tt.wants.Suits(has); have != tt.want {
 			t.Errorf("%+v suits: %v", tt.wants, have)
 		}
-	}
-}
-
-// TestImpasseNamesWishes: the lead hears what whom lacks, because it is the one who
-// can give the task away all the same.
-func TestImpasseNamesWishes(t *testing.T) {
-	x := task("1", tasks.Pending, "")
-	x.Wants = tasks.Wants{Labels: []string{"sql"}}
-	s := scene{Tasks: []tasks.Task{x}, Seats: []seatView{
-		{Name: "lead", Lead: true, Idle: true},
-		{Name: "a", Idle: true, SelfClaim: true, Skills: tasks.Skills{Labels: []string{"go"}}},
-		{Name: "b", Idle: true, SelfClaim: true},
-		{Name: "c", Gone: true, Idle: true, SelfClaim: true},
-	}}
-	moves := plan(s)
-	if len(moves) != 1 || moves[0].Kind != tellLead ||
-		!strings.Contains(moves[0].Reason, "nobody suits it (a lacks label sql; b lacks label sql)") {
-		t.Errorf("moves %+v", moves)
-	}
-	s.Seats[2].Skills.Labels = []string{"sql"}
-	if moves := plan(s); len(moves) != 1 || moves[0].Kind != giveClaim || moves[0].Member != "b" {
-		t.Errorf("with somebody who suits: %+v", moves)
-	}
-	s.Seats[2].Attention = "it is stuck"
-	if why := stuck(s, x); !strings.Contains(why, "no idle member takes it by itself") {
-		t.Errorf("somebody suits, and does not take it: %s", why)
 	}
 }

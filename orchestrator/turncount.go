@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -30,7 +31,7 @@ func (c *crew) weighed(ctx context.Context, s *seat, data agent.EventData) agent
 	c.mu.Unlock()
 	if end.Empty && s.member.Lead {
 		all, err := c.store.List(ctx)
-		end.Empty = err == nil && len(openTasks(all)) > 0
+		end.Empty = err == nil && len(tasks.OpenTasks(all)) > 0
 	}
 	return end
 }

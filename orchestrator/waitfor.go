@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
@@ -49,27 +48,6 @@ func (c *crew) openAmong(ctx context.Context, ids []string) (open []tasks.Task, 
 		}
 	}
 	return open, nil
-}
-
-// keptMail says in an impasse whose mail waits for tasks that nobody does.
-func keptMail(s scene) string {
-	var text strings.Builder
-	for _, seat := range s.Seats {
-		if len(seat.MailWaits) > 0 {
-			text.WriteString("; mail for " + seat.Name + " waits for " + taskNames(onceEach(seat.MailWaits)))
-		}
-	}
-	return text.String()
-}
-
-// onceEach drops repeated tasks.
-func onceEach(list []tasks.Task) (once []tasks.Task) {
-	for _, t := range list {
-		if !slices.ContainsFunc(once, func(o tasks.Task) bool { return o.ID == t.ID }) {
-			once = append(once, t)
-		}
-	}
-	return once
 }
 
 // readAfter tells a sender when its message is read.

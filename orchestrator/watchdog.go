@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -214,10 +215,10 @@ func speaksByWire(m configs.Member) bool {
 // The loop calls it with the scene and the moves that it is about to make. A mark that
 // is the same round after round means that the move was made and came to nothing. Only
 // the first unread message counts as the mark: more mail must not set the clock back.
-func (c *crew) owing(s scene, moves []move) {
+func (c *crew) owing(s plan.Scene, moves []plan.Move) {
 	given := map[string]bool{}
 	for _, m := range moves {
-		if m.Kind == giveMail {
+		if m.Kind == plan.GiveMail {
 			given[m.Member] = true
 		}
 	}

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -46,4 +47,17 @@ func (n Assignment) text() string {
 		return fmt.Sprintf("Task %s is yours: %s (it waits for %s)", n.TaskID, n.Subject, taskList(n.WaitsFor))
 	}
 	return fmt.Sprintf("Task %s is yours: %s", n.TaskID, n.Subject)
+}
+
+// AssignedTask returns the id of the task that an assignment is about; false if the
+// message is no assignment.
+func AssignedTask(m mail.Message) (id string, ok bool) {
+	if m.Kind != mail.TaskAssignment {
+		return "", false
+	}
+	var data Assignment
+	if err := json.Unmarshal(m.Data, &data); err != nil {
+		return "", false
+	}
+	return data.TaskID, data.TaskID != ""
 }

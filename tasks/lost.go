@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -39,6 +40,16 @@ type Loss struct {
 	Owner   string `json:"owner,omitempty"` // likewise
 	Reason  string `json:"reason,omitempty"`
 	By      string `json:"by"` // empty: covey
+}
+
+// LossOf returns what a message tells the former owner of a task; false if it tells of no
+// loss.
+func LossOf(m mail.Message) (Loss, bool) {
+	var data Loss
+	if m.Kind != mail.TaskLost || json.Unmarshal(m.Data, &data) != nil {
+		return Loss{}, false
+	}
+	return data, data.TaskID != ""
 }
 
 // losses are the changes of what members have lost.

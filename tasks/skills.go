@@ -37,6 +37,9 @@ func (w Wants) Lacking(has Skills) []string {
 	return lacks
 }
 
+// Suits reports whether a member with these skills lacks nothing of w.
+func (w Wants) Suits(has Skills) bool { return len(w.Lacking(has)) == 0 }
+
 // Terms are what binds a member that takes a task. The zero value binds nobody.
 type Terms struct {
 	// Max is how many tasks the member may have in progress, the new one included;

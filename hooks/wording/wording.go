@@ -56,8 +56,11 @@ const LineWidth = 80
 // OneLine returns s as one line of a table: runs of space become one space each, and at
 // most LineWidth characters are left.
 func OneLine(s string) string {
-	return Short(strings.Join(strings.Fields(s), " "), LineWidth)
+	return Short(Unbroken(s), LineWidth)
 }
+
+// Unbroken returns s without line breaks: runs of space become one space each.
+func Unbroken(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Runes returns the first n characters of s.
 func Runes(s string, n int) string {

@@ -27,6 +27,9 @@ const (
 // maxSummary is how much of a summary is shown, in characters (TEAMS.md section 2).
 const maxSummary = 200
 
+// ReportSummary is the summary of a report with team_report.
+const ReportSummary = "report"
+
 // Summary is what a text without a summary is known by: its first line, shortened.
 func Summary(text string) string { return wording.Short(wording.FirstLine(text), maxSummary) }
 

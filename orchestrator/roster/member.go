@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
@@ -53,3 +54,8 @@ func (m *Member) FallbackAgent() string {
 // SwitchAgent makes a the member's current agent; nil goes back to its own. It
 // may be called from any goroutine.
 func (m *Member) SwitchAgent(a *configs.Agent) { m.fallback.Store(a) }
+
+// Skills are what a member has of what tasks may want.
+func Skills(m configs.Member) tasks.Skills {
+	return tasks.Skills{Role: m.Role, Labels: m.Labels, Tools: m.Tools}
+}

@@ -1,4 +1,4 @@
-package orchestrator
+package plan
 
 import (
 	"slices"
@@ -14,8 +14,8 @@ import (
 // when nobody works and no person is waited for.
 func TestAllWait(t *testing.T) {
 	// ana has asked ben to approve her plan; ben can do nothing before her task 3.
-	stuck := func() scene {
-		s := scene{Seats: crewOf("ana", "ben"), Tasks: []tasks.Task{
+	stuck := func() Scene {
+		s := Scene{Seats: crewOf("ana", "ben"), Tasks: []tasks.Task{
 			task("3", tasks.Pending, "ana"), task("4", tasks.Pending, "ben", "3"),
 		}}
 		s.Seats[1].Awaits, s.Seats[1].AwaitsFrom = "ben's approval of its plan", "ben"
@@ -23,20 +23,20 @@ func TestAllWait(t *testing.T) {
 	}
 	const both = "members wait for each other: ana waits for ben's approval of its plan, ben waits for ana's task 3"
 	for name, tt := range map[string]struct {
-		edit func(*scene)
+		edit func(*Scene)
 		want string // empty: nobody is told
 	}{
-		"in a circle":            {func(*scene) {}, both},
-		"one does not answer":    {func(s *scene) { s.Tasks = s.Tasks[:1] }, "nobody works: ana waits for ben's approval of its plan"},
-		"in the middle of turns": {func(s *scene) { s.Seats[1].Idle = false }, both},
-		"ben works":              {func(s *scene) { s.Seats[2].Idle = false }, ""},
-		"ben has a helper":       {func(s *scene) { s.Seats[2].Helped = true }, ""},
-		"a person is asked too":  {func(s *scene) { s.Seats[2].Awaits = "a person's answer" }, ""},
-		"only a person is asked": {func(s *scene) { s.Seats[1].AwaitsFrom = "" }, ""},
-		"the lead works":         {func(s *scene) { s.Seats[0].Idle = false }, ""},
-		"the lead is in trouble": {func(s *scene) { s.Seats[0].Attention = "x" }, ""},
-		"nobody waits":           {func(s *scene) { s.Seats[1].Awaits, s.Seats[1].AwaitsFrom = "", "" }, ""},
-		"told before": {func(s *scene) {
+		"in a circle":            {func(*Scene) {}, both},
+		"one does not answer":    {func(s *Scene) { s.Tasks = s.Tasks[:1] }, "nobody works: ana waits for ben's approval of its plan"},
+		"in the middle of turns": {func(s *Scene) { s.Seats[1].Idle = false }, both},
+		"ben works":              {func(s *Scene) { s.Seats[2].Idle = false }, ""},
+		"ben has a helper":       {func(s *Scene) { s.Seats[2].Helped = true }, ""},
+		"a person is asked too":  {func(s *Scene) { s.Seats[2].Awaits = "a person's answer" }, ""},
+		"only a person is asked": {func(s *Scene) { s.Seats[1].AwaitsFrom = "" }, ""},
+		"the lead works":         {func(s *Scene) { s.Seats[0].Idle = false }, ""},
+		"the lead is in trouble": {func(s *Scene) { s.Seats[0].Attention = "x" }, ""},
+		"nobody waits":           {func(s *Scene) { s.Seats[1].Awaits, s.Seats[1].AwaitsFrom = "", "" }, ""},
+		"told before": {func(s *Scene) {
 			s.Told = "waits: ana waits for ben's approval of its plan, ben waits for ana's task 3"
 		}, ""},
 	} {
@@ -50,7 +50,7 @@ func TestAllWait(t *testing.T) {
 	// The plan comes to it once ben was reminded in vain.
 	s := stuck()
 	s.Seats[2].Questions = "" // of none of them any more
-	if moves := plan(s); len(moves) != 1 || moves[0].Kind != tellLead || moves[0].Reason != both {
+	if moves := Next(s); len(moves) != 1 || moves[0].Kind != TellLead || moves[0].Reason != both {
 		t.Errorf("the plan is %+v", moves)
 	}
 }
@@ -58,7 +58,7 @@ func TestAllWait(t *testing.T) {
 // TestImpasseNamesCircles: members that depend on each other's work are named,
 // where tasks alone can never wait for themselves.
 func TestImpasseNamesCircles(t *testing.T) {
-	s := scene{Seats: crewOf("ana", "ben"), Tasks: []tasks.Task{
+	s := Scene{Seats: crewOf("ana", "ben"), Tasks: []tasks.Task{
 		task("1", tasks.Pending, "ana"), task("2", tasks.Pending, "ben", "1"),
 	}}
 	s.Seats[1].HeldBy = "ben"

@@ -1,4 +1,4 @@
-package orchestrator
+package plan
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ import (
 
 // idleCrowd is a team of so many idle members. Each has a task in progress, or one is ready
 // for it that nobody has.
-func idleCrowd(members int, owned bool) scene {
-	s := scene{Seats: []seatView{{Name: "lead", Lead: true, Idle: true}}}
+func idleCrowd(members int, owned bool) Scene {
+	s := Scene{Seats: []Seat{{Name: "lead", Lead: true, Idle: true}}}
 	for i := range members {
 		t := tasks.Task{ID: strconv.Itoa(i + 1), Subject: "Do it", Status: tasks.Pending, Version: 1}
-		seat := seatView{Name: fmt.Sprint("m", i), Idle: true, SelfClaim: true}
+		seat := Seat{Name: fmt.Sprint("m", i), Idle: true, SelfClaim: true}
 		if owned {
 			t.Status, t.Owner = tasks.InProgress, seat.Name
 		}
@@ -35,14 +35,14 @@ func TestPlanLooksAtATaskOnce(t *testing.T) {
 			all := idleCrowd(members, owned)
 			s := indexed(all)
 			s.Tasks = nil // the index is all that is left
-			moves := plan(s)
+			moves := Next(s)
 			if len(moves) != members {
 				t.Fatalf("%d moves for %d members", len(moves), members)
 			}
 			if looks := float64(s.index.looks) / float64(members); looks > 2.1 {
 				t.Errorf("%d members, owned %v: %.1f looks at a task for each", members, owned, looks)
 			}
-			if members == 100 && !reflect.DeepEqual(moves, plan(all)) {
+			if members == 100 && !reflect.DeepEqual(moves, Next(all)) {
 				t.Error("the moves are others without an index made before")
 			}
 		}
@@ -58,7 +58,7 @@ func BenchmarkPlan(b *testing.B) {
 			b.Run(fmt.Sprintf("owned=%v/members=%d", owned, members), func(b *testing.B) {
 				s := idleCrowd(members, owned)
 				for b.Loop() {
-					plan(s)
+					Next(s)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(members), "ns/member")
 			})
@@ -66,16 +66,17 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// BenchmarkCountTasks counts 8,000 tasks that wait for each other in a chain.
-func BenchmarkCountTasks(b *testing.B) {
-	s := idleCrowd(8000, false)
-	for i := 1; i < len(s.Tasks); i++ {
-		s.Tasks[i].BlockedBy = []string{s.Tasks[i-1].ID}
-	}
-	all := tasks.Outlines(s.Tasks)
-	for b.Loop() {
-		if n := CountTasks(all); n.Blocked != 7999 || n.Ready != 1 {
-			b.Fatalf("%+v", n)
+// TestPlanLooksAtASeatOnce: however many members depend on each other, plan looks for each
+// seat a few times.
+func TestPlanLooksAtASeatOnce(t *testing.T) {
+	for _, members := range []int{100, 1000} {
+		s := indexed(idleCrowd(members, true))
+		for i := 2; i < len(s.Seats); i++ {
+			s.Seats[i].DependsOn = []string{s.Seats[i-1].Name}
+		}
+		Next(s)
+		if looks := float64(s.index.looks+s.seats.looks) / float64(members); looks > 4 {
+			t.Errorf("%d members: %.1f looks at tasks and seats for each", members, looks)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package plan
 
 import (
 	"testing"
@@ -7,13 +7,13 @@ import (
 )
 
 // mergingScene is a team in which task 1 of ana is done and task 2 waits for it.
-func mergingScene(merging bool) scene {
-	s := scene{
+func mergingScene(merging bool) Scene {
+	s := Scene{
 		Tasks: []tasks.Task{
 			{ID: "1", Status: tasks.Completed, Owner: "ana", Version: 3},
 			{ID: "2", Status: tasks.Pending, BlockedBy: []string{"1"}, Version: 1},
 		},
-		Seats: []seatView{
+		Seats: []Seat{
 			{Name: "lead", Lead: true, Idle: true}, {Name: "ana", Idle: true, SelfClaim: true},
 		},
 	}
@@ -25,11 +25,11 @@ func mergingScene(merging bool) scene {
 
 // A task does not begin before the work that it builds upon is where it begins from.
 func TestPlanWaitsForMerges(t *testing.T) {
-	if moves := plan(mergingScene(true)); len(moves) != 0 {
+	if moves := Next(mergingScene(true)); len(moves) != 0 {
 		t.Errorf("while task 1 is merged: %+v", moves)
 	}
-	moves := plan(mergingScene(false))
-	if len(moves) != 1 || moves[0].Kind != giveClaim || moves[0].Tasks[0].ID != "2" {
+	moves := Next(mergingScene(false))
+	if len(moves) != 1 || moves[0].Kind != GiveClaim || moves[0].Tasks[0].ID != "2" {
 		t.Errorf("when it has been: %+v", moves)
 	}
 }
@@ -38,15 +38,15 @@ func TestPlanWaitsForMerges(t *testing.T) {
 func TestPlanDoesNotEndWhileMerging(t *testing.T) {
 	s := mergingScene(true)
 	s.Tasks = s.Tasks[:1]
-	s.Reports = fingerprint(s.Tasks)
-	if moves := plan(s); len(moves) != 0 {
+	s.Reports = Fingerprint(s.Tasks)
+	if moves := Next(s); len(moves) != 0 {
 		t.Errorf("while task 1 is merged: %+v", moves)
 	}
 	if s.Tasks[0].Status != tasks.Completed {
 		t.Error("the scene was changed")
 	}
 	s.Merging = nil
-	if moves := plan(s); len(moves) != 1 || moves[0].Kind != finish || !moves[0].Done {
+	if moves := Next(s); len(moves) != 1 || moves[0].Kind != Finish || !moves[0].Done {
 		t.Errorf("when it has been: %+v", moves)
 	}
 }
@@ -55,7 +55,7 @@ func TestPlanDoesNotEndWhileMerging(t *testing.T) {
 func TestPlanWithLooseWork(t *testing.T) {
 	s := mergingScene(false)
 	s.Merging = map[string]bool{"covey/crew/ana": true}
-	if moves := plan(s); len(moves) != 1 || moves[0].Kind != giveClaim {
+	if moves := Next(s); len(moves) != 1 || moves[0].Kind != GiveClaim {
 		t.Errorf("%+v", moves)
 	}
 }

@@ -1,10 +1,10 @@
-package orchestrator
+package plan
 
 import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // wait is one member that can do nothing until another has done something.
@@ -15,7 +15,7 @@ type wait struct {
 
 // waitsOf are the waits of members that do not work, in the order of the seats.
 // A member that waits for a person or a clock waits for no member.
-func waitsOf(s scene) []wait {
+func waitsOf(s Scene) []wait {
 	var list []wait
 	for _, m := range s.Seats {
 		switch {
@@ -33,7 +33,7 @@ func waitsOf(s scene) []wait {
 }
 
 // withHeld is a list of seats that says which member keeps which from its work.
-func withHeld(seats []seatView, by map[string]string) []seatView {
+func withHeld(seats []Seat, by map[string]string) []Seat {
 	seats = slices.Clone(seats)
 	for i := range seats {
 		seats[i].HeldBy = by[seats[i].Name]
@@ -43,14 +43,14 @@ func withHeld(seats []seatView, by map[string]string) []seatView {
 
 // idleWaits are what keeps an idle member from its work: members that it
 // depends on, and the blockers of the tasks that it owns.
-func idleWaits(s scene, m seatView) []wait {
+func idleWaits(s Scene, m Seat) []wait {
 	var list []wait
 	if m.HeldBy != "" {
 		list = append(list, wait{m.Name, m.HeldBy, m.HeldBy + "'s open work, which it depends on"})
 	}
 	for _, i := range s.openOf(m.Name) {
 		own := s.Tasks[i]
-		for _, by := range openBlockers(own, s.Tasks) {
+		for _, by := range tasks.OpenBlockers(own, s.Tasks) {
 			if by.Owner != "" && by.Owner != m.Name {
 				list = append(list, wait{m.Name, by.Owner, by.Owner + "'s task " + by.ID})
 			}
@@ -105,7 +105,7 @@ func waitText(waits []wait) string {
 
 // inCircle is waitText of the members that wait for each other, as the end of a
 // sentence; empty: none do.
-func inCircle(s scene) string {
+func inCircle(s Scene) string {
 	if round := cycleOf(waitsOf(s)); round != nil {
 		return "; they wait for each other: " + waitText(round)
 	}
@@ -116,54 +116,34 @@ func inCircle(s scene) string {
 // circle, or for one that does not answer. The questions have deadlines, so
 // nothing hangs for ever, but nobody else would say so before. Who waits for a
 // person is waited for in peace.
-func allWait(s scene) (move, bool) {
+func allWait(s Scene) (Move, bool) {
 	lead := s.Seats[0]
 	if !lead.Idle || lead.Gone || lead.Held || lead.Attention != "" || lead.Lock != "" || lead.Awaits != "" {
-		return move{}, false
+		return Move{}, false
 	}
 	asked := false
 	for _, m := range s.Seats {
 		switch {
 		case m.Gone:
 		case m.Helped || m.Awaited, !m.Idle && m.Awaits == "", m.Awaits != "" && m.AwaitsFrom == "":
-			return move{}, false
+			return Move{}, false
 		}
 		asked = asked || m.AwaitsFrom != ""
 	}
 	if !asked {
-		return move{}, false
+		return Move{}, false
 	}
 	waits := waitsOf(s)
 	mark := markWaits + waitText(waits)
 	if s.Told == mark {
-		return move{}, false
+		return Move{}, false
 	}
 	reason := "nobody works: " + waitText(waits)
 	if round := cycleOf(waits); round != nil {
 		reason = "members wait for each other: " + waitText(round)
 	}
-	return move{Kind: tellLead, Member: lead.Name, Reason: reason, Mark: mark}, true
+	return Move{Kind: TellLead, Member: lead.Name, Reason: reason, Mark: mark}, true
 }
 
 // markWaits begins the mark of an impasse in which members wait for members.
 const markWaits = "waits: "
-
-// tellText is what the lead is told of an impasse.
-func tellText(m move) string {
-	if !strings.HasPrefix(m.Mark, markWaits) {
-		return impasseText(m.Reason)
-	}
-	return strings.ToUpper(m.Reason[:1]) + m.Reason[1:] + ".\nGive the tasks that they wait for to others or delete them, " +
-		"or write to who does not answer. Questions end by themselves when their time is over."
-}
-
-// awaitsFrom is the member whose answer another waits for; empty: nobody's, or
-// a person's.
-func (b *inbox) awaitsFrom(member string) string {
-	for _, r := range b.sorted().About[member] {
-		if holdsUp(r) && r.To != actors.Operator {
-			return r.To
-		}
-	}
-	return ""
-}

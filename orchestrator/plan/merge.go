@@ -1,4 +1,4 @@
-package orchestrator
+package plan
 
 import (
 	"slices"
@@ -6,10 +6,10 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// withUnmerged is a list of tasks in which those whose work is on its way into its
+// WithUnmerged is a list of tasks in which those whose work is on its way into its
 // branch are not done yet, and nobody's: whatever waits for them would begin without
 // their work.
-func withUnmerged(all []tasks.Task, merging map[string]bool) []tasks.Task {
+func WithUnmerged(all []tasks.Task, merging map[string]bool) []tasks.Task {
 	if len(merging) == 0 {
 		return all
 	}

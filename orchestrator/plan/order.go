@@ -1,4 +1,4 @@
-package orchestrator
+package plan
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 
 // inOrder are the seats with those first that others wait for (depends_on), and else
 // in their order: whether somebody gets work depends on what these are given now.
-func inOrder(s scene) []seatView {
+func inOrder(s Scene) []Seat {
 	seats, some := s.Seats, false
 	for i := range seats { // in place: a seatView is large
 		some = some || len(seats[i].DependsOn) > 0
@@ -16,7 +16,7 @@ func inOrder(s scene) []seatView {
 	if !some {
 		return seats
 	}
-	out := make([]seatView, 0, len(seats))
+	out := make([]Seat, 0, len(seats))
 	seen := make([]bool, len(seats))
 	var add func(i int)
 	add = func(i int) {
@@ -44,7 +44,7 @@ func inOrder(s scene) []seatView {
 
 // heldBy is the first member that another waits for because it has open work; "" if
 // none has. working are those who are given something just now.
-func heldBy(s scene, seat seatView, working map[string]bool) string {
+func heldBy(s Scene, seat Seat, working map[string]bool) string {
 	for _, name := range seat.DependsOn {
 		other, ok := s.seat(name)
 		// Whoever takes no more turns ends nothing any more: nobody waits for it.
@@ -60,10 +60,10 @@ func heldBy(s scene, seat seatView, working map[string]bool) string {
 
 // onlyMail is what a member is given that has to wait for others: what people write
 // to it, and no work.
-func onlyMail(s scene, seat seatView) (move, bool) {
-	show, _ := sortMail(seat.Unread, s.Tasks, seat.Name)
+func onlyMail(s Scene, seat Seat) (Move, bool) {
+	show, _ := SortMail(seat.Unread, s.Tasks, seat.Name)
 	if slices.ContainsFunc(show, func(m mail.Message) bool { return m.Kind != mail.TaskAssignment }) {
-		return move{Kind: giveMail, Member: seat.Name}, true
+		return Move{Kind: GiveMail, Member: seat.Name}, true
 	}
-	return move{}, false
+	return Move{}, false
 }

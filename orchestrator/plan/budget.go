@@ -1,4 +1,4 @@
-package orchestrator
+package plan
 
 import (
 	"slices"
@@ -8,14 +8,14 @@ import (
 
 // The moves of members that have used something up.
 const (
-	giveLast moveKind = "last"    // let Member finish and hand over: a limit is used up
-	giveUp   moveKind = "used up" // Member takes no more turns for that Reason
+	GiveLast Kind = "last"    // let Member finish and hand over: a limit is used up
+	GiveUp   Kind = "used up" // Member takes no more turns for that Reason
 )
 
 // windDown is the plan of a team that may begin nothing new: its budget is used
 // up, or a vendor's limit is to end it. Who is in a turn ends it.
-func windDown(s scene) []move {
-	var moves []move
+func windDown(s Scene) []Move {
+	var moves []Move
 	busy := false
 	for _, seat := range s.Seats {
 		switch {
@@ -23,36 +23,36 @@ func windDown(s scene) []move {
 		case !seat.Idle || seat.Helped:
 			busy = true
 		case s.Stopped == "" && owesLastWord(s, seat):
-			moves = append(moves, move{Kind: giveLast, Member: seat.Name})
+			moves = append(moves, Move{Kind: GiveLast, Member: seat.Name})
 		}
 	}
 	switch {
 	case busy || len(moves) > 0:
 		return moves
-	case len(s.Tasks) > 0 && len(openTasks(s.Tasks)) == 0 && s.Stopped == "":
-		return []move{{Kind: finish, Done: true, Limit: true, Reason: "all work is done"}}
+	case len(s.Tasks) > 0 && len(tasks.OpenTasks(s.Tasks)) == 0 && s.Stopped == "":
+		return []Move{{Kind: Finish, Done: true, Limit: true, Reason: "all work is done"}}
 	case s.Stopped != "":
-		return []move{{Kind: finish, Limit: true, Reason: s.Stopped}}
+		return []Move{{Kind: Finish, Limit: true, Reason: s.Stopped}}
 	}
-	return []move{{Kind: finish, Limit: true, Reason: s.Broke}}
+	return []Move{{Kind: Finish, Limit: true, Reason: s.Broke}}
 }
 
 // last is what an idle member does whose own limit is used up: it hands over what
 // it has in hand, and then a person has to raise the limit.
-func last(s scene, seat seatView) (move, bool) {
+func last(s Scene, seat Seat) (Move, bool) {
 	switch {
 	case seat.Attention != "":
-		return move{}, false
+		return Move{}, false
 	case owesLastWord(s, seat):
-		return move{Kind: giveLast, Member: seat.Name}, true
+		return Move{Kind: GiveLast, Member: seat.Name}, true
 	}
-	return move{Kind: giveUp, Member: seat.Name, Reason: seat.Spent}, true
+	return Move{Kind: GiveUp, Member: seat.Name, Reason: seat.Spent}, true
 }
 
 // owesLastWord reports whether a member still has to hand over: it has a task in
 // progress, or it is the lead, who tells what has become of the goal. A turn of
 // anybody else would only cost more.
-func owesLastWord(s scene, seat seatView) bool {
+func owesLastWord(s Scene, seat Seat) bool {
 	if seat.LastWord || seat.Lock != "" || seat.Attention != "" {
 		return false
 	}

@@ -1,8 +1,9 @@
-package orchestrator
+package plan
 
 import (
 	"slices"
 
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -11,7 +12,7 @@ import (
 // say that it waits: the mail is its first goal or reports of members, and members who can
 // act own all open tasks. The mail goes along with what the lead is given next: a message,
 // what has gone wrong, or the request for its report.
-func leadWaits(s scene, lead seatView, show []mail.Message) bool {
+func leadWaits(s Scene, lead Seat, show []mail.Message) bool {
 	if !lead.Lead || len(show) == 0 || len(s.Tasks) == 0 {
 		return false
 	}
@@ -31,19 +32,19 @@ func leadWaits(s scene, lead seatView, show []mail.Message) bool {
 
 // isReport reports whether a member has sent m with team_report: it asks for nothing.
 func isReport(m mail.Message) bool {
-	return m.Kind == mail.Text && m.From != "" && m.Summary == reportSummary
+	return m.Kind == mail.Text && m.From != "" && m.Summary == mailtext.ReportSummary
 }
 
 // withMail is what a team at rest does: before it ends, the lead is given the mail that
 // has waited and has not gone along with anything else.
-func withMail(s scene, moves []move) []move {
+func withMail(s Scene, moves []Move) []Move {
 	lead := s.Seats[0]
-	if len(moves) != 1 || moves[0].Kind != finish || len(lead.Unread) == 0 ||
+	if len(moves) != 1 || moves[0].Kind != Finish || len(lead.Unread) == 0 ||
 		lead.Gone || lead.Held || lead.Attention != "" || lead.Spent != "" || lead.Lock != "" || lead.HeldBy != "" {
 		return moves
 	}
-	if show, _ := sortMail(lead.Unread, s.Tasks, lead.Name); len(show) == 0 {
+	if show, _ := SortMail(lead.Unread, s.Tasks, lead.Name); len(show) == 0 {
 		return moves
 	}
-	return []move{{Kind: giveMail, Member: lead.Name}}
+	return []Move{{Kind: GiveMail, Member: lead.Name}}
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package plan
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// taskIndex is what plan asks of the task list for each member: made once for a plan, so
+// TaskIndex is what plan asks of the task list for each member: made once for a plan, so
 // that a plan takes a time for each member and each task, and not for each pair of them.
-type taskIndex struct {
+type TaskIndex struct {
 	all   []tasks.Task     // in list order
 	owned map[string][]int // the places of each member's open tasks
 	wants []*wanted        // the open tasks that nobody has
@@ -31,17 +31,17 @@ type seatIndex struct {
 
 // indexed is a scene with indexes of its tasks and seats, in which work that is yet to be
 // merged is not done.
-func indexed(s scene) scene {
+func indexed(s Scene) Scene {
 	if s.index == nil {
-		s.Tasks = withUnmerged(s.Tasks, s.Merging)
+		s.Tasks = WithUnmerged(s.Tasks, s.Merging)
 	}
 	return withIndexes(s)
 }
 
 // withIndexes is a scene with the indexes that it lacks.
-func withIndexes(s scene) scene {
+func withIndexes(s Scene) Scene {
 	if s.index == nil {
-		s.index = indexTasks(s.Tasks)
+		s.index = IndexTasks(s.Tasks)
 	}
 	if s.seats == nil {
 		s.seats = &seatIndex{}
@@ -49,9 +49,9 @@ func withIndexes(s scene) scene {
 	return s
 }
 
-// indexTasks looks at each task once.
-func indexTasks(all []tasks.Task) *taskIndex {
-	x := &taskIndex{all: all, owned: map[string][]int{}, looks: len(all)}
+// IndexTasks looks at each task once.
+func IndexTasks(all []tasks.Task) *TaskIndex {
+	x := &TaskIndex{all: all, owned: map[string][]int{}, looks: len(all)}
 	groups := map[string]*wanted{}
 	for i := range all {
 		t := &all[i]
@@ -68,7 +68,7 @@ func indexTasks(all []tasks.Task) *taskIndex {
 			g = &wanted{Wants: t.Wants}
 			groups[key], x.wants = g, append(x.wants, g)
 		}
-		if ready(t, all) {
+		if tasks.Ready(t, all) {
 			g.free = append(g.free, i)
 		}
 	}
@@ -83,12 +83,12 @@ func wantsKey(w tasks.Wants) string {
 	return fmt.Sprintf("%q %q %q", w.Role, w.Tools, w.Labels)
 }
 
-// actable is actable for the index.
-func (x *taskIndex) actable(member string) []tasks.Task {
+// Actable lists the tasks that a member owns and could work on now.
+func (x *TaskIndex) Actable(member string) []tasks.Task {
 	var own []tasks.Task
 	for _, i := range x.owned[member] {
 		x.looks++
-		if t := &x.all[i]; t.Status == tasks.InProgress || ready(t, x.all) {
+		if t := &x.all[i]; t.Status == tasks.InProgress || tasks.Ready(t, x.all) {
 			own = append(own, *t)
 		}
 	}
@@ -97,7 +97,7 @@ func (x *taskIndex) actable(member string) []tasks.Task {
 
 // take gives a member the first ready task that suits it; false if there is none. A task
 // is given once.
-func (x *taskIndex) take(seat seatView) (tasks.Task, bool) {
+func (x *TaskIndex) take(seat Seat) (tasks.Task, bool) {
 	var first *wanted
 	for _, g := range x.wants {
 		x.looks++
@@ -114,11 +114,11 @@ func (x *taskIndex) take(seat seatView) (tasks.Task, bool) {
 }
 
 // openOf gives the places of the tasks that a member owns and that are not completed.
-func (s scene) openOf(member string) []int { return withIndexes(s).index.owned[member] }
+func (s Scene) openOf(member string) []int { return withIndexes(s).index.owned[member] }
 
 // hasWork reports whether a member owns a task that is open, or would take one that nobody
 // has.
-func (s scene) hasWork(seat seatView) bool {
+func (s Scene) hasWork(seat Seat) bool {
 	s = withIndexes(s)
 	return len(s.index.owned[seat.Name]) > 0 || seat.SelfClaim && slices.ContainsFunc(s.index.wants, func(g *wanted) bool {
 		s.index.looks++
@@ -127,7 +127,7 @@ func (s scene) hasWork(seat seatView) bool {
 }
 
 // place gives the place of a member's seat; false if it has none.
-func (s scene) place(member string) (int, bool) {
+func (s Scene) place(member string) (int, bool) {
 	x := withIndexes(s).seats
 	if x.at == nil {
 		x.at = make(map[string]int, len(s.Seats))
@@ -141,7 +141,7 @@ func (s scene) place(member string) (int, bool) {
 }
 
 // seat gives what is known of a member; false if it has no seat.
-func (s scene) seat(member string) (*seatView, bool) {
+func (s Scene) seat(member string) (*Seat, bool) {
 	i, ok := s.place(member)
 	if !ok {
 		return nil, false

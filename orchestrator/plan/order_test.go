@@ -1,4 +1,4 @@
-package orchestrator
+package plan
 
 import (
 	"slices"
@@ -17,47 +17,47 @@ func TestPlanDependsOn(t *testing.T) {
 	word := mail.Message{ID: "m", Kind: mail.Text, From: "lead"}
 	tests := []struct {
 		name string
-		edit func(*scene)
+		edit func(*Scene)
 		want string
 	}{
-		{"an open task of a holds b up", func(s *scene) {
+		{"an open task of a holds b up", func(s *Scene) {
 			s.Seats[1].Idle = false
 			s.Tasks = []tasks.Task{open("a"), task("2", tasks.Pending, "b")}
 		}, ""},
-		{"a turn of a holds b up", func(s *scene) {
+		{"a turn of a holds b up", func(s *Scene) {
 			s.Seats[1].Idle = false
 			s.Tasks = []tasks.Task{task("2", tasks.Pending, "")}
 		}, ""},
-		{"what a is given now holds b up", func(s *scene) {
+		{"what a is given now holds b up", func(s *Scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.Pending, ""), task("2", tasks.Pending, "")}
 		}, "claim a 1"},
-		{"b goes on when a is through", func(s *scene) {
+		{"b goes on when a is through", func(s *Scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.Completed, "a"), task("2", tasks.Pending, "b")}
 		}, "nudge b 2"},
-		{"nobody waits for who is gone", func(s *scene) {
+		{"nobody waits for who is gone", func(s *Scene) {
 			s.Seats[1].Gone = true
 			s.Tasks = []tasks.Task{open("a"), task("2", tasks.Pending, "b")}
 		}, "nudge b 2"},
-		{"words reach b", func(s *scene) {
+		{"words reach b", func(s *Scene) {
 			s.Seats[1].Idle = false
 			s.Seats[2].Unread = []mail.Message{word}
 		}, "mail b"},
-		{"an assignment waits with its task", func(s *scene) {
+		{"an assignment waits with its task", func(s *Scene) {
 			s.Seats[1].Idle = false
 			s.Tasks = []tasks.Task{task("2", tasks.Pending, "b")}
 			s.Seats[2].Unread = []mail.Message{assignment("m", "2")}
 		}, ""},
-		{"an impasse says who waits for whom", func(s *scene) {
+		{"an impasse says who waits for whom", func(s *Scene) {
 			s.Seats[1].Attention = "lost"
 			s.Tasks = []tasks.Task{open("a"), task("2", tasks.Pending, "b")}
 		}, "tell lead"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := scene{Seats: crewOf("a", "b")}
+			s := Scene{Seats: crewOf("a", "b")}
 			s.Seats[2].DependsOn = []string{"a"}
 			test.edit(&s)
-			moves := plan(s)
+			moves := Next(s)
 			if got := told(moves); got != test.want {
 				t.Errorf("moves %q, want %q", got, test.want)
 			}
@@ -67,7 +67,7 @@ func TestPlanDependsOn(t *testing.T) {
 			}
 			// The order in which the spec has them makes no difference.
 			slices.Reverse(s.Seats[1:])
-			if got := told(plan(s)); got != test.want {
+			if got := told(Next(s)); got != test.want {
 				t.Errorf("the other way round: %q, want %q", got, test.want)
 			}
 		})
@@ -84,7 +84,7 @@ func TestInOrder(t *testing.T) {
 		}
 		shuffled := rapid.Permutation(seats).Draw(t, "seats")
 		var seen []string
-		for _, v := range inOrder(scene{Seats: shuffled}) {
+		for _, v := range inOrder(Scene{Seats: shuffled}) {
 			for _, on := range v.DependsOn {
 				if !slices.Contains(seen, on) {
 					t.Fatalf("%s comes before %s", v.Name, on)

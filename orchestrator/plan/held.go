@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// heldWork says which held members the team would need to go on, and how; empty: nobody
+// but them can do anything for the work that is left, or none is left.
+func heldWork(s Scene) string {
+	var names []string
+	for _, seat := range s.Seats {
+		if seat.Held && !seat.Gone && (seat.HeldCut || leftTo(s, seat)) {
+			names = append(names, seat.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	known := map[string]bool{}
+	for _, t := range tasks.OpenTasks(s.Tasks) {
+		if !heldUp(s, t, known) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s is held; `covey resume %s`, or a message to it, lets it go on",
+		strings.Join(names, " and "), names[0])
+}
+
+// leftTo reports whether a held member has something to do.
+func leftTo(s Scene, seat Seat) bool {
+	show, _ := SortMail(seat.Unread, s.Tasks, seat.Name)
+	return len(show) > 0 || s.hasWork(seat) ||
+		seat.Lead && len(s.Tasks) > 0 && len(tasks.OpenTasks(s.Tasks)) == 0 && s.Reports != Fingerprint(s.Tasks)
+}
+
+// heldUp reports whether a task waits for a held member, be it for a blocker. known has what
+// was found out about other tasks: many may wait for the same one.
+func heldUp(s Scene, t tasks.Task, known map[string]bool) bool {
+	if up, ok := known[t.ID]; ok {
+		return up
+	}
+	by := tasks.OpenBlockers(t, s.Tasks)
+	up := slices.ContainsFunc(by, func(b tasks.Task) bool { return heldUp(s, b, known) })
+	switch {
+	case len(by) > 0:
+	case t.Owner != "":
+		owner, ok := s.seat(t.Owner)
+		up = ok && owner.Held && !owner.Gone
+	default:
+		up = slices.ContainsFunc(s.Seats, func(m Seat) bool {
+			return m.Held && !m.Gone && m.SelfClaim && t.Wants.Suits(m.Skills)
+		})
+	}
+	known[t.ID] = up
+	return up
+}

@@ -1,0 +1,141 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// impasse says which open tasks nobody can take, and why.
+func impasse(s Scene, open []tasks.Task) string {
+	why := make([]string, len(open))
+	for i, t := range open {
+		why[i] = tasks.Named(t.ID) + " " + strconv.Quote(SubjectLine(t)) + " " + stuck(s, t)
+	}
+	return "nobody can go on: " + strings.Join(why, "; ") + inCircle(s) + missed(s, open) + keptMail(s)
+}
+
+// stuck says why one open task does not move while everybody is idle.
+func stuck(s Scene, t tasks.Task) string {
+	if by := tasks.OpenBlockers(t, s.Tasks); len(by) > 0 {
+		return "is blocked by " + tasks.NamesOf(by)
+	}
+	if t.Owner == "" {
+		return "is ready, but " + untaken(s, t)
+	}
+	owner, ok := s.seat(t.Owner)
+	switch {
+	case !ok:
+		return "belongs to " + t.Owner + ", who is no member"
+	case owner.Gone:
+		return "belongs to " + t.Owner + ", who takes no more turns"
+	case owner.Held:
+		return "belongs to " + t.Owner + ", who is held"
+	case owner.Attention != "":
+		return "belongs to " + t.Owner + ", who needs attention: " + owner.Attention
+	}
+	if by := heldBy(s, *owner, nil); by != "" {
+		return "belongs to " + t.Owner + ", who waits until " + by + " has no open work (depends_on)"
+	}
+	return "belongs to " + t.Owner
+}
+
+// untaken says why a task that is ready stays where it is. If wishes are the
+// reason, it names what whom lacks: a lead can only then see whom to give it to.
+func untaken(s Scene, t tasks.Task) string {
+	var lacks []string
+	for _, seat := range s.Seats {
+		if seat.Gone || !seat.SelfClaim {
+			continue
+		}
+		missing := t.Wants.Lacking(seat.Skills)
+		if len(missing) == 0 {
+			lacks = nil
+			break // wishes are not what keeps it
+		}
+		lacks = append(lacks, seat.Name+" lacks "+strings.Join(missing, ", "))
+	}
+	if len(lacks) == 0 && len(couldHave(s, t)) > 0 {
+		return "nobody is left who takes it by itself"
+	}
+	if len(lacks) == 0 {
+		return "no idle member takes it by itself"
+	}
+	return "nobody suits it (" + strings.Join(lacks, "; ") + "); somebody has to give it to a member"
+}
+
+// couldHave are the members who would have taken a task, had they not left.
+func couldHave(s Scene, t tasks.Task) []Seat {
+	var gone []Seat
+	for _, seat := range s.Seats {
+		if seat.Gone && seat.GoneFor != "" && !seat.Lead && t.Wants.Suits(seat.Skills) {
+			gone = append(gone, seat)
+		}
+	}
+	return gone
+}
+
+// missed names the members who would have taken an open task that nobody takes, and why
+// they take no more turns: what they failed of is why the team does not go on.
+func missed(s Scene, open []tasks.Task) string {
+	var text strings.Builder
+	told := map[string]bool{}
+	for _, t := range open {
+		if t.Owner != "" || len(tasks.OpenBlockers(t, s.Tasks)) > 0 {
+			continue
+		}
+		for _, seat := range couldHave(s, t) {
+			if !told[seat.Name] {
+				told[seat.Name] = true
+				text.WriteString("; " + seat.Name + " takes no more turns: " + seat.GoneFor)
+			}
+		}
+	}
+	return text.String()
+}
+
+// keptMail says in an impasse whose mail waits for tasks that nobody does.
+func keptMail(s Scene) string {
+	var text strings.Builder
+	for _, seat := range s.Seats {
+		if len(seat.MailWaits) > 0 {
+			text.WriteString("; mail for " + seat.Name + " waits for " + tasks.NamesOf(onceEach(seat.MailWaits)))
+		}
+	}
+	return text.String()
+}
+
+// onceEach drops repeated tasks.
+func onceEach(list []tasks.Task) (once []tasks.Task) {
+	for _, t := range list {
+		if !slices.ContainsFunc(once, func(o tasks.Task) bool { return o.ID == t.ID }) {
+			once = append(once, t)
+		}
+	}
+	return once
+}
+
+// TellText is what the lead is told of an impasse.
+func TellText(m Move) string {
+	if !strings.HasPrefix(m.Mark, markWaits) {
+		return impasseText(m.Reason)
+	}
+	return strings.ToUpper(m.Reason[:1]) + m.Reason[1:] + ".\nGive the tasks that they wait for to others or delete them, " +
+		"or write to who does not answer. Questions end by themselves when their time is over."
+}
+
+// impasseText tells the lead that nothing moves any more.
+func impasseText(reason string) string {
+	return "Everyone is idle and open tasks remain; " + reason +
+		"\nReassign, unblock, change or delete them, or message the member who can; otherwise the team ends unfinished."
+}
+
+// SubjectLine is a task's subject in a list, where one line is one task.
+func SubjectLine(t tasks.Task) string {
+	return mailtext.Summary(agent.Defuse(wording.Unbroken(t.Subject)))
+}
