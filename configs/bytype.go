@@ -1,7 +1,7 @@
 package configs
 
 import (
-	"cmp"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -13,6 +13,9 @@ type kindFields struct {
 	kind   string
 	fields []field
 }
+
+// objectByType takes a mapping whose keys depend on its type. at remembers where it is.
+func objectByType(at **yaml.Node, kinds []kindFields) part { return byType{at, kinds} }
 
 // byType takes a mapping whose keys depend on what it says under "type".
 type byType struct {
@@ -46,6 +49,14 @@ func (p byType) schema() *schema {
 	return out
 }
 
+// typeWord takes the type of a mapping: one of words. own is the one whose keys stand
+// beside it.
+func typeWord(to *value[string], own string, words ...string) part {
+	last := len(words) - 1
+	says := strings.Join(words[:last], ", ") + " or " + words[last]
+	return typePart{textPart{to: to, desc: says, enum: words}, own}
+}
+
 // typePart takes the type of a mapping, any of them; its schema allows the one
 // whose keys stand beside it.
 type typePart struct {
@@ -55,6 +66,9 @@ type typePart struct {
 
 // schema names the one type.
 func (p typePart) schema() *schema { return of(jsonschema.Schema{Type: "string", Enum: []any{p.own}}) }
+
+// belongsTo marks a key that only mappings of type owner have.
+func belongsTo(owner string) part { return elsewhere{owner} }
 
 // elsewhere is a key that mappings of another type have.
 type elsewhere struct{ owner string }
@@ -70,17 +84,20 @@ func (p elsewhere) decode(d *decoder, key, _ *yaml.Node) {
 // schema allows nothing, so that editors mark the key.
 func (p elsewhere) schema() *schema { return of(*never()) }
 
-// headersPart takes a mapping from headers to their values.
-type headersPart struct {
+// textsByKey takes a mapping from any keys to text; keys says what they are, in the plural.
+func textsByKey(to *[]entry[value[string]], keys string) part { return namedTexts{to, keys} }
+
+// namedTexts takes a mapping from headers to their values.
+type namedTexts struct {
 	to   *[]entry[value[string]]
-	keys string // what they are; empty: headers
+	keys string // what they are
 }
 
 // want says what it is from and to.
-func (p headersPart) want() string { return "a mapping from " + cmp.Or(p.keys, "headers") + " to text" }
+func (p namedTexts) want() string { return "a mapping from " + p.keys + " to text" }
 
 // decode leaves it to package hooks what a header may be called.
-func (p headersPart) decode(d *decoder, key, n *yaml.Node) {
+func (p namedTexts) decode(d *decoder, key, n *yaml.Node) {
 	switch {
 	case n.Kind != yaml.Mapping:
 		d.wrong(key, n, p.want())
@@ -97,7 +114,7 @@ func (p headersPart) decode(d *decoder, key, n *yaml.Node) {
 }
 
 // schema allows any names.
-func (p headersPart) schema() *schema {
+func (p namedTexts) schema() *schema {
 	out := openMapping()
 	out.AdditionalProperties = &jsonschema.Schema{Type: "string"}
 	return out

@@ -80,9 +80,9 @@ func texts(to *list[value[string]]) part {
 	return uniqueTexts{listPart[value[string]]{to, text, "a list of texts"}}
 }
 
-// argsPart takes a list of texts, empty and repeated ones too.
-func argsPart(to *list[value[string]]) part {
-	return argsList(to)
+// argsPart takes a list of texts that may be empty or repeated.
+func argsPart(to *list[value[string]]) listPart[value[string]] {
+	return listPart[value[string]]{to, anyText, "a list of texts"}
 }
 
 // want says what the list is of.
@@ -182,27 +182,4 @@ func (p dictPart[T]) decode(d *decoder, key, n *yaml.Node) {
 		}
 		*p.to = append(*p.to, e)
 	}
-}
-
-// laterPart is a key of DESIGN 4 that this version knows and cannot serve.
-type laterPart struct{ hint string }
-
-// later marks a key that comes with a later version. The hint completes the
-// message: what to do until then.
-func later(hint string) part { return laterPart{hint} }
-
-// want is never shown: no kind of value is right.
-func (p laterPart) want() string { return "nothing yet" }
-
-// decode does not look at the value: this version does not know what is right.
-func (p laterPart) decode(d *decoder, key, _ *yaml.Node) {
-	d.notYet(key.At, yaml.Clip(key.Text), p.hint)
-}
-
-// notYet reports something that comes with a later version.
-func (d *decoder) notYet(at yaml.Position, what, hint string) {
-	if hint == "" {
-		hint = "remove it"
-	}
-	d.fail(at, "%s: not yet in this version; %s", what, hint)
 }

@@ -121,9 +121,6 @@ func (p dictPart[T]) schema() *schema {
 	return out
 }
 
-// schema allows nothing, so that editors mark the key.
-func (p laterPart) schema() *schema { return of(*never()) }
-
 // sharedPart is a part with a name of its own in the schema.
 type sharedPart struct {
 	part

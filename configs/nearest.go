@@ -5,26 +5,32 @@ import (
 	"strings"
 )
 
-// nearest is the function of this name, for messages. It gives up where so much
-// is wrong that nobody reads the hints, because it is what takes time then.
+// The search for a near word takes time, and its result helps only if there are few
+// problems and few candidates.
+const (
+	mostProblems   = 1000
+	mostCandidates = 200
+)
+
+// nearest is the function nearest for messages. It returns "" beyond the limits above.
 func (d *decoder) nearest(s string, candidates []string) string {
-	if len(d.Problems) > 10*listed || len(candidates) > 2*listed {
+	if len(d.Problems) > mostProblems || len(candidates) > mostCandidates {
 		return ""
 	}
 	return nearest(s, candidates)
 }
 
-// nearest returns the candidate that s was meant to be, or "" if none is near
-// enough to be named in a message.
+// nearest returns the candidate that s was probably meant to be, or "". A third of the
+// letters may differ: a wrong suggestion is worse than a list of the candidates.
 func nearest(s string, candidates []string) string {
 	s = strings.ToLower(s)
-	if len(s) > 64 { // longer than any candidate by far; distance would only cost time
+	if len(s) > 64 { // much longer than any candidate
 		return ""
 	}
 	best, least := "", 0
 	for _, c := range candidates {
 		if len(s) >= 4 && strings.HasPrefix(strings.ToLower(c), s) {
-			return c // cut short
+			return c // an abbreviation
 		}
 		dist := distance(s, strings.ToLower(c))
 		if best == "" || dist < least {
@@ -37,8 +43,7 @@ func nearest(s string, candidates []string) string {
 	return best
 }
 
-// nearestKey is nearest for keys, where people also bring words from other
-// tools' files. Those come first: they are no misspellings of anything.
+// nearestKey is nearest for keys. Words that other tools use for a key come first.
 func (d *decoder) nearestKey(s string, known []string) string {
 	word := strings.ToLower(strings.ReplaceAll(s, "_", ""))
 	for _, key := range synonyms(word) {
@@ -84,11 +89,8 @@ func synonyms(word string) []string {
 	return nil
 }
 
-// Only near misses are named in messages: a suggestion that is wrong costs
-// people more than a list of what there is. A third of the letters may differ.
-
-// distance is how many letters must be changed, added, removed or swapped
-// with their neighbour to make a into b.
+// distance returns how many letters must be changed, added, removed or swapped with
+// their neighbour to turn a into b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // value is a scalar of the spec with its place.
@@ -122,6 +123,9 @@ type wholePart struct {
 // whole takes a whole number that fits any int.
 func whole(to *value[int64]) part { return wholePart{to: to, most: math.MaxInt32} }
 
+// wholeFrom takes a whole number from least to most.
+func wholeFrom(least, most int64, to *value[int64]) part { return wholePart{to, least, most} }
+
 // wholeBig takes a whole number that JSON can hold.
 func wholeBig(to *value[int64]) part { return wholePart{to: to, most: 1 << 53} }
 
@@ -207,4 +211,35 @@ func (p spanPart) decode(d *decoder, key, n *yaml.Node) {
 		return
 	}
 	p.to.v = length
+}
+
+// onOff takes on or off.
+func onOff(to *value[bool]) part { return switchPart{to} }
+
+// switchPart takes on or off.
+type switchPart struct{ to *value[bool] }
+
+// want names the two words.
+func (p switchPart) want() string { return "on or off" }
+
+// decode takes true and false too: YAML 1.1, and with it many an editor, holds
+// them for the same.
+func (p switchPart) decode(d *decoder, key, n *yaml.Node) {
+	p.to.at = n
+	switch {
+	case n.Kind == yaml.Bool:
+		p.to.v = n.Yes
+	case n.Kind == yaml.Text && (n.Text == "on" || n.Text == "off"):
+		p.to.v = n.Text == "on"
+	default:
+		d.wrong(key, n, p.want())
+	}
+}
+
+// schema allows the two words and what YAML has for them.
+func (p switchPart) schema() *schema {
+	return of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+		{Type: "string", Enum: []any{"on", "off"}},
+		{Type: "boolean"},
+	}})
 }

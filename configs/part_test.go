@@ -218,8 +218,7 @@ func TestNotYet(t *testing.T) {
 		t.Errorf("a later key says %q", got)
 	}
 	var h handlerSpec
-	if got := takes(t, unless{part: byType{at: &h.at, kinds: h.kinds()}, key: "type",
-		words: []string{"prompt"}, hint: "write type: command"}, "{type: prompt, nope: 1}"); !strings.HasPrefix(got, "type: prompt: not yet") {
+	if got := takes(t, unlessLater(objectByType(&h.at, h.kinds()), "type", []string{"prompt"}, "write type: command"), "{type: prompt, nope: 1}"); !strings.HasPrefix(got, "type: prompt: not yet") {
 		t.Errorf("a later word says %q", got)
 	}
 	if h.at == nil {

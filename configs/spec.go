@@ -124,55 +124,14 @@ func (m *modelSpec) fields() []field {
 // modelPart takes a model. Where the provider is one of a later version, the
 // rest of the mapping is not looked at: one message is enough.
 func modelPart(m *modelSpec) part {
-	return shared("model", unless{
-		part: either(text(&m.name), object(&m.at, m.fields()),
+	return shared("model", unlessLater(
+		either(text(&m.name), object(&m.at, m.fields()),
 			"a model's name, or a mapping such as {provider: script, script: FILE}"),
-		key: "provider", words: otherProviders(),
-		hint: "write provider: script with a script, the offline model",
-	})
+		"provider", otherProviders(), "write provider: script with a script, the offline model"))
 }
 
 // otherProviders are the providers that later versions will have.
 func otherProviders() []string { return []string{"anthropic", "openai", "google", "gemini", "ollama"} }
-
-// unless is a part of which a later version knows more: if key holds one of
-// words, the answer is "not yet", and nothing else is said about the mapping.
-type unless struct {
-	part
-	key   string
-	words []string
-	hint  string
-}
-
-// decode looks at the one key before all others.
-func (p unless) decode(d *decoder, key, n *yaml.Node) {
-	if n.Kind == yaml.Mapping {
-		v := n.Lookup(p.key)
-		for _, word := range p.words {
-			if v != nil && v.Kind == yaml.Text && v.Text == word {
-				d.notYet(v.At, p.key+": "+word, p.hint)
-				markBroken(p.part, n)
-				return
-			}
-		}
-	}
-	p.part.decode(d, key, n)
-}
-
-// markBroken lets the resolver see that a mapping is there which could not be
-// used, so that it does not also report it as missing.
-func markBroken(p part, n *yaml.Node) {
-	switch p := p.(type) {
-	case byType:
-		*p.at = n
-	case objectPart:
-		if p.at != nil {
-			*p.at = n
-		}
-	case eitherPart:
-		markBroken(p.long, n)
-	}
-}
 
 // versionPart takes the one version of the format that there is.
 type versionPart struct{ wholePart }

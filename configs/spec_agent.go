@@ -36,11 +36,11 @@ func (a *agentSpec) fields() []field {
 		{key: "model", part: modelPart(&a.model),
 			doc: "The model it thinks with; builtin needs one. A program that is given a script model thinks " +
 				"with the script in place of its own model, without login or network."},
-		{key: "command", part: commandPart{argsList(&a.command), "[program, argument]"},
+		{key: "command", part: commandPart{argsPart(&a.command), "[program, argument]"},
 			doc: "The program and its arguments. A program with a slash is relative to the workspace, any " +
 				"other is looked for in PATH. With `use: command` the prompt stands in place of `{prompt}`, or " +
 				"else comes on stdin."},
-		{key: "resume", part: commandPart{argsList(&a.resume), "[--resume, \"{session}\"]"},
+		{key: "resume", part: commandPart{argsPart(&a.resume), "[--resume, \"{session}\"]"},
 			doc: "With `use: command`, arguments that follow the command to go on with an earlier session; " +
 				"`{session}` in them is its id."},
 		{key: "env", part: envPart{&a.env},
@@ -50,9 +50,9 @@ func (a *agentSpec) fields() []field {
 			"login, key, or a mapping such as {key: VARIABLE, file: PATH}"),
 			doc: "How the program logs in: login, with the login that it has; key, with an API key from " +
 				"covey's environment; or a mapping that says where the key is. Default: login."},
-		{key: "parallel", part: wholePart{to: &a.parallel, least: 1, most: math.MaxInt32},
+		{key: "parallel", part: wholeFrom(1, math.MaxInt32, &a.parallel),
 			doc: "Members that may be in a turn at once with this agent's login. Default: no limit."},
-		{key: "native_hooks", part: switchPart{&a.nativeHooks},
+		{key: "native_hooks", part: onOff(&a.nativeHooks),
 			doc: "Whether the program's own hooks run as well. Default: off."},
 		{key: "fallback", part: text(&a.fallback),
 			doc: "The agent that its members go on with while this one is at a limit of its vendor, if the team's " +
@@ -205,11 +205,6 @@ func (p envPart) schema() *schema {
 	})
 }
 
-// argsList takes a list of texts, empty and repeated ones too.
-func argsList(to *list[value[string]]) listPart[value[string]] {
-	return listPart[value[string]]{to, anyText, "a list of texts"}
-}
-
 // commandPart takes a program with its arguments, or arguments alone: a list
 // that is not empty.
 type commandPart struct {
@@ -242,32 +237,4 @@ func (p commandPart) schema() *schema {
 	out := p.listPart.schema()
 	out.MinItems = new(1)
 	return out
-}
-
-// switchPart takes on or off.
-type switchPart struct{ to *value[bool] }
-
-// want names the two words.
-func (p switchPart) want() string { return "on or off" }
-
-// decode takes true and false too: YAML 1.1, and with it many an editor, holds
-// them for the same.
-func (p switchPart) decode(d *decoder, key, n *yaml.Node) {
-	p.to.at = n
-	switch {
-	case n.Kind == yaml.Bool:
-		p.to.v = n.Yes
-	case n.Kind == yaml.Text && (n.Text == "on" || n.Text == "off"):
-		p.to.v = n.Text == "on"
-	default:
-		d.wrong(key, n, p.want())
-	}
-}
-
-// schema allows the two words and what YAML has for them.
-func (p switchPart) schema() *schema {
-	return of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-		{Type: "string", Enum: []any{"on", "off"}},
-		{Type: "boolean"},
-	}})
 }

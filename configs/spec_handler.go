@@ -52,7 +52,7 @@ func handlerPart(h *handlerSpec) part {
 	for i, k := range kinds {
 		kinds[i].fields = h.fields(k.kind, k.fields)
 	}
-	return shared("hook", byType{at: &h.at, kinds: kinds})
+	return shared("hook", objectByType(&h.at, kinds))
 }
 
 // kinds are the types of hooks with the keys that each has for itself.
@@ -72,7 +72,7 @@ func (h *handlerSpec) fields(kind string, own []field) []field {
 		for _, key := range other.keys {
 			known := slices.ContainsFunc(all, func(f field) bool { return f.key == key })
 			if !known {
-				all = append(all, field{key: key, part: elsewhere{other.kind},
+				all = append(all, field{key: key, part: belongsTo(other.kind),
 					doc: "Belongs to hooks of type " + other.kind + "."})
 			}
 		}
@@ -84,9 +84,7 @@ func (h *handlerSpec) fields(kind string, own []field) []field {
 // stands beside them.
 func (h *handlerSpec) commonFields(kind string) []field {
 	return []field{
-		{key: "type", need: true, part: typePart{textPart: textPart{to: &h.kind,
-			desc: "command, http, mcp_tool, prompt or agent",
-			enum: []string{"command", "http", "mcp_tool", "prompt", "agent"}}, own: kind},
+		{key: "type", need: true, part: typeWord(&h.kind, kind, "command", "http", "mcp_tool", "prompt", "agent"),
 			doc: "The kind of hook: command runs a program, http posts to a URL, mcp_tool calls a tool, prompt asks a " +
 				"model, agent lets one find out."},
 		{key: "if", part: text(&h.condition),
@@ -137,7 +135,7 @@ func (h *handlerSpec) commandFields() []field {
 		{key: "osx", part: text(&h.osx), doc: "The command on macOS, in place of command."},
 		{key: "cwd", part: text(&h.cwd),
 			doc: "The folder that the command runs in, relative to the workspace. Default: the member's."},
-		{key: "env", part: headersPart{&h.env, "variables"}, doc: "Variables for the command."},
+		{key: "env", part: textsByKey(&h.env, "variables"), doc: "Variables for the command."},
 		{key: "may_act", part: truth(&h.mayAct),
 			doc: "true: `covey` below the command may act for the member, under the member's rules and PreToolUse hooks. " +
 				"Not on hooks that decide about calls. Default: false, it may only look."},
@@ -157,7 +155,7 @@ func (h *handlerSpec) httpFields() []field {
 		{key: "url", need: true, part: text(&h.url),
 			doc: "Where the hook's input is posted to. Addresses in private networks must be named in " +
 				"allowedHttpHookUrls of a settings file."},
-		{key: "headers", part: headersPart{to: &h.headers},
+		{key: "headers", part: textsByKey(&h.headers, "headers"),
 			doc: "Headers of the request. $NAME stands for a variable of allowedEnvVars."},
 		{key: "allowedEnvVars", part: texts(&h.allowedEnvVars),
 			doc: "Variables of covey's environment that headers may name."},

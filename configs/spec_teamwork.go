@@ -138,7 +138,7 @@ type restartSpec struct {
 // fields are how often, and in what time.
 func (r *restartSpec) fields() []field {
 	return []field{
-		{key: "max", need: true, part: wholePart{to: &r.max, most: 1000},
+		{key: "max", need: true, part: wholeFrom(0, 1000, &r.max),
 			doc: "How often it is started again after its agent has failed. 0: never."},
 		{key: "within", part: span(&r.within),
 			doc: "The time in which so many starts may be; what lies further back does not count. Default: 1h."},
