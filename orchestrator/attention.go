@@ -31,8 +31,8 @@ func (c *crew) comfort(s *plan.Scene) {
 			m.attention, m.stuckOn = "", ""
 			s.Seats[i].Attention = ""
 		}
-		if m.spent && s.Seats[i].Spent == "" { // its limit was raised
-			m.attention, m.limited, m.spent = "", false, false
+		if c.ledger.Raised(m.member.Name) {
+			m.attention = ""
 			s.Seats[i].Attention = ""
 		}
 	}

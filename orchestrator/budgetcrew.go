@@ -2,49 +2,59 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
+	"io/fs"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// How long a turn may go on whose member has used something up, before it is
-// interrupted. The builtin agent is told between its tool calls and is bounded in
-// passes, so only a tool that takes long comes to this; of an agent program covey
-// sees neither, and its tokens go on meanwhile.
-const (
-	handOverTime        = 5 * time.Minute
-	handOverTimeProgram = 2 * time.Minute
-)
-
-// overrun is a turn that goes on though something is used up.
-type overrun struct {
-	turn  int
-	since time.Time
-	cut   bool // it was interrupted
+// openAccounts completes the ledger by what is stored: what agent programs have told of
+// their cost, what members have used that the spec no longer has, and how long the team
+// was up.
+//
+// It runs once, when all members have been hired and none has begun. Former members have
+// no limits, yet what they used counts for the team's budget: else a member that is taken
+// out of the spec would give the team its money back.
+func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
+	known, err := c.store.Members().List(ctx)
+	if err != nil {
+		return fmt.Errorf("list members: %w", err)
+	}
+	for _, m := range known {
+		if _, ok := c.seat(m.Name); !ok {
+			past, err := transcript.ReadHistory(o.place.Transcript(m.Name, m.Session))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("what %s has used, who is no member any more: %w", m.Name, err)
+			}
+			c.ledger.Open(m.Name, configs.Limits{}, configs.Agent{}, past)
+		}
+		if err := c.recallCost(ctx, m.Name); err != nil {
+			return err
+		}
+	}
+	return c.ledger.Resume(ctx)
 }
 
-// tellOfUse tells the journal of a level that was reached; the crew looks at the
-// team, since it may have been the last.
-//
-// It is the ledger's tell, and is called without the ledger's lock, from whatever
-// goroutine has spent something.
-func (c *crew) tellOfUse(u journal.BudgetUse) {
-	if u.Member == "" {
-		c.journal.Tell(u)
-	} else {
-		c.journal.Append(agent.Event{Member: u.Member, Data: u})
+// recallCost takes in what the agent programs of a member have cost in earlier runs.
+func (c *crew) recallCost(ctx context.Context, member string) error {
+	var past programSession
+	if err := tasks.ReadValue(ctx, c.store, programKey(member), &past); err != nil {
+		return err
 	}
-	c.poke()
+	c.ledger.Recall(member, past.LifeUSD)
+	return nil
 }
 
 // handLast gives a member the prompt to finish and to hand over.
 func (c *crew) handLast(s *seat) error {
-	in, ok := c.ledger.handOver(s.member.Name)
+	in, ok := c.ledger.HandOver(s.member.Name)
 	if !ok { // the limit was raised just now
 		c.poke()
 		return nil
@@ -52,98 +62,76 @@ func (c *crew) handLast(s *seat) error {
 	return c.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{in}}, "")
 }
 
-// hurryOn interrupts the turns that go on for too long after something was used
-// up.
-//
-// The loop calls it with each scene. An overrun belongs to one turn: a member that ends
-// a turn and begins the next one, to hand over, has its time anew. A turn is cut once:
-// what does not end by that does not end by a second interrupt either.
+// hurryOn interrupts the turns that go on for too long after something was used up.
 func (c *crew) hurryOn(seats []plan.Seat) {
+	var turns map[string]int
 	for i := range seats {
 		v := &seats[i]
-		s, ok := c.seat(v.Name)
-		if !ok {
-			continue // it has left since
+		if s, ok := c.seat(v.Name); ok && v.Spent != "" && !v.Idle && !v.Gone {
+			if turns == nil {
+				turns = map[string]int{}
+			}
+			turns[v.Name] = s.turn()
 		}
-		c.mu.Lock()
-		o, now := &s.over, time.Now()
-		late := false
-		switch {
-		case v.Idle || v.Gone || v.Spent == "":
-			*o = overrun{}
-		case o.since.IsZero() || o.turn != s.watch.turn:
-			*o = overrun{turn: s.watch.turn, since: now}
-		case !o.cut && now.Sub(o.since) >= s.grace():
-			o.cut, late = true, true
-		}
-		c.mu.Unlock()
-		if late {
-			s.mate.Interrupt(v.Spent)
+	}
+	for _, name := range c.ledger.Overrun(turns) {
+		if s, ok := c.seat(name); ok {
+			reason, _ := c.ledger.Spent(name)
+			s.mate.Interrupt(reason)
 		}
 	}
 }
 
-// grace is how long a turn of the member may go on when something is used up.
-func (s *seat) grace() time.Duration {
-	if k := s.member.CurrentAgent().Kind; k == configs.ACP || k == configs.Command {
-		return handOverTimeProgram
-	}
-	return handOverTime
-}
-
-// heedClock counts the time that the team is up, where its budget bounds it.
+// weighed fills in whether a turn that has ended was empty; other events stay as they are.
 //
-// No member tells of time, so the empty change is what finds the levels that only the
-// clock has reached. The time is kept every keepUpTime and not with each round of the
-// loop, which would cost a commit each.
-func (c *crew) heedClock(ctx context.Context) error {
-	if !c.ledger.timed() {
-		return nil
-	}
-	c.ledger.change(func() {})
-	if c.ledger.dueToKeep() {
-		if err := c.keepTime(ctx); err != nil {
-			return fmt.Errorf("keep how long the team was up: %w", err)
-		}
-	}
-	return nil
-}
-
-// nextUse fires when the crew has to look at what is used though nobody pokes it:
-// the budget's time goes on, or a turn takes too long to end. nil: never.
-//
-// Where the team's time is bounded it fires at least every keepUpTime, for heedClock.
-// Where nothing is, most teams have no budget, it makes no timer at all.
-func (c *crew) nextUse() <-chan time.Time {
-	var wait time.Duration
-	ok := false
-	sooner := func(d time.Duration) {
-		if d = max(d, 0); !ok || d < wait {
-			wait, ok = d, true
-		}
-	}
-	if left, bounded := c.ledger.nextLevel(); bounded {
-		sooner(min(left, keepUpTime))
+// Words are needed where a person has written, where another member has asked and is told
+// of them by a note, and where they are the lead's last: those `covey up` prints.
+func (c *crew) weighed(ctx context.Context, s *seat, data agent.EventData) agent.EventData {
+	end, ok := data.(agent.TurnEnded)
+	if !ok {
+		return data
 	}
 	c.mu.Lock()
-	for _, s := range c.seats() {
-		if !s.over.since.IsZero() && !s.over.cut {
-			sooner(s.grace() - time.Since(s.over.since))
-		}
-	}
+	end.Empty = !c.tally.Of(s.member.Name).Useful && !s.stint.asked
 	c.mu.Unlock()
-	if !ok {
-		return nil
+	if end.Empty && s.member.Lead {
+		all, err := c.store.List(ctx)
+		end.Empty = err == nil && len(tasks.OpenTasks(all)) > 0
 	}
-	return c.clock.After(wait)
+	return end
 }
 
-// noteUnknown tells people, once for each member in a run, that a limit cannot be
-// held exactly since not all is known that the member uses.
-func (c *crew) noteUnknown(s *seat, end agent.TurnEnded) {
-	what := c.ledger.unknown(s.member.Name, end)
-	if what == "" {
+// coordinated tells the journal what a turn of the lead's has spent on notices.
+func (c *crew) coordinated(s *seat, e agent.Event) {
+	if !s.member.Lead || e.Helper != "" {
 		return
 	}
-	c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: agent.Warning{Text: what}})
+	if spent, ok := c.notices.See(e.Data); ok {
+		c.journal.Append(agent.Event{Member: e.Member, Turn: e.Turn, Data: spent})
+	}
+}
+
+// coordination is what the run has spent on notices so far.
+func (c *crew) coordination() budget.Coordination {
+	all := c.notices.Run()
+	all.Finished = c.tally.Sum().Completed
+	return all
+}
+
+// billed is a sink before next that writes on each turn's end what it has cost,
+// and notes what the agent program has asked for.
+func (s *seat) billed(next agent.Sink) agent.Sink {
+	return func(e agent.Event) {
+		if end, ok := e.Data.(agent.TurnEnded); ok {
+			end.CostUSD = s.crew.ledger.Purse(s.member.Name).Price(end.Usage)
+			if s.foreign != nil {
+				cost, unknown := s.foreign.bill.EndTurn()
+				end.CostUSD, end.UsageUnknown = end.CostUSD+cost, unknown
+			}
+			e.Data = end
+		}
+		s.noteAsked(e.Data)
+		next(e)
+		s.missTools(e.Data)
+	}
 }

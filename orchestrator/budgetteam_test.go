@@ -13,6 +13,9 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
+// handOverPasses is how many passes a member gets once something is used up.
+const handOverPasses = 5
+
 // toil is a member that works for ever at whatever it is given; each of its
 // requests uses 100 tokens.
 const toil = `usage: {input_tokens: 90, output_tokens: 10}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -14,7 +15,7 @@ type checked struct {
 	scripts  map[string]*script.Script // by path
 	hooks    layers
 	programs map[string]launch // by the agents' names
-	prices   priceList
+	prices   budget.PriceList
 }
 
 // check reads it all, so that all that is wrong is told at once. missing tells
@@ -27,7 +28,7 @@ func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing,
 	c.programs, noPrograms = findPrograms(team)
 	missing, noPrograms = missingAside(noPrograms)
 	var noPrices error
-	c.prices, noPrices = loadPrices(team.Budget.Prices)
+	c.prices, noPrices = budget.LoadPrices(team.Budget.Prices)
 	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, noPrices, checkMandatory(team))
 }
 

@@ -5,10 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // crowd is a team of eight and their lead, and how it works: the lead makes the
@@ -75,7 +73,7 @@ func (w crowd) member() string {
 }
 
 // run runs the crowd and gives what the lead has spent.
-func (w crowd) run(t testing.TB, r *rig) Coordination {
+func (w crowd) run(t testing.TB, r *rig) budget.Coordination {
 	t.Helper()
 	ending := r.run(Options{})
 	r.want(ending, CodeDone, "all work is done")
@@ -99,63 +97,11 @@ func TestCoordinationCostsLittle(t *testing.T) {
 	if c.Share() > 0.01 {
 		t.Errorf("coordination takes %.2f %% of the lead's tokens:\n%s", 100*c.Share(), show(r.lines.all()))
 	}
-	var sum Coordination
-	for _, turn := range of[Coordination](r, "coordination") {
-		sum = sum.plus(turn)
+	var sum budget.Coordination
+	for _, turn := range of[budget.Coordination](r, "coordination") {
+		sum = sum.Plus(turn)
 	}
 	if sum.Tokens != c.Tokens || sum.Notices != c.Notices {
 		t.Errorf("the journal tells of %+v", sum)
-	}
-}
-
-// TestCoordinationCounts: each request that a notice stands in counts it, and a
-// turn for notes alone counts as a whole.
-func TestCoordinationCounts(t *testing.T) {
-	c := &costs{shown: map[string]int64{"idle-1": 10, "m2": 20}}
-	pass, end := agent.PassStarted{}, agent.TurnEnded{Usage: agent.Usage{InputTokens: 900, OutputTokens: 100}}
-	c.wasShown([]string{"idle-1", "other"}, 0) // with the prompt, before the first request
-	c.see(pass)
-	c.wasShown([]string{"m2", "idle-1"}, 1) // between requests, and once
-	c.see(pass)
-	if over, ok := c.see(end); !ok || over != (Coordination{Tokens: 10 + 20 + 30, Of: 1000, Notices: 2,
-		Estimated: true}) {
-		t.Errorf("the first turn: %+v, %v", over, ok)
-	}
-	c.see(pass)
-	if over, _ := c.see(end); over.Tokens != 30 || over.Notices != 0 {
-		t.Errorf("the conversation still carries them: %+v", over)
-	}
-	c.digest = true
-	c.see(pass)
-	if over, _ := c.see(end); over.Tokens != 1000 || over.Turns != 1 {
-		t.Errorf("a turn for notes alone: %+v", over)
-	}
-	if over, _ := c.see(agent.TurnEnded{}); over.Of != 0 || over.Share() != 0 {
-		t.Errorf("a turn of an agent that does not tell: %+v", over)
-	}
-	if c.run.Tokens != 60+30+1000 || c.run.Of != 3000 || c.run.Share() != 0.36333333333333334 {
-		t.Errorf("the run: %+v, %v", c.run, c.run.Share())
-	}
-	if _, ok := (&costs{}).see(end); ok {
-		t.Error("a turn without notices is told of")
-	}
-}
-
-func TestIsNotice(t *testing.T) {
-	for _, tt := range []struct {
-		m    mail.Message
-		want bool
-	}{
-		{mail.Message{Kind: mail.Notice}, true},
-		{mail.Message{Kind: mail.IdleNotification, From: "ana"}, true},
-		{mail.Message{Kind: mail.Terminated, From: "ana"}, true},
-		{mail.Message{Kind: mail.Text, From: "ana"}, false},
-		{mail.Message{Kind: mail.Goal}, false},
-		{mail.Message{Kind: mail.OperatorMessage, From: actors.Operator}, false},
-		{mail.Message{Kind: mail.PlanAsked, From: "ana"}, false},
-	} {
-		if got := isNotice(tt.m); got != tt.want {
-			t.Errorf("%s from %q: %v", tt.m.Kind, tt.m.From, got)
-		}
 	}
 }

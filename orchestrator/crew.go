@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
@@ -79,7 +80,9 @@ type crew struct {
 	clock     clock.Clock
 	times     *schedule.Timetable
 	slots     allotment
-	ledger    *ledger
+	ledger    *budget.Ledger
+	tally     budget.Tally
+	notices   budget.Notices
 	agents    func(configs.Agent) []configs.Agent // one, and those it may be followed by; nil: no others
 	asks      *inbox                              // nil: nobody asks anybody
 	merges    *mergeDesk                          // nil: there is nothing to merge
@@ -98,11 +101,9 @@ type crew struct {
 	digests  int                 // turns in a row that it got for notes alone
 	owed     map[string]string   // mail that members are being given, by member
 	resting  *plan.Move          // keep: the team is at rest for this reason
-	waiting  string              // the wait for usage limits that was last told of
 	begun    int                 // members that have begun their session, or never will
 	first    int                 // members that the run began with
 	falls    map[string]failures // of members in this run, by name
-	costs    costs               // of the lead
 }
 
 // poke makes the crew look at the team again. It never blocks. One that is lost costs
@@ -209,7 +210,7 @@ func (c *crew) direct(ctx context.Context) (plan.Move, error) {
 		return c.atSetup(ctx)
 	}
 	for {
-		if err := errors.Join(c.heedClock(ctx), c.times.Run(ctx), c.settle(ctx)); err != nil {
+		if err := errors.Join(c.ledger.HeedClock(ctx), c.times.Run(ctx), c.settle(ctx)); err != nil {
 			return plan.Move{}, err
 		}
 		s, moves, err := c.round(ctx)
@@ -232,7 +233,7 @@ func (c *crew) direct(ctx context.Context) (plan.Move, error) {
 		case <-c.poked:
 		case <-c.nextRetry(s.Seats):
 		case <-c.times.Wait():
-		case <-c.nextUse():
+		case <-c.ledger.Next():
 		case o := <-c.orders:
 			o.done <- o.do(ctx)
 		case <-ctx.Done():
@@ -258,7 +259,7 @@ func (c *crew) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 // it went idle is committed by then, so a team never looks more at rest than
 // it is.
 func (c *crew) scene(ctx context.Context) (plan.Scene, error) {
-	s := plan.Scene{Broke: c.ledger.broke(), AtLimit: c.ledger.onLimit() == configs.StopAtLimit}
+	s := plan.Scene{Broke: c.ledger.Broke(), AtLimit: c.ledger.OnLimit() == configs.StopAtLimit}
 	now := c.clock.Now()
 	c.mu.Lock()
 	s.Told, s.Reports, s.Noted, s.Digests = c.told, c.reported, c.noted, c.digests
@@ -329,9 +330,7 @@ func (c *crew) carryOut(ctx context.Context, m plan.Move) error {
 	case plan.GiveLast:
 		return c.handLast(s)
 	case plan.GiveUp:
-		c.mu.Lock()
-		s.limited, s.spent = true, true
-		c.mu.Unlock()
+		c.ledger.GiveUp(s.member.Name)
 		return c.giveUpOn(ctx, s, m.Reason)
 	case plan.TellLead:
 		return c.note(ctx, keyTold, m.Mark, plan.TellText(m))

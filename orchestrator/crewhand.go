@@ -63,7 +63,7 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 	c.reseat(s)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.spent = false
+	c.ledger.Begin(s.member.Name)
 	// Any other work means that something happened, so reminders count anew.
 	if mark == "" {
 		s.nudged = nil
@@ -77,7 +77,7 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 	if s.member.Lead {
 		c.digests = 0
 	}
-	s.idle, s.attention, s.stuckOn, s.limited, c.resting, c.waiting = false, "", "", false, nil, ""
+	s.idle, s.attention, s.stuckOn, c.resting, c.slots.waiting = false, "", "", nil, ""
 	c.asks.note() // it may have needed attention
 	s.next = &w   // nothing else waits there: the member was idle
 	s.rouse()

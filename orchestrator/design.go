@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -15,7 +16,7 @@ type design struct {
 	// programs are the agent programs, by the agents' names.
 	programs map[string]launch
 	hooks    layers
-	prices   priceList
+	prices   budget.PriceList
 	// filters are those of the repository's own configuration that git may run, as they were
 	// when the spec was read.
 	filters []worktree.Filter

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -41,7 +42,7 @@ type Ending struct {
 	Unmerged []string
 	Budget   []journal.BudgetUse // what is used of the team's budget, over all runs
 	// Coordination is what the lead has spent on notices in this run.
-	Coordination Coordination
+	Coordination budget.Coordination
 	// Turns is what the turns of this run have come to.
 	Turns journal.TurnCount
 	// Full says that the run met a disk without room, and the way out; Reason may be no
@@ -100,8 +101,8 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	// The members are summed up after the tasks were read: nobody works any more,
 	// so the two belong together.
 	limited := c.sumUp(&e)
-	e.Budget = c.ledger.report()
-	err = errors.Join(err, c.keepTime(context.WithoutCancel(ctx)))
+	e.Budget = c.ledger.Report()
+	err = errors.Join(err, c.ledger.KeepTime(context.WithoutCancel(ctx)))
 	c.merges.sumUp(context.WithoutCancel(ctx), &e)
 	switch {
 	case end.Kind == plan.Finish:
@@ -156,15 +157,15 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 func (c *crew) sumUp(e *Ending) (limited bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.Coordination, e.Turns = c.coordination(), c.turnCount()
+	e.Coordination, e.Turns = c.coordination(), c.tally.Sum()
 	for _, s := range c.seats() {
+		done := c.tally.Of(s.member.Name)
 		m := MemberEnding{
-			Name: s.member.Name, Agent: roster.AgentTitle(s.member.CurrentAgent()), Turns: s.watch.turns, Passes: s.watch.passes,
-			Completed: s.watch.completed, Refusals: s.watch.refusals, State: Resting,
-			Tokens: s.watch.usage.Total(), CostUSD: s.watch.cost,
-			TokensUnknown: s.watch.untold,
+			Name: s.member.Name, Agent: roster.AgentTitle(s.member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
+			Completed: done.Completed, Refusals: s.watch.refusals, State: Resting,
+			Tokens: done.Usage.Total(), CostUSD: done.CostUSD, TokensUnknown: done.UsageUnknown,
 		}
-		m.Limits, _ = c.ledger.reportOf(s.member.Name)
+		m.Limits, _ = c.ledger.ReportOf(s.member.Name)
 		switch {
 		case s.gone != "":
 			m.State, m.Reason = Ended, s.gone
@@ -172,7 +173,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 			m.State, m.Reason = s.lockedEnding(c.clock.Now())
 		case s.attention != "":
 			m.State, m.Reason = NeedsAttention, s.attention
-			limited = limited || s.limited
+			limited = limited || c.ledger.Limited(s.member.Name)
 		}
 		// A usage limit that nothing had to wait for is no problem.
 		if m.Reason != "" && (m.State != Limited || e.open() > 0) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -118,8 +119,10 @@ func TestWatchSeesWhatMembersDo(t *testing.T) {
 		{agent.TurnEnded{Usage: agent.Usage{InputTokens: 10}, UsageUnknown: true}, ""},
 		{agent.TurnEnded{}, ""}, // what is not known stays so
 	}
+	var tally budget.Tally
 	for i, s := range steps {
 		w.see(agent.Event{Turn: 7, Data: s.event})
+		tally.See(agent.Event{Turn: 7, Data: s.event})
 		if w.doing != s.doing {
 			t.Errorf("after event %d (%s) it is %q, want %q", i, s.event.EventType(), w.doing, s.doing)
 		}
@@ -128,10 +131,12 @@ func TestWatchSeesWhatMembersDo(t *testing.T) {
 		}
 	}
 	w.see(agent.Event{Data: agent.Warning{}}) // of no turn
-	if w.turn != 7 || w.turns != 1 || w.passes != 2 || w.pass != 2 || w.lastText != "two" ||
-		w.refusals != 1 || w.hooks.FailedOpen() != 1 ||
-		w.usage.InputTokens != 13 || w.usage.OutputTokens != 4 || !w.untold {
+	if w.turn != 7 || w.pass != 2 || w.lastText != "two" || w.refusals != 1 || w.hooks.FailedOpen() != 1 {
 		t.Errorf("the watch holds %+v", w)
+	}
+	if done := tally.Of(""); done.Turns != 1 || done.Passes != 2 || !done.Useful || done.Usage.InputTokens != 13 ||
+		done.Usage.OutputTokens != 4 || !done.UsageUnknown {
+		t.Errorf("it has done %+v", done)
 	}
 }
 

@@ -76,7 +76,7 @@ func usable(chain []configs.Agent, used map[string]time.Time, now time.Time) (a 
 // chain is what a member with an agent may think with; that alone where a limit is
 // to be waited for.
 func (c *crew) chain(own configs.Agent) []configs.Agent {
-	if c.agents == nil || c.ledger.onLimit() != configs.FallBack {
+	if c.agents == nil || c.ledger.OnLimit() != configs.FallBack {
 		return []configs.Agent{own}
 	}
 	return c.agents(own)
@@ -125,7 +125,7 @@ func (c *crew) reseat(s *seat) {
 		s.member.SwitchAgent(&a)
 	}
 	s.mate.Renew(voice)
-	c.ledger.setAgent(s.member.Name, a)
+	c.ledger.SetAgent(s.member.Name, a)
 	changed := AgentChanged{From: roster.AgentName(before), To: roster.AgentName(s.member.CurrentAgent())}
 	if voice != "" {
 		changed.Until = used[s.member.Agent.Name]

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -208,7 +209,7 @@ func TestLoginOf(t *testing.T) {
 	if loginOf(key("a", configs.Qwen)) != loginOf(key("b", configs.OpenCode)) {
 		t.Error("one key is two logins")
 	}
-	c := &crew{ledger: newLedger(configs.Budget{}, nil, 0, time.Now())}
+	c := &crew{ledger: budget.New(configs.Budget{}, nil, budget.Ports{})}
 	sizes := c.parallel([]configs.Member{{Agent: claude}, {Agent: with(func(a *configs.Agent) { a.Parallel = 3 })},
 		{Agent: with(func(a *configs.Agent) { a.Name, a.Parallel = "c", 2 })}})
 	if !slices.Equal([]int{sizes[loginOf(claude)], len(sizes)}, []int{2, 1}) {

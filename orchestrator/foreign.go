@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -32,7 +33,7 @@ type foreigner struct {
 	// put keeps a value in the store; it may be called as long as the team runs.
 	put  func(key string, value any) error
 	past programSession
-	bill bill
+	bill *budget.Bill
 	last string // what the member said last, before this run
 	// unasked is the right to the team tools of a program that has said nothing yet; nil:
 	// none, or it has.
@@ -64,7 +65,6 @@ func (o *Orchestrator) foreignGear(
 		o: o, seat: s, launch: l, history: history, last: lastSaid(history.Messages),
 		put: func(key string, v any) error { return s.crew.store.Put(ctx, key, rawjson.Encode(v)) },
 	}
-	f.bill.book = func(add func(*account)) { s.crew.ledger.spend(s.member.Name, add) }
 	if err := f.recall(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -109,7 +109,9 @@ func (f *foreigner) acp(start *offer) (thinker, error) {
 		Command: append(f.launch.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace, Meta: start.meta,
 		Enter: f.enter(start), Connect: f.connect, System: f.system, SystemBy: p.systemBy, Mode: p.mode,
 		Session: f.past.ID, SessionMade: f.past.Made, OnSession: f.keepSession,
-		Brief: f.makeUp, History: f.history, Started: f.alive, OnUsage: f.bill.addTotal, OnLive: f.bill.addLive, Quirks: p.quirks,
+		Brief: f.makeUp, History: f.history, Started: f.alive,
+		OnUsage: func(used acp.Spent) { f.bill.AddPrompt(used.CostUSD, used.Known) },
+		OnLive:  func(used acp.Spent) { f.bill.AddLive(used.Usage, used.CostUSD) }, Quirks: p.quirks,
 		Timeouts: f.o.patience, Backoff: f.o.backoff, Restarts: programRestarts(f.seat.member.Restart),
 	})
 }

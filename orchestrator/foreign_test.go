@@ -18,9 +18,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -540,37 +538,6 @@ func ignoreExit(err error) error {
 	return err
 }
 
-func TestBill(t *testing.T) {
-	var kept []float64
-	b := bill{seen: 1, life: 10, book: func(func(*account)) {}}
-	b.keep = func() { kept = append(kept, b.seen) }
-	for _, total := range []float64{0, 1, 1.5, 1.5, 0.25, 0} {
-		b.addTotal(acp.Spent{CostUSD: total, Known: true})
-	}
-	if b.cost != 0.75 || b.unknown { // half a dollar, and a quarter of a program that counts anew
-		t.Errorf("the turn cost %v, unknown %v", b.cost, b.unknown)
-	}
-	if !slices.Equal(kept, []float64{1.5, 0.25}) {
-		t.Errorf("kept was %v", kept)
-	}
-	b.addTotal(acp.Spent{})
-	if b.life != 10.75 {
-		t.Errorf("the member's life cost %v", b.life)
-	}
-	s := &seat{member: &roster.Member{Member: &configs.Member{}}, foreign: &foreigner{bill: b},
-		crew: &crew{ledger: newLedger(configs.Budget{}, nil, 0, time.Now())}}
-	var got []agent.EventData
-	sink := s.billed(func(e agent.Event) { got = append(got, e.Data) })
-	for range 2 {
-		sink(agent.Event{Data: agent.TurnEnded{Passes: 1}})
-	}
-	want := []agent.EventData{agent.TurnEnded{Passes: 1, CostUSD: 0.75, UsageUnknown: true},
-		agent.TurnEnded{Passes: 1}}
-	if !slices.Equal(got, want) {
-		t.Errorf("the journal has %+v", got)
-	}
-}
-
 // A program that is run once for each prompt, and reaches the team as far as
 // its environment lets it.
 func TestCommandAgentDoesATask(t *testing.T) {
@@ -615,9 +582,4 @@ func fakeBinary(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return bin
-}
-
-// spentSoFar is what a program tells of a prompt.
-func spentSoFar(tokens int64, usd float64) acp.Spent {
-	return acp.Spent{Usage: agent.Usage{InputTokens: tokens}, Known: true, CostUSD: usd}
 }

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/command"
 )
 
@@ -21,7 +20,9 @@ func (f *foreigner) command(start *offer) (thinker, error) {
 		Command: append(f.launch.argv[:1:1], start.args...), Resume: resume,
 		Env: pairs(start.env), Dir: start.workspace, Dialect: command.Dialect(f.launch.program.dialect),
 		System: f.system, Session: f.past.ID, OnSession: f.keepSession, Brief: f.makeUp, History: f.history,
-		Enter: f.enter(start), Connect: f.connectCommand, Started: f.alive, OnUsage: f.bill.addCommand,
+		Enter: f.enter(start), Connect: f.connectCommand, Started: f.alive,
+		// A program that tells what it has cost (claude) counts from the beginning of its session.
+		OnUsage: func(used command.Spent) { f.bill.AddPrompt(used.CostUSD, used.Known) },
 	})
 }
 
@@ -37,10 +38,4 @@ func (f *foreigner) connectCommand() (command.Extra, error) {
 		f.unasked = f.seat.crew.grantOf(f.seat)
 	}
 	return extra, nil
-}
-
-// addCommand adds a prompt. A program that tells what it has cost (claude) counts from
-// the beginning of its session, as those do that speak ACP.
-func (b *bill) addCommand(s command.Spent) {
-	b.addTotal(acp.Spent{Known: s.Known, CostUSD: s.CostUSD})
 }

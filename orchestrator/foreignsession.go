@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
@@ -35,20 +36,20 @@ func (f *foreigner) recall(ctx context.Context) error {
 	if f.seat.renewed {
 		past.ID = "" // that session knows nothing of what came since
 	}
+	before := budget.Cost{Life: past.LifeUSD}
 	if past.Agent == roster.AgentTitle(f.seat.member.CurrentAgent()) && past.Member == f.seat.member.Session.Session {
 		f.past = past
-		f.bill.seen = past.CostUSD
+		before.Session = past.CostUSD
 	}
-	f.bill.life = past.LifeUSD
 	f.stranger = f.past.ID == "" && f.last != ""
-	f.bill.keep = func() {
-		f.past.CostUSD, f.past.LifeUSD = f.bill.seen, f.bill.life
+	f.bill = f.seat.crew.ledger.NewBill(f.seat.member.Name, before, func(now budget.Cost) {
+		f.past.CostUSD, f.past.LifeUSD = now.Session, now.Life
 		f.past.Agent, f.past.Member = roster.AgentTitle(f.seat.member.CurrentAgent()), f.seat.member.Session.Session
 		// If it cannot be kept, the cost of this run may be told once more in the next.
 		if err := f.put(programKey(f.seat.member.Name), f.past); err != nil {
 			f.o.opts.Log.Warn("the cost of a session was not kept", "member", f.seat.member.Name, "err", err)
 		}
-	}
+	})
 	return nil
 }
 
@@ -56,9 +57,8 @@ func (f *foreigner) recall(ctx context.Context) error {
 func (f *foreigner) keepSession(id string) error {
 	f.past = programSession{
 		ID: id, Made: time.Now(), Agent: roster.AgentTitle(f.seat.member.CurrentAgent()),
-		Member: f.seat.member.Session.Session, LifeUSD: f.bill.life,
+		Member: f.seat.member.Session.Session, LifeUSD: f.bill.NewSession(),
 	}
-	f.bill.seen = 0
 	return f.put(programKey(f.seat.member.Name), f.past)
 }
 

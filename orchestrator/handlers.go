@@ -292,12 +292,10 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 		Started: o.started, Elapsed: time.Since(o.started), Tasks: CountTasks(all), Seq: c.journal.Last(),
 		Attached: c.control.Attached(), Requests: c.asks.forPeople(),
 	}
-	st.Budget = c.ledger.report()
+	st.Budget = c.ledger.Report()
 	st.Schedules = c.times.Status()
-	c.mu.Lock()
 	spent := c.coordination()
-	st.Coordination, st.Turns = &spent, c.turnCount()
-	c.mu.Unlock()
+	st.Coordination, st.Turns = &spent, c.tally.Sum()
 	select {
 	case <-c.up:
 		st.Up = true
@@ -326,14 +324,14 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	done := c.tally.Of(s.member.Name)
 	m := MemberStatus{
 		Name: s.member.Name, Lead: s.member.Lead, Agent: roster.AgentTitle(s.member.CurrentAgent()),
 		State: s.state(), Doing: s.watch.doing,
 		Turn: s.watch.turn, Attention: cmp.Or(s.gone, s.attention), Refusals: s.watch.refusals,
-		Turns: s.watch.turns, Empty: s.watch.emptyTurns,
+		Turns: done.Turns, Empty: done.Empty,
 		FailedOpen: s.watch.hooks.FailedOpen(), Hooks: s.watch.hooks.Noteworthy(),
-		Tokens:        s.watch.usage.Total(),
-		TokensUnknown: s.watch.untold,
+		Tokens: done.Usage.Total(), TokensUnknown: done.UsageUnknown,
 	}
 	if !s.idle {
 		m.Pass = s.watch.pass
@@ -363,7 +361,7 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatu
 		m.WaitsFor = "covey resume " + s.member.Name
 	}
 	m.Held = s.held()
-	m.Limits, m.CostUSD = c.ledger.reportOf(s.member.Name)
+	m.Limits, m.CostUSD = c.ledger.ReportOf(s.member.Name)
 	m.Background = s.errandNames()
 	if m.State == Resting && m.WaitsFor == "" && s.awaited() {
 		m.WaitsFor = "hook " + m.Background[0]

@@ -255,7 +255,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		return err
 	}
 	limits := s.member.Limits
-	c.ledger.open(s.member.Name, limits, s.member.CurrentAgent(), history)
+	c.ledger.Open(s.member.Name, limits, s.member.CurrentAgent(), history)
 	var past *transcript.History // what a member has that is not new: of most there is nothing
 	if history.Turns > 0 || len(history.Messages) > 0 {
 		own := history
@@ -271,7 +271,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
-		Background: s.background, Purse: purse{c.ledger, s.member.Name}, Later: s.later,
+		Background: s.background, Purse: c.ledger.Purse(s.member.Name), Later: s.later,
 		Behind: func(p hooks.Progress) { s.behind(ctx, p) },
 		Asker:  asker{s}, OnHold: s.onHold,
 	}

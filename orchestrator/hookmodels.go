@@ -166,9 +166,7 @@ func (m *hookModels) bill(s *seat, asked HookModelAsked) {
 	if m.c.journal == nil { // fired by hand: nobody is billed
 		return
 	}
-	m.c.mu.Lock()
-	s.watch.usage = s.watch.usage.Plus(asked.Usage)
-	m.c.mu.Unlock()
+	m.c.tally.Spend(s.member.Name, asked.Usage)
 	if err := s.mate.Spend(asked.Usage); err != nil {
 		m.o.opts.Log.Warn("what a hook has used is not counted in the next run", "member", s.member.Name, "err", err)
 	}

@@ -236,10 +236,10 @@ func (c *crew) handNotes(ctx context.Context, lead *seat) error {
 		c.poke() // they have gone along with something else
 		return nil
 	}
-	lead.showing(nil, in)
+	c.notices.Showing(nil, in)
+	c.notices.Digest()
 	c.mu.Lock()
 	n := c.digests + 1
-	c.costs.digest = true
 	c.mu.Unlock()
 	err = c.hand(lead, teammate.Work{Cause: agent.ByMessage, Inputs: in}, "")
 	c.mu.Lock()
@@ -255,8 +255,9 @@ func (c *crew) handNotes(ctx context.Context, lead *seat) error {
 // under an id by which the member's history knows it.
 func (s *seat) taken(ctx context.Context, ids []string) error {
 	s.crew.mu.Lock()
-	s.crew.costs.wasShown(ids, s.watch.pass)
+	pass := s.watch.pass
 	s.crew.mu.Unlock()
+	s.crew.notices.Shown(ids, pass)
 	var letters, notes []string
 	for _, id := range ids {
 		if strings.HasPrefix(id, mail.NoteID) {

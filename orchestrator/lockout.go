@@ -292,8 +292,8 @@ func (c *crew) tryNow(s *seat) bool {
 // wait for a usage limit to be over.
 func (c *crew) waitFor(m plan.Move) {
 	c.mu.Lock()
-	told := c.waiting == m.Mark
-	c.waiting = m.Mark
+	told := c.slots.waiting == m.Mark
+	c.slots.waiting = m.Mark
 	c.mu.Unlock()
 	if !told {
 		c.journal.Tell(journal.TeamWaits{Until: m.Until, Members: m.Names})

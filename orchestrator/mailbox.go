@@ -63,10 +63,7 @@ type seat struct {
 	gone         string // why it takes no more turns; empty: it does
 	halting      string // a hook stopped it: it leaves when its turn is over
 	attention    string
-	stuckOn      string // fingerprint of the tasks that the attention is about; empty: it is about something else
-	limited      bool   // the attention is due to a limit, which ends a team with code 3
-	spent        bool   // likewise, and what it has used of it stays used
-	over         overrun
+	stuckOn      string               // fingerprint of the tasks that the attention is about; empty: it is about something else
 	nudged       map[string]int       // plan.Seat.Nudged; replaced, never changed
 	lent         time.Time            // until when it waits though nothing has kept it from a turn of its own: its login is used up
 	lockout      *lockout             // nil: none; not changed once it stands here
@@ -98,7 +95,7 @@ func (s *seat) view(now time.Time) plan.Seat {
 		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: roster.Skills(*s.member.Member),
 		Nudged: s.nudged,
 	}
-	v.Spent, v.LastWord = s.crew.ledger.spent(s.member.Name)
+	v.Spent, v.LastWord = s.crew.ledger.Spent(s.member.Name)
 	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.awaited()
 	if v.Lock == plan.LockUsedUp {
 		v.Until, v.LockText = s.lockout.Until, limitText(s.member.Current(), *s.lockout, now)
@@ -170,7 +167,9 @@ func (s *seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, er
 		return nil, err
 	}
 	in := append(tongueOf(s.member.CurrentAgent()).inputs(show, about), notes...)
-	s.showing(show, in)
+	if s.member.Lead {
+		s.crew.notices.Showing(show, in)
+	}
 	return in, nil
 }
 

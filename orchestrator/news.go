@@ -35,10 +35,9 @@ func (c *crew) noteTask(data json.RawMessage) {
 		return
 	}
 	if s, ok := c.seat(change.Task.Owner); ok {
+		c.tally.Completed(change.Task.Owner, change.Task.ID)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		s.watch.useful = true
-		s.watch.completed = append(s.watch.completed, change.Task.ID)
 		s.watch.unreported = append(s.watch.unreported, change.Task.ID)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -81,7 +82,7 @@ type Orchestrator struct {
 	place     state.Place
 	patience  acp.Timeouts  // with agent programs; zero but in tests
 	backoff   time.Duration // before a program is started again; likewise
-	prices    priceList
+	prices    budget.PriceList
 	short     state.Shortage
 	started   time.Time
 	readers   *readers // loops over the journal of this run
@@ -293,8 +294,9 @@ func newCrew(
 // assemble finds out what is new in the spec and makes the members, unless
 // there is nothing for them to do.
 func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
-	c.ledger = newLedger(o.team().Budget, o.prices, 0, time.Now())
-	c.ledger.tell = c.tellOfUse
+	c.ledger = budget.New(o.team().Budget, o.prices, budget.Ports{
+		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.poke,
+	})
 	c.agents = o.agentsOf()
 	before, err := o.prepare(ctx, c)
 	c.setGoal(before.goal)

@@ -1,12 +1,11 @@
 package orchestrator
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
@@ -39,36 +38,6 @@ func TestTooOften(t *testing.T) {
 	}
 }
 
-// TestBudgetSettings: each limit is named as the spec has it, and the notes of its
-// levels grow in urgency, each told once.
-func TestBudgetSettings(t *testing.T) {
-	for want, u := range map[string]journal.BudgetUse{
-		"budget.tokens": {What: journal.Tokens}, "budget.usd": {What: journal.USD}, "budget.time": {What: journal.Time},
-		"limits.max_tokens": {Member: "dev", What: journal.Tokens}, "limits.max_budget_usd": {Member: "dev", What: journal.USD},
-	} {
-		if got := useSetting(u); got != want {
-			t.Errorf("%+v is %s", u, got)
-		}
-	}
-	for _, test := range []struct {
-		used   float64
-		passes int
-		want   string
-	}{
-		{499, 5, ""}, {500, 5, "(limits.max_tokens)."}, {750, 5, "Plan the rest"}, {900, 5, "begin nothing large"},
-		{1000, 5, "at most 5 model requests"}, {2000, 1, "This is your last prompt."},
-	} {
-		u := bounded([]journal.BudgetUse{{Member: "dev", What: journal.Tokens, Used: test.used, Limit: 1000}})[0]
-		notes := useNote(u, nil, test.passes)
-		if (len(notes) == 0) != (test.want == "") || len(notes) > 0 && !strings.Contains(notes[0].Text, test.want) {
-			t.Errorf("at %v: %+v", test.used, notes)
-		}
-		if len(notes) > 0 && len(useNote(u, map[string]bool{notes[0].MessageID: true}, test.passes)) != 0 {
-			t.Errorf("at %v it is told twice", test.used)
-		}
-	}
-}
-
 // TestAllotAnew: another number under parallel counts at once; without one there is
 // room for everybody; of two that share an agent the careful one counts.
 func TestAllotAnew(t *testing.T) {
@@ -85,7 +54,7 @@ func TestAllotAnew(t *testing.T) {
 		for _, n := range test.sizes {
 			members = append(members, member(n))
 		}
-		c.ledger = newLedger(configs.Budget{}, nil, 0, time.Now())
+		c.ledger = budget.New(configs.Budget{}, nil, budget.Ports{})
 		c.allot(members)
 		if got := c.freeSlots()["tool"]; got < test.least || got > test.most {
 			t.Errorf("parallel %v leaves %d", test.sizes, got)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -47,9 +48,9 @@ type Status struct {
 	Requests  int            `json:"requests"` // questions that wait for a person: `covey inbox`
 	// Coordination is what the lead has spent on notices in this run; nil for a
 	// team that does not run.
-	Coordination *Coordination     `json:"coordination,omitempty"`
-	Turns        journal.TurnCount `json:"turns"`            // of this run, or of the last one
-	Result       *state.RunResult  `json:"result,omitempty"` // of the last run; nil while one runs
+	Coordination *budget.Coordination `json:"coordination,omitempty"`
+	Turns        journal.TurnCount    `json:"turns"`            // of this run, or of the last one
+	Result       *state.RunResult     `json:"result,omitempty"` // of the last run; nil while one runs
 	// Schedules are those of the running team, in file order.
 	Schedules []schedule.Status `json:"schedules,omitempty"`
 	// Budget is what is used of the team's budget, over all runs.

@@ -183,6 +183,7 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 		return err
 	}
 	c.seatAs(slices.DeleteFunc(slices.Clone(c.seats()), func(o *seat) bool { return o == s }))
+	c.tally.Forget(s.member.Name)
 	if err := c.trees.Depart(ctx, s.member.Name); err != nil { // work that is nowhere else stays
 		return fmt.Errorf("the working copy of %s: %w", s.member.Name, err)
 	}
@@ -251,12 +252,7 @@ func (o *Orchestrator) seatOne(ctx context.Context, c *crew, m configs.Member) (
 		c.vacate(s)
 		return nil, fmt.Errorf("%w: %w", errUnseated, err)
 	}
-	var past programSession
-	if err := tasks.ReadValue(ctx, c.store, programKey(m.Name), &past); err != nil {
-		return nil, err
-	}
-	c.ledger.recall(m.Name, past.LifeUSD)
-	return s, nil
+	return s, c.recallCost(ctx, m.Name)
 }
 
 // newSeat makes a seat for a member.

@@ -188,11 +188,11 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 	}
 	c.times.Use(times)
 	c.keep = o.staysUp()
-	c.ledger.setBudget(next.team.Budget, next.prices)
+	c.ledger.SetBudget(next.team.Budget, next.prices)
 	c.board.enlist(o.memberNames())
 	for _, m := range next.team.Members() {
 		c.board.terms.set(m)
-		c.ledger.setLimits(m.Name, m.Limits)
+		c.ledger.SetLimits(m.Name, m.Limits)
 	}
 	c.allot(next.team.Members())
 	if change.Goal != "" {

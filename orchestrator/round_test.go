@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -40,7 +41,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 	})
 	c := &crew{
 		store: store, poked: make(chan struct{}, 1), holds: &holds.Holds{},
-		ledger: newLedger(configs.Budget{}, nil, 0, time.Now()),
+		ledger: budget.New(configs.Budget{}, nil, budget.Ports{}),
 	}
 	c.asks = newInbox(c, &configs.Team{})
 	var load tasks.Loading

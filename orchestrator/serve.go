@@ -120,26 +120,19 @@ const stateHalted = "halted"
 
 // watch is what a member has done in this run, gathered from its events.
 type watch struct {
-	turn, pass    int
-	inTurn        bool
-	turns, passes int // of this run
-	doing         string
-	open          []openCall // of this turn
-	lastText      string
-	refusals      int
-	hooks         HookTally
-	useful        bool     // this turn has done something
-	emptyTurns    int      // of this run
-	completed     []string // tasks that it completed in this run
-	unreported    []string // tasks that it completed since it last wrote to the lead
-	usage         agent.Usage
-	untold        bool    // some turn used tokens that its program did not tell of
-	cost          float64 // in US dollars
-	beats         uint64  // events of the member's, for the watchdog
-	calls         int     // tool calls under way
-	hooking       int     // hooks under way
-	heldUp        bool    // an agent program says nothing, since the last event
-	endedWell     int     // turns that have ended as they should
+	turn, pass int
+	inTurn     bool
+	doing      string
+	open       []openCall // of this turn
+	lastText   string
+	refusals   int
+	hooks      HookTally
+	unreported []string // tasks that it completed since it last wrote to the lead
+	beats      uint64   // events of the member's, for the watchdog
+	calls      int      // tool calls under way
+	hooking    int      // hooks under way
+	heldUp     bool     // an agent program says nothing, since the last event
+	endedWell  int      // turns that have ended as they should
 }
 
 // sinkOf makes the sink of a member: events go to the journal, and the crew
@@ -149,6 +142,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
 		// The crew knows before the journal does, because the journal may make the
 		// member wait, and ps must not.
 		e.Data = c.weighed(ctx, s, s.full(c.lock(ctx, s, e.Data)))
+		c.tally.See(e)
 		c.mu.Lock()
 		s.watch.see(e)
 		c.mu.Unlock()
@@ -171,8 +165,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
 		case agent.Limited:
 			c.act(ctx, s, c.tellOfLimit(ctx, s, data))
 		case agent.TurnEnded:
-			c.turnEnded(s, data)
-			c.noteUnknown(s, data)
+			c.ledger.TurnEnded(s.member.Name, s.turn(), data)
 			c.unlock(ctx, s, data.Reason)
 		}
 	}
@@ -226,17 +219,6 @@ func (c *crew) act(ctx context.Context, s *seat, err error) {
 	}
 }
 
-// turnEnded remembers that a limit ended a turn, for the exit code.
-func (c *crew) turnEnded(s *seat, end agent.TurnEnded) {
-	switch end.Reason {
-	case "max_turns", "max_tokens", "max_budget", "turn_timeout":
-		c.mu.Lock()
-		s.limited = true
-		s.spent = end.Reason == agent.EndMaxTokens || end.Reason == agent.EndMaxBudget
-		c.mu.Unlock()
-	}
-}
-
 // see takes in one event.
 func (w *watch) see(e agent.Event) {
 	w.turn = max(w.turn, e.Turn)
@@ -247,16 +229,12 @@ func (w *watch) see(e agent.Event) {
 	}
 	switch data := e.Data.(type) {
 	case agent.TurnStarted:
-		w.turns++
-		w.useful = data.Cause == agent.ByPerson
 		w.inTurn, w.pass, w.doing, w.open = true, 0, "starting a turn", nil
 	case agent.PassStarted:
-		w.passes++
 		w.pass, w.doing = data.Pass, "thinking"
 	case agent.TextSaid:
 		w.lastText, w.doing = data.Text, "thinking"
 	case agent.ToolCalled:
-		w.useful = true
 		w.open = append(w.open, openCall{data.ID, wording.OneLine(data.Name + " " + MainInput(data.Input))})
 		w.doing = w.open[0].text
 	case agent.ToolReturned:
@@ -275,12 +253,6 @@ func (w *watch) see(e agent.Event) {
 		w.refusals++
 	case agent.TurnEnded:
 		w.inTurn, w.doing, w.open = false, "", nil
-		w.usage = w.usage.Plus(data.Usage)
-		w.untold = w.untold || data.UsageUnknown
-		if data.Empty {
-			w.emptyTurns++
-		}
-		w.cost += data.CostUSD
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -239,7 +240,7 @@ func TestAskToEndWantsTime(t *testing.T) {
 // TestWhoLeavesGetsNothing: an idle member that is seen off is given no work, least of
 // all its own tasks, which are open again one after another before it is gone.
 func TestWhoLeavesGetsNothing(t *testing.T) {
-	c := &crew{ledger: newLedger(configs.Budget{}, priceList{}, 0, time.Now()), holds: &holds.Holds{}}
+	c := &crew{ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), holds: &holds.Holds{}}
 	s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}}, idle: true}
 	s.member.Name, s.member.SelfClaim = "dev", true
 	look := plan.Scene{Seats: []plan.Seat{{Name: "lead", Lead: true, Idle: true}, s.view(time.Now())}}

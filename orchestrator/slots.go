@@ -16,6 +16,7 @@ type allotment struct {
 	mu      sync.Mutex
 	byLogin map[string]*slots.Pool
 	size    map[string]int
+	waiting string // the wait for usage limits that was last told of; crew.mu guards it
 }
 
 // of are a login's slots; nil: it has no limit.

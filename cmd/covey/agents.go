@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/budget"
 )
 
 // agentsCommand is `covey agents`.
@@ -134,7 +135,7 @@ func printAgents(out *term.Screen, list []orchestrator.AgentInfo) {
 		how = " and how to install it"
 	}
 	out.Printf("\ncovey agents NAME tells why%s; --probe starts them all.\n", how)
-	if prices, err := orchestrator.ShippedPrices(); err == nil {
+	if prices, err := budget.ShippedPrices(); err == nil {
 		out.Printf("Where dollars are counted: %s.\n", doctor.PriceAge(prices, time.Now()))
 	}
 }

@@ -62,6 +62,7 @@ var floors = []arrows{
 	{"orchestrator/gatesettings", ""},
 	{"orchestrator/plan", "tasks tasks/mail teammate/agent orchestrator/mailtext"},
 	{"orchestrator/journal", "tasks tasks/actors teammate/agent"},
+	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript orchestrator/clock orchestrator/journal orchestrator/roster"},
 	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
 	{"orchestrator/holds", "tasks tasks/* teammate/agent orchestrator/clock"},
 	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent " +

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -60,7 +61,7 @@ func turnsLine(n journal.TurnCount) string {
 
 // coordinationLine is what it has cost to tell the lead of the others; empty
 // where that is nothing, or nobody knows what the lead has used.
-func coordinationLine(c orchestrator.Coordination) string {
+func coordinationLine(c budget.Coordination) string {
 	if c.Tokens == 0 || c.Of == 0 {
 		return ""
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/budget"
 )
 
 // prices checks how old the prices are by which dollars are counted. A spec with
@@ -16,7 +16,7 @@ func (x *examination) prices() finding {
 	if err != nil {
 		team = &configs.Team{}
 	}
-	files, err := orchestrator.Prices(team)
+	files, err := budget.LoadPrices(team.Budget.Prices)
 	if err != nil {
 		return fail("prices", err.Error(), "mend the file that budget.prices names, or leave the key out")
 	}
@@ -35,7 +35,7 @@ func (x *examination) prices() finding {
 }
 
 // PriceAge tells whose prices a file has, and of which day they are.
-func PriceAge(f orchestrator.PriceFile, now time.Time) string {
+func PriceAge(f budget.PriceFile, now time.Time) string {
 	whose := "covey's prices"
 	if f.File != "" {
 		whose = "the prices in " + f.File

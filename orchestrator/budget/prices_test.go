@@ -1,4 +1,4 @@
-package orchestrator
+package budget
 
 import (
 	"os"
@@ -23,12 +23,12 @@ func TestShippedPrices(t *testing.T) {
 		"anthropic/claude-opus-4-5":   {5, 25, 0.5, 6.25},
 		"openai/gpt-5":                {1.25, 10, 0.125, 1.25},
 	} {
-		if got, ok := (priceList{f}).find(model); !ok || got != want {
+		if got, ok := (PriceList{f}).find(model); !ok || got != want {
 			t.Errorf("%s costs %+v, %v", model, got, ok)
 		}
 	}
 	for _, model := range []string{"", "script/demo", "anthropic/claude-9", "claude/"} {
-		if got, ok := (priceList{f}).find(model); ok {
+		if got, ok := (PriceList{f}).find(model); ok {
 			t.Errorf("%q costs %+v", model, got)
 		}
 	}
@@ -96,7 +96,7 @@ func TestLoadPrices(t *testing.T) {
 	if err := os.WriteFile(path, []byte(own), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	list, err := loadPrices(path)
+	list, err := LoadPrices(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,14 +106,14 @@ func TestLoadPrices(t *testing.T) {
 	if _, ok := list.find("anthropic/claude-sonnet-4-5"); !ok || list[0].File != path {
 		t.Error("covey's own prices are not there")
 	}
-	if _, err := loadPrices(filepath.Join(dir, "none.yaml")); err == nil || !strings.Contains(err.Error(),
+	if _, err := LoadPrices(filepath.Join(dir, "none.yaml")); err == nil || !strings.Contains(err.Error(),
 		"read budget.prices") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	if err := os.WriteFile(path, make([]byte, maxPriceFile+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := loadPrices(path); err == nil || !strings.Contains(err.Error(), "more than 128 KiB") {
+	if _, err := LoadPrices(path); err == nil || !strings.Contains(err.Error(), "more than 128 KiB") {
 		t.Errorf("a file that is too large: %v", err)
 	}
 }

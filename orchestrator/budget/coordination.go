@@ -1,8 +1,9 @@
-package orchestrator
+package budget
 
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -44,13 +45,15 @@ func (c Coordination) Share() float64 {
 // common models.
 const bytesPerToken = 4
 
-// costs counts what the lead is told. crew.mu guards it.
-type costs struct {
-	shown  map[string]int64 // notices that are on their way, by id: estimated tokens
-	stands int64            // those that each further request of the conversation carries
-	turn   Coordination     // the present turn
-	run    Coordination     // all turns of this run that have ended
-	digest bool             // the turn was begun by notes alone
+// Notices counts what the lead is told. The zero value is that of a lead which has been
+// told nothing. Its methods may be called from any goroutine.
+type Notices struct {
+	mu      sync.Mutex
+	showing map[string]int64 // notices that are on their way, by id: estimated tokens
+	stands  int64            // those that each further request of the conversation carries
+	turn    Coordination     // the present turn
+	run     Coordination     // all turns of this run that have ended
+	digest  bool             // the turn was begun by notes alone
 }
 
 // isNotice reports whether a message is covey's or an idle note's.
@@ -58,96 +61,87 @@ func isNotice(m mail.Message) bool {
 	return m.From == "" && m.Kind != mail.Goal || m.Kind == mail.IdleNotification || m.Kind == mail.Terminated
 }
 
-// showing notes what the lead is about to be shown: all that is told of mail
-// that are notices, and notes.
+// Showing notes what the lead is about to be shown: mail, those of its inputs that are
+// notices, and notes.
 //
-// It is called before the input is handed over; wasShown counts it when the transcript
+// It is called before the input is handed over; Shown counts it when the transcript
 // holds it. What never gets that far costs nothing and is not counted.
-func (s *seat) showing(letters []mail.Message, in []agent.Input) {
-	if !s.member.Lead {
-		return
-	}
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
+func (n *Notices) Showing(letters []mail.Message, in []agent.Input) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for _, i := range in {
 		own := slices.IndexFunc(letters, func(m mail.Message) bool { return m.ID == i.MessageID })
 		if strings.HasPrefix(i.MessageID, mail.NoteID) || own >= 0 && isNotice(letters[own]) {
-			if s.crew.costs.shown == nil {
-				s.crew.costs.shown = map[string]int64{}
-			}
-			s.crew.costs.shown[i.MessageID] = int64(len(i.Text)+bytesPerToken-1) / bytesPerToken
+			note(&n.showing, i.MessageID, int64(len(i.Text)+bytesPerToken-1)/bytesPerToken)
 		}
 	}
 }
 
-// wasShown counts notices that now stand in the conversation. crew.mu is held.
-func (c *costs) wasShown(ids []string, pass int) {
+// Shown counts notices that now stand in the conversation.
+func (n *Notices) Shown(ids []string, pass int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for _, id := range ids {
-		tokens, ok := c.shown[id]
+		tokens, ok := n.showing[id]
 		if !ok {
 			continue
 		}
-		delete(c.shown, id)
-		c.turn.Notices++
-		c.stands += tokens
+		delete(n.showing, id)
+		n.turn.Notices++
+		n.stands += tokens
 		if pass > 0 { // the request that is being made counted what stood before
-			c.turn.Tokens += tokens
+			n.turn.Tokens += tokens
 		}
 	}
 }
 
-// see takes in an event of the lead's. over is the sum of a turn that has ended
-// and cost something. crew.mu is held.
+// Digest notes that the lead's next turn is begun by notes alone.
+func (n *Notices) Digest() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.digest = true
+}
+
+// See takes in an event of the lead's. over is the sum of a turn that has ended and cost
+// something.
 //
 // Each pass carries all notices that stand in the conversation, hence stands is added
 // with each. A turn that notes alone have begun counts as a whole, whatever it did then:
 // without them it would not have been.
-func (c *costs) see(e agent.EventData) (over Coordination, ok bool) {
+func (n *Notices) See(e agent.EventData) (over Coordination, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	switch data := e.(type) {
 	case agent.PassStarted:
-		c.turn.Tokens += c.stands
+		n.turn.Tokens += n.stands
 	case agent.TurnEnded:
-		over, c.turn = c.turn, Coordination{}
+		over, n.turn = n.turn, Coordination{}
 		over.Of, over.Estimated = data.Usage.InputTokens+data.Usage.OutputTokens, true
-		if c.digest {
+		if n.digest {
 			over.Tokens, over.Turns = max(over.Tokens, over.Of), 1
 		}
 		if over.Of > 0 { // what is estimated is a part of what is known
 			over.Tokens = min(over.Tokens, over.Of)
 		}
-		c.digest = false
-		c.run = c.run.plus(over)
+		n.digest = false
+		n.run = n.run.Plus(over)
 		return over, over.Tokens > 0 || over.Notices > 0
 	}
 	return over, false
 }
 
-// plus is the sum of two.
-func (c Coordination) plus(d Coordination) Coordination {
+// Run is what the turns of this run that have ended have spent. Finished is not filled in.
+func (n *Notices) Run() Coordination {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := n.run
+	all.Estimated = true
+	return all
+}
+
+// Plus is the sum of two.
+func (c Coordination) Plus(d Coordination) Coordination {
 	c.Tokens, c.Of, c.Estimated = c.Tokens+d.Tokens, c.Of+d.Of, true
 	c.Notices, c.Turns = c.Notices+d.Notices, c.Turns+d.Turns
 	return c
-}
-
-// coordinated tells the journal what a turn of the lead's has spent.
-func (c *crew) coordinated(s *seat, e agent.Event) {
-	if !s.member.Lead || e.Helper != "" {
-		return
-	}
-	c.mu.Lock()
-	over, ok := c.costs.see(e.Data)
-	c.mu.Unlock()
-	if ok {
-		c.journal.Append(agent.Event{Member: e.Member, Turn: e.Turn, Data: over})
-	}
-}
-
-// coordination is what the run has spent so far. crew.mu is held.
-func (c *crew) coordination() Coordination {
-	all := c.costs.run
-	all.Estimated = true
-	for _, s := range c.seats() {
-		all.Finished += len(s.watch.completed)
-	}
-	return all
 }

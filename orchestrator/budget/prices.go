@@ -1,4 +1,4 @@
-package orchestrator
+package budget
 
 import (
 	_ "embed" // for the price file
@@ -58,11 +58,11 @@ func (p price) of(u agent.Usage) float64 {
 		float64(u.CacheReadTokens)*p.CacheRead + float64(u.CacheWriteTokens)*p.CacheWrite) / 1e6
 }
 
-// priceList are price files; the first pattern that matches counts.
-type priceList []PriceFile
+// PriceList is the prices of several files; the first pattern that matches counts.
+type PriceList []PriceFile
 
 // find is the price of a model, by its name with the provider before it.
-func (l priceList) find(model string) (price, bool) {
+func (l PriceList) find(model string) (price, bool) {
 	for _, f := range l {
 		for _, r := range f.rows {
 			if model != "" && matchesName(r.Model, model) {
@@ -98,15 +98,12 @@ func matchesName(pattern, name string) bool {
 // ShippedPrices are the prices that ship with covey.
 func ShippedPrices() (PriceFile, error) { return parsePrices("prices.yaml of covey", shippedPrices) }
 
-// Prices are all that hold for a team: its own file, if it names one, then those
-// that ship with covey.
-func Prices(team *configs.Team) ([]PriceFile, error) { return loadPrices(team.Budget.Prices) }
-
-// loadPrices reads the file at path, if there is one, and covey's own.
-func loadPrices(path string) (priceList, error) {
+// LoadPrices reads the prices of a team: its own file at path, if that is not empty,
+// and covey's own.
+func LoadPrices(path string) (PriceList, error) {
 	shipped, err := ShippedPrices()
 	if err != nil || path == "" {
-		return priceList{shipped}, err
+		return PriceList{shipped}, err
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -122,7 +119,7 @@ func loadPrices(path string) (priceList, error) {
 	}
 	own, err := parsePrices(path, data)
 	own.File = path
-	return priceList{own, shipped}, err
+	return PriceList{own, shipped}, err
 }
 
 // priceText is a price file as it is written.

@@ -1,4 +1,4 @@
-package orchestrator
+package budget
 
 import (
 	"cmp"
@@ -73,15 +73,15 @@ func useNote(u journal.BudgetUse, noted map[string]bool, passes int) []agent.Inp
 	return []agent.Input{{Kind: agent.FromCovey, Text: text, MessageID: useID(u, u.Level)}}
 }
 
-// report is what is used of the team's budget.
-func (l *ledger) report() []journal.BudgetUse {
+// Report is what is used of the team's budget.
+func (l *Ledger) Report() []journal.BudgetUse {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.teamUses()
 }
 
-// reportOf is what is used of a member's own limits, and what it has cost.
-func (l *ledger) reportOf(member string) (limits []journal.BudgetUse, usd float64) {
+// ReportOf is what is used of a member's own limits, and what it has cost.
+func (l *Ledger) ReportOf(member string) (limits []journal.BudgetUse, usd float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, u := range l.uses(member) {

@@ -1,4 +1,7 @@
-package orchestrator
+// Package budget counts what the members of a team use, and says what is left of their
+// limits and of the team's budget. It has the prices of models, and counts the turns of a
+// run and what the lead is told. It is covey's own and makes no promise to other programs.
+package budget
 
 import (
 	"cmp"
@@ -9,7 +12,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -21,15 +26,25 @@ import (
 // for one prompt, so it gets that prompt alone.
 const handOverPasses = 5
 
-// ledger counts what the members of a team use, in all their lives, and says what
-// is left of their limits and of the team's budget. It is asked and told from
-// many goroutines. It calls tell without holding its lock.
-type ledger struct {
-	tell func(journal.BudgetUse) // of each level that is reached, once in a run; set before anybody is hired
+// Ports are what a Ledger needs of its team.
+type Ports struct {
+	Store   *tasks.Store // keeps how long the team was up
+	Journal Journal
+	Clock   clock.Clock
+	Changed func() // is called when a level is reached: the team may have to end
+}
+
+// Journal is told of the levels that are reached, and of what is not known exactly.
+type Journal interface{ Append(e agent.Event) }
+
+// Ledger has the accounts of the members of a team, over all their lives. Its methods may
+// be called from any goroutine. It calls its ports without holding its lock.
+type Ledger struct {
+	ports Ports
 
 	mu       sync.Mutex
 	budget   configs.Budget
-	prices   priceList
+	prices   PriceList
 	accounts map[string]*account // of members that the spec no longer has, too
 	tokens   int64               // of all accounts
 	usd      float64             // likewise
@@ -39,6 +54,7 @@ type ledger struct {
 	levels   map[string]int      // of the team's uses that were told, by useKey
 	hazy     bool                // some account is
 	dear     bool                // likewise
+	overruns map[string]overrun  // of members
 }
 
 // account is what one member uses.
@@ -50,35 +66,31 @@ type account struct {
 	told    float64         // US dollars that its agent program has told
 	live    agent.Usage     // of a prompt that still runs, which is in usage when it ends
 	liveUSD float64         // likewise
-	grant   int             // passes that it gets when something is used up, to hand over
-	final   int             // how many of them it has had
+	program bool            // its agent is a program of its own
+	final   int             // passes that it has had to hand over
 	noted   map[string]bool // ids of the notes that it was shown
 	levels  map[string]int  // of its own uses that were told, by useKey
 	hazy    bool            // it does not tell all the tokens that it uses
 	dear    bool            // nor does anybody know what all of them cost
 	free    bool            // it is paid for by a subscription: its tokens have no price
 	warned  map[string]bool // what people were told not to know exactly
+	limited bool            // a limit has ended its last turn, or keeps it from the next
+	spent   bool            // likewise, and what it has used of it stays used
 }
 
-// newLedger is the ledger of a team whose members have not been hired yet.
-func newLedger(b configs.Budget, p priceList, earlier time.Duration, now time.Time) *ledger {
-	return &ledger{
-		tell: func(journal.BudgetUse) {}, budget: b, prices: p, earlier: earlier, began: now,
-		accounts: map[string]*account{},
+// New is the ledger of a team whose members have not been hired yet.
+func New(b configs.Budget, prices PriceList, ports Ports) *Ledger {
+	return &Ledger{
+		ports: ports, budget: b, prices: prices, began: time.Now(), accounts: map[string]*account{},
 	}
 }
 
-// open takes a member in with what it has used before.
-func (l *ledger) open(member string, limits configs.Limits, agent configs.Agent, h transcript.History) {
+// Open takes a member in with what it has used before.
+func (l *Ledger) Open(member string, limits configs.Limits, agent configs.Agent, h transcript.History) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := &account{
-		limits: limits, model: pricedAs(agent), free: subscribed(agent), usage: h.Usage, priced: h.CostUSD,
-		grant: handOverPasses,
-	}
-	if agent.Kind == configs.ACP || agent.Kind == configs.Command {
-		a.grant = 1
-	}
+	a := &account{limits: limits, usage: h.Usage, priced: h.CostUSD}
+	a.goBy(agent)
 	for id := range h.Delivered {
 		if strings.HasPrefix(id, teammate.NotePrefix) {
 			note(&a.noted, id, true)
@@ -91,8 +103,22 @@ func (l *ledger) open(member string, limits configs.Limits, agent configs.Agent,
 	l.tokens, l.usd = l.tokens+a.tokens(), l.usd+a.usd()
 }
 
-// setLimits lets other limits hold for a member from now on.
-func (l *ledger) setLimits(member string, limits configs.Limits) {
+// goBy has the prices of an agent, and the bounds of its kind, hold from now on.
+func (a *account) goBy(agent configs.Agent) {
+	a.model, a.free = pricedAs(agent), subscribed(agent)
+	a.program = agent.Kind == configs.ACP || agent.Kind == configs.Command
+}
+
+// grant is how many passes the member gets to hand over when something is used up.
+func (a *account) grant() int {
+	if a.program {
+		return 1
+	}
+	return handOverPasses
+}
+
+// SetLimits lets other limits hold for a member from now on.
+func (l *Ledger) SetLimits(member string, limits configs.Limits) {
 	l.change(func() {
 		if a := l.accounts[member]; a != nil {
 			a.limits = limits
@@ -100,14 +126,24 @@ func (l *ledger) setLimits(member string, limits configs.Limits) {
 	})
 }
 
-// setBudget lets another budget hold for the team from now on.
-func (l *ledger) setBudget(b configs.Budget, p priceList) {
-	l.change(func() { l.budget, l.prices = b, p })
+// SetAgent has a member use another agent from now on. What was used so far keeps the
+// price at which it was counted.
+func (l *Ledger) SetAgent(member string, agent configs.Agent) {
+	l.change(func() {
+		if a := l.accounts[member]; a != nil {
+			a.goBy(agent)
+		}
+	})
+}
+
+// SetBudget lets another budget hold for the team from now on.
+func (l *Ledger) SetBudget(b configs.Budget, prices PriceList) {
+	l.change(func() { l.budget, l.prices = b, prices })
 }
 
 // change does something under the lock, and tells of the levels that are reached
 // by it.
-func (l *ledger) change(do func()) {
+func (l *Ledger) change(do func()) {
 	l.mu.Lock()
 	do()
 	var news []journal.BudgetUse
@@ -116,13 +152,19 @@ func (l *ledger) change(do func()) {
 	}
 	l.mu.Unlock()
 	slices.SortFunc(news, func(a, b journal.BudgetUse) int { return cmp.Compare(a.Member, b.Member) })
+	l.tell(news)
+}
+
+// tell tells of levels that were reached.
+func (l *Ledger) tell(news []journal.BudgetUse) {
 	for _, u := range news {
-		l.tell(u)
+		l.ports.Journal.Append(agent.Event{Member: u.Member, Data: u})
+		l.ports.Changed()
 	}
 }
 
 // spend adds to what a member has used.
-func (l *ledger) spend(member string, add func(*account)) {
+func (l *Ledger) spend(member string, add func(*account)) {
 	l.mu.Lock()
 	a := l.accounts[member]
 	if a == nil {
@@ -134,14 +176,12 @@ func (l *ledger) spend(member string, add func(*account)) {
 	l.tokens, l.usd = l.tokens+a.tokens()-tokens, l.usd+a.usd()-usd
 	news := l.crossed(member)
 	l.mu.Unlock()
-	for _, u := range news {
-		l.tell(u)
-	}
+	l.tell(news)
 }
 
 // crossed are the levels that were reached since it was last called, of a member
 // and of the team. It counts them as told.
-func (l *ledger) crossed(member string) []journal.BudgetUse {
+func (l *Ledger) crossed(member string) []journal.BudgetUse {
 	var news []journal.BudgetUse
 	for _, u := range l.uses(member) {
 		told := &l.levels
@@ -161,7 +201,7 @@ func (l *ledger) crossed(member string) []journal.BudgetUse {
 
 // uses are all that bounds a member: its own limits, then the team's budget.
 // l.mu is held.
-func (l *ledger) uses(member string) []journal.BudgetUse {
+func (l *Ledger) uses(member string) []journal.BudgetUse {
 	var list []journal.BudgetUse
 	if a := l.accounts[member]; a != nil {
 		list = append(list,
@@ -174,7 +214,7 @@ func (l *ledger) uses(member string) []journal.BudgetUse {
 }
 
 // teamUses are what the team has used of its budget. l.mu is held.
-func (l *ledger) teamUses() []journal.BudgetUse {
+func (l *Ledger) teamUses() []journal.BudgetUse {
 	return bounded([]journal.BudgetUse{
 		{What: journal.Tokens, Used: float64(l.tokens), Limit: float64(l.budget.Tokens), Least: l.hazy},
 		{What: journal.USD, Used: l.usd, Limit: l.budget.USD, Least: l.dear},
@@ -182,13 +222,10 @@ func (l *ledger) teamUses() []journal.BudgetUse {
 	})
 }
 
-// up is how long the team has been up, over all its runs.
-func (l *ledger) up() time.Duration { return l.earlier + time.Since(l.began) }
-
 // over is the first of a member's uses that has reached its limit.
 //
 // l.mu is held.
-func (l *ledger) over(member string) (journal.BudgetUse, bool) {
+func (l *Ledger) over(member string) (journal.BudgetUse, bool) {
 	// Asked for each member in each scene: most teams have no limits.
 	a := l.accounts[member]
 	if l.budget.Tokens == 0 && l.budget.USD == 0 && l.budget.Time == 0 &&
@@ -217,85 +254,9 @@ func (a *account) heed(told float64) {
 // usd is what a member is known to have cost.
 func (a *account) usd() float64 { return a.priced + a.told + a.liveUSD }
 
-// purse is a member's side of the ledger. It is a teammate.Purse.
-type purse struct {
-	l      *ledger
-	member string
-}
-
-// Price is what tokens cost by covey's prices.
-func (p purse) Price(u agent.Usage) float64 {
-	p.l.mu.Lock()
-	defer p.l.mu.Unlock()
-	a := p.l.accounts[p.member]
-	if a == nil {
-		return 0
-	}
-	price, _ := p.l.prices.find(a.model)
-	return price.of(u)
-}
-
-// Spend counts tokens.
-func (p purse) Spend(u agent.Usage, usd float64) {
-	p.l.spend(p.member, func(a *account) {
-		a.usage, a.priced = a.usage.Plus(u), a.priced+usd
-		a.live = a.live.Less(u) // they are what was heard of before
-	})
-}
-
-// Left grants a few passes to a member that has used something up, to hand over;
-// to its helpers none.
-func (p purse) Left(helper bool) error {
-	p.l.mu.Lock()
-	defer p.l.mu.Unlock()
-	over, ok := p.l.over(p.member)
-	a := p.l.accounts[p.member]
-	switch {
-	case !ok:
-		if a != nil {
-			a.final = 0
-		}
-		return nil
-	case helper || a == nil || a.final >= a.grant:
-		return budgetError(over)
-	}
-	a.final++
-	return nil
-}
-
-// Notes are the highest levels that the member has not been told of; when
-// something is used up, that alone.
-func (p purse) Notes() []agent.Input {
-	p.l.mu.Lock()
-	defer p.l.mu.Unlock()
-	a := p.l.accounts[p.member]
-	if a == nil {
-		return nil
-	}
-	if over, ok := p.l.over(p.member); ok {
-		return useNote(over, a.noted, a.grant)
-	}
-	var list []agent.Input
-	for _, u := range p.l.uses(p.member) {
-		list = append(list, useNote(u, a.noted, a.grant)...)
-	}
-	return list
-}
-
-// Shown notes what the member has been told.
-func (p purse) Shown(ids []string) {
-	p.l.mu.Lock()
-	defer p.l.mu.Unlock()
-	if a := p.l.accounts[p.member]; a != nil {
-		for _, id := range ids {
-			note(&a.noted, id, true)
-		}
-	}
-}
-
-// spent says what a member has used up, and whether it was told to hand over;
+// Spent says what a member has used up, and whether it was told to hand over;
 // empty: nothing is.
-func (l *ledger) spent(member string) (reason string, told bool) {
+func (l *Ledger) Spent(member string) (reason string, told bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	over, ok := l.over(member)
@@ -305,8 +266,8 @@ func (l *ledger) spent(member string) (reason string, told bool) {
 	return useReason(over), l.accounts[member].noted[useID(over, 100)]
 }
 
-// broke says what of its budget the team has used up; empty: nothing.
-func (l *ledger) broke() string {
+// Broke says what of its budget the team has used up; empty: nothing.
+func (l *Ledger) Broke() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, u := range l.teamUses() {
@@ -317,15 +278,15 @@ func (l *ledger) broke() string {
 	return ""
 }
 
-// handOver is the last prompt of a member that has used something up.
-func (l *ledger) handOver(member string) (agent.Input, bool) {
+// HandOver is the last prompt of a member that has used something up.
+func (l *Ledger) HandOver(member string) (agent.Input, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	over, ok := l.over(member)
 	if !ok {
 		return agent.Input{}, false
 	}
-	return useNote(over, nil, l.accounts[member].grant)[0], true
+	return useNote(over, nil, l.accounts[member].grant())[0], true
 }
 
 // bounded leaves out what has no limit, and gives the rest their levels.
@@ -347,4 +308,11 @@ func budgetError(u journal.BudgetUse) error {
 		cause = agent.ErrMaxBudget
 	}
 	return fmt.Errorf("%w: %s", cause, u.Amount())
+}
+
+// OnLimit is what a vendor's limit means for the team.
+func (l *Ledger) OnLimit() configs.OnLimit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.budget.OnLimit
 }

@@ -1,0 +1,61 @@
+package budget
+
+import (
+	"testing"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// TestCoordinationCounts: each request that a notice stands in counts it, and a
+// turn for notes alone counts as a whole.
+func TestCoordinationCounts(t *testing.T) {
+	c := &Notices{showing: map[string]int64{"idle-1": 10, "m2": 20}}
+	pass, end := agent.PassStarted{}, agent.TurnEnded{Usage: agent.Usage{InputTokens: 900, OutputTokens: 100}}
+	c.Shown([]string{"idle-1", "other"}, 0) // with the prompt, before the first request
+	c.See(pass)
+	c.Shown([]string{"m2", "idle-1"}, 1) // between requests, and once
+	c.See(pass)
+	if over, ok := c.See(end); !ok || over != (Coordination{Tokens: 10 + 20 + 30, Of: 1000, Notices: 2,
+		Estimated: true}) {
+		t.Errorf("the first turn: %+v, %v", over, ok)
+	}
+	c.See(pass)
+	if over, _ := c.See(end); over.Tokens != 30 || over.Notices != 0 {
+		t.Errorf("the conversation still carries them: %+v", over)
+	}
+	c.Digest()
+	c.See(pass)
+	if over, _ := c.See(end); over.Tokens != 1000 || over.Turns != 1 {
+		t.Errorf("a turn for notes alone: %+v", over)
+	}
+	if over, _ := c.See(agent.TurnEnded{}); over.Of != 0 || over.Share() != 0 {
+		t.Errorf("a turn of an agent that does not tell: %+v", over)
+	}
+	if c.run.Tokens != 60+30+1000 || c.run.Of != 3000 || c.run.Share() != 0.36333333333333334 {
+		t.Errorf("the run: %+v, %v", c.run, c.run.Share())
+	}
+	if _, ok := (&Notices{}).See(end); ok {
+		t.Error("a turn without notices is told of")
+	}
+}
+
+func TestIsNotice(t *testing.T) {
+	for _, tt := range []struct {
+		m    mail.Message
+		want bool
+	}{
+		{mail.Message{Kind: mail.Notice}, true},
+		{mail.Message{Kind: mail.IdleNotification, From: "ana"}, true},
+		{mail.Message{Kind: mail.Terminated, From: "ana"}, true},
+		{mail.Message{Kind: mail.Text, From: "ana"}, false},
+		{mail.Message{Kind: mail.Goal}, false},
+		{mail.Message{Kind: mail.OperatorMessage, From: actors.Operator}, false},
+		{mail.Message{Kind: mail.PlanAsked, From: "ana"}, false},
+	} {
+		if got := isNotice(tt.m); got != tt.want {
+			t.Errorf("%s from %q: %v", tt.m.Kind, tt.m.From, got)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package budget
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// GiveUp notes that a member takes no more turns, because something is used up.
+func (l *Ledger) GiveUp(member string) { l.mark(member, true, true) }
+
+// Begin notes that a member begins a turn: no limit keeps it from that.
+func (l *Ledger) Begin(member string) { l.mark(member, false, false) }
+
+func (l *Ledger) mark(member string, limited, spent bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a := l.accounts[member]; a != nil {
+		a.limited, a.spent = limited, spent
+	}
+}
+
+// Limited reports whether a limit has ended the last turn of a member, or keeps it from
+// the next one.
+func (l *Ledger) Limited(member string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accounts[member]
+	return a != nil && a.limited
+}
+
+// Raised reports, once, that a member can go on which had used something up.
+func (l *Ledger) Raised(member string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accounts[member]
+	if a == nil || !a.spent {
+		return false
+	}
+	if _, over := l.over(member); over {
+		return false
+	}
+	a.limited, a.spent = false, false
+	return true
+}
+
+// TurnEnded takes in the end of a member's turn: whether a limit has ended it, for the
+// exit code, and what is not known of its use.
+func (l *Ledger) TurnEnded(member string, turn int, end agent.TurnEnded) {
+	switch end.Reason {
+	case agent.EndMaxTokens, agent.EndMaxBudget:
+		l.mark(member, true, true)
+	case agent.EndMaxTurns, agent.EndTurnTimeout:
+		l.mark(member, true, false)
+	}
+	if text := l.unknown(member, end); text != "" {
+		l.ports.Journal.Append(agent.Event{Member: member, Turn: turn, Data: agent.Warning{Text: text}})
+	}
+}
+
+// unknown says what is not known exactly of a member's use, where something
+// bounds it, once for each thing; empty: nothing new.
+//
+// hazy and dear never go back: what was used and not told stays unknown for all of the
+// member's lives. Tokens of a subscription have no price and are not dear. The warning
+// is given only where a limit is set, for nobody else needs the number to be exact.
+func (l *Ledger) unknown(member string, end agent.TurnEnded) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accounts[member]
+	if a == nil {
+		return ""
+	}
+	_, priced := l.prices.find(a.model)
+	a.hazy = a.hazy || end.UsageUnknown
+	a.dear = a.dear || !a.free && !priced && a.told == 0 && (end.UsageUnknown || end.Usage.Total() > 0)
+	l.hazy, l.dear = l.hazy || a.hazy, l.dear || a.dear
+	for _, u := range l.uses(member) {
+		mine := u.What == journal.Tokens && a.hazy || u.What == journal.USD && a.dear
+		if !mine || a.warned[u.What] {
+			continue
+		}
+		note(&a.warned, u.What, true)
+		if u.What == journal.Tokens {
+			return fmt.Sprintf("the agent program of %s does not tell all the tokens that it uses: %s cannot be held "+
+				"exactly, what is counted is the least", member, useSetting(u))
+		}
+		return fmt.Sprintf("what the tokens of %s cost is not known, so %s does not count them: give %q a price in "+
+			"the file that budget.prices names, or bound its tokens", member, useSetting(u), cmp.Or(a.model, member))
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package budget
+
+import "github.com/coveyteam/covey/teammate/agent"
+
+// Purse is a member's side of the ledger. It is a [teammate.Purse].
+type Purse struct {
+	l      *Ledger
+	member string
+}
+
+// Purse is that of a member.
+func (l *Ledger) Purse(member string) Purse { return Purse{l, member} }
+
+// Price is what tokens cost by covey's prices.
+func (p Purse) Price(u agent.Usage) float64 {
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	a := p.l.accounts[p.member]
+	if a == nil {
+		return 0
+	}
+	price, _ := p.l.prices.find(a.model)
+	return price.of(u)
+}
+
+// Spend counts tokens.
+func (p Purse) Spend(u agent.Usage, usd float64) {
+	p.l.spend(p.member, func(a *account) {
+		a.usage, a.priced = a.usage.Plus(u), a.priced+usd
+		a.live = a.live.Less(u) // they are what was heard of before
+	})
+}
+
+// Left grants a few passes to a member that has used something up, to hand over;
+// to its helpers none.
+func (p Purse) Left(helper bool) error {
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	over, ok := p.l.over(p.member)
+	a := p.l.accounts[p.member]
+	switch {
+	case !ok:
+		if a != nil {
+			a.final = 0
+		}
+		return nil
+	case helper || a == nil || a.final >= a.grant():
+		return budgetError(over)
+	}
+	a.final++
+	return nil
+}
+
+// Notes are the highest levels that the member has not been told of; when
+// something is used up, that alone.
+func (p Purse) Notes() []agent.Input {
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	a := p.l.accounts[p.member]
+	if a == nil {
+		return nil
+	}
+	if over, ok := p.l.over(p.member); ok {
+		return useNote(over, a.noted, a.grant())
+	}
+	var list []agent.Input
+	for _, u := range p.l.uses(p.member) {
+		list = append(list, useNote(u, a.noted, a.grant())...)
+	}
+	return list
+}
+
+// Shown notes what the member has been told.
+func (p Purse) Shown(ids []string) {
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	if a := p.l.accounts[p.member]; a != nil {
+		for _, id := range ids {
+			note(&a.noted, id, true)
+		}
+	}
+}
