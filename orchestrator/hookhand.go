@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -31,7 +32,7 @@ func ByHand(team *configs.Team) (*HookHand, error) {
 		return nil, err
 	}
 	o := (&Orchestrator{place: place}).designed(design{team: team, scripts: checked.scripts, hooks: checked.hooks})
-	c := &crew{processes: process.New("")}
+	c := &crew{processes: process.New(""), trees: &trees.Trees{}}
 	for _, m := range spots(o.team()) {
 		// Any session that is fired for is nobody's, so the lead's seat serves it.
 		s := &seat{member: &roster.Member{Member: m, Lead: len(c.seats()) == 0}, crew: c}

@@ -226,7 +226,6 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if err != nil {
 		return Ending{}, errors.Join(err, b.Close(), j.Abandon())
 	}
-	c.trees = o.newTrees(c)
 	views := journal.Views{Line: o.opts.OnLine, Stored: c.stored, Grew: func(seq uint64) {
 		o.readers.grew()
 		if err := b.JournalGrew(seq); err != nil {
@@ -278,6 +277,7 @@ func newCrew(
 	if c.functions == nil {
 		c.functions = &hooks.Registry{}
 	}
+	c.trees = o.newTrees(c)
 	c.times = schedule.New(store, j, o.clock, c.poke)
 	c.asks = newInbox(c, o.team())
 	c.trust = newTrustGuard(o.place, func(format string, args ...any) {
