@@ -2,6 +2,7 @@ package configs
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,3 +42,8 @@ func sortProblems(problems []yaml.Problem) []yaml.Problem {
 		return a.File == b.File && a.Line == b.Line && a.Col == b.Col && a.Message == b.Message
 	})
 }
+
+// ErrSpec is wrapped by errors for mistakes of a spec, or of the files that it names,
+// that show only where the team is to run, such as a program that is not installed.
+// covey reports them with exit code 2.
+var ErrSpec = errors.New("the spec cannot run")

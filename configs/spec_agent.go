@@ -63,10 +63,6 @@ func (a *agentSpec) fields() []field {
 // agentPart takes an agent.
 func agentPart(a *agentSpec) part { return object(&a.at, a.fields()) }
 
-// Presets are the agents that need no entry under `agents`. A spec may use
-// their names for agents of its own.
-func Presets() []Preset { return []Preset{Claude, Codex, Gemini, OpenCode, Copilot, Qwen} }
-
 // presetNames are the presets as words of the spec.
 func presetNames() []string {
 	names := make([]string, 0, len(Presets()))

@@ -148,6 +148,10 @@ const (
 	Qwen     Preset = "qwen"
 )
 
+// Presets are the agents that need no entry under `agents`. A spec may use
+// their names for agents of its own.
+func Presets() []Preset { return []Preset{Claude, Codex, Gemini, OpenCode, Copilot, Qwen} }
+
 // Auth says how an agent program proves who pays for it.
 type Auth string
 

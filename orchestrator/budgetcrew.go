@@ -35,21 +35,11 @@ func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 			}
 			c.ledger.Open(m.Name, configs.Limits{}, configs.Agent{}, past)
 		}
-		if err := c.recallCost(ctx, m.Name); err != nil {
+		if err := c.programs.RecallCost(ctx, m.Name); err != nil {
 			return err
 		}
 	}
 	return c.ledger.Resume(ctx)
-}
-
-// recallCost takes in what the agent programs of a member have cost in earlier runs.
-func (c *crew) recallCost(ctx context.Context, member string) error {
-	var past programSession
-	if err := tasks.ReadValue(ctx, c.store, programKey(member), &past); err != nil {
-		return err
-	}
-	c.ledger.Recall(member, past.LifeUSD)
-	return nil
 }
 
 // handLast gives a member the prompt to finish and to hand over.
@@ -124,10 +114,8 @@ func (s *seat) billed(next agent.Sink) agent.Sink {
 	return func(e agent.Event) {
 		if end, ok := e.Data.(agent.TurnEnded); ok {
 			end.CostUSD = s.crew.ledger.Purse(s.member.Name).Price(end.Usage)
-			if s.foreign != nil {
-				cost, unknown := s.foreign.bill.EndTurn()
-				end.CostUSD, end.UsageUnknown = end.CostUSD+cost, unknown
-			}
+			cost, unknown := s.crew.programs.Billed(s.member)
+			end.CostUSD, end.UsageUnknown = end.CostUSD+cost, unknown
 			e.Data = end
 		}
 		s.noteAsked(e.Data)

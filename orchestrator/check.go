@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -14,7 +15,7 @@ import (
 type checked struct {
 	scripts  map[string]*script.Script // by path
 	hooks    layers
-	programs map[string]launch // by the agents' names
+	programs map[string]launch.Found // by the agents' names
 	prices   budget.PriceList
 }
 
@@ -25,15 +26,15 @@ func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing,
 	var noScripts, noHooks, noPrograms error
 	c.scripts, noScripts = loadScripts(team)
 	c.hooks, noHooks = loadHooks(team)
-	c.programs, noPrograms = findPrograms(team)
+	c.programs, noPrograms = launch.Find(team)
 	missing, noPrograms = missingAside(noPrograms)
 	var noPrices error
 	c.prices, noPrices = budget.LoadPrices(team.Budget.Prices)
-	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, noPrices, checkMandatory(team))
+	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, noPrices, launch.CheckMandatory(team))
 }
 
 // Check is what New checks, for who does not want to run the team here: what
-// is not installed is told apart from what is wrong. Both wrap ErrSpec, but for
+// is not installed is told apart from what is wrong. Both wrap configs.ErrSpec, but for
 // managed settings that cannot be read (hookfiles.ErrManaged). managed is
 // Options.ManagedFolders.
 func Check(team *configs.Team, managed []string) (missing []error, wrong error) {
@@ -42,7 +43,7 @@ func Check(team *configs.Team, managed []string) (missing []error, wrong error) 
 	}
 	_, gone, wrong := check(team, nil)
 	if wrong != nil {
-		wrong = fmt.Errorf("%w:\n%w", ErrSpec, wrong)
+		wrong = fmt.Errorf("%w:\n%w", configs.ErrSpec, wrong)
 	}
 	return parts(gone), wrong
 }
@@ -52,8 +53,7 @@ func Check(team *configs.Team, managed []string) (missing []error, wrong error) 
 func missingAside(err error) (missing, rest error) {
 	var gone, others []error
 	for _, part := range parts(err) {
-		var program *missingProgram
-		if errors.As(part, &program) {
+		if errors.Is(part, launch.ErrNoProgram) {
 			gone = append(gone, part)
 		} else {
 			others = append(others, part)

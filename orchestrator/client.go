@@ -164,7 +164,7 @@ func (c *Client) Reload(ctx context.Context) (ReloadReply, error) {
 }
 
 // Reshape has the team take up another version of its spec, or tell what would
-// change. It fails with ErrSpec for a spec that cannot count, and then nothing has
+// change. It fails with configs.ErrSpec for a spec that cannot count, and then nothing has
 // changed. Only the operator may ask for it.
 func (c *Client) Reshape(ctx context.Context, r Reshape) (SpecChange, error) {
 	return ask[SpecChange](ctx, c, verbReshape, r)

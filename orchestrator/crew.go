@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/schedule"
@@ -60,8 +61,7 @@ type crew struct {
 	lister    teammate.TaskLister // of all members
 	control   *control
 	tools     toolServer // for members whose agents are programs of their own
-	models    modelServer
-	starts    firstStarts
+	programs  *launch.Programs
 	live      liveHooks
 	reload    *reloader
 	trust     *trustGuard

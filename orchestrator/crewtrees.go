@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -18,7 +20,7 @@ import (
 func (o *Orchestrator) newTrees(c *crew) *trees.Trees {
 	return trees.New(trees.Options{
 		Place: o.place, Store: c.store, Journal: c.journal, Processes: c.processes, Clock: c.clock,
-		Functions: c.functions, Hooks: &c.live, Environ: childEnvironment(o.opts, o.place),
+		Functions: c.functions, Hooks: &c.live, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		Team: o.team, Filters: func() []worktree.Filter { return o.design.Load().filters },
 		Attention: func(ctx context.Context, member, why string) {
 			if s, ok := c.seat(member); ok {
@@ -29,10 +31,10 @@ func (o *Orchestrator) newTrees(c *crew) *trees.Trees {
 	})
 }
 
-// ofSpec gives an error of working copies the kind ErrSpec if it is the spec's fault.
+// ofSpec gives an error of working copies the kind configs.ErrSpec if it is the spec's fault.
 func ofSpec(err error) error {
 	if errors.Is(err, trees.ErrSpec) {
-		return wording.Errorf(ErrSpec, "%v", err)
+		return wording.Errorf(configs.ErrSpec, "%v", err)
 	}
 	return err
 }

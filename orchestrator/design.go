@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -14,7 +15,7 @@ type design struct {
 	team    *configs.Team
 	scripts map[string]*script.Script // by path
 	// programs are the agent programs, by the agents' names.
-	programs map[string]launch
+	programs map[string]launch.Found
 	hooks    layers
 	prices   budget.PriceList
 	// filters are those of the repository's own configuration that git may run, as they were
@@ -29,7 +30,7 @@ func (o *Orchestrator) team() *configs.Team { return o.design.Load().team }
 func (o *Orchestrator) scripts() map[string]*script.Script { return o.design.Load().scripts }
 
 // programs are the agent programs of the spec, by the agents' names.
-func (o *Orchestrator) programs() map[string]launch { return o.design.Load().programs }
+func (o *Orchestrator) programs() map[string]launch.Found { return o.design.Load().programs }
 
 // hooks are the layers of hooks as they were when the spec was read. Those that
 // count by now are the crew's (crew.live).

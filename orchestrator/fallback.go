@@ -1,10 +1,8 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/configs"
@@ -12,7 +10,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
-	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // AgentChanged is sent when a member goes on with another agent, because its own
@@ -29,33 +26,6 @@ func (AgentChanged) EventType() string { return "agent_changed" }
 // keyFallback is where the store has which agents of a member are used up, and
 // until when.
 func keyFallback(member string) string { return "fallback/" + member }
-
-// fallbacks are the agents that a may be followed by, one after another, itself
-// first. A circle ends where it began.
-func fallbacks(team *configs.Team, a configs.Agent) []configs.Agent {
-	chain := []configs.Agent{a}
-	for a.Fallback != "" {
-		next, ok := team.Agents[a.Fallback]
-		if !ok || slices.ContainsFunc(chain, func(b configs.Agent) bool { return b.Name == next.Name }) {
-			break
-		}
-		chain, a = append(chain, next), next
-	}
-	return chain
-}
-
-// thinkers are the agents of all members, with those that they may fall back to.
-func thinkers(team *configs.Team) []configs.Agent {
-	var list []configs.Agent
-	for _, m := range team.Members() {
-		if team.Budget.OnLimit == configs.FallBack {
-			list = append(list, fallbacks(team, m.Agent)...)
-		} else {
-			list = append(list, m.Agent)
-		}
-	}
-	return list
-}
 
 // usable is the first agent of a chain whose limit is over, and else when the
 // first of them will be.
@@ -153,31 +123,12 @@ func (c *crew) recallFallback(ctx context.Context, s *seat) error {
 // that their programs turned out to have.
 func (o *Orchestrator) agentsOf() func(configs.Agent) []configs.Agent {
 	return func(a configs.Agent) []configs.Agent {
-		chain := fallbacks(o.team(), a)
+		chain := o.team().Chain(a)
 		for i := range chain {
 			if l, ok := o.programs()[chain[i].Name]; ok {
-				chain[i].Kind = cmp.Or(l.program.kind, chain[i].Kind)
+				chain[i].Kind = l.Kind(chain[i].Kind)
 			}
 		}
 		return chain
 	}
-}
-
-// clearForAnother ends the program that the member had, if it is to get another
-// agent, and reads what its conversation has come to.
-func (o *Orchestrator) clearForAnother(s *seat, past *transcript.History) (transcript.History, error) {
-	if !s.equipped {
-		s.equipped = true
-		if past == nil {
-			return transcript.History{}, nil
-		}
-		return *past, nil
-	}
-	s.renewed = true
-	if err := s.endProgram(); err != nil {
-		o.opts.Log.Warn("ending the program of a member that goes on with another agent", "member",
-			s.member.Name, "err", err)
-	}
-	s.program, s.foreign = nil, nil
-	return transcript.ReadHistory(o.place.Transcript(s.member.Name, s.member.Session.Session))
 }

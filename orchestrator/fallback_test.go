@@ -154,7 +154,7 @@ func TestUsable(t *testing.T) {
 			}
 			team.Agents[a.Name] = a
 		}
-		chain := fallbacks(team, team.Agents["0"])
+		chain := team.Chain(team.Agents["0"])
 		used := map[string]time.Time{}
 		var first string
 		earliest := time.Time{}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -340,7 +341,7 @@ func TestAgentProgramsEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "secret-openai")
 	t.Setenv("ANTHROPIC_API_KEY", "secret-anthropic")
 	t.Setenv("NO_PROXY", "example.org")
-	t.Setenv(passVariable, "OPENAI_API_KEY")
+	t.Setenv("COVEY_PASS_ENV", "OPENAI_API_KEY")
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte("secret-file\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -404,7 +405,7 @@ teammates:
 		t.Fatal(err)
 	}
 	_, err = New(team, Options{})
-	if !errors.Is(err, ErrSpec) || !errors.Is(err, ErrNoProgram) {
+	if !errors.Is(err, configs.ErrSpec) || !errors.Is(err, launch.ErrNoProgram) {
 		t.Fatalf("New says %v", err)
 	}
 	for _, words := range []string{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -70,7 +71,7 @@ func refused(format string, args ...any) *agent.ToolResult {
 }
 
 // mcpTool is a team tool's name in rules and hooks of agent programs.
-func mcpTool(tool string) string { return "mcp__" + mcpName + "__" + tool }
+func mcpTool(tool string) string { return "mcp__" + launch.MCPName + "__" + tool }
 
 // forbids names the deny or ask rule that is against a call of a team tool, for
 // callers that can ask nobody.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -178,24 +177,6 @@ tasks: [{id: a, subject: One, owner: dev}]
 	}
 }
 
-func TestWithheldTools(t *testing.T) {
-	for _, c := range []struct {
-		kind  configs.AgentKind
-		tools []string
-		want  string
-	}{
-		{configs.Builtin, []string{"Read"}, ""},
-		{configs.ACP, nil, ""},
-		{configs.ACP, []string{"Bash", "Glob"}, "Edit MultiEdit NotebookEdit Write Read Grep WebFetch WebSearch"},
-		{configs.Command, []string{"Write", "Bash"}, "Read Grep Glob LS WebFetch WebSearch"},
-	} {
-		m := configs.Member{Tools: c.tools, Agent: configs.Agent{Kind: c.kind}}
-		if got := strings.Join(withheld(m), " "); got != c.want {
-			t.Errorf("%s with %q: withheld are %q, want %q", c.kind, c.tools, got, c.want)
-		}
-	}
-}
-
 func TestTonguesNameWhatIsThere(t *testing.T) {
 	tools := map[string]bool{}
 	list, err := foreignTools(nil, func(string) actor { return actor{} }, nil)
@@ -258,19 +239,5 @@ func TestBudgetOfAnAgentProgram(t *testing.T) {
 	r.want(r.run(Options{}), CodeLimit, "")
 	if n := len(toldFake(t, dir, "prompt")); n != before {
 		t.Errorf("in the next run it got %d prompts more", n-before)
-	}
-}
-
-func TestKeysThatProgramsDoNotFind(t *testing.T) {
-	for name, want := range map[configs.Preset][2]bool{ // whether GH_TOKEN and OPENAI_API_KEY are left out
-		"": {false, true}, configs.Claude: {false, true}, configs.Copilot: {true, true},
-	} {
-		p, _ := presetOf(name)
-		keys := p.foreignKeys()
-		for i, key := range []string{"GH_TOKEN", "OPENAI_API_KEY"} {
-			if slices.Contains(keys, key) != want[i] {
-				t.Errorf("preset %q: %s is left out: %v", name, key, !want[i])
-			}
-		}
 	}
 }

@@ -58,7 +58,7 @@ func (o *Orchestrator) helperModel(s *seat, h builtin.HelperModel) (agent.Model,
 	path := s.member.CurrentAgent().Model.Script
 	played := o.scripts()[path]
 	if played == nil {
-		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.member.CurrentAgent().Name)
+		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", configs.ErrSpec, s.member.CurrentAgent().Name)
 	}
 	own, ok := played.Helper(h.Prompt)
 	if !ok {

@@ -19,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -89,7 +90,7 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 	scripts := map[string]*script.Script{}
 	var errs []error
 	paths := hookScripts(team)
-	for _, a := range thinkers(team) {
+	for _, a := range launch.AgentsInUse(team) {
 		paths = append(paths, a.Model.Script)
 	}
 	for _, path := range paths {
@@ -171,7 +172,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
 		return nil, err
 	}
 	return runner.New(withOwned(o.team(), o.hooks().sources), &runner.Options{
-		Env:        childEnvironment(o.opts, o.place),
+		Env:        launch.ChildEnvironment(o.opts.Bin, o.place),
 		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),
 		Gates:      c.gateRun,
@@ -288,13 +289,13 @@ func (o *Orchestrator) equipment(
 	ctx context.Context, s *seat, past *transcript.History, workdir *workspace.Workdir,
 ) func() (agent.Agent, []agent.Tool, error) {
 	return func() (agent.Agent, []agent.Tool, error) {
-		history, err := o.clearForAnother(s, past)
+		history, err := s.crew.programs.Switch(s.member, past)
 		if err != nil {
 			return nil, nil, err
 		}
 		switch s.member.CurrentAgent().Kind {
 		case configs.ACP, configs.Command:
-			return o.foreignGear(ctx, s, history)
+			return o.programGear(ctx, s, history)
 		}
 		c := s.crew
 		workspace := o.workspaceTools(c, s, workdir)
@@ -311,7 +312,7 @@ func (o *Orchestrator) equipment(
 func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *workspace.Workdir) *tools.Set {
 	t := tools.New(tools.Env{
 		Workdir: workdir,
-		Environ: slices.Concat(childEnvironment(o.opts, o.place), c.trees.AuthorEnv(s.member.Name),
+		Environ: slices.Concat(launch.ChildEnvironment(o.opts.Bin, o.place), c.trees.AuthorEnv(s.member.Name),
 			[]string{"COVEY_MEMBER=" + s.member.Name}),
 		EnvFile:   o.envFile(s),
 		OutputDir: filepath.Join(o.place.Scratch(), s.member.Name),
@@ -391,7 +392,7 @@ func (o *Orchestrator) agent(s *seat, history transcript.History, tools []agent.
 	}
 	played := o.scripts()[s.member.CurrentAgent().Model.Script]
 	if played == nil {
-		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.member.CurrentAgent().Name)
+		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", configs.ErrSpec, s.member.CurrentAgent().Name)
 	}
 	return builtin.New(builtin.Options{
 		Model: played.Model(&script.Options{
@@ -422,7 +423,7 @@ func permissionsOf(m configs.Member, settings configs.Permissions) (permission.P
 	}
 	p.Allow = parse(m.Permissions.Allow, settings.Allow)
 	p.Ask = parse(m.Permissions.Ask, settings.Ask)
-	p.Deny = parse(m.Permissions.Deny, settings.Deny, withheld(m))
+	p.Deny = parse(m.Permissions.Deny, settings.Deny, launch.Withheld(m))
 	return p, errors.Join(errs...)
 }
 
@@ -451,7 +452,7 @@ func (c *crew) unseatStrangers(ctx context.Context) error {
 func (c *crew) dismiss() {
 	defer c.trees.Close()
 	c.tools.close()
-	defer c.models.close()
+	defer c.programs.Close()
 	if c.around.files != nil {
 		if err := c.around.files.Close(); err != nil {
 			c.log.Error("closing the watch over files", "err", err)

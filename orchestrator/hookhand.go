@@ -21,11 +21,11 @@ type HookHand struct {
 }
 
 // ByHand makes a HookHand. It starts nothing. Programs that members need may be
-// missing; what else is wrong with the team is an error, which wraps ErrSpec.
+// missing; what else is wrong with the team is an error, which wraps configs.ErrSpec.
 func ByHand(team *configs.Team) (*HookHand, error) {
 	checked, _, wrong := check(team, nil)
 	if wrong != nil {
-		return nil, fmt.Errorf("%w:\n%w", ErrSpec, wrong)
+		return nil, fmt.Errorf("%w:\n%w", configs.ErrSpec, wrong)
 	}
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {

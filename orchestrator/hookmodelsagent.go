@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
@@ -46,7 +47,7 @@ func (m *hookModels) verify(
 	output := filepath.Join(m.o.place.Scratch(), id)
 	workspace := tools.New(tools.Env{
 		Workdir:   dir,
-		Environ:   append(childEnvironment(m.o.opts, m.o.place), "COVEY_MEMBER="+who.seat.member.Name),
+		Environ:   append(launch.ChildEnvironment(m.o.opts.Bin, m.o.place), "COVEY_MEMBER="+who.seat.member.Name),
 		OutputDir: output,
 		Started: func(pid int) func() {
 			return m.c.processes.Register(pid, process.Owner{Kind: process.Hook, Member: who.seat.member.Name})

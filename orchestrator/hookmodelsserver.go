@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
@@ -65,7 +66,7 @@ func (o *Orchestrator) newHookServers(c *crew, list []hookfiles.Server) *hookSer
 	t := &hookServers{all: map[string]*hookServer{}}
 	t.fault = func(err error) { c.log.Error("ending the servers of a plugin that is gone", "err", err) }
 	t.serve = func(s hookfiles.Server) *hookServer {
-		environ := childEnvironment(o.opts, o.place)
+		environ := launch.ChildEnvironment(o.opts.Bin, o.place)
 		for name, value := range s.Env {
 			environ = append(environ, name+"="+value)
 		}
@@ -195,7 +196,7 @@ func (s *hookServer) connect(ctx context.Context) error {
 	cmd := exec.Command(s.Command[0], s.Command[1:]...)
 	marker := "COVEY_SERVER=" + uuid.NewString()
 	cmd.Dir, cmd.Env = s.dir, append(slices.Clip(s.environ), marker)
-	inSession(cmd)
+	cmd.SysProcAttr = proc.OwnSession()
 	session, err := client.Connect(ctx, registering{
 		Transport: &mcp.CommandTransport{Command: cmd, TerminateDuration: hookServerGrace},
 		connected: func() { s.release = s.started(cmd.Process.Pid) },

@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -81,7 +82,7 @@ func TestPlanNeedsAnAgentThatAsks(t *testing.T) {
 		"needs none":  {free, ""},
 		"builtin":     {builtin, ""},
 	} {
-		err := checkDemands(&configs.Team{Lead: tc.m}, nil, lookPath)
+		err := launch.CheckDemands(&configs.Team{Lead: tc.m}, nil, launch.LookPath)
 		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v, want %q", name, err, tc.says)
 		}

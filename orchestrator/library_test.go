@@ -79,7 +79,7 @@ func runGiven(t *testing.T, spec string, opts Options) (Ending, []journal.Line) 
 func TestGivenAgentMissing(t *testing.T) {
 	stateHome(t)
 	_, _, err := given(t, t.TempDir(), givenSpec, Options{Agents: map[string]AgentMaker{"dev": made(quiet)}})
-	if !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(),
+	if !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(),
 		`member lead: the program brings no agent "boss"`) ||
 		strings.Contains(err.Error(), "member dev") {
 		t.Errorf("New says %v", err)

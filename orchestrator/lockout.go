@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
@@ -90,18 +91,9 @@ func retryAt(now, announced time.Time, tries int) time.Time {
 	return at
 }
 
-// loginCommand logs the user in for a member's agent; empty: none is known.
-func loginCommand(m configs.Member) string {
-	p, ok := presetOf(m.Agent.Preset)
-	if !ok {
-		return ""
-	}
-	return p.login
-}
-
 // loginText says what a person has to do, then being what follows the login.
 func loginText(m configs.Member, hint, then string) string {
-	if run := loginCommand(m); run != "" {
+	if run := launch.LoginCommand(m.Agent.Preset); run != "" {
 		return fmt.Sprintf("%s is not logged in; run `%s`, then `%s`", roster.AgentName(m.Agent), run, then)
 	}
 	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then `%s`", roster.AgentName(m.Agent),
@@ -169,7 +161,7 @@ func (c *crew) lock(ctx context.Context, s *seat, d agent.EventData) agent.Event
 	case agent.LoggedOut:
 		l = s.nextLockout(e.Hint)
 		l.LoggedOut = true
-		e.Agent, e.Fix = roster.AgentName(s.member.CurrentAgent()), loginCommand(s.member.Current())
+		e.Agent, e.Fix = roster.AgentName(s.member.CurrentAgent()), launch.LoginCommand(s.member.CurrentAgent().Preset)
 		d = e
 	case agent.TurnFailed:
 		return c.noteFailure(ctx, s, e)

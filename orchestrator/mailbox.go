@@ -35,19 +35,12 @@ type seat struct {
 
 	// workspace has the workspace tools; nil before the member's first turn.
 	workspace *tools.Set
-	// program is an agent that is a program of its own, and foreign what is known
-	// of it; nil for other agents, and before the member's first turn.
-	program thinker
-	foreign *foreigner
 	// permissions and fire are what guards the team tools of an agent program; a
 	// nil fire runs no hooks.
 	permissions permission.Policy
 	fire        func(context.Context, hooks.Payload) (hooks.Outcome, error)
 	closers     []func() error // what the member has open, in the order of opening
-	// equipped and renewed say that it has had an agent, and another before this one;
-	// they belong to its goroutine.
-	equipped, renewed bool
-	settled           bool // it looks for work, and what came of its last turn is seen to; its goroutine's too
+	settled     bool           // it looks for work, and what came of its last turn is seen to; it belongs to its goroutine
 
 	// All below is guarded by crew.mu.
 	next         *teammate.Work // at most one waits, because only an idle member is given any; nil: none

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -64,6 +65,20 @@ func (c *crew) mcpFor(s *seat) (url, token string, err error) {
 	return "http://" + c.tools.listener.Addr().String() + mcpPath, token, nil
 }
 
+// admitProgram is mcpFor for the program of a member. Lists says that the program has to
+// ask which tools there are before it works; missTools warns if it does not.
+func (c *crew) admitProgram(m *roster.Member, lists bool) (url, token string, err error) {
+	s, ok := c.seat(m.Name)
+	if !ok {
+		return "", "", c.board.known(m.Name)
+	}
+	url, token, err = c.mcpFor(s)
+	if g := c.tools.grantOf(m.Name); g != nil {
+		g.unasked.Store(lists)
+	}
+	return url, token, err
+}
+
 // admit lets a grant in, in place of the one that the member had.
 func (t *toolServer) admit(g *grant, log *slog.Logger) (old *grant, err error) {
 	t.mu.Lock()
@@ -84,10 +99,10 @@ func (t *toolServer) admit(g *grant, log *slog.Logger) (old *grant, err error) {
 
 // mcpRevoke makes a member's token void and hangs up on who uses it. Calls
 // that have begun go on: they belong to the member, not to the connection.
-func (c *crew) mcpRevoke(s *seat) {
+func (c *crew) mcpRevoke(m *roster.Member) {
 	c.tools.mu.Lock()
-	g := c.tools.grants[s.member.Name]
-	delete(c.tools.grants, s.member.Name)
+	g := c.tools.grants[m.Name]
+	delete(c.tools.grants, m.Name)
 	c.tools.mu.Unlock()
 	if g != nil {
 		g.revoke()

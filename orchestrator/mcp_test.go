@@ -714,8 +714,8 @@ func TestTokensAreOfOneMemberAndOfOneTime(t *testing.T) {
 	want(first, 401)
 	want(second, 200)
 	want(other, 200)
-	r.crew.mcpRevoke(dev)
-	r.crew.mcpRevoke(dev)
+	r.crew.mcpRevoke(dev.member)
+	r.crew.mcpRevoke(dev.member)
 	want(second, 401)
 	want(other, 200)
 }
@@ -731,7 +731,7 @@ func TestRevokedMemberIsDropped(t *testing.T) {
 	}()
 	r.whenRun(func() {
 		began := time.Now()
-		r.crew.mcpRevoke(r.seat("dev"))
+		r.crew.mcpRevoke(r.seat("dev").member)
 		if err := <-failed; err == nil {
 			t.Error("the call of a revoked member was answered")
 		}

@@ -23,7 +23,8 @@ type grant struct {
 	// processes tell whether a connection was made by one of the member's.
 	processes *process.Processes
 
-	listed atomic.Bool // the tools were asked for (tools/list)
+	listed  atomic.Bool // the tools were asked for (tools/list)
+	unasked atomic.Bool // the program has to ask for them, and has said nothing yet
 
 	mu      sync.Mutex
 	revoked bool

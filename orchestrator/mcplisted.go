@@ -18,10 +18,10 @@ func (g *grant) heedList(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 // grantOf is the right to the team tools that a member's program has now; nil: none.
-func (c *crew) grantOf(s *seat) *grant {
-	c.tools.mu.Lock()
-	defer c.tools.mu.Unlock()
-	return c.tools.grants[s.member.Name]
+func (t *toolServer) grantOf(member string) *grant {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.grants[member]
 }
 
 // missTools warns when the member's program answers its first prompt without having
@@ -33,12 +33,11 @@ func (s *seat) missTools(e agent.EventData) {
 	default:
 		return
 	}
-	if s.foreign == nil || s.foreign.unasked == nil {
+	g := s.crew.tools.grantOf(s.member.Name)
+	if g == nil || !g.unasked.Swap(false) { // one warning for each life of the program
 		return
 	}
-	listed := s.foreign.unasked.listed.Load()
-	s.foreign.unasked = nil // one warning for each life of the program
-	if !listed {
+	if !g.listed.Load() {
 		s.crew.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: agent.Warning{
 			Text: "the agent program has answered without having asked for the team's tools (tools/list), so its model had none of " +
 				"them; it may connect to MCP servers too late, or not at all",

@@ -7,14 +7,12 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // requestMeta is where a client may name a call (TeamCall.Request): a string
@@ -152,18 +150,4 @@ func (c *crew) toolFor(ctx context.Context, call TeamCall) (TeamAnswer, error) {
 		return TeamAnswer{}, err
 	}
 	return d.call(ctx, call), nil
-}
-
-// mcpCommand is how an agent that takes MCP servers only over stdio reaches
-// the team tools: the program and its arguments, and variables that it needs
-// even when the agent hides its own environment from it. There is no token:
-// the kernel says whose process it is.
-func mcpCommand(opts Options, p state.Place) (argv, env []string) {
-	for _, kv := range childEnvironment(opts, p) {
-		if name, _, _ := strings.Cut(kv, "="); slices.Contains([]string{"COVEY_STATE_HOME",
-			"XDG_STATE_HOME", "HOME"}, name) {
-			env = append(env, kv)
-		}
-	}
-	return []string{opts.Bin, "-C", p.Workspace, "--team", p.Team, "mcp"}, env
 }

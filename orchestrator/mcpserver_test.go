@@ -12,7 +12,6 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -262,20 +261,5 @@ func TestPlainSchema(t *testing.T) {
 	}
 	if got := plainSchema([]byte(`{`), nil); string(got) != `{` {
 		t.Errorf("what is no schema becomes %s", got)
-	}
-}
-
-func TestMCPCommand(t *testing.T) {
-	t.Setenv("COVEY_STATE_HOME", "/another")
-	t.Setenv("SECRET_TOKEN", "x")
-	argv, env := mcpCommand(Options{Bin: "/bin/covey"}, state.Place{Dir: "/state/crew-0a1b2c3d", Team: "crew",
-		Workspace: "/w"})
-	if got := strings.Join(argv, " "); got != "/bin/covey -C /w --team crew mcp" {
-		t.Errorf("the command is %s", got)
-	}
-	if !slices.Contains(env, "COVEY_STATE_HOME=/state") || slices.ContainsFunc(env, func(kv string) bool {
-		return strings.Contains(kv, "SECRET") || kv == "COVEY_STATE_HOME=/another"
-	}) {
-		t.Errorf("the environment is %v", env)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -170,7 +171,7 @@ func (d *mergeDesk) mergeRunner(t merging.Trial, gates []hooks.Handler, told str
 		Moment: "merge", Member: t.Member, Index: filepath.Join(d.o.place.Scratch(), "merge.index"),
 	}
 	return runner.New([]settings.Source{{Name: "gates of merges", Settings: section}}, &runner.Options{
-		Env: append(childEnvironment(d.o.opts, d.o.place),
+		Env: append(launch.ChildEnvironment(d.o.opts.Bin, d.o.place),
 			"COVEY_MERGE_BRANCH="+t.Branch, "COVEY_MERGE_INTO="+t.Into, "COVEY_MERGE_BASE="+t.Base),
 		ProjectDir: d.o.team().Workspace, SpillDir: d.o.place.Scratch(),
 		Gates: func(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {

@@ -21,6 +21,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/schedule"
@@ -100,7 +101,7 @@ type Orchestrator struct {
 
 // New checks that a team can run: every file that its spec names can be read
 // and understood. It starts nothing and writes nothing. Its errors wrap
-// ErrSpec, or hookfiles.ErrManaged.
+// configs.ErrSpec, or hookfiles.ErrManaged.
 func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -125,7 +126,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	}
 	c, missing, wrong := check(team, opts.Agents)
 	if err := errors.Join(wrong, missing); err != nil {
-		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
+		return nil, fmt.Errorf("%w:\n%w", configs.ErrSpec, err)
 	}
 	c.hooks.heed(managed, warnings)
 	if err := trees.Check(gitFor(place, nil), team, c.hooks.sources); err != nil {
@@ -133,7 +134,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	}
 	o := &Orchestrator{opts: opts, place: place, prices: c.prices, readers: newReaders()}
 	return o.designed(design{
-		team: withPrograms(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
+		team: launch.WithKinds(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
 		filters: filtersOf(context.Background(), team),
 	}), nil
 }
@@ -279,6 +280,7 @@ func newCrew(
 	}
 	c.trees = o.newTrees(c)
 	c.times = schedule.New(store, j, o.clock, c.poke)
+	c.trees = o.newTrees(c)
 	c.asks = newInbox(c, o.team())
 	c.trust = newTrustGuard(o.place, func(format string, args ...any) {
 		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
@@ -298,6 +300,7 @@ func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
 		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.poke,
 	})
 	c.agents = o.agentsOf()
+	c.programs = o.programsOf(c)
 	before, err := o.prepare(ctx, c)
 	c.setGoal(before.goal)
 	if err != nil || before.done {

@@ -128,25 +128,6 @@ func checkClaudeArguments(t *testing.T, args []string) {
 	}
 }
 
-// TestCodexTakesTheTeamToolsOverMCP: in its sandbox a shell command cannot tell whose it
-// is.
-func TestCodexTakesTheTeamToolsOverMCP(t *testing.T) {
-	for _, w := range codex().programs {
-		if w.bin != "codex" {
-			continue
-		}
-		said := strings.Join(w.connect("http://127.0.0.1:1/mcp"), " ")
-		for _, want := range []string{
-			`-c mcp_servers.covey.url="http://127.0.0.1:1/mcp"`, `mcp_servers.covey.bearer_token_env_var="COVEY_MCP_TOKEN"`,
-			`mcp_servers.covey.default_tools_approval_mode="approve"`,
-		} {
-			if !strings.Contains(said, want) {
-				t.Errorf("the arguments lack %s: %s", want, said)
-			}
-		}
-	}
-}
-
 // TestBriefOfAgentPrograms: what members are to know of the team before they begin.
 func TestBriefOfAgentPrograms(t *testing.T) {
 	for _, words := range []tongue{byMCP, byShell} {

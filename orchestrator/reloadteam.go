@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 )
@@ -112,7 +113,7 @@ func (o *Orchestrator) takeUp(c *crew, l layers) error { return o.takeUpFor(c, o
 
 // takeUpFor is takeUp for a spec that is about to count.
 func (o *Orchestrator) takeUpFor(c *crew, team *configs.Team, l layers) error {
-	if err := checkDemands(team, l.sources, lookPath); err != nil {
+	if err := launch.CheckDemands(team, l.sources, launch.LookPath); err != nil {
 		return err
 	}
 	if err := PreparePlugins(o.place.Home(), l.sources); err != nil {

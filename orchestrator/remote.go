@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -42,7 +43,7 @@ var remoteKinds = map[bus.Code]error{
 	"answered":        tasks.ErrAnswered,
 	"not_asked":       tasks.ErrNotAsked,
 	"disk":            tasks.ErrDisk,
-	"spec":            ErrSpec,
+	"spec":            configs.ErrSpec,
 }
 
 // codedError gives an error its code for the way over the bus.

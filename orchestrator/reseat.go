@@ -252,7 +252,7 @@ func (o *Orchestrator) seatOne(ctx context.Context, c *crew, m configs.Member) (
 		c.vacate(s)
 		return nil, fmt.Errorf("%w: %w", errUnseated, err)
 	}
-	return s, c.recallCost(ctx, m.Name)
+	return s, c.programs.RecallCost(ctx, m.Name)
 }
 
 // newSeat makes a seat for a member.

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -79,7 +80,7 @@ func (o *Orchestrator) reshape(ctx context.Context, c *crew, r Reshape) (SpecCha
 	if err := c.reload.adopt(ctx, next.team, next.hooks, o.adopter(c, next.team)); errors.Is(err, errOver) {
 		return change, err
 	} else if err != nil {
-		return change, wording.Errorf(ErrSpec, "nothing has changed: %v", err)
+		return change, wording.Errorf(configs.ErrSpec, "nothing has changed: %v", err)
 	}
 	err = c.inLoop(ctx, func(ctx context.Context) error { return o.takeShape(ctx, c, next, change, goal) })
 	if err != nil {
@@ -100,13 +101,13 @@ func (o *Orchestrator) adopter(c *crew, team *configs.Team) func(layers) error {
 // redesign reads a version of the spec and all that goes with it.
 //
 // The digest is compared with what this process reads now, because the caller is another
-// process and may have looked at other bytes. All faults of the spec are of kind ErrSpec,
+// process and may have looked at other bytes. All faults of the spec are of kind configs.ErrSpec,
 // with which the CLI exits as for any bad spec.
 func (o *Orchestrator) redesign(r Reshape) (design, error) {
 	given := slices.Sorted(maps.Keys(o.opts.Agents))
 	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given})
 	if err != nil {
-		return design{}, wording.Errorf(ErrSpec, "%v", err)
+		return design{}, wording.Errorf(configs.ErrSpec, "%v", err)
 	}
 	if !r.DryRun {
 		report, err := checkTrust(team, anyEntry) // only the digest is looked at
@@ -114,7 +115,7 @@ func (o *Orchestrator) redesign(r Reshape) (design, error) {
 			return design{}, err
 		}
 		if report.Digest() != r.Digest {
-			return design{}, wording.Errorf(ErrSpec, "%s, or what it runs, has changed since it was looked at; "+
+			return design{}, wording.Errorf(configs.ErrSpec, "%s, or what it runs, has changed since it was looked at; "+
 				"run covey up again", r.Spec)
 		}
 	}
@@ -125,15 +126,15 @@ func (o *Orchestrator) redesign(r Reshape) (design, error) {
 	c, missing, wrong := check(team, o.opts.Agents)
 	for _, err := range []error{wrong, missing} {
 		if err != nil {
-			return design{}, wording.Errorf(ErrSpec, "%s: %v", r.Spec, err)
+			return design{}, wording.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
 		}
 	}
 	c.hooks.heed(managed, warnings)
 	if err := trees.Check(gitFor(o.place, nil), team, c.hooks.sources); err != nil {
-		return design{}, wording.Errorf(ErrSpec, "%s: %v", r.Spec, err)
+		return design{}, wording.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
 	}
 	return design{
-		team: withPrograms(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
+		team: launch.WithKinds(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
 		filters: filtersOf(context.Background(), team),
 	}, nil
 }

@@ -197,16 +197,16 @@ func TestLivingBadEdits(t *testing.T) {
 		"a name":     {strings.Replace(livingSpec, "name: crew", "name: band", 1), "name (crew, now band) cannot change"},
 		"settings":   {livingSpec + "settings: [none.json]\n", "is not there"},
 	} {
-		if change, err := l.rewrite(test.spec); !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), test.want) {
+		if change, err := l.rewrite(test.spec); !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %+v, %v", name, change, err)
 		}
 	}
 	put(t, l.dir, "team.yaml", livingSpec+"keep: true\n")
-	if _, err := l.ask(Reshape{}); !errors.Is(err, ErrSpec) {
+	if _, err := l.ask(Reshape{}); !errors.Is(err, configs.ErrSpec) {
 		t.Errorf("a key twice: %v", err)
 	}
 	put(t, l.dir, "team.yaml", strings.Replace(livingSpec, "keep: true", "keep: false", 1))
-	if _, err := l.ask(Reshape{Digest: "of something else"}); !errors.Is(err, ErrSpec) ||
+	if _, err := l.ask(Reshape{Digest: "of something else"}); !errors.Is(err, configs.ErrSpec) ||
 		!strings.Contains(err.Error(), "has changed since it was looked at") {
 		t.Errorf("something that was not looked at: %v", err)
 	}
@@ -235,7 +235,7 @@ func TestLivingTogether(t *testing.T) {
 				t.Error(err)
 			}
 			// Somebody else's edit may be there by now: then it is refused, or half written.
-			if _, err := l.ask(Reshape{}); err != nil && !errors.Is(err, ErrSpec) {
+			if _, err := l.ask(Reshape{}); err != nil && !errors.Is(err, configs.ErrSpec) {
 				t.Error(err)
 			}
 		})

@@ -35,18 +35,6 @@ func restartOf(m configs.Member) configs.Restart {
 	return m.Restart
 }
 
-// programRestarts is how often in a row an agent program that dies is started again in
-// one turn; 0: as often as package acp does by itself.
-func programRestarts(r configs.Restart) int {
-	switch {
-	case !r.Given:
-		return 0
-	case r.Max == 0:
-		return -1 // never
-	}
-	return r.Max
-}
-
 // failures are when a member has failed, the earliest first.
 type failures []time.Time
 

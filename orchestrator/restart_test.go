@@ -49,17 +49,6 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func TestProgramRestarts(t *testing.T) {
-	for _, test := range []struct {
-		r    configs.Restart
-		want int
-	}{{configs.Restart{Max: 3}, 0}, {configs.Restart{Given: true}, -1}, {configs.Restart{Max: 5, Given: true}, 5}} {
-		if got := programRestarts(test.r); got != test.want {
-			t.Errorf("%+v gives %d", test.r, got)
-		}
-	}
-}
-
 // TestRestartOfALife: a member whose agent breaks begins anew under a new epoch, with
 // its task, until it works; one that keeps breaking leaves, and its task is open again.
 func TestRestartOfALife(t *testing.T) {

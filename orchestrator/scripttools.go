@@ -5,13 +5,14 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
 // ownScript reports whether a script is played to members of the builtin agent
 // alone, so that all tools that it can call are known.
 func ownScript(team *configs.Team, path string) bool {
 	played := false
-	for _, a := range thinkers(team) {
+	for _, a := range launch.AgentsInUse(team) {
 		if a.Model.Script != path {
 			continue
 		}

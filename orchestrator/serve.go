@@ -29,7 +29,7 @@ func (c *crew) lived(ctx context.Context, s *seat, err error) {
 	defer s.parts()
 	c.short.Note(err)
 	// Before its tasks are anybody else's: its agent must not work at them any more.
-	c.act(ctx, s, s.endProgram())
+	c.act(ctx, s, c.programs.End(s.member))
 	c.functions.Session(s.member.Session.Session).Release() // what its agent has registered ends with it
 	c.begin(s)
 	switch {
@@ -75,7 +75,7 @@ func (s *seat) haltReason() string {
 // leave is for a member that will not be started again in this run: its tasks
 // go back to the list, and the lead is told.
 func (c *crew) leave(ctx context.Context, s *seat, reason string) {
-	c.mcpRevoke(s) // what is left of its agent must not act for it any more
+	c.mcpRevoke(s.member) // what is left of its agent must not act for it any more
 	c.store.Members().LetGo(s.member.Name)
 	released, err := c.release(ctx, s.member.Name, reason)
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.member.Name, reason)

@@ -90,7 +90,7 @@ func cannotChange(keys ...string) error {
 	}) {
 		then = "then starts another team, without the tasks and messages of this one"
 	}
-	return wording.Errorf(ErrSpec, "%s cannot change while the team runs; `covey down` ends it, and `covey up` %s",
+	return wording.Errorf(configs.ErrSpec, "%s cannot change while the team runs; `covey down` ends it, and `covey up` %s",
 		strings.Join(keys, ", "), then)
 }
 

@@ -80,7 +80,7 @@ func TestFixedKeys(t *testing.T) {
 	want := "name (crew, now other), workspace (/w, now /v), the lead's name (lead, now boss), " +
 		"fail_closed (false, now true) cannot change while the team runs; `covey down` ends it, " +
 		"and `covey up` then starts another team, without the tasks and messages of this one"
-	if !errors.Is(err, ErrSpec) || err.Error() != want {
+	if !errors.Is(err, configs.ErrSpec) || err.Error() != want {
 		t.Errorf("error %v", err)
 	}
 	now = diffTeam()

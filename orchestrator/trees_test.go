@@ -210,12 +210,12 @@ func TestDemandRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = New(team, Options{})
-			if !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), c.says) {
+			if !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v", err)
 			}
 			// What is named must be there, whether or not somebody demands a copy.
 			team.Teammates[0].Isolation = ""
-			if _, err = New(team, Options{}); errors.Is(err, ErrSpec) != (c.more != "") {
+			if _, err = New(team, Options{}); errors.Is(err, configs.ErrSpec) != (c.more != "") {
 				t.Errorf("without the demand: %v", err)
 			}
 		})

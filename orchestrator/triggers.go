@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
@@ -31,7 +32,7 @@ func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger
 	for i, m := range team.Members() {
 		t := Trigger{Member: m.Name}
 		var why []string
-		for _, a := range agentsOfMember(team, m) {
+		for _, a := range launch.AgentsOf(team, m) {
 			values, open, err := firedBy(m, a, event)
 			if err != nil {
 				return nil, err
@@ -157,9 +158,9 @@ func namesOf(tools []agent.Tool) []string {
 func lackWords(a configs.Agent, values []string) string {
 	switch {
 	case !isOwn(a) && len(values) > 0:
-		return agentTitle(a) + " is run once a prompt, and hooks are asked about its team tools alone"
+		return launch.AgentTitle(a) + " is run once a prompt, and hooks are asked about its team tools alone"
 	case !isOwn(a):
-		return "the program " + agentTitle(a) + " never fires it"
+		return "the program " + launch.AgentTitle(a) + " never fires it"
 	case len(values) == 0:
 		return "without the tool for it"
 	}

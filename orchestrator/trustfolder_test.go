@@ -173,7 +173,7 @@ func TestUnreadablePermissions(t *testing.T) {
 		`{"permissions": {"deny": ["*"]}}`: "permissions.deny[0]", `{"permissions": {"ask": 7}}`: "permissions.ask", `{"permissions": []}`: "permissions",
 	} {
 		put(t, dir, "settings.json", text)
-		if _, err := New(load(), Options{}); !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), want) {
+		if _, err := New(load(), Options{}); !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

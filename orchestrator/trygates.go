@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -58,7 +59,7 @@ func TryGate(ctx context.Context, team *configs.Team, g Gate, about hooks.Common
 	defer os.RemoveAll(spill)
 	section := hooks.Settings{g.Event: {{Hooks: []hooks.Handler{g.Handler}}}}
 	hookRunner, err := runner.New([]settings.Source{{Name: team.File, Settings: section}}, &runner.Options{
-		Env: append(environment(os.Environ()), "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace,
+		Env: append(launch.Environment(os.Environ()), "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace,
 			"COVEY_STATE_HOME="+place.Home()),
 		ProjectDir: team.Workspace, SpillDir: spill,
 	})

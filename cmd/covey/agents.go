@@ -15,8 +15,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
 // agentsCommand is `covey agents`.
@@ -73,12 +73,12 @@ func completeAgent(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return append([]string{string(configs.Builtin)}, orchestrator.PresetNames()...), cobra.ShellCompDirectiveNoFileComp
+	return append([]string{string(configs.Builtin)}, launch.PresetNames()...), cobra.ShellCompDirectiveNoFileComp
 }
 
 // agentsNamed are all agents, or the one that the arguments name.
-func agentsNamed(ctx context.Context, env *cli.Env, args []string) ([]orchestrator.AgentInfo, error) {
-	list := orchestrator.Agents(ctx, specOfFolder(env))
+func agentsNamed(ctx context.Context, env *cli.Env, args []string) ([]launch.AgentInfo, error) {
+	list := launch.Agents(ctx, specOfFolder(env))
 	if len(args) == 0 {
 		return list, nil
 	}
@@ -86,7 +86,7 @@ func agentsNamed(ctx context.Context, env *cli.Env, args []string) ([]orchestrat
 	var names []string
 	for _, a := range slices.Backward(list) {
 		if a.Name == args[0] {
-			return []orchestrator.AgentInfo{a}, nil
+			return []launch.AgentInfo{a}, nil
 		}
 		names = append(names, a.Name)
 	}
@@ -111,7 +111,7 @@ func specOfFolder(env *cli.Env) *configs.Team {
 
 // printAgents prints two tables, since one with all columns would not fit on a
 // terminal of 80 columns.
-func printAgents(out *term.Screen, list []orchestrator.AgentInfo) {
+func printAgents(out *term.Screen, list []launch.AgentInfo) {
 	found := &term.Table{Head: []string{"AGENT", "VERSION", "LOGIN", "MEMBERS", "PROGRAM"}}
 	held := &term.Table{Head: []string{"AGENT", "CANCEL", "STEER", "RESUME", "ASKS", "MCP", "USAGE", "SYSTEM"}}
 	missing := false
@@ -141,22 +141,22 @@ func printAgents(out *term.Screen, list []orchestrator.AgentInfo) {
 }
 
 // loginStyle sets off what needs somebody to act.
-func loginStyle(s orchestrator.LoginState) term.Style {
+func loginStyle(s launch.LoginState) term.Style {
 	switch s {
-	case orchestrator.LoginYes:
+	case launch.LoginYes:
 		return term.Green
-	case orchestrator.LoginNo:
+	case launch.LoginNo:
 		return term.Yellow
 	}
 	return term.Normal
 }
 
 // hold is a cell for how far covey's word reaches.
-func hold(h orchestrator.Hold) term.Cell {
+func hold(h launch.Hold) term.Cell {
 	switch h {
-	case orchestrator.Enforced:
+	case launch.Enforced:
 		return term.Cell{Text: string(h), Style: term.Green}
-	case orchestrator.Absent:
+	case launch.Absent:
 		return term.Cell{Text: string(h), Style: term.Faint}
 	}
 	return term.Cell{Text: string(h)}
@@ -164,13 +164,13 @@ func hold(h orchestrator.Hold) term.Cell {
 
 // probeAgents starts the programs, all at once, and shows what they say. The
 // exit code is 1 if the one that was named is not ready: scripts ask that way.
-func probeAgents(ctx context.Context, out *term.Screen, list []orchestrator.AgentInfo, named, asJSON bool) error {
+func probeAgents(ctx context.Context, out *term.Screen, list []launch.AgentInfo, named, asJSON bool) error {
 	if !named {
-		list = slices.DeleteFunc(list, func(a orchestrator.AgentInfo) bool {
+		list = slices.DeleteFunc(list, func(a launch.AgentInfo) bool {
 			return a.Path == "" || a.Kind != configs.ACP
 		})
 	}
-	probes := make([]orchestrator.AgentProbe, len(list))
+	probes := make([]launch.AgentProbe, len(list))
 	var started sync.WaitGroup
 	for i, a := range list {
 		started.Go(func() { probes[i] = a.Probe(ctx) })
@@ -195,7 +195,7 @@ func probeAgents(ctx context.Context, out *term.Screen, list []orchestrator.Agen
 }
 
 // printProbes prints a short paragraph on each program.
-func printProbes(out *term.Screen, probes []orchestrator.AgentProbe) {
+func printProbes(out *term.Screen, probes []launch.AgentProbe) {
 	for _, p := range probes {
 		state, st := "ready", term.Green
 		switch {
@@ -215,7 +215,7 @@ func printProbes(out *term.Screen, probes []orchestrator.AgentProbe) {
 }
 
 // probeText is what a program said of itself, in a sentence.
-func probeText(p orchestrator.AgentProbe) string {
+func probeText(p launch.AgentProbe) string {
 	var parts []string
 	if name := strings.TrimSpace(p.Name + " " + p.Version); name != "" {
 		parts = append(parts, name)

@@ -6,11 +6,11 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
 // printAgent prints all that is known of one agent.
-func printAgent(out *term.Screen, a orchestrator.AgentInfo) {
+func printAgent(out *term.Screen, a launch.AgentInfo) {
 	out.Printf("%s\n", out.Paint(term.Bold, term.PlainLine(a.Name)))
 	fact := func(name, text string) {
 		if text != "" {
@@ -39,7 +39,7 @@ func printAgent(out *term.Screen, a orchestrator.AgentInfo) {
 	out.Printf("\n%s\n", out.Paint(term.Bold, "It honours"))
 	for _, line := range []struct {
 		name string
-		held orchestrator.Hold
+		held launch.Hold
 		why  string
 	}{
 		{"gates", h.Gates, "its turn ends only when the team's gates agree"},
@@ -53,18 +53,18 @@ func printAgent(out *term.Screen, a orchestrator.AgentInfo) {
 	}
 	printHonour(out, "mcp", h.MCP, term.Normal, mcpText(h.MCP))
 	out.Printf("\n%s\n", out.Paint(term.Bold, "Permission rules and PreToolUse hooks hold for"))
-	for _, kind := range orchestrator.ToolKinds() {
+	for _, kind := range launch.ToolKinds() {
 		printHonour(out, kind, string(h.Tools[kind]), hold(h.Tools[kind]).Style, toolText(h.Tools[kind]))
 	}
-	printHonour(out, "team tools", string(orchestrator.Enforced), term.Green, "covey itself carries them out")
+	printHonour(out, "team tools", string(launch.Enforced), term.Green, "covey itself carries them out")
 	if h.Version != "" {
 		out.Printf("\n%s\n", out.Paint(term.Faint, fmt.Sprintf("Measured with %s, %s.", h.Version, h.Date)))
 	}
 }
 
 // loginText is a login state with what it was seen by.
-func loginText(a orchestrator.AgentInfo) string {
-	if a.Login == orchestrator.LoginNone {
+func loginText(a launch.AgentInfo) string {
+	if a.Login == launch.LoginNone {
 		return "not needed: " + a.LoginBy
 	}
 	return string(a.Login) + ": " + a.LoginBy
@@ -76,38 +76,38 @@ func printHonour(out *term.Screen, name, held string, st term.Style, why string)
 }
 
 // steerText says what becomes of mail in the middle of a turn.
-func steerText(h orchestrator.Hold) string {
+func steerText(h launch.Hold) string {
 	switch h {
-	case orchestrator.Enforced:
+	case launch.Enforced:
 		return "mail reaches it in the middle of a turn"
-	case orchestrator.Advisory:
+	case launch.Advisory:
 		return "mail reaches it in mid-turn if it says that it can"
 	}
 	return "mail waits until its turn ends"
 }
 
 // resumeText says what is left after a crash.
-func resumeText(h orchestrator.Hold) string {
-	if h == orchestrator.Enforced {
+func resumeText(h launch.Hold) string {
+	if h == launch.Enforced {
 		return "after a crash it goes on in the same session"
 	}
 	return "after a crash it may have to begin anew, with a brief"
 }
 
 // systemText says how instructions reach its model.
-func systemText(h orchestrator.Hold) string {
-	if h == orchestrator.Enforced {
+func systemText(h launch.Hold) string {
+	if h == launch.Enforced {
 		return "instructions stand in its system prompt"
 	}
 	return "instructions stand at the head of its first prompt"
 }
 
 // usageText says what is known of tokens.
-func usageText(h orchestrator.Hold) string {
+func usageText(h launch.Hold) string {
 	switch h {
-	case orchestrator.Enforced:
+	case launch.Enforced:
 		return "it tells what each turn has used"
-	case orchestrator.Absent:
+	case launch.Absent:
 		return "it tells nothing: limits on tokens do not bind it"
 	}
 	return "it may tell too little: limits on tokens may come late"
@@ -127,8 +127,8 @@ func mcpText(way string) string {
 }
 
 // toolText says when a rule catches a call.
-func toolText(h orchestrator.Hold) string {
-	if h == orchestrator.Enforced {
+func toolText(h launch.Hold) string {
+	if h == launch.Enforced {
 		return "it asks before each call"
 	}
 	return "calls may run unasked; what they did is seen afterwards"

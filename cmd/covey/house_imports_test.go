@@ -68,6 +68,7 @@ var floors = []arrows{
 	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent " +
 		"orchestrator/clock orchestrator/journal orchestrator/process orchestrator/roster orchestrator/state orchestrator/worktree"},
 	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/clock orchestrator/mailtext orchestrator/journal"},
+	{"orchestrator/launch", "configs hooks hooks/* tasks teammate teammate/* orchestrator/budget orchestrator/mailtext orchestrator/process orchestrator/roster orchestrator/state"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "orchestrator orchestrator/* cmd/covey/term"},
@@ -95,6 +96,7 @@ var testsMayImport = []arrows{
 	{"configs", "hooks/*"},
 	{"configs/*", "hooks hooks/*"},
 	{"orchestrator/process", "orchestrator/testkit"},
+	{"orchestrator/launch", "orchestrator/testkit"},
 	{"orchestrator/worktree", "orchestrator/testkit"},
 	{"orchestrator/written", "orchestrator/testkit"},
 	{"orchestrator/merging", "hooks/* orchestrator/testkit"},

@@ -16,7 +16,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs/starter"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
 // initFlags are the flags of `covey init`.
@@ -65,7 +65,7 @@ func initFolder(env *cli.Env, dir string, f initFlags) error {
 	if f.offline && len(f.with) > 0 {
 		return cli.Usagef("--offline and --with exclude each other: an offline team has no agent programs")
 	}
-	found := orchestrator.InstalledPresets()
+	found := launch.InstalledPresets()
 	agents, err := namedPresets(f.with)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func initFolder(env *cli.Env, dir string, f initFlags) error {
 			"writes a team of them instead.\n", strings.Join(agentNames(found), ","))
 	}
 	for _, a := range agents {
-		if info, ok := orchestrator.PresetInfo(a); ok && !info.Installed() {
+		if info, ok := launch.PresetInfo(a); ok && !info.Installed() {
 			env.Out.Printf("\n%s is not installed here; `%s` installs it.\n", info.Name, info.Install)
 		}
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
 // chooseAgents asks a person which of the agent programs that were found shall
 // be in the team; none of them is the offline team. Enter takes what stands in
 // brackets: those that are logged in or, where nobody is for certain, the
 // offline team, which always runs.
-func chooseAgents(out *term.Screen, in *bufio.Reader, found []orchestrator.AgentInfo) ([]configs.Preset, error) {
+func chooseAgents(out *term.Screen, in *bufio.Reader, found []launch.AgentInfo) ([]configs.Preset, error) {
 	out.Printf("Agent programs that are installed here:\n")
 	for i, a := range found {
 		out.Printf("  %d  %-9s %s\n", i+1, a.Name, loginWords(a))
@@ -48,23 +48,23 @@ func chooseAgents(out *term.Screen, in *bufio.Reader, found []orchestrator.Agent
 }
 
 // loginWords say in a few words whether a program could work.
-func loginWords(a orchestrator.AgentInfo) string {
+func loginWords(a launch.AgentInfo) string {
 	switch a.Login {
-	case orchestrator.LoginYes:
+	case launch.LoginYes:
 		return "logged in"
-	case orchestrator.LoginKey:
+	case launch.LoginKey:
 		return "an API key is set (the agent needs auth: key for it)"
-	case orchestrator.LoginNo:
+	case launch.LoginNo:
 		return "logged out"
 	}
 	return "login not known"
 }
 
 // usualAgents are those that are logged in.
-func usualAgents(found []orchestrator.AgentInfo) []configs.Preset {
+func usualAgents(found []launch.AgentInfo) []configs.Preset {
 	var list []configs.Preset
 	for _, a := range found {
-		if a.Login == orchestrator.LoginYes {
+		if a.Login == launch.LoginYes {
 			list = append(list, a.Preset)
 		}
 	}
@@ -72,14 +72,14 @@ func usualAgents(found []orchestrator.AgentInfo) []configs.Preset {
 }
 
 // readChoice reads an answer: names and numbers, or "offline".
-func readChoice(answer string, found []orchestrator.AgentInfo) ([]configs.Preset, error) {
+func readChoice(answer string, found []launch.AgentInfo) ([]configs.Preset, error) {
 	words := strings.FieldsFunc(strings.ToLower(answer), func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
 	if slices.Equal(words, []string{"offline"}) {
 		return nil, nil
 	}
 	var list []configs.Preset
 	for _, word := range words {
-		i := slices.IndexFunc(found, func(a orchestrator.AgentInfo) bool { return a.Name == word })
+		i := slices.IndexFunc(found, func(a launch.AgentInfo) bool { return a.Name == word })
 		if no, err := strconv.Atoi(word); err == nil {
 			i = no - 1
 		}
@@ -100,9 +100,9 @@ func namedPresets(names []string) ([]configs.Preset, error) {
 	var list []configs.Preset
 	for _, name := range names {
 		name = strings.TrimSpace(name)
-		if !slices.Contains(orchestrator.PresetNames(), name) {
+		if !slices.Contains(launch.PresetNames(), name) {
 			return nil, cli.Usagef("covey knows no agent program %q; it knows %s", name,
-				strings.Join(orchestrator.PresetNames(), ", "))
+				strings.Join(launch.PresetNames(), ", "))
 		}
 		list = append(list, configs.Preset(name))
 	}
@@ -110,7 +110,7 @@ func namedPresets(names []string) ([]configs.Preset, error) {
 }
 
 // agentNames are the names of agents.
-func agentNames(list []orchestrator.AgentInfo) []string {
+func agentNames(list []launch.AgentInfo) []string {
 	var names []string
 	for _, a := range list {
 		names = append(names, a.Name)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
 // modelCommand is `covey model` with its subcommands. There is one so far; the
@@ -65,8 +65,8 @@ func serveModels(ctx context.Context, env *cli.Env, args []string, addr string) 
 		}
 		scripts[i] = env.Path(arg)
 	}
-	err := orchestrator.ServeModels(ctx, orchestrator.ModelServer{Scripts: scripts, Addr: addr, Out: env.Out.Writer})
-	if errors.Is(err, orchestrator.ErrModelServer) {
+	err := launch.ServeModels(ctx, launch.ModelServer{Scripts: scripts, Addr: addr, Out: env.Out.Writer})
+	if errors.Is(err, launch.ErrModelServer) {
 		return cli.Usagef("%v", err)
 	}
 	return err

@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -113,8 +114,8 @@ func runWithout(ctx context.Context, env *cli.Env, f runFlags, goal string) erro
 // runCrew are the agents of a team without a spec: who leads, and who else
 // there is.
 type runCrew struct {
-	lead  orchestrator.AgentInfo
-	mates []orchestrator.AgentInfo
+	lead  launch.AgentInfo
+	mates []launch.AgentInfo
 }
 
 // crew finds the agents that the flags name, or those that there are. One alone
@@ -130,7 +131,7 @@ func (f *runFlags) crew() (runCrew, error) {
 			return runCrew{}, err
 		}
 		// Who leads is no teammate as well, unless it was named twice.
-		if i := slices.IndexFunc(found, func(a orchestrator.AgentInfo) bool { return a.Name == f.lead }); i >= 0 {
+		if i := slices.IndexFunc(found, func(a launch.AgentInfo) bool { return a.Name == f.lead }); i >= 0 {
 			found[0], found[i] = found[i], found[0]
 			found = found[1:]
 		}
@@ -138,16 +139,16 @@ func (f *runFlags) crew() (runCrew, error) {
 		found = found[1:]
 	}
 	if len(found) == 0 {
-		found = []orchestrator.AgentInfo{lead}
+		found = []launch.AgentInfo{lead}
 	}
 	return runCrew{lead: lead, mates: found}, nil
 }
 
 // found are the programs that --with names; without it, those that could work
 // now: who is logged in for certain or, if none is, whoever may be.
-func (f *runFlags) found() ([]orchestrator.AgentInfo, error) {
+func (f *runFlags) found() ([]launch.AgentInfo, error) {
 	if len(f.with) > 0 {
-		var list []orchestrator.AgentInfo
+		var list []launch.AgentInfo
 		var errs []error
 		for _, name := range f.with {
 			a, err := programNamed(strings.TrimSpace(name))
@@ -155,14 +156,14 @@ func (f *runFlags) found() ([]orchestrator.AgentInfo, error) {
 		}
 		return list, joinUsage(errs)
 	}
-	all := orchestrator.InstalledPresets()
-	for _, fits := range []func(orchestrator.AgentInfo) bool{
-		func(a orchestrator.AgentInfo) bool {
-			return a.Login == orchestrator.LoginYes || a.Login == orchestrator.LoginKey
+	all := launch.InstalledPresets()
+	for _, fits := range []func(launch.AgentInfo) bool{
+		func(a launch.AgentInfo) bool {
+			return a.Login == launch.LoginYes || a.Login == launch.LoginKey
 		},
-		orchestrator.AgentInfo.Usable,
+		launch.AgentInfo.Usable,
 	} {
-		list := slices.DeleteFunc(slices.Clone(all), func(a orchestrator.AgentInfo) bool { return !fits(a) })
+		list := slices.DeleteFunc(slices.Clone(all), func(a launch.AgentInfo) bool { return !fits(a) })
 		if len(list) > 0 {
 			return list, nil
 		}
@@ -171,16 +172,16 @@ func (f *runFlags) found() ([]orchestrator.AgentInfo, error) {
 		return nil, cli.Usagef("no agent program here is logged in; %s: %s", all[0].Name, all[0].LoginBy)
 	}
 	return nil, cli.Usagef("no agent program is installed that covey knows (%s); covey agents NAME says how to install one, "+
-		"and covey init --offline writes a team that needs none", strings.Join(orchestrator.PresetNames(), ", "))
+		"and covey init --offline writes a team that needs none", strings.Join(launch.PresetNames(), ", "))
 }
 
 // programNamed finds the agent program of a preset.
-func programNamed(name string) (orchestrator.AgentInfo, error) {
-	a, ok := orchestrator.PresetInfo(configs.Preset(name))
+func programNamed(name string) (launch.AgentInfo, error) {
+	a, ok := launch.PresetInfo(configs.Preset(name))
 	switch {
 	case !ok:
 		return a, cli.Usagef("covey knows no agent program %q; it knows %s", name,
-			strings.Join(orchestrator.PresetNames(), ", "))
+			strings.Join(launch.PresetNames(), ", "))
 	case !a.Installed():
 		return a, cli.Usagef("%s is not installed; `%s` installs it", name, a.Install)
 	}
@@ -203,11 +204,11 @@ func (r runCrew) spec(dir, goal string, f runFlags) []byte {
 		jsonText(goal), jsonText(dir))
 	agents := map[string]string{} // program -> the agent's name
 	b.WriteString("agents:\n")
-	for _, a := range append([]orchestrator.AgentInfo{r.lead}, r.mates...) {
+	for _, a := range append([]launch.AgentInfo{r.lead}, r.mates...) {
 		if agents[a.Name] == "" {
 			agents[a.Name] = a.Name
 			auth := configs.Login
-			if a.Login == orchestrator.LoginKey {
+			if a.Login == launch.LoginKey {
 				auth = configs.Key
 			}
 			fmt.Fprintf(&b, "  %s: {use: %s, auth: %s}\n", a.Name, a.Name, auth)
@@ -312,8 +313,8 @@ func tellRun(env *cli.Env, team *configs.Team, crew runCrew) {
 	}
 	env.Err.Printf("team %s: lead on %s; teammates %s\n", team.Name, crew.lead.Name, strings.Join(mates, ", "))
 	told := map[string]bool{}
-	for _, a := range append([]orchestrator.AgentInfo{crew.lead}, crew.mates...) {
-		if a.Login == orchestrator.LoginNo && !told[a.Name] {
+	for _, a := range append([]launch.AgentInfo{crew.lead}, crew.mates...) {
+		if a.Login == launch.LoginNo && !told[a.Name] {
 			told[a.Name] = true
 			env.Err.Printf("warning: %s seems to be logged out: %s\n", a.Name, a.LoginBy)
 		}

@@ -7,14 +7,14 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
 // mayStandIn settles, before anything is started, whether a team may run with programs
 // that only stand in for those that ask before they act: the flag says so, or a person at
 // the terminal does. Whoever says nothing has said no.
 func mayStandIn(env *cli.Env, team *configs.Team, allowed bool) error {
-	list := orchestrator.StandIns(team)
+	list := launch.StandIns(team)
 	if len(list) == 0 {
 		return nil
 	}
@@ -34,7 +34,7 @@ func mayStandIn(env *cli.Env, team *configs.Team, allowed bool) error {
 
 // standInText says which programs stand in for others, what does not hold with them, and
 // what to install.
-func standInText(list []orchestrator.StandIn) string {
+func standInText(list []launch.StandIn) string {
 	var b strings.Builder
 	for _, s := range list {
 		fmt.Fprintf(&b, "agent %s (%s) would run as %s, because %s is not installed.\n", term.PlainLine(s.Agent),

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -72,7 +73,7 @@ func dryRun(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, go
 	if err != nil {
 		return err
 	}
-	if list := orchestrator.StandIns(team); len(list) > 0 {
+	if list := launch.StandIns(team); len(list) > 0 {
 		env.Err.Printf("%s", standInText(list))
 	}
 	if f.trust {

@@ -152,7 +152,7 @@ func (p Process) start() (*exec.Cmd, *plumbing, error) {
 		return nil, nil, err
 	}
 	for try := 0; ; try++ {
-		cmd := &exec.Cmd{Path: path, Args: p.Args, Dir: p.Dir, Env: p.Env, SysProcAttr: ownSession()}
+		cmd := &exec.Cmd{Path: path, Args: p.Args, Dir: p.Dir, Env: p.Env, SysProcAttr: OwnSession()}
 		plumbing, err := p.plumb(cmd)
 		if err != nil {
 			return nil, nil, err

@@ -14,9 +14,9 @@ import (
 // familyPoll is how often killTree looks whether what got TERM is gone.
 const familyPoll = 10 * time.Millisecond
 
-// ownSession puts a program into a session of its own: it has no terminal to
+// OwnSession puts a program into a session of its own: it has no terminal to
 // ask on or to write escape sequences to, and its group can be killed whole.
-func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func OwnSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // EndTree ends a program that was started in a session of its own, and whatever
 // descends from it, also what has left its session: TERM to its group, and KILL

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ownSession gives a program a process group and no console of its own.
-func ownSession() *syscall.SysProcAttr {
+// OwnSession gives a program a process group and no console of its own.
+func OwnSession() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
 }
 

@@ -87,7 +87,7 @@ func SpecTrouble(path string, err error) error {
 		return Usagef("there is no spec %s; name another, or let covey init write one", path)
 	case errors.Is(err, hookfiles.ErrManaged):
 		return err
-	case errors.Is(err, orchestrator.ErrSpec):
+	case errors.Is(err, configs.ErrSpec):
 		return Usagef("%s: %v", path, err)
 	}
 	return fmt.Errorf("%s: %w", path, err)

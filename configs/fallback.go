@@ -1,0 +1,17 @@
+package configs
+
+import "slices"
+
+// Chain returns a and the agents that it may fall back to, one after another. It
+// ends before an agent that it already has.
+func (t *Team) Chain(a Agent) []Agent {
+	chain := []Agent{a}
+	for a.Fallback != "" {
+		next, ok := t.Agents[a.Fallback]
+		if !ok || slices.ContainsFunc(chain, func(b Agent) bool { return b.Name == next.Name }) {
+			break
+		}
+		chain, a = append(chain, next), next
+	}
+	return chain
+}

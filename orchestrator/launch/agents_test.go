@@ -1,0 +1,99 @@
+package launch
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/testkit"
+)
+
+// TestLoginState goes by files and variables that are there.
+func TestLoginState(t *testing.T) {
+	for _, tc := range []struct {
+		preset preset
+		env    map[string]string
+		there  string
+		want   LoginState
+		by     string
+	}{
+		{codex(), map[string]string{"HOME": "/h"}, "/h/.codex/auth.json", LoginYes, "~/.codex/auth.json is there"},
+		{codex(), map[string]string{"HOME": "/h", "CODEX_HOME": "/c"}, "/c/auth.json", LoginYes, "/c/auth.json is there"},
+		{codex(), map[string]string{"HOME": "/h", "CODEX_HOME": "/c"}, "/h/.codex/auth.json", LoginNo, "there is no /c/auth.json"},
+		{codex(), map[string]string{"HOME": "/h", "OPENAI_API_KEY": "k"}, "", LoginKey, "OPENAI_API_KEY is set"},
+		{codex(), nil, "", LoginNo, "log in with `codex login`"},
+		{gemini(), map[string]string{"HOME": "/h"}, "", LoginUnknown, "it may keep its login elsewhere"},
+		{copilot(), map[string]string{"HOME": "/h"}, "", LoginUnknown, "where covey does not look"},
+	} {
+		state, by := tc.preset.loginState(func(name string) string { return tc.env[name] },
+			func(path string) bool { return path == filepath.FromSlash(tc.there) })
+		if runtime.GOOS == "darwin" && tc.want == LoginNo {
+			continue // there is a keychain
+		}
+		if state != tc.want || !strings.Contains(by, tc.by) {
+			t.Errorf("%s with %v and %q: %s (%s), want %s (%s)", tc.preset.name, tc.env, tc.there, state, by, tc.want, tc.by)
+		}
+	}
+}
+
+// TestVersionOf: a program that hangs is not waited for longer than its time,
+// with all that it has started.
+func TestVersionOf(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("programs are shell scripts here")
+	}
+	program := func(text string) string {
+		path := filepath.Join(t.TempDir(), "program")
+		if err := testkit.WriteProgram(path, []byte("#!/bin/sh\n"+text)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for text, want := range map[string]string{
+		"echo 'fake version 1.22.3-beta.1 (abc)'": "1.22.3-beta.1",
+		"echo v2.0":                  "2.0",
+		"echo no number":             "",
+		"echo 1.2.3; exit 1":         "",
+		`[ -z "$(ls)" ] && echo 3.4`: "3.4", // the folder is empty
+	} {
+		if got := versionOf(t.Context(), program(text)); got != want {
+			t.Errorf("%s: version %q, want %q", text, got, want)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if got := versionOf(ctx, program("sleep 600 & sleep 600")); got != "" || time.Since(began) > time.Minute {
+		t.Errorf("a program that hangs: %q after %v", got, time.Since(began))
+	}
+}
+
+// TestAgents: agents of a spec come with their members; one of a name that
+// nobody has is shown as not installed.
+func TestAgents(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	mine := configs.Agent{Name: "mine", Kind: configs.ACP, Command: []string{"no-such-program"}}
+	team := &configs.Team{
+		Workspace: t.TempDir(), Agents: map[string]configs.Agent{"mine": mine},
+		Lead:      configs.Member{Name: "lead", Agent: configs.Agent{Kind: configs.Builtin}},
+		Teammates: []configs.Member{{Name: "api", Agent: mine}},
+	}
+	list := Agents(t.Context(), team)
+	if len(list) != 8 || list[0].Name != "builtin" || !list[0].Installed() || list[0].Members[0] != "lead" {
+		t.Fatalf("listed %+v", list)
+	}
+	last := list[7]
+	if last.Name != "mine" || !last.Spec || last.Installed() || len(last.Members) != 1 || last.Members[0] != "api" {
+		t.Errorf("the spec's agent is %+v", last)
+	}
+	if p := last.Probe(t.Context()); p.Ready || !strings.Contains(p.Problem, "not installed") {
+		t.Errorf("probed %+v", p)
+	}
+	if found := InstalledPresets(); len(found) != 0 {
+		t.Errorf("found %+v on an empty PATH", found)
+	}
+}

@@ -1,0 +1,121 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate/acp"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// probeWithin is how long a program may take to open a session; slow ones take
+// five seconds on a slow machine.
+const probeWithin = 30 * time.Second
+
+// AgentProbe is what an agent program said when it was started.
+type AgentProbe struct {
+	Agent   string        `json:"agent"`
+	Ready   bool          `json:"ready"`             // it opened a session
+	Problem string        `json:"problem,omitempty"` // why not
+	Login   bool          `json:"login,omitempty"`   // it wants a login first
+	Took    time.Duration `json:"took_ns"`
+	Name    string        `json:"name,omitempty"` // what it calls itself
+	Version string        `json:"version,omitempty"`
+	HTTP    bool          `json:"mcp_http"`
+	Load    bool          `json:"load"`
+	Resume  bool          `json:"resume"`
+	Steer   bool          `json:"steer"`
+	Auth    []string      `json:"auth,omitempty"`  // its ways to log in
+	Modes   []string      `json:"modes,omitempty"` // its session modes; the first is the one that a session begins in
+}
+
+// Probe starts the program of an agent that Agents or InstalledPresets listed,
+// as a member would, opens an empty session in an empty folder, and ends it.
+// Nothing is asked of a model. Programs that do not speak ACP are not started.
+func (a AgentInfo) Probe(ctx context.Context) AgentProbe {
+	p := AgentProbe{Agent: a.Name}
+	began := time.Now()
+	about, err := a.probe(ctx)
+	p.Took = time.Since(began)
+	p.Name, p.Version = about.Name, about.Version
+	p.HTTP, p.Load, p.Resume, p.Steer, p.Auth = about.HTTP, about.Load, about.Resume, about.Steer, about.Auth
+	if about.Mode != "" {
+		p.Modes = append([]string{about.Mode},
+			slices.DeleteFunc(slices.Clone(about.Modes), func(m string) bool { return m == about.Mode })...)
+	}
+	if err != nil {
+		var login *agent.LoginError
+		p.Login = errors.As(err, &login)
+		p.Problem = strings.TrimPrefix(err.Error(), "acp: ")
+		return p
+	}
+	p.Ready = true
+	return p
+}
+
+// probe starts the program.
+func (a AgentInfo) probe(ctx context.Context) (acp.About, error) {
+	switch {
+	case a.Kind == configs.Builtin:
+		return acp.About{}, errors.New("the builtin agent has no program")
+	case a.Path == "" && a.Install == "":
+		return acp.About{}, errors.New("its program is not installed")
+	case a.Path == "":
+		return acp.About{}, fmt.Errorf("it is not installed; `%s` installs it", a.Install)
+	case a.Kind != configs.ACP:
+		return acp.About{}, fmt.Errorf("%s does not speak ACP: there is nothing to ask it but the work itself", a.Path)
+	}
+	dir, err := os.MkdirTemp("", "covey-probe-")
+	if err != nil {
+		return acp.About{}, err
+	}
+	defer os.RemoveAll(dir)
+	l := a.launch
+	if l.key, err = l.readKey(a.agent); err != nil {
+		return acp.About{}, err
+	}
+	start, err := l.probeOffer(dir, a.agent)
+	if err != nil {
+		return acp.About{}, err
+	}
+	return acp.Probe(ctx, acp.Options{
+		Command: append(l.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace, Meta: start.meta,
+		Timeouts: acp.Timeouts{Start: probeWithin},
+	})
+}
+
+// probeOffer is what a program is started with that has no member yet: its own
+// settings lie in dir, and it works in a folder below.
+func (l Found) probeOffer(dir string, a configs.Agent) (*offer, error) {
+	workspace, err := os.MkdirTemp(dir, "workspace")
+	if err != nil {
+		return nil, err
+	}
+	start := &offer{args: slices.Clone(l.argv[1:]), dir: dir, workspace: workspace}
+	for _, kv := range os.Environ() {
+		name, value, _ := strings.Cut(kv, "=")
+		if slices.Contains(l.preset.pass, name) || len(Environment([]string{kv})) > 0 {
+			start.set(name, value)
+		}
+	}
+	start.env = append(start.env, l.program.env...)
+	if l.key.Name != "" {
+		start.env = append(start.env, l.key)
+	}
+	start.env = append(start.env, a.Env...)
+	for _, step := range []func(*offer) error{l.program.settle, l.program.nativeHooksOff} {
+		if step == nil {
+			continue
+		}
+		if err := step(start); err != nil {
+			return nil, err
+		}
+	}
+	return start, nil
+}

@@ -1,0 +1,213 @@
+package launch
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/teammate/acp"
+)
+
+// ErrNoProgram is wrapped, beside configs.ErrSpec, when the program of an agent is
+// not installed.
+var ErrNoProgram = errors.New("the program of an agent is not installed")
+
+// Found is the program of an agent as it lies on this machine. Nothing has been started.
+type Found struct {
+	argv    []string // the program's absolute path, and its arguments
+	program program  // what is known of it; for one that has no preset, little
+	preset  preset   // zero: none
+	key     configs.EnvVar
+}
+
+// Find finds the programs of all agents that members have, by the
+// agents' names, and reads their keys. What is wrong with any of them is told
+// at once: whoever installs one program wants to know of the others.
+func Find(team *configs.Team) (map[string]Found, error) {
+	all := map[string]Found{}
+	var errs []error
+	for _, a := range AgentsInUse(team) {
+		if _, known := all[a.Name]; known || a.Kind != configs.ACP && a.Kind != configs.Command {
+			continue
+		}
+		l, err := findProgram(a, team.Workspace)
+		if err == nil {
+			l.key, err = l.readKey(a)
+		}
+		if err == nil && a.Model.Script != "" && l.preset.name != "" && l.program.offline == nil {
+			err = wording.Errorf(configs.ErrSpec, "%s: it cannot think with a script; take `model` away from it", a.Name)
+		}
+		all[a.Name] = l
+		errs = append(errs, err)
+	}
+	return all, errors.Join(errs...)
+}
+
+// AgentsOf returns the agent of a member and, if the budget has it fall back at a
+// limit, those that it may fall back to.
+func AgentsOf(team *configs.Team, m configs.Member) []configs.Agent {
+	if team.Budget.OnLimit == configs.FallBack {
+		return team.Chain(m.Agent)
+	}
+	return []configs.Agent{m.Agent}
+}
+
+// AgentsInUse returns the agents of all members, in their order. An agent may occur
+// more than once.
+func AgentsInUse(team *configs.Team) []configs.Agent {
+	var list []configs.Agent
+	for _, m := range team.Members() {
+		list = append(list, AgentsOf(team, m)...)
+	}
+	return list
+}
+
+// findProgram finds one agent's program on the PATH that it would be started
+// with.
+func findProgram(a configs.Agent, workspace string) (Found, error) {
+	env := Environment(os.Environ())
+	for _, v := range a.Env {
+		env = append(env, v.Name+"="+v.Value)
+	}
+	look := func(name string) (string, error) { return lookIn(lastOf(env, "PATH"), workspace, name) }
+	p, known := presetOf(a.Preset)
+	if a.Preset != "" && !known {
+		return Found{}, wording.Errorf(configs.ErrSpec, "%s: there is no preset %q", a.Name, a.Preset)
+	}
+	if len(a.Command) == 0 {
+		way, path, err := p.find(look)
+		if err != nil {
+			return Found{}, &missingProgram{err}
+		}
+		return Found{argv: append([]string{path}, way.args...), program: way, preset: p}, nil
+	}
+	path, err := look(a.Command[0])
+	if err != nil {
+		return Found{}, &missingProgram{fmt.Errorf("%s: its program %s is not installed: %w", a.Name, a.Command[0], err)}
+	}
+	l := Found{argv: append([]string{path}, a.Command[1:]...), preset: p, program: program{kind: a.Kind}}
+	if known {
+		l.program = p.behind(l.argv)
+	} else if a.Kind == configs.ACP {
+		l.program.systemBy, l.program.offline = acp.SystemInPrompt, offlineAnyhow
+	} else {
+		l.program.offline = offlineAnyhow
+	}
+	return l, nil
+}
+
+// missingProgram is an error of a program that is not there; its text says all.
+type missingProgram struct{ error }
+
+// Unwrap lets errors.Is find both kinds.
+func (e *missingProgram) Unwrap() []error { return []error{ErrNoProgram, configs.ErrSpec, e.error} }
+
+// lookIn finds a program on a PATH, never in the current folder: agents write
+// there. A name with a slash is a path, from the workspace on.
+func lookIn(path, workspace, name string) (string, error) {
+	if filepath.Base(name) != name {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(workspace, name)
+		}
+		found, err := exec.LookPath(name)
+		var known *exec.Error // it would name the program once more
+		if errors.As(err, &known) {
+			err = known.Err
+		}
+		return found, err
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return found, nil
+		}
+	}
+	return "", errors.New("it is not in PATH")
+}
+
+// behind is the program that a command of the spec's own runs: that of the
+// package which one of its words lies in, else of its name, else the first.
+func (p preset) behind(argv []string) program {
+	var bins []program
+	for _, word := range argv {
+		name, version := packageOf(word)
+		bin := filepath.Base(word)
+		for _, way := range p.programs {
+			switch {
+			case way.isIn(name, version):
+				return way
+			case name != "" && way.pkg == name: // of an older version
+				bin = way.bin
+			case way.pkg == "" && way.bin == bin:
+				bins = append(bins, way)
+			}
+		}
+	}
+	return append(bins, p.programs[0])[0]
+}
+
+// Kind is the kind that an agent turned out to have, where its spec says own.
+func (l Found) Kind(own configs.AgentKind) configs.AgentKind { return cmp.Or(l.program.kind, own) }
+
+// readKey is the API key of an agent that has one: the variable by which the
+// program gets it, and its value.
+func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
+	if a.Auth != configs.Key || a.Model.Script != "" { // a script asks for no key
+		return configs.EnvVar{}, nil
+	}
+	names := slices.Clone(l.preset.keyVars)
+	if a.KeyVar != "" {
+		names = []string{a.KeyVar}
+	}
+	if len(names) == 0 {
+		return configs.EnvVar{}, wording.Errorf(configs.ErrSpec,
+			"%s: which variable holds its API key? Write auth: {key: VARIABLE}", a.Name)
+	}
+	if a.KeyFile != "" {
+		data, err := os.ReadFile(a.KeyFile)
+		if err != nil {
+			return configs.EnvVar{}, wording.Errorf(configs.ErrSpec, "%s: its API key cannot be read: %v", a.Name, err)
+		}
+		key := string(bytes.TrimSpace(data))
+		if key == "" || strings.ContainsAny(key, "\n\x00") {
+			return configs.EnvVar{}, wording.Errorf(configs.ErrSpec, "%s: %s must hold an API key and nothing else", a.Name, a.KeyFile)
+		}
+		return configs.EnvVar{Name: names[0], Value: key}, nil
+	}
+	for _, name := range names {
+		if key := os.Getenv(name); key != "" {
+			return configs.EnvVar{Name: name, Value: key}, nil
+		}
+	}
+	return configs.EnvVar{}, wording.Errorf(configs.ErrSpec,
+		"%s: it is to use an API key, but %s is not set; set it, name a file (auth: {key: %s, file: PATH}), or write auth: login",
+		a.Name, strings.Join(names, " or "), names[0])
+}
+
+// WithKinds returns the team with its agents of the kinds that their programs turned
+// out to have: that of a preset may not speak ACP.
+func WithKinds(team *configs.Team, programs map[string]Found) *configs.Team {
+	changed := *team
+	changed.Teammates = slices.Clone(team.Teammates)
+	set := func(m *configs.Member) {
+		if l, ok := programs[m.Agent.Name]; ok {
+			m.Agent.Kind = l.Kind(m.Agent.Kind)
+			m.Agent.TeamTools = l.program.connect != nil
+		}
+	}
+	set(&changed.Lead)
+	for i := range changed.Teammates {
+		set(&changed.Teammates[i])
+	}
+	return &changed
+}

@@ -1,0 +1,77 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/teammate/script"
+)
+
+// ErrModelServer is wrapped by the error of ServeModels if the server does not start,
+// as for a script with mistakes or an address that cannot be listened on.
+var ErrModelServer = errors.New("the model server does not start")
+
+// ModelServer says what a scripted model server is to serve.
+type ModelServer struct {
+	// Scripts are script files, each as PATH or NAME=PATH. NAME is the API key or
+	// the model that gets this script; default: the file's name without its ending.
+	Scripts []string
+	// Addr is the loopback address to serve on; port 0: any that is free.
+	Addr string
+	// Out gets one line when requests are taken: the server's URL.
+	Out io.Writer
+}
+
+// ServeModels plays scripts to agent programs over the model APIs, on loopback,
+// until ctx ends; the error is nil then.
+func ServeModels(ctx context.Context, m ModelServer) error {
+	// All that can be wrong is found before the port is open, so that whoever sees
+	// a URL can rely on it.
+	scripts, err := namedScripts(m.Scripts)
+	if err != nil {
+		return wording.Errorf(ErrModelServer, "%v", err)
+	}
+	server, err := script.NewServer(scripts, nil)
+	if err != nil {
+		return wording.Errorf(ErrModelServer, "%v", err)
+	}
+	l, err := script.Listen(ctx, m.Addr)
+	if err != nil {
+		return wording.Errorf(ErrModelServer, "%v", err)
+	}
+	if _, err := fmt.Fprintf(m.Out, "http://%s\n", l.Addr()); err != nil {
+		return errors.Join(err, l.Close()) // nobody could find the server
+	}
+	return server.Serve(ctx, l)
+}
+
+// namedScripts reads all scripts, and tells the mistakes of all of them at once.
+func namedScripts(list []string) (map[string]*script.Script, error) {
+	scripts := map[string]*script.Script{}
+	var mistakes []error
+	for _, item := range list {
+		// A path that itself holds a = needs a NAME before it.
+		name, path, named := strings.Cut(item, "=")
+		if !named {
+			path = item
+			name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+		}
+		s, err := script.Load(path)
+		switch {
+		case err != nil:
+			mistakes = append(mistakes, err)
+		case name == "":
+			mistakes = append(mistakes, fmt.Errorf("%q has no name before the =; write NAME=PATH", item))
+		case scripts[name] != nil:
+			mistakes = append(mistakes, fmt.Errorf("two scripts are called %s; write NAME=%s for one of them", name, path))
+		default:
+			scripts[name] = s
+		}
+	}
+	return scripts, errors.Join(mistakes...)
+}

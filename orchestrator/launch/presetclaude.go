@@ -1,0 +1,151 @@
+package launch
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/teammate/acp"
+	"github.com/coveyteam/covey/teammate/permission"
+)
+
+// claude is Claude Code: behind an adapter that speaks ACP, or one process a turn.
+func claude() preset {
+	env := []configs.EnvVar{
+		{Name: "DISABLE_AUTOUPDATER", Value: "1"},
+		{Name: "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", Value: "1"},
+		// The team tools must stand before the model, and not behind a search.
+		{Name: "ENABLE_TOOL_SEARCH", Value: "false"},
+		{Name: "NO_BROWSER", Value: "1"},
+	}
+	adapter := program{
+		bin: "claude-agent-acp", pkg: "@agentclientprotocol/claude-agent-acp", since: "0.100",
+		kind: configs.ACP, env: env,
+		quirks: acp.Quirks{Usage: acp.UsagePerPrompt}, systemBy: acp.SystemMeta,
+		// Since 0.101 it begins in a mode in which a model judges what may run, in
+		// place of the member's rules.
+		mode: "default",
+		// What the user has allowed once and for all, and what Claude Code takes for
+		// harmless, would not be asked for; a rule that asks beats both.
+		settle: func(o *offer) error {
+			o.claudeSettings(object{"permissions": object{"ask": claudeTools()}})
+			return nil
+		},
+		nativeHooksOff: func(o *offer) error {
+			o.claudeSettings(object{"disableAllHooks": true})
+			return nil
+		},
+		offline: claudeOffline,
+		honours: Honours{
+			Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
+			Native: Enforced, Tools: asks("Bash", "Edit", "Write", "Read", "WebFetch", mcpTools),
+			MCP: "http", Version: "claude-agent-acp 0.101.0", Date: "2026-11",
+		},
+	}
+	// Which version was the first that can be spoken to in mid-turn nobody knows:
+	// what lies between those that were measured counts as the older.
+	older := adapter
+	older.pkg, older.since = "", ""
+	older.honours.Steer, older.honours.Version = Absent, "claude-agent-acp 0.49.0"
+	former := older
+	former.bin = "claude-code-acp" // as it was called before
+	return preset{
+		name: configs.Claude,
+		programs: []program{adapter, older, former, {
+			bin: "claude", kind: configs.Command, dialect: "claude", env: env,
+			args: []string{"-p", "--output-format", "stream-json", "--verbose",
+				"--permission-mode", "acceptEdits"},
+			resume:         []string{"--resume", "{session}"},
+			connect:        claudeConnect,
+			settle:         func(o *offer) error { return o.claudeArgument(object{"permissions": claudeRules(o.rules)}) },
+			nativeHooksOff: func(o *offer) error { return o.claudeArgument(object{"disableAllHooks": true}) },
+			offline:        claudeOffline,
+			honours:        claudeCommandHonours(),
+		}},
+		keyVars: []string{"ANTHROPIC_API_KEY"},
+		pass: []string{
+			"CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "AWS_PROFILE", "AWS_REGION",
+			"ANTHROPIC_VERTEX_PROJECT_ID", "CLOUD_ML_REGION",
+		},
+		logins:  []loginFile{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
+		login:   "claude /login",
+		install: "npm i -g @agentclientprotocol/claude-agent-acp",
+	}
+}
+
+// claudeTools are those of Claude Code's own tools that reach out of the
+// conversation.
+func claudeTools() []string {
+	return []string{"Bash", "Edit", "Write", "NotebookEdit", "Read", "Grep", "Glob", "WebFetch", "WebSearch"}
+}
+
+// claudeSettings adds to the settings that a session begins with, which stand
+// above the user's own.
+func (o *offer) claudeSettings(fields object) {
+	if o.meta == nil {
+		o.meta = object{}
+	}
+	merge(o.meta, object{"claudeCode": object{"options": object{"settings": object{}}}})
+	merge(o.meta, object{"claudeCode": object{"options": object{"settings": fields}}})
+}
+
+// claudeConnect has `claude -p` take the team tools from covey's MCP server, and call
+// them, and covey itself, without asking: it can ask nobody. covey asks the member's
+// rules about each of these calls.
+func claudeConnect(url string) []string {
+	config := rawjson.Encode(object{"mcpServers": object{MCPName: object{
+		"type": "http", "url": url, "headers": object{"Authorization": "Bearer ${" + mcpTokenVar + "}"},
+	}}})
+	return []string{"--mcp-config", string(config), "--allowedTools", "mcp__" + MCPName + ",Bash(covey *)"}
+}
+
+// claudeRules are a member's rules as Claude Code's settings have them. What is to be
+// asked about is denied: `claude -p` can ask nobody.
+func claudeRules(p permission.Policy) object {
+	texts := func(list []rules.Rule) []string {
+		all := []string{}
+		for _, rule := range list {
+			all = append(all, rule.String())
+		}
+		return all
+	}
+	return object{"allow": texts(p.Allow), "ask": texts(p.Ask), "deny": texts(p.Deny)}
+}
+
+// claudeArgument adds to the settings among the arguments of `claude -p`, which stand
+// above the user's own. They are no file: a member must not be able to change them for
+// its next turn.
+func (o *offer) claudeArgument(fields object) error {
+	const flag = "--settings"
+	settings := object{}
+	at := slices.Index(o.args, flag) + 1
+	if at == 0 || at == len(o.args) || json.Unmarshal([]byte(o.args[at]), &settings) != nil {
+		o.args = append(o.args, flag, "") // of several the last counts
+		at = len(o.args) - 1
+	}
+	merge(settings, fields)
+	data, err := json.Marshal(settings)
+	o.args[at] = string(data)
+	return err
+}
+
+// claudeOffline lets Claude Code think with a model server.
+func claudeOffline(o *offer, url, key, home string) error {
+	o.set("HOME", home)
+	o.set("CLAUDE_CONFIG_DIR", filepath.Join(home, ".claude"))
+	o.set("ANTHROPIC_BASE_URL", url)
+	o.set("ANTHROPIC_API_KEY", key)
+	o.set("CLAUDE_CODE_MAX_RETRIES", "2") // an error of the script is to be seen, and not tried again for minutes
+	return nil
+}
+
+// claudeCommandHonours is what `claude -p` honours: it prints what it has used,
+// and enters its session again.
+func claudeCommandHonours() Honours {
+	h := commandHonours()
+	h.Resume, h.Usage, h.Native, h.MCP, h.Version, h.Date = Enforced, Enforced, Enforced, "http", "claude 2.1.330", "2026-11"
+	return h
+}

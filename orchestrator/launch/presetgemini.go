@@ -1,0 +1,105 @@
+package launch
+
+import (
+	"errors"
+	"path/filepath"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate/acp"
+)
+
+// gemini is Google's Gemini CLI.
+func gemini() preset {
+	return preset{
+		name: configs.Gemini,
+		programs: []program{{
+			bin: "gemini", args: []string{"--acp", "--approval-mode", "default"}, kind: configs.ACP,
+			env: []configs.EnvVar{
+				{Name: "GEMINI_CLI_TRUST_WORKSPACE", Value: "true"},
+				{Name: "GEMINI_CLI_NO_RELAUNCH", Value: "true"}, // one process, which can be signalled
+				{Name: "GEMINI_TELEMETRY_ENABLED", Value: "false"},
+				{Name: "NO_BROWSER", Value: "true"},
+			},
+			quirks: acp.Quirks{Usage: acp.UsageQuota, LoadAfterMinute: true, TitleCommand: true},
+			settle: func(o *offer) error {
+				// The setting of this name was not heeded behind ACP; the argument is.
+				policy := filepath.Join(o.dir, "gemini-policy.toml")
+				o.args = append(o.args, "--admin-policy", policy)
+				return errors.Join(writePrivate(policy, []byte(geminiPolicy)), geminiSettings(o, object{}))
+			},
+			nativeHooksOff: func(o *offer) error {
+				return geminiSettings(o, object{"hooksConfig": object{"enabled": false}})
+			},
+			offline: geminiOffline,
+			// The settings above the user's hold only if they and all folders above them are
+			// root's. For others a session is lost with the second restart, and the user's
+			// own hooks run. The policy holds for everybody.
+			honours: Honours{
+				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Advisory, System: Advisory, Usage: Enforced,
+				Native: Advisory, Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools),
+				MCP: "http", Version: "gemini-cli 0.61.0", Date: "2026-11",
+			},
+		}},
+		keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		pass:    []string{"GEMINI_CLI_HOME", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_GENAI_USE_VERTEXAI"},
+		logins: []loginFile{
+			{"GEMINI_CLI_HOME", "", ".gemini/oauth_creds.json"},
+			{"GEMINI_CLI_HOME", "", ".gemini/gemini-credentials.json"},
+		},
+		login:   "gemini",
+		install: "npm i -g @google/gemini-cli",
+	}
+}
+
+// geminiPolicy has Gemini CLI ask before it changes anything. An argument's
+// pattern keeps it from letting commands pass that it takes for harmless; the
+// last rule, which fits commands as well, must come behind that.
+const geminiPolicy = `[[rule]]
+toolName = "run_shell_command"
+argsPattern = "."
+decision = "ask_user"
+priority = 999
+
+[[rule]]
+toolName = ["write_file", "replace", "web_fetch", "google_web_search"]
+decision = "ask_user"
+priority = 999
+
+[[rule]]
+toolName = "*"
+mcpName = "*"
+decision = "ask_user"
+priority = 998
+`
+
+// geminiSettings adds to the settings that stand above the user's own. Without
+// the first of them a start after session/load deletes the session.
+func geminiSettings(o *offer, more object) error {
+	path := filepath.Join(o.dir, "gemini-settings.json")
+	fields := object{
+		"general": object{
+			"sessionRetention": object{"enabled": false}, "disableAutoUpdate": true, "enableAutoUpdate": false,
+		},
+		"privacy":   object{"usageStatisticsEnabled": false},
+		"telemetry": object{"enabled": false},
+	}
+	merge(fields, more)
+	o.set("GEMINI_CLI_SYSTEM_SETTINGS_PATH", path)
+	return patchJSON(path, fields)
+}
+
+// geminiOffline lets Gemini CLI think with a model server.
+func geminiOffline(o *offer, url, key, home string) error {
+	o.set("HOME", home)
+	o.set("GEMINI_CLI_HOME", home)
+	o.set("GEMINI_API_KEY", key)
+	o.set("GOOGLE_GEMINI_BASE_URL", url)
+	o.args = append(o.args, "-m", "gemini-2.5-flash") // a model of another name is asked for first
+	return patchJSON(filepath.Join(home, ".gemini", "settings.json"), object{
+		"security": object{"auth": object{"selectedType": "gemini-api-key"}},
+		"general": object{
+			"maxAttempts":      3, // an error of the script is to be seen, and not tried again for minutes
+			"sessionRetention": object{"enabled": false},
+		},
+	})
+}

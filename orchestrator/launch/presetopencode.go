@@ -1,0 +1,79 @@
+package launch
+
+import (
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate/acp"
+)
+
+// openCode is the program of that name. Models of all vendors think for it.
+func openCode() preset {
+	return preset{
+		name: configs.OpenCode,
+		programs: []program{{
+			bin: "opencode", args: []string{"acp"}, kind: configs.ACP,
+			env: []configs.EnvVar{
+				{Name: "OPENCODE_DISABLE_AUTOUPDATE", Value: "1"},
+				{Name: "OPENCODE_DISABLE_LSP_DOWNLOAD", Value: "1"},
+			},
+			quirks: acp.Quirks{Usage: acp.UsageLastCall},
+			settle: func(o *offer) error {
+				if err := o.patchVariable("OPENCODE_PERMISSION", openCodeAsks()); err != nil {
+					return err
+				}
+				return openCodeConfig(o, object{"autoupdate": false, "share": "disabled"})
+			},
+			offline: openCodeOffline,
+			honours: Honours{
+				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Advisory,
+				Native: Absent, Tools: asks("Bash", "Edit", "Write", "WebFetch",
+					mcpTools), MCP: "http", Version: "opencode 1.18.33", Date: "2026-11",
+			},
+		}},
+		pass:    []string{"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR"},
+		logins:  []loginFile{{"XDG_DATA_HOME", ".local/share", "opencode/auth.json"}},
+		login:   "opencode auth login",
+		install: "npm i -g opencode-ai",
+	}
+}
+
+// openCodeAsks has opencode ask for all but what only looks, or stays inside of
+// the conversation. Of several that fit the last counts: they stand in the
+// order of their names.
+func openCodeAsks() object {
+	all := object{
+		"*": "ask",
+		// What opencode itself says of files that may hold secrets.
+		"read": object{"*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow"},
+	}
+	for _, tool := range []string{"glob", "grep", "list", "lsp", "skill", "task", "todoread", "todowrite"} {
+		all[tool] = "allow"
+	}
+	return all
+}
+
+// openCodeConfig adds to the configuration that stands above the user's own.
+func openCodeConfig(o *offer, fields object) error {
+	return o.patchVariable("OPENCODE_CONFIG_CONTENT", fields)
+}
+
+// openCodeOffline lets opencode think with a model server.
+func openCodeOffline(o *offer, url, key, home string) error {
+	o.set("HOME", home)
+	for _, folder := range [][2]string{
+		{"XDG_DATA_HOME", "data"}, {"XDG_CONFIG_HOME", "config"}, {"XDG_CACHE_HOME", "cache"}, {"XDG_STATE_HOME", "state"},
+	} {
+		o.set(folder[0], home+"/"+folder[1])
+	}
+	o.set("OPENCODE_DISABLE_MODELS_FETCH", "1")
+	o.set("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1") // they log in
+	return openCodeConfig(o, object{
+		"model": "covey/script", "small_model": "covey/script",
+		"provider": object{"covey": object{
+			"npm": "@ai-sdk/openai-compatible", "name": "covey",
+			"options": object{"baseURL": url + "/v1", "apiKey": key},
+			"models": object{"script": object{
+				"name": "script", "tool_call": true, "limit": object{"context": 100_000, "output": 4000},
+			}},
+		}},
+	})
+}

@@ -1,0 +1,67 @@
+package launch
+
+import (
+	"path/filepath"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate/acp"
+)
+
+// qwen is Qwen Code. It has grown out of Gemini CLI.
+func qwen() preset {
+	return preset{
+		name: configs.Qwen,
+		programs: []program{{
+			bin: "qwen", args: []string{"--acp", "--approval-mode", "default"}, kind: configs.ACP,
+			env: []configs.EnvVar{
+				{Name: "QWEN_CODE_NO_RELAUNCH", Value: "true"},
+				{Name: "QWEN_CODE_LEGACY_MCP_BLOCKING", Value: "1"}, // else its first prompt goes out before it knows the team tools
+				{Name: "NO_BROWSER", Value: "1"},
+			},
+			quirks: acp.Quirks{Usage: acp.UsageChunks, ReopenAfterCancel: true},
+			// Commands that it takes for harmless would run unasked otherwise.
+			settle: func(o *offer) error {
+				return qwenSettings(o, object{"permissions": object{"ask": []string{"Bash", "Edit", "Write",
+					"WebFetch", "mcp__*"}}})
+			},
+			nativeHooksOff: func(o *offer) error {
+				return qwenSettings(o, object{"disableAllHooks": true})
+			},
+			offline: qwenOffline,
+			honours: Honours{
+				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Enforced,
+				Native: Enforced, Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools),
+				MCP: "http", Version: "qwen-code 0.24.4", Date: "2026-11",
+			},
+		}},
+		keyVars: []string{"OPENAI_API_KEY", "DASHSCOPE_API_KEY"},
+		pass:    []string{"QWEN_HOME"},
+		logins:  []loginFile{{"QWEN_HOME", ".qwen", "oauth_creds.json"}},
+		login:   "qwen",
+		install: "npm i -g @qwen-code/qwen-code",
+	}
+}
+
+// qwenSettings adds to the settings that stand above the user's own. Tool
+// search would hide the team tools.
+func qwenSettings(o *offer, more object) error {
+	path := filepath.Join(o.dir, "qwen-settings.json")
+	fields := object{
+		"general": object{"disableAutoUpdate": true}, "telemetry": object{"enabled": false},
+		"tools": object{"approvalMode": "default", "toolSearch": object{"enabled": false}},
+	}
+	merge(fields, more)
+	o.set("QWEN_CODE_SYSTEM_SETTINGS_PATH", path)
+	return patchJSON(path, fields)
+}
+
+// qwenOffline lets Qwen Code think with a model server.
+func qwenOffline(o *offer, url, key, home string) error {
+	o.set("HOME", home)
+	o.set("OPENAI_API_KEY", key)
+	o.set("OPENAI_BASE_URL", url+"/v1")
+	o.set("OPENAI_MODEL", "script")
+	return patchJSON(filepath.Join(home, ".qwen", "settings.json"), object{
+		"security": object{"auth": object{"selectedType": "openai"}},
+	})
+}

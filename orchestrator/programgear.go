@@ -1,0 +1,74 @@
+package orchestrator
+
+import (
+	"context"
+
+	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
+)
+
+// programsOf makes what starts and ends the agent programs of a crew.
+func (o *Orchestrator) programsOf(c *crew) *launch.Programs {
+	return launch.NewPrograms(launch.Options{
+		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: c.store, Processes: c.processes, Ledger: c.ledger,
+		Timeouts: o.patience, Backoff: o.backoff,
+		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: c.worksFor,
+		Admit: c.admitProgram, Revoke: c.mcpRevoke,
+	})
+}
+
+// programGear makes the agent of a member that is a program, and tells which team
+// tools it has.
+func (o *Orchestrator) programGear(ctx context.Context, s *seat, history transcript.History) (agent.Agent, []agent.Tool, error) {
+	tools, err := programTools(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := s.crew
+	a, err := c.programs.Open(ctx, launch.Request{
+		Member: s.member, History: history, Rules: s.rulesNow(), Environ: c.trees.AuthorEnv(s.member.Name),
+		System: func() string { return systemPrompt(o.team(), s) },
+		Said:   s.lastText,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	s.closers = append(s.closers, func() error { return c.programs.End(s.member) })
+	return a, tools, nil
+}
+
+// lastText is what the member said last in this run; empty: nothing.
+func (s *seat) lastText() string {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	return s.watch.lastText
+}
+
+// programTools are the team tools under the names by which they come to the
+// member's rules when its program asks. It runs none of them through its
+// member: they come in over MCP.
+func programTools(s *seat) ([]agent.Tool, error) {
+	list, err := s.foreignTools()
+	if err != nil {
+		return nil, err
+	}
+	tools := make([]agent.Tool, len(list))
+	for i, t := range list {
+		tools[i] = namedTool{Tool: t.Tool, name: mcpTool(t.Spec().Name)}
+	}
+	return tools, nil
+}
+
+// namedTool is a tool under another name.
+type namedTool struct {
+	agent.Tool
+	name string
+}
+
+// Spec is the tool's own but for the name.
+func (t namedTool) Spec() agent.Spec {
+	spec := t.Tool.Spec()
+	spec.Name = t.name
+	return spec
+}
