@@ -17,8 +17,8 @@ type Asker interface {
 }
 
 // Unbegun implements Reminder for agents that go on after a crash.
-func (u *turn) Unbegun(ctx context.Context, callID string) bool {
-	r, ok := u.t.opts.Asker.(agent.Reminder)
+func (run *agentRun) Unbegun(ctx context.Context, callID string) bool {
+	r, ok := run.u.t.opts.Asker.(agent.Reminder)
 	return ok && r.Unbegun(ctx, callID)
 }
 

@@ -13,47 +13,47 @@ import (
 // batched notes a call that was made. After the last of the calls that one
 // answer of the model asked for, it fires PostToolBatch; what those hooks say
 // stands below that call's result.
-func (u *turn) batched(ctx context.Context, call agent.ToolCall, r agent.ToolResult) []agent.Input {
+func (run *agentRun) batched(ctx context.Context, call agent.ToolCall, r agent.ToolResult) []agent.Input {
 	response, err := rawjson.Marshal(r.Content)
-	if err != nil || ctx.Err() != nil || u.deferred != "" {
-		u.batch = nil
+	if err != nil || ctx.Err() != nil || run.deferred != "" {
+		run.batch = nil
 		return nil
 	}
-	u.batch = append(u.batch, hooks.BatchCall{
+	run.batch = append(run.batch, hooks.BatchCall{
 		ToolName: call.Name, ToolInput: agent.ValidInput(call.Input), ToolUseID: call.ID, ToolResponse: response,
 	})
-	for _, open := range u.t.calls.List {
+	for _, open := range run.u.t.calls.List {
 		made := func(c hooks.BatchCall) bool { return c.ToolUseID == open.ID }
-		if !slices.ContainsFunc(u.batch, made) {
+		if !slices.ContainsFunc(run.batch, made) {
 			return nil
 		}
 	}
-	return u.endBatch(ctx)
+	return run.endBatch(ctx)
 }
 
 // endBatch fires PostToolBatch for the calls that were made and not yet told
 // of. A refusal, like a halt, ends the turn before the next model request; the
 // model reads why when it goes on (golden, postbatch_block).
-func (u *turn) endBatch(ctx context.Context) []agent.Input {
-	calls := u.batch
-	u.batch = nil
+func (run *agentRun) endBatch(ctx context.Context) []agent.Input {
+	calls := run.batch
+	run.batch = nil
 	if len(calls) == 0 || ctx.Err() != nil {
 		return nil
 	}
-	out, err := u.at.fire(ctx, hooks.PostToolBatchInput{ToolCalls: calls})
+	out, err := run.u.at.fire(ctx, hooks.PostToolBatchInput{ToolCalls: calls})
 	if err != nil {
 		if ctx.Err() == nil {
-			u.at.warn("PostToolBatch hook failed: %v", err)
+			run.u.at.warn("PostToolBatch hook failed: %v", err)
 		}
 		return nil
 	}
-	u.heard(out)
+	run.u.heard(out)
 	if out.Decision == hooks.Block {
 		i := slices.IndexFunc(out.Results, func(r hooks.Result) bool { return r.Outcome == hooks.Blocking })
 		if i >= 0 {
 			out.StopReason = cmp.Or(out.StopReason, out.Results[i].Feedback)
 		}
-		u.at.halt(hooks.PostToolBatch, out)
+		run.u.at.halt(hooks.PostToolBatch, out)
 	}
 	return said(out)
 }

@@ -86,11 +86,11 @@ func BenchmarkRecord(b *testing.B) {
 	r := newRig(b)
 	r.opts.Sink = func(agent.Event) {}
 	api := r.member(b)
-	u := &turn{t: api, at: api.scope(1, "")}
+	run := &agentRun{u: &turn{t: api, at: api.scope(1, "")}}
 	m := agent.Record{Message: agent.TextMessage(agent.Assistant, "a sentence of some length, as agents write them")}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := u.Record(m); err != nil {
+		if err := run.Record(m); err != nil {
 			b.Fatal(err)
 		}
 	}

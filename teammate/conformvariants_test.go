@@ -16,7 +16,7 @@ import (
 type variant struct {
 	name  string
 	hooks string // event: what its one hook does, as REC has it
-	tool  string // Command of the one Bash call; empty: none
+	tool  string // command of the one Bash call; empty: none
 	seen  string // what the model sees after its first answer, parted by |; $ stands for the hook's command
 	fired string
 	end   string

@@ -13,20 +13,20 @@ const deferredText = "Not run: a PreToolUse hook has put this call off. Make it 
 // defer (HOOKS.md 5.10). It ends the turn before any gate, and somebody has to
 // look; so it counts only where no person could be asked at once, and only for
 // a call that its answer has alone, since the others would have run.
-func (u *turn) deferral(pre hooks.Outcome, call *agent.ToolCall) bool {
+func (run *agentRun) deferral(pre hooks.Outcome, call *agent.ToolCall) bool {
 	if pre.Decision != hooks.Pass || pre.Permission.Decision != "defer" {
 		return false
 	}
-	if (permitter{u.at}).asker() != nil || u.t.helper != nil || len(u.batch) > 0 || len(u.t.calls.List) > 1 {
-		u.at.warn("a PreToolUse hook wants %s put off (defer), which counts only for a member that can ask nobody, "+
+	if (permitter{run.u.at}).asker() != nil || run.u.t.helper != nil || len(run.batch) > 0 || len(run.u.t.calls.List) > 1 {
+		run.u.at.warn("a PreToolUse hook wants %s put off (defer), which counts only for a member that can ask nobody, "+
 			"and for a call that stands alone: it was left out", call.Name)
 		return false
 	}
-	u.deferred = "a hook has put off " + call.Name
+	run.deferred = "a hook has put off " + call.Name
 	if pre.Permission.Reason != "" {
-		u.deferred += ": " + pre.Permission.Reason
+		run.deferred += ": " + pre.Permission.Reason
 	}
-	u.at.halted = u.deferred
-	u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: "defer", By: "hook"})
+	run.u.at.halted = run.deferred
+	run.u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: "defer", By: "hook"})
 	return true
 }

@@ -135,9 +135,9 @@ func (noMail) Waiting(context.Context) ([]agent.Input, error) { return nil, nil 
 func (noMail) Taken(context.Context, []string) error { return nil }
 
 // delegate carries out a call: by a helper, where the tool wants one.
-func (u *turn) delegate(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) agent.ToolResult {
+func (run *agentRun) delegate(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) agent.ToolResult {
 	if d, ok := tl.Runner.(Delegator); ok {
-		return d.Delegate(ctx, call, u)
+		return d.Delegate(ctx, call, run.u)
 	}
 	return tl.Runner.Run(ctx, call)
 }

@@ -157,7 +157,7 @@ func (u *turn) over(h Help) {
 // serve is a helper's one turn: its work, and in endTurn the SubagentStop hooks.
 func (u *turn) serve(ctx context.Context, inputs []agent.Input) ending {
 	if ctx.Err() != nil {
-		return u.aborted(ctx)
+		return u.aborted(ctx, false)
 	}
 	started := u.at.line(transcript.TurnStarted)
 	started.Cause, started.PromptID = u.cause, u.at.promptID

@@ -9,44 +9,45 @@ import (
 )
 
 // Pass implements Host.
-func (u *turn) Pass(ctx context.Context) ([]agent.Input, error) {
+func (run *agentRun) Pass(ctx context.Context) ([]agent.Input, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	// Not empty only if the agent itself answered the last call of a batch.
-	told := append(u.endBatch(ctx), u.t.later.take()...)
-	limits := u.t.opts.Limits
+	told := append(run.endBatch(ctx), run.u.t.later.take()...)
+	limits := run.u.t.opts.Limits
 	switch {
-	case u.at.halted != "":
-		u.refusal = errHookStopped
-	case limits.MaxTurns > 0 && u.passes >= limits.MaxTurns:
-		u.refusal = agent.ErrMaxTurns
-	case u.t.opts.Purse != nil:
-		u.refusal = u.t.opts.Purse.Left(u.t.helper != nil)
+	case run.u.at.halted != "":
+		run.refusal = errHookStopped
+	case limits.MaxTurns > 0 && run.u.passes >= limits.MaxTurns:
+		run.refusal = agent.ErrMaxTurns
+	case run.u.t.opts.Purse != nil:
+		run.refusal = run.u.t.opts.Purse.Left(run.u.t.helper != nil)
 	}
-	if u.refusal != nil {
-		u.at.keep(told)
-		return nil, u.refusal
+	if run.refusal != nil {
+		run.u.at.keep(told)
+		return nil, run.refusal
 	}
-	mail := append(told, u.mail(ctx)...)
+	mail := append(told, run.u.mail(ctx, run.given)...)
 	switch {
 	case ctx.Err() != nil:
-		u.at.keep(told)
+		run.u.at.keep(told)
 		return nil, ctx.Err()
-	case u.at.halted != "": // by a hook on a prompt among the mail
-		u.at.keep(told)
-		u.refusal = errHookStopped
-		return nil, u.refusal
+	case run.u.at.halted != "": // by a hook on a prompt among the mail
+		run.u.at.keep(told)
+		run.refusal = errHookStopped
+		return nil, run.refusal
 	}
-	u.passes++
-	u.at.emit(agent.PassStarted{Pass: u.passes})
-	u.given = append(u.given, mail...)
+	run.u.passes++
+	run.u.at.emit(agent.PassStarted{Pass: run.u.passes})
+	run.given = append(run.given, mail...)
 	return mail, nil
 }
 
-// mail is what has come in for the member since, and has not been given to its
-// agent, and what it has to hear of its limits. An inbox that cannot be read delays mail; it does not stop the turn.
-func (u *turn) mail(ctx context.Context) []agent.Input {
+// mail returns the mail of the member that is neither in the transcript nor among
+// what its agent was given, and notes about limits. An inbox that cannot be read
+// delays mail; it does not stop the turn.
+func (u *turn) mail(ctx context.Context, given []agent.Input) []agent.Input {
 	waiting, err := u.t.opts.Inbox.Waiting(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -55,7 +56,7 @@ func (u *turn) mail(ctx context.Context) []agent.Input {
 		return nil
 	}
 	waiting = append(u.t.unseen(ctx, waiting), u.notes()...)
-	inputs := u.submit(ctx, without(waiting, u.given))
+	inputs := u.submit(ctx, without(waiting, given))
 	for _, in := range inputs { // from the background, about a turn end before this one
 		u.refused = u.refused || in.Kind == agent.FromHook
 	}

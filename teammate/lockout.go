@@ -22,9 +22,9 @@ const TryAgain = "Your last turn ended early: a request to your model failed. Th
 
 // usedUp is the end of a turn whose agent has used up its account. The gates
 // are not asked: the agent could not do what they want.
-func (u *turn) usedUp(e *agent.LimitError) ending {
+func (u *turn) usedUp(e *agent.LimitError, owed []agent.Input) ending {
 	return ending{
-		reason: agent.EndUsageLimit, idle: agent.IdleUsageLimit, lastText: e.Error(), owed: u.owed(),
+		reason: agent.EndUsageLimit, idle: agent.IdleUsageLimit, lastText: e.Error(), owed: owed,
 		lockout: agent.Limited{Agent: u.t.opts.Kind, Until: e.Until, Known: !e.Until.IsZero(), Text: e.Text},
 		notice:  u.t.opts.Name + ": " + e.Error(),
 		failure: lockoutFailure("rate_limit", e),
@@ -32,9 +32,9 @@ func (u *turn) usedUp(e *agent.LimitError) ending {
 }
 
 // loggedOut is the end of a turn whose agent is not logged in.
-func (u *turn) loggedOut(e *agent.LoginError) ending {
+func (u *turn) loggedOut(e *agent.LoginError, owed []agent.Input) ending {
 	return ending{
-		reason: agent.EndLoggedOut, idle: agent.IdleLoggedOut, lastText: e.Error(), owed: u.owed(),
+		reason: agent.EndLoggedOut, idle: agent.IdleLoggedOut, lastText: e.Error(), owed: owed,
 		lockout:   agent.LoggedOut{Agent: u.t.opts.Kind, Hint: e.Hint},
 		attention: e.Error(), kind: "login",
 		failure: lockoutFailure("authentication_failed", e),
@@ -51,9 +51,9 @@ func lockoutFailure(kind string, err error) *hooks.StopFailureInput {
 // owed is what the agent was asked in this Run, for the next turn. Nobody can
 // know how much of it a foreign program has taken in. GoOn and TryAgain
 // are left out: they come anew with the next try, and would pile up otherwise.
-func (u *turn) owed() []agent.Input {
+func (run *agentRun) owed() []agent.Input {
 	var owed []agent.Input
-	for _, in := range u.asked {
+	for _, in := range run.asked {
 		if in.Kind == agent.FromCovey && (in.Text == GoOn || in.Text == TryAgain) {
 			continue
 		}
@@ -64,7 +64,7 @@ func (u *turn) owed() []agent.Input {
 }
 
 // failedWith is the end of a turn whose agent returned err.
-func (u *turn) failedWith(err error) ending {
+func (u *turn) failedWith(err error, owed []agent.Input) ending {
 	var (
 		api   *agent.APIError
 		limit *agent.LimitError
@@ -72,11 +72,11 @@ func (u *turn) failedWith(err error) ending {
 	)
 	switch {
 	case errors.As(err, &limit):
-		return u.usedUp(limit)
+		return u.usedUp(limit, owed)
 	case errors.As(err, &login):
-		return u.loggedOut(login)
+		return u.loggedOut(login, owed)
 	case errors.As(err, &api):
-		return u.failed(api)
+		return u.failed(api, owed)
 	}
 	return broken(fmt.Errorf("agent: %w", err))
 }

@@ -14,7 +14,7 @@ import (
 
 // step hands the conversation to the agent; nil means that it has nothing to
 // say before the gates.
-type step func(ctx context.Context) (agent.Reply, error)
+type step func(ctx context.Context, run *agentRun) (agent.Reply, error)
 
 // converse is the turn: the agent works, the gates are asked, and a refusal
 // sends the agent on with the feedback and the mail that waits.
@@ -27,12 +27,12 @@ func (u *turn) converse(ctx context.Context, next step) ending {
 		}
 		v, err := u.endTurn(ctx)
 		if err != nil {
-			return u.aborted(ctx)
+			return u.aborted(ctx, false)
 		}
 		if end, over := u.conclude(v); over {
 			return end
 		}
-		mail := u.mail(ctx)
+		mail := u.mail(ctx, nil)
 		if u.at.halted != "" { // by a hook on a prompt among the mail
 			u.at.keep(v.Feedback)
 			return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
@@ -43,9 +43,9 @@ func (u *turn) converse(ctx context.Context, next step) ending {
 
 // prompt is the step that gives the agent inputs.
 func (u *turn) prompt(inputs []agent.Input) step {
-	return func(ctx context.Context) (agent.Reply, error) {
-		u.given = slices.Clone(inputs)
-		return u.t.opts.Agent.Run(ctx, inputs, u)
+	return func(ctx context.Context, run *agentRun) (agent.Reply, error) {
+		run.given = slices.Clone(inputs)
+		return u.t.opts.Agent.Run(ctx, inputs, run)
 	}
 }
 
@@ -55,43 +55,42 @@ func (u *turn) resumption(cut *transcript.Cut) step {
 		return nil
 	}
 	if resumer, ok := u.t.opts.Agent.(agent.Resumer); ok {
-		return func(ctx context.Context) (agent.Reply, error) { return resumer.Resume(ctx, u) }
+		return func(ctx context.Context, run *agentRun) (agent.Reply, error) { return resumer.Resume(ctx, run) }
 	}
 	// An agent that cannot resume is told what happened, in a prompt.
-	return func(ctx context.Context) (agent.Reply, error) {
-		if err := u.closeCalls(); err != nil {
+	return func(ctx context.Context, run *agentRun) (agent.Reply, error) {
+		if err := run.closeCalls(); err != nil {
 			return agent.Reply{}, err
 		}
-		return u.prompt([]agent.Input{{Kind: agent.FromCovey, Text: transcript.CutNotice}})(ctx)
+		return u.prompt([]agent.Input{{Kind: agent.FromCovey, Text: transcript.CutNotice}})(ctx, run)
 	}
 }
 
 // think lets the agent run until it falls silent. over says that the turn ends
 // with that, gates or no gates.
 func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
-	u.answered, u.calls, u.recorded, u.refusal, u.inTool, u.asked = false, 0, agent.Usage{}, nil, false, nil
-	u.batch = nil
-	reply, err := safely(ctx, next)
-	if recordErr := u.settle(reply, err); recordErr != nil {
+	run := &agentRun{u: u}
+	reply, err := run.safely(ctx, next)
+	if recordErr := run.settle(reply, err); recordErr != nil {
 		return broken(recordErr), true
 	}
 	switch {
 	case ctx.Err() != nil:
 		u.at.keepInterruption(ctx)
-		return u.aborted(ctx), true
-	case u.deferred != "":
-		return ending{reason: agent.EndToolDeferred, idle: agent.IdleStopped, attention: u.deferred,
+		return u.aborted(ctx, run.inTool), true
+	case run.deferred != "":
+		return ending{reason: agent.EndToolDeferred, idle: agent.IdleStopped, attention: run.deferred,
 			quiet: true}, true
 	case u.at.halted != "" || reply.Halted != "":
 		return u.stopped(), true
-	case u.refusal != nil:
-		return u.limited(u.refusal), true
+	case run.refusal != nil:
+		return u.limited(run.refusal), true
 	case errors.Is(err, agent.ErrMaxTurns), errors.Is(err, agent.ErrMaxTokens):
 		return u.limited(err), true
 	case err != nil:
-		return u.failedWith(err), true
+		return u.failedWith(err, run.owed()), true
 	}
-	if max(reply.ToolCalls, u.calls) > 0 {
+	if max(reply.ToolCalls, run.calls) > 0 {
 		u.refusals = 0
 	}
 	u.lastText = strings.TrimSpace(reply.Text)
@@ -99,13 +98,13 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 }
 
 // safely contains a panic of the agent: one broken member is not the team's end.
-func safely(ctx context.Context, next step) (reply agent.Reply, err error) {
+func (run *agentRun) safely(ctx context.Context, next step) (reply agent.Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return next(ctx)
+	return next(ctx, run)
 }
 
 // conclude is how a turn with this verdict ends. over is false if it goes on.
@@ -150,7 +149,7 @@ func broken(err error) ending {
 // failed is the end of a turn whose model request failed. The gates are not
 // asked: a refusal would repeat the failure for ever. StopFailure hooks are
 // told, and nobody reads what they say.
-func (u *turn) failed(e *agent.APIError) ending {
+func (u *turn) failed(e *agent.APIError, owed []agent.Input) ending {
 	text, reason := "API Error: "+e.Message, agent.EndCompleted
 	if e.Fatal {
 		reason = agent.EndModelError
@@ -164,7 +163,7 @@ func (u *turn) failed(e *agent.APIError) ending {
 	}
 	end.lockout = agent.TurnFailed{Error: e.Type, Text: e.Message, Passing: e.Passes(), Failed: 1}
 	if _, retains := u.t.opts.Agent.(agent.Retainer); !retains && e.Passes() {
-		end.owed = u.owed()
+		end.owed = owed
 	}
 	return end
 }
@@ -194,11 +193,12 @@ func (u *turn) limited(limit error) ending {
 	return end
 }
 
-// aborted is the end of a turn whose context is over. A member that is told to
-// stop leaves its turn open, to go on with it when it is started again.
-func (u *turn) aborted(ctx context.Context) ending {
+// aborted is the end of a turn whose context is over, inTool if it ended during a
+// tool call. A member that is told to stop leaves its turn open, to go on with it
+// when it is started again.
+func (u *turn) aborted(ctx context.Context, inTool bool) ending {
 	reason := agent.EndAbortedStreaming
-	if u.inTool {
+	if inTool {
 		reason = agent.EndAbortedTools
 	}
 	cause := context.Cause(ctx)

@@ -48,7 +48,7 @@ type Teammate struct {
 	turns   int                  // number of the last turn begun
 	seen    map[string]bool      // ids that the transcript shows
 	kept    []agent.Input        // what the next prompt begins with
-	calls   transcript.OpenCalls // Tool calls without a result
+	calls   transcript.OpenCalls // tool calls without a result
 	asides  asides               // hooks that run beside the turns
 
 	title string // of the session, as hooks have named it

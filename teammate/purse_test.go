@@ -85,8 +85,8 @@ func TestUnrecordedTokensSurvive(t *testing.T) {
 	if err := m.Spend(agent.Usage{InputTokens: 5}); err != nil {
 		t.Fatal(err)
 	}
-	u := &turn{t: m, at: m.scope(1, "")}
-	if err := u.settle(agent.Reply{Usage: agent.Usage{InputTokens: 7, OutputTokens: 1}}, nil); err != nil {
+	run := &agentRun{u: &turn{t: m, at: m.scope(1, "")}}
+	if err := run.settle(agent.Reply{Usage: agent.Usage{InputTokens: 7, OutputTokens: 1}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, h, err := transcript.Open(r.path)

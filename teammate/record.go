@@ -12,54 +12,54 @@ import (
 )
 
 // Record implements Host.
-func (u *turn) Record(m agent.Record) error {
+func (run *agentRun) Record(m agent.Record) error {
 	if m.Message.Role != agent.User && m.Message.Role != agent.Assistant {
 		return fmt.Errorf("record: role %q", m.Message.Role)
 	}
-	if err := u.t.calls.Check(m.Message); err != nil {
+	if err := run.u.t.calls.Check(m.Message); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
 	ln := transcript.LineOf(m)
-	u.at.sign(&ln)
+	run.u.at.sign(&ln)
 	if m.Message.Role == agent.User {
-		ln.Refusals = u.refusals
+		ln.Refusals = run.u.refusals
 	}
 	if m.Message.Role == agent.Assistant {
-		ln.Voice = u.t.voice
+		ln.Voice = run.u.t.voice
 	}
 	if ln.Usage != nil {
-		ln.CostUSD = u.t.price(*ln.Usage)
+		ln.CostUSD = run.u.t.price(*ln.Usage)
 	}
-	if err := u.t.opts.Transcript.Append(ln); err != nil {
+	if err := run.u.t.opts.Transcript.Append(ln); err != nil {
 		return err
 	}
-	u.at.publish(m.Message)
-	u.display(m.Message)
-	u.t.calls.Add(m.Message)
+	run.u.at.publish(m.Message)
+	run.u.display(m.Message)
+	run.u.t.calls.Add(m.Message)
 	if m.Message.Role == agent.Assistant {
-		u.count(m, ln.CostUSD)
+		run.count(m, ln.CostUSD)
 		return nil
 	}
-	u.given = without(u.given, m.Inputs)
-	u.asked = append(u.asked, m.Inputs...)
-	return u.t.confirm(ln.Mail)
+	run.given = without(run.given, m.Inputs)
+	run.asked = append(run.asked, m.Inputs...)
+	return run.u.t.confirm(ln.Mail)
 }
 
 // count takes in what an assistant message means for the turn.
-func (u *turn) count(m agent.Record, usd float64) {
-	u.recorded = u.recorded.Plus(m.Usage)
-	u.usage = u.usage.Plus(m.Usage)
-	u.at.spend(m.Usage, usd)
-	u.last = m.Usage
+func (run *agentRun) count(m agent.Record, usd float64) {
+	run.recorded = run.recorded.Plus(m.Usage)
+	run.u.usage = run.u.usage.Plus(m.Usage)
+	run.u.at.spend(m.Usage, usd)
+	run.u.last = m.Usage
 	for _, c := range m.Message.ToolCalls() {
-		u.uses = append(u.uses, c.Name)
+		run.u.uses = append(run.u.uses, c.Name)
 	}
-	u.answered = len(m.Message.ToolCalls()) == 0
-	if !u.answered {
-		u.refusals = 0 // a tool call starts the count of refusals again
+	run.answered = len(m.Message.ToolCalls()) == 0
+	if !run.answered {
+		run.u.refusals = 0 // a tool call starts the count of refusals again
 	}
 	if text := m.Message.Text(); text != "" {
-		u.lastText = text
+		run.u.lastText = text
 	}
 }
 
@@ -128,41 +128,41 @@ const confirmLimit = 10 * time.Second
 
 // settle brings the transcript into order after a Run: what the agent has not
 // recorded is recorded for it.
-func (u *turn) settle(reply agent.Reply, err error) error {
-	if closeErr := u.closeCalls(); closeErr != nil {
+func (run *agentRun) settle(reply agent.Reply, err error) error {
+	if closeErr := run.closeCalls(); closeErr != nil {
 		return closeErr
 	}
-	if flushErr := u.flush(); flushErr != nil {
+	if flushErr := run.flush(); flushErr != nil {
 		return flushErr
 	}
-	rest := reply.Usage.Less(u.recorded)
-	if err == nil && !u.answered && reply.Text != "" {
-		return u.Record(agent.Record{Message: agent.TextMessage(agent.Assistant, reply.Text), Usage: rest})
+	rest := reply.Usage.Less(run.recorded)
+	if err == nil && !run.answered && reply.Text != "" {
+		return run.Record(agent.Record{Message: agent.TextMessage(agent.Assistant, reply.Text), Usage: rest})
 	}
-	u.usage = u.usage.Plus(rest)
-	usd := u.t.price(rest)
-	u.at.spend(rest, usd)
-	if u.t.helper == nil {
-		u.at.noteUse(rest, usd)
+	run.u.usage = run.u.usage.Plus(rest)
+	usd := run.u.t.price(rest)
+	run.u.at.spend(rest, usd)
+	if run.u.t.helper == nil {
+		run.u.at.noteUse(rest, usd)
 	}
 	return nil
 }
 
 // closeCalls gives every open tool call a result.
-func (u *turn) closeCalls() error {
-	m := transcript.Interrupted(u.t.calls.List)
+func (run *agentRun) closeCalls() error {
+	m := transcript.Interrupted(run.u.t.calls.List)
 	if len(m.Content) == 0 {
 		return nil
 	}
-	return u.Record(agent.Record{Message: m})
+	return run.Record(agent.Record{Message: m})
 }
 
 // flush records the inputs that the agent was given and has not recorded.
-func (u *turn) flush() error {
-	if len(u.given) == 0 {
+func (run *agentRun) flush() error {
+	if len(run.given) == 0 {
 		return nil
 	}
-	return u.Record(agent.Record{Message: agent.TextMessage(agent.User, inputTexts(u.given)...), Inputs: u.given})
+	return run.Record(agent.Record{Message: agent.TextMessage(agent.User, inputTexts(run.given)...), Inputs: run.given})
 }
 
 // keep holds inputs back for the head of the next prompt, over a restart too.

@@ -16,68 +16,68 @@ import (
 )
 
 // Observe implements Observer.
-func (u *turn) Observe(d agent.EventData) { u.at.emit(d) }
+func (run *agentRun) Observe(d agent.EventData) { run.u.at.emit(d) }
 
 // Mail implements Correspondent.
-func (u *turn) Mail(ctx context.Context) []agent.Input {
-	if ctx.Err() != nil || u.at.halted != "" || u.refusal != nil {
+func (run *agentRun) Mail(ctx context.Context) []agent.Input {
+	if ctx.Err() != nil || run.u.at.halted != "" || run.refusal != nil {
 		return nil
 	}
-	inputs := u.mail(ctx)
-	if u.at.halted != "" || ctx.Err() != nil { // mail kept them for the next turn, or they wait on
+	inputs := run.u.mail(ctx, run.given)
+	if run.u.at.halted != "" || ctx.Err() != nil { // mail kept them for the next turn, or they wait on
 		return nil
 	}
-	u.given = append(u.given, inputs...)
+	run.given = append(run.given, inputs...)
 	return inputs
 }
 
 // Permit implements Supervisor.
-func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission {
-	tl := permitter{u.at}.foreign(call)
-	if err := tl.Prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
+func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Permission {
+	tl := permitter{run.u.at}.foreign(call)
+	if err := tl.Prepare(&call, run.u.t.opts.Workdir.Dir()); err != nil {
 		return agent.Permission{Reason: toolcall.Invalid(call.Name, err)}
 	}
-	pre, err := u.at.fire(ctx, hooks.PreToolUseInput{
+	pre, err := run.u.at.fire(ctx, hooks.PreToolUseInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
 	})
 	switch {
 	case ctx.Err() != nil:
 		return agent.Permission{Reason: transcript.InterruptedResult}
 	case err != nil: // what was to guard the call has not looked at it
-		u.at.warn("PreToolUse hook failed, so %s was not allowed: %v", call.Name, err)
+		run.u.at.warn("PreToolUse hook failed, so %s was not allowed: %v", call.Name, err)
 		reason := fmt.Sprintf("The hooks that guard %s could not run, so it was not run.", call.Name)
 		return agent.Permission{Reason: reason}
 	}
-	u.heard(pre)
-	if rule := u.t.rights.Now().Undecidable(call); rule != "" {
-		u.at.emit(agent.PermissionDecided{
+	run.u.heard(pre)
+	if rule := run.u.t.rights.Now().Undecidable(call); rule != "" {
+		run.u.at.emit(agent.PermissionDecided{
 			ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule", Rule: rule,
 		})
 		return agent.Permission{
 			Reason: fmt.Sprintf("The agent program did not say what %s is called for, so the rule %s "+
 				"may be against it. Go on without it.", call.Name, rule),
-			Remarks: agent.Remarks{Feedback: contexts(pre), Halted: u.at.halted},
+			Remarks: agent.Remarks{Feedback: contexts(pre), Halted: run.u.at.halted},
 		}
 	}
-	if rule, broke := u.t.rights.Now().ShellBreaks(call, permitter{u.at}.callOf(call)); broke {
-		u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule",
+	if rule, broke := run.u.t.rights.Now().ShellBreaks(call, permitter{run.u.at}.callOf(call)); broke {
+		run.u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule",
 			Rule: rule})
 		return agent.Permission{
 			Reason: fmt.Sprintf("The agent program runs a command for this %s, and the rule %s is against it. Go on without it.",
 				call.Name, rule),
-			Remarks: agent.Remarks{Feedback: contexts(pre), Halted: u.at.halted},
+			Remarks: agent.Remarks{Feedback: contexts(pre), Halted: run.u.at.halted},
 		}
 	}
-	p := agent.Permission{Remarks: agent.Remarks{Feedback: contexts(pre), Halted: u.at.halted}}
+	p := agent.Permission{Remarks: agent.Remarks{Feedback: contexts(pre), Halted: run.u.at.halted}}
 	if pre.UpdatedInput != nil && !sameJSON(pre.UpdatedInput, call.Input) {
 		p.Reason = fmt.Sprintf("A PreToolUse hook wants %s to be called with this input instead: %s",
 			call.Name, pre.UpdatedInput)
-		u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "hook"})
+		run.u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "hook"})
 		return p
 	}
 	asked := call
-	l := permitter{u.at}.permit(ctx, tl, &asked, pre)
-	p.Reason, p.Halted = l.denial, u.at.halted
+	l := permitter{run.u.at}.permit(ctx, tl, &asked, pre)
+	p.Reason, p.Halted = l.denial, run.u.at.halted
 	for _, text := range l.beside {
 		p.Feedback = append(p.Feedback, agent.Input{Kind: agent.FromContext, Text: text})
 	}
@@ -87,35 +87,35 @@ func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission
 	}
 	p.Allow = p.Reason == "" && ctx.Err() == nil
 	if p.Allow {
-		if u.permitted == nil {
-			u.permitted = permitted{}
+		if run.u.permitted == nil {
+			run.u.permitted = permitted{}
 		}
-		u.permitted[call.ID] = time.Now()
+		run.u.permitted[call.ID] = time.Now()
 	}
 	return p
 }
 
 // Report implements Supervisor.
-func (u *turn) Report(ctx context.Context, call agent.ToolCall, r agent.ToolResult) agent.Remarks {
-	tl := permitter{u.at}.foreign(call)
-	if err := tl.Prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
+func (run *agentRun) Report(ctx context.Context, call agent.ToolCall, r agent.ToolResult) agent.Remarks {
+	tl := permitter{run.u.at}.foreign(call)
+	if err := tl.Prepare(&call, run.u.t.opts.Workdir.Dir()); err != nil {
 		call.Input = agent.ValidInput(nil) // hooks get an object, whatever the program sent
 	}
-	if r.Rejected && !u.permitted.has(call.ID) {
-		return agent.Remarks{Halted: u.at.halted} // it did not run, so there is nothing to look at
+	if r.Rejected && !run.u.permitted.has(call.ID) {
+		return agent.Remarks{Halted: run.u.at.halted} // it did not run, so there is nothing to look at
 	}
-	if !u.permitted.has(call.ID) {
-		permitter{u.at}.detect(call, tl.Spec.Team)
+	if !run.u.permitted.has(call.ID) {
+		permitter{run.u.at}.detect(call, tl.Spec.Team)
 	}
 	r.Content = middle(r.Content, maxFailure)
 	var after hooks.Payload = hooks.PostToolUseInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
-		ToolResponse: response(r), DurationMS: u.permitted.since(call.ID),
+		ToolResponse: response(r), DurationMS: run.u.permitted.since(call.ID),
 	}
 	if r.IsError {
 		after = hooks.PostToolUseFailureInput{
 			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, Error: r.Content,
-			IsInterrupt: ctx.Err() != nil, DurationMS: u.permitted.since(call.ID),
+			IsInterrupt: ctx.Err() != nil, DurationMS: run.u.permitted.since(call.ID),
 		}
 	}
 	if ctx.Err() != nil { // the hooks still hear of it, but nobody waits for long
@@ -123,19 +123,19 @@ func (u *turn) Report(ctx context.Context, call agent.ToolCall, r agent.ToolResu
 		defer cancel()
 		ctx = last
 	}
-	out, err := u.at.fire(ctx, after)
+	out, err := run.u.at.fire(ctx, after)
 	if err != nil {
 		if ctx.Err() == nil {
-			u.at.warn("%s hook failed: %v", after.Event(), err)
+			run.u.at.warn("%s hook failed: %v", after.Event(), err)
 		}
-		return agent.Remarks{Halted: u.at.halted}
+		return agent.Remarks{Halted: run.u.at.halted}
 	}
-	u.heard(out)
+	run.u.heard(out)
 	if _, ok := out.Output["updatedToolOutput"]; ok {
-		u.at.warn("updatedToolOutput of a PostToolUse hook was ignored: %s was called by the agent's own program",
+		run.u.at.warn("updatedToolOutput of a PostToolUse hook was ignored: %s was called by the agent's own program",
 			call.Name)
 	}
-	return agent.Remarks{Feedback: said(out), Halted: u.at.halted}
+	return agent.Remarks{Feedback: said(out), Halted: run.u.at.halted}
 }
 
 // detect tells the journal of a call that nobody was asked about. A team tool

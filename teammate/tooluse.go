@@ -18,39 +18,39 @@ import (
 )
 
 // Call implements Host.
-func (u *turn) Call(ctx context.Context, call agent.ToolCall) agent.ToolResult {
-	if _, recorded := u.t.calls.Tool(call.ID); !recorded {
-		return u.callAndRecord(ctx, call)
+func (run *agentRun) Call(ctx context.Context, call agent.ToolCall) agent.ToolResult {
+	if _, recorded := run.u.t.calls.Tool(call.ID); !recorded {
+		return run.callAndRecord(ctx, call)
 	}
-	u.calls++
-	r, below := u.use(ctx, &call)
+	run.calls++
+	r, below := run.use(ctx, &call)
 	if ctx.Err() != nil {
-		u.inTool = true
+		run.inTool = true
 	}
-	for _, in := range append(below, u.batched(ctx, call, r)...) {
+	for _, in := range append(below, run.batched(ctx, call, r)...) {
 		r.Content = strings.TrimPrefix(r.Content+"\n\n"+in.Text, "\n\n")
 	}
 	r.Content = strings.ToValidUTF8(r.Content, "\uFFFD")
-	r.Halted = u.at.halted
+	r.Halted = run.u.at.halted
 	return r
 }
 
 // callAndRecord is Call for agents that leave the transcript to the host.
-func (u *turn) callAndRecord(ctx context.Context, call agent.ToolCall) agent.ToolResult {
+func (run *agentRun) callAndRecord(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	if call.ID == "" {
 		call.ID = "call_" + uuid.NewString()
 	}
 	asked := agent.Message{Role: agent.Assistant, Content: []agent.Block{
 		{Type: agent.ToolUseBlock, ID: call.ID, Name: call.Name, Input: call.Input},
 	}}
-	err := u.flush()
+	err := run.flush()
 	if err == nil {
-		err = u.Record(agent.Record{Message: asked})
+		err = run.Record(agent.Record{Message: asked})
 	}
 	if err != nil {
 		return failure("The call could not be recorded and was not made: %v", err)
 	}
-	r := u.Call(ctx, call)
+	r := run.Call(ctx, call)
 	answer := agent.Message{Role: agent.User, Content: []agent.Block{
 		{Type: agent.ToolResultBlock, ToolUseID: call.ID, Content: r.Content, IsError: r.IsError},
 	}}
@@ -59,8 +59,8 @@ func (u *turn) callAndRecord(ctx context.Context, call agent.ToolCall) agent.Too
 		answer.Content = append(answer.Content, agent.Block{Type: agent.TextBlock, Text: text})
 		extra = append(extra, agent.Input{Kind: agent.FromContext, Text: text})
 	}
-	if err := u.Record(agent.Record{Message: answer, Inputs: extra}); err != nil {
-		u.at.warn("the result of %s could not be recorded: %v", call.Name, err)
+	if err := run.Record(agent.Record{Message: answer, Inputs: extra}); err != nil {
+		run.u.at.warn("the result of %s could not be recorded: %v", call.Name, err)
 	}
 	return r
 }
@@ -68,38 +68,38 @@ func (u *turn) callAndRecord(ctx context.Context, call agent.ToolCall) agent.Too
 // use takes one call from the agent's wish to its result: input, PreToolUse
 // hooks, permission, the tool, PostToolUse hooks. below is what hooks say of the
 // result, to stand below its content.
-func (u *turn) use(ctx context.Context, call *agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
-	tl, ok := u.t.tools[call.Name]
+func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
+	tl, ok := run.u.t.tools[call.Name]
 	if !ok {
 		return failure("<tool_use_error>Error: No such tool available: %[1]s. %[1]s is not among the tools "+
 			"available here. Continue with the tools you have.</tool_use_error>", call.Name), nil
 	}
-	if err := tl.Prepare(call, u.t.opts.Workdir.Dir()); err != nil {
+	if err := tl.Prepare(call, run.u.t.opts.Workdir.Dir()); err != nil {
 		return failure("%s", toolcall.Invalid(call.Name, err)), nil
 	}
-	pre, err := u.at.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
+	pre, err := run.u.at.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
 	switch {
 	case ctx.Err() != nil:
 		return failure(transcript.InterruptedResult), nil
 	case err != nil: // what was to guard the call has not looked at it
-		u.at.warn("PreToolUse hook failed, so %s was not run: %v", call.Name, err)
+		run.u.at.warn("PreToolUse hook failed, so %s was not run: %v", call.Name, err)
 		return failure("The hooks that guard %s could not run, so it was not run.", call.Name), nil
 	}
-	u.heard(pre)
-	if u.deferral(pre, call) {
+	run.u.heard(pre)
+	if run.deferral(pre, call) {
 		return failure("%s", deferredText), nil
 	}
 	if pre.UpdatedInput != nil {
 		call.Input = pre.UpdatedInput
-		err = tl.Prepare(call, u.t.opts.Workdir.Dir())
+		err = tl.Prepare(call, run.u.t.opts.Workdir.Dir())
 	}
 	if err != nil {
 		r = failure("%s", toolcall.Invalid(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err)))
-	} else if l := (permitter{u.at}).permit(ctx, tl, call, pre); l.denial != "" {
+	} else if l := (permitter{run.u.at}).permit(ctx, tl, call, pre); l.denial != "" {
 		r = failure("%s", l.denial)
 		r.Extra = l.beside
 	} else {
-		r, below = u.run(withSay(ctx, pre), tl, *call)
+		r, below = run.execute(withSay(ctx, pre), tl, *call)
 	}
 	r.Extra = append(pre.AdditionalContext, r.Extra...)
 	return r, below
@@ -123,12 +123,12 @@ func withSay(ctx context.Context, pre hooks.Outcome) context.Context {
 func SettledByHook(ctx context.Context) bool { return ctx.Value(settled{}) != nil }
 
 // run runs the tool, then the hooks that look at what it did.
-func (u *turn) run(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
+func (run *agentRun) execute(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
 	if ctx.Err() != nil {
 		return failure(transcript.InterruptedResult), nil
 	}
-	began, dir := time.Now(), u.t.opts.Workdir.Dir()
-	r = u.contain(ctx, tl, call)
+	began, dir := time.Now(), run.u.t.opts.Workdir.Dir()
+	r = run.contain(ctx, tl, call)
 	took := time.Since(began).Milliseconds()
 	interrupted := ctx.Err() != nil
 	if interrupted { // the hooks still hear of it, but nobody waits for long
@@ -136,7 +136,7 @@ func (u *turn) run(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) 
 		defer cancel()
 		ctx = last
 	}
-	u.at.moved(ctx, dir)
+	run.u.at.moved(ctx, dir)
 	var after hooks.Payload
 	if r.IsError {
 		after = hooks.PostToolUseFailureInput{
@@ -144,47 +144,47 @@ func (u *turn) run(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) 
 			Error: middle(r.Content, maxFailure), IsInterrupt: interrupted, DurationMS: took,
 		}
 	} else {
-		r.Extra = append(r.Extra, u.at.nested(ctx, tl, call)...)
+		r.Extra = append(r.Extra, run.u.at.nested(ctx, tl, call)...)
 		after = hooks.PostToolUseInput{
 			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
 			ToolResponse: response(r), DurationMS: took,
 		}
 	}
-	out, err := u.at.fire(ctx, after)
+	out, err := run.u.at.fire(ctx, after)
 	if err != nil {
 		if ctx.Err() == nil {
-			u.at.warn("%s hook failed: %v", after.Event(), err)
+			run.u.at.warn("%s hook failed: %v", after.Event(), err)
 		}
 		return r, nil
 	}
-	u.heard(out)
-	u.replace(&r, tl, out)
+	run.u.heard(out)
+	run.u.replace(&r, tl, out)
 	return r, said(out)
 }
 
 // contain runs the tool and turns a panic into a result: a fault in one tool
 // must not take the team down, nor leave a call without its result.
-func (u *turn) contain(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) (r agent.ToolResult) {
+func (run *agentRun) contain(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) (r agent.ToolResult) {
 	defer func() {
 		if p := recover(); p != nil {
-			u.at.warn("tool %s panicked: %v", call.Name, p)
+			run.u.at.warn("tool %s panicked: %v", call.Name, p)
 			r = failure("<tool_use_error>Error: %s failed inside: %v</tool_use_error>", call.Name, p)
 		}
 	}()
-	if err := u.settleCall(tl); err != nil {
+	if err := run.settleCall(tl); err != nil {
 		return failure("%s was not run, because its call could not be written to the disk: %v", call.Name, err)
 	}
-	return u.delegate(ctx, tl, call)
+	return run.delegate(ctx, tl, call)
 }
 
 // settleCall puts the call of a tool that changes the team on the disk itself, before
 // it has its effect: else a power cut could leave the effect and take the call, and
 // the member would make it again, under an id that no receipt is stored for.
-func (u *turn) settleCall(tl *toolcall.Tool) error {
+func (run *agentRun) settleCall(tl *toolcall.Tool) error {
 	if !tl.Spec.Team || tl.Spec.ReadOnly {
 		return nil
 	}
-	return u.t.opts.Transcript.Sync()
+	return run.u.t.opts.Transcript.Sync()
 }
 
 // heard tells the journal what the hooks of a tool call said to the model, and

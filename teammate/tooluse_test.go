@@ -305,7 +305,7 @@ func TestMiddle(t *testing.T) {
 func TestRecordKeepsOrder(t *testing.T) {
 	r := newRig(t)
 	m := r.member(t)
-	u := &turn{t: m, at: m.scope(1, "")}
+	run := &agentRun{u: &turn{t: m, at: m.scope(1, "")}}
 	call := agent.Message{Role: agent.Assistant, Content: []agent.Block{{Type: agent.ToolUseBlock, ID: "a",
 		Name: "X"}, {Type: agent.ToolUseBlock, ID: "b", Name: "X"}}}
 	answer := func(ids ...string) agent.Message {
@@ -336,7 +336,7 @@ func TestRecordKeepsOrder(t *testing.T) {
 		{call, ""},
 	}
 	for i, step := range steps {
-		err := u.Record(agent.Record{Message: step.m})
+		err := run.Record(agent.Record{Message: step.m})
 		switch {
 		case step.want == "" && err != nil:
 			t.Errorf("step %d: %v", i, err)

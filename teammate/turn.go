@@ -20,7 +20,7 @@ var errTurnTimeout = errors.New("limits.turn_timeout reached")
 // errHookStopped is what Pass says once a hook has ended the turn.
 var errHookStopped = errors.New("a hook stopped the turn")
 
-// turn is one turn while it runs. It is the Host of the agent.
+// turn is one turn while it runs.
 type turn struct {
 	t     *Teammate
 	at    *scope
@@ -38,18 +38,21 @@ type turn struct {
 	displayID string      // of the turn, for MessageDisplay; empty: none has fired
 	gated     bool        // its gates were asked while the member agreed to leave the team
 
-	// One Run of the agent.
-	given    []agent.Input     // inputs that it got and has not recorded yet
+	permitted permitted // calls of an agent program; see Supervisor
+}
+
+// agentRun is one Run of a turn's agent, and its Host.
+type agentRun struct {
+	u        *turn
+	given    []agent.Input     // inputs that the agent got and has not recorded yet
 	asked    []agent.Input     // inputs that the transcript shows as given to it
 	answered bool              // it has recorded an assistant message without tool calls
-	calls    int               // Tool calls made
+	calls    int               // tool calls made
 	recorded agent.Usage       // tokens of the messages it recorded
 	refusal  error             // what Pass said when it refused
 	deferred string            // what a hook put off, which ended the turn; empty: nothing
 	inTool   bool              // a tool call was under way when ctx ended
 	batch    []hooks.BatchCall // calls made of the model's last answer
-
-	permitted permitted // calls of an agent program; see Supervisor
 }
 
 // ending is how a turn came to its end.
@@ -93,7 +96,7 @@ func (u *turn) begin(ctx context.Context, inputs []agent.Input) ending {
 	inputs = u.submit(ctx, inputs)
 	switch {
 	case ctx.Err() != nil:
-		end := u.aborted(ctx)
+		end := u.aborted(ctx, false)
 		if !end.open {
 			u.at.keep(inputs)
 			u.at.keepInterruption(ctx)
