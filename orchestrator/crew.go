@@ -19,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/schedule"
@@ -86,7 +87,7 @@ type crew struct {
 	agents    func(configs.Agent) []configs.Agent // one, and those it may be followed by; nil: no others
 	asks      *inbox                              // nil: nobody asks anybody
 	merges    *mergeDesk                          // nil: there is nothing to merge
-	writes    *sharedWrites                       // nil: nobody has begun
+	writes    *owned.Writes
 	holds     *holds.Holds
 	reminded  *reminded
 

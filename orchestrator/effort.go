@@ -102,7 +102,7 @@ func (o *Orchestrator) readEffort() (e effort, ok bool) {
 // look takes down how a member's folder stands, held against a commit; empty: against
 // the one that it is on.
 func (o *Orchestrator) look(ctx context.Context, c *crew, s *seat, base string) (written.Snapshot, error) {
-	g, err := c.writes.ground(ctx, s)
+	g, err := c.writes.Ground(ctx, s.member)
 	if err != nil {
 		return written.Snapshot{}, err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
+	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -111,7 +112,6 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 // tools and agent, and a seat. The crew's dismiss closes what hire has opened.
 func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	c.around = surroundingsOf(o.team().Workspace)
-	c.writes = newSharedWrites(o, c, o.past)
 	c.board = &board{store: c.store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish}
 	c.board.team, c.board.letters = o.team().Name, mailtext.Folder(o.place.Mail())
 	c.board.heard, c.board.closed, c.board.gone = c.heard, c.closed, c.goneReason
@@ -171,7 +171,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
 	if err := PreparePlugins(o.place.Home(), o.hooks().sources); err != nil {
 		return nil, err
 	}
-	return runner.New(withOwned(o.team(), o.hooks().sources), &runner.Options{
+	return runner.New(owned.WithPolicy(o.team(), o.hooks().sources), &runner.Options{
 		Env:        launch.ChildEnvironment(o.opts.Bin, o.place),
 		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),
@@ -268,7 +268,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		Hooks: &c.live, Tasks: c.lister, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
 		SessionID: s.member.Session.Session, Resumed: s.member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: file, History: history, Workdir: workdir,
-		Permissions: permissions, Beside: []string{mail}, Writable: o.writable(s),
+		Permissions: permissions, Beside: []string{mail}, Writable: c.writes.Writable(s.member),
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},

@@ -69,32 +69,32 @@ func (c *crew) approvedBy(approver string) runner.Policy {
 	return func(ctx context.Context, in hooks.Input) hooks.Result {
 		done, ok := in.Payload.(hooks.TaskCompletedInput)
 		if !ok || c.asks == nil {
-			return broken(fmt.Errorf("approve: only the completion of a task in a running team can be approved"))
+			return runner.Broken(fmt.Errorf("approve: only the completion of a task in a running team can be approved"))
 		}
 		// At a turn end nobody says that the task is done, unless passing completes it.
 		member, claims := c.completerOf(ctx, in)
 		if !claims && !c.asks.completeOnPass {
-			return agree()
+			return runner.Agree()
 		}
 		if member == approver {
-			return agree() // nobody is asked about its own work: it has said that it will do
+			return runner.Agree() // nobody is asked about its own work: it has said that it will do
 		}
 		t, err := c.store.Task(ctx, done.TaskID)
 		if err != nil {
-			return broken(err)
+			return runner.Broken(err)
 		}
 		files, err := c.filesOf(ctx, t, member)
 		if err != nil {
-			return broken(err)
+			return runner.Broken(err)
 		}
 		r, asked, err := c.store.Requests().Asked(ctx, member, requests.AskApproval, approvalKey(t, approver, files))
 		if err != nil {
-			return broken(err)
+			return runner.Broken(err)
 		}
 		if asked && r.State == requests.Approved {
-			return agree()
+			return runner.Agree()
 		}
-		waits := await("the approval of "+answererName(approver), "task %s needs the approval of %s", t.ID,
+		waits := runner.Await("the approval of "+answererName(approver), "task %s needs the approval of %s", t.ID,
 			answererName(approver))
 		waits.Wait.Ask = func(ctx context.Context) hooks.Result { return c.awaitApproval(ctx, member, t.ID, approver) }
 		return waits
@@ -110,7 +110,7 @@ func approvalKey(t tasks.Task, approver, files string) string {
 	if files != "" { // without, it is the key of what was approved before there were files in it
 		parts = append(parts, files)
 	}
-	return t.ID + "/" + questionKey(parts...)
+	return t.ID + "/" + requests.KeyOf(parts...)
 }
 
 // filesOf names the files that somebody agrees to with a task: git's name of the tree
@@ -135,9 +135,9 @@ func (c *crew) awaitApproval(ctx context.Context, member, id, approver string) h
 	r, err := c.askApproval(ctx, member, id, approver)
 	who := answererName(approver)
 	if err != nil {
-		return refuse("Task %s needs the approval of %s, who could not be asked: %v", id, who, err)
+		return runner.Refuse("Task %s needs the approval of %s, who could not be asked: %v", id, who, err)
 	}
-	return await("the approval of "+who, "Task %s is not completed yet: it waits for the approval of %s (request %s). A message "+
+	return runner.Await("the approval of "+who, "Task %s is not completed yet: it waits for the approval of %s (request %s). A message "+
 		"will tell you the answer; there is nothing more to do for this task until then, so end your turn.", id, who, r.ID)
 }
 

@@ -2,8 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -94,7 +92,7 @@ func permissionRequest(member string, q teammate.Question, b *inbox) requests.Ne
 		text += ": " + wording.Preview(input, 2000)
 	}
 	return requests.New{
-		Kind: requests.AskPermission, Member: member, To: actors.Operator, Key: questionKey(q.Call.Name,
+		Kind: requests.AskPermission, Member: member, To: actors.Operator, Key: requests.KeyOf(q.Call.Name,
 			q.Call.Input),
 		Text: text + " (" + wording.Preview(q.Reason, 500) + ")", Wait: b.limit,
 		Payload: rawjson.Encode(requestPayload{
@@ -109,12 +107,6 @@ func asJSON(input json.RawMessage) json.RawMessage {
 		return input
 	}
 	return rawjson.Encode(string(input))
-}
-
-// questionKey names a question by what it is about.
-func questionKey(parts ...any) string {
-	sum := sha256.Sum256(rawjson.Encode(parts))
-	return hex.EncodeToString(sum[:16])
 }
 
 // permissionAnswer is what a closed request means for its call.

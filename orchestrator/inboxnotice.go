@@ -49,7 +49,7 @@ func (c *crew) troubled(ctx context.Context, s *seat, reason string) error {
 	}
 	_, err := c.asks.ask(ctx, actors.Actor{Name: s.member.Name}, requests.New{
 		Kind: requests.AskAttention, Member: s.member.Name, To: actors.Operator, Key: "attention",
-		Text: fmt.Sprintf("%s needs attention: %s", s.member.Name, wording.Preview(reason+c.writes.blame(s), 4000)),
+		Text: fmt.Sprintf("%s needs attention: %s", s.member.Name, wording.Preview(reason+c.writes.Blame(s.member), 4000)),
 	})
 	return err
 }

@@ -34,7 +34,7 @@ func (l *liveHooks) now() *hookState { return l.state.Load() }
 func (l *liveHooks) Sources() []settings.Source { return l.now().layers.sources }
 
 // renew has other layers count from the next event on. sources are theirs, and those
-// that covey has put there itself (withOwned).
+// that covey has put there itself (owned.WithPolicy).
 func (l *liveHooks) renew(to layers, sources []settings.Source) {
 	l.state.Store(&hookState{runner: l.now().runner.Renew(sources), layers: to})
 }

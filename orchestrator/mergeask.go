@@ -61,7 +61,7 @@ func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, t
 	}
 	n := requests.New{
 		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: d.c.asks.limit,
-		Key: questionKey(m.Branch, m.Commit, to), Payload: rawjson.Encode(requestPayload{TaskID: m.Subject(), Subject: m.Title}),
+		Key: requests.KeyOf(m.Branch, m.Commit, to), Payload: rawjson.Encode(requestPayload{TaskID: m.Subject(), Subject: m.Title}),
 	}
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing {

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // copyOf is the working copy that a member has for itself; false if it works in the
@@ -55,7 +56,7 @@ func (d *mergeDesk) treeOf(ctx context.Context, s *seat) (string, error) {
 	if err != nil || len(beyond) == 0 {
 		return state.Tree, err
 	}
-	return state.Tree + "+" + questionKey(beyond), nil
+	return state.Tree + "+" + requests.KeyOf(beyond), nil
 }
 
 // writtenByOthers reports whether somebody else can write where a member works, which is

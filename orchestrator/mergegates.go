@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -86,6 +87,36 @@ func (d *mergeDesk) base(ctx context.Context, copy *worktree.Repo) (string, erro
 		err = fmt.Errorf("%s and %s have no commit in common", copy.Top, into)
 	}
 	return base, err
+}
+
+// outsideOf lists the files outside of what a member owns in which its branch, or what it
+// has not committed, differs from the branch that its work is for.
+func outsideOf(ctx context.Context, d *mergeDesk, member *roster.Member) (files []string, into string, err error) {
+	if d == nil {
+		return nil, "", nil
+	}
+	s, ok := d.c.seat(member.Name)
+	if !ok {
+		return nil, "", nil
+	}
+	copy, ok, err := d.copyOf(ctx, s)
+	if err != nil || !ok {
+		return nil, "", err
+	}
+	base, err := d.base(ctx, copy)
+	if err != nil {
+		return nil, "", err
+	}
+	state, err := copy.State(ctx, "")
+	if err != nil {
+		return nil, "", err
+	}
+	written, err := d.queue.Written(ctx, member.Name, base, state.Tree)
+	if err != nil {
+		return nil, "", err
+	}
+	into, err = d.queue.Target(ctx)
+	return merging.Outside(member.Owns, written), into, err
 }
 
 // mergeHandlers are the gates of merged work: those of merges, and those of tasks

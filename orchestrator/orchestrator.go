@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/schedule"
@@ -91,7 +92,7 @@ type Orchestrator struct {
 	// leftovers tells of what a killed run had left; empty: nothing.
 	leftovers string
 	repairs   []string      // of the store, likewise
-	past      *pastWrites   // what the journal knows of earlier runs
+	past      *owned.Past   // what the journal knows of earlier runs
 	left      trees.Remains // of an earlier run that is forgotten
 	clock     clock.Clock   // the machine's, but in tests
 	lost      func() bool   // likewise: whether the crew loses a poke; nil: never
@@ -280,8 +281,8 @@ func newCrew(
 	}
 	c.trees = o.newTrees(c)
 	c.times = schedule.New(store, j, o.clock, c.poke)
-	c.trees = o.newTrees(c)
 	c.asks = newInbox(c, o.team())
+	c.writes = o.newWrites(c)
 	c.trust = newTrustGuard(o.place, func(format string, args ...any) {
 		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
 	})

@@ -243,7 +243,7 @@ func (s *seat) approvedByHook(ctx context.Context, in planInput, mode string) ag
 func (c *crew) askPlan(ctx context.Context, s *seat, callID, plan string) (requests.Request, error) {
 	to := c.planApprover(s)
 	n := requests.New{
-		Kind: requests.AskPlan, Member: s.member.Name, To: to, Key: questionKey(s.member.Session.Session,
+		Kind: requests.AskPlan, Member: s.member.Name, To: to, Key: requests.KeyOf(s.member.Session.Session,
 			plan), Wait: c.asks.limit,
 		Text:    fmt.Sprintf("%s asks for approval of its plan: %s", s.member.Name, wording.Preview(plan, 500)),
 		Payload: rawjson.Encode(requestPayload{Plan: plan, Session: s.member.Session.Session}),

@@ -2,12 +2,12 @@ package orchestrator
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
@@ -17,33 +17,11 @@ import (
 // what the member should do instead.
 func (c *crew) policies() map[string]runner.Policy {
 	return map[string]runner.Policy{
-		"no-open-tasks": c.noOpenTasks,
-		workCommitted:   c.workCommitted,
-		"report-sent":   c.reportSent,
-		ownedFiles:      c.ownFiles,
+		"no-open-tasks":       c.noOpenTasks,
+		owned.CommittedPolicy: c.writes.Committed,
+		"report-sent":         c.reportSent,
+		owned.FilesPolicy:     c.writes.Files,
 	}
-}
-
-// agree is the verdict of a policy that has nothing against it.
-func agree() hooks.Result { return hooks.Result{Outcome: hooks.Success} }
-
-// refuse is the verdict of a policy that has. The text goes to the model: it says
-// what to do, not only what is wrong.
-func refuse(format string, args ...any) hooks.Result {
-	return hooks.Result{Outcome: hooks.Blocking, ExitCode: 2, Feedback: fmt.Sprintf(format, args...)}
-}
-
-// await is the verdict of a policy that waits for somebody's answer.
-func await(whose, format string, args ...any) hooks.Result {
-	return hooks.Result{
-		Outcome: hooks.Awaiting, Wait: &hooks.Wait{For: whose}, Feedback: fmt.Sprintf(format, args...),
-	}
-}
-
-// broken is a policy that could not find out; as a gate it refuses.
-// It is no refusal, because a hook of this name fails open as all hooks do.
-func broken(err error) hooks.Result {
-	return hooks.Result{Outcome: hooks.NonBlockingError, ExitCode: 1, Warning: err.Error()}
 }
 
 // memberOf is the member that an input is about. Hooks of the lead name no
@@ -71,7 +49,7 @@ func (c *crew) memberOf(in hooks.Input) string {
 func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	all, err := c.store.List(ctx)
 	if err != nil {
-		return broken(err)
+		return runner.Broken(err)
 	}
 	member := c.memberOf(in)
 	s, ok := c.seat(member)
@@ -81,15 +59,15 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	}
 	own := slices.DeleteFunc(c.stillOwed(tasks.Actable(all, member)), c.asks.holds)
 	if member != "" && len(own) > 0 {
-		return refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(own), words.completing())
+		return runner.Refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(own), words.completing())
 	}
 	for _, t := range all {
 		if tasks.Ready(&t, all) && t.Owner == "" && (!ok || t.Wants.Suits(roster.Skills(*s.member.Member))) {
-			return refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,
+			return runner.Refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,
 				plan.SubjectLine(t), words.claiming(t.ID))
 		}
 	}
-	return agree()
+	return runner.Agree()
 }
 
 // reportSent refuses while the member has completed a task since it last wrote
@@ -97,7 +75,7 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 func (c *crew) reportSent(ctx context.Context, in hooks.Input) hooks.Result {
 	s, ok := c.seat(c.memberOf(in))
 	if !ok || s.member.Lead {
-		return agree() // the lead reports to nobody
+		return runner.Agree() // the lead reports to nobody
 	}
 	if c.journal != nil {
 		c.journal.CatchUp(ctx) // a report that was just sent counts
@@ -105,8 +83,8 @@ func (c *crew) reportSent(ctx context.Context, in hooks.Input) hooks.Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if open := s.watch.unreported; len(open) > 0 {
-		return refuse("You have completed %s and the lead has not heard of it. Send %s a message about the result first.",
+		return runner.Refuse("You have completed %s and the lead has not heard of it. Send %s a message about the result first.",
 			tasks.Named(open...), c.seats()[0].member.Name)
 	}
-	return agree()
+	return runner.Agree()
 }

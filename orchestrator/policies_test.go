@@ -2,9 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,170 +9,11 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// repo is a git repository for tests, in which dev works alone.
-type repo struct {
-	t   *testing.T
-	dir string
-	c   *crew
-}
-
-func newRepo(t *testing.T) repo {
-	t.Helper()
-	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(t.TempDir(), "none"))
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	r := repo{t: t, dir: t.TempDir()}
-	r.git("init", "-q")
-	r.git("config", "user.email", "dev@example.invalid")
-	r.git("config", "user.name", "dev")
-	r.write("a.txt", "one\n")
-	r.git("add", ".")
-	r.git("commit", "-q", "-m", "first")
-	return r.begin(1)
-}
-
-// begin begins a turn of dev's in another run of its team.
-func (r repo) begin(turn int) repo {
-	r.t.Helper()
-	place := state.Place{Dir: r.dir + ".state"}
-	if err := os.MkdirAll(place.Scratch(), 0o700); err != nil {
-		r.t.Fatal(err)
-	}
-	r.c = &crew{trees: &trees.Trees{}}
-	o := (&Orchestrator{place: place}).designed(design{team: &configs.Team{Workspace: r.dir}})
-	r.c.writes = newSharedWrites(o, r.c, nil)
-	r.c.writes.changes.asked = func() bool { return true }
-	r.c.writes.copyOf = func(string) (bool, bool) { return true, true }
-	s := &seat{member: &roster.Member{Member: &configs.Member{Name: "dev"}, Dir: r.dir}, crew: r.c}
-	r.c.sit(s)
-	r.see(turn, agent.TurnStarted{})
-	return r
-}
-
-// see tells of something in a turn of dev's.
-func (r repo) see(turn int, d agent.EventData) {
-	s, _ := r.c.seat("dev")
-	r.c.writes.changes.see(r.t.Context(), s, agent.Event{Turn: turn, Data: d})
-}
-
-func (r repo) git(args ...string) {
-	r.t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = r.dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		r.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-}
-
-func (r repo) write(name, text string) {
-	r.t.Helper()
-	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-// ask asks the policy about the repository.
-func (r repo) ask() hooks.Result {
-	in := hooks.Input{Common: hooks.Common{Cwd: r.dir}, Payload: hooks.StopInput{TeammateName: "dev"}}
-	return r.c.workCommitted(r.t.Context(), in)
-}
-
-func TestWorkCommitted(t *testing.T) {
-	r := newRepo(t)
-	if got := r.ask(); got.Outcome != hooks.Success {
-		t.Errorf("a clean repository: %+v", got)
-	}
-	r.write("b.txt", "new")
-	if got := r.ask(); got.Outcome != hooks.Blocking || !strings.Contains(got.Feedback, "?? b.txt") {
-		t.Errorf("a new file: %+v", got)
-	}
-	r.git("add", "b.txt")
-	if got := r.ask(); got.Outcome != hooks.Blocking || !strings.Contains(got.Feedback, "A  b.txt") {
-		t.Errorf("a staged file: %+v", got)
-	}
-	r.git("commit", "-q", "-m", "second")
-	r.write("a.txt", "two\n")
-	if got := r.ask(); got.Outcome != hooks.Blocking || !strings.Contains(got.Feedback, " M a.txt") {
-		t.Errorf("a changed file: %+v", got)
-	}
-	r.git("checkout", "-q", "a.txt")
-	r.write(".gitignore", "*.log\n")
-	r.git("add", ".gitignore")
-	r.git("commit", "-q", "-m", "third")
-	r.write("x.log", "")
-	if got := r.ask(); got.Outcome != hooks.Success {
-		t.Errorf("an ignored file: %+v", got)
-	}
-}
-
-func TestWorkCommittedOutsideOfARepository(t *testing.T) {
-	t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
-	r := repo{t: t, dir: t.TempDir()}.begin(1)
-	if got := r.ask(); got.Outcome != hooks.NonBlockingError || !strings.Contains(got.Warning,
-		"not a git repository") {
-		t.Errorf("no repository: %+v", got)
-	}
-	r.dir = filepath.Join(r.dir, "gone")
-	if got := r.ask(); got.Outcome != hooks.NonBlockingError || got.Warning == "" {
-		t.Errorf("no folder: %+v", got)
-	}
-	r = newRepo(t)
-	t.Setenv("PATH", t.TempDir())
-	if got := r.ask(); got.Outcome != hooks.NonBlockingError || !strings.Contains(got.Warning, "git") {
-		t.Errorf("no git: %+v", got)
-	}
-}
-
-// TestWorkCommittedRunsNothingOfTheRepository: whoever can write a file can
-// write .git/config. Each trap is set off by a plain git status first, so that
-// the test cannot pass because git has changed its ways.
-func TestWorkCommittedRunsNothingOfTheRepository(t *testing.T) {
-	traps := map[string]func(r repo, program string){
-		"core.fsmonitor": func(r repo, program string) { r.git("config", "core.fsmonitor", program) },
-		"filter.x.clean": func(r repo, program string) {
-			r.git("config", "filter.x.clean", program)
-			r.git("config", "filter.x.required", "true")
-			r.write(".git/info/attributes", "*.txt filter=x\n")
-			r.write("a.txt", "two\n") // git looks into what was touched only
-		},
-		"a filter from an included file": func(r repo, program string) {
-			r.git("config", "-f", ".git/more", "filter.x.clean", program)
-			r.git("config", "include.path", "more")
-			r.write(".git/info/attributes", "*.txt filter=x\n")
-			r.write("a.txt", "two\n")
-		},
-	}
-	for name, set := range traps {
-		t.Run(name, func(t *testing.T) {
-			r := newRepo(t)
-			ran := filepath.Join(t.TempDir(), "ran")
-			program := filepath.Join(t.TempDir(), "trap.sh")
-			if err := testkit.WriteProgram(program, []byte("#!/bin/sh\ntouch '"+ran+"'\ncat\n")); err != nil {
-				t.Fatal(err)
-			}
-			set(r, program)
-			r.git("status")
-			if err := os.Remove(ran); err != nil {
-				t.Fatalf("the trap is none: %v", err)
-			}
-			r.write("a.txt", "three\n")
-			if got := r.ask(); got.Outcome != hooks.Blocking || !strings.Contains(got.Feedback, " M a.txt") {
-				t.Errorf("the policy says %+v", got)
-			}
-			if _, err := os.Stat(ran); err == nil {
-				t.Error("the repository's program ran")
-			}
-		})
-	}
-}
 
 // policyCrew is a crew without agents: what policies ask.
 func policyCrew(t *testing.T, list ...tasks.New) *crew {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/backup"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -148,12 +149,12 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 	if err != nil {
 		return nil, fmt.Errorf("ask the store what it knows: %w", err)
 	}
-	o.past = newPastWrites()
+	o.past = owned.NewPast()
 	j, err := journal.Open(o.place.Journal(), journal.Options{
 		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: o.journalFile,
 		See: func(l journal.Line) {
 			heard.recall(l)
-			o.past.see(l)
+			o.past.See(l)
 			lost.see(l)
 		},
 	})

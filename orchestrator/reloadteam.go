@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 )
@@ -131,7 +132,7 @@ func (o *Orchestrator) takeUpFor(c *crew, team *configs.Team, l layers) error {
 		return err
 	}
 	c.servers.replace(l.servers) // first: the new hooks may call them at once
-	c.live.renew(l, withOwned(team, l.sources))
+	c.live.renew(l, owned.WithPolicy(team, l.sources))
 	for i, s := range seats {
 		was := s.rules()
 		s.mate.Rights().Reconfigure(was, next[i])

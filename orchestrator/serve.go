@@ -146,7 +146,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
 		c.mu.Lock()
 		s.watch.see(e)
 		c.mu.Unlock()
-		c.writes.see(ctx, s, e) // first, for it looks at the clock
+		c.writes.See(ctx, s.member, e) // first, for it looks at the clock
 		c.journal.Append(e)
 		c.coordinated(s, e)
 		switch data := e.Data.(type) {

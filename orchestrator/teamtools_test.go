@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
@@ -211,7 +212,7 @@ func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
 	}
 	var policies []string
 	for name := range (&crew{}).policies() {
-		if name != ownedFiles { // covey puts it there itself, where a spec says owns
+		if name != owned.FilesPolicy { // covey puts it there itself, where a spec says owns
 			policies = append(policies, name)
 		}
 	}

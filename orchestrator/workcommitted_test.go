@@ -8,19 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/orchestrator/owned"
 )
-
-// blamed are the lines of git's status that the policy holds against dev; empty: none.
-func (r repo) blamed() string {
-	r.t.Helper()
-	return blamedIn(r.t, r.ask())
-}
 
 // blamedIn are the lines of git's status in a verdict.
 func blamedIn(t *testing.T, got hooks.Result) string {
@@ -34,132 +25,6 @@ func blamedIn(t *testing.T, got hooks.Result) string {
 		t.Errorf("the policy says %+v", got)
 	}
 	return list
-}
-
-// want checks what the policy holds against dev.
-func (r repo) want(when, lines string) {
-	r.t.Helper()
-	if got := r.blamed(); got != lines {
-		r.t.Errorf("%s: blamed for %q, want %q", when, got, lines)
-	}
-}
-
-// TestWorkCommittedSinceTheTurnBegan: what stood uncommitted in the working copy when the
-// turn began is not the member's, until the member changes it; what the member leaves in
-// one turn it still answers for in the next, unless somebody else has seen to it.
-func TestWorkCommittedSinceTheTurnBegan(t *testing.T) {
-	r := newRepo(t)
-	if err := os.Mkdir(filepath.Join(r.dir, "new"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	r.see(1, agent.TurnEnded{})
-	for _, name := range []string{"a.txt", "user.txt", "new/user.txt"} {
-		r.write(name, "the user's")
-	}
-	r.see(2, agent.TurnStarted{})
-	r.want("the user's own files", "")
-	r.write("new/mine.txt", "mine")
-	r.want("one of two in a new folder", "?? new/mine.txt")
-	r.write("a.txt", "both")
-	r.want("a file of the user's", " M a.txt\n?? new/mine.txt")
-	r.write("a.txt", "the user's")
-	r.want("put back", "?? new/mine.txt")
-	r.see(2, agent.TurnEnded{})
-	r.want("between turns", "?? new/mine.txt")
-	r.see(3, agent.TurnStarted{})
-	r.want("the next turn", "?? new/mine.txt")
-	r.git("add", "new/mine.txt")
-	r.want("staged", "A  new/mine.txt")
-	r.git("commit", "-q", "-m", "mine")
-	r.want("committed", "")
-	r.write("left.txt", "mine")
-	r.see(3, agent.TurnEnded{})
-	r.write("left.txt", "the user's by now")
-	r.see(4, agent.TurnStarted{})
-	r.want("taken over", "")
-}
-
-// TestWorkCommittedAfterARestart: a turn that goes on in another process is held to what it
-// changed before; a later turn is not held to what happened since an earlier one was cut off.
-func TestWorkCommittedAfterARestart(t *testing.T) {
-	r := newRepo(t)
-	r.see(1, agent.TurnEnded{})
-	r.write("user.txt", "the user's")
-	r.see(2, agent.TurnStarted{})
-	r.write("mine.txt", "mine")
-	r = r.begin(2)
-	r.want("the same turn", "?? mine.txt")
-	r.see(2, agent.TurnEnded{})
-	r = r.begin(3)
-	r.want("the next turn", "?? mine.txt")
-	r.write("later.txt", "the user's")
-	r = r.begin(5)
-	r.want("another turn", "?? mine.txt")
-	if err := os.WriteFile(filepath.Join(r.dir+".state", "scratch", "dev.turns.json"), []byte(`{"turn"`),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
-	r = r.begin(5)
-	r.want("a damaged record", "")
-}
-
-// TestWorkCommittedInASharedFolder: in a folder that others write in too, it is what the
-// member's own calls wrote.
-func TestWorkCommittedInASharedFolder(t *testing.T) {
-	r := newRepo(t)
-	s, _ := r.c.seat("dev")
-	r.c.writes.copyOf = func(string) (bool, bool) { return false, false }
-	s.member.Agent.Kind = configs.Builtin
-	r.c.sit(&seat{member: &roster.Member{Member: &configs.Member{Name: "ops", Agent: configs.Agent{Kind: configs.ACP}}, Dir: r.dir}, crew: r.c})
-	ops, _ := r.c.seat("ops")
-	see := func(s *seat, d agent.EventData) { r.c.writes.see(t.Context(), s, agent.Event{Turn: 2, Data: d}) }
-	call := func(id, file string) {
-		see(s, agent.ToolCalled{ID: id, Name: "Bash"})
-		r.write(file, "dev's")
-		see(s, agent.ToolReturned{ID: id, Name: "Bash"})
-		time.Sleep(60 * time.Millisecond) // the kernel's clock for files may be that much behind
-	}
-	see(s, agent.TurnStarted{})
-	call("1", "dev.txt")
-	r.write("user.txt", "the user's, while dev thinks")
-	time.Sleep(60 * time.Millisecond)
-	r.want("alone", "?? dev.txt")
-	see(ops, agent.TurnStarted{})
-	call("2", "either.txt")
-	named := rawjson.Encode(map[string]string{"file_path": filepath.Join(r.dir, "named.txt")})
-	see(s, agent.ToolCalled{ID: "3", Name: "Write", Input: named})
-	see(s, agent.PermissionDecided{ID: "3", Tool: "Write", Decision: "allow"})
-	r.write("named.txt", "dev's")
-	see(s, agent.ToolReturned{ID: "3", Name: "Write"})
-	r.want("beside a program", "?? dev.txt\n?? named.txt")
-	see(ops, agent.TurnEnded{})
-	see(s, agent.TurnEnded{})
-	r.want("when it is over", "?? dev.txt\n?? named.txt")
-}
-
-// TestWorkCommittedUnasked: nothing is looked at where no gate names the policy, and one
-// that comes in the middle of a turn holds from then on.
-func TestWorkCommittedUnasked(t *testing.T) {
-	r := newRepo(t)
-	r.see(1, agent.TurnEnded{})
-	asked := r.c.writes.changes.asked
-	r.c.writes.changes.asked = func() bool { return false }
-	r.see(2, agent.TurnStarted{})
-	if data, err := os.ReadFile(filepath.Join(r.dir+".state", "scratch",
-		"dev.turns.json")); strings.Contains(string(data), `"from"`) {
-		t.Errorf("it was looked at: %s %v", data, err)
-	}
-	r.write("early.txt", "")
-	r.c.writes.changes.asked = asked
-	r.want("when it comes", "")
-	r.write("late.txt", "")
-	r.want("later", "?? late.txt")
-
-	policy := hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Policy: workCommitted}}}}}
-	if !namesPolicy([]settings.Source{{}, {Settings: policy}}, workCommitted) ||
-		namesPolicy([]settings.Source{{Settings: policy}}, "x") {
-		t.Error("who names a policy is wrong")
-	}
 }
 
 // wantBlamed checks what the gates said, in order: a list of lines of git's status each.
@@ -295,4 +160,13 @@ esac
 		g.want(g.run(Options{}), CodeDone, "all work is done")
 		g.wantBlamed("?? own.txt")
 	})
+}
+
+// TestNamesPolicy: a hook or a gate may name one.
+func TestNamesPolicy(t *testing.T) {
+	policy := hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Policy: owned.CommittedPolicy}}}}}
+	if !namesPolicy([]settings.Source{{}, {Settings: policy}}, owned.CommittedPolicy) ||
+		namesPolicy([]settings.Source{{Settings: policy}}, "x") {
+		t.Error("who names a policy is wrong")
+	}
 }

@@ -65,6 +65,8 @@ var floors = []arrows{
 	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript orchestrator/clock orchestrator/journal orchestrator/roster"},
 	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
 	{"orchestrator/holds", "tasks tasks/* teammate/agent orchestrator/clock"},
+	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/builtin/tools " +
+		"orchestrator/journal orchestrator/merging orchestrator/roster orchestrator/worktree orchestrator/written"},
 	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent " +
 		"orchestrator/clock orchestrator/journal orchestrator/process orchestrator/roster orchestrator/state orchestrator/worktree"},
 	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/clock orchestrator/mailtext orchestrator/journal"},
@@ -99,6 +101,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/launch", "orchestrator/testkit"},
 	{"orchestrator/worktree", "orchestrator/testkit"},
 	{"orchestrator/written", "orchestrator/testkit"},
+	{"orchestrator/owned", "hooks/*"},
 	{"orchestrator/merging", "hooks/* orchestrator/testkit"},
 	{"teammate", "teammate/* hooks/*"},
 	{"teammate/*", "hooks hooks/* tasks teammate/*"},

@@ -28,11 +28,6 @@ import (
 	"github.com/coveyteam/covey/hooks/web"
 )
 
-// Policy is a gate that is written in Go and ships with covey. It decides by
-// Outcome and Feedback of its Result; the Runner fills in the rest. A policy
-// that panics refuses.
-type Policy func(ctx context.Context, in hooks.Input) hooks.Result
-
 // Spawn is a process of a hook that has just been started.
 type Spawn struct {
 	Input hooks.Input   // of the event

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -118,7 +117,7 @@ type Outlook struct {
 
 // OutlookOf tells what would become of a team's working copies. It makes nothing.
 func OutlookOf(ctx context.Context, team *configs.Team) Outlook {
-	look := Outlook{Repository: InRepository(team.Workspace)}
+	look := Outlook{Repository: inRepository(team.Workspace)}
 	all := team.Members()
 	for _, m := range all {
 		if isolationOf(m, all, true) == configs.InWorktree {
@@ -142,7 +141,7 @@ func groundOf(ctx context.Context, git worktree.Git, team *configs.Team) ground 
 }
 
 func openGround(ctx context.Context, git worktree.Git, team *configs.Team) (*worktree.Repo, string, error) {
-	if !InRepository(team.Workspace) { // git need not be asked, nor be there
+	if !inRepository(team.Workspace) { // git need not be asked, nor be there
 		return nil, "", fmt.Errorf("%w: %s lies in none; `git init` and a first commit make it one",
 			worktree.ErrNoRepo, team.Workspace)
 	}
@@ -207,22 +206,12 @@ func baseOf(ctx context.Context, repo *worktree.Repo, team *configs.Team) (strin
 	return commit, nil
 }
 
-// InRepository reports whether a folder looks like one of a repository, which is not
-// known where git does not run.
-func InRepository(dir string) bool {
+// inRepository reports whether a folder looks like one of a repository.
+func inRepository(dir string) bool {
 	if real, err := state.RealPath(dir); err == nil {
 		dir = real
 	}
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
-		}
-		above := filepath.Dir(dir)
-		if above == dir {
-			return false
-		}
-		dir = above
-	}
+	return worktree.InRepository(dir)
 }
 
 // CanWrite reports whether a member can change files. A plan that is to be approved

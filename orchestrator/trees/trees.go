@@ -234,7 +234,7 @@ func (t *Trees) warnOfSharing(m *roster.Member) {
 	if t.ground.fault == nil || m.Isolation != "" || isolationOf(*m.Member, team.Members(), true) != configs.InWorktree {
 		return
 	}
-	if !InRepository(team.Workspace) {
+	if !inRepository(team.Workspace) {
 		return
 	}
 	t.first.Do(func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -101,6 +102,21 @@ func (g Git) Open(ctx context.Context, dir string) (*Repo, error) {
 	}
 	r.Config, r.Copies = Config{git: g, top: r.Top, common: r.Common}, &Copies{repo: r}
 	return r, nil
+}
+
+// InRepository reports whether a folder, a path without links, looks like one of a
+// repository. git is not asked.
+func InRepository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return false
+		}
+		dir = above
+	}
 }
 
 // locate takes down the working copy's first folder, as git names it.

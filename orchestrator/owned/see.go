@@ -1,4 +1,4 @@
-package orchestrator
+package owned
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -21,39 +22,36 @@ type announced struct {
 	may  bool   // it was permitted
 }
 
-// see takes in what a member does: when it could write, and which files it said it would.
+// See takes in what a member does: when it could write, and which files it said it would.
 // The member's goroutine calls it, and its helpers' do, before anything follows.
-func (w *sharedWrites) see(ctx context.Context, s *seat, e agent.Event) {
-	if w == nil {
-		return
+func (w *Writes) See(ctx context.Context, member *roster.Member, e agent.Event) {
+	if !w.ownCopy(member) {
+		w.seeShared(ctx, member, e)
 	}
-	if !w.ownCopy(s) {
-		w.seeShared(ctx, s, e)
-	}
-	w.changes.see(ctx, s, e)
+	w.changes.see(ctx, member, e)
 }
 
 // seeShared is see for a member that shares its folder.
-func (w *sharedWrites) seeShared(ctx context.Context, s *seat, e agent.Event) {
-	l, who, now := w.ledger(s), s.member.Name, time.Now()
+func (w *Writes) seeShared(ctx context.Context, member *roster.Member, e agent.Event) {
+	l, who, now := w.ledger(member.Dir), member.Name, time.Now()
 	switch d := e.Data.(type) {
 	case agent.TurnStarted:
-		if !byCalls(s) {
+		if !byCalls(member) {
 			l.Begin(who, "turn", now)
 		}
-		w.begin(ctx, s, d.Cause)
+		w.begin(ctx, member, d.Cause)
 	case agent.TurnEnded:
 		l.End(who, "turn", now)
 	case agent.ToolCalled:
-		if byCalls(s) && writesAnything(d.Name) {
+		if byCalls(member) && writesAnything(d.Name) {
 			l.Begin(who, d.ID, now)
 		}
-		w.called(s, d)
+		w.called(member, d)
 	case agent.PermissionDecided:
-		w.decided(s, d)
+		w.decided(member, d)
 	case agent.ToolReturned:
-		w.returned(s, d)
-		if s.workspace != nil && s.workspace.Lingers() {
+		w.returned(member, d)
+		if w.opts.Lingers(member.Name) {
 			w.mu.Lock()
 			w.lingers[who] = append(w.lingers[who], d.ID)
 			w.mu.Unlock()
@@ -61,7 +59,7 @@ func (w *sharedWrites) seeShared(ctx context.Context, s *seat, e agent.Event) {
 		}
 		l.End(who, d.ID, now)
 	case agent.HookStarted:
-		if d.Command != ownedFiles {
+		if d.Command != FilesPolicy {
 			l.Begin(written.Hooks, d.ToolUseID+d.Command, now)
 		}
 	case agent.HookFinished:
@@ -74,48 +72,48 @@ func (w *sharedWrites) seeShared(ctx context.Context, s *seat, e agent.Event) {
 
 // byCalls reports whether a member writes only while a tool of covey's own runs. A program, or
 // an agent that somebody has written in Go, may write at any time of its turn.
-func byCalls(s *seat) bool { return s.member.CurrentAgent().Kind == configs.Builtin }
+func byCalls(member *roster.Member) bool { return member.CurrentAgent().Kind == configs.Builtin }
 
 // writesAnything reports whether a call of a tool can write to files that it does not name.
 func writesAnything(tool string) bool { return tool == "Bash" || strings.HasPrefix(tool, "mcp__") }
 
 // rest ends the time of calls that have left something running, once that has ended.
-func (w *sharedWrites) rest(s *seat) {
-	if s.workspace == nil || s.workspace.Lingers() {
+func (w *Writes) rest(member *roster.Member) {
+	if w.opts.Lingers(member.Name) {
 		return
 	}
 	w.mu.Lock()
-	calls := w.lingers[s.member.Name]
-	delete(w.lingers, s.member.Name)
+	calls := w.lingers[member.Name]
+	delete(w.lingers, member.Name)
 	w.mu.Unlock()
 	for _, id := range calls {
-		w.ledger(s).End(s.member.Name, id, time.Now())
+		w.ledger(member.Dir).End(member.Name, id, time.Now())
 	}
 }
 
 // called takes in a call that names the file which it writes to.
-func (w *sharedWrites) called(s *seat, d agent.ToolCalled) {
-	path, ok := w.named(s, d)
+func (w *Writes) called(member *roster.Member, d agent.ToolCalled) {
+	path, ok := w.named(member, d)
 	if !ok {
 		return
 	}
-	key := s.member.Name + "/" + d.ID
+	key := member.Name + "/" + d.ID
 	w.mu.Lock()
 	a := w.calls[key]
 	a.path = path
 	w.calls[key] = a
 	w.mu.Unlock()
 	if a.may {
-		w.ledger(s).Announce(s.member.Name, path, w.leave(s, a))
+		w.ledger(member.Dir).Announce(member.Name, path, w.leave(member, a))
 	}
 }
 
 // decided takes in whether a call may run.
-func (w *sharedWrites) decided(s *seat, d agent.PermissionDecided) {
+func (w *Writes) decided(member *roster.Member, d agent.PermissionDecided) {
 	if !slices.Contains(editTools(), d.Tool) {
 		return
 	}
-	key := s.member.Name + "/" + d.ID
+	key := member.Name + "/" + d.ID
 	w.mu.Lock()
 	a := w.calls[key]
 	a.may = d.Decision == "allow"
@@ -125,31 +123,31 @@ func (w *sharedWrites) decided(s *seat, d agent.PermissionDecided) {
 	}
 	w.mu.Unlock()
 	if a.may && a.path != "" {
-		w.ledger(s).Announce(s.member.Name, a.path, w.leave(s, a))
+		w.ledger(member.Dir).Announce(member.Name, a.path, w.leave(member, a))
 	}
 }
 
 // returned takes in what came of a call that names the file which it writes to.
-func (w *sharedWrites) returned(s *seat, d agent.ToolReturned) {
-	key := s.member.Name + "/" + d.ID
+func (w *Writes) returned(member *roster.Member, d agent.ToolReturned) {
+	key := member.Name + "/" + d.ID
 	w.mu.Lock()
 	a, ok := w.calls[key]
 	delete(w.calls, key)
 	w.mu.Unlock()
 	switch {
-	case !ok || a.path == "" || !a.may && byCalls(s):
+	case !ok || a.path == "" || !a.may && byCalls(member):
 	case d.IsError:
-		w.ledger(s).Drop(a.path)
+		w.ledger(member.Dir).Drop(a.path)
 	default:
-		at := &written.Ground{Dir: s.member.Dir}
-		w.ledger(s).Wrote(s.member.Name, a.path, at.PrintOf(a.path), w.leave(s, a))
+		at := &written.Ground{Dir: member.Dir}
+		w.ledger(member.Dir).Wrote(member.Name, a.path, at.PrintOf(a.path), w.leave(member, a))
 	}
 }
 
 // leave reports whether a member may make a call. What is protected a person has allowed
 // then; that a program calls what it did not ask for makes it no owner.
-func (w *sharedWrites) leave(s *seat, a announced) bool {
-	return a.may && len(merging.Outside(s.member.Owns, []string{a.path})) == 0
+func (w *Writes) leave(member *roster.Member, a announced) bool {
+	return a.may && len(merging.Outside(member.Owns, []string{a.path})) == 0
 }
 
 // editTools are the tools that write to the file which they name, and to no other.
@@ -157,7 +155,7 @@ func editTools() []string { return []string{"Write", "Edit", "MultiEdit", "Noteb
 
 // named is the file that a call says it writes to, below its member's folder, wherever a
 // link leads to it.
-func (w *sharedWrites) named(s *seat, d agent.ToolCalled) (string, bool) {
+func (w *Writes) named(member *roster.Member, d agent.ToolCalled) (string, bool) {
 	var in struct {
 		FilePath     string `json:"file_path"`
 		NotebookPath string `json:"notebook_path"`
@@ -170,9 +168,9 @@ func (w *sharedWrites) named(s *seat, d agent.ToolCalled) (string, bool) {
 		return "", false
 	}
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.member.Dir, path)
+		path = filepath.Join(member.Dir, path)
 	}
-	root, err := filepath.EvalSymlinks(s.member.Dir)
+	root, err := filepath.EvalSymlinks(member.Dir)
 	if err != nil {
 		return "", false
 	}

@@ -1,4 +1,4 @@
-package orchestrator
+package owned
 
 import (
 	"encoding/json"
@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// pastWrites is when members could write in earlier runs, read from the journal when it
+// Past is when members could write in earlier runs, read from the journal when it
 // is opened: a turn that goes on after kill -9 is held to what was written before.
-type pastWrites struct {
+type Past struct {
 	began time.Time // of this run
 	last  time.Time // of the last line
 	turns pastSpans
@@ -34,16 +35,16 @@ type pastSpans struct {
 // covey was killed, and what they had started was not.
 const lastGasp = 30 * time.Second
 
-// newPastWrites knows nothing yet.
-func newPastWrites() *pastWrites {
+// NewPast knows nothing yet.
+func NewPast() *Past {
 	spans := func() pastSpans {
 		return pastSpans{over: map[string][]written.Span{}, open: map[string]written.Span{}}
 	}
-	return &pastWrites{began: time.Now(), turns: spans(), calls: spans(), hooks: spans(), told: map[string]bool{}}
+	return &Past{began: time.Now(), turns: spans(), calls: spans(), hooks: spans(), told: map[string]bool{}}
 }
 
-// see takes in a line of an earlier run.
-func (p *pastWrites) see(l journal.Line) {
+// See takes in a line of an earlier run.
+func (p *Past) See(l journal.Line) {
 	if l.Type == (journal.TeamStarted{}).EventType() {
 		p.cutOff(l.Time)
 	}
@@ -65,7 +66,7 @@ func (p *pastWrites) see(l journal.Line) {
 		}
 	case agent.HookStarted{}.EventType():
 		var d agent.HookStarted
-		if json.Unmarshal(l.Data, &d) == nil && d.Command != ownedFiles {
+		if json.Unmarshal(l.Data, &d) == nil && d.Command != FilesPolicy {
 			p.hooks.begin(l, written.Hooks, d.ToolUseID+d.Command)
 		}
 	case agent.HookFinished{}.EventType():
@@ -78,7 +79,7 @@ func (p *pastWrites) see(l journal.Line) {
 
 // cutOff ends what was under way when a run was killed. It went on a little longer, but
 // not into the next one. Hooks that did may go on for ever, so those excuse nobody.
-func (p *pastWrites) cutOff(next time.Time) {
+func (p *Past) cutOff(next time.Time) {
 	end := p.last.Add(lastGasp)
 	if end.After(next) {
 		end = next
@@ -108,20 +109,17 @@ func (s pastSpans) end(l journal.Line, key string) {
 }
 
 // of is when a member, and hooks of its, could write in earlier runs, once.
-func (p *pastWrites) of(s *seat) []written.Span {
-	if p == nil {
-		return nil
-	}
+func (p *Past) of(member *roster.Member) []written.Span {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	name := s.member.Name
+	name := member.Name
 	if p.told[name] {
 		return nil
 	}
 	p.told[name] = true
 	p.cutOff(p.began)
 	spans := p.turns
-	if byCalls(s) {
+	if byCalls(member) {
 		spans = p.calls
 	}
 	return slices.Concat(p.hooks.over[name], spans.over[name])

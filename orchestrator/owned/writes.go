@@ -1,4 +1,4 @@
-package orchestrator
+package owned
 
 import (
 	"context"
@@ -13,28 +13,47 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/merging"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/orchestrator/written"
-	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
-// sharedWrites finds out what members have really written who have no git working copy
+// Options are what Writes need of the team that they belong to.
+type Options struct {
+	Scratch string // folder for files of a running team
+	Home    string // where covey keeps the state of teams
+	Journal *journal.Journal
+	Git     worktree.Git
+	Past    *Past // what the journal knows of earlier runs
+
+	Team     func() *configs.Team                        // the team's spec as it is now
+	Members  func() []*roster.Member                     // in the order of the spec
+	MemberOf func(in hooks.Input) (*roster.Member, bool) // whom a hook is about
+	Turn     func(member string) int
+	// CopyOf reports whether a member works in a copy of its own, and whether git knows it.
+	CopyOf func(member string) (own, inGit bool)
+	// Lingers reports whether calls of a member's tools have left something running.
+	Lingers func(member string) bool
+	// OnBranch lists the files outside of what a member owns in which its branch, or what
+	// it has not committed, differs from the branch that its work is for.
+	OnBranch func(ctx context.Context, member *roster.Member) (outside []string, into string, err error)
+	People   People
+	// Asks reports whether a hook or gate of the team names a policy.
+	Asks func(policy string) bool
+}
+
+// Writes finds out what members have really written who have no git working copy
 // of their own, and holds it against `owns` and `protect`: how their folder stood is taken
 // down when a turn begins, and compared at its end and when a task is completed. Several
 // write there at once, and people too; written.Ledger says whose doing a change was, if
 // it can be told. A member is charged with what nobody else can have done.
-type sharedWrites struct {
-	c       *crew
-	team    func() *configs.Team
-	scratch string
-	home    string // where covey keeps the state of teams
-	past    *pastWrites
-	// copyOf reports whether a member works in a copy of its own, and whether git knows it.
-	copyOf func(member string) (own, inGit bool)
+type Writes struct {
+	opts Options
 
 	mu      sync.Mutex
 	grounds map[string]*written.Ground // by folder
@@ -62,53 +81,47 @@ type charge struct {
 	Now written.State `json:"now"`
 }
 
-// newSharedWrites makes it for a crew whose team may change its spec. past is what the
-// journal knows of earlier runs.
-func newSharedWrites(o *Orchestrator, c *crew, past *pastWrites) *sharedWrites {
-	w := &sharedWrites{
-		c: c, team: o.team, scratch: o.place.Scratch(), home: filepath.Dir(o.place.Dir), past: past, grounds: map[string]*written.Ground{},
+// New makes the Writes of a team.
+func New(opts Options) *Writes {
+	w := &Writes{
+		opts: opts, grounds: map[string]*written.Ground{},
 		ledgers: map[string]*written.Ledger{}, marks: map[string]*mark{}, calls: map[string]announced{},
-		lingers: map[string][]string{}, said: map[string]bool{}, copyOf: c.copyOf,
+		lingers: map[string][]string{}, said: map[string]bool{},
 	}
-	w.changes = newChangedFiles(w, c)
-	if c.asks != nil {
-		c.asks.closed[requests.AskAttention] = w.acquit
-	}
+	w.changes = &changedFiles{w: w, turns: map[string]*written.Turns{}}
 	return w
 }
 
 // ownCopy reports whether a member works in a git copy of its own, where its branch says
 // what it has written.
-func (w *sharedWrites) ownCopy(s *seat) bool {
-	_, inGit := w.copyOf(s.member.Name)
+func (w *Writes) ownCopy(member *roster.Member) bool {
+	_, inGit := w.opts.CopyOf(member.Name)
 	return inGit
 }
 
 // watches reports whether there is something that a member may not write, where nothing
 // but looking at its folder tells.
-func (w *sharedWrites) watches(s *seat) bool {
-	return !w.ownCopy(s) && (s.member.Owns != nil || len(w.protect(s)) > 0)
+func (w *Writes) watches(member *roster.Member) bool {
+	return !w.ownCopy(member) && (member.Owns != nil || len(w.protect(member)) > 0)
 }
 
 // protect are the globs of what a member may write with a person's permission alone. A copy of its own,
 // whoever made it, is merged by somebody who looks at it.
-func (w *sharedWrites) protect(s *seat) []string {
-	if own, _ := w.copyOf(s.member.Name); own {
+func (w *Writes) protect(member *roster.Member) []string {
+	if own, _ := w.opts.CopyOf(member.Name); own {
 		return nil
 	}
-	return w.team().Protect
+	return w.opts.Team().Protect
 }
 
 // mayWrite reports whether a member may write to a path below its folder.
-func (w *sharedWrites) mayWrite(s *seat, path string) bool {
-	return len(merging.Outside(s.member.Owns, []string{path}))+len(merging.Protected(w.protect(s),
+func (w *Writes) mayWrite(member *roster.Member, path string) bool {
+	return len(merging.Outside(member.Owns, []string{path}))+len(merging.Protected(w.protect(member),
 		[]string{path})) == 0
 }
 
-// ledger is who could write when in a member's folder.
-func (w *sharedWrites) ledger(s *seat) *written.Ledger { return w.ledgerOf(s.member.Dir) }
-
-func (w *sharedWrites) ledgerOf(dir string) *written.Ledger {
+// ledger is who could write when in a folder.
+func (w *Writes) ledger(dir string) *written.Ledger {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l, ok := w.ledgers[dir]
@@ -119,36 +132,36 @@ func (w *sharedWrites) ledgerOf(dir string) *written.Ledger {
 	return l
 }
 
-// landing notes that covey itself writes into the workspace, until landed is called: work
+// Landing notes that covey itself writes into the workspace, until landed is called: work
 // that was merged comes into the files of whoever has the branch checked out.
-func (w *sharedWrites) landing() (landed func()) {
-	l := w.ledgerOf(w.team().Workspace)
+func (w *Writes) Landing() (landed func()) {
+	l := w.ledger(w.opts.Team().Workspace)
 	l.Begin(written.Hooks, "merge", time.Now())
 	return func() { l.End(written.Hooks, "merge", time.Now()) }
 }
 
-// ground is a member's folder.
-func (w *sharedWrites) ground(ctx context.Context, s *seat) (*written.Ground, error) {
+// Ground is a member's folder.
+func (w *Writes) Ground(ctx context.Context, member *roster.Member) (*written.Ground, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if g, ok := w.grounds[s.member.Dir]; ok {
+	if g, ok := w.grounds[member.Dir]; ok {
 		return g, nil
 	}
-	g, err := w.newGround(ctx, s, filepath.Join(w.scratch, fmt.Sprintf("shared%d.index", len(w.grounds))))
+	g, err := w.newGround(ctx, member, filepath.Join(w.opts.Scratch, fmt.Sprintf("shared%d.index", len(w.grounds))))
 	if err == nil {
-		w.grounds[s.member.Dir] = g
+		w.grounds[member.Dir] = g
 	}
 	return g, err
 }
 
 // newGround looks at a member's folder as it is now. index is a file of the ground's own.
-func (w *sharedWrites) newGround(ctx context.Context, s *seat, index string) (*written.Ground, error) {
-	dir, err := filepath.EvalSymlinks(s.member.Dir)
+func (w *Writes) newGround(ctx context.Context, member *roster.Member, index string) (*written.Ground, error) {
+	dir, err := filepath.EvalSymlinks(member.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("look at what was written: %w", err)
 	}
 	g := &written.Ground{Dir: dir, Index: index}
-	if home, err := filepath.EvalSymlinks(w.home); err == nil { // it may lie in a workspace such as a home folder
+	if home, err := filepath.EvalSymlinks(w.opts.Home); err == nil { // it may lie in a workspace such as a home folder
 		if rel, err := filepath.Rel(dir, home); err == nil && filepath.IsLocal(rel) {
 			g.Except = filepath.ToSlash(rel)
 		}
@@ -160,8 +173,8 @@ func (w *sharedWrites) newGround(ctx context.Context, s *seat, index string) (*w
 		}
 		return err
 	}
-	if trees.InRepository(dir) {
-		g.Repo, err = w.c.trees.Git().Open(ctx, dir)
+	if worktree.InRepository(dir) {
+		g.Repo, err = w.opts.Git.Open(ctx, dir)
 		if err != nil && !errors.Is(err, worktree.ErrNoRepo) && !errors.Is(err, worktree.ErrNoGit) {
 			return nil, err
 		}
@@ -170,60 +183,60 @@ func (w *sharedWrites) newGround(ctx context.Context, s *seat, index string) (*w
 }
 
 // markOf is the mark of a member, from its file if it is of an earlier run.
-func (w *sharedWrites) markOf(s *seat) *mark {
+func (w *Writes) markOf(member *roster.Member) *mark {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if m, ok := w.marks[s.member.Name]; ok {
+	if m, ok := w.marks[member.Name]; ok {
 		return m
 	}
 	m := &mark{}
-	data, err := os.ReadFile(w.file(s))
+	data, err := os.ReadFile(w.file(member))
 	if err != nil || json.Unmarshal(data, m) != nil {
 		m = &mark{} // what was torn says nothing
 	}
-	w.marks[s.member.Name] = m
+	w.marks[member.Name] = m
 	return m
 }
 
 // file is where a member's mark outlives the process.
-func (w *sharedWrites) file(s *seat) string {
-	return filepath.Join(w.scratch, s.member.Name+".written.json")
+func (w *Writes) file(member *roster.Member) string {
+	return filepath.Join(w.opts.Scratch, member.Name+".written.json")
 }
 
 // save keeps a mark; its lock is held.
-func (w *sharedWrites) save(s *seat, m *mark) error {
-	if err := written.Save(w.file(s), m); err != nil {
-		return fmt.Errorf("keep what %s has written: %w", s.member.Name, err)
+func (w *Writes) save(member *roster.Member, m *mark) error {
+	if err := written.Save(w.file(member), m); err != nil {
+		return fmt.Errorf("keep what %s has written: %w", member.Name, err)
 	}
 	return nil
 }
 
 // begin takes down how things stand when a turn begins. Of one that goes on after a crash
 // that ought to be known already; where it is not, people are told.
-func (w *sharedWrites) begin(ctx context.Context, s *seat, cause agent.Cause) {
-	if !w.watches(s) {
+func (w *Writes) begin(ctx context.Context, member *roster.Member, cause agent.Cause) {
+	if !w.watches(member) {
 		return
 	}
-	m := w.markOf(s)
+	m := w.markOf(member)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := !m.From.Time.IsZero()
 	if cause == agent.ByResume && !known {
-		w.warn(s, "what %s had written in the turn that goes on is not known, and not held against owns and protect",
-			s.member.Name)
+		w.warn(member, "what %s had written in the turn that goes on is not known, and not held against owns and protect",
+			member.Name)
 	}
-	w.fault(ctx, s, w.renew(ctx, s, m, known))
+	w.fault(ctx, member, w.renew(ctx, member, m, known))
 }
 
 // renew begins a new time to look at; the mark's lock is held. What is still charged
 // goes on being held against the same commit.
-func (w *sharedWrites) renew(ctx context.Context, s *seat, m *mark, known bool) error {
-	g, err := w.ground(ctx, s)
+func (w *Writes) renew(ctx context.Context, member *roster.Member, m *mark, known bool) error {
+	g, err := w.Ground(ctx, member)
 	if err != nil {
 		return err
 	}
 	if known {
-		if err := w.collect(ctx, s, m); err != nil {
+		if err := w.collect(ctx, member, m); err != nil {
 			return err
 		}
 	}
@@ -233,51 +246,51 @@ func (w *sharedWrites) renew(ctx context.Context, s *seat, m *mark, known bool) 
 	}
 	if !known || head != m.From.Base && len(m.Charges) == 0 {
 		m.From.Base = head
-		if m.From, err = g.Take(ctx, m.From, w.protect(s)); err != nil {
+		if m.From, err = g.Take(ctx, m.From, w.protect(member)); err != nil {
 			m.From = written.Snapshot{}
 			return err
 		}
 	}
-	w.ledger(s).Keep(s.member.Name, m.From.Time)
-	return w.save(s, m)
+	w.ledger(member.Dir).Keep(member.Name, m.From.Time)
+	return w.save(member, m)
 }
 
 // collect takes in what was written since the mark was last looked at, whose lock is held.
-func (w *sharedWrites) collect(ctx context.Context, s *seat, m *mark) error {
-	g, err := w.ground(ctx, s)
+func (w *Writes) collect(ctx context.Context, member *roster.Member, m *mark) error {
+	g, err := w.Ground(ctx, member)
 	if err != nil {
 		return err
 	}
-	w.rest(s)
-	now, err := g.Take(ctx, m.From, w.protect(s))
+	w.rest(member)
+	now, err := g.Take(ctx, m.From, w.protect(member))
 	if err != nil {
 		return err
 	}
 	for _, path := range now.Since(m.From) {
-		if !w.mayWrite(s, path) {
-			w.judge(s, m, change{
+		if !w.mayWrite(member, path) {
+			w.judge(member, m, change{
 				path: path, was: m.From.Of(path), now: now.Of(path), at: g.When(path,
 					m.From.Time), print: g.PrintOf(path),
 			})
 		}
 	}
 	for path, c := range m.Charges {
-		if now.Of(path).Same(c.Was) || w.mayWrite(s, path) {
+		if now.Of(path).Same(c.Was) || w.mayWrite(member, path) {
 			delete(m.Charges, path)
 		}
 	}
 	m.From = now
-	return w.save(s, m)
+	return w.save(member, m)
 }
 
 // beside are the members that work in a member's folder, itself among them, by name. The
 // ledger knows of their earlier runs then.
-func (w *sharedWrites) beside(s *seat) map[string]*seat {
-	beside := map[string]*seat{}
-	for _, other := range w.c.seats() {
-		if other.member.Dir == s.member.Dir {
-			beside[other.member.Name] = other
-			w.ledger(s).Add(w.past.of(other))
+func (w *Writes) beside(member *roster.Member) map[string]*roster.Member {
+	beside := map[string]*roster.Member{}
+	for _, other := range w.opts.Members() {
+		if other.Dir == member.Dir {
+			beside[other.Name] = other
+			w.ledger(member.Dir).Add(w.opts.Past.of(other))
 		}
 	}
 	return beside
@@ -293,10 +306,10 @@ type change struct {
 
 // judge charges a member with a change, if it is nobody else's. What cannot be told apart
 // is told to people, and held against nobody.
-func (w *sharedWrites) judge(s *seat, m *mark, ch change) {
-	beside := w.beside(s)
-	r := w.ledger(s).Judge(written.Question{
-		Path: ch.path, Print: ch.print, At: ch.at, Me: s.member.Name,
+func (w *Writes) judge(member *roster.Member, m *mark, ch change) {
+	beside := w.beside(member)
+	r := w.ledger(member.Dir).Judge(written.Question{
+		Path: ch.path, Print: ch.print, At: ch.at, Me: member.Name,
 		May: func(who string) bool { o, ok := beside[who]; return ok && w.mayWrite(o, ch.path) },
 	})
 	old, charged := m.Charges[ch.path]
@@ -310,7 +323,7 @@ func (w *sharedWrites) judge(s *seat, m *mark, ch change) {
 		}
 		m.Charges[ch.path] = charge{Was: ch.was, Now: ch.now}
 	case len(r.Suspects) > 0:
-		w.warn(s, "%s was written to, where none of those who could have done it may: %s; nobody is held up for it",
+		w.warn(member, "%s was written to, where none of those who could have done it may: %s; nobody is held up for it",
 			ch.path, strings.Join(r.Suspects, ", "))
 	case charged:
 		delete(m.Charges, ch.path) // somebody else has taken it over
@@ -319,18 +332,18 @@ func (w *sharedWrites) judge(s *seat, m *mark, ch change) {
 
 // charges are what a member has to answer for now: paths outside of what it owns, and
 // others that are protected, in order.
-func (w *sharedWrites) charges(ctx context.Context, s *seat) (outside, protected []string, err error) {
-	m := w.markOf(s)
+func (w *Writes) charges(ctx context.Context, member *roster.Member) (outside, protected []string, err error) {
+	m := w.markOf(member)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.From.Time.IsZero() {
-		return nil, nil, w.renew(ctx, s, m, false)
+		return nil, nil, w.renew(ctx, member, m, false)
 	}
-	if err := w.collect(ctx, s, m); err != nil {
+	if err := w.collect(ctx, member, m); err != nil {
 		return nil, nil, err
 	}
 	for path := range m.Charges {
-		if len(merging.Outside(s.member.Owns, []string{path})) > 0 {
+		if len(merging.Outside(member.Owns, []string{path})) > 0 {
 			outside = append(outside, path)
 		} else {
 			protected = append(protected, path)
@@ -342,20 +355,20 @@ func (w *sharedWrites) charges(ctx context.Context, s *seat) (outside, protected
 }
 
 // warn tells people of something, the same once.
-func (w *sharedWrites) warn(s *seat, format string, args ...any) {
+func (w *Writes) warn(member *roster.Member, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	w.mu.Lock()
 	known := w.said[text]
 	w.said[text] = true
 	w.mu.Unlock()
 	if !known {
-		w.c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: agent.Warning{Text: text}})
+		w.opts.Journal.Append(agent.Event{Member: member.Name, Turn: w.opts.Turn(member.Name), Data: agent.Warning{Text: text}})
 	}
 }
 
 // fault tells people of trouble that keeps nobody from working.
-func (w *sharedWrites) fault(ctx context.Context, s *seat, err error) {
+func (w *Writes) fault(ctx context.Context, member *roster.Member, err error) {
 	if err != nil && ctx.Err() == nil {
-		w.warn(s, "owns and protect hold for calls only: %v", err)
+		w.warn(member, "owns and protect hold for calls only: %v", err)
 	}
 }

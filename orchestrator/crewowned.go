@@ -1,0 +1,74 @@
+package orchestrator
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/owned"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// newWrites makes what holds a crew's members to what they may write.
+func (o *Orchestrator) newWrites(c *crew) *owned.Writes {
+	w := owned.New(owned.Options{
+		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: c.journal, Git: c.trees.Git(),
+		Past: o.past, Team: o.team, Members: c.roll, CopyOf: c.copyOf, People: keepers{c},
+		MemberOf: func(in hooks.Input) (*roster.Member, bool) {
+			s, ok := c.seat(c.memberOf(in))
+			if !ok {
+				return nil, false
+			}
+			return s.member, true
+		},
+		Turn: func(member string) int {
+			s, ok := c.seat(member)
+			if !ok {
+				return 0
+			}
+			return s.turn()
+		},
+		Lingers: func(member string) bool {
+			s, ok := c.seat(member)
+			return ok && s.workspace != nil && s.workspace.Lingers()
+		},
+		OnBranch: func(ctx context.Context, m *roster.Member) ([]string, string, error) {
+			return outsideOf(ctx, c.merges, m)
+		},
+		Asks: func(policy string) bool { return namesPolicy(c.live.Sources(), policy) },
+	})
+	c.asks.closed[requests.AskAttention] = func(_ context.Context, r requests.Request) error {
+		if s, ok := c.seat(r.Member); ok && r.Approved() {
+			w.Acquit(s.member)
+		}
+		return nil
+	}
+	return w
+}
+
+// roll are the members that have a seat.
+func (c *crew) roll() []*roster.Member {
+	seats := c.seats()
+	list := make([]*roster.Member, len(seats))
+	for i, s := range seats {
+		list[i] = s.member
+	}
+	return list
+}
+
+// namesPolicy reports whether a hook or gate of some layers asks a policy.
+func namesPolicy(sources []settings.Source, name string) bool {
+	for _, source := range sources {
+		for _, groups := range source.Settings {
+			for _, g := range groups {
+				if slices.ContainsFunc(g.Hooks, func(h hooks.Handler) bool { return h.Policy == name }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

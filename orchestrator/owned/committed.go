@@ -1,0 +1,119 @@
+package owned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/written"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// CommittedPolicy is the policy that refuses while git does not have what a member has changed.
+const CommittedPolicy = "work-committed"
+
+// changedFiles knows which files members have changed, for the policy work-committed: in a git
+// working copy of its own a member answers for all that changes there in its turns, in a
+// folder that it shares for what written.Ledger says only it can have written. Nothing is
+// looked at unless a hook or gate of the team names the policy.
+type changedFiles struct {
+	w *Writes
+
+	mu    sync.Mutex
+	turns map[string]*written.Turns // by member
+}
+
+// see takes in that a turn begins or ends. The member's goroutine calls it before anything
+// follows. The turns of a helper are part of its member's.
+func (f *changedFiles) see(ctx context.Context, member *roster.Member, e agent.Event) {
+	if e.Helper != "" {
+		return
+	}
+	switch e.Data.(type) {
+	case agent.TurnStarted:
+		var look *written.Look
+		if f.w.opts.Asks(CommittedPolicy) {
+			l := f.look(member)
+			look = &l
+		}
+		f.warn(ctx, member, f.of(member).Begin(ctx, e.Turn, look))
+	case agent.TurnEnded:
+		f.warn(ctx, member, f.of(member).End(ctx, f.look(member)))
+	}
+}
+
+// of is what is known of a member's turns.
+func (f *changedFiles) of(member *roster.Member) *written.Turns {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t, ok := f.turns[member.Name]
+	if !ok {
+		t = written.OpenTurns(filepath.Join(f.w.opts.Scratch, member.Name+".turns.json"))
+		f.turns[member.Name] = t
+	}
+	return t
+}
+
+// look is how a member's folder is looked at. A copy of its own may have been made anew in
+// the same place, so that nothing is remembered of it.
+func (f *changedFiles) look(member *roster.Member) written.Look {
+	if f.w.ownCopy(member) {
+		return written.Look{Who: member.Name, Ground: func(ctx context.Context) (*written.Ground, error) {
+			return f.w.newGround(ctx, member, filepath.Join(f.w.opts.Scratch, member.Name+".turns.index"))
+		}}
+	}
+	return written.Look{Who: member.Name, Ledger: f.w.ledger(member.Dir),
+		Ground: func(ctx context.Context) (*written.Ground, error) {
+			f.w.rest(member)
+			f.w.beside(member)
+			return f.w.Ground(ctx, member)
+		}}
+}
+
+// warn tells people that the policy cannot tell what a member has changed.
+func (f *changedFiles) warn(ctx context.Context, member *roster.Member, err error) {
+	if err != nil && ctx.Err() == nil {
+		f.w.warn(member, "the policy %s does not know what %s has changed: %v", CommittedPolicy, member.Name, err)
+	}
+}
+
+// Committed is the policy CommittedPolicy. It refuses while git does not have what the member has changed. What stood
+// there uncommitted before, and what others write in the same folder, is not its business.
+func (w *Writes) Committed(ctx context.Context, in hooks.Input) hooks.Result {
+	member, ok := w.opts.MemberOf(in)
+	if !ok {
+		return runner.Agree() // the work of nobody
+	}
+	repo, err := w.opts.Git.Open(ctx, in.Cwd)
+	if err != nil {
+		return runner.Broken(err)
+	}
+	files, err := w.changes.of(member).Changed(ctx, w.changes.look(member))
+	if errors.Is(err, written.ErrTooLarge) { // it holds up nobody, as with owns
+		w.changes.warn(ctx, member, err)
+		return runner.Agree()
+	}
+	var open []string
+	if err == nil && len(files) > 0 {
+		open, err = written.Uncommitted(ctx, repo, member.Dir, files)
+	}
+	switch {
+	case err != nil:
+		return runner.Broken(err)
+	case len(open) == 0:
+		return runner.Agree()
+	}
+	const shown = 50 // a model has no use for more
+	text := strings.Join(open[:min(len(open), shown)], "\n")
+	if more := len(open) - shown; more > 0 {
+		text += fmt.Sprintf("\n… and %d more", more)
+	}
+	return runner.Refuse("There are changes of yours that are not committed:\n%s\nCommit what belongs to your task, or take it back. "+
+		"What else `git status` shows is not yours: leave it as it is.", text)
+}
