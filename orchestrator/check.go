@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/orchestrator/budget"
@@ -14,7 +16,7 @@ import (
 // checked is what a team needs that is read before it starts.
 type checked struct {
 	scripts  map[string]*script.Script // by path
-	hooks    layers
+	hooks    hooklist.Layers
 	programs map[string]launch.Found // by the agents' names
 	prices   budget.PriceList
 }
@@ -25,7 +27,7 @@ type checked struct {
 func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing, wrong error) {
 	var noScripts, noHooks, noPrograms error
 	c.scripts, noScripts = loadScripts(team)
-	c.hooks, noHooks = loadHooks(team)
+	c.hooks, noHooks = hooklist.Load(team)
 	c.programs, noPrograms = launch.Find(team)
 	missing, noPrograms = missingAside(noPrograms)
 	var noPrices error

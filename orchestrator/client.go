@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -153,8 +155,8 @@ func (c *Client) Wait(ctx context.Context) error {
 }
 
 // Hooks lists the configured hooks of the team.
-func (c *Client) Hooks(ctx context.Context) ([]HookInfo, error) {
-	return ask[[]HookInfo](ctx, c, verbHooks, struct{}{})
+func (c *Client) Hooks(ctx context.Context) ([]hooklist.Info, error) {
+	return ask[[]hooklist.Info](ctx, c, verbHooks, struct{}{})
 }
 
 // Reload has the team look at the files that its hooks come from, and tells what

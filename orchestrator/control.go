@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/taskpage"
@@ -68,7 +70,7 @@ type Handlers struct {
 	Interrupt func(context.Context, InterruptRequest) (InterruptReply, error)
 	Hold      func(context.Context, HoldRequest) (HoldReply, error)
 	Down      func(context.Context, Down) (DownReply, error)
-	Hooks     func(context.Context) ([]HookInfo, error)
+	Hooks     func(context.Context) ([]hooklist.Info, error)
 	Attach    func(context.Context) (AttachReply, error)
 	Reload    func(context.Context) (ReloadReply, error) // looks at the files that hooks come from
 	Merge     func(context.Context, MergeRequest) (MergeReply, error)

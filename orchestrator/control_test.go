@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
@@ -204,7 +206,7 @@ func (f *fakeTeam) handlers() Handlers {
 			return did(f, r, HoldReply{Member: r.Member})
 		},
 		Down:  func(_ context.Context, r Down) (DownReply, error) { return did(f, r, DownReply{PID: 9}) },
-		Hooks: func(context.Context) ([]HookInfo, error) { return did(f, "hooks", []HookInfo(nil)) },
+		Hooks: func(context.Context) ([]hooklist.Info, error) { return did(f, "hooks", []hooklist.Info(nil)) },
 		Attach: func(context.Context) (AttachReply, error) {
 			return did(f, "attach", AttachReply{Seq: 5,
 				Journal: "j"})

@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/holds"
+	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/owned"
@@ -54,42 +55,42 @@ type crew struct {
 	over      chan struct{} // closed when the loop has ended
 	// settle sees to seats that were given up, and let lets a member begin. Both are
 	// fixed before the loop begins.
-	settle    func(context.Context) error
-	let       func(*seat)
-	down      chan string // why somebody told the team to stop
-	members   gang.Group
-	board     *board
-	lister    teammate.TaskLister // of all members
-	control   *control
-	tools     toolServer // for members whose agents are programs of their own
-	programs  *launch.Programs
-	live      liveHooks
-	reload    *reloader
-	trust     *trustGuard
-	around    surroundings
-	trees     *trees.Trees
-	setup     Setup                // what Setup hooks are to do
-	setupOnly bool                 // and nothing after it
-	mergeOnly *MergeRequest        // to be merged, and nothing else; nil: the run is one of all members
-	settings  *gatesettings.Copies // that gates go by
-	servers   *hookServers         // of mcp_tool hooks
-	functions *hooks.Registry      // the program's hooks, and those that agents register while they run
-	team      string
-	goal      string // set by setGoal, read by worksFor
-	pid       int
-	up        chan struct{} // closed once every member has begun its session
-	clock     clock.Clock
-	times     *schedule.Timetable
-	slots     allotment
-	ledger    *budget.Ledger
-	tally     budget.Tally
-	notices   budget.Notices
-	agents    func(configs.Agent) []configs.Agent // one, and those it may be followed by; nil: no others
-	asks      *inbox                              // nil: nobody asks anybody
-	merges    *mergeDesk                          // nil: there is nothing to merge
-	writes    *owned.Writes
-	holds     *holds.Holds
-	reminded  *reminded
+	settle     func(context.Context) error
+	let        func(*seat)
+	down       chan string // why somebody told the team to stop
+	members    gang.Group
+	board      *board
+	lister     teammate.TaskLister // of all members
+	control    *control
+	tools      toolServer // for members whose agents are programs of their own
+	programs   *launch.Programs
+	live       hooking.Live
+	background *hooking.Background
+	reload     *reloader
+	trust      *trustGuard
+	around     surroundings
+	trees      *trees.Trees
+	setup      Setup                // what Setup hooks are to do
+	setupOnly  bool                 // and nothing after it
+	mergeOnly  *MergeRequest        // to be merged, and nothing else; nil: the run is one of all members
+	settings   *gatesettings.Copies // that gates go by
+	servers    *hooking.Servers     // of mcp_tool hooks
+	functions  *hooks.Registry      // the program's hooks, and those that agents register while they run
+	team       string
+	goal       string // set by setGoal, read by worksFor
+	pid        int
+	up         chan struct{} // closed once every member has begun its session
+	clock      clock.Clock
+	times      *schedule.Timetable
+	slots      allotment
+	ledger     *budget.Ledger
+	tally      budget.Tally
+	notices    budget.Notices
+	agents     func(configs.Agent) []configs.Agent // one, and those it may be followed by; nil: no others
+	asks       *inbox                              // nil: nobody asks anybody
+	merges     *mergeDesk                          // nil: there is nothing to merge
+	writes     *owned.Writes
+	holds      *holds.Holds
 
 	// completeOnPass says whether tasks in progress are completed when a turn end passes
 	// its gates, as the spec has it by then; nil: they are not.
@@ -167,7 +168,7 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 		cancel(err)
 	}
 	c.members.Wait()
-	c.endErrands(ctx)
+	c.live.EndAll(ctx)
 	c.tools.close() // what it runs tells the journal, which ends after the crew
 	cancel(nil)
 	return end, err

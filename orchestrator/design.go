@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate/script"
@@ -16,7 +17,7 @@ type design struct {
 	scripts map[string]*script.Script // by path
 	// programs are the agent programs, by the agents' names.
 	programs map[string]launch.Found
-	hooks    layers
+	hooks    hooklist.Layers
 	prices   budget.PriceList
 	// filters are those of the repository's own configuration that git may run, as they were
 	// when the spec was read.
@@ -34,7 +35,7 @@ func (o *Orchestrator) programs() map[string]launch.Found { return o.design.Load
 
 // hooks are the layers of hooks as they were when the spec was read. Those that
 // count by now are the crew's (crew.live).
-func (o *Orchestrator) hooks() layers { return o.design.Load().hooks }
+func (o *Orchestrator) hooks() hooklist.Layers { return o.design.Load().hooks }
 
 // staysUp reports whether the team stays up when all is done: somebody wants it to,
 // or there is more to come by itself.

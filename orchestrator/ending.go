@@ -182,7 +182,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 		if s.member.Lead {
 			e.Answer = s.watch.lastText
 		}
-		e.FailedOpen += s.watch.hooks.FailedOpen()
+		e.FailedOpen += c.live.Tallies.Of(s.member.Name).FailedOpen()
 		e.Members = append(e.Members, m)
 	}
 	return limited

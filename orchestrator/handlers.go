@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -33,7 +35,7 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Interrupt: c.interrupt,
 		Hold:      c.holdFor,
 		Down:      c.takeDown,
-		Hooks:     func(context.Context) ([]HookInfo, error) { return o.hookInfos(c) },
+		Hooks:     func(context.Context) ([]hooklist.Info, error) { return o.hookInfos(c) },
 		Reload:    c.reload.ask,
 		Merge:     c.merges.merge,
 		Review:    c.merges.review,
@@ -322,6 +324,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 // memberStatus is one member as `covey ps` shows it. own are the places of the tasks that
 // it owns.
 func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatus {
+	ran := c.live.Tallies.Of(s.member.Name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	done := c.tally.Of(s.member.Name)
@@ -330,7 +333,7 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatu
 		State: s.state(), Doing: s.watch.doing,
 		Turn: s.watch.turn, Attention: cmp.Or(s.gone, s.attention), Refusals: s.watch.refusals,
 		Turns: done.Turns, Empty: done.Empty,
-		FailedOpen: s.watch.hooks.FailedOpen(), Hooks: s.watch.hooks.Noteworthy(),
+		FailedOpen: ran.FailedOpen(), Hooks: ran.Noteworthy(),
 		Tokens: done.Usage.Total(), TokensUnknown: done.UsageUnknown,
 	}
 	if !s.idle {
@@ -362,8 +365,8 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatu
 	}
 	m.Held = s.held()
 	m.Limits, m.CostUSD = c.ledger.ReportOf(s.member.Name)
-	m.Background = s.errandNames()
-	if m.State == Resting && m.WaitsFor == "" && s.awaited() {
+	m.Background = c.background.Commands(s.member.Name)
+	if m.State == Resting && m.WaitsFor == "" && s.crew.background.MayWake(s.member.Name) {
 		m.WaitsFor = "hook " + m.Background[0]
 	}
 	if m.State == Limited {

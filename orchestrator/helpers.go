@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -18,7 +19,7 @@ import (
 // withHelpers adds the tool Agent to a member's team tools, if it has that one:
 // agents that a program brings have helpers of their own, if any.
 func (o *Orchestrator) withHelpers(s *seat, workspace *tools.Set, team []agent.Tool) []agent.Tool {
-	if s.member.CurrentAgent().Kind != configs.Builtin || !mayUse(s.member.Tools, builtin.AgentTool) {
+	if s.member.CurrentAgent().Kind != configs.Builtin || !roster.MayUse(s.member.Tools, builtin.AgentTool) {
 		return team
 	}
 	agentTool := builtin.NewAgentTool(workspace, builtin.Helpers{
@@ -27,7 +28,7 @@ func (o *Orchestrator) withHelpers(s *seat, workspace *tools.Set, team []agent.T
 		System: func(kind builtin.HelperType) string {
 			return helperPrompt(s.member.Dir, *s.member.Member, kind)
 		},
-		May:       func(tool string) bool { return mayUse(s.member.Tools, tool) },
+		May:       func(tool string) bool { return roster.MayUse(s.member.Tools, tool) },
 		MaxPasses: s.member.Limits.MaxTurns,
 	})
 	tools := []agent.Tool{agentTool}

@@ -5,25 +5,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/roster"
+
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -34,55 +35,6 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
-
-// layers are the hooks of a team, and what is wrong in its settings files.
-type layers struct {
-	sources  []settings.Source
-	settings configs.Permissions // of the settings files, for all members
-	servers  []hookfiles.Server  // MCP servers that plugins bring
-	files    hookFiles           // that all of this was read from
-	warnings []error
-}
-
-// loadHooks gathers the layers of hooks that a spec names.
-func loadHooks(team *configs.Team) (layers, error) {
-	files := hookFiles{}
-	l, err := layersOf(team, files.record)
-	l.files = files
-	return l, err
-}
-
-// layersOf reads them with read, as configs.Layers does. The error says what cannot
-// be read though it was to forbid something: no team may run without it.
-func layersOf(team *configs.Team, read hookfiles.ReadFile) (layers, error) {
-	var l layers
-	given := team.Layers(read)
-	l.sources, l.servers = given.Sources, given.Servers
-	l.warnings = slices.Concat(given.Warnings, given.Powerless)
-	l.settings = given.Permissions
-	if bad := l.settings.Unreadable; len(bad) > 0 {
-		return l, fmt.Errorf("permissions that nobody can read may forbid anything, so the team does not start:\n%s",
-			strings.Join(bad, "\n"))
-	}
-	if refused := settings.Refused(given.Warnings); len(refused) > 0 {
-		return l, fmt.Errorf("hooks that cannot be translated would let everything pass, so the team does not start:\n%w",
-			errors.Join(refused...))
-	}
-	return l, nil
-}
-
-// heed adds what an administrator has laid down, and tells of what the layers
-// switch off in each other.
-func (l *layers) heed(m hookfiles.Managed, warnings []error) {
-	l.sources = append(l.sources, m.Sources...)
-	l.settings.Allow = append(l.settings.Allow, m.Permissions.Allow...)
-	l.settings.Ask = append(l.settings.Ask, m.Permissions.Ask...)
-	l.settings.Deny = append(l.settings.Deny, m.Permissions.Deny...)
-	l.warnings = append(l.warnings, warnings...)
-	for _, note := range settings.LimitsOf(l.sources).Notes() {
-		l.warnings = append(l.warnings, errors.New(note))
-	}
-}
 
 // loadScripts reads the scripts of all models, members' and hooks', each file once.
 // They are read before anything starts, so that a mistake in one is told at once
@@ -108,6 +60,18 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 	return scripts, errors.Join(errs...)
 }
 
+// hookScripts are the scripts of the models that hooks may name, beside those
+// of the members.
+func hookScripts(team *configs.Team) []string {
+	var paths []string
+	for _, name := range slices.Sorted(maps.Keys(team.Models)) {
+		if path := team.Models[name].Script; strings.TrimSpace(path) != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 // hire makes the members: each is attached to the store, gets its transcript,
 // tools and agent, and a seat. The crew's dismiss closes what hire has opened.
 func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
@@ -129,7 +93,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	}
 	// All seats stand before the runner is made: a hook's member is found by its
 	// session among them.
-	c.servers = o.newHookServers(c, o.hooks().servers)
+	c.servers = newServers(o, c, o.hooks().Servers)
 	settings, changed, err := gatesettings.Open(o.place.GateSettings())
 	if err != nil {
 		return err
@@ -140,7 +104,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	if err != nil {
 		return err
 	}
-	c.live.state.Store(&hookState{runner: runner, layers: o.hooks()})
+	c.live.Begin(runner, o.hooks())
 	c.reload = o.newReloader(c)
 	if err := c.trees.Open(ctx); err != nil {
 		return ofSpec(err)
@@ -168,18 +132,18 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 // hookRunner is the one runner of all members' hooks. Which member a hook runs
 // for follows from the session in its input.
 func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
-	if err := PreparePlugins(o.place.Home(), o.hooks().sources); err != nil {
+	if err := hooklist.PreparePlugins(o.place.Home(), o.hooks().Sources); err != nil {
 		return nil, err
 	}
-	return runner.New(owned.WithPolicy(o.team(), o.hooks().sources), &runner.Options{
+	return runner.New(owned.WithPolicy(o.team(), o.hooks().Sources), &runner.Options{
 		Env:        launch.ChildEnvironment(o.opts.Bin, o.place),
 		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),
 		Gates:      c.gateRun,
 		Policies:   c.policy,
 		Callbacks:  c.functions,
-		Models:     &hookModels{o: o, c: c, asked: map[askedBy]*script.Model{}},
-		Tools:      &hookTools{c: c, servers: c.servers},
+		Models:     o.newHookModels(c),
+		Tools:      newHookTools(c),
 		FailClosed: o.team().FailClosed, Interactive: c.keep,
 		Locate: c.locate(o),
 		Root:   c.rootOf,
@@ -244,7 +208,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		return err
 	}
 	workdir := workspace.NewWorkdir(s.member.Dir)
-	permissions, err := permissionsOf(*s.member.Member, c.live.now().layers.settings)
+	permissions, err := permissionsOf(*s.member.Member, c.live.Layers().Settings)
 	if err != nil {
 		return err
 	}
@@ -272,8 +236,8 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
-		Background: s.background, Purse: c.ledger.Purse(s.member.Name), Later: s.later,
-		Behind: func(p hooks.Progress) { s.behind(ctx, p) },
+		Background: s.backgroundTasks, Purse: c.ledger.Purse(s.member.Name), Later: s.later,
+		Behind: func(p hooks.Progress) { c.background.Observe(ctx, s.member.Name, p) },
 		Asker:  asker{s}, OnHold: s.onHold,
 	}
 	c.surround(&options, s)
@@ -337,7 +301,7 @@ func (o *Orchestrator) tools(c *crew, s *seat, workspace *tools.Set) ([]agent.To
 	}
 	var tools []agent.Tool
 	for _, t := range workspace.List() {
-		if mayUse(s.member.Tools, t.Spec().Name) {
+		if roster.MayUse(s.member.Tools, t.Spec().Name) {
 			tools = append(tools, t)
 		}
 	}
@@ -354,15 +318,6 @@ func (o *Orchestrator) tools(c *crew, s *seat, workspace *tools.Set) ([]agent.To
 	}
 	plan, err := s.planTool(planTool)
 	return append(tools, plan), err
-}
-
-// mayUse reports whether a tool is among those that a spec names; nil names all.
-// Who has Bash can also read and end what it runs in the background.
-func mayUse(named []string, tool string) bool {
-	if tool == "BashOutput" || tool == "KillShell" {
-		return named == nil || slices.Contains(named, tool) || slices.Contains(named, "Bash")
-	}
-	return named == nil || slices.Contains(named, tool)
 }
 
 // actor is the member as it changes the team.
@@ -458,7 +413,7 @@ func (c *crew) dismiss() {
 			c.log.Error("closing the watch over files", "err", err)
 		}
 	}
-	if err := c.servers.close(); err != nil {
+	if err := c.servers.Close(); err != nil {
 		c.log.Error("ending the servers of hooks' tools", "err", err)
 	}
 	for _, s := range c.seats() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -48,7 +49,7 @@ helpers:
 `,
 	})
 	r.want(r.run(Options{}), CodeDone, "")
-	asked := of[HookModelAsked](r, "hook_model")
+	asked := of[hooking.ModelAsked](r, "hook_model")
 	if len(asked) != 2 || asked[0].Usage.InputTokens != 100 || asked[1].Usage.OutputTokens != 3 ||
 		asked[0].Event != "Stop" {
 		t.Errorf("asked %+v", asked)
@@ -92,7 +93,7 @@ helpers:
     `,
 	})
 	r.want(r.run(Options{}), CodeDone, "")
-	asked := of[HookModelAsked](r, "hook_model")
+	asked := of[hooking.ModelAsked](r, "hook_model")
 	if len(asked) != 1 || !asked[0].Agent || asked[0].Passes != 4 {
 		t.Errorf("asked %+v", asked)
 	}

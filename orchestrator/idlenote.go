@@ -104,12 +104,12 @@ func (s *seat) full(data agent.EventData) agent.EventData {
 	if !ok {
 		return data
 	}
-	for _, b := range s.background() {
+	for _, b := range s.backgroundTasks() {
 		idle.Background = append(idle.Background, wording.Short(b.Command, wording.LineWidth))
 	}
 	s.crew.mu.Lock()
 	defer s.crew.mu.Unlock()
-	idle.Background = append(idle.Background, s.errandNames()...)
+	idle.Background = append(idle.Background, s.crew.background.Commands(s.member.Name)...)
 	idle.Completed = slices.Clone(s.stint.completed)
 	return idle
 }

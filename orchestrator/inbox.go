@@ -34,6 +34,7 @@ type inbox struct {
 	limit time.Duration // how long a question may wait
 	// completeOnPass says that a turn end which its gates let go completes tasks.
 	completeOnPass bool
+	reminded       *reminded
 	// closed is what other parts do once a request of a kind is closed, before it is
 	// taken; it may be called again after a crash. Fixed before begin.
 	closed map[requests.Kind]func(context.Context, requests.Request) error
@@ -50,12 +51,12 @@ type inbox struct {
 const defaultAskLimit = 10 * time.Minute
 
 // newInbox makes the inbox of a team; begin opens it.
-func newInbox(c *crew, team *configs.Team) *inbox {
+func newInbox(c *crew, team *configs.Team, r *reminded) *inbox {
 	return &inbox{
 		c: c, onAsk: team.OnAsk, limit: cmp.Or(team.AskLimit, defaultAskLimit),
-		completeOnPass: team.CompleteOnPass,
-		closed:         map[requests.Kind]func(context.Context, requests.Request) error{},
-		due:            map[string]time.Time{}, changed: make(chan struct{}), poked: make(chan struct{}, 1),
+		completeOnPass: team.CompleteOnPass, reminded: r,
+		closed: map[requests.Kind]func(context.Context, requests.Request) error{},
+		due:    map[string]time.Time{}, changed: make(chan struct{}), poked: make(chan struct{}, 1),
 	}
 }
 
@@ -363,7 +364,7 @@ func (b *inbox) view(seats []plan.Seat) {
 		if b == nil {
 			continue
 		}
-		for _, r := range b.c.reminded.due(b.toAnswer(seats[i].Name)) {
+		for _, r := range b.reminded.due(b.toAnswer(seats[i].Name)) {
 			seats[i].Questions += r.ID + " "
 		}
 	}
@@ -373,7 +374,7 @@ func (b *inbox) view(seats []plan.Seat) {
 // counted first: a crash in between costs one reminder, and not one more turn.
 func (c *crew) handQuestions(ctx context.Context, s *seat, mark string) error {
 	all := c.asks.toAnswer(s.member.Name)
-	if err := c.reminded.count(ctx, c.reminded.due(all), c.asks.list()); err != nil {
+	if err := c.asks.reminded.count(ctx, c.asks.reminded.due(all), c.asks.list()); err != nil {
 		return err
 	}
 	text := tongueOf(s.member.CurrentAgent()).unansweredText(all)

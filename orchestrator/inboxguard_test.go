@@ -35,7 +35,7 @@ func TestGuardAsksPeople(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &crew{store: openStore(t), poked: make(chan struct{}, 1)}
-			c.asks = newInbox(c, &configs.Team{OnAsk: tc.onAsk})
+			c.asks = newInbox(c, &configs.Team{OnAsk: tc.onAsk}, &reminded{})
 			s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "dev"}},
 				permissions: permission.Policy{Ask: []rules.Rule{rule}}}
 			c.sit(s)

@@ -2,12 +2,17 @@ package orchestrator
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -234,6 +239,41 @@ func TestLivingAgent(t *testing.T) {
 		l.lines.wait(t, "dev's turn on "+test.kind, func(line journal.Line) bool {
 			return line.Seq > seq && line.Type == "turn_ended" && line.Member == "dev"
 		})
+	}
+	l.down()
+}
+
+// TestLivingPluginServer: the server of a plugin that a running team is given serves its
+// hooks at once.
+func TestLivingPluginServer(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "rig", Version: "1"}, nil)
+	type in struct {
+		X string `json:"x"`
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, in in,
+	) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.X}}}, nil, nil
+	})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	t.Cleanup(web.Close)
+	l := newLiving(t, map[string]string{
+		"p/.mcp.json": fmt.Sprintf(`{"mcpServers": {"rig": {"type": "http", "url": %q}}}`, web.URL),
+		"p/hooks/hooks.json": `{"hooks": {"Stop": [{"hooks": [{"type": "mcp_tool", "server": "plugin:p:rig", "tool": "echo",
+			"input": {"x": "hello"}}]}]}}`,
+	})
+	spec := livingSpec + "plugins: [./p]\n"
+	if _, err := l.rewrite(spec); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.client.Send(t.Context(), Send{To: "dev", Text: "Hello?"}); err != nil {
+		t.Fatal(err)
+	}
+	l.lines.wait(t, "the hook's word", func(line journal.Line) bool {
+		return line.Type == "hook_finished" && line.Member == "dev" && strings.Contains(string(line.Data),
+			`"stdout":"hello`)
+	})
+	if _, err := l.rewrite(livingSpec); err != nil {
+		t.Fatal(err)
 	}
 	l.down()
 }

@@ -72,8 +72,6 @@ type seat struct {
 	quit         context.CancelCauseFunc
 	out          bool          // its life in this seat is over
 	left         chan struct{} // closed when it is; nil until somebody waits for that
-
-	errands map[string]errand // hooks in the background, by id
 }
 
 // view is what plan is to know of a member; crew.mu is held.
@@ -89,7 +87,7 @@ func (s *seat) view(now time.Time) plan.Seat {
 		Nudged: s.nudged,
 	}
 	v.Spent, v.LastWord = s.crew.ledger.Spent(s.member.Name)
-	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.awaited()
+	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.crew.background.MayWake(s.member.Name)
 	if v.Lock == plan.LockUsedUp {
 		v.Until, v.LockText = s.lockout.Until, limitText(s.member.Current(), *s.lockout, now)
 	}

@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -181,7 +180,7 @@ func (b *callBook) carryOut(ctx context.Context, c *bookedCall, r request) {
 	defer c.cancel(nil)
 	result := agent.ToolResult{Content: "The call was withdrawn before it began.", IsError: true}
 	if b.begin(ctx, c, r.queued) {
-		result = contained(ctx, r.run)
+		result = agent.Contained(ctx, r.run)
 		if r.queued {
 			<-b.slot
 		}
@@ -207,17 +206,6 @@ func (b *callBook) begin(ctx context.Context, c *bookedCall, queued bool) bool {
 		<-b.slot
 	}
 	return c.begun
-}
-
-// contained runs a call and turns a panic into its result: a fault in one tool
-// must not take the team down.
-func contained(ctx context.Context, run func(context.Context) agent.ToolResult) (r agent.ToolResult) {
-	defer func() {
-		if p := recover(); p != nil {
-			r = toolError(fmt.Errorf("the tool failed inside: %v", p))
-		}
-	}()
-	return run(ctx)
 }
 
 // close cuts off what is under way and waits for it; later calls fail with

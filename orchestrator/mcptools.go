@@ -184,7 +184,7 @@ func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
 	}
 	c.Input = input
 	if tool.looks { // a repeat wants to see how things are now
-		return answer(contained(ctx, func(ctx context.Context) agent.ToolResult {
+		return answer(agent.Contained(ctx, func(ctx context.Context) agent.ToolResult {
 			return d.run(ctx, tool, c, "mcp/"+uuid.NewString())
 		}))
 	}

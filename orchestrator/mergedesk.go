@@ -31,7 +31,6 @@ type mergeDesk struct {
 	book  *merging.Book
 	poked chan struct{}
 	over  chan struct{} // closed when nobody brings work any more
-	ran   mergeRuns
 
 	taking sync.Mutex // one piece of work is taken down at a time
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -228,6 +230,8 @@ func (d *mergeDesk) observe(p hooks.Progress) {
 		ExitCode: p.Result.ExitCode, DurationMS: p.Result.Duration.Milliseconds(),
 		Stdout: p.Result.Stdout, Stderr: p.Result.Stderr, Warning: p.Result.Warning,
 	}
-	d.ran.add(endOf(finished))
+	end := hooklist.EndOf(finished)
+	end.Event = hooklist.AtMerge
+	d.c.live.Tallies.Add(hooklist.AtMerge, end)
 	d.c.journal.Tell(finished)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
+	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/owned"
@@ -129,8 +130,8 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if err := errors.Join(wrong, missing); err != nil {
 		return nil, fmt.Errorf("%w:\n%w", configs.ErrSpec, err)
 	}
-	c.hooks.heed(managed, warnings)
-	if err := trees.Check(gitFor(place, nil), team, c.hooks.sources); err != nil {
+	c.hooks.AddManaged(managed, warnings)
+	if err := trees.Check(gitFor(place, nil), team, c.hooks.Sources); err != nil {
 		return nil, ofSpec(err)
 	}
 	o := &Orchestrator{opts: opts, place: place, prices: c.prices, readers: newReaders()}
@@ -270,7 +271,7 @@ func newCrew(
 	c := &crew{
 		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, lost: o.lost,
 		processes: process.New(o.place.Mark()), pid: os.Getpid(), team: o.team().Name,
-		functions: o.opts.Hooks, servers: &hookServers{}, keep: o.staysUp(),
+		functions: o.opts.Hooks, servers: &hooking.Servers{}, keep: o.staysUp(),
 		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly, mergeOnly: o.opts.Merge,
 		completeOnPass: func() bool { return o.team().CompleteOnPass },
 		orders:         make(chan order), over: make(chan struct{}), poked: make(chan struct{}, 1),
@@ -281,15 +282,16 @@ func newCrew(
 	}
 	c.trees = o.newTrees(c)
 	c.times = schedule.New(store, j, o.clock, c.poke)
-	c.asks = newInbox(c, o.team())
-	c.writes = o.newWrites(c)
+	c.background = c.newBackground()
 	c.trust = newTrustGuard(o.place, func(format string, args ...any) {
 		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
 	})
-	var err error
-	if c.reminded, err = openReminded(ctx, store); err != nil {
+	asked, err := openReminded(ctx, store)
+	if err != nil {
 		return nil, err
 	}
+	c.asks = newInbox(c, o.team(), asked)
+	c.writes = o.newWrites(c)
 	c.holds, err = holds.Open(ctx, store, o.clock, c.toldHold)
 	return c, err
 }
@@ -326,7 +328,7 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 	if o.leftovers != "" {
 		c.journal.Tell(agent.Warning{Text: o.leftovers})
 	}
-	for _, w := range o.hooks().warnings {
+	for _, w := range o.hooks().Warnings {
 		c.journal.Tell(agent.Warning{Text: w.Error()})
 	}
 	end, err := o.runActors(ctx, c)

@@ -211,7 +211,7 @@ func TestMayGrant(t *testing.T) {
 	c := &crew{}
 	c.sit(&seat{member: &roster.Member{Member: &configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits,
 		PlanRequired: true}}, crew: c})
-	b := newInbox(c, &configs.Team{})
+	b := newInbox(c, &configs.Team{}, &reminded{})
 	plan := requests.Request{Kind: requests.AskPlan, Member: "dev", To: "lead"}
 	for _, tc := range []struct {
 		by, mode string

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -23,7 +24,7 @@ func (t tongue) inputs(letters []mail.Message, all []tasks.Task) []agent.Input {
 		case mail.Goal, mail.OperatorMessage:
 			in = append(in, agent.Input{Kind: agent.FromPerson, Text: m.Text, MessageID: m.ID})
 		case mail.HookMessage:
-			in = append(in, callInput(m))
+			in = append(in, hooking.WakeInput(m))
 		case kindHelper:
 			// Its frame is the host's; whoever wrote the notice has defused the helper's words in it.
 			in = append(in, agent.Input{Kind: agent.FromHelper, Text: m.Text, MessageID: m.ID})

@@ -2,8 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator/hooklist"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
@@ -42,11 +42,11 @@ type reloader struct {
 	// fire runs the ConfigChange hooks, tell tells people, apply has layers count.
 	fire  func(context.Context, hooks.Payload) (hooks.Outcome, error)
 	tell  func(format string, args ...any)
-	apply func(layers) error
+	apply func(hooklist.Layers) error
 	// trusted says whether an entry of trust.json counts.
 	trusted func(trustKey, string) bool
 
-	counts hookFiles
+	counts hooklist.Files
 	seen   map[string]os.FileInfo // as files were when they were last read
 	kept   map[string]KeptFile    // changes that were not taken up, by path
 	warned map[string]bool        // what people were told of the files that count
@@ -112,8 +112,8 @@ func (r *reloader) follow(ctx context.Context, changes chan<- string) {
 // program tells people, once for each, of a program that hooks run and that has
 // changed: other than settings, programs are run as they are on disk.
 func (r *reloader) program(path string) {
-	file := readHookFile(path)
-	if r.ran[path] || !r.programs()[path] || file.err == nil && trustsContent(r.team, path, file.data, r.trusted) {
+	file := hooklist.ReadFile(path)
+	if r.ran[path] || !r.programs()[path] || file.Err == nil && trustsContent(r.team, path, file.Data, r.trusted) {
 		return
 	}
 	r.ran[path] = true
@@ -151,12 +151,12 @@ func (r *reloader) ask(ctx context.Context) (ReloadReply, error) {
 // changed, or that wait for something, are read.
 func (r *reloader) look(ctx context.Context, all bool) ReloadReply {
 	reply := ReloadReply{Applied: []string{}, Kept: []KeptFile{}}
-	taken := hookFiles{}
-	for _, path := range r.counts.paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.folders))) {
+	taken := hooklist.Files{}
+	for _, path := range r.counts.Paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.folders))) {
 		if !all && !r.touched(path) {
 			continue
 		}
-		now := readHookFile(path)
+		now := hooklist.ReadFile(path)
 		if r.settled(path, now) {
 			delete(r.kept, path)
 			continue
@@ -177,12 +177,12 @@ func (r *reloader) look(ctx context.Context, all bool) ReloadReply {
 }
 
 // settled reports whether a file brings no change of any hook.
-func (r *reloader) settled(path string, now hookFile) bool {
+func (r *reloader) settled(path string, now hooklist.File) bool {
 	was, known := r.counts[path]
-	if known && now.same(was) || !known && now.err != nil {
+	if known && now.Same(was) || !known && now.Err != nil {
 		return true
 	}
-	if now.err != nil || hookfiles.MayHook(path, now.data) || hookfiles.MayHook(path, was.data) {
+	if now.Err != nil || hookfiles.MayHook(path, now.Data) || hookfiles.MayHook(path, was.Data) {
 		return false
 	}
 	r.counts[path] = now
@@ -213,21 +213,21 @@ func (r *reloader) touched(path string) bool {
 // against says why a changed file keeps its old content; "" means that it does not.
 // The order is that of doubt: what nobody can read need not be trusted, and what
 // is not trusted runs no hooks.
-func (r *reloader) against(ctx context.Context, path string, now hookFile) string {
+func (r *reloader) against(ctx context.Context, path string, now hooklist.File) string {
 	managed := slices.Contains(hookfiles.ManagedFiles(r.folders), path)
 	switch {
-	case managed && errors.Is(now.err, fs.ErrNotExist): // the administrator has taken it away
-	case now.err != nil:
-		return fmt.Sprintf("it cannot be read any more (%v)", now.err)
+	case managed && errors.Is(now.Err, fs.ErrNotExist): // the administrator has taken it away
+	case now.Err != nil:
+		return fmt.Sprintf("it cannot be read any more (%v)", now.Err)
 	default:
-		if fault := hookfiles.Fault(path, now.data); fault != "" {
+		if fault := hookfiles.Fault(path, now.Data); fault != "" {
 			return fault
 		}
 	}
-	if !managed && r.team.Place().Brings(path) && !trustsContent(r.team, path, now.data, r.trusted) {
+	if !managed && r.team.Place().Brings(path) && !trustsContent(r.team, path, now.Data, r.trusted) {
 		return "nobody has trusted what is new; look at it with `covey trust --show`, and trust it with `covey trust`"
 	}
-	if k, before := r.kept[path]; before && k.hash == now.hash() && k.Reason == blockedChange {
+	if k, before := r.kept[path]; before && k.hash == now.Hash() && k.Reason == blockedChange {
 		return blockedChange // it was asked once
 	}
 	out, err := r.fire(ctx, hooks.ConfigChangeInput{Source: r.sourceOf(path), FilePath: path})
@@ -243,18 +243,9 @@ func (r *reloader) against(ctx context.Context, path string, now hookFile) strin
 // blockedChange is why a change is not taken up that a hook has refused.
 const blockedChange = "a ConfigChange hook has blocked the change"
 
-// hash tells contents apart.
-func (f hookFile) hash() string {
-	if f.err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(f.data)
-	return hex.EncodeToString(sum[:])
-}
-
 // keep notes that a change was not taken up, and tells people once.
-func (r *reloader) keep(path string, now hookFile, reason string) KeptFile {
-	k := KeptFile{Path: path, Reason: reason, hash: now.hash()}
+func (r *reloader) keep(path string, now hooklist.File, reason string) KeptFile {
+	k := KeptFile{Path: path, Reason: reason, hash: now.Hash()}
 	if r.kept[path] != k {
 		r.kept[path] = k
 		r.tell("%s has changed, and its old content still counts: %s", path, reason)
@@ -263,20 +254,20 @@ func (r *reloader) keep(path string, now hookFile, reason string) KeptFile {
 }
 
 // takeUp has changed files count, all of them or none.
-func (r *reloader) takeUp(taken hookFiles, reply *ReloadReply) {
-	next := r.counts.with(taken)
-	l, err := layersOf(r.team, next.read)
+func (r *reloader) takeUp(taken hooklist.Files, reply *ReloadReply) {
+	next := r.counts.With(taken)
+	l, err := hooklist.Read(r.team, next.Read)
 	var managed hookfiles.Managed
 	if err == nil {
 		var warnings []error
 		if managed, warnings, err = hookfiles.LoadManaged(r.folders); err == nil {
-			l.heed(managed, warnings)
+			l.AddManaged(managed, warnings)
 		}
 	}
 	if err == nil {
 		err = r.apply(l)
 	}
-	for _, path := range taken.paths(nil) {
+	for _, path := range taken.Paths(nil) {
 		if err != nil {
 			reply.Kept = append(reply.Kept, r.keep(path, taken[path], err.Error()))
 			continue
@@ -289,7 +280,7 @@ func (r *reloader) takeUp(taken hookFiles, reply *ReloadReply) {
 		return
 	}
 	r.counts = next
-	for _, w := range l.warnings {
+	for _, w := range l.Warnings {
 		if text := w.Error(); !r.warned[text] {
 			r.warned[text] = true
 			r.tell("%s", text)
@@ -315,7 +306,7 @@ func (r *reloader) sourceOf(path string) string {
 
 // rewatch has the files watched that hooks come from, and those that they run.
 func (r *reloader) rewatch() {
-	paths := r.counts.paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.folders)))
+	paths := r.counts.Paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.folders)))
 	paths = slices.AppendSeq(paths, maps.Keys(r.programs()))
 	if err := r.watch.Set(paths); err != nil && !r.warned[err.Error()] {
 		r.warned[err.Error()] = true

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -32,7 +34,7 @@ type reloadRig struct {
 	away    string // a folder that is none of the workspace's
 	fired   []string
 	told    []string
-	applied []layers
+	applied []hooklist.Layers
 	answer  hooks.Outcome // of the ConfigChange hooks
 	failing error         // of apply
 }
@@ -58,8 +60,8 @@ plugins: [plugin]
 	}
 	put(t, r.away, "user.json", "{}")
 	team := mustLoad(t, filepath.Join(r.dir, "team.yaml"))
-	files := hookFiles{}
-	if _, err := layersOf(team, files.record); err != nil {
+	files := hooklist.Files{}
+	if _, err := hooklist.Read(team, files.Record); err != nil {
 		t.Fatal(err)
 	}
 	r.reloader = &reloader{
@@ -72,7 +74,7 @@ plugins: [plugin]
 			return r.answer, nil
 		},
 		tell: func(format string, args ...any) { r.told = append(r.told, fmt.Sprintf(format, args...)) },
-		apply: func(l layers) error {
+		apply: func(l hooklist.Layers) error {
 			if r.failing == nil {
 				r.applied = append(r.applied, l)
 			}
@@ -92,7 +94,7 @@ func (r *reloadRig) stops() string {
 		return ""
 	}
 	var all []string
-	for _, s := range r.applied[len(r.applied)-1].sources {
+	for _, s := range r.applied[len(r.applied)-1].Sources {
 		for _, g := range s.Settings[hooks.Stop] {
 			for _, h := range g.Hooks {
 				all = append(all, h.Command)
@@ -143,7 +145,7 @@ func TestReloadOutside(t *testing.T) {
 	}
 	put(t, r.away, "user.json", `{"permissions": {"deny": ["Bash(x"]}, "hooks": {"Stop": 7}}`)
 	r.expect([]string{"user.json"}, nil)
-	if deny := r.applied[1].settings.Deny; !slices.Equal(deny, []string{"Bash"}) {
+	if deny := r.applied[1].Settings.Deny; !slices.Equal(deny, []string{"Bash"}) {
 		t.Errorf("deny %q", deny)
 	}
 	if text := strings.Join(r.told, "\n"); !strings.Contains(text, "hooks.Stop") {
@@ -182,7 +184,7 @@ func TestReloadInside(t *testing.T) {
 	if got := r.stops(); got != "sh check.sh,inside,local,skill,plugged in,head" {
 		t.Errorf("Stop runs %s", got)
 	}
-	if last := r.applied[0].sources; last[len(last)-1].Member != "lead" {
+	if last := r.applied[0].Sources; last[len(last)-1].Member != "lead" {
 		t.Errorf("the head's hooks are for %q", last[len(last)-1].Member)
 	}
 	slices.Sort(r.fired)
@@ -235,7 +237,7 @@ func TestReloadBlocked(t *testing.T) {
 	}
 	put(t, r.away, "etc/managed-settings.json", `{"permissions": {"deny": ["Bash"]}}`)
 	r.expect([]string{"managed-settings.json"}, []string{"user.json"})
-	if deny := r.applied[0].settings.Deny; !slices.Equal(deny, []string{"Bash"}) ||
+	if deny := r.applied[0].Settings.Deny; !slices.Equal(deny, []string{"Bash"}) ||
 		r.fired[1] != "policy_settings managed-settings.json" {
 		t.Errorf("deny %q, fired %q", deny, r.fired)
 	}
@@ -352,7 +354,7 @@ func TestReloadRunning(t *testing.T) {
 		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "true three")
 	})
 	infos, err := client.Hooks(ctx)
-	if err != nil || !slices.ContainsFunc(infos, func(i HookInfo) bool { return i.Command == "true three" }) {
+	if err != nil || !slices.ContainsFunc(infos, func(i hooklist.Info) bool { return i.Command == "true three" }) {
 		t.Errorf("the team's hooks are %+v, %v", infos, err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
@@ -53,7 +55,7 @@ func (o *Orchestrator) newReloader(c *crew) *reloader {
 	r := &reloader{
 		team: o.team(), folders: o.opts.ManagedFolders, every: reloadEvery, asked: make(chan chan ReloadReply),
 		adopts: make(chan func()),
-		counts: o.hooks().files.with(nil), seen: map[string]os.FileInfo{}, kept: map[string]KeptFile{},
+		counts: o.hooks().Files.With(nil), seen: map[string]os.FileInfo{}, kept: map[string]KeptFile{},
 		warned: map[string]bool{}, ran: map[string]bool{}, watch: c.around.files.Watch(),
 		fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			return c.seats()[0].mate.Fire(ctx, p)
@@ -61,13 +63,13 @@ func (o *Orchestrator) newReloader(c *crew) *reloader {
 		tell: func(format string, args ...any) {
 			c.journal.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
 		},
-		apply:   func(l layers) error { return o.takeUp(c, l) },
+		apply:   func(l hooklist.Layers) error { return o.takeUp(c, l) },
 		trusted: c.trust.counted,
 	}
 	for _, path := range hookfiles.ManagedFiles(r.folders) {
-		r.counts[path] = readHookFile(path)
+		r.counts[path] = hooklist.ReadFile(path)
 	}
-	for _, w := range o.hooks().warnings {
+	for _, w := range o.hooks().Warnings {
 		r.warned[w.Error()] = true
 	}
 	return r
@@ -81,14 +83,14 @@ func (c *crew) reloads(ctx context.Context) error {
 
 // adopt has the hooks of another spec count, and its files be watched. It waits
 // until they do; an error means that nothing has changed.
-func (r *reloader) adopt(ctx context.Context, team *configs.Team, l layers, apply func(layers) error) error {
+func (r *reloader) adopt(ctx context.Context, team *configs.Team, l hooklist.Layers, apply func(hooklist.Layers) error) error {
 	done := make(chan error, 1)
 	change := func() {
 		err := apply(l)
 		if err == nil {
-			files := l.files.with(nil)
+			files := l.Files.With(nil)
 			for _, path := range hookfiles.ManagedFiles(r.folders) {
-				files[path] = readHookFile(path)
+				files[path] = hooklist.ReadFile(path)
 			}
 			r.team, r.counts, r.kept = team, files, map[string]KeptFile{}
 			r.rewatch()
@@ -110,14 +112,14 @@ func (r *reloader) adopt(ctx context.Context, team *configs.Team, l layers, appl
 
 // takeUp has other layers count for the whole team: hooks from the next event on,
 // rules from the next decision on. Either all members have the new rules or none.
-func (o *Orchestrator) takeUp(c *crew, l layers) error { return o.takeUpFor(c, o.team(), l) }
+func (o *Orchestrator) takeUp(c *crew, l hooklist.Layers) error { return o.takeUpFor(c, o.team(), l) }
 
 // takeUpFor is takeUp for a spec that is about to count.
-func (o *Orchestrator) takeUpFor(c *crew, team *configs.Team, l layers) error {
-	if err := launch.CheckDemands(team, l.sources, launch.LookPath); err != nil {
+func (o *Orchestrator) takeUpFor(c *crew, team *configs.Team, l hooklist.Layers) error {
+	if err := launch.CheckDemands(team, l.Sources, launch.LookPath); err != nil {
 		return err
 	}
-	if err := PreparePlugins(o.place.Home(), l.sources); err != nil {
+	if err := hooklist.PreparePlugins(o.place.Home(), l.Sources); err != nil {
 		return err
 	}
 	seats := c.seats()
@@ -125,14 +127,14 @@ func (o *Orchestrator) takeUpFor(c *crew, team *configs.Team, l layers) error {
 	var errs []error
 	for i, s := range seats {
 		var err error
-		next[i], err = permissionsOf(*s.member.Member, l.settings)
+		next[i], err = permissionsOf(*s.member.Member, l.Settings)
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	c.servers.replace(l.servers) // first: the new hooks may call them at once
-	c.live.renew(l, owned.WithPolicy(team, l.sources))
+	c.servers.Replace(l.Servers) // first: the new hooks may call them at once
+	c.live.Renew(l, owned.WithPolicy(team, l.Sources))
 	for i, s := range seats {
 		was := s.rules()
 		s.mate.Rights().Reconfigure(was, next[i])

@@ -34,12 +34,8 @@ func openReminded(ctx context.Context, store *tasks.Store) (*reminded, error) {
 	return r, nil
 }
 
-// due are those of some questions of which their member is still to be reminded. A nil
-// reminded has reminded nobody.
+// due are those of some questions of which their member is still to be reminded.
 func (r *reminded) due(list []requests.Request) []requests.Request {
-	if r == nil {
-		return list
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(list), func(q requests.Request) bool { return r.times[q.ID] >= plan.MaxNudges })

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -87,7 +89,7 @@ type MemberStatus struct {
 	Worktree *trees.Status `json:"worktree,omitempty"`
 	// Hooks are those that failed and let it pass, and those that only observed and
 	// would have done something.
-	Hooks []HookCount `json:"hooks,omitempty"`
+	Hooks []hooklist.Count `json:"hooks,omitempty"`
 	// Limits are how much is used of its own limits, over all runs.
 	Limits []journal.BudgetUse `json:"limits,omitempty"`
 	// CostUSD is what it has cost, over all runs, in US dollars as far as it is known.
@@ -234,28 +236,6 @@ type Down struct {
 // DownReply says that the team is ending.
 type DownReply struct {
 	PID int `json:"pid"`
-}
-
-// HookInfo is one configured hook, for `covey hooks list`.
-type HookInfo struct {
-	Event      string `json:"event"`
-	Matcher    string `json:"matcher,omitempty"`
-	If         string `json:"if,omitempty"`
-	Type       string `json:"type"`
-	Command    string `json:"command"`
-	Source     string `json:"source"`           // the file or plugin that it is from
-	Kind       string `json:"kind"`             // of the source: spec, gates, settings, plugin, agent file, managed, callback
-	Path       string `json:"path"`             // where it stands in its source, below the hooks section; of no callback
-	Member     string `json:"member,omitempty"` // it is for this member alone
-	Gate       bool   `json:"gate"`             // refuses when it cannot run
-	Observes   bool   `json:"observes"`         // its verdict is noted and not acted on
-	Never      string `json:"never,omitempty"`  // why it cannot run, whatever happens
-	Not        string `json:"not,omitempty"`    // why it does not run for the input that was asked about
-	Only       string `json:"only,omitempty"`   // on what it depends whether it does
-	Runs       int    `json:"runs"`             // in this run of the team
-	Refusals   int    `json:"refusals"`         // likewise
-	FailedOpen int    `json:"failed_open"`      // likewise
-	Would      int    `json:"would"`            // likewise: how often one that observes would have done something
 }
 
 // AttachReply says where an attached client begins.

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/schedule"
@@ -76,7 +77,7 @@ func (o *Orchestrator) reshape(ctx context.Context, c *crew, r Reshape) (SpecCha
 	// that was cut off in its middle would be one of half a spec.
 	ctx, done := c.toTheEnd(ctx)
 	defer done()
-	before := c.live.now().layers
+	before := c.live.Layers()
 	if err := c.reload.adopt(ctx, next.team, next.hooks, o.adopter(c, next.team)); errors.Is(err, errOver) {
 		return change, err
 	} else if err != nil {
@@ -94,8 +95,8 @@ func (o *Orchestrator) reshape(ctx context.Context, c *crew, r Reshape) (SpecCha
 }
 
 // adopter has layers of hooks count for the members that there are.
-func (o *Orchestrator) adopter(c *crew, team *configs.Team) func(layers) error {
-	return func(l layers) error { return o.takeUpFor(c, team, l) }
+func (o *Orchestrator) adopter(c *crew, team *configs.Team) func(hooklist.Layers) error {
+	return func(l hooklist.Layers) error { return o.takeUpFor(c, team, l) }
 }
 
 // redesign reads a version of the spec and all that goes with it.
@@ -129,8 +130,8 @@ func (o *Orchestrator) redesign(r Reshape) (design, error) {
 			return design{}, wording.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
 		}
 	}
-	c.hooks.heed(managed, warnings)
-	if err := trees.Check(gitFor(o.place, nil), team, c.hooks.sources); err != nil {
+	c.hooks.AddManaged(managed, warnings)
+	if err := trees.Check(gitFor(o.place, nil), team, c.hooks.Sources); err != nil {
 		return design{}, wording.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
 	}
 	return design{

@@ -43,7 +43,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 		store: store, poked: make(chan struct{}, 1), holds: &holds.Holds{},
 		ledger: budget.New(configs.Budget{}, nil, budget.Ports{}),
 	}
-	c.asks = newInbox(c, &configs.Team{})
+	c.asks = newInbox(c, &configs.Team{}, &reminded{})
 	var load tasks.Loading
 	var open []requests.Request
 	c.sit(&seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "lead"}, Lead: true}, idle: true})

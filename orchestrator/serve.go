@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -126,7 +128,6 @@ type watch struct {
 	open       []openCall // of this turn
 	lastText   string
 	refusals   int
-	hooks      HookTally
 	unreported []string // tasks that it completed since it last wrote to the lead
 	beats      uint64   // events of the member's, for the watchdog
 	calls      int      // tool calls under way
@@ -146,6 +147,9 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
 		c.mu.Lock()
 		s.watch.see(e)
 		c.mu.Unlock()
+		if end, ok := e.Data.(agent.HookFinished); ok {
+			c.live.Tallies.Add(s.member.Name, hooklist.EndOf(end))
+		}
 		c.writes.See(ctx, s.member, e) // first, for it looks at the clock
 		c.journal.Append(e)
 		c.coordinated(s, e)
@@ -245,7 +249,6 @@ func (w *watch) see(e agent.Event) {
 	case agent.HookStarted:
 		w.doing = data.Event + " hooks"
 	case agent.HookFinished:
-		w.hooks.Add(endOf(data))
 		if w.hooking == 0 && len(w.open) > 0 { // others of the same event may run yet
 			w.doing = w.busyWith()
 		}
@@ -272,8 +275,6 @@ func (w *watch) busyWith() string {
 // member, but its words are not the member's.
 func (w *watch) seeHelper(e agent.Event) {
 	switch data := e.Data.(type) {
-	case agent.HookFinished:
-		w.hooks.Add(endOf(data))
 	case agent.HookFeedback:
 		w.refusals++
 	case agent.ToolCalled:

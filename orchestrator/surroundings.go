@@ -42,7 +42,7 @@ func (c *crew) surround(opts *teammate.Options, s *seat) {
 			return workspace.FindCommand(workdir.Root(), name)
 		}
 	}
-	opts.Files, opts.WatchNames = c.around.files, c.live.watchNames
+	opts.Files, opts.WatchNames = c.around.files, c.live.WatchNames
 }
 
 // system is the system prompt of a member whose model covey asks itself.

@@ -6,7 +6,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
@@ -45,8 +47,8 @@ func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger
 			why = append(why, lackWords(a, values))
 		}
 		if agentHooks && aboutTools(event) {
-			for _, tool := range verifierTools() {
-				if mayUse(m.Tools, tool) {
+			for _, tool := range hooking.VerifierTools() {
+				if roster.MayUse(m.Tools, tool) {
 					t.Values = append(t.Values, tool)
 				}
 			}
@@ -68,11 +70,11 @@ func firedBy(m configs.Member, a configs.Agent, event hooks.Event) (values []str
 	own := isOwn(a)
 	switch event {
 	case hooks.SubagentStart, hooks.SubagentStop:
-		return nil, a.Kind == configs.Builtin && mayUse(m.Tools, builtin.AgentTool), nil
+		return nil, a.Kind == configs.Builtin && roster.MayUse(m.Tools, builtin.AgentTool), nil
 	case hooks.UserPromptExpansion, hooks.InstructionsLoaded, hooks.PostToolBatch:
 		return nil, own, nil
 	case hooks.CwdChanged:
-		return nil, own && mayUse(m.Tools, "Bash"), nil
+		return nil, own && roster.MayUse(m.Tools, "Bash"), nil
 	case hooks.DirectoryAdded:
 		return nil, a.Kind != configs.Command, nil
 	}
@@ -119,11 +121,11 @@ func ownTools(m configs.Member, a configs.Agent) ([]string, error) {
 	}
 	names := namesOf(team)
 	for _, name := range namesOf(tools.New(tools.Env{}).List()) {
-		if mayUse(m.Tools, name) {
+		if roster.MayUse(m.Tools, name) {
 			names = append(names, name)
 		}
 	}
-	if a.Kind != configs.Given && mayUse(m.Tools, builtin.AgentTool) {
+	if a.Kind != configs.Given && roster.MayUse(m.Tools, builtin.AgentTool) {
 		names = append(names, builtin.AgentTool)
 	}
 	if m.PlanRequired {

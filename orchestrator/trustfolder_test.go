@@ -122,49 +122,6 @@ func TestTrustPlugin(t *testing.T) {
 	}
 }
 
-// TestPluginData: what a plugin keeps belongs to its folder, whatever others call
-// themselves, and only this user can look at it.
-func TestPluginData(t *testing.T) {
-	home := stateHome(t)
-	one, two := t.TempDir(), t.TempDir()
-	a, err := pluginData(home, "p", one)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := pluginData(home, "p", two)
-	if err != nil || a == b {
-		t.Errorf("both keep things in %s, %v", a, err)
-	}
-	l, err := layersOf(pluginTeam(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := PreparePlugins(home, l.sources); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range l.sources {
-		if s.Root == "" {
-			continue
-		}
-		info, err := os.Stat(s.Data)
-		if err != nil || info.Mode().Perm() != 0o700 || strings.HasPrefix(s.Data, s.Root) {
-			t.Errorf("%s: %v, %v", s.Data, info, err)
-		}
-		return
-	}
-	t.Error("the plugin brings no layer")
-}
-
-// pluginTeam is a team with one plugin.
-func pluginTeam(t *testing.T) *configs.Team {
-	t.Helper()
-	dir := t.TempDir()
-	put(t, dir, "team.yaml", strings.Split(trustFiles["team.yaml"], "gates:")[0]+"plugins: [plugin]\n")
-	put(t, dir, "lead.yaml", "steps: []\n")
-	put(t, dir, "plugin/hooks/hooks.json", stopHook("true"))
-	return mustLoad(t, filepath.Join(dir, "team.yaml"))
-}
-
 // TestUnreadablePermissions: a team does not start while nobody can tell what its
 // settings were to forbid, and says which entry that is.
 func TestUnreadablePermissions(t *testing.T) {
@@ -182,7 +139,7 @@ func TestUnreadablePermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if deny := o.hooks().settings.Deny; len(deny) != 1 || deny[0] != "Bash" {
+	if deny := o.hooks().Settings.Deny; len(deny) != 1 || deny[0] != "Bash" {
 		t.Errorf("deny %q", deny)
 	}
 }

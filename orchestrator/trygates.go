@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
@@ -13,36 +15,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// Gate is one gate of a spec.
-type Gate struct {
-	runner.Configured
-	Moment string // the event it stands at, or AtMerge
-}
-
-// Gates lists the gates of a team, those of merges last.
-func Gates(team *configs.Team) ([]Gate, error) {
-	found, err := runner.Inspect([]settings.Source{{Name: team.File, Settings: team.Gates}}, nil,
-		&runner.Options{ProjectDir: team.Workspace})
-	if err != nil {
-		return nil, fmt.Errorf("list gates: %w", err)
-	}
-	merges, err := MergeGates(team)
-	if err != nil {
-		return nil, fmt.Errorf("list gates: %w", err)
-	}
-	var gates []Gate
-	for _, h := range found {
-		gates = append(gates, Gate{h, string(h.Event)})
-	}
-	for _, h := range merges {
-		gates = append(gates, Gate{h, AtMerge})
-	}
-	return gates, nil
-}
-
 // TryGate runs one gate that is a command, by itself and without a team, in the workspace
 // as it is. It gets an input without a task.
-func TryGate(ctx context.Context, team *configs.Team, g Gate, about hooks.Common) (hooks.Outcome, error) {
+func TryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, about hooks.Common) (hooks.Outcome, error) {
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)

@@ -3,6 +3,7 @@
 package roster
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/configs"
@@ -58,4 +59,13 @@ func (m *Member) SwitchAgent(a *configs.Agent) { m.fallback.Store(a) }
 // Skills are what a member has of what tasks may want.
 func Skills(m configs.Member) tasks.Skills {
 	return tasks.Skills{Role: m.Role, Labels: m.Labels, Tools: m.Tools}
+}
+
+// MayUse reports whether a tool is among those that a spec names; nil names all.
+// A member that has Bash can also read and end what it runs in the background.
+func MayUse(named []string, tool string) bool {
+	if tool == "BashOutput" || tool == "KillShell" {
+		return named == nil || slices.Contains(named, tool) || slices.Contains(named, "Bash")
+	}
+	return named == nil || slices.Contains(named, tool)
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 )
 
 // Agent does the thinking behind a member.
@@ -136,4 +137,14 @@ type Tool interface {
 	// Run does the work. in has passed hooks and permissions. A failure is a
 	// result with IsError set, never a panic.
 	Run(ctx context.Context, call ToolCall) ToolResult
+}
+
+// Contained runs a tool; if it panics, that is its result.
+func Contained(ctx context.Context, run func(context.Context) ToolResult) (r ToolResult) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = ToolResult{Content: fmt.Sprintf("the tool failed inside: %v", p), IsError: true}
+		}
+	}()
+	return run(ctx)
 }

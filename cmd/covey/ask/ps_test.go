@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -47,7 +49,7 @@ func TestPrintStatus(t *testing.T) {
 			{Name: "ana", Agent: "builtin/script", State: orchestrator.Resting, Turn: 1, WaitsFor: "task 1", Unread: 4},
 			{Name: "ben", Agent: "builtin/script", State: orchestrator.NeedsAttention, Attention: "8\nrefusals",
 				Task:    "2",
-				Subject: "Do it", Refusals: 8, Hooks: []orchestrator.HookCount{{Command: "./x", FailedOpen: 2,
+				Subject: "Do it", Refusals: 8, Hooks: []hooklist.Count{{Command: "./x", FailedOpen: 2,
 					Why: "exit 1"}}},
 		}}, time.Now())
 	_, got, _ := strings.Cut(out.String(), "\n\n")

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
@@ -104,7 +106,7 @@ func runText(team *configs.Team, r configs.Run) string {
 		if r.Event != "" {
 			what = string(r.Event) + ": " + what
 		} else if r.Kind == configs.RunGate {
-			what = orchestrator.AtMerge + ": " + what
+			what = hooklist.AtMerge + ": " + what
 		}
 	}
 	return term.Padded(string(r.Kind), 8) + " " + term.PlainLine(what)

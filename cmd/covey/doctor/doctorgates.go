@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
@@ -25,7 +27,7 @@ func tryGates(ctx context.Context, env *cli.Env, spec string) ([]finding, error)
 	if err := env.MayRun(ctx, team, spec, false); err != nil {
 		return nil, err
 	}
-	gates, err := orchestrator.Gates(team)
+	gates, err := hooklist.Gates(team)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +46,7 @@ func tryGates(ctx context.Context, env *cli.Env, spec string) ([]finding, error)
 }
 
 // tryGate runs one gate.
-func tryGate(ctx context.Context, team *configs.Team, g orchestrator.Gate) (finding, error) {
+func tryGate(ctx context.Context, team *configs.Team, g hooklist.Gate) (finding, error) {
 	what := fmt.Sprintf("gate on %s: %s", g.Moment, term.Short(g.Label))
 	if g.Handler.Policy != "" {
 		return ok("gates", "%s: it looks at a running team, so it was not tried", what), nil

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/cmd/covey/hookcmd"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
@@ -61,12 +63,12 @@ func examineHooks(ctx context.Context, set *hookcmd.Set, probe bool) (findings [
 	for i := range list {
 		x.hook(ctx, &list[i], string(list[i].Event))
 	}
-	merges, err := orchestrator.MergeGates(set.Team)
+	merges, err := hooklist.MergeGates(set.Team)
 	if err != nil {
 		return nil, 0, err
 	}
 	for i := range merges {
-		x.hook(ctx, &merges[i], orchestrator.AtMerge)
+		x.hook(ctx, &merges[i], hooklist.AtMerge)
 	}
 	return x.found, len(list) + len(merges), nil
 }
@@ -334,7 +336,7 @@ func (x *hookExam) placeOf(h *runner.Configured, moment string) string {
 // keyOfGates is the key below which a hook stands in its file.
 func keyOfGates(h *runner.Configured, moment string) string {
 	keys := map[string]string{"TaskCompleted": "task", "TeammateIdle": "idle", "Stop": "stop",
-		orchestrator.AtMerge: "merge"}
+		hooklist.AtMerge: "merge"}
 	if key := keys[moment]; h.Handler.Gate && key != "" {
 		return "gates." + key
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
@@ -14,7 +16,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -172,7 +173,7 @@ func (s *Set) keep() error {
 	if err != nil {
 		return fmt.Errorf("a place for what plugins keep: %w", err)
 	}
-	return orchestrator.PreparePlugins(home, s.Sources)
+	return hooklist.PreparePlugins(home, s.Sources)
 }
 
 // warnAll tells of what is wrong and does not keep anything from going on. They

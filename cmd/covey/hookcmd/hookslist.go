@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
@@ -85,7 +87,7 @@ func listHooks(ctx context.Context, env *cli.Env, f hookListFlags) error {
 	if err != nil {
 		return err
 	}
-	return env.Out.Show(f.json, append([]orchestrator.HookInfo{}, l.infos...), func() { l.print() })
+	return env.Out.Show(f.json, append([]hooklist.Info{}, l.infos...), func() { l.print() })
 }
 
 // askedAbout is the input that the flags ask about; nil: none.
@@ -131,7 +133,7 @@ func askedAbout(env *cli.Env, f hookListFlags) (*hooks.Input, error) {
 type hookListing struct {
 	env   *cli.Env
 	in    *hooks.Input // asked about; nil: nothing
-	infos []orchestrator.HookInfo
+	infos []hooklist.Info
 	ran   bool // there was a run to count; without one, counts would be zeros that mean nothing
 }
 
@@ -142,7 +144,7 @@ func (l *hookListing) ofFiles(f Flags) error {
 		return err
 	}
 	warnAll(l.env, set.Warnings)
-	l.infos, err = orchestrator.ListHooks(set.Team, set.Sources, l.in)
+	l.infos, err = hooklist.List(set.Team, set.Sources, l.in)
 	return err
 }
 
@@ -167,7 +169,7 @@ func (l *hookListing) ofTeam(ctx context.Context) error {
 	}
 	run, err := view.ReadLastRun(place)
 	if err == nil {
-		orchestrator.CountHooks(l.infos, run.HooksOfAll())
+		hooklist.SetCounts(l.infos, run.HooksOfAll())
 	}
 	return err
 }
@@ -213,7 +215,7 @@ func (l *hookListing) print() {
 
 // table is the table of hooks; each column is declared here alone.
 func (l *hookListing) table() *term.Table {
-	type hook = orchestrator.HookInfo
+	type hook = hooklist.Info
 	asks := l.in != nil
 	of := func(text string, h hook) term.Cell { // what never runs is faint
 		if h.Never != "" && !asks {
@@ -237,7 +239,7 @@ func (l *hookListing) table() *term.Table {
 }
 
 // refusals is how often a hook refused; in brackets, how often one that observes would have.
-func refusals(h orchestrator.HookInfo) term.Cell {
+func refusals(h hooklist.Info) term.Cell {
 	if h.Observes {
 		return term.Cell{Text: fmt.Sprintf("(%d)", h.Would)}
 	}
@@ -245,7 +247,7 @@ func refusals(h orchestrator.HookInfo) term.Cell {
 }
 
 // failures is how often a hook failed and let pass what it guards.
-func failures(h orchestrator.HookInfo) term.Cell {
+func failures(h hooklist.Info) term.Cell {
 	if h.FailedOpen > 0 {
 		return term.Cell{Text: fmt.Sprint(h.FailedOpen), Style: term.Yellow}
 	}
@@ -253,7 +255,7 @@ func failures(h orchestrator.HookInfo) term.Cell {
 }
 
 // wouldRun says whether a hook runs for what was asked about.
-func wouldRun(h orchestrator.HookInfo) term.Cell {
+func wouldRun(h hooklist.Info) term.Cell {
 	switch {
 	case h.Never+h.Not != "":
 		return term.Cell{Text: "no", Style: term.Faint}
@@ -265,7 +267,7 @@ func wouldRun(h orchestrator.HookInfo) term.Cell {
 
 // from says where a hook comes from. Paths are shown from the folder that the
 // person is in, where they are below it.
-func (l *hookListing) from(h orchestrator.HookInfo) string {
+func (l *hookListing) from(h hooklist.Info) string {
 	name := strings.TrimPrefix(h.Source, "gates of ")
 	if folder, err := l.env.Folder(); err == nil && filepath.IsAbs(name) {
 		if rel, err := filepath.Rel(folder, name); err == nil && filepath.IsLocal(rel) {

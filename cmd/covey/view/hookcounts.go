@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -13,14 +15,14 @@ import (
 // troubled is what a person should know of one member's hooks.
 type troubled struct {
 	member string
-	hooks  []orchestrator.HookCount
+	hooks  []hooklist.Count
 }
 
 // MemberHooks counts the hooks of a run, as its journal tells of them. The zero
 // value has counted nothing.
 type MemberHooks struct {
 	order   []string // members, in the order in which their first hook ended
-	tallies map[string]*orchestrator.HookTally
+	tallies map[string]*hooklist.Tally
 }
 
 // Note takes a line of the journal in.
@@ -29,10 +31,10 @@ func (m *MemberHooks) Note(l journal.Line) {
 		return
 	}
 	if m.tallies == nil {
-		m.tallies = map[string]*orchestrator.HookTally{}
+		m.tallies = map[string]*hooklist.Tally{}
 	}
 	if m.tallies[l.Member] == nil {
-		m.tallies[l.Member] = &orchestrator.HookTally{}
+		m.tallies[l.Member] = &hooklist.Tally{}
 		m.order = append(m.order, l.Member)
 	}
 	m.tallies[l.Member].Add(hookEnd(l))

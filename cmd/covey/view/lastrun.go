@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -14,9 +16,9 @@ import (
 // lastRun is what the journal tells of a team's last run: enough to show it
 // when there is no process to ask.
 type lastRun struct {
-	Members []*orchestrator.MemberStatus       // in the order in which they appear
-	Hooks   map[string]*orchestrator.HookTally // by member
-	merges  orchestrator.HookTally             // gates at merges
+	Members []*orchestrator.MemberStatus // in the order in which they appear
+	Hooks   map[string]*hooklist.Tally   // by member
+	merges  hooklist.Tally               // gates at merges
 	Turns   journal.TurnCount
 }
 
@@ -24,7 +26,7 @@ type lastRun struct {
 // journal has an empty one. Only the last run is read, from where it begins,
 // since a journal holds all runs of a team and may be long.
 func ReadLastRun(place state.Place) (*lastRun, error) {
-	run := &lastRun{Hooks: map[string]*orchestrator.HookTally{}}
+	run := &lastRun{Hooks: map[string]*hooklist.Tally{}}
 	begin, err := lastStart(place)
 	if errors.Is(err, fs.ErrNotExist) {
 		return run, nil
@@ -70,7 +72,7 @@ func (r *lastRun) apply(l journal.Line) {
 	if m == nil {
 		if l.Member == "" && l.Type == "hook_finished" { // gates at a merge are no member's
 			end := hookEnd(l)
-			end.Event = orchestrator.AtMerge
+			end.Event = hooklist.AtMerge
 			r.merges.Add(end)
 		}
 		return
@@ -97,7 +99,7 @@ func (r *lastRun) apply(l journal.Line) {
 		m.Refusals++
 	case "hook_finished":
 		if r.Hooks[m.Name] == nil {
-			r.Hooks[m.Name] = &orchestrator.HookTally{}
+			r.Hooks[m.Name] = &hooklist.Tally{}
 		}
 		r.Hooks[m.Name].Add(hookEnd(l))
 	}
@@ -118,8 +120,8 @@ func (r *lastRun) count(l journal.Line, m *orchestrator.MemberStatus, p payload)
 }
 
 // HooksOfAll counts the hooks of all members, and the gates at merges, together.
-func (r *lastRun) HooksOfAll() *orchestrator.HookTally {
-	var all orchestrator.HookTally
+func (r *lastRun) HooksOfAll() *hooklist.Tally {
+	var all hooklist.Tally
 	for _, m := range r.Members { // in an order that stays the same
 		if tally := r.Hooks[m.Name]; tally != nil {
 			all.Join(tally)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -28,7 +30,7 @@ func TestReadLastRun(t *testing.T) {
 	if got := *run.Members[1]; !reflect.DeepEqual(got, want) {
 		t.Errorf("ana is %+v, want %+v", got, want)
 	}
-	count := orchestrator.HookCount{Event: "Stop", Command: "./x", Runs: 4, Refusals: 1, FailedOpen: 2, Why: "no verdict"}
+	count := hooklist.Count{Event: "Stop", Command: "./x", Runs: 4, Refusals: 1, FailedOpen: 2, Why: "no verdict"}
 	if got := run.HooksOfAll().Of("Stop", "./x"); got != count {
 		t.Errorf("hook %+v, want %+v", got, count)
 	}
@@ -68,14 +70,14 @@ func TestCountHooks(t *testing.T) {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
 	teamtest.WriteJournal(t, place, teamtest.TwoRuns()...)
-	infos := []orchestrator.HookInfo{
+	infos := []hooklist.Info{
 		{Event: "Stop", Command: "./x"}, {Event: "Stop", Command: "./y"}, {Event: "TeammateIdle", Command: "./x"},
 	}
 	run, err := ReadLastRun(place)
 	if err != nil {
 		t.Fatal(err)
 	}
-	orchestrator.CountHooks(infos, run.HooksOfAll())
+	hooklist.SetCounts(infos, run.HooksOfAll())
 	if infos[0].Runs != 4 || infos[0].Refusals != 1 || infos[0].FailedOpen != 2 || infos[1].Runs+infos[2].Runs != 0 {
 		t.Errorf("%+v", infos)
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -93,7 +95,7 @@ func TestBoardOfLockouts(t *testing.T) {
 
 // A team that does not run is shown from its journal in the same states.
 func TestLastRunOfLockouts(t *testing.T) {
-	run := &lastRun{Hooks: map[string]*orchestrator.HookTally{}}
+	run := &lastRun{Hooks: map[string]*hooklist.Tally{}}
 	for _, l := range lockedLines() {
 		run.apply(l)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -106,9 +108,9 @@ func callText(name string, input json.RawMessage) string {
 }
 
 // hookEnd is what a line of type hook_finished says.
-func hookEnd(l journal.Line) (end orchestrator.HookEnd) {
+func hookEnd(l journal.Line) (end hooklist.End) {
 	if json.Unmarshal(l.Data, &end) != nil {
-		return orchestrator.HookEnd{}
+		return hooklist.End{}
 	}
 	return end
 }

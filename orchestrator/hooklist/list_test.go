@@ -1,4 +1,4 @@
-package orchestrator
+package hooklist
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ func TestListHooks(t *testing.T) {
 		{Name: "ralph", Root: "/w/ralph", Settings: one(hooks.Stop, "", command("r"))},
 		{Name: "/w/ana.md", Member: "ana", Settings: one(hooks.Stop, "", command("m"))},
 	}
-	infos, err := ListHooks(&configs.Team{File: "/w/team.yaml"}, sources, nil)
+	infos, err := List(&configs.Team{File: "/w/team.yaml"}, sources, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,18 +54,18 @@ func TestListHooks(t *testing.T) {
 
 // TestHookTally counts runs by event and command, and joins what members have.
 func TestHookTally(t *testing.T) {
-	var ana, ben, all HookTally
-	ana.Add(HookEnd{Event: "Stop", Command: "x", Outcome: "success"})
-	ana.Add(HookEnd{Event: "Stop", Command: "x", Outcome: "blocking", ExitCode: 2})
-	ana.Add(HookEnd{Event: "PreToolUse", Command: "x", Outcome: "blocking", Observed: "block"})
-	ben.Add(HookEnd{Event: "Stop", Command: "x", Outcome: "non_blocking_error", ExitCode: 127, FailedOpen: true})
-	ben.Add(HookEnd{Event: "Stop", Command: "x", Outcome: "cancelled", ExitCode: -1, FailedOpen: true})
-	ben.Add(HookEnd{Event: "Stop", Command: "y", Outcome: "blocking", ExitCode: -1, FailedOpen: false})
-	ben.Add(HookEnd{Event: "Stop", Command: "z", ExitCode: -1, FailedOpen: true, Warning: "cannot\nstart"})
-	ana.Add(HookEnd{Event: "PreToolUse", Command: "x", Outcome: "success", Observed: "pass"})
+	var ana, ben, all Tally
+	ana.Add(End{Event: "Stop", Command: "x", Outcome: "success"})
+	ana.Add(End{Event: "Stop", Command: "x", Outcome: "blocking", ExitCode: 2})
+	ana.Add(End{Event: "PreToolUse", Command: "x", Outcome: "blocking", Observed: "block"})
+	ben.Add(End{Event: "Stop", Command: "x", Outcome: "non_blocking_error", ExitCode: 127, FailedOpen: true})
+	ben.Add(End{Event: "Stop", Command: "x", Outcome: "cancelled", ExitCode: -1, FailedOpen: true})
+	ben.Add(End{Event: "Stop", Command: "y", Outcome: "blocking", ExitCode: -1, FailedOpen: false})
+	ben.Add(End{Event: "Stop", Command: "z", ExitCode: -1, FailedOpen: true, Warning: "cannot\nstart"})
+	ana.Add(End{Event: "PreToolUse", Command: "x", Outcome: "success", Observed: "pass"})
 	all.Join(&ana)
 	all.Join(&ben)
-	for _, want := range []HookCount{
+	for _, want := range []Count{
 		{Event: "Stop", Command: "x", Runs: 4, Refusals: 1, FailedOpen: 2, Why: "no answer in time"},
 		{Event: "PreToolUse", Command: "x", Runs: 2, Would: 1, Verdict: "refused"},
 		{Event: "Stop", Command: "y", Runs: 1, Refusals: 1},
@@ -79,12 +79,12 @@ func TestHookTally(t *testing.T) {
 	if n := all.FailedOpen(); n != 3 || len(all.Noteworthy()) != 3 || len(ana.Noteworthy()) != 1 || ana.FailedOpen() != 0 {
 		t.Errorf("%d failed open; %+v", n, all.Noteworthy())
 	}
-	infos := []HookInfo{{Event: "Stop", Command: "x"}, {Event: "Stop", Command: "w"}}
-	CountHooks(infos, &all)
+	infos := []Info{{Event: "Stop", Command: "x"}, {Event: "Stop", Command: "w"}}
+	SetCounts(infos, &all)
 	if infos[0].Runs != 4 || infos[0].FailedOpen != 2 || infos[1].Runs != 0 {
 		t.Errorf("%+v", infos)
 	}
-	other := HookInfo{Event: "Stop", Command: "x"}
+	other := Info{Event: "Stop", Command: "x"}
 	if other.CountAs(infos); other.Refusals != 1 {
 		t.Errorf("%+v", other)
 	}

@@ -2,10 +2,10 @@ package orchestrator
 
 import "github.com/coveyteam/covey/hooks"
 
-// background lists what goes on beside the member's turns, as hooks see it: a lead's
+// backgroundTasks lists what goes on beside the member's turns, as hooks see it: a lead's
 // teammates, and the commands that its tools run. The member's own goroutine asks, and
 // its helpers, which begin after the tools are there.
-func (s *seat) background() []hooks.BackgroundTask {
+func (s *seat) backgroundTasks() []hooks.BackgroundTask {
 	var list []hooks.BackgroundTask
 	if s.member.Lead {
 		list = s.crew.teammates()

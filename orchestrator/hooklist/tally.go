@@ -1,4 +1,4 @@
-package orchestrator
+package hooklist
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// HookEnd is how one run of a hook ended, as the journal's lines of type
+// End is how one run of a hook ended, as the journal's lines of type
 // hook_finished have it.
-type HookEnd struct {
+type End struct {
 	Event      string `json:"event"`
 	Command    string `json:"command"`
 	Outcome    string `json:"outcome"`
@@ -20,9 +20,9 @@ type HookEnd struct {
 	Observed   string `json:"observed"`
 }
 
-// HookCount is what the runs of one hook came to. Hooks that have one event and
+// Count is what the runs of one hook came to. Hooks that have one event and
 // one command are one here, as they are in the journal.
-type HookCount struct {
+type Count struct {
 	Event      string `json:"event"`
 	Command    string `json:"command"`
 	Runs       int    `json:"runs"`
@@ -37,12 +37,12 @@ type HookCount struct {
 	Verdict string `json:"verdict,omitempty"`
 }
 
-// HookTally counts the runs of hooks, in the order in which each first ended. The
+// Tally counts the runs of hooks, in the order in which each first ended. The
 // zero value has counted nothing.
-type HookTally struct{ counts []HookCount }
+type Tally struct{ counts []Count }
 
 // Add counts one run.
-func (t *HookTally) Add(end HookEnd) {
+func (t *Tally) Add(end End) {
 	n := t.of(end.Event, end.Command)
 	n.Runs++
 	// What only observes has refused nothing, whatever its outcome says.
@@ -62,27 +62,27 @@ func (t *HookTally) Add(end HookEnd) {
 }
 
 // of is the count of a hook, made when it is first asked for.
-func (t *HookTally) of(event, command string) *HookCount {
-	i := slices.IndexFunc(t.counts, func(n HookCount) bool { return n.Event == event && n.Command == command })
+func (t *Tally) of(event, command string) *Count {
+	i := slices.IndexFunc(t.counts, func(n Count) bool { return n.Event == event && n.Command == command })
 	if i < 0 {
 		i = len(t.counts)
-		t.counts = append(t.counts, HookCount{Event: event, Command: command})
+		t.counts = append(t.counts, Count{Event: event, Command: command})
 	}
 	return &t.counts[i]
 }
 
 // Of is the count of one hook.
-func (t *HookTally) Of(event, command string) HookCount {
+func (t *Tally) Of(event, command string) Count {
 	for _, n := range t.counts {
 		if n.Event == event && n.Command == command {
 			return n
 		}
 	}
-	return HookCount{Event: event, Command: command}
+	return Count{Event: event, Command: command}
 }
 
 // Join adds the counts of another tally.
-func (t *HookTally) Join(other *HookTally) {
+func (t *Tally) Join(other *Tally) {
 	for _, n := range other.counts {
 		sum := t.of(n.Event, n.Command)
 		sum.Runs, sum.Refusals, sum.Waits = sum.Runs+n.Runs, sum.Refusals+n.Refusals, sum.Waits+n.Waits
@@ -99,8 +99,8 @@ func (t *HookTally) Join(other *HookTally) {
 // Noteworthy are the hooks that a person should know of: those that failed open,
 // and those that only observed and would have done something. The list is the
 // caller's own.
-func (t *HookTally) Noteworthy() []HookCount {
-	var list []HookCount
+func (t *Tally) Noteworthy() []Count {
+	var list []Count
 	for _, n := range t.counts {
 		if n.FailedOpen+n.Would > 0 {
 			list = append(list, n)
@@ -110,7 +110,7 @@ func (t *HookTally) Noteworthy() []HookCount {
 }
 
 // FailedOpen is how many runs failed open.
-func (t *HookTally) FailedOpen() int {
+func (t *Tally) FailedOpen() int {
 	sum := 0
 	for _, n := range t.counts {
 		sum += n.FailedOpen
@@ -139,7 +139,7 @@ func wouldHave(observed string) string {
 }
 
 // whyOpen says in a few words why a hook had no say.
-func whyOpen(end HookEnd) string {
+func whyOpen(end End) string {
 	switch {
 	case end.Outcome == "cancelled":
 		return "no answer in time"
@@ -151,8 +151,8 @@ func whyOpen(end HookEnd) string {
 	return "no verdict"
 }
 
-// endOf takes from a member's event what is counted.
-func endOf(f agent.HookFinished) HookEnd {
-	return HookEnd{Event: f.Event, Command: f.Command, Outcome: f.Outcome, ExitCode: f.ExitCode,
+// EndOf takes from a member's event what is counted.
+func EndOf(f agent.HookFinished) End {
+	return End{Event: f.Event, Command: f.Command, Outcome: f.Outcome, ExitCode: f.ExitCode,
 		Warning: f.Warning, FailedOpen: f.FailedOpen, Observed: f.Observed}
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package hooklist
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package orchestrator
+package hooking
 
 import (
 	"context"
@@ -6,19 +6,22 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
+	"github.com/coveyteam/covey/teammate/permission"
+
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/script"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// HookModelAsked is sent when a model has answered a prompt or agent hook, also
+// ModelAsked is sent when a model has answered a prompt or agent hook, also
 // one that failed: what that has used counts for the member.
-type HookModelAsked struct {
+type ModelAsked struct {
 	Event  string      `json:"event"`
 	Model  string      `json:"model"` // for people: the model's name, or whose it is
 	Agent  bool        `json:"agent,omitempty"`
@@ -27,12 +30,37 @@ type HookModelAsked struct {
 }
 
 // EventType is the journal's name for it.
-func (HookModelAsked) EventType() string { return "hook_model" }
+func (ModelAsked) EventType() string { return "hook_model" }
 
-// hookModels answers the prompt and agent hooks of a team with its models.
-type hookModels struct {
-	o *Orchestrator
-	c *crew
+// Member is a member as the hooks of its events need it.
+type Member interface {
+	Spec() *roster.Member
+	// Permissions are those for the calls of an agent hook's agent: a hook must not
+	// open to a model what its member may not do.
+	Permissions() permission.Policy
+	// Fire runs the member's hooks.
+	Fire(context.Context, hooks.Payload) (hooks.Outcome, error)
+	// Spent counts what a hook has used for the member.
+	Spent(ModelAsked)
+}
+
+// ModelOptions say whose models answer hooks.
+type ModelOptions struct {
+	// Spec is the team's spec, and its scripts by path, as they count now.
+	Spec func() (*configs.Team, map[string]*script.Script)
+	// Member finds the member of a session; the lead if no member has it.
+	Member func(session string) Member
+	Lead   func() *roster.Member
+	// The commands of agent hooks' agents get Environ, and are told to Started. What they
+	// print goes to files in Scratch.
+	Environ []string
+	Scratch string
+	Started func(pid int, member string) (ended func())
+}
+
+// Models answers the prompt and agent hooks of a team with its models.
+type Models struct {
+	ModelOptions
 
 	mu sync.Mutex
 	// asked has, for a member and a script, the model that answers its prompt
@@ -45,52 +73,54 @@ type askedBy struct {
 	script *script.Script
 }
 
-// hookAnswerer is who answers one hook.
-type hookAnswerer struct {
-	seat   *seat
+// NewModels makes the Models of a team.
+func NewModels(o ModelOptions) *Models {
+	return &Models{ModelOptions: o, asked: map[askedBy]*script.Model{}}
+}
+
+// answerer is who answers one hook.
+type answerer struct {
+	member Member
 	script *script.Script
 	name   string // of the model, for people
 	note   string // likewise; may be empty
 }
 
 // Ask implements runner.Model.
-func (m *hookModels) Ask(ctx context.Context, q runner.Question) (runner.Reply, error) {
+func (m *Models) Ask(ctx context.Context, q runner.Question) (runner.Reply, error) {
 	who, err := m.choose(q)
 	if err != nil {
 		return runner.Reply{Note: who.note}, err
 	}
-	asked := HookModelAsked{Event: string(q.Input.Payload.Event()), Model: who.name, Agent: q.Agent}
+	asked := ModelAsked{Event: string(q.Input.Payload.Event()), Model: who.name, Agent: q.Agent}
 	var text string
 	if q.Agent {
 		text, err = m.verify(ctx, who, q, &asked)
 	} else {
 		text, err = m.judge(ctx, who, q, &asked)
 	}
-	m.bill(who.seat, asked)
+	who.member.Spent(asked)
 	return runner.Reply{Text: text, Note: who.note}, err
 }
 
 // choose finds the model of a hook: the one of the spec that it names, else
 // the member's own, the lead's, or the first of the spec. A name that the spec
 // does not have comes with hooks that were written for another host.
-func (m *hookModels) choose(q runner.Question) (hookAnswerer, error) {
-	s, ok := m.c.bySession(q.Input.SessionID)
-	if !ok {
-		s = m.c.seats()[0]
-	}
-	who := hookAnswerer{seat: s}
-	named, known := m.o.team().Models[q.Model]
+func (m *Models) choose(q runner.Question) (answerer, error) {
+	team, scripts := m.Spec()
+	who := answerer{member: m.Member(q.Input.SessionID)}
+	named, known := team.Models[q.Model]
 	if known {
-		who.script, who.name = m.o.scripts()[named.Script], q.Model
+		who.script, who.name = scripts[named.Script], q.Model
 	}
-	for _, other := range []*seat{s, m.c.seats()[0]} {
+	for _, other := range []*roster.Member{who.member.Spec(), m.Lead()} {
 		if who.script == nil {
-			who.script, who.name = m.o.scripts()[other.member.Agent.Model.Script], "the model of "+other.member.Name
+			who.script, who.name = scripts[other.Agent.Model.Script], "the model of "+other.Name
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.o.team().Models)) {
+	for _, name := range slices.Sorted(maps.Keys(team.Models)) {
 		if who.script == nil {
-			who.script, who.name = m.o.scripts()[m.o.team().Models[name].Script], name
+			who.script, who.name = scripts[team.Models[name].Script], name
 		}
 	}
 	if who.script == nil {
@@ -114,8 +144,8 @@ func (m *hookModels) choose(q runner.Question) (hookAnswerer, error) {
 }
 
 // judge makes the one request of a prompt hook.
-func (m *hookModels) judge(
-	ctx context.Context, who hookAnswerer, q runner.Question, asked *HookModelAsked,
+func (m *Models) judge(
+	ctx context.Context, who answerer, q runner.Question, asked *ModelAsked,
 ) (string, error) {
 	var talk []agent.Message
 	if q.Transcript {
@@ -127,7 +157,7 @@ func (m *hookModels) judge(
 	request := agent.Request{System: q.System, New: len(talk), Messages: append(talk, agent.Message{
 		Role: agent.User, Content: []agent.Block{{Type: agent.TextBlock, Text: q.Text}},
 	})}
-	response, err := m.play(ctx, askedBy{who.seat.member.Name, who.script}, request)
+	response, err := m.play(ctx, askedBy{who.member.Spec().Name, who.script}, request)
 	asked.Passes++
 	asked.Usage = response.Usage
 	if err != nil {
@@ -139,7 +169,7 @@ func (m *hookModels) judge(
 // play asks a script for the next of its answers to prompt hooks. When it is
 // through it begins anew: a hook asks at every turn end, and a team may have
 // any number of those.
-func (m *hookModels) play(ctx context.Context, by askedBy, r agent.Request) (agent.Response, error) {
+func (m *Models) play(ctx context.Context, by askedBy, r agent.Request) (agent.Response, error) {
 	m.mu.Lock()
 	model := m.asked[by]
 	if model == nil {
@@ -159,28 +189,4 @@ func (m *hookModels) play(ctx context.Context, by askedBy, r agent.Request) (age
 	model = m.asked[by]
 	m.mu.Unlock()
 	return model.Generate(ctx, r)
-}
-
-// bill counts what a hook has used for its member.
-func (m *hookModels) bill(s *seat, asked HookModelAsked) {
-	if m.c.journal == nil { // fired by hand: nobody is billed
-		return
-	}
-	m.c.tally.Spend(s.member.Name, asked.Usage)
-	if err := s.mate.Spend(asked.Usage); err != nil {
-		m.o.opts.Log.Warn("what a hook has used is not counted in the next run", "member", s.member.Name, "err", err)
-	}
-	m.c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: asked})
-}
-
-// hookScripts are the scripts of the models that hooks may name, beside those
-// of the members.
-func hookScripts(team *configs.Team) []string {
-	var paths []string
-	for _, name := range slices.Sorted(maps.Keys(team.Models)) {
-		if path := team.Models[name].Script; strings.TrimSpace(path) != "" {
-			paths = append(paths, path)
-		}
-	}
-	return paths
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package hooking
 
 import (
 	"cmp"
@@ -22,31 +22,38 @@ import (
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/process"
 )
 
 // Bounds of MCP servers of plugins.
 const (
-	hookServerTimeout = 45 * time.Second // to connect, and for one call
-	hookServerGrace   = time.Second      // from one step of ending a program to the next
-	maxToolText       = 1 << 20          // bytes of a result that are read
+	serverTimeout = 45 * time.Second // to connect, and for one call
+	serverGrace   = time.Second      // from one step of ending a program to the next
+	maxToolText   = 1 << 20          // bytes of a result that are read
 )
 
-// hookServers are the servers of a team. Each is connected to when the first
-// hook calls it, and again when the connection was lost. Plugins may come and go
-// while the team runs, and their servers with them (replace).
-type hookServers struct {
-	serve func(hookfiles.Server) *hookServer // makes one that is not started
-	fault func(error)                        // is told of one that does not end as it should
+// errEnding is for calls that come while the team ends.
+var errEnding = errors.New("the team is ending")
+
+// Servers are the MCP servers that plugins of a team bring for their hooks. Each is
+// connected to when the first hook calls it, and again when the connection was lost.
+type Servers struct {
+	ServerOptions
 
 	mu       sync.Mutex
-	all      map[string]*hookServer
+	all      map[string]*server
 	retiring sync.WaitGroup // servers of plugins that are gone
 }
 
-// hookServer is one of them.
-type hookServer struct {
+// ServerOptions say how the programs of servers run.
+type ServerOptions struct {
+	Workspace string   // where they run if their plugin has no folder
+	Environ   []string // beside what the plugin sets
+	Started   func(pid int) (release func())
+	Fault     func(error) // is told of a server that does not end as it should
+}
+
+// server is one MCP server.
+type server struct {
 	hookfiles.Server
 	dir     string
 	environ []string
@@ -61,32 +68,32 @@ type hookServer struct {
 	running sync.WaitGroup // calls
 }
 
-// newHookServers makes the servers of a team; none is started.
-func (o *Orchestrator) newHookServers(c *crew, list []hookfiles.Server) *hookServers {
-	t := &hookServers{all: map[string]*hookServer{}}
-	t.fault = func(err error) { c.log.Error("ending the servers of a plugin that is gone", "err", err) }
-	t.serve = func(s hookfiles.Server) *hookServer {
-		environ := launch.ChildEnvironment(o.opts.Bin, o.place)
-		for name, value := range s.Env {
-			environ = append(environ, name+"="+value)
-		}
-		dir := cmp.Or(s.Cwd, s.Root, o.team().Workspace)
-		return &hookServer{
-			Server: s, dir: dir, environ: environ, turn: make(chan struct{}, 1),
-			started: func(pid int) func() { return c.processes.Register(pid, process.Owner{Kind: process.Hook}) },
-		}
-	}
-	t.replace(list)
+// NewServers makes the servers of a team; none is started.
+func NewServers(o ServerOptions, list []hookfiles.Server) *Servers {
+	t := &Servers{ServerOptions: o, all: map[string]*server{}}
+	t.Replace(list)
 	return t
 }
 
-// replace has these servers be there from the next call on. Those that are the same stay
-// as they are, connected or not; those that are gone or others now are ended beside, since
-// calls that are under way there get their answer first (45 s at most).
-func (t *hookServers) replace(list []hookfiles.Server) {
+// serve makes a server that is not started.
+func (t *Servers) serve(s hookfiles.Server) *server {
+	environ := slices.Clone(t.Environ)
+	for name, value := range s.Env {
+		environ = append(environ, name+"="+value)
+	}
+	return &server{
+		Server: s, dir: cmp.Or(s.Cwd, s.Root, t.Workspace), environ: environ, turn: make(chan struct{}, 1),
+		started: t.Started,
+	}
+}
+
+// Replace makes list the servers of the team from the next call on. Servers that did
+// not change stay as they are, connected or not. Others are ended in the background:
+// their calls under way get their answers first (45 s at most).
+func (t *Servers) Replace(list []hookfiles.Server) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	next := map[string]*hookServer{}
+	next := map[string]*server{}
 	for _, s := range list {
 		if was := t.all[s.Name]; was != nil && reflect.DeepEqual(was.Server, s) {
 			next[s.Name] = was
@@ -100,7 +107,7 @@ func (t *hookServers) replace(list []hookfiles.Server) {
 		}
 		t.retiring.Go(func() {
 			if err := s.close(); err != nil {
-				t.fault(err)
+				t.Fault(err)
 			}
 		})
 	}
@@ -108,19 +115,19 @@ func (t *hookServers) replace(list []hookfiles.Server) {
 }
 
 // named finds a server; nil: there is none of that name now.
-func (t *hookServers) named(name string) *hookServer {
+func (t *Servers) named(name string) *server {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.all[name]
 }
 
-// call makes one call.
-func (t *hookServers) call(ctx context.Context, call runner.ToolCall) (runner.ToolReply, error) {
+// CallTool implements runner.Tools.
+func (t *Servers) CallTool(ctx context.Context, call runner.ToolCall) (runner.ToolReply, error) {
 	s := t.named(call.Server)
 	if s == nil {
 		return runner.ToolReply{}, runner.NotConnected(call.Server)
 	}
-	limited, cancel := context.WithTimeout(ctx, hookServerTimeout)
+	limited, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	session, err := s.connected(limited)
 	if err != nil {
@@ -161,7 +168,7 @@ func replyOf(result *mcp.CallToolResult) runner.ToolReply {
 
 // connected gives the session with the server, and connects to it if there is
 // none. Who gets it calls running.Done in the end.
-func (s *hookServer) connected(ctx context.Context) (*mcp.ClientSession, error) {
+func (s *server) connected(ctx context.Context) (*mcp.ClientSession, error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -181,7 +188,7 @@ func (s *hookServer) connected(ctx context.Context) (*mcp.ClientSession, error) 
 }
 
 // connect starts the server, or reaches it; s.turn is held.
-func (s *hookServer) connect(ctx context.Context) error {
+func (s *server) connect(ctx context.Context) error {
 	client := mcp.NewClient(&mcp.Implementation{Name: "covey", Title: "covey hooks", Version: "1"}, nil)
 	if len(s.Command) == 0 {
 		session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
@@ -198,7 +205,7 @@ func (s *hookServer) connect(ctx context.Context) error {
 	cmd.Dir, cmd.Env = s.dir, append(slices.Clip(s.environ), marker)
 	cmd.SysProcAttr = proc.OwnSession()
 	session, err := client.Connect(ctx, registering{
-		Transport: &mcp.CommandTransport{Command: cmd, TerminateDuration: hookServerGrace},
+		Transport: &mcp.CommandTransport{Command: cmd, TerminateDuration: serverGrace},
 		connected: func() { s.release = s.started(cmd.Process.Pid) },
 	}, nil)
 	if cmd.Process == nil {
@@ -208,7 +215,7 @@ func (s *hookServer) connect(ctx context.Context) error {
 	s.release = func() {
 		ended := make(chan struct{})
 		close(ended) // the session's end has waited for it
-		proc.EndTree(cmd.Process.Pid, marker, hookServerGrace, ended)
+		proc.EndTree(cmd.Process.Pid, marker, serverGrace, ended)
 		forget()
 	}
 	if err != nil {
@@ -235,7 +242,7 @@ func (r registering) Connect(ctx context.Context) (mcp.Connection, error) {
 }
 
 // lost forgets a session that has ended, so that the next call connects anew.
-func (s *hookServer) lost(ctx context.Context, session *mcp.ClientSession) {
+func (s *server) lost(ctx context.Context, session *mcp.ClientSession) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -249,9 +256,9 @@ func (s *hookServer) lost(ctx context.Context, session *mcp.ClientSession) {
 	}
 }
 
-// close ends all servers and waits for them, also for those that are being ended. There
-// is no replace after it.
-func (t *hookServers) close() error {
+// Close ends all servers and waits for them, also for those that are being ended. Replace
+// must not be called after it.
+func (t *Servers) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var errs []error
@@ -264,7 +271,7 @@ func (t *hookServers) close() error {
 
 // close ends the server, if it was ever connected to, and waits for the calls that were
 // under way. Calls after it fail with errEnding.
-func (s *hookServer) close() (err error) {
+func (s *server) close() (err error) {
 	s.turn <- struct{}{}
 	s.closed = true
 	if s.session != nil {

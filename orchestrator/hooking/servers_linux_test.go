@@ -1,4 +1,4 @@
-package orchestrator
+package hooking
 
 import (
 	"strconv"
@@ -11,8 +11,8 @@ import (
 
 // A plugin's server has a session of its own, and what it has started ends with it.
 func TestHookServerEndsWithItsChildren(t *testing.T) {
-	servers, _ := rigServers(t)
-	reply, err := servers.call(t.Context(), rigCall("plugin:p:rig", "breed"))
+	servers := rigServers(t)
+	reply, err := servers.CallTool(t.Context(), rigCall("plugin:p:rig", "breed"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestHookServerEndsWithItsChildren(t *testing.T) {
 	if sid, err := unix.Getsid(pids[0]); err != nil || sid != pids[0] || len(pids) != 3 {
 		t.Errorf("server %v is in session %d, %v", pids, sid, err)
 	}
-	if err := servers.close(); err != nil {
+	if err := servers.Close(); err != nil {
 		t.Error(err)
 	}
 	for _, pid := range pids {

@@ -1,10 +1,9 @@
-package orchestrator
+package hooking
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,12 +17,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // hookServerName, set in the environment, makes the test binary an MCP server.
@@ -93,7 +89,7 @@ func TestAsMCPServer(t *testing.T) {
 
 // rigServers are servers for a test: a program, and an HTTP server that wants a
 // header.
-func rigServers(t *testing.T) (*hookServers, *process.Processes) {
+func rigServers(t *testing.T) *Servers {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -112,13 +108,11 @@ func rigServers(t *testing.T) (*hookServers, *process.Processes) {
 	if err := os.Mkdir(root, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	place, err := state.PlaceIn(t.TempDir(), "crew", root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := (&Orchestrator{place: place}).designed(design{team: &configs.Team{Name: "crew", Workspace: root}})
-	c := &crew{processes: process.New("")}
-	servers := o.newHookServers(c, []hookfiles.Server{
+	processes := process.New("")
+	servers := NewServers(ServerOptions{
+		Workspace: root, Environ: os.Environ(), Fault: func(err error) { t.Error(err) },
+		Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },
+	}, []hookfiles.Server{
 		{Name: "plugin:p:rig", Root: root, Command: []string{self, "-test.run=^TestAsMCPServer$"},
 			Env: map[string]string{hookServerName: "1", "RIG_WORD": "word"}},
 		{Name: "plugin:p:web", URL: web.URL, Headers: map[string]string{"X-Word": "please"}},
@@ -126,14 +120,14 @@ func rigServers(t *testing.T) (*hookServers, *process.Processes) {
 		{Name: "plugin:p:gone", Root: root, Command: []string{filepath.Join(root, "nobody")}},
 	})
 	t.Cleanup(func() {
-		if err := servers.close(); err != nil {
+		if err := servers.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := servers.call(context.Background(), runner.ToolCall{Server: "plugin:p:rig", Tool: "echo"}); !errors.Is(err, errEnding) {
+		if _, err := servers.CallTool(context.Background(), runner.ToolCall{Server: "plugin:p:rig", Tool: "echo"}); !errors.Is(err, errEnding) {
 			t.Errorf("a call after the end: %v", err)
 		}
 	})
-	return servers, c.processes
+	return servers
 }
 
 func rigCall(server, tool string) runner.ToolCall {
@@ -141,7 +135,7 @@ func rigCall(server, tool string) runner.ToolCall {
 }
 
 func TestHookServers(t *testing.T) {
-	servers, _ := rigServers(t)
+	servers := rigServers(t)
 	for _, tc := range []struct {
 		server, tool, text string
 		failed, other      bool
@@ -152,7 +146,7 @@ func TestHookServers(t *testing.T) {
 		{"plugin:p:web", "fail", "it is broken", true, false},
 		{"plugin:p:web", "picture", "", false, true},
 	} {
-		reply, err := servers.call(t.Context(), rigCall(tc.server, tc.tool))
+		reply, err := servers.CallTool(t.Context(), rigCall(tc.server, tc.tool))
 		if err != nil || reply.Text != tc.text || reply.IsError != tc.failed || reply.Other != tc.other {
 			t.Errorf("%s, %s: %+v, %v", tc.server, tc.tool, reply, err)
 		}
@@ -160,12 +154,12 @@ func TestHookServers(t *testing.T) {
 	for server, want := range map[string]string{
 		"rig": "MCP server 'rig' not connected", "plugin:p:gone": "nobody", "plugin:p:shut": "not connected",
 	} {
-		_, err := servers.call(t.Context(), rigCall(server, "echo"))
+		_, err := servers.CallTool(t.Context(), rigCall(server, "echo"))
 		if !errors.Is(err, runner.ErrNotConnected) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", server, err)
 		}
 	}
-	if _, err := servers.call(t.Context(), rigCall("plugin:p:rig", "fly")); err == nil ||
+	if _, err := servers.CallTool(t.Context(), rigCall("plugin:p:rig", "fly")); err == nil ||
 		!strings.Contains(err.Error(), "fly") {
 		t.Errorf("a tool that is not there: %v", err)
 	}
@@ -175,17 +169,17 @@ func TestHookServers(t *testing.T) {
 // server fails, and the next starts it anew.
 func TestHookServerTrouble(t *testing.T) {
 	t.Parallel()
-	servers, _ := rigServers(t)
+	servers := rigServers(t)
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, err := servers.call(short, rigCall("plugin:p:rig", "hang")); err == nil {
+	if _, err := servers.CallTool(short, rigCall("plugin:p:rig", "hang")); err == nil {
 		t.Error("it hung, and answered")
 	}
 	for range 2 {
-		if _, err := servers.call(t.Context(), rigCall("plugin:p:rig", "die")); err == nil {
+		if _, err := servers.CallTool(t.Context(), rigCall("plugin:p:rig", "die")); err == nil {
 			t.Error("it died, and answered")
 		}
-		reply, err := servers.call(t.Context(), rigCall("plugin:p:rig", "echo"))
+		reply, err := servers.CallTool(t.Context(), rigCall("plugin:p:rig", "echo"))
 		if err != nil || !strings.HasPrefix(reply.Text, "hello") {
 			t.Errorf("after its death: %+v, %v", reply, err)
 		}
@@ -194,7 +188,7 @@ func TestHookServerTrouble(t *testing.T) {
 
 // TestHookServerStartsOnce: however many hooks ask at once, one program serves.
 func TestHookServerStartsOnce(t *testing.T) {
-	servers, _ := rigServers(t)
+	servers := rigServers(t)
 	s := servers.named("plugin:p:rig")
 	var mu sync.Mutex
 	started, ended := 0, 0
@@ -207,13 +201,13 @@ func TestHookServerStartsOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 12 {
 		all.Go(func() {
-			if _, err := servers.call(t.Context(), rigCall("plugin:p:rig", "echo")); err != nil {
+			if _, err := servers.CallTool(t.Context(), rigCall("plugin:p:rig", "echo")); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	if err := servers.close(); err != nil || started != 1 || ended != 1 {
+	if err := servers.Close(); err != nil || started != 1 || ended != 1 {
 		t.Errorf("started %d times, ended %d times, %v", started, ended, err)
 	}
 }
@@ -221,32 +215,32 @@ func TestHookServerStartsOnce(t *testing.T) {
 // TestHookServersReplaced: a server that is the same goes on, one that has changed begins
 // anew at once, though a call hangs in it, and one that is gone is ended.
 func TestHookServersReplaced(t *testing.T) {
-	servers, _ := rigServers(t)
+	servers := rigServers(t)
 	rig := servers.named("plugin:p:rig")
 	ended := make(chan struct{})
 	rig.started = func(int) func() { return func() { close(ended) } }
 	same := rig.Server
-	if _, err := servers.call(t.Context(), rigCall(same.Name, "echo")); err != nil {
+	if _, err := servers.CallTool(t.Context(), rigCall(same.Name, "echo")); err != nil {
 		t.Fatal(err)
 	}
-	servers.replace([]hookfiles.Server{same})
+	servers.Replace([]hookfiles.Server{same})
 	if servers.named(same.Name) != rig {
 		t.Error("a server that is the same begins anew")
 	}
-	if _, err := servers.call(t.Context(), rigCall("plugin:p:web", "echo")); !errors.Is(err, runner.ErrNotConnected) {
+	if _, err := servers.CallTool(t.Context(), rigCall("plugin:p:web", "echo")); !errors.Is(err, runner.ErrNotConnected) {
 		t.Errorf("a server that is gone: %v", err)
 	}
 	hangs, enough := context.WithCancel(t.Context())
 	defer enough()
 	hung := make(chan error, 1)
 	go func() {
-		_, err := servers.call(hangs, rigCall(same.Name, "hang"))
+		_, err := servers.CallTool(hangs, rigCall(same.Name, "hang"))
 		hung <- err
 	}()
 	other := same
 	other.Env = map[string]string{hookServerName: "1", "RIG_WORD": "another word"}
-	servers.replace([]hookfiles.Server{other})
-	if reply, err := servers.call(t.Context(), rigCall(same.Name, "echo")); err != nil ||
+	servers.Replace([]hookfiles.Server{other})
+	if reply, err := servers.CallTool(t.Context(), rigCall(same.Name, "echo")); err != nil ||
 		!strings.Contains(reply.Text, "another word") {
 		t.Errorf("a server that has changed: %+v, %v", reply, err)
 	}
@@ -260,34 +254,4 @@ func TestHookServersReplaced(t *testing.T) {
 	default:
 		t.Error("a server that has changed goes on")
 	}
-}
-
-// TestLivingPluginServer: the server of a plugin that a running team is given serves its
-// hooks at once.
-func TestLivingPluginServer(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := newLiving(t, map[string]string{
-		"p/.mcp.json": fmt.Sprintf(`{"mcpServers": {"rig": {"command": %q, "args": ["-test.run=^TestAsMCPServer$"], "env": {%q: "1"}}}}`,
-			self, hookServerName),
-		"p/hooks/hooks.json": `{"hooks": {"Stop": [{"hooks": [{"type": "mcp_tool", "server": "plugin:p:rig", "tool": "echo",
-			"input": {"x": "hello"}}]}]}}`,
-	})
-	spec := livingSpec + "plugins: [./p]\n"
-	if _, err := l.rewrite(spec); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.client.Send(t.Context(), Send{To: "dev", Text: "Hello?"}); err != nil {
-		t.Fatal(err)
-	}
-	l.lines.wait(t, "the hook's word", func(line journal.Line) bool {
-		return line.Type == "hook_finished" && line.Member == "dev" && strings.Contains(string(line.Data),
-			`"stdout":"hello`)
-	})
-	if _, err := l.rewrite(livingSpec); err != nil {
-		t.Fatal(err)
-	}
-	l.down()
 }

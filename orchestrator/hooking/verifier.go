@@ -1,4 +1,4 @@
-package orchestrator
+package hooking
 
 import (
 	"context"
@@ -13,51 +13,48 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
-	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/script"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// verifierTools are the tools of agent hooks: those that look. A command runs
+// VerifierTools are the tools of agent hooks: those that look. A command runs
 // only where a rule or the mode of the member lets it without asking.
-func verifierTools() []string { return []string{"Read", "Grep", "Glob", "Bash"} }
+func VerifierTools() []string { return []string{"Read", "Grep", "Glob", "Bash"} }
 
 // verifier is the host of an agent hook's agent: a conversation of its own, of
 // which nothing is kept. The member's hooks and permissions hold for its calls.
 type verifier struct {
-	seat   *seat
+	member Member
 	dir    *workspace.Workdir
 	tools  []agent.Tool
-	asked  *HookModelAsked
+	asked  *ModelAsked
 	answer string // the input of AnswerTool; empty: it has not been called
 }
 
 // verify lets an agent find out what an agent hook wants to know.
-func (m *hookModels) verify(
-	ctx context.Context, who hookAnswerer, q runner.Question, asked *HookModelAsked,
+func (m *Models) verify(
+	ctx context.Context, who answerer, q runner.Question, asked *ModelAsked,
 ) (text string, err error) {
-	dir := workspace.NewWorkdir(who.seat.member.Dir)
+	member := who.member.Spec()
+	dir := workspace.NewWorkdir(member.Dir)
 	dir.Move(q.Input.Cwd)
 	id := "hook_" + uuid.NewString()
-	output := filepath.Join(m.o.place.Scratch(), id)
-	workspace := tools.New(tools.Env{
+	output := filepath.Join(m.Scratch, id)
+	set := tools.New(tools.Env{
 		Workdir:   dir,
-		Environ:   append(launch.ChildEnvironment(m.o.opts.Bin, m.o.place), "COVEY_MEMBER="+who.seat.member.Name),
+		Environ:   append(slices.Clone(m.Environ), "COVEY_MEMBER="+member.Name),
 		OutputDir: output,
-		Started: func(pid int) func() {
-			return m.c.processes.Register(pid, process.Owner{Kind: process.Hook, Member: who.seat.member.Name})
-		},
+		Started:   func(pid int) func() { return m.Started(pid, member.Name) },
 	})
-	defer func() { err = errors.Join(err, workspace.Close(), os.RemoveAll(output)) }()
-	v := &verifier{seat: who.seat, dir: dir, asked: asked, tools: []agent.Tool{answerTool{}}}
-	for _, t := range workspace.List() {
+	defer func() { err = errors.Join(err, set.Close(), os.RemoveAll(output)) }()
+	v := &verifier{member: who.member, dir: dir, asked: asked, tools: []agent.Tool{answerTool{}}}
+	for _, t := range set.List() {
 		name := t.Spec().Name
-		if slices.Contains(verifierTools(), name) && mayUse(who.seat.member.Tools, name) {
+		if slices.Contains(VerifierTools(), name) && roster.MayUse(member.Tools, name) {
 			v.tools = append(v.tools, t)
 		}
 	}
@@ -124,47 +121,38 @@ func (v *verifier) Call(ctx context.Context, call agent.ToolCall) agent.ToolResu
 	}
 	i := slices.IndexFunc(v.tools, func(t agent.Tool) bool { return t.Spec().Name == call.Name })
 	if i < 0 {
-		return toolError(fmt.Errorf("there is no tool %s here; continue with the tools you have", call.Name))
+		return failed(fmt.Errorf("there is no tool %s here; continue with the tools you have", call.Name))
 	}
 	tool := v.tools[i]
 	// What guards the member's calls guards these: hooks are told of paths in their
 	// one form, and what they would change is not run at all.
-	if denial := v.permissions().Permits(tool, &call, v.dir, hooks.Outcome{Decision: hooks.Pass}); denial != "" {
-		return toolError(errors.New(denial))
+	if denial := v.member.Permissions().Permits(tool, &call, v.dir, hooks.Outcome{Decision: hooks.Pass}); denial != "" {
+		return failed(errors.New(denial))
 	}
-	before, err := v.fire(ctx, hooks.PreToolUseInput{
+	before, err := v.member.Fire(ctx, hooks.PreToolUseInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
 	})
 	switch {
 	case ctx.Err() != nil:
-		return toolError(ctx.Err())
+		return failed(ctx.Err())
 	case err != nil:
-		return toolError(fmt.Errorf("the hooks that guard %s could not run, so it was not run: %w", call.Name, err))
+		return failed(fmt.Errorf("the hooks that guard %s could not run, so it was not run: %w", call.Name, err))
 	case before.UpdatedInput != nil:
-		return toolError(fmt.Errorf("a hook wants another input for %s, which is not done here", call.Name))
+		return failed(fmt.Errorf("a hook wants another input for %s, which is not done here", call.Name))
 	}
-	if denial := v.permissions().Permits(tool, &call, v.dir, before); denial != "" {
-		return toolError(errors.New(denial))
+	if denial := v.member.Permissions().Permits(tool, &call, v.dir, before); denial != "" {
+		return failed(errors.New(denial))
 	}
-	return contained(ctx, func(ctx context.Context) agent.ToolResult { return tool.Run(ctx, call) })
+	return agent.Contained(ctx, func(ctx context.Context) agent.ToolResult { return tool.Run(ctx, call) })
 }
 
-// fire runs the member's hooks. By hand there is no member whose hooks could run.
-func (v *verifier) fire(ctx context.Context, in hooks.Payload) (hooks.Outcome, error) {
-	if v.seat.mate == nil {
-		return hooks.Outcome{Decision: hooks.Pass}, nil
-	}
-	return v.seat.mate.Fire(ctx, in)
-}
-
-// permissions are those of the member: a hook must not open to a model what its
-// member may not do.
-func (v *verifier) permissions() permission.Policy { return v.seat.permissions }
+// failed is a result that tells the model what went wrong.
+func failed(err error) agent.ToolResult { return agent.ToolResult{Content: err.Error(), IsError: true} }
 
 // answered takes the agent's answer, or tells it what is wrong with that.
 func (v *verifier) answered(call agent.ToolCall) agent.ToolResult {
 	if err := runner.CheckAnswer(string(call.Input)); err != nil {
-		return toolError(fmt.Errorf("%w: call %s again", err, runner.AnswerTool))
+		return failed(fmt.Errorf("%w: call %s again", err, runner.AnswerTool))
 	}
 	v.answer = string(call.Input)
 	return agent.ToolResult{Content: "Answer taken.", Halted: "the hook's agent has answered"}

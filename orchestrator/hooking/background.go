@@ -1,0 +1,147 @@
+package hooking
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// wakeCall is the Data of a mail.HookMessage: the call of the hook that it came from.
+type wakeCall struct {
+	Event     hooks.Event `json:"event"`
+	ToolUseID string      `json:"tool_use_id"`
+	Command   string      `json:"command"`
+	// Feedback says that a hook of a turn end refused the end, after it.
+	Feedback bool `json:"feedback,omitempty"`
+}
+
+// wakeLimit bounds how long it may take to store a message that wakes a member.
+const wakeLimit = 10 * time.Second
+
+// Background knows which hooks members have in the background. As long as one may
+// wake its member, the team is not done (DESIGN 10.3). Its methods may be called
+// from any goroutine.
+type Background struct {
+	store *tasks.Store
+	clock clock.Clock
+	ended func()                    // is called when a hook has ended
+	warn  func(member, text string) // tells people
+
+	mu      sync.Mutex
+	running map[string]map[string]backgroundHook // by member and by the hook's id
+}
+
+// backgroundHook is a hook that runs in the background.
+type backgroundHook struct {
+	command string
+	rewake  bool // it may wake the member
+	since   time.Time
+}
+
+// NewBackground makes a Background. It calls ended when a hook has ended, and warn
+// with what people must know about a member's hooks.
+func NewBackground(store *tasks.Store, c clock.Clock, ended func(), warn func(member, text string)) *Background {
+	return &Background{store: store, clock: c, ended: ended, warn: warn, running: map[string]map[string]backgroundHook{}}
+}
+
+// Observe takes in the beginning or the end of a member's hook in the background.
+func (b *Background) Observe(ctx context.Context, member string, p hooks.Progress) {
+	id := p.Background.ID
+	if p.Result == nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.running[member] == nil {
+			b.running[member] = map[string]backgroundHook{}
+		}
+		b.running[member][id] = backgroundHook{command: p.Command, rewake: p.Background.Rewake, since: b.clock.Now()}
+		return
+	}
+	if p.Background.Wakes {
+		b.wake(ctx, member, p)
+	}
+	// The hook is listed until its message is stored. Otherwise the team would look
+	// done in between.
+	b.mu.Lock()
+	delete(b.running[member], id)
+	b.mu.Unlock()
+	b.ended()
+}
+
+// wake stores the message that wakes the member. It is stored, and so shown, once,
+// also if covey is killed meanwhile.
+func (b *Background) wake(ctx context.Context, member string, p hooks.Progress) {
+	// The hook has ended. What it found must not be lost if the team ends, too.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wakeLimit)
+	defer cancel()
+	by := actors.Actor{CallID: actors.CallID("hook", member+" "+p.Background.ID)}
+	_, err := b.store.Mail().Send(ctx, by, mail.Outgoing{
+		To: []string{member}, Kind: mail.HookMessage, Text: strings.Join(p.Background.Messages, "\n"),
+		Summary: mailtext.Summary(p.Background.Summary), Data: rawjson.Encode(wakeCall{
+			Event: p.Event, ToolUseID: p.ToolUseID, Command: p.Command, Feedback: p.Background.Feedback,
+		}),
+	})
+	if err != nil {
+		b.warn(member, fmt.Sprintf("what the hook %s was to wake %s with could not be stored: %v", p.Command, member, err))
+	}
+}
+
+// WakeInput is a mail.HookMessage as the input of a turn.
+func WakeInput(m mail.Message) agent.Input {
+	in := agent.Input{Kind: agent.FromContext, Text: m.Text, MessageID: m.ID}
+	var call wakeCall
+	if json.Unmarshal(m.Data, &call) == nil && call.Feedback {
+		in.Kind = agent.FromHook
+	}
+	return in
+}
+
+// MayWake reports whether a hook in the background may wake the member.
+func (b *Background) MayWake(member string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, h := range b.running[member] {
+		if h.rewake {
+			return true
+		}
+	}
+	return false
+}
+
+// Commands are the commands of the hooks that a member has in the background, one
+// line each: those that may wake it first, then the oldest first.
+func (b *Background) Commands(member string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []backgroundHook
+	for _, h := range b.running[member] {
+		list = append(list, h)
+	}
+	slices.SortFunc(list, func(x, y backgroundHook) int {
+		if x.rewake != y.rewake {
+			if x.rewake {
+				return -1
+			}
+			return 1
+		}
+		return x.since.Compare(y.since)
+	})
+	commands := make([]string, len(list))
+	for i, h := range list {
+		commands[i] = wording.OneLine(h.command)
+	}
+	return commands
+}

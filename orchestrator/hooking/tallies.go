@@ -1,0 +1,40 @@
+package hooking
+
+import (
+	"sync"
+
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+)
+
+// Tallies count the runs of a team's hooks by member. The zero Tallies have counted
+// nothing. Their methods may be called from any goroutine.
+type Tallies struct {
+	mu       sync.Mutex
+	byMember map[string]*hooklist.Tally
+}
+
+// Add counts one run for a member.
+func (t *Tallies) Add(member string, end hooklist.End) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byMember == nil {
+		t.byMember = map[string]*hooklist.Tally{}
+	}
+	if t.byMember[member] == nil {
+		t.byMember[member] = &hooklist.Tally{}
+	}
+	t.byMember[member].Add(end)
+}
+
+// Of returns the counts of these members' hooks, joined.
+func (t *Tallies) Of(members ...string) *hooklist.Tally {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := &hooklist.Tally{}
+	for _, member := range members {
+		if own := t.byMember[member]; own != nil {
+			all.Join(own)
+		}
+	}
+	return all
+}

@@ -1,0 +1,62 @@
+package hooklist
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs/hookfiles"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/settings"
+)
+
+// Layers are the hooks of a team, and what is wrong in its settings files.
+type Layers struct {
+	Sources  []settings.Source
+	Settings configs.Permissions // of the settings files, for all members
+	Servers  []hookfiles.Server  // MCP servers that plugins bring
+	Files    Files               // that all of this was read from
+	Warnings []error
+}
+
+// Load reads the layers of hooks that a spec names.
+func Load(team *configs.Team) (Layers, error) {
+	files := Files{}
+	l, err := Read(team, files.Record)
+	l.Files = files
+	return l, err
+}
+
+// Read is Load with another way to read files, which does not fill Files. It fails
+// if something that forbids cannot be read: no team may run without it.
+func Read(team *configs.Team, read hookfiles.ReadFile) (Layers, error) {
+	var l Layers
+	given := team.Layers(read)
+	l.Sources, l.Servers = given.Sources, given.Servers
+	l.Warnings = slices.Concat(given.Warnings, given.Powerless)
+	l.Settings = given.Permissions
+	if bad := l.Settings.Unreadable; len(bad) > 0 {
+		return l, fmt.Errorf("permissions that nobody can read may forbid anything, so the team does not start:\n%s",
+			strings.Join(bad, "\n"))
+	}
+	if refused := settings.Refused(given.Warnings); len(refused) > 0 {
+		return l, fmt.Errorf("hooks that cannot be translated would let everything pass, so the team does not start:\n%w",
+			errors.Join(refused...))
+	}
+	return l, nil
+}
+
+// AddManaged adds an administrator's settings, and warnings about hooks that one
+// layer switches off in another.
+func (l *Layers) AddManaged(m hookfiles.Managed, warnings []error) {
+	l.Sources = append(l.Sources, m.Sources...)
+	l.Settings.Allow = append(l.Settings.Allow, m.Permissions.Allow...)
+	l.Settings.Ask = append(l.Settings.Ask, m.Permissions.Ask...)
+	l.Settings.Deny = append(l.Settings.Deny, m.Permissions.Deny...)
+	l.Warnings = append(l.Warnings, warnings...)
+	for _, note := range settings.LimitsOf(l.Sources).Notes() {
+		l.Warnings = append(l.Warnings, errors.New(note))
+	}
+}

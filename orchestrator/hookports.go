@@ -1,0 +1,186 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coveyteam/covey/orchestrator/launch"
+
+	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/teammate/permission"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/hooking"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/script"
+)
+
+// hookInfos lists the hooks that the team has now, callbacks included, with what
+// came of them in this run.
+func (o *Orchestrator) hookInfos(c *crew) ([]hooklist.Info, error) {
+	infos, err := hooklist.List(o.team(), c.live.Sources(), nil)
+	if err != nil {
+		return nil, err
+	}
+	infos = append(infos, hooklist.Callbacks(o.opts.Hooks)...)
+	hooklist.SetCounts(infos, c.live.Tallies.Of(append(o.memberNames(), hooklist.AtMerge)...))
+	return infos, nil
+}
+
+// newBackground makes what knows the hooks that members have in the background.
+func (c *crew) newBackground() *hooking.Background {
+	return hooking.NewBackground(c.store, c.clock, c.poke, func(member, text string) {
+		e := agent.Event{Member: member, Data: agent.Warning{Text: text}}
+		if s, ok := c.seat(member); ok {
+			e.Turn = s.turn()
+		}
+		c.journal.Append(e)
+	})
+}
+
+// newServers makes the MCP servers that plugins of a team bring.
+func newServers(o *Orchestrator, c *crew, list []hookfiles.Server) *hooking.Servers {
+	return hooking.NewServers(hooking.ServerOptions{
+		Workspace: o.team().Workspace, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
+		Started: func(pid int) func() { return c.processes.Register(pid, process.Owner{Kind: process.Hook}) },
+		Fault:   func(err error) { c.log.Error("ending the servers of a plugin that is gone", "err", err) },
+	}, list)
+}
+
+// newHookModels makes what answers prompt and agent hooks.
+func (o *Orchestrator) newHookModels(c *crew) *hooking.Models {
+	return hooking.NewModels(hooking.ModelOptions{
+		Spec: func() (*configs.Team, map[string]*script.Script) { return o.team(), o.scripts() },
+		Member: func(session string) hooking.Member {
+			if s, ok := c.bySession(session); ok {
+				return hookMember{o, s}
+			}
+			return hookMember{o, c.seats()[0]}
+		},
+		Lead:    func() *roster.Member { return c.seats()[0].member },
+		Environ: launch.ChildEnvironment(o.opts.Bin, o.place), Scratch: o.place.Scratch(),
+		Started: startedHook(c.processes),
+	})
+}
+
+// startedHook registers the processes of agent hooks.
+func startedHook(all *process.Processes) func(pid int, member string) func() {
+	return func(pid int, member string) func() {
+		return all.Register(pid, process.Owner{Kind: process.Hook, Member: member})
+	}
+}
+
+// newHookTools makes what carries out mcp_tool hooks.
+func newHookTools(c *crew) *hooking.Tools {
+	return &hooking.Tools{Servers: c.servers, TeamTools: func(session string) ([]agent.Tool, error) {
+		s, ok := c.bySession(session)
+		if !ok {
+			return nil, nil
+		}
+		own, err := teamTools(c.board, s.actor, c.roster)
+		if err != nil {
+			return nil, err
+		}
+		foreign, err := s.foreignTools()
+		for _, t := range foreign {
+			own = append(own, t.Tool)
+		}
+		return own, err
+	}}
+}
+
+// hookMember is a seat as a hooking.Member.
+type hookMember struct {
+	o *Orchestrator
+	s *seat
+}
+
+func (m hookMember) Spec() *roster.Member { return m.s.member }
+
+func (m hookMember) Permissions() permission.Policy { return m.s.rules() }
+
+func (m hookMember) Fire(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
+	return m.s.mate.Fire(ctx, p)
+}
+
+func (m hookMember) Spent(asked hooking.ModelAsked) {
+	c := m.s.crew
+	c.tally.Spend(m.s.member.Name, asked.Usage)
+	if err := m.s.mate.Spend(asked.Usage); err != nil {
+		m.o.opts.Log.Warn("what a hook has used is not counted in the next run", "member", m.s.member.Name, "err", err)
+	}
+	c.journal.Append(agent.Event{Member: m.s.member.Name, Turn: m.s.turn(), Data: asked})
+}
+
+// HookHand is what the hooks of a team ask, for events that are fired by hand
+// while no team runs: its models, and the MCP servers of its plugins. Agent hooks
+// have the lead's permissions, and their calls meet no hooks. Close it.
+type HookHand struct {
+	models *hooking.Models
+	tools  *hooking.Tools
+}
+
+// ByHand makes a HookHand. It starts nothing. Programs that members need may be
+// missing; what else is wrong with the team is an error, which wraps configs.ErrSpec.
+func ByHand(team *configs.Team) (*HookHand, error) {
+	checked, _, wrong := check(team, nil)
+	if wrong != nil {
+		return nil, fmt.Errorf("%w:\n%w", configs.ErrSpec, wrong)
+	}
+	place, err := state.PlaceOf(team.Name, team.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	lead := handMember{member: &roster.Member{Member: &team.Lead, Lead: true}}
+	if lead.permissions, err = permissionsOf(team.Lead, checked.hooks.Settings); err != nil {
+		return nil, err
+	}
+	processes, environ := process.New(""), launch.ChildEnvironment("", place)
+	return &HookHand{
+		models: hooking.NewModels(hooking.ModelOptions{
+			Spec:    func() (*configs.Team, map[string]*script.Script) { return team, checked.scripts },
+			Member:  func(string) hooking.Member { return lead },
+			Lead:    func() *roster.Member { return lead.member },
+			Environ: environ, Scratch: place.Scratch(), Started: startedHook(processes),
+		}),
+		tools: &hooking.Tools{
+			Servers: hooking.NewServers(hooking.ServerOptions{
+				Workspace: team.Workspace, Environ: environ,
+				Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },
+				Fault:   func(error) {}, // no server is replaced
+			}, checked.hooks.Servers),
+			TeamTools: func(string) ([]agent.Tool, error) { return nil, nil },
+		},
+	}, nil
+}
+
+// handMember is the lead of a team that does not run, as a hooking.Member.
+type handMember struct {
+	member      *roster.Member
+	permissions permission.Policy
+}
+
+func (m handMember) Spec() *roster.Member { return m.member }
+
+func (m handMember) Permissions() permission.Policy { return m.permissions }
+
+func (m handMember) Fire(context.Context, hooks.Payload) (hooks.Outcome, error) {
+	return hooks.Outcome{Decision: hooks.Pass}, nil
+}
+
+func (m handMember) Spent(hooking.ModelAsked) {}
+
+// Models answers prompt and agent hooks.
+func (h *HookHand) Models() runner.Model { return h.models }
+
+// Tools makes the calls of mcp_tool hooks. The team's own tools need a team.
+func (h *HookHand) Tools() runner.Tools { return h.tools }
+
+// Close ends the servers that were started.
+func (h *HookHand) Close() error { return h.tools.Servers.Close() }
