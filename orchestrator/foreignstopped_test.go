@@ -52,6 +52,9 @@ func stoppedAt(t *testing.T, member string, waits acp.Timeouts, noticed func(jou
 	if !early() {
 		list, err = oldVoice(t, dir).call(mcpList, "", "{}")
 	}
+	if err != nil { // its token may be refused a moment before that is told
+		testkit.Eventually(t, "that the program is given up, for its call was refused", early)
+	}
 	task, bad := u.client().Task(t.Context(), "1")
 	if early() {
 		u.stop(errors.New("too slow"))
