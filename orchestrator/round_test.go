@@ -43,6 +43,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 		store: store, poked: make(chan struct{}, 1), holds: &holds.Holds{},
 		ledger: budget.New(configs.Budget{}, nil, budget.Ports{}),
 	}
+	c.background = c.newBackground()
 	c.asks = newInbox(c, &configs.Team{}, &reminded{})
 	var load tasks.Loading
 	var open []requests.Request

@@ -106,7 +106,7 @@ func (l *Ledger) Next() <-chan time.Time {
 	wait, ok := l.nextLevel()
 	wait = min(wait, keepUpTime)
 	for _, o := range l.overruns {
-		if left := max(o.until.Sub(time.Now()), 0); !o.cut && (!ok || left < wait) {
+		if left := max(time.Until(o.until), 0); !o.cut && (!ok || left < wait) {
 			wait, ok = left, true
 		}
 	}
