@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // value is a scalar of the spec with its place.

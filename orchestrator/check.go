@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/coveyteam/covey/orchestrator/hooklist"
-
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/teammate/script"
 )

@@ -13,12 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/hooklist"
-
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/taskpage"

@@ -18,8 +18,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // fakeVariable makes the test binary an agent program that speaks ACP. It names

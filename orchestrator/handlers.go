@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/hooklist"
-
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"

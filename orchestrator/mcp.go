@@ -16,9 +16,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
 // mcpPath is where the team tools are served.

@@ -11,8 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coveyteam/covey/teammate/agent"
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // counting is a call that counts how often it runs, and ends when told to.

@@ -9,8 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/coveyteam/covey/orchestrator/process"
 )
 
 // grant is a member's right to use the team tools over HTTP. It knows all that

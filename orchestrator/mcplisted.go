@@ -3,8 +3,9 @@ package orchestrator
 import (
 	"context"
 
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // heedList notes that a client has asked which tools there are.

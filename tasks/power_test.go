@@ -12,8 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/kv"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // images is how many states of the disk TestPowerLoss looks at; the proof of

@@ -1,8 +1,9 @@
 package main
 
 import (
-	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
 )
 
 // completionCommand is `covey completion SHELL`. It replaces the library's own,

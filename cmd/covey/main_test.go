@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
 )
 
 // TestMain lets the test binary play covey, so that scripts need no build.

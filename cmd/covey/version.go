@@ -5,8 +5,9 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
 )
 
 // release is the version that a release build sets with -ldflags "-X

@@ -1,8 +1,9 @@
 package runner
 
 import (
-	"github.com/coveyteam/covey/hooks/settings"
 	"sync"
+
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // Renew makes the Runner for another state of the sources, such as after a

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/process"
 	"golang.org/x/sys/unix"
+
+	"github.com/coveyteam/covey/orchestrator/process"
 )
 
 // A plugin's server has a session of its own, and what it has started ends with it.

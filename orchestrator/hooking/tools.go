@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/coveyteam/covey/teammate/permission"
-
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/configs/hookfiles"
-
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/settings"
 )
 

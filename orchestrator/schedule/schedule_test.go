@@ -4,11 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"pgregory.net/rapid"
 )
 
 // TestDueBy holds when schedules come, and from when on they are looked for next.

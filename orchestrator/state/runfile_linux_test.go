@@ -4,8 +4,9 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/process"
 	"golang.org/x/sys/unix"
+
+	"github.com/coveyteam/covey/orchestrator/process"
 )
 
 // TestRunningIsNotFooledByAZombie kills a process that nobody waits for, as in

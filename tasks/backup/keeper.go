@@ -7,8 +7,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/coveyteam/covey/tasks/kv"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // reader is a store as far as backups read it.

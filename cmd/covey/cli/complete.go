@@ -3,9 +3,10 @@ package cli
 import (
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/spf13/cobra"
 )
 
 // CompleteMember completes the first argument with the members of the team.

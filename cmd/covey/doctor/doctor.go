@@ -6,9 +6,10 @@ package doctor
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/spf13/cobra"
 )
 
 // verdict says how a check of `covey doctor` went.

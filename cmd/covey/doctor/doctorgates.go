@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/hooklist"
-
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
@@ -15,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
 )
 
 // tryGates runs each gate of a spec once, in the workspace as it is now, and says what it

@@ -3,8 +3,9 @@
 package hookcmd
 
 import (
-	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
 )
 
 // Command is `covey hooks`. examine is its command that finds faults in hooks, which

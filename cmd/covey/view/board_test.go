@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"pgregory.net/rapid"
 )
 
 // playedBoard is a board in the middle of a run.

@@ -15,8 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/teammate/workspace"
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // git runs git in dir with an environment in which nobody's settings count.

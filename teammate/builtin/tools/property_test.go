@@ -14,8 +14,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/coveyteam/covey/teammate/workspace"
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // odd draws texts of the kinds that files and outputs hold: lines, Windows
