@@ -20,7 +20,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -75,11 +74,6 @@ func hookScripts(team *configs.Team) []string {
 // tools and agent, and a seat. The crew's dismiss closes what hire has opened.
 func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	c.around = surroundingsOf(o.team().Workspace)
-	c.board = &board{store: c.store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish}
-	c.board.team, c.board.letters = o.team().Name, mailtext.Folder(o.place.Mail())
-	c.board.heard, c.board.closed, c.board.gone = c.heard, c.closed, c.goneReason
-	c.board.answered = c.answered
-	c.settle, c.lister = func(ctx context.Context) error { return o.settle(ctx, c) }, c.taskLister()
 	for _, m := range spots(o.team()) {
 		c.board.terms.set(*m)
 		session, err := c.store.Members().Attach(ctx, m.Name, uuid.NewString)
@@ -92,7 +86,6 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	}
 	// All seats stand before the runner is made: a hook's member is found by its
 	// session among them.
-	c.servers = newServers(o, c, o.hooks().Servers)
 	settings, changed, err := gatesettings.Open(o.place.GateSettings())
 	if err != nil {
 		return err

@@ -20,9 +20,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
-	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -271,7 +271,7 @@ func newCrew(
 	c := &crew{
 		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, lost: o.lost,
 		processes: process.New(o.place.Mark()), pid: os.Getpid(), team: o.team().Name,
-		functions: o.opts.Hooks, servers: &hooking.Servers{}, keep: o.staysUp(),
+		functions: o.opts.Hooks, keep: o.staysUp(),
 		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly, mergeOnly: o.opts.Merge,
 		completeOnPass: func() bool { return o.team().CompleteOnPass },
 		orders:         make(chan order), over: make(chan struct{}), poked: make(chan struct{}, 1),
@@ -280,6 +280,19 @@ func newCrew(
 	if c.functions == nil {
 		c.functions = &hooks.Registry{}
 	}
+	c.ledger = budget.New(o.team().Budget, o.prices, budget.Ports{
+		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.poke,
+	})
+	c.agents = o.agentsOf()
+	c.board = &board{
+		store: store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish,
+		team: c.team, letters: mailtext.Folder(o.place.Mail()),
+		heard: c.heard, closed: c.closed, gone: c.goneReason, answered: c.answered,
+	}
+	c.lister = c.taskLister()
+	c.settle = func(ctx context.Context) error { return o.settle(ctx, c) }
+	c.servers = newServers(o, c, o.hooks().Servers)
+	c.programs = o.programsOf(c)
 	c.trees = o.newTrees(c)
 	c.times = schedule.New(store, j, o.clock, c.poke)
 	c.background = c.newBackground()
@@ -299,11 +312,6 @@ func newCrew(
 // assemble finds out what is new in the spec and makes the members, unless
 // there is nothing for them to do.
 func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
-	c.ledger = budget.New(o.team().Budget, o.prices, budget.Ports{
-		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.poke,
-	})
-	c.agents = o.agentsOf()
-	c.programs = o.programsOf(c)
 	before, err := o.prepare(ctx, c)
 	c.setGoal(before.goal)
 	if err != nil || before.done {
