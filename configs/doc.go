@@ -26,7 +26,7 @@
 // teammates and 1,000 entries in a list of texts, and nothing of it reaches a
 // terminal undisarmed.
 //
-// Package yaml makes a tree of nodes with positions of the bytes, part.go decodes
+// Package yaml makes a tree of nodes with positions of the bytes, package schema decodes
 // nodes by the tables of spec.go, and resolve.go makes the Team. The same tables
 // give the JSON Schema. Package shell finds out what command lines run, and package
 // starter holds what `covey init` writes.

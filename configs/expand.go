@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -17,23 +18,23 @@ const reservedVariables = "COVEY_"
 const maxExpanded = 1 << 20
 
 // env resolves the variables for a program.
-func (r *resolver) env(entries []entry[variableSpec]) []EnvVar {
+func (r *resolver) env(entries []schema.Entry[variableSpec]) []EnvVar {
 	var out []EnvVar
 	for _, e := range entries {
-		if strings.HasPrefix(e.name.Text, reservedVariables) {
-			r.fail(e.name.At, "variables that begin with %s are covey's own; remove %s, or give it another name",
-				reservedVariables, nameOf(e.name))
+		if strings.HasPrefix(e.Name.Text, reservedVariables) {
+			r.Fail(e.Name.At, "variables that begin with %s are covey's own; remove %s, or give it another name",
+				reservedVariables, schema.NameOf(e.Name))
 			continue
 		}
-		if e.v.secret.at != nil {
-			v := r.secret(e.name, &e.v.secret)
+		if e.V.secret.at != nil {
+			v := r.secret(e.Name, &e.V.secret)
 			if r.expanded += len(v.Value); r.expanded > maxExpanded {
-				r.fail(e.name.At, "%s: %v", nameOf(e.name), errLong)
+				r.Fail(e.Name.At, "%s: %v", schema.NameOf(e.Name), errLong)
 			}
 			out = append(out, v)
 			continue
 		}
-		v := EnvVar{Name: e.name.Text, Text: e.v.text.v}
+		v := EnvVar{Name: e.Name.Text, Text: e.V.text.V}
 		room := maxExpanded - r.expanded
 		err := expand(v.Text, func(piece string, name bool) error {
 			if name {
@@ -49,7 +50,7 @@ func (r *resolver) env(entries []entry[variableSpec]) []EnvVar {
 			return nil
 		})
 		if err != nil {
-			r.fail(e.v.text.at.At, "%s: %v", nameOf(e.name), err)
+			r.Fail(e.V.text.At.At, "%s: %v", schema.NameOf(e.Name), err)
 		}
 		r.expanded += len(v.Value)
 		out = append(out, v)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/coveyteam/covey/configs/schema"
 )
 
 // TestPaths resolves what a spec may write for a file.
@@ -132,57 +134,62 @@ func TestMembersIsACopy(t *testing.T) {
 	}
 }
 
+// unknownKey returns the message about a key that the table does not have.
+func unknownKey(t *testing.T, fields []schema.Field, key string) string {
+	t.Helper()
+	d := schema.NewDecoder("t.yaml", []byte(key+": 1\n"))
+	d.Object(nil, d.Root, fields)
+	if len(d.Problems) == 0 {
+		t.Fatalf("%s is a key", key)
+	}
+	return d.Problems[0].Message
+}
+
 // TestSynonyms: each word of another tool leads to a key of this one, in the
 // tables where that key is.
 func TestSynonyms(t *testing.T) {
-	d := newDecoder("t.yaml", []byte("a: 1\n"))
 	var member memberSpec
 	var task taskSpec
 	var team teamSpec
 	var gate gateSpec
-	keys := func(fields []field) []string {
-		var out []string
-		for _, f := range fields {
-			out = append(out, f.key)
-		}
-		return out
-	}
 	for _, test := range []struct {
-		fields     []field
+		fields     []schema.Field
 		word, want string
 	}{
-		{team.fields(), "agent_team", ""}, {team.fields(), "members", "teammates"}, {team.fields(), "workers", "teammates"},
-		{team.fields(), "crew", "teammates"}, {team.fields(), "manager", "lead"}, {team.fields(), "main", "lead"},
-		{team.fields(), "version", "covey"}, {team.fields(), "prompt", "goal"}, {team.fields(), "cwd", "workspace"},
-		{team.fields(), "directory", "workspace"}, {team.fields(), "root", "workspace"},
-		{member.fields(), "systemPrompt", "instructions"}, {member.fields(), "system_prompt", "instructions"},
-		{member.fields(), "role", "instructions"}, {member.fields(), "backstory", "instructions"},
-		{member.fields(), "mode", "permission_mode"}, {member.fields(), "permissionMode", "permission_mode"},
-		{task.fields(), "dependencies", "blocked_by"}, {task.fields(), "depends_on", "blocked_by"},
-		{task.fields(), "needs", "blocked_by"}, {task.fields(), "blockedBy", "blocked_by"},
-		{task.fields(), "title", "subject"}, {task.fields(), "assignee", "owner"},
-		{gate.fields(), "command", "run"}, {gate.fields(), "cmd", "run"}, {gate.fields(), "title", ""},
+		{team.fields(), "agent_team", "the keys here are"}, {team.fields(), "members", "write teammates"},
+		{team.fields(), "workers", "write teammates"}, {team.fields(), "crew", "write teammates"},
+		{team.fields(), "manager", "write lead"}, {team.fields(), "main", "write lead"},
+		{team.fields(), "version", "write covey"}, {team.fields(), "prompt", "write goal"},
+		{team.fields(), "role", "write goal"}, {team.fields(), "cwd", "write workspace"},
+		{team.fields(), "directory", "write workspace"}, {team.fields(), "root", "write workspace"},
+		{member.fields(), "systemPrompt", "write instructions"}, {member.fields(), "system_prompt", "write instructions"},
+		{member.fields(), "backstory", "write instructions"},
+		{member.fields(), "mode", "write permission_mode"}, {member.fields(), "permissionMode", "write permission_mode"},
+		{task.fields(), "dependencies", "write blocked_by"}, {task.fields(), "depends_on", "write blocked_by"},
+		{task.fields(), "needs", "write blocked_by"}, {task.fields(), "blockedBy", "write blocked_by"},
+		{task.fields(), "title", "write subject"}, {task.fields(), "assignee", "write owner"},
+		{gate.fields(), "command", "write run"}, {gate.fields(), "cmd", "write run"}, {gate.fields(), "title", "the keys here are"},
 	} {
-		if got := d.nearestKey(test.word, keys(test.fields)); got != test.want {
-			t.Errorf("%s leads to %q, want %q", test.word, got, test.want)
+		if got := unknownKey(t, test.fields, test.word); !strings.Contains(got, "; "+test.want) {
+			t.Errorf("%s gives %q, want %q", test.word, got, test.want)
 		}
 	}
 }
 
-// TestHomeOf: a key that stands one level too high is sent to its mapping.
-func TestHomeOf(t *testing.T) {
+// TestKeysOneLevelTooHigh: a key that belongs to a mapping below is sent there.
+func TestKeysOneLevelTooHigh(t *testing.T) {
 	var member memberSpec
 	var team teamSpec
 	for _, test := range []struct {
-		fields    []field
+		fields    []schema.Field
 		key, want string
 	}{
-		{member.fields(), "max_turns", "limits"}, {member.fields(), "stop_block_cap", "limits"},
-		{member.fields(), "deny", "permissions"}, {member.fields(), "nothing", ""},
-		{team.fields(), "idle", "gates"}, {team.fields(), "limits", ""},
+		{member.fields(), "max_turns", "belongs under limits"}, {member.fields(), "stop_block_cap", "belongs under limits"},
+		{member.fields(), "deny", "belongs under permissions"}, {member.fields(), "nothing", "the keys here are"},
+		{team.fields(), "idle", "belongs under gates"}, {team.fields(), "limits", "the keys here are"},
 	} {
-		if got := homeOf(test.key, test.fields); got != test.want {
-			t.Errorf("%s is at home in %q, want %q", test.key, got, test.want)
+		if got := unknownKey(t, test.fields, test.key); !strings.Contains(got, test.want) {
+			t.Errorf("%s gives %q, want %q", test.key, got, test.want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -63,8 +64,8 @@ func (w written) team(opts Options) (*Team, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
-	d := newDecoder(w.name, w.spec)
-	r := &resolver{decoder: d, opts: opts, file: file, writable: writable}
+	d := schema.NewDecoder(w.name, w.spec)
+	r := &resolver{Decoder: d, opts: opts, file: file, writable: writable}
 	if w.over != nil {
 		d.Override(OverridePath(w.name), w.over)
 		r.over = OverridePath(file)
@@ -73,7 +74,7 @@ func (w written) team(opts Options) (*Team, error) {
 	if len(d.Problems) > 0 {
 		return nil, Errors(sortProblems(d.Problems))
 	}
-	team.Warnings = sortProblems(d.warnings)
+	team.Warnings = sortProblems(d.Warnings)
 	return team, nil
 }
 
@@ -84,7 +85,7 @@ func resolve(r *resolver) *Team {
 		return nil
 	}
 	var spec teamSpec
-	r.object(nil, r.Root, spec.fields())
+	r.Object(nil, r.Root, spec.fields())
 	if r.Root.Kind != yaml.Mapping {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/rules"
 )
@@ -14,7 +15,7 @@ type prompt struct{ data, fault string }
 // promptFile fills a member's instructions from a file. In an agent file, as
 // Claude Code keeps them in .claude/agents, the body is the instructions, and
 // the description and tools in its head count where the member gives none.
-func (r *resolver) promptFile(m *Member, v value[string]) {
+func (r *resolver) promptFile(m *Member, v schema.Value[string]) {
 	m.PromptFile = r.path(v, "prompt file")
 	p, known := r.prompts[m.PromptFile]
 	if !known {
@@ -24,23 +25,23 @@ func (r *resolver) promptFile(m *Member, v value[string]) {
 	data, message := p.data, p.fault
 	if message != "" {
 		// A file that could not be opened has been reported by path.
-		if !r.said(v.at.At) {
-			r.fail(v.at.At, "the prompt file %s %s", yaml.Quote(v.v), message)
+		if !r.Said(v.At.At) {
+			r.Fail(v.At.At, "the prompt file %s %s", yaml.Quote(v.V), message)
 		}
 		return
 	}
 	head, body := hookfiles.SplitHead(data)
 	m.Instructions = strings.TrimSpace(body)
 	if m.Instructions == "" {
-		r.fail(v.at.At, "the prompt file %s holds no instructions; write some, or remove prompt_file", yaml.Quote(v.v))
+		r.Fail(v.At.At, "the prompt file %s holds no instructions; write some, or remove prompt_file", yaml.Quote(v.V))
 	}
 	if head == "" {
 		return
 	}
 	root, ok := yaml.ParseHead(head)
 	if !ok {
-		r.warn(v.at.At, "the head of the prompt file %s is not YAML that covey reads; "+
-			"its description and tools do not count", yaml.Quote(v.v))
+		r.Warn(v.At.At, "the head of the prompt file %s is not YAML that covey reads; "+
+			"its description and tools do not count", yaml.Quote(v.V))
 		return
 	}
 	r.headTools(v, root)
@@ -54,12 +55,12 @@ func (r *resolver) promptFile(m *Member, v value[string]) {
 
 // headTools looks at the tools that the head of a prompt file names. One that is
 // misspelt is a mistake, as in the spec.
-func (r *resolver) headTools(file value[string], root *yaml.Node) {
+func (r *resolver) headTools(file schema.Value[string], root *yaml.Node) {
 	lists := []*yaml.Node{root.Lookup("tools"), root.Lookup("disallowedTools")}
 	if p := root.Lookup("permissions"); p != nil && p.Kind == yaml.Mapping {
 		lists = append(lists, p.Lookup("allow"), p.Lookup("ask"), p.Lookup("deny"))
-		r.warn(file.at.At, "permissions in the head of the prompt file %s have no effect; write them in the spec",
-			yaml.Quote(file.v))
+		r.Warn(file.At.At, "permissions in the head of the prompt file %s have no effect; write them in the spec",
+			yaml.Quote(file.V))
 	}
 	for _, list := range lists {
 		for i, name := range hookfiles.HeadTools(list) {
@@ -76,7 +77,7 @@ func (r *resolver) headTools(file value[string], root *yaml.Node) {
 				at = list.Items[i].At
 			}
 			// The head begins in the file's second line.
-			r.fail(file.at.At, "%s:%d:%d: there is no tool %s; write %s", file.v, at.Line+1, at.Col,
+			r.Fail(file.At.At, "%s:%d:%d: there is no tool %s; write %s", file.V, at.Line+1, at.Col,
 				yaml.Quote(rule.Tool), near)
 		}
 	}

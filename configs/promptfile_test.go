@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/configs/schema"
 )
 
 // TestPromptFile reads instructions from files of all forms.
@@ -110,8 +112,8 @@ func TestWorkspaceNotWritable(t *testing.T) {
 	spec := []byte("covey: 1\nworkspace: work\nlead: {model: {provider: script, script: demo.yaml}}\n")
 	const want = `team.yaml:2:12: the workspace "work" cannot be written to (permission denied); change its ` +
 		`permissions, or name another folder`
-	d := newDecoder("team.yaml", spec)
-	resolve(&resolver{decoder: d, file: filepath.Join(dir, "team.yaml"), writable: func(asked string) error {
+	d := schema.NewDecoder("team.yaml", spec)
+	resolve(&resolver{Decoder: d, file: filepath.Join(dir, "team.yaml"), writable: func(asked string) error {
 		if asked != filepath.Join(dir, "work") {
 			t.Errorf("asked for %s", asked)
 		}

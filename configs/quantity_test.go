@@ -9,7 +9,7 @@ import (
 func TestQuantities(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0": 0, "200000": 200000, "200k": 200_000, "1.5M": 1_500_000, "3m": 3_000_000, "0.001k": 1,
-		"9007199254740992": maxCount, "999999999M": 999_999_999e6,
+		"9007199254740992": 1 << 53, "999999999M": 999_999_999e6,
 	} {
 		team, err := parse(t, head+"lead: {model: demo}\nbudget: {tokens: "+text+"}\n")
 		if err != nil || team.Budget.Tokens != want {
@@ -32,18 +32,6 @@ func TestQuantities(t *testing.T) {
 			if _, err := parse(t, head+"lead: {model: demo}\n"+key+text+"}\n"); err == nil || !strings.Contains(err.Error(), "must be") {
 				t.Errorf("%s%s} gives %v", key, text, err)
 			}
-		}
-	}
-}
-
-// TestGlobs holds what may stand where globs are wanted.
-func TestGlobs(t *testing.T) {
-	for glob, wrong := range map[string]bool{
-		"docs/**": false, "*.md": false, "a/{b,c}/[d-f]*": false, ".github/**": false, "a..b": false, "**": false,
-		"/docs": true, "~/docs": true, "../a": true, "a/../b": true, "./a": true, "a/": true, "{a": true, "[a": true,
-	} {
-		if fault := globFault(glob); (fault != "") != wrong {
-			t.Errorf("%s: %q", glob, fault)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -19,7 +20,7 @@ import (
 // for given and asks nothing more of it, so that one slip does not draw a tail
 // of messages about what is missing.
 type resolver struct {
-	*decoder
+	*schema.Decoder
 	opts Options
 	file string // absolute path of the spec
 	over string // absolute path of its local override; empty: none
@@ -42,10 +43,10 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t := &Team{
 		File:       r.file,
 		Override:   r.over,
-		Name:       s.name.or(DefaultName(r.dir)),
-		Goal:       s.goal.v,
-		Keep:       s.keep.v,
-		FailClosed: s.closed.v,
+		Name:       s.name.Or(DefaultName(r.dir)),
+		Goal:       s.goal.V,
+		Keep:       s.keep.V,
+		FailClosed: s.closed.V,
 	}
 	t.Workspace = r.folder(s.workspace)
 	t.Models = r.allModels(s.models)
@@ -54,18 +55,18 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Lead = r.lead(s)
 	t.Teammates = r.allTeammates(s, t.Lead.Name)
 	r.dependencies(t, s)
-	gates := &gateRules{r.decoder, r.workspace}
+	gates := &gateRules{r.Decoder, r.workspace}
 	gates.approvers(t, &s.gates)
-	t.Tasks = (&taskRules{r.decoder}).allTasks(s.tasks, t.Members())
-	t.Hooks = (&hookRules{r.decoder}).hooks(&s.hooks)
+	t.Tasks = (&taskRules{r.Decoder}).allTasks(s.tasks, t.Members())
+	t.Hooks = (&hookRules{r.Decoder}).hooks(&s.hooks)
 	t.Gates = gates.gates(&s.gates)
-	for _, path := range s.settings.items {
+	for _, path := range s.settings.Items {
 		file := r.path(path, "settings file")
 		_, warnings := hookfiles.ReadSettings(file, hookfiles.Read)
 		r.refused(path, warnings)
 		t.Settings = append(t.Settings, file)
 	}
-	for _, path := range s.plugins.items {
+	for _, path := range s.plugins.Items {
 		dir := r.pluginFolder(path)
 		_, warnings := hookfiles.ReadPlugin(dir, hookfiles.Read)
 		r.refused(path, warnings)
@@ -85,7 +86,7 @@ func DefaultName(dir string) string {
 }
 
 // hookRules checks the section `hooks`.
-type hookRules struct{ *decoder }
+type hookRules struct{ *schema.Decoder }
 
 // hooks checks the section `hooks` by the rules of package hooks.
 func (r *hookRules) hooks(s *hookSection) hooks.Settings {
@@ -95,10 +96,10 @@ func (r *hookRules) hooks(s *hookSection) hooks.Settings {
 	section := s.settings()
 	for _, p := range settings.Validate(section) {
 		n := s.node(p)
-		if r.said(n.At) || n.Kind == yaml.Mapping && n.Broken {
+		if r.Said(n.At) || n.Kind == yaml.Mapping && n.Broken {
 			continue
 		}
-		r.fail(n.At, "%s", p.Text)
+		r.Fail(n.At, "%s", p.Text)
 	}
 	r.mandatoryHooks(s)
 	r.actingHooks(s)
@@ -110,15 +111,15 @@ func (r *hookRules) hooks(s *hookSection) hooks.Settings {
 // any case.
 func (r *hookRules) mandatoryHooks(s *hookSection) {
 	for event, groups := range s.groups {
-		for _, g := range groups.items {
-			for _, h := range g.hooks.items {
+		for _, g := range groups.Items {
+			for _, h := range g.hooks.Items {
 				switch {
-				case !h.mandatory.v:
+				case !h.mandatory.V:
 				case event != hooks.PreToolUse && event != hooks.PermissionRequest:
-					r.fail(h.mandatory.at.At, "only hooks on PreToolUse and PermissionRequest can be mandatory, "+
+					r.Fail(h.mandatory.At.At, "only hooks on PreToolUse and PermissionRequest can be mandatory, "+
 						"not those on %s; remove it", event)
-				case h.async.v || h.asyncRewake.v:
-					r.fail(h.mandatory.at.At, "a hook that nobody waits for cannot be mandatory; remove async, or this")
+				case h.async.V || h.asyncRewake.V:
+					r.Fail(h.mandatory.At.At, "a hook that nobody waits for cannot be mandatory; remove async, or this")
 				}
 			}
 		}
@@ -132,10 +133,10 @@ func (r *hookRules) actingHooks(s *hookSection) {
 		if !slices.Contains([]hooks.Event{hooks.PreToolUse, hooks.PermissionRequest, hooks.PermissionDenied}, event) {
 			continue
 		}
-		for _, g := range groups.items {
-			for _, h := range g.hooks.items {
-				if h.mayAct.v {
-					r.fail(h.mayAct.at.At, "a hook on %s cannot act, for it would be asked about its own calls; remove it", event)
+		for _, g := range groups.Items {
+			for _, h := range g.hooks.Items {
+				if h.mayAct.V {
+					r.Fail(h.mayAct.At.At, "a hook on %s cannot act, for it would be asked about its own calls; remove it", event)
 				}
 			}
 		}
@@ -145,8 +146,8 @@ func (r *hookRules) actingHooks(s *hookSection) {
 // warnSilentEvents warns of hooks on events that never come by themselves.
 func (r *hookRules) warnSilentEvents(s *hookSection) {
 	for _, info := range hooks.Events() {
-		if groups, ok := s.groups[info.Event]; ok && !info.Fires && groups.at != nil {
-			r.warn(groups.at.At, "%s: not yet in this version; "+
+		if groups, ok := s.groups[info.Event]; ok && !info.Fires && groups.At != nil {
+			r.Warn(groups.At.At, "%s: not yet in this version; "+
 				"these hooks run only when `covey hooks run` fires them", info.Event)
 		}
 	}

@@ -5,24 +5,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // allModels resolves the section `models`.
-func (r *resolver) allModels(specs []entry[modelSpec]) map[string]Model {
+func (r *resolver) allModels(specs []schema.Entry[modelSpec]) map[string]Model {
 	r.models = map[string]Model{}
 	for _, e := range specs {
 		// A model that is wrong is still there: members that name it have made
 		// no mistake.
-		r.models[e.name.Text] = Model{Name: e.name.Text}
+		r.models[e.Name.Text] = Model{Name: e.Name.Text}
 	}
 	for _, e := range specs {
-		if e.v.name.given() {
-			r.aliasModel(e.v.name)
+		if e.V.name.Given() {
+			r.aliasModel(e.V.name)
 			continue
 		}
-		m := r.inlineModel(&e.v)
-		m.Name = e.name.Text
+		m := r.inlineModel(&e.V)
+		m.Name = e.Name.Text
 		r.models[m.Name] = m
 	}
 	return r.models
@@ -30,21 +31,21 @@ func (r *resolver) allModels(specs []entry[modelSpec]) map[string]Model {
 
 // aliasModel reports a text in the section `models`, where it can only be one
 // of PROVIDER/MODEL.
-func (r *resolver) aliasModel(name value[string]) {
-	if strings.Contains(name.v, "/") {
+func (r *resolver) aliasModel(name schema.Value[string]) {
+	if strings.Contains(name.V, "/") {
 		r.modelText(name)
-	} else if name.v != "" {
-		r.fail(name.at.At, "under models, text such as %s must be PROVIDER/MODEL; "+
-			"write {provider: script, script: FILE}", yaml.Quote(name.v))
+	} else if name.V != "" {
+		r.Fail(name.At.At, "under models, text such as %s must be PROVIDER/MODEL; "+
+			"write {provider: script, script: FILE}", yaml.Quote(name.V))
 	}
 }
 
 // model resolves a model wherever one is wanted.
 func (r *resolver) model(m *modelSpec) Model {
-	if !m.name.given() {
+	if !m.name.Given() {
 		return r.inlineModel(m)
 	}
-	if known, ok := r.models[m.name.v]; ok || m.name.v == "" {
+	if known, ok := r.models[m.name.V]; ok || m.name.V == "" {
 		return known
 	}
 	r.modelText(m.name)
@@ -52,17 +53,17 @@ func (r *resolver) model(m *modelSpec) Model {
 }
 
 // modelText reports a text that names no model.
-func (r *resolver) modelText(name value[string]) {
-	if strings.Contains(name.v, "/") {
-		r.notYet(name.at.At, "model "+yaml.Quote(name.v),
+func (r *resolver) modelText(name schema.Value[string]) {
+	if strings.Contains(name.V, "/") {
+		r.NotYet(name.At.At, "model "+yaml.Quote(name.V),
 			"write {provider: script, script: FILE}, the offline model")
 		return
 	}
-	if near := r.nearest(name.v, sortedKeys(r.models)); near != "" {
-		r.fail(name.at.At, "there is no model %s; write %s", yaml.Quote(name.v), near)
+	if near := r.Nearest(name.V, sortedKeys(r.models)); near != "" {
+		r.Fail(name.At.At, "there is no model %s; write %s", yaml.Quote(name.V), near)
 		return
 	}
-	r.fail(name.at.At, "there is no model %s; add it under models", yaml.Quote(name.v))
+	r.Fail(name.At.At, "there is no model %s; add it under models", yaml.Quote(name.V))
 }
 
 // inlineModel resolves a model that is written out.
@@ -72,20 +73,20 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 }
 
 // allAgents resolves the section `agents`.
-func (r *resolver) allAgents(specs []entry[agentSpec]) map[string]Agent {
+func (r *resolver) allAgents(specs []schema.Entry[agentSpec]) map[string]Agent {
 	r.agents = map[string]Agent{}
 	for i := range specs {
 		e := &specs[i]
 		switch {
-		case e.v.at == nil || e.v.use.given() && e.v.use.v == "":
-			r.agents[e.name.Text] = Agent{} // refused, but members may name it
-			if e.v.model.given() {
-				r.model(&e.v.model)
+		case e.V.at == nil || e.V.use.Given() && e.V.use.V == "":
+			r.agents[e.Name.Text] = Agent{} // refused, but members may name it
+			if e.V.model.given() {
+				r.model(&e.V.model)
 			}
-		case e.v.use.or(string(Builtin)) == string(Builtin):
-			r.agents[e.name.Text] = r.builtinAgent(e)
+		case e.V.use.Or(string(Builtin)) == string(Builtin):
+			r.agents[e.Name.Text] = r.builtinAgent(e)
 		default:
-			r.agents[e.name.Text] = r.programAgent(e)
+			r.agents[e.Name.Text] = r.programAgent(e)
 		}
 	}
 	r.fallbacks(specs)
@@ -96,13 +97,13 @@ func (r *resolver) allAgents(specs []entry[agentSpec]) map[string]Agent {
 // returns false.
 func (r *resolver) agent(m *memberSpec) (Agent, bool) {
 	switch {
-	case m.agent.given() && m.model.given():
-		r.fail(m.agent.at.At, "a member has an agent or a model, not both; "+
+	case m.agent.Given() && m.model.given():
+		r.Fail(m.agent.At.At, "a member has an agent or a model, not both; "+
 			"remove model, or give the model to the agent")
 		return Agent{}, true
 	case m.model.given():
 		return Agent{Kind: Builtin, Model: r.model(&m.model)}, true
-	case m.agent.given():
+	case m.agent.Given():
 		return r.namedAgent(m.agent), true
 	}
 	return Agent{}, false
@@ -110,25 +111,25 @@ func (r *resolver) agent(m *memberSpec) (Agent, bool) {
 
 // namedAgent looks a name up under agents first, so that a spec may use a
 // preset's name, or that of a given agent, for an agent of its own.
-func (r *resolver) namedAgent(name value[string]) Agent {
-	if a, ok := r.agents[name.v]; ok || name.v == "" {
+func (r *resolver) namedAgent(name schema.Value[string]) Agent {
+	if a, ok := r.agents[name.V]; ok || name.V == "" {
 		return a
 	}
-	if slices.Contains(r.opts.Given, name.v) {
-		return Agent{Name: name.v, Kind: Given}
+	if slices.Contains(r.opts.Given, name.V) {
+		return Agent{Name: name.V, Kind: Given}
 	}
-	if isPreset(name.v) {
-		return Agent{Name: name.v, Kind: ACP, Preset: Preset(name.v), Auth: Login}
+	if isPreset(name.V) {
+		return Agent{Name: name.V, Kind: ACP, Preset: Preset(name.V), Auth: Login}
 	}
-	_, isModel := r.models[name.v]
-	near := r.nearest(name.v, slices.Concat(sortedKeys(r.agents), r.opts.Given, presetNames()))
+	_, isModel := r.models[name.V]
+	near := r.Nearest(name.V, slices.Concat(sortedKeys(r.agents), r.opts.Given, presetNames()))
 	switch {
 	case isModel:
-		r.fail(name.at.At, "%s is a model, not an agent; write {model: %s}", yaml.Quote(name.v), name.v)
+		r.Fail(name.At.At, "%s is a model, not an agent; write {model: %s}", yaml.Quote(name.V), name.V)
 	case near != "":
-		r.fail(name.at.At, "there is no agent %s; write %s", yaml.Quote(name.v), near)
+		r.Fail(name.At.At, "there is no agent %s; write %s", yaml.Quote(name.V), near)
 	default:
-		r.fail(name.at.At, "there is no agent %s; add it under agents, or write {model: NAME}", yaml.Quote(name.v))
+		r.Fail(name.At.At, "there is no agent %s; add it under agents, or write {model: NAME}", yaml.Quote(name.V))
 	}
 	return Agent{}
 }

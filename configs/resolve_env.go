@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/wording"
 )
@@ -18,20 +19,20 @@ const maxSecret = 64 << 10
 // secretSpec is a variable whose value is in a file.
 type secretSpec struct {
 	at   *yaml.Node
-	file value[string]
+	file schema.Value[string]
 }
 
 // fields are what can be said of it.
-func (s *secretSpec) fields() []field {
-	return []field{{key: "file", need: true, part: text(&s.file),
-		doc: "The file that holds the value, relative to the spec. A line end at its end does not count."}}
+func (s *secretSpec) fields() []schema.Field {
+	return []schema.Field{{Key: "file", Need: true, Part: schema.Text(&s.file),
+		Doc: "The file that holds the value, relative to the spec. A line end at its end does not count."}}
 }
 
 // secret reads the value of a variable from its file, now: who changes the file
 // starts the team again. What stands in it is shown nowhere.
 func (r *resolver) secret(name *yaml.Node, s *secretSpec) EnvVar {
-	v := EnvVar{Name: name.Text, Text: "file: " + s.file.v}
-	if s.file.v == "" {
+	v := EnvVar{Name: name.Text, Text: "file: " + s.file.V}
+	if s.file.V == "" {
 		return v // refused when it was decoded
 	}
 	before := len(r.Problems)
@@ -42,10 +43,10 @@ func (r *resolver) secret(name *yaml.Node, s *secretSpec) EnvVar {
 	fault := ""
 	v.Value, fault = readSecret(v.File)
 	if fault != "" {
-		r.fail(s.file.at.At, "the file %s %s", yaml.Quote(s.file.v), fault)
+		r.Fail(s.file.At.At, "the file %s %s", yaml.Quote(s.file.V), fault)
 	}
 	if info, err := os.Stat(v.File); err == nil && runtime.GOOS != "windows" && info.Mode()&0o007 != 0 {
-		r.warn(s.file.at.At, "everybody on this machine may read or change %s; run chmod o= on it", yaml.Quote(s.file.v))
+		r.Warn(s.file.At.At, "everybody on this machine may read or change %s; run chmod o= on it", yaml.Quote(s.file.V))
 	}
 	return v
 }

@@ -3,6 +3,7 @@ package configs
 import (
 	"runtime"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/shell"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
@@ -11,7 +12,7 @@ import (
 
 // gateRules checks and compiles the gates of a spec.
 type gateRules struct {
-	*decoder
+	*schema.Decoder
 	workspace string // absolute path; empty: it cannot be used, which has been said
 }
 
@@ -29,10 +30,10 @@ func (r *gateRules) gates(s *gatesSpec) hooks.Settings {
 
 // gateGroup compiles the gates of one event and puts them into out as one group,
 // so that they run at the same time.
-func (r *gateRules) gateGroup(out hooks.Settings, event hooks.Event, gates list[gateSpec]) {
+func (r *gateRules) gateGroup(out hooks.Settings, event hooks.Event, gates schema.List[gateSpec]) {
 	var group hooks.Group
-	for i := range gates.items {
-		group.Hooks = append(group.Hooks, r.gate(&gates.items[i]))
+	for i := range gates.Items {
+		group.Hooks = append(group.Hooks, r.gate(&gates.Items[i]))
 	}
 	if len(group.Hooks) == 0 {
 		return
@@ -42,10 +43,10 @@ func (r *gateRules) gateGroup(out hooks.Settings, event hooks.Event, gates list[
 }
 
 // gateTimes asks package hooks how long a gate may take.
-func (r *gateRules) gateTimes(event hooks.Event, group hooks.Group, gates list[gateSpec]) {
+func (r *gateRules) gateTimes(event hooks.Event, group hooks.Group, gates schema.List[gateSpec]) {
 	for _, p := range settings.Validate(hooks.Settings{event: []hooks.Group{group}}) {
-		if p.Field == "timeout" && p.Hook >= 0 && p.Hook < len(gates.items) {
-			r.fail(gates.items[p.Hook].timeout.at.At,
+		if p.Field == "timeout" && p.Hook >= 0 && p.Hook < len(gates.Items) {
+			r.Fail(gates.Items[p.Hook].timeout.At.At,
 				"the timeout is longer than a gate may take; write less, such as 10m")
 		}
 	}
@@ -68,27 +69,27 @@ func (g *gateSpec) hasOther() bool {
 // An approver is compiled to a policy, so that package hooks knows of one kind less.
 func (r *gateRules) gate(g *gateSpec) hooks.Handler {
 	given := 0
-	for _, v := range []value[string]{g.run, g.policy, g.approve} {
-		if v.given() {
+	for _, v := range []schema.Value[string]{g.run, g.policy, g.approve} {
+		if v.Given() {
 			given++
 		}
 	}
 	switch {
 	case given > 1:
-		at := orElse(g.policy.at, g.approve.at)
-		r.fail(at.At, "a gate has one of run, policy and approve; make several gates of it")
+		at := orElse(g.policy.At, g.approve.At)
+		r.Fail(at.At, "a gate has one of run, policy and approve; make several gates of it")
 	case g.at != nil && given == 0 && !g.hasOther():
-		r.fail(g.at.At, "a gate has a command, a policy or an approver; add run: COMMAND, policy: NAME or approve: NAME")
+		r.Fail(g.at.At, "a gate has a command, a policy or an approver; add run: COMMAND, policy: NAME or approve: NAME")
 	}
-	h := hooks.Handler{Command: g.run.v, Timeout: g.timeout.v.Seconds(), Policy: g.policy.v, Gate: true,
-		MayAct: g.mayAct.v}
-	if g.mayAct.v && !g.run.given() {
-		r.fail(g.mayAct.at.At, "only a command can act; remove may_act, or write run: COMMAND")
+	h := hooks.Handler{Command: g.run.V, Timeout: g.timeout.V.Seconds(), Policy: g.policy.V, Gate: true,
+		MayAct: g.mayAct.V}
+	if g.mayAct.V && !g.run.Given() {
+		r.Fail(g.mayAct.At.At, "only a command can act; remove may_act, or write run: COMMAND")
 	}
 	switch {
-	case g.approve.v != "":
-		h.Approver, h.Policy = g.approve.v, approvePolicy+g.approve.v
-	case !g.policy.given():
+	case g.approve.V != "":
+		h.Approver, h.Policy = g.approve.V, approvePolicy+g.approve.V
+	case !g.policy.Given():
 		h.Type = "command"
 	}
 	return h
@@ -107,15 +108,15 @@ func (r *gateRules) approvers(t *Team, s *gatesSpec) {
 		names = append(names, m.Name)
 	}
 	known := newDirectory("member", names)
-	for _, gates := range []list[gateSpec]{s.task, s.merge} {
-		for _, g := range gates.items {
-			known.check(r.decoder, g.approve)
+	for _, gates := range []schema.List[gateSpec]{s.task, s.merge} {
+		for _, g := range gates.Items {
+			known.check(r.Decoder, g.approve)
 		}
 	}
-	for _, gates := range []list[gateSpec]{s.idle, s.stop} {
-		for _, g := range gates.items {
-			if g.approve.given() {
-				r.fail(g.approve.at.At, "approve belongs to gates of task and merge; write a command or a policy here")
+	for _, gates := range []schema.List[gateSpec]{s.idle, s.stop} {
+		for _, g := range gates.Items {
+			if g.approve.Given() {
+				r.Fail(g.approve.At.At, "approve belongs to gates of task and merge; write a command or a policy here")
 			}
 		}
 	}
@@ -123,10 +124,10 @@ func (r *gateRules) approvers(t *Team, s *gatesSpec) {
 
 // mergeGates compiles the gates on a merge. There is no event of theirs: the merge
 // runs them itself.
-func (r *gateRules) mergeGates(gates list[gateSpec]) []hooks.Handler {
+func (r *gateRules) mergeGates(gates schema.List[gateSpec]) []hooks.Handler {
 	var group hooks.Group
-	for i := range gates.items {
-		group.Hooks = append(group.Hooks, r.gate(&gates.items[i]))
+	for i := range gates.Items {
+		group.Hooks = append(group.Hooks, r.gate(&gates.Items[i]))
 	}
 	r.gateTimes(hooks.TaskCompleted, group, gates)
 	return group.Hooks
@@ -140,18 +141,18 @@ func (r *gateRules) gatePrograms(t *Team, s *gatesSpec) {
 	if r.workspace == "" || runtime.GOOS == "windows" {
 		return
 	}
-	for _, gates := range []list[gateSpec]{s.task, s.idle, s.stop, s.merge} {
-		for _, g := range gates.items {
-			if g.run.v == "" {
+	for _, gates := range []schema.List[gateSpec]{s.task, s.idle, s.stop, s.merge} {
+		for _, g := range gates.Items {
+			if g.run.V == "" {
 				continue
 			}
-			for _, lack := range t.Place().Lacks(g.run.v) {
+			for _, lack := range t.Place().Lacks(g.run.V) {
 				if may := t.CopyMayHave(lack.Path); may != "" {
-					r.warn(g.run.at.At, "the gate's program %s %s in the workspace; the gate refuses unless %s brings it",
+					r.Warn(g.run.At.At, "the gate's program %s %s in the workspace; the gate refuses unless %s brings it",
 						yaml.Quote(lack.Word), lack.Fault, may)
 					continue
 				}
-				r.fail(g.run.at.At, "the gate's program %s %s; %s", yaml.Quote(lack.Word), lack.Fault, lack.WayOut)
+				r.Fail(g.run.At.At, "the gate's program %s %s; %s", yaml.Quote(lack.Word), lack.Fault, lack.WayOut)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -30,12 +31,12 @@ func reserved(name string) string {
 func (r *resolver) lead(s *teamSpec) Member {
 	own := &s.lead.memberSpec
 	m := r.member(inherit(&s.defaults, own), false)
-	m.Name = s.lead.name.or("lead")
+	m.Name = s.lead.name.Or("lead")
 	m.Role = cmp.Or(m.Role, m.Agent.Name, m.Name)
-	if s.lead.name.given() {
-		r.checkMemberName(s.lead.name.at)
+	if s.lead.name.Given() {
+		r.checkMemberName(s.lead.name.At)
 	}
-	if at := orElse(own.at, own.agent.at); at != nil {
+	if at := orElse(own.at, own.agent.At); at != nil {
 		r.needAgent(s, own, at)
 	}
 	return m
@@ -47,20 +48,20 @@ const maxTeammates = 2000
 // allTeammates resolves the teammates in file order.
 func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
 	if len(s.teammates) > maxTeammates {
-		r.fail(s.teammates[maxTeammates].name.At, "more than %d teammates; split the team", maxTeammates)
+		r.Fail(s.teammates[maxTeammates].Name.At, "more than %d teammates; split the team", maxTeammates)
 		return nil
 	}
 	var out []Member
 	for _, e := range s.teammates {
-		m := r.member(inherit(&s.defaults, &e.v), true)
-		m.Name = e.name.Text
+		m := r.member(inherit(&s.defaults, &e.V), true)
+		m.Name = e.Name.Text
 		m.Role = cmp.Or(m.Role, m.Agent.Name, m.Name)
-		r.checkMemberName(e.name)
+		r.checkMemberName(e.Name)
 		if m.Name == lead && lead != "" {
-			r.fail(e.name.At, "the lead is called %s too; give one of them another name", yaml.Quote(m.Name))
+			r.Fail(e.Name.At, "the lead is called %s too; give one of them another name", yaml.Quote(m.Name))
 		}
-		if e.v.at != nil {
-			r.needAgent(s, &e.v, e.name)
+		if e.V.at != nil {
+			r.needAgent(s, &e.V, e.Name)
 		}
 		out = append(out, m)
 	}
@@ -69,24 +70,24 @@ func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
 
 // needAgent reports a member that nothing thinks for.
 func (r *resolver) needAgent(s *teamSpec, own *memberSpec, at *yaml.Node) {
-	if m := inherit(&s.defaults, own); m.agent.given() || m.model.given() {
+	if m := inherit(&s.defaults, own); m.agent.Given() || m.model.given() {
 		return
 	}
 	if own.at != nil {
 		for _, p := range own.at.Pairs {
-			if r.nearest(p.Key.Text, []string{"agent", "model"}) != "" {
+			if r.Nearest(p.Key.Text, []string{"agent", "model"}) != "" {
 				return // a slip of the pen, which decoding has reported
 			}
 		}
 	}
-	r.fail(at.At, "this member has no agent; add agent: NAME or model: NAME, or one of them under defaults")
+	r.Fail(at.At, "this member has no agent; add agent: NAME or model: NAME, or one of them under defaults")
 }
 
 // checkMemberName refuses names that mean somebody else. Their form has been
 // checked by decoding.
 func (r *resolver) checkMemberName(name *yaml.Node) {
 	if who := reserved(name.Text); who != "" {
-		r.fail(name.At, "no member can be called %s, which means %s; choose another name",
+		r.Fail(name.At, "no member can be called %s, which means %s; choose another name",
 			yaml.Quote(name.Text), who)
 	}
 }
@@ -95,10 +96,10 @@ func (r *resolver) checkMemberName(name *yaml.Node) {
 // model are one choice, and so are instructions and prompt file.
 func inherit(defaults, own *memberSpec) *memberSpec {
 	m := *own
-	if !own.agent.given() && !own.model.given() {
+	if !own.agent.Given() && !own.model.given() {
 		m.agent, m.model = defaults.agent, defaults.model
 	}
-	if !own.instructions.given() && !own.promptFile.given() {
+	if !own.instructions.Given() && !own.promptFile.Given() {
 		m.instructions, m.promptFile = defaults.instructions, defaults.promptFile
 	}
 	m.description = first(own.description, defaults.description)
@@ -106,7 +107,7 @@ func inherit(defaults, own *memberSpec) *memberSpec {
 	m.isolation = first(own.isolation, defaults.isolation)
 	m.selfClaim = first(own.selfClaim, defaults.selfClaim)
 	m.inheritTeamwork(defaults)
-	if !own.tools.given() {
+	if !own.tools.Given() {
 		m.tools = defaults.tools
 	}
 	// Permission lists add up: a member that denies one thing more must not
@@ -129,10 +130,10 @@ func inherit(defaults, own *memberSpec) *memberSpec {
 // left out: `dependencies` knows who there is.
 func (m *memberSpec) inheritTeamwork(defaults *memberSpec) {
 	m.role, m.plan = first(m.role, defaults.role), first(m.plan, defaults.plan)
-	if !m.owns.given() {
+	if !m.owns.Given() {
 		m.owns = defaults.owns
 	}
-	if !m.labels.given() {
+	if !m.labels.Given() {
 		m.labels = defaults.labels
 	}
 	if m.restart.at == nil {
@@ -141,8 +142,8 @@ func (m *memberSpec) inheritTeamwork(defaults *memberSpec) {
 }
 
 // first returns the first value that the spec gives.
-func first[T any](own, inherited value[T]) value[T] {
-	if own.given() {
+func first[T any](own, inherited schema.Value[T]) schema.Value[T] {
+	if own.Given() {
 		return own
 	}
 	return inherited
@@ -150,44 +151,44 @@ func first[T any](own, inherited value[T]) value[T] {
 
 // join puts inherited and own entries into one list, the inherited first. It
 // copies only if both have some: many members share what they inherit.
-func join[T any](a, b list[T]) list[T] {
-	if len(b.items) == 0 {
-		return list[T]{items: a.items, at: orElse(a.at, b.at)}
+func join[T any](a, b schema.List[T]) schema.List[T] {
+	if len(b.Items) == 0 {
+		return schema.List[T]{Items: a.Items, At: orElse(a.At, b.At)}
 	}
-	return list[T]{items: append(slices.Clone(a.items), b.items...), at: orElse(a.at, b.at)}
+	return schema.List[T]{Items: append(slices.Clone(a.Items), b.Items...), At: orElse(a.At, b.At)}
 }
 
 // member resolves all of a member but its name. Every default of DESIGN 4
 // that is a member's stands here.
 func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 	out := Member{
-		Description:    m.description.v,
-		Instructions:   m.instructions.v,
-		Tools:          words(m.tools),
-		PermissionMode: PermissionMode(m.mode.or(string(Default))),
+		Description:    m.description.V,
+		Instructions:   m.instructions.V,
+		Tools:          schema.Words(m.tools),
+		PermissionMode: PermissionMode(m.mode.Or(string(Default))),
 		Permissions:    permissions(m.permissions),
-		Isolation:      Isolation(m.isolation.v),
-		SelfClaim:      m.selfClaim.or(selfClaim),
+		Isolation:      Isolation(m.isolation.V),
+		SelfClaim:      m.selfClaim.Or(selfClaim),
 		Limits: Limits{
-			MaxTurns:      int(m.limits.maxTurns.v),
-			MaxTokens:     m.limits.maxTokens.v,
-			TurnTimeout:   m.limits.turnTimeout.v,
-			MaxInProgress: int(m.limits.maxInProgress.or(defaultMaxInProgress)),
-			StopBlockCap:  int(m.limits.stopBlockCap.or(defaultStopBlockCap)),
-			MaxBudgetUSD:  m.limits.maxBudgetUSD.v,
+			MaxTurns:      int(m.limits.maxTurns.V),
+			MaxTokens:     m.limits.maxTokens.V,
+			TurnTimeout:   m.limits.turnTimeout.V,
+			MaxInProgress: int(m.limits.maxInProgress.Or(defaultMaxInProgress)),
+			StopBlockCap:  int(m.limits.stopBlockCap.Or(defaultStopBlockCap)),
+			MaxBudgetUSD:  m.limits.maxBudgetUSD.V,
 		},
-		Owns:         words(m.owns),
-		PlanRequired: m.plan.v == planRequired,
-		DependsOn:    words(m.dependsOn),
+		Owns:         schema.Words(m.owns),
+		PlanRequired: m.plan.V == planRequired,
+		DependsOn:    schema.Words(m.dependsOn),
 		Restart:      r.restart(&m.restart),
-		Role:         m.role.v,
-		Labels:       words(m.labels),
+		Role:         m.role.V,
+		Labels:       schema.Words(m.labels),
 	}
 	out.Agent, _ = r.agent(m)
-	checkTools(r.decoder, m.tools, out.Agent.foreign())
-	if m.instructions.given() && m.promptFile.given() {
-		r.fail(m.promptFile.at.At, "a member has instructions or a prompt_file, not both; remove one")
-	} else if m.promptFile.given() {
+	checkTools(r.Decoder, m.tools, out.Agent.foreign())
+	if m.instructions.Given() && m.promptFile.Given() {
+		r.Fail(m.promptFile.At.At, "a member has instructions or a prompt_file, not both; remove one")
+	} else if m.promptFile.Given() {
 		r.promptFile(&out, m.promptFile)
 	}
 	return out

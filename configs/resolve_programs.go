@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -16,30 +17,30 @@ import (
 
 // builtinAgent resolves an agent that ships with covey: it has a model, and
 // nothing that belongs to programs.
-func (r *resolver) builtinAgent(e *entry[agentSpec]) Agent {
-	a := Agent{Name: e.name.Text, Kind: Builtin}
+func (r *resolver) builtinAgent(e *schema.Entry[agentSpec]) Agent {
+	a := Agent{Name: e.Name.Text, Kind: Builtin}
 	for _, key := range []string{"command", "resume", "env", "auth", "parallel", "native_hooks"} {
-		if k := e.v.at.Entry(key).Key; k != nil {
-			r.fail(k.At, "%s belongs to agents that are programs; %s, or remove it", key, programHint(e, key))
+		if k := e.V.at.Entry(key).Key; k != nil {
+			r.Fail(k.At, "%s belongs to agents that are programs; %s, or remove it", key, programHint(e, key))
 			return a
 		}
 	}
-	if e.v.model.given() {
-		a.Model = r.model(&e.v.model)
-	} else if e.v.at != nil && !e.v.at.Broken {
-		r.fail(e.v.at.At, "%s has no model; add `model:` with a model's name, or `use:` with a program such as %s",
-			nameOf(e.name), Claude)
+	if e.V.model.given() {
+		a.Model = r.model(&e.V.model)
+	} else if e.V.at != nil && !e.V.at.Broken {
+		r.Fail(e.V.at.At, "%s has no model; add `model:` with a model's name, or `use:` with a program such as %s",
+			schema.NameOf(e.Name), Claude)
 	}
 	return a
 }
 
 // programHint is the `use` that was probably meant.
-func programHint(e *entry[agentSpec], key string) string {
+func programHint(e *schema.Entry[agentSpec], key string) string {
 	switch {
-	case e.v.use.given(): // builtin, in so many words
+	case e.V.use.Given(): // builtin, in so many words
 		return "write another use, such as " + string(ACP) + " or " + string(Command)
-	case isPreset(e.name.Text):
-		return "add use: " + e.name.Text
+	case isPreset(e.Name.Text):
+		return "add use: " + e.Name.Text
 	case key == "resume":
 		return "add use: " + string(Command)
 	}
@@ -47,20 +48,20 @@ func programHint(e *entry[agentSpec], key string) string {
 }
 
 // programAgent resolves an agent that is a program of its own.
-func (r *resolver) programAgent(e *entry[agentSpec]) Agent {
-	s := &e.v
+func (r *resolver) programAgent(e *schema.Entry[agentSpec]) Agent {
+	s := &e.V
 	a := Agent{
-		Name: e.name.Text, Kind: ACP, Auth: Login,
-		Parallel: int(s.parallel.v), NativeHooks: s.nativeHooks.v,
+		Name: e.Name.Text, Kind: ACP, Auth: Login,
+		Parallel: int(s.parallel.V), NativeHooks: s.nativeHooks.V,
 	}
-	switch use := s.use.v; {
+	switch use := s.use.V; {
 	case isPreset(use):
 		a.Preset = Preset(use)
 	default:
 		a.Kind = AgentKind(use)
-		if !s.command.given() && !s.at.Broken { // what is broken may have been meant for it
-			r.fail(s.at.At, "%s has no command; add `command:` with a list such as [program, argument], "+
-				"or `use:` with a program that covey knows: %s", nameOf(e.name), strings.Join(presetNames(), ", "))
+		if !s.command.Given() && !s.at.Broken { // what is broken may have been meant for it
+			r.Fail(s.at.At, "%s has no command; add `command:` with a list such as [program, argument], "+
+				"or `use:` with a program that covey knows: %s", schema.NameOf(e.Name), strings.Join(presetNames(), ", "))
 		}
 	}
 	a.Command = r.command(s.command)
@@ -70,7 +71,7 @@ func (r *resolver) programAgent(e *entry[agentSpec]) Agent {
 	if s.model.given() {
 		a.Model = r.model(&s.model)
 		if a.Auth == Key {
-			r.warn(s.auth.place().At, "a program that thinks with a script logs in nowhere, so auth has no effect")
+			r.Warn(s.auth.place().At, "a program that thinks with a script logs in nowhere, so auth has no effect")
 		}
 	}
 	if a.Kind == ACP {
@@ -81,42 +82,42 @@ func (r *resolver) programAgent(e *entry[agentSpec]) Agent {
 
 // warnPlaceholder warns of a place for the prompt in a command that never gets
 // the prompt there.
-func (r *resolver) warnPlaceholder(command list[value[string]]) {
-	for _, word := range command.items {
-		if strings.Contains(word.v, "{prompt}") {
-			r.warn(word.at.At, "{prompt} has no meaning here; only use: command puts the prompt there")
+func (r *resolver) warnPlaceholder(command schema.List[schema.Value[string]]) {
+	for _, word := range command.Items {
+		if strings.Contains(word.V, "{prompt}") {
+			r.Warn(word.At.At, "{prompt} has no meaning here; only use: command puts the prompt there")
 		}
 	}
 }
 
 // command resolves a program and its arguments. Whether a bare name is
 // installed is seen when it starts: it need not be where a spec is checked.
-func (r *resolver) command(l list[value[string]]) []string {
-	out := argWords(l)
-	if len(out) == 0 || l.items[0].at == nil {
+func (r *resolver) command(l schema.List[schema.Value[string]]) []string {
+	out := schema.Arguments(l)
+	if len(out) == 0 || l.Items[0].At == nil {
 		return nil
 	}
-	program := l.items[0]
+	program := l.Items[0]
 	switch {
-	case strings.TrimSpace(program.v) == "":
-		if program.at.Kind == yaml.Text { // others have been refused for their kind
-			r.fail(program.at.At, "the program is empty; write its name or its path")
+	case strings.TrimSpace(program.V) == "":
+		if program.At.Kind == yaml.Text { // others have been refused for their kind
+			r.Fail(program.At.At, "the program is empty; write its name or its path")
 		}
-	case strings.Contains(program.v, "{prompt}"):
-		r.fail(program.at.At, "the prompt cannot be the program; write the program before {prompt}")
-	case strings.ContainsAny(program.v, `/\`):
+	case strings.Contains(program.V, "{prompt}"):
+		r.Fail(program.At.At, "the prompt cannot be the program; write the program before {prompt}")
+	case strings.ContainsAny(program.V, `/\`):
 		out[0] = r.program(program)
-	case strings.ContainsAny(program.v, " \t\n"):
-		r.fail(program.at.At, "the program is %s, with blanks in its name; write each argument as an entry of its own: [%s]",
-			yaml.Quote(program.v), strings.Join(strings.Fields(yaml.Clip(program.v)), ", "))
+	case strings.ContainsAny(program.V, " \t\n"):
+		r.Fail(program.At.At, "the program is %s, with blanks in its name; write each argument as an entry of its own: [%s]",
+			yaml.Quote(program.V), strings.Join(strings.Fields(yaml.Clip(program.V)), ", "))
 	}
 	return out
 }
 
 // program resolves a program that is named by its path. Members work in the
 // workspace, so that is where relative paths begin.
-func (r *resolver) program(v value[string]) string {
-	path := v.v
+func (r *resolver) program(v schema.Value[string]) string {
+	path := v.V
 	if !filepath.IsAbs(path) {
 		if r.workspace == "" {
 			return path // the workspace has been refused
@@ -126,40 +127,40 @@ func (r *resolver) program(v value[string]) string {
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(v.v) && !strings.HasPrefix(v.v, "~"):
-		r.fail(v.at.At, "the program %s is not there (looked for %s); create it, or correct the path, "+
-			"which starts at the workspace", yaml.Quote(v.v), path)
+	case errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(v.V) && !strings.HasPrefix(v.V, "~"):
+		r.Fail(v.At.At, "the program %s is not there (looked for %s); create it, or correct the path, "+
+			"which starts at the workspace", yaml.Quote(v.V), path)
 	case err != nil:
 		r.missing(v, "program", path, err)
 	case info.IsDir():
-		r.fail(v.at.At, "the program %s is a folder; name a file", yaml.Quote(v.v))
+		r.Fail(v.At.At, "the program %s is a folder; name a file", yaml.Quote(v.V))
 	case !info.Mode().IsRegular():
-		r.fail(v.at.At, "the program %s is not a regular file; name one that is", yaml.Quote(v.v))
+		r.Fail(v.At.At, "the program %s is not a regular file; name one that is", yaml.Quote(v.V))
 	case info.Mode()&0o111 == 0 && runtime.GOOS != "windows":
-		r.fail(v.at.At, "the program %s may not be executed; run chmod +x on it, or put its interpreter before it",
-			yaml.Quote(v.v))
+		r.Fail(v.At.At, "the program %s may not be executed; run chmod +x on it, or put its interpreter before it",
+			yaml.Quote(v.V))
 	}
 	return path
 }
 
 // resume resolves the arguments that go on with a session.
-func (r *resolver) resume(a *Agent, l list[value[string]]) []string {
+func (r *resolver) resume(a *Agent, l schema.List[schema.Value[string]]) []string {
 	switch {
-	case !l.given():
+	case !l.Given():
 		return nil
 	case a.Kind != Command:
-		r.fail(l.at.At, "resume belongs to use: command; %s agents go on with their sessions by themselves, "+
+		r.Fail(l.At.At, "resume belongs to use: command; %s agents go on with their sessions by themselves, "+
 			"so remove it", a.Kind)
-	case len(l.items) > 0 && !slices.ContainsFunc(l.items, holdsSession):
-		r.fail(l.at.At, "resume does not say which session; put {session} where its id belongs")
+	case len(l.Items) > 0 && !slices.ContainsFunc(l.Items, holdsSession):
+		r.Fail(l.At.At, "resume does not say which session; put {session} where its id belongs")
 	}
-	return argWords(l)
+	return schema.Arguments(l)
 }
 
 // holdsSession reports whether an argument has a place for a session's id. One
 // that was refused may have had it.
-func holdsSession(v value[string]) bool {
-	return strings.Contains(v.v, "{session}") || v.at != nil && v.at.Kind != yaml.Text
+func holdsSession(v schema.Value[string]) bool {
+	return strings.Contains(v.V, "{session}") || v.At != nil && v.At.Kind != yaml.Text
 }
 
 // auth resolves how a program logs in.
@@ -167,21 +168,21 @@ func (r *resolver) auth(a *Agent, s *agentSpec) {
 	auth := &s.auth
 	switch {
 	case auth.at != nil:
-		a.Auth, a.KeyVar = Key, auth.key.v
+		a.Auth, a.KeyVar = Key, auth.key.V
 		a.KeyFile = r.path(auth.file, "key file")
-		if !auth.key.given() && !auth.file.given() && !auth.at.Broken {
-			r.fail(auth.at.At, "auth has neither key nor file; write {key: VARIABLE}, {file: PATH} or both")
+		if !auth.key.Given() && !auth.file.Given() && !auth.at.Broken {
+			r.Fail(auth.at.At, "auth has neither key nor file; write {key: VARIABLE}, {file: PATH} or both")
 			return
 		}
-	case auth.mode.v != "":
-		a.Auth = Auth(auth.mode.v)
+	case auth.mode.V != "":
+		a.Auth = Auth(auth.mode.V)
 	}
-	known := a.Preset != "" || auth.key.given() || auth.at != nil && auth.at.Broken
+	known := a.Preset != "" || auth.key.Given() || auth.at != nil && auth.at.Broken
 	if a.Auth == Key && !known {
-		r.fail(auth.place().At, "covey does not know the variable that this program reads its key from; "+
+		r.Fail(auth.place().At, "covey does not know the variable that this program reads its key from; "+
 			"write auth: {key: VARIABLE}, and add file: PATH if the key is in a file")
 	}
 }
 
 // place is where the spec says how to log in.
-func (a *authSpec) place() *yaml.Node { return orElse(a.at, a.mode.at) }
+func (a *authSpec) place() *yaml.Node { return orElse(a.at, a.mode.At) }

@@ -5,16 +5,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // taskRules checks the tasks of a spec, and those of its schedules.
-type taskRules struct{ *decoder }
+type taskRules struct{ *schema.Decoder }
 
 // allTasks resolves the section `tasks`.
-func (r *taskRules) allTasks(specs list[taskSpec], team []Member) []Task {
-	ids := r.taskIDs(specs.items)
+func (r *taskRules) allTasks(specs schema.List[taskSpec], team []Member) []Task {
+	ids := r.taskIDs(specs.Items)
 	names, anyForeign := make([]string, len(team)), false
 	for i, m := range team {
 		names[i] = m.Name
@@ -23,28 +24,28 @@ func (r *taskRules) allTasks(specs list[taskSpec], team []Member) []Task {
 	// Both directories are complete before the first task is looked at: a task
 	// may wait for one that stands further down.
 	members, blockers := newDirectory("member", names), newDirectory("task", ids)
-	out := make([]Task, 0, len(specs.items))
-	for i := range specs.items {
-		t := &specs.items[i]
+	out := make([]Task, 0, len(specs.Items))
+	for i := range specs.Items {
+		t := &specs.Items[i]
 		task := Task{
 			ID:          ids[i],
-			Subject:     t.subject.v,
-			Description: t.description.v,
-			Owner:       t.owner.v,
-			BlockedBy:   words(t.blockedBy),
-			Labels:      words(t.labels),
-			WantsTools:  words(t.wants.tools),
-			WantsRole:   t.wants.role.v,
-			WantsLabels: words(t.wants.labels),
+			Subject:     t.subject.V,
+			Description: t.description.V,
+			Owner:       t.owner.V,
+			BlockedBy:   schema.Words(t.blockedBy),
+			Labels:      schema.Words(t.labels),
+			WantsTools:  schema.Words(t.wants.tools),
+			WantsRole:   t.wants.role.V,
+			WantsLabels: schema.Words(t.wants.labels),
 		}
-		checkTools(r.decoder, t.wants.tools, anyForeign)
-		members.check(r.decoder, t.owner)
-		for _, id := range t.blockedBy.items {
-			blockers.check(r.decoder, id)
+		checkTools(r.Decoder, t.wants.tools, anyForeign)
+		members.check(r.Decoder, t.owner)
+		for _, id := range t.blockedBy.Items {
+			blockers.check(r.Decoder, id)
 		}
 		out = append(out, task)
 	}
-	r.cycles(specs.items, out)
+	r.cycles(specs.Items, out)
 	return out
 }
 
@@ -53,21 +54,21 @@ func (r *taskRules) allTasks(specs list[taskSpec], team []Member) []Task {
 func (r *taskRules) taskIDs(tasks []taskSpec) []string {
 	ids, line, first := make([]string, len(tasks)), map[string]int{}, map[string]yaml.Position{}
 	for i, t := range tasks {
-		if !t.id.given() || t.id.v == "" {
+		if !t.id.Given() || t.id.V == "" {
 			continue
 		}
 		// The second one gets an id of its own below all the same, so that the
 		// other mistakes of the spec are still found in this run.
-		if before, twice := first[t.id.v]; twice {
-			r.fail(t.id.at.At, "the task of %s has the id %s too; give one of them another id",
-				r.lineOf(before, t.id.at.At), yaml.Quote(t.id.v))
+		if before, twice := first[t.id.V]; twice {
+			r.Fail(t.id.At.At, "the task of %s has the id %s too; give one of them another id",
+				r.LineOf(before, t.id.At.At), yaml.Quote(t.id.V))
 			continue
 		}
-		ids[i], line[t.id.v], first[t.id.v] = t.id.v, t.id.at.At.Line, t.id.at.At
+		ids[i], line[t.id.V], first[t.id.V] = t.id.V, t.id.At.At.Line, t.id.At.At
 	}
 	for i, t := range tasks {
 		if ids[i] == "" {
-			ids[i] = freeID(wording.Slug(t.subject.v), line)
+			ids[i] = freeID(wording.Slug(t.subject.V), line)
 			line[ids[i]] = -1
 		}
 	}
@@ -104,17 +105,17 @@ func newDirectory(what string, names []string) directory {
 }
 
 // check reports a name that nobody has.
-func (d directory) check(report *decoder, name value[string]) {
-	if name.v == "" || d.known[name.v] {
+func (d directory) check(report *schema.Decoder, name schema.Value[string]) {
+	if name.V == "" || d.known[name.V] {
 		return
 	}
-	switch near := report.nearest(name.v, d.names); {
+	switch near := report.Nearest(name.V, d.names); {
 	case near != "":
-		report.fail(name.at.At, "there is no %s %s; write %s", d.what, yaml.Quote(name.v), near)
+		report.Fail(name.At.At, "there is no %s %s; write %s", d.what, yaml.Quote(name.V), near)
 	case len(d.names) > 10:
-		report.fail(name.at.At, "there is no %s %s; add it, or name another one", d.what, yaml.Quote(name.v))
+		report.Fail(name.At.At, "there is no %s %s; add it, or name another one", d.what, yaml.Quote(name.V))
 	default:
-		report.fail(name.at.At, "there is no %s %s; the spec has %s", d.what, yaml.Quote(name.v), strings.Join(d.names, ", "))
+		report.Fail(name.At.At, "there is no %s %s; the spec has %s", d.what, yaml.Quote(name.V), strings.Join(d.names, ", "))
 	}
 }
 
@@ -132,14 +133,14 @@ func (r *taskRules) cycles(specs []taskSpec, tasks []Task) {
 	visit = func(i int) {
 		state[i] = open
 		path = append(path, tasks[i].ID)
-		for _, blocker := range specs[i].blockedBy.items {
-			next, ok := index[blocker.v]
+		for _, blocker := range specs[i].blockedBy.Items {
+			next, ok := index[blocker.V]
 			switch {
 			case !ok:
 			case state[next] == open:
-				if message := ring(path, blocker.v); !said[message] {
+				if message := ring(path, blocker.V); !said[message] {
 					said[message] = true
-					r.fail(blocker.at.At, "%s", message)
+					r.Fail(blocker.At.At, "%s", message)
 				}
 			case state[next] == unseen:
 				visit(next)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -28,52 +29,41 @@ const Person = "person"
 func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	w := &s.work
 	t.Worktree = Worktree{
-		Setup: commandLines(w.worktree.setup), Include: words(w.worktree.include),
-		Base: w.worktree.base.v, MaxDisk: w.worktree.maxDisk.v,
+		Setup: schema.Words(w.worktree.setup), Include: schema.Words(w.worktree.include),
+		Base: w.worktree.base.V, MaxDisk: w.worktree.maxDisk.V,
 	}
-	for _, command := range w.worktree.setup.items {
-		if command.at.Kind == yaml.Text && strings.TrimSpace(command.v) == "" {
-			r.fail(command.at.At, "the command is empty; write one, or remove it")
+	for _, command := range w.worktree.setup.Items {
+		if command.At.Kind == yaml.Text && strings.TrimSpace(command.V) == "" {
+			r.Fail(command.At.At, "the command is empty; write one, or remove it")
 		}
 	}
 	r.ref(w.worktree.base, "base")
 	r.ref(w.merge.into, "into")
 	t.Merge = Merge{
-		Into: w.merge.into.v, Via: MergeVia(w.merge.via.or(string(ViaBranch))),
-		Per: MergePer(w.merge.per.or(string(PerTask))), Given: w.merge.at != nil,
+		Into: w.merge.into.V, Via: MergeVia(w.merge.via.Or(string(ViaBranch))),
+		Per: MergePer(w.merge.per.Or(string(PerTask))), Given: w.merge.at != nil,
 	}
-	t.Merge.Gates = (&gateRules{r.decoder, r.workspace}).mergeGates(s.gates.merge)
-	t.Git = Git{Filters: words(w.git.filters)}
-	t.Protect = words(w.protect)
+	t.Merge.Gates = (&gateRules{r.Decoder, r.workspace}).mergeGates(s.gates.merge)
+	t.Git = Git{Filters: schema.Words(w.git.filters)}
+	t.Protect = schema.Words(w.protect)
 	t.Budget = r.budget(t, &w.budget)
-	t.Schedules = (&taskRules{r.decoder}).schedules(t, w.schedules)
-	t.OnAsk = OnAsk(w.onAsk.or(string(DenyAsk)))
-	t.AskLimit = w.askLimit.or(defaultAskLimit)
-	if w.askLimit.given() && w.askLimit.v == 0 && w.askLimit.at.Kind != yaml.Mapping && !r.said(w.askLimit.at.At) {
-		r.fail(w.askLimit.at.At, "ask_limit must be more than 0; write how long a question may wait, such as 10m, "+
+	t.Schedules = (&taskRules{r.Decoder}).schedules(t, w.schedules)
+	t.OnAsk = OnAsk(w.onAsk.Or(string(DenyAsk)))
+	t.AskLimit = w.askLimit.Or(defaultAskLimit)
+	if w.askLimit.Given() && w.askLimit.V == 0 && w.askLimit.At.Kind != yaml.Mapping && !r.Said(w.askLimit.At.At) {
+		r.Fail(w.askLimit.At.At, "ask_limit must be more than 0; write how long a question may wait, such as 10m, "+
 			"or on_ask: deny")
 	}
-	t.CompleteOnPass = w.completeOnPass.v
-}
-
-// commandLines are the texts of a list, repeated ones too; nil if there are none.
-func commandLines(l list[value[string]]) []string {
-	var out []string
-	for _, c := range l.items {
-		if c.v != "" {
-			out = append(out, c.v)
-		}
-	}
-	return out
+	t.CompleteOnPass = w.completeOnPass.V
 }
 
 // ref refuses what git could take for an option, or for more than one word.
 //
 // What git would make of the word only git knows, and the team's start asks it. This is
 // about words that would mean something else on git's command line.
-func (r *resolver) ref(v value[string], what string) {
-	if v.v != "" && (strings.HasPrefix(v.v, "-") || strings.ContainsAny(v.v, " \t\n~^:?*[\\") && !isCommit(v.v)) {
-		r.fail(v.at.At, "%s cannot be %s; write a branch such as main, or a commit", what, yaml.Quote(v.v))
+func (r *resolver) ref(v schema.Value[string], what string) {
+	if v.V != "" && (strings.HasPrefix(v.V, "-") || strings.ContainsAny(v.V, " \t\n~^:?*[\\") && !isCommit(v.V)) {
+		r.Fail(v.At.At, "%s cannot be %s; write a branch such as main, or a commit", what, yaml.Quote(v.V))
 	}
 }
 
@@ -86,12 +76,12 @@ func isCommit(text string) bool {
 // budget resolves the team's budget.
 func (r *resolver) budget(t *Team, s *budgetSpec) Budget {
 	b := Budget{
-		Tokens: s.tokens.v, USD: s.usd.v, Time: s.time.v,
-		OnLimit: OnLimit(s.onLimit.or(string(WaitForLimit))), Prices: r.path(s.prices, "price file"),
+		Tokens: s.tokens.V, USD: s.usd.V, Time: s.time.V,
+		OnLimit: OnLimit(s.onLimit.Or(string(WaitForLimit))), Prices: r.path(s.prices, "price file"),
 	}
 	falls := slices.ContainsFunc(t.Members(), func(m Member) bool { return m.Agent.Fallback != "" })
 	if b.OnLimit == FallBack && !falls && !r.anyFallback(t) {
-		r.warn(s.onLimit.at.At, "no member's agent has a fallback, so on_limit: fallback waits; "+
+		r.Warn(s.onLimit.At.At, "no member's agent has a fallback, so on_limit: fallback waits; "+
 			"write agents: {NAME: {fallback: OTHER}}")
 	}
 	return b
@@ -113,22 +103,22 @@ func (r *resolver) anyFallback(t *Team) bool {
 //
 // It works on r.agents. An agent that could not be resolved has no Kind and was told of
 // already.
-func (r *resolver) fallbacks(specs []entry[agentSpec]) {
+func (r *resolver) fallbacks(specs []schema.Entry[agentSpec]) {
 	for i := range specs {
-		to := specs[i].v.fallback
-		if to.v == "" {
+		to := specs[i].V.fallback
+		if to.V == "" {
 			continue
 		}
-		if to.v == specs[i].name.Text {
-			r.fail(to.at.At, "%s cannot fall back to itself; name another agent", yaml.Quote(to.v))
+		if to.V == specs[i].Name.Text {
+			r.Fail(to.At.At, "%s cannot fall back to itself; name another agent", yaml.Quote(to.V))
 			continue
 		}
 		other := r.namedAgent(to)
-		if _, known := r.agents[to.v]; !known && other.Kind != "" {
-			r.agents[to.v] = other
+		if _, known := r.agents[to.V]; !known && other.Kind != "" {
+			r.agents[to.V] = other
 		}
-		if a := r.agents[specs[i].name.Text]; a.Kind != "" {
-			a.Fallback = to.v
+		if a := r.agents[specs[i].Name.Text]; a.Kind != "" {
+			a.Fallback = to.V
 			r.agents[a.Name] = a
 		}
 	}
@@ -139,12 +129,12 @@ func (r *resolver) fallbacks(specs []entry[agentSpec]) {
 // A max of 0 is given on purpose and means never; only a max that is not there at all is
 // the default. within is put right after a message, so that no second one follows from it.
 func (r *resolver) restart(s *restartSpec) Restart {
-	out := Restart{Max: defaultRestarts, Within: s.within.or(defaultRestartWithin), Given: s.at != nil}
-	if s.max.given() {
-		out.Max = int(s.max.v)
+	out := Restart{Max: defaultRestarts, Within: s.within.Or(defaultRestartWithin), Given: s.at != nil}
+	if s.max.Given() {
+		out.Max = int(s.max.V)
 	}
-	if s.within.given() && s.within.v == 0 && !r.said(s.within.at.At) {
-		r.fail(s.within.at.At, "within must be more than 0; write a time such as 1h")
+	if s.within.Given() && s.within.V == 0 && !r.Said(s.within.At.At) {
+		r.Fail(s.within.At.At, "within must be more than 0; write a time such as 1h")
 		out.Within = defaultRestartWithin
 	}
 	return out
@@ -162,26 +152,26 @@ func (r *resolver) dependencies(t *Team, s *teamSpec) {
 		names[i] = m.Name
 	}
 	known := newDirectory("member", names)
-	own := []*list[value[string]]{&s.lead.dependsOn}
+	own := []*schema.List[schema.Value[string]]{&s.lead.dependsOn}
 	for i := range s.teammates {
-		own = append(own, &s.teammates[i].v.dependsOn)
+		own = append(own, &s.teammates[i].V.dependsOn)
 	}
-	for _, name := range s.defaults.dependsOn.items {
-		known.check(r.decoder, name)
+	for _, name := range s.defaults.dependsOn.Items {
+		known.check(r.Decoder, name)
 	}
 	for i, l := range own {
-		for _, name := range l.items {
-			known.check(r.decoder, name)
-			if name.v != "" && i < len(names) && name.v == names[i] {
-				r.fail(name.at.At, "%s cannot wait for itself; remove it here", yaml.Quote(name.v))
+		for _, name := range l.Items {
+			known.check(r.Decoder, name)
+			if name.V != "" && i < len(names) && name.V == names[i] {
+				r.Fail(name.At.At, "%s cannot wait for itself; remove it here", yaml.Quote(name.V))
 			}
 		}
 		if i == 0 || i > len(t.Teammates) {
 			continue
 		}
 		m := &t.Teammates[i-1]
-		if !l.given() {
-			m.DependsOn = slices.DeleteFunc(words(s.defaults.dependsOn), func(n string) bool { return n == m.Name })
+		if !l.Given() {
+			m.DependsOn = slices.DeleteFunc(schema.Words(s.defaults.dependsOn), func(n string) bool { return n == m.Name })
 		}
 	}
 	r.memberCycles(t.Members(), own)
@@ -191,7 +181,7 @@ func (r *resolver) dependencies(t *Team, s *teamSpec) {
 //
 // The message stands where the first member of the ring has its depends_on, or at the
 // top where it comes from the defaults.
-func (r *resolver) memberCycles(members []Member, own []*list[value[string]]) {
+func (r *resolver) memberCycles(members []Member, own []*schema.List[schema.Value[string]]) {
 	byName := map[string]int{}
 	for i, m := range members {
 		byName[m.Name] = i
@@ -203,10 +193,10 @@ func (r *resolver) memberCycles(members []Member, own []*list[value[string]]) {
 			continue
 		}
 		at := r.Root.At
-		if own[i].at != nil {
-			at = own[i].at.At
+		if own[i].At != nil {
+			at = own[i].At.At
 		}
-		r.fail(at, "these members wait for each other: %s; remove one depends_on of them", strings.Join(back, " -> "))
+		r.Fail(at, "these members wait for each other: %s; remove one depends_on of them", strings.Join(back, " -> "))
 	}
 }
 

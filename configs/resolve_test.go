@@ -3,15 +3,16 @@ package configs
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // TestCycles draws graphs of tasks: a spec is refused for a cycle if and only
@@ -53,6 +54,8 @@ func hasOrder(blockedBy [][]int) bool {
 	return !slices.Contains(done, false)
 }
 
+var nameForm = regexp.MustCompile(schema.NamePattern)
+
 // TestTaskIDs draws tasks with and without ids: all get one, no two the same,
 // all fit to be named, and those that were given stay.
 func TestTaskIDs(t *testing.T) {
@@ -61,43 +64,25 @@ func TestTaskIDs(t *testing.T) {
 		used := map[string]bool{}
 		for range rapid.IntRange(0, 12).Draw(t, "tasks") {
 			var s taskSpec
-			s.subject.v = rapid.SampledFrom([]string{"Add it", "add it", "add-it", "", "!!", "Ünï",
+			s.subject.V = rapid.SampledFrom([]string{"Add it", "add it", "add-it", "", "!!", "Ünï",
 				strings.Repeat("long ", 20)}).Draw(t, "subject")
 			id := rapid.SampledFrom([]string{"", "", "add-it", "add-it-2", "task", "x"}).Draw(t, "id")
 			if id != "" && !used[id] {
 				used[id] = true
-				s.id = value[string]{v: id, at: &yaml.Node{At: yaml.Position{Line: len(specs) + 1, Col: 1}}}
+				s.id = schema.Value[string]{V: id, At: &yaml.Node{At: yaml.Position{Line: len(specs) + 1, Col: 1}}}
 			}
 			specs = append(specs, s)
 		}
-		ids := (&taskRules{newDecoder("t.yaml", []byte("a: 1\n"))}).taskIDs(specs)
+		ids := (&taskRules{schema.NewDecoder("t.yaml", []byte("a: 1\n"))}).taskIDs(specs)
 		seen := map[string]bool{}
 		for i, id := range ids {
 			if !nameForm.MatchString(id) || seen[id] {
 				t.Fatalf("ids %q", ids)
 			}
 			seen[id] = true
-			if given := specs[i].id.v; given != "" && given != id {
+			if given := specs[i].id.V; given != "" && given != id {
 				t.Fatalf("task %d was called %q and is %q", i, given, id)
 			}
-		}
-	})
-}
-
-// TestMakeFit: whatever a name is made of, the result is a name or nothing, and
-// a name stays as it is.
-func TestMakeFit(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		fit := wording.Slug(rapid.String().Draw(t, "s"))
-		if fit != "" && !nameForm.MatchString(fit) {
-			t.Fatalf("%q is not a name", fit)
-		}
-		if again := wording.Slug(fit); again != fit {
-			t.Fatalf("%q becomes %q", fit, again)
-		}
-		name := rapid.StringMatching(`[a-z0-9]([a-z0-9]|-[a-z0-9]){0,10}`).Draw(t, "name")
-		if got := wording.Slug(name); got != name {
-			t.Fatalf("the name %q becomes %q", name, got)
 		}
 	})
 }
@@ -119,9 +104,9 @@ hooks:
   PreToolUse:
     - {matcher: "(", hooks: [{type: command, command: d, if: "("}]}
 `
-	d := newDecoder("t.yaml", []byte(spec))
+	d := schema.NewDecoder("t.yaml", []byte(spec))
 	var s teamSpec
-	d.object(nil, d.Root, s.fields())
+	d.Object(nil, d.Root, s.fields())
 	if len(d.Problems) > 0 {
 		t.Fatal(d.Problems)
 	}

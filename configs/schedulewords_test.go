@@ -4,10 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/bmatcuk/doublestar/v4"
-
-	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // TestParseCron: what a crontab takes is taken, and what covey cannot keep is
@@ -93,49 +89,6 @@ func FuzzCron(f *testing.F) {
 				t.Fatalf("%q after %s comes at %s", line, at, next)
 			}
 			at = next
-		}
-	})
-}
-
-// FuzzGlob: what globFault takes means something to the matcher, and a fault says
-// what to do about it.
-func FuzzGlob(f *testing.F) {
-	for _, glob := range []string{"docs/**", "/a", "~/", "a/../b", "{a,b}", "[", "a\\", "", "a//b", "**/"} {
-		f.Add(glob)
-	}
-	f.Fuzz(func(t *testing.T, glob string) {
-		fault := globFault(glob)
-		if fault == "" {
-			if _, err := doublestar.Match(glob, "docs/a.md"); err != nil {
-				t.Fatalf("%q is taken, and the matcher says %v", glob, err)
-			}
-			return
-		}
-		if !strings.Contains(fault, "; ") {
-			t.Fatalf("%q: %q names no way out", glob, fault)
-		}
-		if _, write, ok := strings.Cut(fault, "; write \""); ok && strings.HasPrefix(write, "/") {
-			t.Fatalf("%q: %q proposes what is refused again", glob, fault)
-		}
-	})
-}
-
-// FuzzQuantities: no text gives a number below zero or beyond what JSON holds.
-func FuzzQuantities(f *testing.F) {
-	for _, text := range []string{"200k", "1.5M", "999999TB", "0.001k", "5 GiB", "1e3k", "٣k", "-1"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		var counted, sized value[int64]
-		for name, p := range map[string]unitPart{"count": count(&counted).(unitPart), "size": size(&sized).(unitPart)} {
-			d := newDecoder("team.yaml", []byte("a: 1\n"))
-			p.decode(d, &yaml.Node{}, &yaml.Node{Kind: yaml.Text, Text: text})
-			if got := p.to.v; got < 0 || got > 1<<60 {
-				t.Fatalf("%s of %q is %d", name, text, got)
-			}
-			if fits := p.form.MatchString(text); fits == (len(d.Problems) > 0) {
-				t.Fatalf("%s of %q: %d, problems %v", name, text, p.to.v, d.Problems)
-			}
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+
+	"github.com/coveyteam/covey/configs/schema"
 )
 
 //go:embed team.schema.json
@@ -17,11 +19,11 @@ func Schema() []byte { return append([]byte(nil), schemaFile...) }
 
 // makeSchema builds the schema from the tables.
 func makeSchema() ([]byte, error) {
-	root := objectSchema((&teamSpec{}).fields())
+	root := schema.ObjectSchema((&teamSpec{}).fields())
 	root.Schema.Schema = "https://json-schema.org/draft/2020-12/schema"
 	root.Title = "covey team"
 	root.Description = "A team of AI agents that `covey up` runs."
-	root.Schema.Defs = root.defs
+	root.Schema.Defs = root.Defs
 	compact, err := root.Schema.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)

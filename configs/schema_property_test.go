@@ -10,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -53,9 +54,9 @@ func agree(t *rapid.T, resolved *jsonschema.Resolved, value any) bool {
 // shapeProblems decodes a spec and resolves nothing. Whether a text is a
 // permission rule is for package hooks to say, which no schema can ask.
 func shapeProblems(spec string) []yaml.Problem {
-	d := newDecoder("t.json", []byte(spec))
+	d := schema.NewDecoder("t.json", []byte(spec))
 	if d.Root != nil {
-		d.object(nil, d.Root, (&teamSpec{}).fields())
+		d.Object(nil, d.Root, (&teamSpec{}).fields())
 	}
 	return slices.DeleteFunc(d.Problems, func(p yaml.Problem) bool {
 		return strings.HasPrefix(p.Message, "not a permission rule") || isGlobFault(p.Message)
@@ -80,29 +81,29 @@ type sampler struct {
 	slips int // how many parts may still be wrong
 }
 
-// value draws a value for s, or now and then any other.
-func (s *sampler) value(schema *jsonschema.Schema, depth int) any {
+// value draws a value for shape, or now and then any other.
+func (s *sampler) value(shape *jsonschema.Schema, depth int) any {
 	if s.slips > 0 && depth > 0 && rapid.IntRange(0, 30).Draw(s.t, "slip") == 0 {
 		s.slips--
 		return s.anything()
 	}
 	switch {
-	case schema.Ref != "":
-		return s.value(s.root.Defs[strings.TrimPrefix(schema.Ref, "#/$defs/")], depth)
-	case len(schema.AnyOf) > 0:
-		return s.value(rapid.SampledFrom(schema.AnyOf).Draw(s.t, "form"), depth)
-	case schema.Enum != nil:
-		return rapid.SampledFrom(schema.Enum).Draw(s.t, "word")
+	case shape.Ref != "":
+		return s.value(s.root.Defs[strings.TrimPrefix(shape.Ref, "#/$defs/")], depth)
+	case len(shape.AnyOf) > 0:
+		return s.value(rapid.SampledFrom(shape.AnyOf).Draw(s.t, "form"), depth)
+	case shape.Enum != nil:
+		return rapid.SampledFrom(shape.Enum).Draw(s.t, "word")
 	}
-	switch schema.Type {
+	switch shape.Type {
 	case "object":
-		return s.object(schema, depth)
+		return s.object(shape, depth)
 	case "array":
-		return s.list(schema, depth)
+		return s.list(shape, depth)
 	case "string":
-		return s.text(schema)
+		return s.text(shape)
 	case "integer":
-		return rapid.Int64Range(0, int64(*schema.Maximum)).Draw(s.t, "whole")
+		return rapid.Int64Range(0, int64(*shape.Maximum)).Draw(s.t, "whole")
 	case "number":
 		return rapid.Float64Range(0, 1e6).Draw(s.t, "number")
 	case "boolean":
@@ -111,26 +112,26 @@ func (s *sampler) value(schema *jsonschema.Schema, depth int) any {
 	return s.anything() // a key of a later version: whatever it holds is refused
 }
 
-func (s *sampler) object(schema *jsonschema.Schema, depth int) any {
+func (s *sampler) object(shape *jsonschema.Schema, depth int) any {
 	out := map[string]any{}
-	for _, key := range slices.Sorted(maps.Keys(schema.Properties)) {
-		property := schema.Properties[key]
+	for _, key := range slices.Sorted(maps.Keys(shape.Properties)) {
+		property := shape.Properties[key]
 		chance := 3 + 2*depth
 		if property.Not != nil {
 			chance = 300 // a later key spoils the whole sample
 		}
-		if slices.Contains(schema.Required, key) || rapid.IntRange(0, chance).Draw(s.t, "has "+key) == 0 {
+		if slices.Contains(shape.Required, key) || rapid.IntRange(0, chance).Draw(s.t, "has "+key) == 0 {
 			out[key] = s.value(property, depth+1)
 		}
 	}
-	if more := schema.AdditionalProperties; more != nil && more.Not == nil {
+	if more := shape.AdditionalProperties; more != nil && more.Not == nil {
 		for _, name := range rapid.SliceOfN(s.name(), 0, 3).Draw(s.t, "names") {
 			out[name] = s.value(more, depth+1)
 		}
 	}
 	if s.slips > 0 && rapid.IntRange(0, 40).Draw(s.t, "drop") == 0 {
 		s.slips--
-		for _, key := range schema.Required {
+		for _, key := range shape.Required {
 			delete(out, key)
 		}
 		out[rapid.SampledFrom([]string{"nope", "lead", "use", "run"}).Draw(s.t, "extra")] = s.anything()
@@ -138,10 +139,10 @@ func (s *sampler) object(schema *jsonschema.Schema, depth int) any {
 	return out
 }
 
-func (s *sampler) list(schema *jsonschema.Schema, depth int) any {
+func (s *sampler) list(shape *jsonschema.Schema, depth int) any {
 	out := []any{}
 	for range rapid.IntRange(0, 3).Draw(s.t, "length") {
-		out = append(out, s.value(schema.Items, depth+1))
+		out = append(out, s.value(shape.Items, depth+1))
 	}
 	return out
 }
@@ -153,11 +154,11 @@ func (s *sampler) name() *rapid.Generator[string] {
 }
 
 // text draws texts that a pattern takes, or just misses.
-func (s *sampler) text(schema *jsonschema.Schema) any {
-	switch schema.Pattern {
-	case namePattern:
+func (s *sampler) text(shape *jsonschema.Schema) any {
+	switch shape.Pattern {
+	case schema.NamePattern:
 		return s.name().Draw(s.t, "name")
-	case spanPattern:
+	case schema.SpanPattern:
 		return rapid.SampledFrom([]string{"1s", "90m", "1h30m", "1.5h", ".5s", "1.s", "+3s", "0", "+0", "-0", "10ms", "2us",
 			"3µs", "4ns", "", "10", "s", "-1s", "1d", "1 s", "1s ", "1h-1m", "1.1.1s", "soon"}).Draw(s.t, "span")
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/coveyteam/covey/configs/schema"
 )
 
 // TestSchemaIsCurrent is the house rule that the file follows the tables.
@@ -34,11 +36,11 @@ func TestSchemaIsCurrent(t *testing.T) {
 // validator is the schema as an editor would use it.
 func validator(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(Schema(), &schema); err != nil {
+	var made jsonschema.Schema
+	if err := json.Unmarshal(Schema(), &made); err != nil {
 		t.Fatal(err)
 	}
-	resolved, err := schema.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+	resolved, err := made.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,17 +132,17 @@ func TestSchemaRefuses(t *testing.T) {
 
 // TestSchemaDescribes: every key says what it does, in a sentence.
 func TestSchemaDescribes(t *testing.T) {
-	walkFields("", (&teamSpec{}).fields(), func(path string, f field) {
-		if !strings.HasSuffix(f.doc, ".") || len(f.doc) < 10 {
-			t.Errorf("%s is described as %q", path, f.doc)
+	walkFields("", (&teamSpec{}).fields(), func(path string, f schema.Field) {
+		if !strings.HasSuffix(f.Doc, ".") || len(f.Doc) < 10 {
+			t.Errorf("%s is described as %q", path, f.Doc)
 		}
 	})
-	var schema map[string]any
-	if err := json.Unmarshal(Schema(), &schema); err != nil {
+	var made map[string]any
+	if err := json.Unmarshal(Schema(), &made); err != nil {
 		t.Fatal(err)
 	}
-	if schema["$schema"] == nil || schema["title"] == nil {
-		t.Errorf("the schema does not say what it is: %v, %v", schema["$schema"], schema["title"])
+	if made["$schema"] == nil || made["title"] == nil {
+		t.Errorf("the schema does not say what it is: %v, %v", made["$schema"], made["title"])
 	}
 }
 
@@ -169,9 +171,9 @@ func TestKeysOfDesign(t *testing.T) {
 		"gates.task": "run timeout policy may_act approve",
 	}
 	got := map[string][]string{}
-	walkFields("", (&teamSpec{}).fields(), func(path string, f field) {
-		parent := strings.TrimSuffix(strings.TrimSuffix(path, f.key), ".")
-		got[parent] = append(got[parent], f.key)
+	walkFields("", (&teamSpec{}).fields(), func(path string, f schema.Field) {
+		parent := strings.TrimSuffix(strings.TrimSuffix(path, f.Key), ".")
+		got[parent] = append(got[parent], f.Key)
 	})
 	for parent, keys := range want {
 		wanted := strings.Fields(keys)
@@ -186,64 +188,42 @@ func TestKeysOfDesign(t *testing.T) {
 
 // walkFields calls visit for every field below a table; path is its keys with
 // dots between them.
-func walkFields(path string, fields []field, visit func(path string, f field)) {
+func walkFields(path string, fields []schema.Field, visit func(path string, f schema.Field)) {
 	for _, f := range fields {
-		below := strings.TrimPrefix(path+"."+f.key, ".")
+		below := strings.TrimPrefix(path+"."+f.Key, ".")
 		visit(below, f)
-		walkFields(below, inner(f.part), visit)
+		walkFields(below, inner(f.Part), visit)
 	}
 }
 
 // inner returns the table of the mapping that a part takes, if it takes one.
-func inner(p part) []field {
+func inner(p schema.Part) []schema.Field {
 	switch p := p.(type) {
-	case objectPart:
-		return p.fields
-	case eitherPart:
-		return inner(p.long)
-	case sharedPart:
-		return inner(p.part)
-	case unless:
-		return inner(p.part)
-	case dictPart[modelSpec]:
-		return inner(p.part(&modelSpec{}))
-	case dictPart[agentSpec]:
-		return inner(p.part(&agentSpec{}))
-	case dictPart[memberSpec]:
-		return inner(p.part(&memberSpec{}))
-	case holdingRules:
-		return inner(p.part(&ruleSpec{}))
-	case listPart[taskSpec]:
-		return inner(p.part(&taskSpec{}))
-	case listPart[scheduleSpec]:
-		return inner(p.part(&scheduleSpec{}))
-	case listPart[gateSpec]:
-		return inner(p.part(&gateSpec{}))
-	case listPart[handlerSpec]:
-		return inner(p.part(&handlerSpec{}))
+	case restrictionsPart:
+		return schema.Keys(p.Part)
 	case hooksPart:
-		return []field{{key: "EVENT", doc: "An event of turns.", part: object(nil, (&groupSpec{}).fields())}}
+		return []schema.Field{{Key: "EVENT", Doc: "An event of turns.", Part: schema.Object(nil, (&groupSpec{}).fields())}}
 	}
-	return nil
+	return schema.Keys(p)
 }
 
 // TestNoKeyTakesAnything feeds every key of every table with values of all
 // kinds: each must be taken or refused at its own line, and nothing may panic.
 func TestNoKeyTakesAnything(t *testing.T) {
 	values := []string{"", "text", "\"\"", "3", "-1", "1.5", "true", "[]", "[1]", "[[x]]", "{}", "{x: y}", ".inf", "null"}
-	walkFields("", (&teamSpec{}).fields(), func(path string, f field) {
+	walkFields("", (&teamSpec{}).fields(), func(path string, f schema.Field) {
 		taken := 0
 		for _, value := range values {
-			d := newDecoder("team.yaml", []byte("\n"+f.key+": "+value+"\n"))
+			d := schema.NewDecoder("team.yaml", []byte("\n"+f.Key+": "+value+"\n"))
 			if d.Root == nil {
 				t.Fatalf("%s: %v", path, d.Problems)
 			}
-			d.object(nil, d.Root, []field{f})
+			d.Object(nil, d.Root, []schema.Field{f})
 			if len(d.Problems) == 0 {
 				taken++
 			}
 			for _, p := range d.Problems {
-				if p.Line != 2 || !strings.Contains(p.Message, f.key) && p.Col == 1 {
+				if p.Line != 2 || !strings.Contains(p.Message, f.Key) && p.Col == 1 {
 					t.Errorf("%s: %s gives %s", path, value, p)
 				}
 			}

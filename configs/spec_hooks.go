@@ -3,6 +3,7 @@ package configs
 import (
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 )
@@ -11,44 +12,44 @@ import (
 // rules about hooks are in package hooks, the places of mistakes are here.
 type hookSection struct {
 	at     *yaml.Node
-	groups map[hooks.Event]list[groupSpec]
+	groups map[hooks.Event]schema.List[groupSpec]
 }
 
 // hooksPart takes the hooks of a settings file.
 type hooksPart struct{ to *hookSection }
 
-// want names the shape that a settings file has.
-func (p hooksPart) want() string { return "a mapping from events to lists of groups" }
+// Want names the shape that a settings file has.
+func (p hooksPart) Want() string { return "a mapping from events to lists of groups" }
 
-// decode drops unknown events, after saying so, and keeps everything else.
-func (p hooksPart) decode(d *decoder, key, n *yaml.Node) {
+// Decode drops unknown events, after saying so, and keeps everything else.
+func (p hooksPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	p.to.at = n
-	p.to.groups = map[hooks.Event]list[groupSpec]{}
+	p.to.groups = map[hooks.Event]schema.List[groupSpec]{}
 	if n.Kind != yaml.Mapping {
-		d.wrong(key, n, p.want())
+		d.Wrong(key, n, p.Want())
 		return
 	}
-	for _, pair := range d.unique(n) {
+	for _, pair := range d.Unique(n) {
 		event := hooks.Event(pair.Key.Text)
 		if !event.Known() {
 			unknownEvent(d, pair.Key)
 			continue
 		}
-		var groups list[groupSpec]
-		groupsPart(&groups).decode(d, pair.Key, pair.Value)
+		var groups schema.List[groupSpec]
+		groupsPart(&groups).Decode(d, pair.Key, pair.Value)
 		p.to.groups[event] = groups
 	}
 }
 
-// schema lists the events, so that editors complete them.
-func (p hooksPart) schema() *schema {
-	out := of(jsonschema.Schema{
+// Schema lists the events, so that editors complete them.
+func (p hooksPart) Schema() *schema.JSON {
+	out := schema.Of(jsonschema.Schema{
 		Type:                 "object",
 		Properties:           map[string]*jsonschema.Schema{},
-		AdditionalProperties: never(),
+		AdditionalProperties: schema.Never(),
 	})
 	for _, info := range hooks.Events() {
-		property := out.take(groupsPart(new(list[groupSpec])).schema())
+		property := out.Take(groupsPart(new(schema.List[groupSpec])).Schema())
 		property.Description = "Hooks on " + string(info.Event) + "."
 		if !info.Fires {
 			property.Description += " Not yet in this version, except by `covey hooks run`."
@@ -60,39 +61,39 @@ func (p hooksPart) schema() *schema {
 }
 
 // unknownEvent reports an event that is none, with the one that was meant.
-func unknownEvent(d *decoder, key *yaml.Node) {
+func unknownEvent(d *schema.Decoder, key *yaml.Node) {
 	if len(key.Text) <= 60 && len(d.Problems) < 10*listed {
 		if near := hooks.Nearest(key.Text); near != "" {
-			d.fail(key.At, "unknown event %s; write %s", yaml.Quote(key.Text), near)
+			d.Fail(key.At, "unknown event %s; write %s", yaml.Quote(key.Text), near)
 			return
 		}
 	}
-	d.fail(key.At, "unknown event %s; the events of turns and tasks are "+
+	d.Fail(key.At, "unknown event %s; the events of turns and tasks are "+
 		"PreToolUse, PostToolUse, Stop, TaskCreated, TaskCompleted and TeammateIdle", yaml.Quote(key.Text))
 }
 
 // groupSpec is a matcher with the hooks that it guards.
 type groupSpec struct {
 	at      *yaml.Node
-	matcher value[string]
-	hooks   list[handlerSpec]
+	matcher schema.Value[string]
+	hooks   schema.List[handlerSpec]
 }
 
 // groupsPart takes all that listens to one event.
-func groupsPart(to *list[groupSpec]) part {
-	return listOf(to, "a list of groups such as {matcher: Bash, hooks: [...]}", func(g *groupSpec) part {
-		return shared("hookGroup", object(&g.at, g.fields()))
+func groupsPart(to *schema.List[groupSpec]) schema.Part {
+	return schema.ListOf(to, "a list of groups such as {matcher: Bash, hooks: [...]}", func(g *groupSpec) schema.Part {
+		return schema.Shared("hookGroup", schema.Object(&g.at, g.fields()))
 	})
 }
 
 // fields are the keys of a group. An empty matcher is one: it matches everything.
-func (g *groupSpec) fields() []field {
-	return []field{
-		{key: "matcher", part: anyText(&g.matcher),
-			doc: "What the event must be about: a name, names with | between them, or a regular expression. " +
+func (g *groupSpec) fields() []schema.Field {
+	return []schema.Field{
+		{Key: "matcher", Part: schema.AnyText(&g.matcher),
+			Doc: "What the event must be about: a name, names with | between them, or a regular expression. " +
 				"Default: everything."},
-		{key: "hooks", need: true, part: listOf(&g.hooks, "a list of hooks", handlerPart),
-			doc: "The hooks; they run at the same time."},
+		{Key: "hooks", Need: true, Part: schema.ListOf(&g.hooks, "a list of hooks", handlerPart),
+			Doc: "The hooks; they run at the same time."},
 	}
 }
 
@@ -101,9 +102,9 @@ func (g *groupSpec) fields() []field {
 func (s *hookSection) settings() hooks.Settings {
 	out := hooks.Settings{}
 	for event, groups := range s.groups {
-		for _, g := range groups.items {
-			group := hooks.Group{Matcher: g.matcher.v}
-			for _, h := range g.hooks.items {
+		for _, g := range groups.Items {
+			group := hooks.Group{Matcher: g.matcher.V}
+			for _, h := range g.hooks.Items {
 				group.Hooks = append(group.Hooks, h.handler())
 			}
 			out[event] = append(out[event], group)
@@ -115,14 +116,14 @@ func (s *hookSection) settings() hooks.Settings {
 // node returns the place of a mistake that package hooks found.
 func (s *hookSection) node(p hooks.Problem) *yaml.Node {
 	groups := s.groups[p.Event]
-	if p.Group < 0 || p.Group >= len(groups.items) {
-		return orElse(groups.at, s.at)
+	if p.Group < 0 || p.Group >= len(groups.Items) {
+		return orElse(groups.At, s.at)
 	}
-	g := groups.items[p.Group]
-	if p.Hook < 0 || p.Hook >= len(g.hooks.items) {
-		return orElse(g.at.Lookup(p.Field), orElse(g.at, groups.at))
+	g := groups.Items[p.Group]
+	if p.Hook < 0 || p.Hook >= len(g.hooks.Items) {
+		return orElse(g.at.Lookup(p.Field), orElse(g.at, groups.At))
 	}
-	h := g.hooks.items[p.Hook]
+	h := g.hooks.Items[p.Hook]
 	return orElse(h.at.Lookup(p.Field), orElse(h.at, g.at))
 }
 

@@ -3,54 +3,55 @@ package configs
 import (
 	"encoding/json"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // promptFields are the keys of hooks of type prompt, agentFields those of agent.
-func (h *handlerSpec) promptFields() []field {
-	return append(h.agentFields(), field{key: "continueOnBlock", part: truth(&h.continueOnBlock),
-		doc: "When the model says no: true lets the agent go on with the reason. Default: false."})
+func (h *handlerSpec) promptFields() []schema.Field {
+	return append(h.agentFields(), schema.Field{Key: "continueOnBlock", Part: schema.Truth(&h.continueOnBlock),
+		Doc: "When the model says no: true lets the agent go on with the reason. Default: false."})
 }
 
 // agentFields are those of a hook that may look around before it judges. There is
 // no continueOnBlock: hosts have it for prompt hooks alone (HOOKS.md section 3).
-func (h *handlerSpec) agentFields() []field {
-	return []field{
-		{key: "prompt", need: true, part: text(&h.prompt),
-			doc: "What is to be judged. $ARGUMENTS stands for the hook's input."},
-		{key: "model", part: text(&h.model),
-			doc: "A name under models. Default: the member's own model, or the lead's."},
+func (h *handlerSpec) agentFields() []schema.Field {
+	return []schema.Field{
+		{Key: "prompt", Need: true, Part: schema.Text(&h.prompt),
+			Doc: "What is to be judged. $ARGUMENTS stands for the hook's input."},
+		{Key: "model", Part: schema.Text(&h.model),
+			Doc: "A name under models. Default: the member's own model, or the lead's."},
 	}
 }
 
 // toolFields are the keys of hooks of type mcp_tool.
-func (h *handlerSpec) toolFields() []field {
-	return []field{
-		{key: "server", need: true, part: text(&h.server),
-			doc: "covey for the team's own tools, or plugin:PLUGIN:SERVER."},
-		{key: "tool", need: true, part: text(&h.tool), doc: "The tool to call."},
-		{key: "input", part: inputPart{&h.input},
-			doc: "The tool's input. ${path} in a text stands for a field of the hook's input."},
+func (h *handlerSpec) toolFields() []schema.Field {
+	return []schema.Field{
+		{Key: "server", Need: true, Part: schema.Text(&h.server),
+			Doc: "covey for the team's own tools, or plugin:PLUGIN:SERVER."},
+		{Key: "tool", Need: true, Part: schema.Text(&h.tool), Doc: "The tool to call."},
+		{Key: "input", Part: inputPart{&h.input},
+			Doc: "The tool's input. ${path} in a text stands for a field of the hook's input."},
 	}
 }
 
 // inputPart takes a mapping from names to values of any kind.
 type inputPart struct{ to *map[string]json.RawMessage }
 
-// want says that the values are free.
-func (p inputPart) want() string { return "a mapping" }
+// Want says that the values are free.
+func (p inputPart) Want() string { return "a mapping" }
 
-// decode keeps the values as JSON.
-func (p inputPart) decode(d *decoder, key, n *yaml.Node) {
+// Decode keeps the values as JSON.
+func (p inputPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	if n.Kind != yaml.Mapping {
-		d.wrong(key, n, p.want())
+		d.Wrong(key, n, p.Want())
 		return
 	}
 	values := map[string]json.RawMessage{}
-	for _, pair := range d.unique(n) {
+	for _, pair := range d.Unique(n) {
 		raw, err := json.Marshal(pair.Value.Plain())
 		if err != nil {
-			d.fail(pair.Value.At, "%s cannot be written as JSON: %v", nameOf(pair.Key), err)
+			d.Fail(pair.Value.At, "%s cannot be written as JSON: %v", schema.NameOf(pair.Key), err)
 			continue
 		}
 		values[pair.Key.Text] = raw
@@ -58,5 +59,5 @@ func (p inputPart) decode(d *decoder, key, n *yaml.Node) {
 	*p.to = values
 }
 
-// schema allows any names.
-func (p inputPart) schema() *schema { return openMapping() }
+// Schema allows any names.
+func (p inputPart) Schema() *schema.JSON { return schema.OpenMapping() }

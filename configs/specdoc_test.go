@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/configs/schema"
 )
 
 //go:generate go test -run TestSpecDocIsCurrent -update .
@@ -18,7 +20,7 @@ const specDoc = "../docs/spec.md"
 
 // documented are the tables of the spec, by the names that docs/spec.md has for
 // them.
-func documented() map[string][]field {
+func documented() map[string][]schema.Field {
 	var (
 		lead  leadSpec
 		agent agentSpec
@@ -30,8 +32,10 @@ func documented() map[string][]field {
 		hook  handlerSpec
 	)
 	member := lead.memberSpec.fields()
-	own := slices.DeleteFunc(leadFields(&lead), func(f field) bool { return find(member, f.key) != nil })
-	return map[string][]field{
+	own := slices.DeleteFunc(schema.Keys(leadPart(&lead)), func(f schema.Field) bool {
+		return slices.ContainsFunc(member, func(m schema.Field) bool { return m.Key == f.Key })
+	})
+	return map[string][]schema.Field{
 		"team": (&teamSpec{}).fields(), "model": (&modelSpec{}).fields(), "agent": agent.fields(),
 		"auth": agent.auth.fields(), "rule": (&ruleSpec{}).fields(),
 		"member": member, "lead": own, "permissions": (&permissionSpec{}).fields(), "limits": (&limitSpec{}).fields(),
@@ -44,22 +48,17 @@ func documented() map[string][]field {
 	}
 }
 
-// leadFields are the keys of a lead that is a mapping.
-func leadFields(l *leadSpec) []field {
-	return leadPart(l).(eitherPart).long.(objectPart).fields
-}
-
 // keyTable is a table of fields in Markdown.
-func keyTable(fields []field) string {
+func keyTable(fields []schema.Field) string {
 	var out strings.Builder
 	out.WriteString("| key | value | what it does |\n|---|---|---|\n")
 	cell := strings.NewReplacer("|", "\\|")
 	for _, f := range fields {
-		key, value, doc := "`"+f.key+"`", f.part.want(), f.doc
-		if f.need {
+		key, value, doc := "`"+f.Key+"`", f.Part.Want(), f.Doc
+		if f.Need {
 			key += " (required)"
 		}
-		if _, isLater := f.part.(laterPart); isLater {
+		if f.Later() {
 			value, doc = "—", doc+" *Not yet in this version.*"
 		}
 		fmt.Fprintf(&out, "| %s | %s | %s |\n", key, cell.Replace(value), cell.Replace(doc))
@@ -151,9 +150,8 @@ func TestDocumentedSpecsAreSpecs(t *testing.T) {
 	}
 	for name, fields := range documented() {
 		for _, f := range fields {
-			_, isLater := f.part.(laterPart)
-			if key := regexp.MustCompile(`(?m)(^|[\s{,])` + f.key + `:`); !isLater && !key.MatchString(shown) {
-				t.Errorf("docs/spec.md has no example of the key %s of a %s", f.key, name)
+			if key := regexp.MustCompile(`(?m)(^|[\s{,])` + f.Key + `:`); !f.Later() && !key.MatchString(shown) {
+				t.Errorf("docs/spec.md has no example of the key %s of a %s", f.Key, name)
 			}
 		}
 	}

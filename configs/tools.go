@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -29,20 +30,20 @@ func (a Agent) foreign() bool { return a.Kind != Builtin && a.Kind != "" }
 
 // checkTools looks at tool names. One that is nearly right is a mistake; another
 // that is not known may be a tool of another program, so it gets a warning.
-func checkTools(d *decoder, names list[value[string]], foreign bool) {
+func checkTools(d *schema.Decoder, names schema.List[schema.Value[string]], foreign bool) {
 	known := Tools()
 	if foreign {
 		known = append(known, foreignTools()...)
 	}
-	for _, name := range names.items {
-		if name.v == "" || slices.Contains(known, name.v) || foreign && foreignTool(name.v) {
+	for _, name := range names.Items {
+		if name.V == "" || slices.Contains(known, name.V) || foreign && foreignTool(name.V) {
 			continue
 		}
-		if near := d.nearest(name.v, known); near != "" && !foreignTool(name.v) {
-			d.fail(name.at.At, "there is no tool %s; write %s", yaml.Quote(name.v), near)
+		if near := d.Nearest(name.V, known); near != "" && !foreignTool(name.V) {
+			d.Fail(name.At.At, "there is no tool %s; write %s", yaml.Quote(name.V), near)
 			continue
 		}
-		d.warn(name.at.At, "there is no tool %s in this version, so the name has no effect; the tools are %s",
-			yaml.Quote(name.v), strings.Join(known, ", "))
+		d.Warn(name.At.At, "there is no tool %s in this version, so the name has no effect; the tools are %s",
+			yaml.Quote(name.V), strings.Join(known, ", "))
 	}
 }

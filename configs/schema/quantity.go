@@ -1,4 +1,4 @@
-package configs
+package schema
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 
 // unitPart takes a whole number, or a text that is a number with a unit.
 type unitPart struct {
-	to    *value[int64]
+	to    *Value[int64]
 	says  string             // completes "it must be …"
 	form  *regexp.Regexp     // number, unit
 	units map[string]float64 // by their names in lower case
@@ -29,31 +29,31 @@ var (
 	sizeForm  = regexp.MustCompile(`^([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([bB]|[kKmMgGtT]i?[bB])$`)
 )
 
-// count takes how many of something, such as 200000, 200k or 3M.
-func count(to *value[int64]) part {
+// Count takes how many of something, such as 200000, 200k or 3M.
+func Count(to *Value[int64]) Part {
 	return unitPart{to, "a whole number, or one with its unit such as 200k or 3M", countForm,
 		map[string]float64{"k": 1e3, "m": 1e6}}
 }
 
-// size takes a number of bytes, such as 500MB or 5GiB.
-func size(to *value[int64]) part {
+// Size takes a number of bytes, such as 500MB or 5GiB.
+func Size(to *Value[int64]) Part {
 	return unitPart{to, "a size with its unit, such as 500MB or 5GB", sizeForm, map[string]float64{
 		"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
 		"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
 	}}
 }
 
-// want shows both forms.
-func (p unitPart) want() string { return p.says }
+// Want shows both forms.
+func (p unitPart) Want() string { return p.says }
 
-// decode keeps the place in any case. A bare number is a count; of a size it could
+// Decode keeps the place in any case. A bare number is a count; of a size it could
 // be anything, so only 0 is taken.
-func (p unitPart) decode(d *decoder, key, n *yaml.Node) {
-	p.to.at = n
+func (p unitPart) Decode(d *Decoder, key, n *yaml.Node) {
+	p.to.At = n
 	whole, bare := n.Whole, n.Kind == yaml.Whole
 	if found := p.form.FindStringSubmatch(n.Text); n.Kind == yaml.Text && found != nil {
 		number, _ := strconv.ParseFloat(found[1], 64) // the form allows numbers only
-		p.to.v = int64(number * p.units[strings.ToLower(found[2])])
+		p.to.V = int64(number * p.units[strings.ToLower(found[2])])
 		return
 	}
 	if _, isSize := p.units["b"]; !bare || whole < 0 || whole > maxCount || isSize && whole != 0 {
@@ -61,19 +61,19 @@ func (p unitPart) decode(d *decoder, key, n *yaml.Node) {
 		if isSize && bare && whole > 0 {
 			hint = "; write " + yaml.Clip(n.Text) + "B if bytes were meant"
 		}
-		d.fail(n.At, "%s must be %s, not %s%s", nameOf(key), p.says, n.Describe(), hint)
+		d.Fail(n.At, "%s must be %s, not %s%s", NameOf(key), p.says, n.Describe(), hint)
 		return
 	}
-	p.to.v = whole
+	p.to.V = whole
 }
 
-// schema allows the forms that decode takes.
-func (p unitPart) schema() *schema {
+// Schema allows the forms that decode takes.
+func (p unitPart) Schema() *JSON {
 	most := float64(maxCount)
 	if _, isSize := p.units["b"]; isSize {
 		most = 0
 	}
-	return of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+	return Of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 		{Type: "integer", Minimum: new(0.0), Maximum: new(most)},
 		{Type: "string", Pattern: p.form.String()},
 	}})
@@ -82,18 +82,18 @@ func (p unitPart) schema() *schema {
 // globsPart takes globs below a folder.
 type globsPart struct{ uniqueTexts }
 
-// globs takes a list of globs below the workspace, such as docs/**.
-func globs(to *list[value[string]]) part {
-	return globsPart{uniqueTexts{listPart[value[string]]{to, text, "a list of globs, such as [docs/**]"}}}
+// Globs takes a list of globs below the workspace, such as docs/**.
+func Globs(to *List[Value[string]]) Part {
+	return globsPart{uniqueTexts{listPart[Value[string]]{to, Text, "a list of globs, such as [docs/**]"}}}
 }
 
-// decode refuses globs that nothing below the workspace could fit. One that is
+// Decode refuses globs that nothing below the workspace could fit. One that is
 // silently never met would protect nothing.
-func (p globsPart) decode(d *decoder, key, n *yaml.Node) {
-	p.uniqueTexts.decode(d, key, n)
-	for _, glob := range p.to.items {
-		if fault := globFault(glob.v); fault != "" {
-			d.fail(glob.at.At, "%s %s", yaml.Quote(glob.v), fault)
+func (p globsPart) Decode(d *Decoder, key, n *yaml.Node) {
+	p.uniqueTexts.Decode(d, key, n)
+	for _, glob := range p.to.Items {
+		if fault := globFault(glob.V); fault != "" {
+			d.Fail(glob.At.At, "%s %s", yaml.Quote(glob.V), fault)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package configs
+package schema
 
 import (
 	"slices"
@@ -12,8 +12,8 @@ const (
 	mostCandidates = 200
 )
 
-// nearest is the function nearest for messages. It returns "" beyond the limits above.
-func (d *decoder) nearest(s string, candidates []string) string {
+// Nearest is the function nearest for messages. It returns "" beyond the limits above.
+func (d *Decoder) Nearest(s string, candidates []string) string {
 	if len(d.Problems) > mostProblems || len(candidates) > mostCandidates {
 		return ""
 	}
@@ -44,14 +44,14 @@ func nearest(s string, candidates []string) string {
 }
 
 // nearestKey is nearest for keys. Words that other tools use for a key come first.
-func (d *decoder) nearestKey(s string, known []string) string {
+func (d *Decoder) nearestKey(s string, known []string) string {
 	word := strings.ToLower(strings.ReplaceAll(s, "_", ""))
 	for _, key := range synonyms(word) {
 		if slices.Contains(known, key) {
 			return key
 		}
 	}
-	return d.nearest(s, known)
+	return d.Nearest(s, known)
 }
 
 // synonyms returns the keys that mean what another tool calls word.

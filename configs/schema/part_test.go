@@ -1,4 +1,4 @@
-package configs
+package schema
 
 import (
 	"fmt"
@@ -6,18 +6,23 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // takes decodes text, the value of the key k, by a part. The result is the
 // first message, or "".
-func takes(t *testing.T, p part, text string) string {
+func takes(t *testing.T, p Part, text string) string {
 	t.Helper()
-	d := newDecoder("t.yaml", []byte("k: "+text+"\n"))
+	d := NewDecoder("t.yaml", []byte("k: "+text+"\n"))
 	if d.Root == nil {
 		t.Fatalf("%s: %v", text, d.Problems)
 	}
 	pair := d.Root.Pairs[0]
-	p.decode(d, pair.Key, pair.Value)
+	p.Decode(d, pair.Key, pair.Value)
 	if len(d.Problems) == 0 {
 		return ""
 	}
@@ -32,7 +37,7 @@ type row struct {
 }
 
 // checkRows gives each row to a new part.
-func checkRows(t *testing.T, rows []row, fresh func() (part, func() any)) {
+func checkRows(t *testing.T, rows []row, fresh func() (Part, func() any)) {
 	t.Helper()
 	for _, r := range rows {
 		p, read := fresh()
@@ -44,7 +49,7 @@ func checkRows(t *testing.T, rows []row, fresh func() (part, func() any)) {
 		case r.fault == "" && !reflect.DeepEqual(read(), r.value):
 			t.Errorf("%s is %#v, want %#v", r.text, read(), r.value)
 		}
-		if p.want() == "" {
+		if p.Want() == "" {
 			t.Errorf("%T does not say what it wants", p)
 		}
 	}
@@ -62,14 +67,14 @@ func TestTextPart(t *testing.T) {
 		{"~", nil, "k is empty; it must be text"},
 		{"[a]", nil, "k must be text, not a list"},
 		{"{a: b}", nil, "k must be text, not a mapping"},
-	}, func() (part, func() any) {
-		var v value[string]
-		return text(&v), func() any { return v.v }
+	}, func() (Part, func() any) {
+		var v Value[string]
+		return Text(&v), func() any { return v.V }
 	})
 	checkRows(t, []row{{`""`, "", ""}, {"a", "a", ""}, {"3", nil, "k must be text"}, {`"\0"`, nil, "NUL"}},
-		func() (part, func() any) {
-			var v value[string]
-			return anyText(&v), func() any { return v.v }
+		func() (Part, func() any) {
+			var v Value[string]
+			return AnyText(&v), func() any { return v.V }
 		})
 }
 
@@ -86,9 +91,9 @@ func TestIdentPart(t *testing.T) {
 		{`""`, nil, "a name is 1 to 32"},
 		{`"a\n"`, nil, "write a"},
 		{`"a\u202eb"`, nil, "write a-b"},
-	}, func() (part, func() any) {
-		var v value[string]
-		return ident(&v), func() any { return v.v }
+	}, func() (Part, func() any) {
+		var v Value[string]
+		return Ident(&v), func() any { return v.V }
 	})
 }
 
@@ -99,9 +104,9 @@ func TestOneOfPart(t *testing.T) {
 		{"contine", nil, "write continue"},
 		{"stop", nil, "write one of continue, block"},
 		{"3", nil, "k must be one of continue, block, not 3"},
-	}, func() (part, func() any) {
-		var v value[string]
-		return oneOf(&v, "continue", "block"), func() any { return v.v }
+	}, func() (Part, func() any) {
+		var v Value[string]
+		return OneOf(&v, "continue", "block"), func() any { return v.V }
 	})
 }
 
@@ -111,22 +116,17 @@ func TestNumberParts(t *testing.T) {
 		{"2147483648", nil, "from 0 to 2147483647, not 2147483648"},
 		{"-1", nil, "not -1"}, {"1.5", nil, "not 1.5"}, {"1e3", nil, "not 1e3"}, {`"3"`, nil, `not the text "3"`},
 		{"many", nil, "not the text"}, {"[3]", nil, "not a list"}, {"99999999999999999999", nil, "not 99999999999999999999"},
-	}, func() (part, func() any) {
-		var v value[int64]
-		return whole(&v), func() any { return v.v }
+	}, func() (Part, func() any) {
+		var v Value[int64]
+		return Whole(&v), func() any { return v.V }
 	})
-	checkRows(t, []row{{"9007199254740992", int64(1) << 53, ""}, {"9007199254740993", nil, "from 0 to 9007199254740992"}},
-		func() (part, func() any) {
-			var v value[int64]
-			return wholeBig(&v), func() any { return v.v }
-		})
 	checkRows(t, []row{
 		{"0", 0.0, ""}, {"2", 2.0, ""}, {"2.5", 2.5, ""}, {"1e2", 100.0, ""},
 		{"-0.1", nil, "a number, 0 or more, not -0.1"}, {".nan", nil, "not .nan"}, {".inf", nil, "not .inf"},
 		{"1e999", nil, "not 1e999"}, {`"2"`, nil, "not the text"}, {"true", nil, "not true"},
-	}, func() (part, func() any) {
-		var v value[float64]
-		return amount(&v), func() any { return v.v }
+	}, func() (Part, func() any) {
+		var v Value[float64]
+		return Amount(&v), func() any { return v.V }
 	})
 }
 
@@ -134,9 +134,9 @@ func TestTruthPart(t *testing.T) {
 	checkRows(t, []row{
 		{"true", true, ""}, {"false", false, ""}, {"True", true, ""},
 		{"yes", nil, `k must be true or false, not the text "yes"`}, {"1", nil, "not 1"}, {`"true"`, nil, "not the text"},
-	}, func() (part, func() any) {
-		var v value[bool]
-		return truth(&v), func() any { return v.v }
+	}, func() (Part, func() any) {
+		var v Value[bool]
+		return Truth(&v), func() any { return v.V }
 	})
 }
 
@@ -149,9 +149,9 @@ func TestSpanPart(t *testing.T) {
 		{"-1s", nil, "such as 90s, 10m or 1h30m, not the text \"-1s\""},
 		{"2 minutes", nil, "a time with its unit"}, {"1d", nil, "a time with its unit"},
 		{"9999999h", nil, "a time with its unit"}, {"-5", nil, "not -5"}, {"[1s]", nil, "not a list"},
-	}, func() (part, func() any) {
-		var v value[time.Duration]
-		return span(&v), func() any { return v.v }
+	}, func() (Part, func() any) {
+		var v Value[time.Duration]
+		return Span(&v), func() any { return v.V }
 	})
 }
 
@@ -167,22 +167,22 @@ func TestListParts(t *testing.T) {
 		{"[a, null]", nil, "an entry of k is empty; it must be text"},
 		{`[""]`, nil, "an entry of k is empty; write some text, or remove it"},
 		{"[[a]]", nil, "an entry of k must be text, not a list"},
-		{"[" + numbered("a%d, ", maxTexts+1) + "]", nil, "k has more than 1000 entries; shorten it"},
-	}, func() (part, func() any) {
-		var v list[value[string]]
-		return texts(&v), func() any { return words(v) }
+		{"[" + strings.Repeat("a, ", MaxTexts+1) + "]", nil, "k has more than 1000 entries; shorten it"},
+	}, func() (Part, func() any) {
+		var v List[Value[string]]
+		return Texts(&v), func() any { return Words(v) }
 	})
 	checkRows(t, []row{
 		{`["", a, "", a]`, []string{"", "a", "", "a"}, ""}, {"[]", []string{}, ""}, {"[3]", nil, "must be text"},
-	}, func() (part, func() any) {
-		var v list[value[string]]
-		return argsPart(&v), func() any { return argWords(v) }
+	}, func() (Part, func() any) {
+		var v List[Value[string]]
+		return Args(&v), func() any { return Arguments(v) }
 	})
 }
 
 func TestAbsentLists(t *testing.T) {
-	var none list[value[string]]
-	if words(none) != nil || argWords(none) != nil {
+	var none List[Value[string]]
+	if Words(none) != nil || Arguments(none) != nil {
 		t.Error("a list that the spec does not give is not nil")
 	}
 }
@@ -195,13 +195,13 @@ func TestDictPart(t *testing.T) {
 		{"{b: x, b: y}", nil, `"b" is here twice, first in line 1; keep one`},
 		{"[b]", nil, "k must be a mapping of things, not a list"},
 		{"{b: 3}", nil, "b must be text"},
-	}, func() (part, func() any) {
-		var v []entry[value[string]]
-		p := dict(&v, "a mapping of things", text)
+	}, func() (Part, func() any) {
+		var v []Entry[Value[string]]
+		p := Dict(&v, "a mapping of things", Text)
 		return p, func() any {
 			var b strings.Builder
 			for _, e := range v {
-				fmt.Fprintf(&b, "%s=%s ", e.name.Text, e.v.v)
+				fmt.Fprintf(&b, "%s=%s ", e.Name.Text, e.V.V)
 			}
 			return b.String()
 		}
@@ -211,24 +211,37 @@ func TestDictPart(t *testing.T) {
 // TestNotYet: later keys and words say so, with a way out, and hold their tongue
 // about what is inside.
 func TestNotYet(t *testing.T) {
-	if got := takes(t, later(""), "{a: [b, {c: 3}]}"); got != "k: not yet in this version; remove it" {
+	if got := takes(t, Later(""), "{a: [b, {c: 3}]}"); got != "k: not yet in this version; remove it" {
 		t.Errorf("a later key says %q", got)
 	}
-	if got := takes(t, later("write x"), "3"); got != "k: not yet in this version; write x" {
+	if got := takes(t, Later("write x"), "3"); got != "k: not yet in this version; write x" {
 		t.Errorf("a later key says %q", got)
 	}
-	var h handlerSpec
-	if got := takes(t, unlessLater(objectByType(&h.at, h.kinds()), "type", []string{"prompt"}, "write type: command"), "{type: prompt, nope: 1}"); !strings.HasPrefix(got, "type: prompt: not yet") {
+	var at *yaml.Node
+	kinds := []KindFields{{"command", []Field{{Key: "type"}}}}
+	p := UnlessLater(ObjectByType(&at, kinds), "type", []string{"prompt"}, "write type: command")
+	if got := takes(t, p, "{type: prompt, nope: 1}"); !strings.HasPrefix(got, "type: prompt: not yet") {
 		t.Errorf("a later word says %q", got)
 	}
-	if h.at == nil {
+	if at == nil {
 		t.Error("what is there and cannot be used counts as missing")
 	}
-	var m modelSpec
-	if got := takes(t, modelPart(&m), "{provider: openai, model: x}"); !strings.HasPrefix(got, "provider: openai: not yet") {
-		t.Errorf("a later word says %q", got)
-	}
-	if !m.given() {
-		t.Error("what is there and cannot be used counts as missing")
-	}
+}
+
+// TestMakeFit: whatever a name is made of, the result is a name or nothing, and
+// a name stays as it is.
+func TestMakeFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		fit := wording.Slug(rapid.String().Draw(t, "s"))
+		if fit != "" && !nameForm.MatchString(fit) {
+			t.Fatalf("%q is not a name", fit)
+		}
+		if again := wording.Slug(fit); again != fit {
+			t.Fatalf("%q becomes %q", fit, again)
+		}
+		name := rapid.StringMatching(`[a-z0-9]([a-z0-9]|-[a-z0-9]){0,10}`).Draw(t, "name")
+		if got := wording.Slug(name); got != name {
+			t.Fatalf("the name %q becomes %q", name, got)
+		}
+	})
 }

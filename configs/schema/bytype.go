@@ -1,0 +1,124 @@
+package schema
+
+import (
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/configs/yaml"
+)
+
+// KindFields are the keys of a mapping whose type is kind.
+type KindFields struct {
+	Kind   string
+	Fields []Field
+}
+
+// ObjectByType takes a mapping whose keys depend on its type. at remembers where it is.
+func ObjectByType(at **yaml.Node, kinds []KindFields) Part { return byType{at, kinds} }
+
+// byType takes a mapping whose keys depend on what it says under "type".
+type byType struct {
+	at    **yaml.Node // remembers where the mapping is
+	kinds []KindFields
+}
+
+// Want names the kind alone, as an object does.
+func (p byType) Want() string { return "a mapping" }
+
+// Decode takes the keys of the first type where the mapping has none, or one that
+// there is not: that is then the mistake.
+func (p byType) Decode(d *Decoder, key, n *yaml.Node) {
+	chosen := p.kinds[0]
+	if t := n.Lookup("type"); n.Kind == yaml.Mapping && t != nil {
+		for _, k := range p.kinds {
+			if t.Kind == yaml.Text && t.Text == k.Kind {
+				chosen = k
+			}
+		}
+	}
+	Object(p.at, chosen.Fields).Decode(d, key, n)
+}
+
+// Schema allows the keys of each type with that type alone.
+func (p byType) Schema() *JSON {
+	out := Of(jsonschema.Schema{})
+	for _, k := range p.kinds {
+		out.AnyOf = append(out.AnyOf, out.Take(ObjectSchema(k.Fields)))
+	}
+	return out
+}
+
+// TypeWord takes the type of a mapping: one of words. own is the one whose keys stand
+// beside it.
+func TypeWord(to *Value[string], own string, words ...string) Part {
+	last := len(words) - 1
+	says := strings.Join(words[:last], ", ") + " or " + words[last]
+	return typePart{textPart{to: to, desc: says, enum: words}, own}
+}
+
+// typePart takes the type of a mapping, any of them; its schema allows the one
+// whose keys stand beside it.
+type typePart struct {
+	textPart
+	own string
+}
+
+// Schema names the one type.
+func (p typePart) Schema() *JSON { return Of(jsonschema.Schema{Type: "string", Enum: []any{p.own}}) }
+
+// BelongsTo marks a key that only mappings of type owner have.
+func BelongsTo(owner string) Part { return elsewhere{owner} }
+
+// elsewhere is a key that mappings of another type have.
+type elsewhere struct{ owner string }
+
+// Want is never shown: no kind of value is right.
+func (p elsewhere) Want() string { return "nothing" }
+
+// Decode does not look at the value, as the key has no place here.
+func (p elsewhere) Decode(d *Decoder, key, _ *yaml.Node) {
+	d.Fail(key.At, "%s belongs to type: %s; remove it, or change the type", yaml.Clip(key.Text), p.owner)
+}
+
+// Schema allows nothing, so that editors mark the key.
+func (p elsewhere) Schema() *JSON { return Of(*Never()) }
+
+// TextsByKey takes a mapping from any keys to text; keys says what they are, in the plural.
+func TextsByKey(to *[]Entry[Value[string]], keys string) Part { return namedTexts{to, keys} }
+
+// namedTexts takes a mapping from headers to their values.
+type namedTexts struct {
+	to   *[]Entry[Value[string]]
+	keys string // what they are
+}
+
+// Want says what it is from and to.
+func (p namedTexts) Want() string { return "a mapping from " + p.keys + " to text" }
+
+// Decode leaves it to package hooks what a header may be called.
+func (p namedTexts) Decode(d *Decoder, key, n *yaml.Node) {
+	switch {
+	case n.Kind != yaml.Mapping:
+		d.Wrong(key, n, p.Want())
+		return
+	case len(n.Pairs) > MaxTexts:
+		d.Fail(n.At, "%s has more than %d entries; shorten it", NameOf(key), MaxTexts)
+		return
+	}
+	for _, pair := range d.Unique(n) {
+		e := Entry[Value[string]]{Name: pair.Key}
+		AnyText(&e.V).Decode(d, pair.Key, pair.Value)
+		*p.to = append(*p.to, e)
+	}
+}
+
+// Schema allows any names.
+func (p namedTexts) Schema() *JSON {
+	out := OpenMapping()
+	out.AdditionalProperties = &jsonschema.Schema{Type: "string"}
+	return out
+}
+
+// OpenMapping is the schema of a mapping with any names.
+func OpenMapping() *JSON { return Of(jsonschema.Schema{Type: "object"}) }

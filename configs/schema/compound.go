@@ -1,0 +1,198 @@
+package schema
+
+import "github.com/coveyteam/covey/configs/yaml"
+
+// objectPart takes a mapping with known keys.
+type objectPart struct {
+	at     **yaml.Node // optional: remembers where the mapping is
+	fields []Field
+}
+
+// Object takes a mapping with the keys of a table. at may be nil.
+func Object(at **yaml.Node, fields []Field) Part { return objectPart{at, fields} }
+
+// Want names the kind alone; the keys are in messages of their own.
+func (p objectPart) Want() string { return "a mapping" }
+
+// Decode remembers the mapping even if something in it is wrong, so that the
+// resolver sees that it is there.
+func (p objectPart) Decode(d *Decoder, key, n *yaml.Node) {
+	if p.at != nil {
+		*p.at = n
+	}
+	d.Object(key, n, p.fields)
+}
+
+// eitherPart takes a short form (text) or a long one (a mapping).
+type eitherPart struct {
+	short, long Part
+	says        string // completes "it must be …"
+}
+
+// Either takes a text by one part and a mapping by another. says completes "it
+// must be …" for values that are neither.
+func Either(short, long Part, says string) Part { return eitherPart{short, long, says} }
+
+// Want names both forms.
+func (p eitherPart) Want() string { return p.says }
+
+// Decode chooses the form by the kind of value alone, so that a mistake inside
+// one form is never reported as the wish for the other.
+func (p eitherPart) Decode(d *Decoder, key, n *yaml.Node) {
+	switch n.Kind {
+	case yaml.Text:
+		p.short.Decode(d, key, n)
+	case yaml.Mapping:
+		p.long.Decode(d, key, n)
+	default:
+		d.Fail(n.At, "%s must be %s, not %s", NameOf(key), p.says, n.Describe())
+	}
+}
+
+// List is a list of the spec with its place.
+type List[T any] struct {
+	Items []T
+	At    *yaml.Node // nil: the spec does not give it
+}
+
+// Given reports whether the spec has the list, be it empty.
+func (l List[T]) Given() bool { return l.At != nil }
+
+// listPart takes a list whose entries are all alike.
+type listPart[T any] struct {
+	to   *List[T]
+	part func(*T) Part // makes the part for an entry's place
+	says string
+}
+
+// ListOf takes a list; entry makes the part for one entry's place. says completes
+// "it must be …".
+func ListOf[T any](to *List[T], says string, entry func(*T) Part) Part {
+	return listPart[T]{to, entry, says}
+}
+
+// MaxTexts is how many entries a list of texts may have. Members inherit
+// lists, so a small spec could make many large ones.
+const MaxTexts = 1000
+
+// Texts takes a list of texts, each at most once.
+func Texts(to *List[Value[string]]) Part { return TextsOf(to, "a list of texts") }
+
+// TextsOf takes a list of texts, each at most once. says completes "it must be …".
+func TextsOf(to *List[Value[string]], says string) Part {
+	return uniqueTexts{listPart[Value[string]]{to, Text, says}}
+}
+
+// Args takes a list of texts that may be empty or repeated.
+func Args(to *List[Value[string]]) Part { return ListOf(to, "a list of texts", AnyText) }
+
+// Want says what the list is of.
+func (p listPart[T]) Want() string { return p.says }
+
+// Decode makes a place for every entry, wrong ones too: package hooks finds its
+// mistakes by index.
+func (p listPart[T]) Decode(d *Decoder, key, n *yaml.Node) {
+	p.to.At = n
+	if n.Kind != yaml.List {
+		d.Wrong(key, n, p.says)
+		return
+	}
+	p.to.Items = make([]T, len(n.Items))
+	for i, item := range n.Items {
+		p.part(&p.to.Items[i]).Decode(d, entryKey(key), item)
+	}
+}
+
+// entryKey names the entries of a list in messages.
+func entryKey(key *yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.Text, Text: "an entry of " + key.Text, At: key.At}
+}
+
+// uniqueTexts is a list of texts without repetitions.
+type uniqueTexts struct{ listPart[Value[string]] }
+
+// Decode refuses repetitions, which in lists of names are slips, and lists that
+// no person wrote.
+func (p uniqueTexts) Decode(d *Decoder, key, n *yaml.Node) {
+	p.listPart.Decode(d, key, n)
+	if len(p.to.Items) > MaxTexts {
+		d.Fail(n.At, "%s has more than %d entries; shorten it", NameOf(key), MaxTexts)
+		p.to.Items = nil
+	}
+	seen := map[string]bool{}
+	for _, item := range p.to.Items {
+		if item.V != "" && seen[item.V] {
+			d.Fail(item.At.At, "%s names %s twice; keep one", NameOf(key), yaml.Quote(item.V))
+		}
+		seen[item.V] = true
+	}
+}
+
+// Words returns the texts of a list that are not empty: nil if the spec does not give the
+// list, and never nil if it does.
+func Words(l List[Value[string]]) []string {
+	if !l.Given() {
+		return nil
+	}
+	out := make([]string, 0, len(l.Items))
+	for _, item := range l.Items {
+		if item.V != "" {
+			out = append(out, item.V)
+		}
+	}
+	return out
+}
+
+// Arguments returns the texts of a list as Words does, empty ones too.
+func Arguments(l List[Value[string]]) []string {
+	if !l.Given() {
+		return nil
+	}
+	out := make([]string, 0, len(l.Items))
+	for _, item := range l.Items {
+		out = append(out, item.V)
+	}
+	return out
+}
+
+// Entry is one entry of a mapping from names to things.
+type Entry[T any] struct {
+	Name *yaml.Node
+	V    T
+}
+
+// dictPart takes a mapping from names to things.
+type dictPart[T any] struct {
+	to   *[]Entry[T]
+	part func(*T) Part
+	says string
+}
+
+// Dict takes a mapping whose keys are names; thing makes the part for one
+// entry's place. says completes "it must be …".
+func Dict[T any](to *[]Entry[T], says string, thing func(*T) Part) Part {
+	return dictPart[T]{to, thing, says}
+}
+
+// Want says what the mapping is from and to.
+func (p dictPart[T]) Want() string { return p.says }
+
+// Decode keeps entries whose name or value is wrong: references to them are no
+// mistakes of their own.
+func (p dictPart[T]) Decode(d *Decoder, key, n *yaml.Node) {
+	if n.Kind != yaml.Mapping {
+		d.Wrong(key, n, p.says)
+		return
+	}
+	what := &yaml.Node{Kind: yaml.Text, Text: "a name in " + key.Text}
+	for _, pair := range d.Unique(n) {
+		d.fitName(what, pair.Key)
+		e := Entry[T]{Name: pair.Key}
+		if pair.Value.Kind == yaml.Null {
+			d.Fail(pair.Key.At, "%s has no value; give it one, or remove it", NameOf(pair.Key))
+		} else {
+			p.part(&e.V).Decode(d, pair.Key, pair.Value)
+		}
+		*p.to = append(*p.to, e)
+	}
+}

@@ -1,0 +1,243 @@
+package schema
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// Value is a scalar of the spec with its place.
+type Value[T any] struct {
+	V  T
+	At *yaml.Node // nil: the spec does not give it
+}
+
+// Given reports whether the spec has the value, right or wrong.
+func (v Value[T]) Given() bool { return v.At != nil }
+
+// Or returns the value, or other if the spec does not give it.
+func (v Value[T]) Or(other T) T {
+	if v.Given() {
+		return v.V
+	}
+	return other
+}
+
+// textPart takes a text that is not empty.
+type textPart struct {
+	to   *Value[string]
+	desc string // completes "it must be …"; empty: "text"
+	enum []string
+	name bool // it must be fit for a name
+	any  bool // it may be empty
+}
+
+// Text takes any text that says something.
+func Text(to *Value[string]) Part { return textPart{to: to} }
+
+// AnyText takes a text that may be empty.
+func AnyText(to *Value[string]) Part { return textPart{to: to, any: true} }
+
+// Ident takes a name of DESIGN 4.
+func Ident(to *Value[string]) Part { return textPart{to: to, name: true} }
+
+// OneOf takes one of a few words.
+func OneOf(to *Value[string], words ...string) Part {
+	desc := "one of " + strings.Join(words, ", ")
+	if len(words) == 1 {
+		desc = words[0]
+	}
+	return textPart{to: to, enum: words, desc: desc}
+}
+
+// Want lists the words, if only some are allowed.
+func (p textPart) Want() string {
+	if p.desc != "" {
+		return p.desc
+	}
+	return "text"
+}
+
+// Decode asks the strictest question last, so that the message is about the
+// first thing to mend. The place is kept in any case.
+func (p textPart) Decode(d *Decoder, key, n *yaml.Node) {
+	switch {
+	case n.Kind != yaml.Text:
+		d.Wrong(key, n, p.Want())
+	case p.enum != nil && !slices.Contains(p.enum, n.Text):
+		d.notOneOf(key, n, p.enum)
+	case p.name && !d.fitName(key, n):
+	case strings.ContainsRune(n.Text, 0):
+		d.Fail(n.At, "%s holds the character NUL, which no file name or command can; remove it", NameOf(key))
+	case !p.any && strings.TrimSpace(n.Text) == "":
+		d.Fail(n.At, "%s is empty; write some text, or remove it", NameOf(key))
+	default:
+		p.to.V = n.Text
+	}
+	p.to.At = n
+}
+
+// notOneOf reports a word that is not among those allowed.
+func (d *Decoder) notOneOf(key, n *yaml.Node, words []string) {
+	if near := d.Nearest(n.Text, words); near != "" {
+		d.Fail(n.At, "%s cannot be %s; write %s", NameOf(key), yaml.Quote(n.Text), near)
+		return
+	}
+	d.Fail(n.At, "%s cannot be %s; write one of %s", NameOf(key), yaml.Quote(n.Text), strings.Join(words, ", "))
+}
+
+// NamePattern is the form of every name in a spec. Names become parts of
+// subjects on the bus and of paths, so nothing else may be in them.
+const NamePattern = `^[a-z0-9][a-z0-9-]{0,31}$`
+
+var nameForm = regexp.MustCompile(NamePattern)
+
+// fitName reports whether n may be a name, and says so if not.
+func (d *Decoder) fitName(key, n *yaml.Node) bool {
+	if nameForm.MatchString(n.Text) {
+		return true
+	}
+	const rule = "a name is 1 to 32 lower-case letters, digits and \"-\", and does not begin with \"-\""
+	if fit := wording.Slug(n.Text); fit != "" {
+		d.Fail(n.At, "%s cannot be %s: %s; write %s", NameOf(key), yaml.Quote(n.Text), rule, fit)
+	} else {
+		d.Fail(n.At, "%s cannot be %s: %s", NameOf(key), yaml.Quote(n.Text), rule)
+	}
+	return false
+}
+
+// wholePart takes a whole number.
+type wholePart struct {
+	to    *Value[int64]
+	least int64
+	most  int64
+}
+
+// Whole takes a whole number that fits any int.
+func Whole(to *Value[int64]) Part { return wholePart{to: to, most: math.MaxInt32} }
+
+// WholeFrom takes a whole number from least to most.
+func WholeFrom(least, most int64, to *Value[int64]) Part { return wholePart{to, least, most} }
+
+// Want names both ends, because the upper one surprises.
+func (p wholePart) Want() string { return fmt.Sprintf("a whole number from %d to %d", p.least, p.most) }
+
+// Decode takes 1, not 1.0, 1e0 or "1".
+func (p wholePart) Decode(d *Decoder, key, n *yaml.Node) {
+	p.to.At = n
+	if n.Kind != yaml.Whole || n.Whole < p.least || n.Whole > p.most {
+		d.Wrong(key, n, p.Want())
+		return
+	}
+	p.to.V = n.Whole
+}
+
+// amountPart takes a number that is not negative.
+type amountPart struct{ to *Value[float64] }
+
+// Amount takes a number that counts something which can be parted, such as money.
+func Amount(to *Value[float64]) Part { return amountPart{to} }
+
+// Want leaves the upper end open.
+func (p amountPart) Want() string { return "a number, 0 or more" }
+
+// Decode takes whole numbers too; infinite is no limit that could be kept.
+func (p amountPart) Decode(d *Decoder, key, n *yaml.Node) {
+	p.to.At = n
+	isNumber := n.Kind == yaml.Whole || n.Kind == yaml.Number
+	if !isNumber || math.IsNaN(n.Real) || math.IsInf(n.Real, 0) || n.Real < 0 {
+		d.Wrong(key, n, p.Want())
+		return
+	}
+	p.to.V = n.Real
+}
+
+// truthPart takes true or false.
+type truthPart struct{ to *Value[bool] }
+
+// Truth takes true or false.
+func Truth(to *Value[bool]) Part { return truthPart{to} }
+
+// Want names the two words.
+func (p truthPart) Want() string { return "true or false" }
+
+// Decode does not take yes, on or 1: what YAML 1.1 took for a flag is text here.
+func (p truthPart) Decode(d *Decoder, key, n *yaml.Node) {
+	p.to.At = n
+	if n.Kind != yaml.Bool {
+		d.Wrong(key, n, p.Want())
+		return
+	}
+	p.to.V = n.Yes
+}
+
+// spanPart takes a length of time with its unit.
+type spanPart struct{ to *Value[time.Duration] }
+
+// Span takes a length of time.
+func Span(to *Value[time.Duration]) Part { return spanPart{to} }
+
+// Want gives examples, because the form is Go's own.
+func (p spanPart) Want() string { return "a time with its unit, such as 90s, 10m or 1h30m" }
+
+// Decode takes a bare number only if it is 0: of any other one nobody knows
+// whether seconds or milliseconds are meant.
+func (p spanPart) Decode(d *Decoder, key, n *yaml.Node) {
+	p.to.At = n
+	if n.Kind == yaml.Whole && n.Whole == 0 {
+		return
+	}
+	if n.Kind != yaml.Text {
+		hint := ""
+		if n.Kind == yaml.Whole && n.Whole > 0 {
+			hint = "; write " + yaml.Clip(n.Text) + "s if seconds were meant"
+		}
+		d.Fail(n.At, "%s must be %s, not %s%s", NameOf(key), p.Want(), n.Describe(), hint)
+		return
+	}
+	length, err := time.ParseDuration(n.Text)
+	if err != nil || length < 0 {
+		d.Wrong(key, n, p.Want())
+		return
+	}
+	p.to.V = length
+}
+
+// OnOff takes on or off.
+func OnOff(to *Value[bool]) Part { return switchPart{to} }
+
+// switchPart takes on or off.
+type switchPart struct{ to *Value[bool] }
+
+// Want names the two words.
+func (p switchPart) Want() string { return "on or off" }
+
+// Decode takes true and false too: YAML 1.1, and with it many an editor, holds
+// them for the same.
+func (p switchPart) Decode(d *Decoder, key, n *yaml.Node) {
+	p.to.At = n
+	switch {
+	case n.Kind == yaml.Bool:
+		p.to.V = n.Yes
+	case n.Kind == yaml.Text && (n.Text == "on" || n.Text == "off"):
+		p.to.V = n.Text == "on"
+	default:
+		d.Wrong(key, n, p.Want())
+	}
+}
+
+// Schema allows the two words and what YAML has for them.
+func (p switchPart) Schema() *JSON {
+	return Of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+		{Type: "string", Enum: []any{"on", "off"}},
+		{Type: "boolean"},
+	}})
+}
