@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -82,13 +83,12 @@ type crew struct {
 	up         chan struct{} // closed once every member has begun its session
 	clock      clock.Clock
 	times      *schedule.Timetable
-	slots      allotment
+	logins     *login.Logins
 	ledger     *budget.Ledger
 	tally      budget.Tally
 	notices    budget.Notices
-	agents     func(configs.Agent) []configs.Agent // one, and those it may be followed by; nil: no others
-	asks       *inbox                              // nil: nobody asks anybody
-	merges     *mergeDesk                          // nil: there is nothing to merge
+	asks       *inbox     // nil: nobody asks anybody
+	merges     *mergeDesk // nil: there is nothing to merge
 	writes     *owned.Writes
 	holds      *holds.Holds
 
@@ -123,7 +123,6 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 	if err := c.recall(ctx); err != nil {
 		return plan.Move{}, err
 	}
-	c.allotSeats()
 	woken, err := c.bus.OnWake(func(string) { c.poke() })
 	if err != nil {
 		return plan.Move{}, err
@@ -203,7 +202,7 @@ func (c *crew) recall(ctx context.Context) error {
 			}
 		}
 	}
-	return errors.Join(c.recallNotes(ctx), c.recallLockouts(ctx))
+	return errors.Join(c.recallNotes(ctx), c.recallLogins(ctx))
 }
 
 // direct is the crew's loop.
@@ -262,17 +261,16 @@ func (c *crew) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 // it is.
 func (c *crew) scene(ctx context.Context) (plan.Scene, error) {
 	s := plan.Scene{Broke: c.ledger.Broke(), AtLimit: c.ledger.OnLimit() == configs.StopAtLimit}
-	now := c.clock.Now()
 	c.mu.Lock()
 	s.Told, s.Reports, s.Noted, s.Digests = c.told, c.reported, c.noted, c.digests
 	seats := c.seats()
 	s.Seats = make([]plan.Seat, len(seats))
 	for i, m := range seats {
-		s.Seats[i] = m.view(now)
+		s.Seats[i] = m.view()
 	}
-	c.lend(s.Seats)
+	c.lookAtLogins(seats, s.Seats)
 	c.mu.Unlock()
-	s.Free = c.freeSlots()
+	s.Free = c.logins.Free()
 	// Before the mail is read: an answer that closes a question in between is mail by
 	// then.
 	c.asks.view(s.Seats)
@@ -315,7 +313,7 @@ func (c *crew) carryOut(ctx context.Context, m plan.Move) error {
 	case plan.GiveNotes:
 		return c.handNotes(ctx, s)
 	case plan.WaitLimit:
-		c.waitFor(m)
+		c.logins.TellOfWait(m.Mark, journal.TeamWaits{Until: m.Until, Members: m.Names})
 	case plan.GiveClaim:
 		return c.handClaim(ctx, s, m.Tasks[0])
 	case plan.GiveQuestions:

@@ -60,10 +60,11 @@ func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 // hand gives an idle member work. mark is set for a nudge, which is counted under
 // it; any other work starts all counts again.
 func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
-	c.reseat(s)
+	c.switchAgent(s)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ledger.Begin(s.member.Name)
+	c.logins.EndWait()
 	// Any other work means that something happened, so reminders count anew.
 	if mark == "" {
 		s.nudged = nil
@@ -77,7 +78,7 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 	if s.member.Lead {
 		c.digests = 0
 	}
-	s.idle, s.attention, s.stuckOn, c.resting, c.slots.waiting = false, "", "", nil, ""
+	s.idle, s.attention, s.stuckOn, c.resting = false, "", "", nil
 	c.asks.note() // it may have needed attention
 	s.next = &w   // nothing else waits there: the member was idle
 	s.rouse()

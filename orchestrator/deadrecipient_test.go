@@ -74,7 +74,7 @@ func wantShown(t *testing.T, place state.Place, member string, n int, senders ..
 // test lets it go on.
 func restsUntil(free <-chan time.Time) clock.Clock {
 	return clock.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
-		if d == firstRest || d == 2*firstRest {
+		if d == time.Second || d == 2*time.Second {
 			return free
 		}
 		return time.After(d)

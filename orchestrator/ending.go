@@ -152,6 +152,11 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	return e, c.store.Put(context.WithoutCancel(ctx), keyEnded, rawjson.Encode(record))
 }
 
+// stateOfLock is how a run ends for a member that is locked out then.
+var stateOfLock = map[plan.Lock]MemberState{
+	plan.LockFailed: Waiting, plan.LockLogin: LoggedOut, plan.LockUsedUp: Limited,
+}
+
 // sumUp fills in what the members did. It reports whether a limit holds one of
 // those that need attention.
 func (c *crew) sumUp(e *Ending) (limited bool) {
@@ -166,11 +171,12 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 			Tokens: done.Usage.Total(), CostUSD: done.CostUSD, TokensUnknown: done.UsageUnknown,
 		}
 		m.Limits, _ = c.ledger.ReportOf(s.member.Name)
+		lock, text := c.logins.Ending(s.member)
 		switch {
 		case s.gone != "":
 			m.State, m.Reason = Ended, s.gone
-		case s.lockout.holds(c.clock.Now()):
-			m.State, m.Reason = s.lockedEnding(c.clock.Now())
+		case lock != "":
+			m.State, m.Reason = stateOfLock[lock], text
 		case s.attention != "":
 			m.State, m.Reason = NeedsAttention, s.attention
 			limited = limited || c.ledger.Limited(s.member.Name)

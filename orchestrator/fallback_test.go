@@ -2,19 +2,14 @@ package orchestrator
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
-	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -60,7 +55,7 @@ func TestFallback(t *testing.T) {
 	})
 	u.stop(errors.New("enough"))
 	r.want(u.end(), CodeInterrupted, "")
-	changes := of[AgentChanged](r, "agent_changed")
+	changes := of[login.AgentChanged](r, "agent_changed")
 	if len(changes) != 2 || changes[0].From != "fake" || changes[0].To != "spare" || changes[0].Until.IsZero() ||
 		changes[1].To != "fake" || !changes[1].Until.IsZero() {
 		t.Errorf("changes %+v", changes)
@@ -136,83 +131,5 @@ func TestLimitIsSharedByLogin(t *testing.T) {
 	r.want(u.end(), CodeDone, "all work is done")
 	if limits := of[agent.Limited](r, "limited"); len(limits) != 1 {
 		t.Errorf("limits %+v", limits)
-	}
-}
-
-// Whichever agents of a chain are used up, the first one that is not is taken, and
-// else the earliest end is waited for. Circles end.
-func TestUsable(t *testing.T) {
-	now := limitOver
-	rapid.Check(t, func(t *rapid.T) {
-		team := &configs.Team{Agents: map[string]configs.Agent{}}
-		n := rapid.IntRange(1, 5).Draw(t, "agents")
-		for i := range n {
-			next := rapid.IntRange(-1, n-1).Draw(t, "next")
-			a := configs.Agent{Name: fmt.Sprint(i)}
-			if next >= 0 {
-				a.Fallback = fmt.Sprint(next)
-			}
-			team.Agents[a.Name] = a
-		}
-		chain := team.Chain(team.Agents["0"])
-		used := map[string]time.Time{}
-		var first string
-		earliest := time.Time{}
-		for _, a := range chain {
-			wait := time.Duration(rapid.IntRange(-2, 5).Draw(t, "wait")) * time.Hour
-			used[a.Name] = now.Add(wait)
-			if wait <= 0 && first == "" {
-				first = a.Name
-			}
-			if at := now.Add(wait); wait > 0 && (earliest.IsZero() || at.Before(earliest)) {
-				earliest = at
-			}
-		}
-		a, until, ok := usable(chain, used, now)
-		if ok != (first != "") || ok && (a.Name != first || !until.IsZero()) || !ok &&
-			(!until.Equal(earliest) || a.Name != "0") {
-			t.Fatalf("%v of %v: %s until %v, %v", used, chain, a.Name, until, ok)
-		}
-	})
-}
-
-// Which agents share an account.
-func TestLoginOf(t *testing.T) {
-	claude := configs.Agent{Name: "a", Kind: configs.ACP, Preset: configs.Claude, Auth: configs.Login}
-	with := func(edit func(*configs.Agent)) configs.Agent {
-		a := claude
-		a.Name = "b"
-		edit(&a)
-		return a
-	}
-	for name, tt := range map[string]struct {
-		other configs.Agent
-		same  bool
-	}{
-		"the same login":      {with(func(a *configs.Agent) { a.Parallel = 3 }), true},
-		"another program":     {with(func(a *configs.Agent) { a.Preset = configs.Codex }), false},
-		"a key":               {with(func(a *configs.Agent) { a.Auth = configs.Key }), false},
-		"settings of its own": {with(func(a *configs.Agent) { a.Env = []configs.EnvVar{{Name: "CLAUDE_CONFIG_DIR", Text: "/x"}} }), false},
-		"a script":            {with(func(a *configs.Agent) { a.Model.Script = "/s.yaml" }), false},
-		"a program nobody knows": {with(func(a *configs.Agent) {
-			a.Preset, a.Command = "",
-				[]string{"claude"}
-		}), false},
-	} {
-		if got := loginOf(claude) == loginOf(tt.other); got != tt.same {
-			t.Errorf("%s: shared %v (%q, %q)", name, got, loginOf(claude), loginOf(tt.other))
-		}
-	}
-	key := func(name string, p configs.Preset) configs.Agent {
-		return configs.Agent{Name: name, Kind: configs.ACP, Preset: p, Auth: configs.Key, KeyVar: "MY_KEY"}
-	}
-	if loginOf(key("a", configs.Qwen)) != loginOf(key("b", configs.OpenCode)) {
-		t.Error("one key is two logins")
-	}
-	c := &crew{ledger: budget.New(configs.Budget{}, nil, budget.Ports{})}
-	sizes := c.parallel([]configs.Member{{Agent: claude}, {Agent: with(func(a *configs.Agent) { a.Parallel = 3 })},
-		{Agent: with(func(a *configs.Agent) { a.Name, a.Parallel = "c", 2 })}})
-	if !slices.Equal([]int{sizes[loginOf(claude)], len(sizes)}, []int{2, 1}) {
-		t.Errorf("slots %v", sizes)
 	}
 }

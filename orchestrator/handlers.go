@@ -175,7 +175,7 @@ func (c *crew) takingMail(person bool) map[string]bool {
 	defer c.mu.Unlock()
 	takes := map[string]bool{}
 	for _, s := range c.seats() {
-		takes[s.member.Name] = s.idle && s.gone == "" && (person || s.lockout == nil)
+		takes[s.member.Name] = s.idle && s.gone == "" && (person || c.logins.State(s.member.Name).Lockout == nil)
 	}
 	return takes
 }
@@ -190,7 +190,7 @@ func (c *crew) interrupt(ctx context.Context, r InterruptRequest) (InterruptRepl
 		return InterruptReply{}, c.board.known(r.Member)
 	}
 	c.mu.Lock()
-	reply := InterruptReply{Interrupted: !s.idle && s.waits == "", Turn: s.watch.turn}
+	reply := InterruptReply{Interrupted: !s.idle && c.logins.State(s.member.Name).Waits == "", Turn: s.watch.turn}
 	c.mu.Unlock()
 	reply.Retries = c.tryNow(s)
 	if !r.GoOn && !reply.Retries && s.goneReason() == "" {
@@ -255,12 +255,14 @@ func (c *crew) roster() []rosterEntry {
 
 // state is what a member does now; crew.mu is held.
 func (s *seat) state() MemberState {
+	login := s.crew.logins.State(s.member.Name)
+	locked := login.Lockout
 	switch {
 	case s.gone != "":
 		return Ended
 	case !s.sessionBegun:
 		return Starting
-	case !s.idle && (s.waits != "" || s.aside != ""):
+	case !s.idle && (login.Waits != "" || s.aside != ""):
 		return Waiting
 	case !s.idle:
 		return Working
@@ -268,9 +270,9 @@ func (s *seat) state() MemberState {
 		return Waiting
 	case s.held():
 		return Held
-	case s.lockout != nil && s.lockout.LoggedOut:
+	case locked != nil && locked.LoggedOut:
 		return LoggedOut
-	case s.lockout != nil && !s.lockout.Failed && !s.lockout.Until.IsZero(), !s.lent.IsZero():
+	case locked != nil && !locked.Failed && !locked.Until.IsZero(), !login.Lent.IsZero():
 		return Limited
 	case s.attention != "":
 		return NeedsAttention
@@ -326,7 +328,7 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatu
 	ran := c.live.Tallies.Of(s.member.Name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	done := c.tally.Of(s.member.Name)
+	done, login := c.tally.Of(s.member.Name), c.logins.State(s.member.Name)
 	m := MemberStatus{
 		Name: s.member.Name, Lead: s.member.Lead, Agent: roster.AgentTitle(s.member.CurrentAgent()),
 		State: s.state(), Doing: s.watch.doing,
@@ -351,10 +353,10 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatu
 		}
 	}
 	if m.State != Resting {
-		m.WaitsFor = cmp.Or(s.waits, s.aside)
+		m.WaitsFor = cmp.Or(login.Waits, s.aside)
 	}
 	if now := c.clock.Now(); s.holdsBack(now) {
-		m.WaitsFor = retryText(*s.lockout, now)
+		m.WaitsFor = login.Lockout.RetryText(now)
 	}
 	if awaits := c.asks.awaits(s.member.Name); s.idle && s.gone == "" && awaits != "" {
 		m.WaitsFor = awaits
@@ -369,9 +371,9 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatu
 		m.WaitsFor = "hook " + m.Background[0]
 	}
 	if m.State == Limited {
-		m.LimitedUntil = s.lent
-		if s.lockout != nil {
-			m.LimitedUntil = s.lockout.Until
+		m.LimitedUntil = login.Lent
+		if login.Lockout != nil {
+			m.LimitedUntil = login.Lockout.Until
 		}
 	}
 	return m

@@ -13,7 +13,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/orchestrator/slots"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -248,16 +247,16 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	ctx := t.Context()
 	journal, end := runTestJournal(t, openStore(t))
 	defer end()
-	c := &crew{poked: make(chan struct{}, 1), journal: journal,
-		slots: allotment{byLogin: map[string]*slots.Pool{"one": slots.New(1)}}}
-	s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}}}
-	s.member.Agent.Name = "one"
+	c := &crew{poked: make(chan struct{}, 1), journal: journal, logins: loginsOf(nil, journal)}
+	member := configs.Member{Name: "dev", Agent: configs.Agent{Name: "one", Parallel: 1}}
+	c.logins.Allot([]configs.Member{member})
+	s := &seat{crew: c, member: &roster.Member{Member: &member}}
 	release, err := s.Admit(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	back := s.stepAside("permission")
-	other, err := c.slots.of("one").Take(ctx, func() { t.Error("the slot is not free") })
+	other, err := c.logins.Admit(ctx, &roster.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +273,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	}
 	release()
 	release()
-	if n := c.slots.of("one").Left(); n != 1 {
+	if n := c.logins.Free()["one"]; n != 1 {
 		t.Errorf("%d slots are free", n)
 	}
 }

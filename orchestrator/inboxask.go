@@ -127,17 +127,15 @@ func permissionAnswer(r requests.Request) teammate.Answer {
 // Only a slot that the member holds now is taken again, so back gives nobody a slot that
 // had none. back must be called once, when the wait is over.
 func (s *seat) stepAside(what string) (back func(ctx context.Context) error) {
-	s.crew.mu.Lock()
-	lent := s.slot != nil
-	s.crew.mu.Unlock()
 	s.setAside(what)
-	s.giveSlot()
+	lent := s.crew.logins.GiveBack(s.member.Name)
 	return func(ctx context.Context) error {
 		defer s.setAside("")
 		if !lent {
 			return nil
 		}
-		return s.takeSlot(ctx)
+		_, err := s.Admit(ctx)
+		return err
 	}
 }
 

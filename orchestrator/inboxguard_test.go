@@ -34,7 +34,7 @@ func TestGuardAsksPeople(t *testing.T) {
 			"was not given by operator (rule SendMessage). not now"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &crew{store: openStore(t), poked: make(chan struct{}, 1)}
+			c := &crew{store: openStore(t), poked: make(chan struct{}, 1), logins: loginsOf(nil, nil)}
 			c.asks = newInbox(c, &configs.Team{OnAsk: tc.onAsk}, &reminded{})
 			s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "dev"}},
 				permissions: permission.Policy{Ask: []rules.Rule{rule}}}

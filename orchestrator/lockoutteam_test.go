@@ -212,13 +212,13 @@ func TestUnknownLimitIsTriedSeldom(t *testing.T) {
 		act{When: teammate.GoOn, Do: []string{finishes}})
 	u := start(r, &handClock{})
 	u.until("team_waits", 1)
-	u.clock.forward(firstRetry)
+	u.clock.forward(15 * time.Minute)
 	u.until("team_waits", 2)
-	u.clock.forward(firstRetry)
+	u.clock.forward(15 * time.Minute)
 	if m := u.member("dev"); m.State != Limited {
 		t.Errorf("after another quarter of an hour dev is %+v", m)
 	}
-	u.clock.forward(firstRetry)
+	u.clock.forward(15 * time.Minute)
 	r.want(u.end(), CodeDone, "all work is done")
 	if n := len(toldFake(t, dir, "prompt")); n != 3 {
 		t.Errorf("the program was asked %d times", n)

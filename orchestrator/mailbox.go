@@ -56,17 +56,12 @@ type seat struct {
 	gone         string // why it takes no more turns; empty: it does
 	halting      string // a hook stopped it: it leaves when its turn is over
 	attention    string
-	stuckOn      string               // fingerprint of the tasks that the attention is about; empty: it is about something else
-	nudged       map[string]int       // plan.Seat.Nudged; replaced, never changed
-	lent         time.Time            // until when it waits though nothing has kept it from a turn of its own: its login is used up
-	lockout      *lockout             // nil: none; not changed once it stands here
-	used         map[string]time.Time // until when which of its agents are used up; not changed once it stands here
-	waits        string               // what it waits for before a turn that it has work for; empty: nothing
+	stuckOn      string         // fingerprint of the tasks that the attention is about; empty: it is about something else
+	nudged       map[string]int // plan.Seat.Nudged; replaced, never changed
 	watch        watch
 	stint        stint
 	asked        map[string]int // team tools that its program may call now, for it has asked
 	aside        string         // what it waits for in the middle of its turn; empty: nothing
-	slot         func()         // gives back its place among those on one login; nil: it has none
 	leaving      string         // it was asked to end and does: why
 	planned      bool           // its plan was approved
 	quit         context.CancelCauseFunc
@@ -74,26 +69,19 @@ type seat struct {
 	left         chan struct{} // closed when it is; nil until somebody waits for that
 }
 
-// view is what plan is to know of a member; crew.mu is held.
+// view is what plan is to know of a member, without its login; crew.mu is held.
 //
 // A member that is being seen off is not idle: until it is gone its tasks are given
 // back one after another, and it must not be handed the first of them again.
-func (s *seat) view(now time.Time) plan.Seat {
+func (s *seat) view() plan.Seat {
 	v := plan.Seat{
 		Name: s.member.Name, Lead: s.member.Lead, Began: s.watch.turn > 0, Idle: s.idle &&
 			s.leaving == "", Gone: s.gone != "", GoneFor: s.gone, Attention: s.attention,
-		Agent: loginOf(s.member.CurrentAgent()), Lock: s.lockout.state(now),
 		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: roster.Skills(*s.member.Member),
 		Nudged: s.nudged,
 	}
 	v.Spent, v.LastWord = s.crew.ledger.Spent(s.member.Name)
 	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.crew.background.MayWake(s.member.Name)
-	if v.Lock == plan.LockUsedUp {
-		v.Until, v.LockText = s.lockout.Until, limitText(s.member.Current(), *s.lockout, now)
-	}
-	if v.Lock == plan.LockFailed {
-		v.Until = s.lockout.Until
-	}
 	return v
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -283,7 +284,10 @@ func newCrew(
 	c.ledger = budget.New(o.team().Budget, o.prices, budget.Ports{
 		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.poke,
 	})
-	c.agents = o.agentsOf()
+	c.logins = login.New(login.Ports{
+		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.poke, OnLimit: c.ledger.OnLimit,
+		Fallbacks: o.agentsOf(), Command: launch.LoginCommand,
+	})
 	c.board = &board{
 		store: store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish,
 		team: c.team, letters: mailtext.Folder(o.place.Mail()),

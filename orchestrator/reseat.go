@@ -184,7 +184,11 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 	}
 	c.seatAs(slices.DeleteFunc(slices.Clone(c.seats()), func(o *seat) bool { return o == s }))
 	c.tally.Forget(s.member.Name)
-	if err := c.trees.Depart(ctx, s.member.Name); err != nil { // work that is nowhere else stays
+	c.live.Tallies.Forget(s.member.Name)
+	c.logins.Forget(s.member.Name, false)
+	c.background.Forget(s.member.Name)
+	c.trees.Forget(s.member.Name)
+	if err := c.trees.Retire(ctx); err != nil { // work that is nowhere else stays
 		return fmt.Errorf("the working copy of %s: %w", s.member.Name, err)
 	}
 	text := fmt.Sprintf("Teammate %s has left the team: the spec has it no more.", s.member.Name)
@@ -199,6 +203,7 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 func (o *Orchestrator) seatLate(ctx context.Context, c *crew, m configs.Member) error {
 	s, err := o.seatOne(ctx, c, m)
 	if err != nil {
+		c.trees.Forget(m.Name)
 		return err
 	}
 	c.seatAs(inFileOrder(append(slices.Clone(c.seats()), s), o.memberNames()))
@@ -215,10 +220,9 @@ func (o *Orchestrator) seatAgain(ctx context.Context, c *crew, old *seat, m conf
 	c.mu.Lock()
 	s.watch, s.idle = old.watch, s.gone != ""
 	s.watch.inTurn, s.watch.doing = false, ""
-	if m.Agent.Name == old.member.Agent.Name {
-		s.lockout = old.lockout
-	}
 	c.mu.Unlock()
+	c.logins.Forget(m.Name, m.Agent.Name == old.member.Agent.Name)
+	c.background.Forget(m.Name)
 	list := slices.Clone(c.seats())
 	list[slices.Index(list, old)] = s
 	c.seatAs(list)

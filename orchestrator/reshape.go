@@ -196,7 +196,7 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 		c.board.terms.set(m)
 		c.ledger.SetLimits(m.Name, m.Limits)
 	}
-	c.allot(next.team.Members())
+	c.logins.Allot(next.team.Members())
 	if change.Goal != "" {
 		c.setGoal(change.Goal)
 	}

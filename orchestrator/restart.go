@@ -6,14 +6,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/teammate/agent"
-)
-
-// How long a member rests before it is started again; each failure within the
-// policy's time doubles it.
-const (
-	firstRest = time.Second
-	longRest  = 2 * time.Minute
 )
 
 // MemberRestarts is told when a member that has failed is about to begin anew.
@@ -53,11 +47,8 @@ func (f failures) next(r configs.Restart, now time.Time) (after failures, rest t
 	if len(after) >= r.Max {
 		return after, 0, false
 	}
-	rest = firstRest
-	for range min(len(after), 10) { // ten doublings are past any cap
-		rest = min(2*rest, longRest)
-	}
-	return append(after, now), rest, true
+	after = append(after, now)
+	return after, clock.Backoff(len(after)), true
 }
 
 // failed notes that a member has failed and says whether it begins anew.

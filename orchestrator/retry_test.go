@@ -5,15 +5,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// retryLimit is how many times in a row a failed turn is tried again, and longRest
+// the longest pause before that.
+const (
+	retryLimit = 8
+	longRest   = 2 * time.Minute
 )
 
 const tooMany = "error -32603 API Error: 429 Too Many Requests"
@@ -173,35 +178,5 @@ func (u *underway) inPause(name string, n int) {
 	u.until("turn_failed", n)
 	for u.member(name).State != Waiting { // its turn is just ending
 		time.Sleep(time.Millisecond)
-	}
-}
-
-func TestRetryRest(t *testing.T) {
-	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	var sum time.Duration
-	for n, want := range []time.Duration{1, 2, 4, 8, 16, 32, 64, 120} {
-		got := retryRest(n+1, "busy", now)
-		if sum += got; got != want*time.Second {
-			t.Errorf("after %d failures %s, want %s", n+1, got, want*time.Second)
-		}
-	}
-	if sum < 4*time.Minute {
-		t.Errorf("all pauses together are %s", sum)
-	}
-	for words, want := range map[string]time.Duration{
-		"429: retry after 45 seconds": 45 * time.Second, "try again in 3 hours": 4 * time.Second, "retry after 1 seconds": 4 * time.Second,
-	} {
-		if got := retryRest(3, words, now); got != want {
-			t.Errorf("%s: %s, want %s", words, got, want)
-		}
-	}
-}
-
-// TestPauseIsOver: a pause ends at its time, and one of a turn that was given up keeps nobody.
-func TestPauseIsOver(t *testing.T) {
-	over := (&lockout{Failed: true, Until: limitOver}).state(limitOver.Add(time.Second))
-	if states := []plan.Lock{over, (&lockout{Failed: true,
-		GivenUp: true}).state(limitOver)}; !slices.Equal(states, []plan.Lock{plan.LockOver, ""}) {
-		t.Errorf("the states are %q", states)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // roundKinds are the teams whose rounds are measured. Each member is idle and has one task.
@@ -41,7 +42,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 	})
 	c := &crew{
 		store: store, poked: make(chan struct{}, 1), holds: &holds.Holds{},
-		ledger: budget.New(configs.Budget{}, nil, budget.Ports{}),
+		ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), logins: loginsOf(store, nil),
 	}
 	c.background = c.newBackground()
 	c.asks = newInbox(c, &configs.Team{}, &reminded{})
@@ -63,7 +64,10 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 		case "asked":
 			open = append(open, requests.Request{ID: strconv.Itoa(i), Kind: requests.AskPlan, Member: s.member.Name, To: next})
 		case "locked":
-			s.lockout = &lockout{Until: time.Now().Add(time.Hour)}
+			limit := agent.Limited{Until: time.Now().Add(time.Hour)}
+			if _, err := c.logins.Take(tb.Context(), s.member, limit); err != nil {
+				tb.Fatal(err)
+			}
 		}
 		c.sit(s)
 		load.Tasks = append(load.Tasks, t)

@@ -141,7 +141,9 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
 	return func(e agent.Event) {
 		// The crew knows before the journal does, because the journal may make the
 		// member wait, and ps must not.
-		e.Data = c.weighed(ctx, s, s.full(c.lock(ctx, s, e.Data)))
+		data, err := c.logins.Take(ctx, s.member, e.Data)
+		c.act(ctx, s, err)
+		e.Data = c.weighed(ctx, s, s.full(data))
 		c.tally.See(e)
 		c.mu.Lock()
 		s.watch.see(e)
@@ -169,7 +171,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
 			c.act(ctx, s, c.tellOfLimit(ctx, s, data))
 		case agent.TurnEnded:
 			c.ledger.TurnEnded(s.member.Name, s.turn(), data)
-			c.unlock(ctx, s, data.Reason)
+			c.act(ctx, s, c.logins.TurnEnded(ctx, s.member.Name, data.Reason))
 		}
 	}
 }
@@ -179,7 +181,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
 // anything needs attention.
 func (c *crew) idled(ctx context.Context, s *seat, idle agent.Idle) error {
 	failed := "its last turn failed: " + idle.LastText
-	again, worn := c.triesAgain(s)
+	again, worn := c.logins.TriesAgain(s.member.Name)
 	switch {
 	case again:
 		return nil // its work has not come to an end yet

@@ -244,13 +244,13 @@ func TestWhoLeavesGetsNothing(t *testing.T) {
 	c.background = c.newBackground()
 	s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}}, idle: true}
 	s.member.Name, s.member.SelfClaim = "dev", true
-	look := plan.Scene{Seats: []plan.Seat{{Name: "lead", Lead: true, Idle: true}, s.view(time.Now())}}
+	look := plan.Scene{Seats: []plan.Seat{{Name: "lead", Lead: true, Idle: true}, s.view()}}
 	look.Tasks = []tasks.Task{listedTask("1", tasks.Pending, "")}
 	if moves := plan.Next(look); len(moves) != 1 || moves[0].Kind != plan.GiveClaim {
 		t.Fatalf("a member that stays is given %+v, want a claim", moves)
 	}
 	s.leaving = "it was asked to"
-	look.Seats[1] = s.view(time.Now())
+	look.Seats[1] = s.view()
 	if moves := plan.Next(look); len(moves) != 0 {
 		t.Errorf("a member that leaves is given %+v", moves)
 	}

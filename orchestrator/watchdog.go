@@ -198,7 +198,7 @@ func (s *seat) pulse() (p pulse, ended int) {
 	return pulse{
 		Beats: w.beats, InTurn: s.sessionBegun &&
 			!s.idle, Turn: w.turn, Mail: s.crew.owed[s.member.Name], Busy: w.calls+w.hooking > 0 || helped,
-		Waits:  s.waits != "" || awaits || s.gone != "" || s.leaving != "",
+		Waits:  s.crew.logins.State(s.member.Name).Waits != "" || awaits || s.gone != "" || s.leaving != "",
 		Silent: w.heldUp || !speaksByWire(*s.member.Member), Limit: s.member.Limits.TurnTimeout,
 	}, w.endedWell
 }

@@ -55,7 +55,6 @@ var floors = []arrows{
 	{"orchestrator/mailtext", ""},
 	{"orchestrator/gang", ""},
 	{"orchestrator/roster", "configs tasks tasks/actors"},
-	{"orchestrator/slots", ""},
 	{"orchestrator/worktree", ""},
 	{"orchestrator/merging", "hooks hooks/runner tasks tasks/actors tasks/verdicts orchestrator/worktree"},
 	{"orchestrator/written", "orchestrator/worktree"},
@@ -64,6 +63,7 @@ var floors = []arrows{
 	{"orchestrator/plan", "tasks tasks/mail teammate/agent orchestrator/mailtext"},
 	{"orchestrator/journal", "tasks tasks/actors teammate/agent"},
 	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript orchestrator/clock orchestrator/journal orchestrator/roster"},
+	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/clock orchestrator/journal orchestrator/plan orchestrator/roster"},
 	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
 	{"orchestrator/holds", "tasks tasks/* teammate/agent orchestrator/clock"},
 	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/builtin/tools " +

@@ -81,6 +81,13 @@ func (b *Background) Observe(ctx context.Context, member string, p hooks.Progres
 	b.ended()
 }
 
+// Forget drops the hooks of a member's life that has ended: they do not belong to the next one.
+func (b *Background) Forget(member string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.running, member)
+}
+
 // wake stores the message that wakes the member. It is stored, and so shown, once,
 // also if covey is killed meanwhile.
 func (b *Background) wake(ctx context.Context, member string, p hooks.Progress) {

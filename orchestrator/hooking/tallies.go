@@ -26,6 +26,13 @@ func (t *Tallies) Add(member string, end hooklist.End) {
 	t.byMember[member].Add(end)
 }
 
+// Forget drops the counts of a member that has left the team.
+func (t *Tallies) Forget(member string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.byMember, member)
+}
+
 // Of returns the counts of these members' hooks, joined.
 func (t *Tallies) Of(members ...string) *hooklist.Tally {
 	t.mu.Lock()

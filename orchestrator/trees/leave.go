@@ -150,11 +150,9 @@ func (t *Trees) leave(ctx context.Context, member string) {
 	}
 }
 
-// Depart sees to the working copy of a member that has left the team, as Retire does.
-func (t *Trees) Depart(ctx context.Context, member string) error {
-	t.record.depart(member)
-	return t.Retire(ctx)
-}
+// Forget notes that a member does not work in its working copy any more. Retire sees to
+// the copy if the spec does not have the member.
+func (t *Trees) Forget(member string) { t.record.depart(member) }
 
 // Retire sees to the working copies of those who are no members: the spec no longer has
 // them. Work that would be missed stays where it is.

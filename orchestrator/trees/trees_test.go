@@ -100,7 +100,8 @@ func TestOf(t *testing.T) {
 	}
 	sh(t, own.Root, "echo draft >draft")
 	g.team.Teammates = g.team.Teammates[1:]
-	if err := g.Depart(t.Context(), "ana"); err != nil {
+	g.Forget("ana")
+	if err := g.Retire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, has := g.Of("ana"); has || !IsFolder(own.Top) {

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/login"
 )
 
 // PrintBudget prints what is used of the team's budget, if it has one.
@@ -68,7 +69,7 @@ func budgetText(l journal.Line) (string, term.Style) {
 
 // fallbackText tells of a member that goes on with another agent.
 func fallbackText(l journal.Line) string {
-	var a orchestrator.AgentChanged
+	var a login.AgentChanged
 	if json.Unmarshal(l.Data, &a) != nil {
 		return ""
 	}

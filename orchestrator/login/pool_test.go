@@ -1,4 +1,4 @@
-package slots
+package login
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func none(t *testing.T) func() {
 // Who waits longest is next.
 func TestSlotsAreFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := New(1)
+		p := newPool(1)
 		release, err := p.Take(t.Context(), none(t))
 		if err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestSlotsAreFair(t *testing.T) {
 // Who gives up waiting takes nothing along, even if its turn comes just then.
 func TestSlotsOutliveWhoGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := New(1)
+		p := newPool(1)
 		release, _ := p.Take(t.Context(), none(t))
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -93,7 +93,7 @@ func TestSlotsNeverLoseAny(t *testing.T) {
 		stays := rapid.SliceOfN(rapid.IntRange(0, 50), 1, 12).Draw(rt, "stays")
 		patience := rapid.SliceOfN(rapid.IntRange(0, 100), len(stays), len(stays)).Draw(rt, "patience")
 		synctest.Test(t, func(t *testing.T) {
-			p := New(free)
+			p := newPool(free)
 			var mu sync.Mutex
 			inside, most := 0, 0
 			count := func(n int) {
@@ -127,7 +127,7 @@ func TestSlotsNeverLoseAny(t *testing.T) {
 
 // An agent without a limit has no slots, and nobody waits.
 func TestNoSlots(t *testing.T) {
-	var p *Pool
+	var p *pool
 	release, err := p.Take(t.Context(), none(t))
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,4 @@
-// Package slots bounds how many turns go on at once, in the order in which they were asked for.
-//
-// The package makes no promise of compatibility to programs outside covey.
-package slots
+package login
 
 import (
 	"context"
@@ -9,10 +6,10 @@ import (
 	"sync"
 )
 
-// Pool bounds how many members may be in a turn at once on one login: vendors
+// pool bounds how many members may be in a turn at once on one login: vendors
 // count the programs that run on an account. Who waits longest is next. nil
 // bounds nothing.
-type Pool struct {
+type pool struct {
 	mu    sync.Mutex
 	free  int
 	queue []chan struct{} // who waits, in order; closed when a slot is handed over
@@ -20,7 +17,7 @@ type Pool struct {
 
 // Take waits for a slot. release gives it back; calling it twice does no harm.
 // waits is called before a wait, and not without one. It fails when ctx ends.
-func (p *Pool) Take(ctx context.Context, waits func()) (release func(), err error) {
+func (p *pool) Take(ctx context.Context, waits func()) (release func(), err error) {
 	if p == nil {
 		return func() {}, nil
 	}
@@ -44,7 +41,7 @@ func (p *Pool) Take(ctx context.Context, waits func()) (release func(), err erro
 }
 
 // give hands a slot to whoever is next.
-func (p *Pool) give() {
+func (p *pool) give() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.free < 0 || len(p.queue) == 0 {
@@ -57,7 +54,7 @@ func (p *Pool) give() {
 
 // leave takes somebody out of the queue. A slot that was handed over at the
 // same moment goes on to the next.
-func (p *Pool) leave(turn chan struct{}) {
+func (p *pool) leave(turn chan struct{}) {
 	p.mu.Lock()
 	i := slices.Index(p.queue, turn)
 	if i >= 0 {
@@ -70,7 +67,7 @@ func (p *Pool) leave(turn chan struct{}) {
 }
 
 // Left is how many slots nobody has.
-func (p *Pool) Left() int {
+func (p *pool) Left() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.free
@@ -78,7 +75,7 @@ func (p *Pool) Left() int {
 
 // Resize changes how many slots there are. Turns that have begun go on: where there
 // are fewer now, that many must end before another begins.
-func (p *Pool) Resize(by int) {
+func (p *pool) Resize(by int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.free += by; p.free > 0 && len(p.queue) > 0; p.free-- {
@@ -88,4 +85,4 @@ func (p *Pool) Resize(by int) {
 }
 
 // New makes so many slots.
-func New(n int) *Pool { return &Pool{free: n} }
+func newPool(n int) *pool { return &pool{free: n} }

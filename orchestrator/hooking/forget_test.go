@@ -1,0 +1,36 @@
+package hooking
+
+import (
+	"testing"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+)
+
+// A member's next life has neither the hooks in the background of the one before nor, if
+// the member had left the team, its counts.
+func TestForget(t *testing.T) {
+	ended := 0
+	b := NewBackground(nil, clock.Clock{}, func() { ended++ }, nil)
+	started := hooks.Progress{Command: "make watch", Background: &hooks.Background{ID: "1", Rewake: true}}
+	b.Observe(t.Context(), "dev", started)
+	b.Observe(t.Context(), "ops", started)
+	b.Forget("dev")
+	if b.MayWake("dev") || len(b.Commands("dev")) != 0 || !b.MayWake("ops") {
+		t.Errorf("dev has %q, ops has %q", b.Commands("dev"), b.Commands("ops"))
+	}
+	done := started
+	done.Result = &hooks.Result{}
+	if b.Observe(t.Context(), "dev", done); ended != 1 {
+		t.Errorf("the end of a hook that was forgotten was told %d times", ended)
+	}
+
+	var counts Tallies
+	for _, member := range []string{"dev", "ops"} {
+		counts.Add(member, hooklist.End{Command: "make lint", FailedOpen: true})
+	}
+	if counts.Forget("dev"); counts.Of("dev").FailedOpen() != 0 || counts.Of("dev", "ops").FailedOpen() != 1 {
+		t.Errorf("dev has %d, both have %d", counts.Of("dev").FailedOpen(), counts.Of("dev", "ops").FailedOpen())
+	}
+}

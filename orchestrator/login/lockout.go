@@ -1,0 +1,233 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// How long a member waits whose agent does not say when its limit is over. Each
+// try in vain doubles the time, so that a limit of a week costs a dozen tries
+// a day.
+const (
+	firstRetry = 15 * time.Minute
+	lastRetry  = 2 * time.Hour
+	// soonRetry is the first wait after an announced time that did not hold.
+	soonRetry = time.Minute
+)
+
+// Lockout is why a member takes no turns for now, though it was cut short in
+// one: its agent's account is used up, nobody is logged in, or the turn failed. It is
+// stored, so that covey waits on when it is started again.
+type Lockout struct {
+	LoggedOut bool      `json:"logged_out,omitempty"`
+	Failed    bool      `json:"failed,omitempty"` // the turn failed, and is tried again
+	Until     time.Time `json:"until,omitzero"`   // when it tries again; zero: at once
+	Known     bool      `json:"known,omitempty"`  // the agent said so; false: covey guesses
+	Tries     int       `json:"tries"`            // tries in a row that covey made by itself
+	Again     bool      `json:"again,omitempty"`  // the lockout before it was no different: everybody knows
+	Text      string    `json:"text"`             // what the agent said
+	Heard     bool      `json:"-"`                // since then its vendor has answered
+	GivenUp   bool      `json:"-"`                // Failed too often to be tried again
+	Fresh     bool      `json:"-"`                // Failed in the turn that is just ending
+}
+
+// State is what the lockout means at a time. The times are compared by the wall
+// clock alone: a machine may have slept in between.
+func (l *Lockout) State(now time.Time) plan.Lock {
+	switch {
+	case l == nil, l.GivenUp:
+		return ""
+	case l.LoggedOut:
+		return plan.LockLogin
+	case l.Failed && l.Until.Round(0).After(now.Round(0)):
+		return plan.LockFailed
+	case l.Until.Round(0).After(now.Round(0)):
+		return plan.LockUsedUp
+	}
+	return plan.LockOver
+}
+
+// Holds reports whether the lockout keeps the member from its turns.
+func (l *Lockout) Holds(now time.Time) bool {
+	state := l.State(now)
+	return state != "" && state != plan.LockOver
+}
+
+// keyLockout is where the store has a member's lockout; null: none.
+func keyLockout(member string) string { return "lockout/" + member }
+
+// retryAt is when a member tries again whose agent was used up tries times in a
+// row. What the agent has announced is believed once; when it did not hold, or
+// lies in the past, waiting longer each time keeps covey from knocking for ever.
+func retryAt(now, announced time.Time, tries int) time.Time {
+	if tries <= 1 && announced.After(now) {
+		return announced.Round(0)
+	}
+	wait := firstRetry
+	if announced.After(now) || tries > 1 && !announced.IsZero() {
+		wait = soonRetry
+		tries--
+	}
+	for range min(tries, 20) - 1 {
+		wait = min(2*wait, lastRetry)
+	}
+	at := now.Add(wait).Round(0)
+	if announced.After(at) {
+		return announced.Round(0)
+	}
+	return at
+}
+
+// loginText says what a person has to do, then being what follows the login.
+func (l *Logins) loginText(a configs.Agent, hint, then string) string {
+	if run := l.ports.Command(a.Preset); run != "" {
+		return fmt.Sprintf("%s is not logged in; run `%s`, then `%s`", roster.AgentName(a), run, then)
+	}
+	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then `%s`", roster.AgentName(a),
+		wording.OneLine(hint), then)
+}
+
+// limitText says that a member waits, and until when.
+func limitText(a configs.Agent, l Lockout, now time.Time) string {
+	then := "tries again"
+	if l.Known {
+		then = "goes on"
+	}
+	return fmt.Sprintf("usage limit of %s reached; it %s at %s", roster.AgentName(a), then,
+		wording.ShortTime(l.Until.Local(), now))
+}
+
+// LimitText is what the others are told of a member that has reached a usage limit: that
+// it waits, or goes on with another agent. again says that everybody knows of it already.
+func (l *Logins) LimitText(m *roster.Member, e agent.Limited) (text string, waits, again bool) {
+	lockout := l.State(m.Name).Lockout
+	if lockout == nil || lockout.Until.IsZero() {
+		return fmt.Sprintf("Teammate %s has reached the usage limit of %s and goes on with another agent.",
+			m.Name, e.Agent), false, lockout != nil && lockout.Again
+	}
+	return fmt.Sprintf("Teammate %s waits: %s.", m.Name, limitText(m.CurrentAgent(),
+		Lockout{Until: e.Until, Known: e.Known}, l.ports.Clock.Now())), true, lockout.Again
+}
+
+// Ending is how a run ends for a member that is locked out then.
+func (l *Logins) Ending(m *roster.Member) (plan.Lock, string) {
+	now := l.ports.Clock.Now()
+	lockout := l.State(m.Name).Lockout
+	if !lockout.Holds(now) {
+		return "", ""
+	}
+	switch {
+	case lockout.Failed:
+		return plan.LockFailed, "its last turn failed and was to be tried again: " + wording.OneLine(lockout.Text)
+	case lockout.LoggedOut:
+		return plan.LockLogin, l.loginText(m.CurrentAgent(), lockout.Text, "covey up")
+	}
+	return plan.LockUsedUp, limitText(m.CurrentAgent(), *lockout, now)
+}
+
+// Take notes a lockout that a member's turn came to, and completes the event with what
+// the member does not know of it. Other events are returned as they are. It is called
+// before anybody is told, so that a crash cannot lose it.
+func (l *Logins) Take(ctx context.Context, m *roster.Member, d agent.EventData) (agent.EventData, error) {
+	var out *Lockout
+	var unkept error
+	switch e := d.(type) {
+	case agent.Limited:
+		out = l.next(m.Name, e.Text)
+		at := retryAt(l.ports.Clock.Now(), e.Until, out.Tries)
+		out.Known = at.Equal(e.Until)
+		out.Until, unkept = l.usedUpUntil(ctx, m, at)
+		e.Agent, e.Known, e.Until = roster.AgentName(m.CurrentAgent()), out.Known, at
+		d = e
+	case agent.LoggedOut:
+		out = l.next(m.Name, e.Hint)
+		out.LoggedOut = true
+		e.Agent, e.Fix = roster.AgentName(m.CurrentAgent()), l.ports.Command(m.CurrentAgent().Preset)
+		d = e
+	case agent.TurnFailed:
+		out, d = l.failedTurn(m, e)
+	case agent.NeedsAttention:
+		if e.Kind == "login" {
+			hint := ""
+			if was := l.State(m.Name).Lockout; was != nil {
+				hint = was.Text
+			}
+			e.Reason = l.loginText(m.CurrentAgent(), hint, fmt.Sprintf("covey send %s \"go on\"", m.Name))
+		}
+		return e, nil
+	default:
+		return d, nil
+	}
+	l.change(m.Name, func(m *member) { m.state.Lockout = out })
+	if out != nil && out.GivenUp {
+		out = nil
+	}
+	return d, errors.Join(unkept, l.keep(ctx, m.Name, out))
+}
+
+// keep stores a lockout; nil: none. A team that is being stopped has to know of it when
+// it is started again.
+func (l *Logins) keep(ctx context.Context, name string, out *Lockout) error {
+	return l.ports.Store.Put(context.WithoutCancel(ctx), keyLockout(name), rawjson.Encode(out))
+}
+
+// TurnEnded notes that a member's turn has ended for a reason: what is no lockout ends
+// the one before.
+func (l *Logins) TurnEnded(ctx context.Context, name, reason string) error {
+	if reason == agent.EndUsageLimit || reason == agent.EndLoggedOut {
+		return nil
+	}
+	over := false
+	l.change(name, func(m *member) {
+		was := m.state.Lockout
+		switch {
+		case was != nil && was.Fresh: // it is about this very turn
+			kept := *was
+			kept.Fresh = false
+			m.state.Lockout = &kept
+		case was != nil:
+			m.state.Lockout, over = nil, true
+		}
+	})
+	if !over {
+		return nil
+	}
+	return l.keep(ctx, name, nil)
+}
+
+// next is a lockout that follows the one that the member may have.
+func (l *Logins) next(name, text string) *Lockout {
+	was := l.State(name).Lockout
+	if was == nil || was.Failed {
+		return &Lockout{Tries: 1, Text: text}
+	}
+	return &Lockout{Tries: was.Tries + 1, Again: *was != Lockout{}, Text: text}
+}
+
+// Retry lets a member that is locked out try again at once. It reports whether there is
+// such a lockout. A try that a person asked for says nothing about how long to wait.
+func (l *Logins) Retry(name string) bool {
+	now, held := l.ports.Clock.Now(), false
+	l.change(name, func(m *member) {
+		if held = m.state.Lockout.Holds(now); !held {
+			return
+		}
+		out := *m.state.Lockout
+		out.LoggedOut, out.Until = false, time.Time{}
+		out.Tries = max(out.Tries-1, 0)
+		m.state.Lockout = &out
+	})
+	if held {
+		l.ports.Changed()
+	}
+	return held
+}

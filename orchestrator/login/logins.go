@@ -1,0 +1,242 @@
+// Package login knows the logins that the agents of a team work on: who is locked out of
+// one and until when, how many turns may go on at once, and which agent a member falls
+// back to. It is covey's own and makes no promise to other programs.
+package login
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// Ports are what Logins needs of its team.
+type Ports struct {
+	Store     *tasks.Store
+	Journal   Journal
+	Clock     clock.Clock
+	Changed   func()                                   // is called when a member can go on that could not
+	OnLimit   func() configs.OnLimit                   // what a vendor's limit means for the team
+	Fallbacks func(configs.Agent) []configs.Agent      // an agent, and those that it may be followed by
+	Command   func(preset configs.Preset) (run string) // logs the user in; empty: not known
+}
+
+// Journal is told what members wait for, and of their agents.
+type Journal interface{ Append(e agent.Event) }
+
+// Logins are those of one team. Its methods may be called from any goroutine. It calls
+// its ports without holding its lock.
+type Logins struct {
+	ports Ports
+	slots slots
+
+	mu      sync.Mutex
+	members map[string]*member
+	waits   string // the wait for usage limits that was last told of
+}
+
+// member is what is known of a member.
+type member struct {
+	state State
+	used  map[string]time.Time // until when which of its agents are used up; not changed once it stands here
+	slot  func()               // gives back its place among those on one login; nil: it has none
+}
+
+// State is what keeps a member from its turns.
+type State struct {
+	Lockout *Lockout  // nil: none; not changed once it stands here
+	Lent    time.Time // until when it waits though it is not locked out: its login is used up
+	Waits   string    // what it waits for before a turn that it has work for; empty: nothing
+}
+
+// New has the logins of a team whose members have not been hired yet.
+func New(ports Ports) *Logins { return &Logins{ports: ports, members: map[string]*member{}} }
+
+// of is what is known of a member. l.mu is held.
+func (l *Logins) of(name string) *member {
+	m := l.members[name]
+	if m == nil {
+		m = &member{}
+		l.members[name] = m
+	}
+	return m
+}
+
+// State is that of a member.
+func (l *Logins) State(name string) State {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m := l.members[name]; m != nil {
+		return m.state
+	}
+	return State{}
+}
+
+// change changes what is known of a member.
+func (l *Logins) change(name string, do func(*member)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	do(l.of(name))
+}
+
+// Forget drops what is known of a member that has left its seat. Its lockout stays if
+// it goes on with the same agent.
+func (l *Logins) Forget(name string, sameAgent bool) {
+	l.GiveBack(name)
+	l.change(name, func(m *member) {
+		was := m.state.Lockout
+		if *m = (member{}); sameAgent {
+			m.state.Lockout = was
+		}
+	})
+}
+
+// Recall reads which members were locked out when the last run ended, and which of their
+// agents were used up. A member that was logged out tries again: a person has started
+// covey since.
+func (l *Logins) Recall(ctx context.Context, name string) error {
+	var lockout *Lockout
+	if err := tasks.ReadValue(ctx, l.ports.Store, keyLockout(name), &lockout); err != nil {
+		return fmt.Errorf("whether %s is locked out: %w", name, err)
+	}
+	var used map[string]time.Time
+	if err := tasks.ReadValue(ctx, l.ports.Store, keyFallback(name), &used); err != nil {
+		return fmt.Errorf("which agents of %s are used up: %w", name, err)
+	}
+	if lockout != nil && lockout.LoggedOut {
+		lockout.LoggedOut, lockout.Until = false, time.Time{}
+	}
+	l.change(name, func(m *member) { m.state.Lockout, m.used = lockout, used })
+	return nil
+}
+
+// Of names the account that an agent works on. Agents with the same login share its
+// slots, and the news of its limits. An agent program that is given variables of its own
+// may well have another login than one without, so these count.
+func Of(a configs.Agent) string {
+	if a.Kind != configs.ACP && a.Kind != configs.Command || a.Model.Script != "" {
+		return a.Name
+	}
+	program := roster.ProgramName(a)
+	if a.Auth == configs.Key {
+		if key := cmp.Or(a.KeyFile, a.KeyVar); key != "" {
+			return "key " + key
+		}
+		return "key of " + program
+	}
+	if a.Preset == "" {
+		return a.Name // nobody knows what login such a program has
+	}
+	var env strings.Builder
+	for _, v := range a.Env {
+		env.WriteString(" " + v.Name + "=" + v.Text)
+	}
+	return "login of " + program + env.String()
+}
+
+// View is what the login of a member means for it at one moment.
+type View struct {
+	Member *roster.Member
+	Idle   bool
+	Able   bool // it may take turns: it is not gone, and has used nothing up
+
+	// Look fills in these.
+	Login    string
+	Lock     plan.Lock
+	Until    time.Time // of LockUsedUp and LockFailed
+	Text     string    // of LockUsedUp, for people
+	Borrowed bool      // the lock is that of another member on the same login
+}
+
+// Look completes the views of all members. It passes the news of each login on to the
+// members that share it: while one of them is locked out, or tries whether it still is,
+// the others wait with it.
+func (l *Logins) Look(views []View) {
+	now := l.ports.Clock.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known := map[string]*View{}
+	for i := range views {
+		v := &views[i]
+		lockout := l.of(v.Member.Name).state.Lockout
+		v.Login, v.Lock = Of(v.Member.CurrentAgent()), lockout.State(now)
+		if v.Lock == plan.LockUsedUp || v.Lock == plan.LockFailed {
+			v.Until = lockout.Until
+		}
+		if v.Lock == plan.LockUsedUp {
+			v.Text = limitText(v.Member.CurrentAgent(), *lockout, now)
+		}
+		if lockout == nil || lockout.Heard || lockout.Failed {
+			continue
+		}
+		// A member that takes no turn itself can try nothing for others.
+		if v.Lock == plan.LockOver && !v.Able {
+			continue
+		}
+		if had := known[v.Login]; had == nil || had.Lock == "" || had.Until.Before(v.Until) {
+			known[v.Login] = v
+		}
+	}
+	for i := range views {
+		v := &views[i]
+		m := l.of(v.Member.Name)
+		m.state.Lent = time.Time{}
+		from := known[v.Login]
+		if from == nil || v.Login == "" || m.state.Lockout != nil {
+			continue
+		}
+		v.Lock, v.Until, v.Borrowed = from.Lock, from.Until, true
+		if v.Lock == plan.LockOver {
+			v.Lock = plan.LockTried
+		}
+		if v.Idle && v.Lock == plan.LockUsedUp {
+			m.state.Lent = v.Until
+		}
+	}
+}
+
+// Answered notes that the vendor behind a member that was locked out has answered: the
+// others on its login need not wait for the end of its turn.
+func (l *Logins) Answered(name string) {
+	news := false
+	l.change(name, func(m *member) {
+		if news = m.state.Lockout != nil && !m.state.Lockout.Heard; !news {
+			return
+		}
+		heard := *m.state.Lockout
+		heard.Heard = true
+		m.state.Lockout = &heard
+	})
+	if news {
+		l.ports.Changed()
+	}
+}
+
+// TellOfWait tells the journal, once for each mark, that the team does nothing but wait
+// for usage limits to be over.
+func (l *Logins) TellOfWait(mark string, w journal.TeamWaits) {
+	l.mu.Lock()
+	told := l.waits == mark
+	l.waits = mark
+	l.mu.Unlock()
+	if !told {
+		l.ports.Journal.Append(agent.Event{Data: w})
+	}
+}
+
+// EndWait notes that a member has been given work: the next wait is told of anew.
+func (l *Logins) EndWait() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waits = ""
+}

@@ -1,0 +1,101 @@
+package login
+
+import (
+	"context"
+	"math"
+	"sync"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// slots has the slots of all logins whose agents have a limit.
+type slots struct {
+	mu      sync.Mutex
+	byLogin map[string]*pool
+	size    map[string]int
+}
+
+// of are a login's slots; nil: it has no limit.
+func (s *slots) of(login string) *pool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byLogin[login]
+}
+
+// Allot gives the logins of members the slots that the spec has for them. A login
+// that has no limit any more has slots for everybody.
+func (l *Logins) Allot(members []configs.Member) {
+	s := &l.slots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byLogin == nil {
+		s.byLogin, s.size = map[string]*pool{}, map[string]int{}
+	}
+	for login, size := range l.parallel(members) {
+		switch {
+		case size == 0 && s.byLogin[login] == nil:
+		case s.byLogin[login] == nil:
+			s.byLogin[login], s.size[login] = newPool(size), size
+		default:
+			if size == 0 {
+				size = math.MaxInt32
+			}
+			s.byLogin[login].Resize(size - s.size[login])
+			s.size[login] = size
+		}
+	}
+}
+
+// parallel is how many turns may be taken at once on each login of members; 0: any
+// number. Of two agents that share one and disagree, the careful one counts.
+func (l *Logins) parallel(members []configs.Member) map[string]int {
+	sizes := map[string]int{}
+	for _, m := range members {
+		for _, a := range l.chain(m.Agent) {
+			login := Of(a)
+			if had := sizes[login]; login != "" && (had == 0 || a.Parallel > 0 && a.Parallel < had) {
+				sizes[login] = a.Parallel
+			}
+		}
+	}
+	return sizes
+}
+
+// Free is how many more turns may begin, by login. Logins without a limit are left out.
+func (l *Logins) Free() map[string]int {
+	s := &l.slots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	free := map[string]int{}
+	for login, p := range s.byLogin {
+		free[login] = p.Left()
+	}
+	return free
+}
+
+// Admit waits for a slot of a member's agent before its turn begins. release gives it
+// back.
+func (l *Logins) Admit(ctx context.Context, m *roster.Member, turn int) (release func(), err error) {
+	what := "a slot of " + roster.AgentName(m.CurrentAgent())
+	give, err := l.slots.of(Of(m.CurrentAgent())).Take(ctx, func() {
+		l.change(m.Name, func(m *member) { m.state.Waits = what })
+		l.ports.Journal.Append(agent.Event{Member: m.Name, Turn: turn, Data: agent.Waiting{For: what}})
+	})
+	l.change(m.Name, func(m *member) { m.state.Waits, m.slot = "", give })
+	if err != nil {
+		return nil, err
+	}
+	return func() { l.GiveBack(m.Name) }, nil
+}
+
+// GiveBack gives back the slot that a member has, and reports whether it had one.
+func (l *Logins) GiveBack(name string) bool {
+	var give func()
+	l.change(name, func(m *member) { give, m.slot = m.slot, nil })
+	if give != nil {
+		give()
+	}
+	return give != nil
+}

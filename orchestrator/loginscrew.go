@@ -1,0 +1,155 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/login"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// recallLogins reads which members were locked out when the last run ended, so that also
+// a turn that was cut off goes on with the agent that it had.
+func (c *crew) recallLogins(ctx context.Context) error {
+	var members []configs.Member
+	for _, s := range c.seats() {
+		if err := c.logins.Recall(ctx, s.member.Name); err != nil {
+			return err
+		}
+		if s.mate != nil {
+			c.switchAgent(s)
+		}
+		members = append(members, *s.member.Member)
+	}
+	c.logins.Allot(members)
+	return nil
+}
+
+// switchAgent gives an idle member the agent that it is to go on with.
+func (c *crew) switchAgent(s *seat) {
+	if a, changed := c.logins.Switch(s.member, s.turn()); changed {
+		s.mate.Renew(s.member.FallbackAgent())
+		c.ledger.SetAgent(s.member.Name, a)
+	}
+}
+
+// Admit waits for a slot of the member's agent. It is a teammate.Admitter.
+func (s *seat) Admit(ctx context.Context) (release func(), err error) {
+	return s.crew.logins.Admit(ctx, s.member, s.turn())
+}
+
+// lookAtLogins fills in what their logins mean for the members of a scene. crew.mu is held.
+func (c *crew) lookAtLogins(seats []*seat, seen []plan.Seat) {
+	views := make([]login.View, len(seats))
+	for i, s := range seats {
+		v := &seen[i]
+		views[i] = login.View{Member: s.member, Idle: v.Idle, Able: !v.Gone && v.Spent == ""}
+	}
+	c.logins.Look(views)
+	for i, l := range views {
+		v := &seen[i]
+		v.Agent, v.Lock, v.Until, v.LockText, v.Borrowed = l.Login, l.Lock, l.Until, l.Text, l.Borrowed
+	}
+}
+
+// tellOfLimit tells the lead of a member's usage limit, once for all the tries
+// that come to the same.
+func (c *crew) tellOfLimit(ctx context.Context, s *seat, e agent.Limited) error {
+	text, waits, again := c.logins.LimitText(s.member, e)
+	if again {
+		return nil
+	}
+	if waits {
+		owned, err := c.store.Owned(ctx, s.member.Name)
+		if err != nil {
+			return fmt.Errorf("the tasks of %s: %w", s.member.Name, err)
+		}
+		open := slices.DeleteFunc(owned, func(t tasks.Task) bool { return t.Status == tasks.Completed })
+		if len(open) > 0 {
+			text += " It keeps " + tasks.NamesOf(open) + " and goes on with what it was asked; reassign what cannot wait."
+		}
+	}
+	return c.tellLeadOf(ctx, s, text)
+}
+
+// handOn lets a member go on that was locked out. What it was asked it has kept
+// itself; mail that came in meanwhile goes along.
+func (c *crew) handOn(ctx context.Context, s *seat) error {
+	mail, _, err := c.unread(ctx, s.member.Name)
+	if err != nil {
+		return fmt.Errorf("the mail of %s: %w", s.member.Name, err)
+	}
+	in, err := s.read(ctx, mail)
+	if err != nil {
+		return fmt.Errorf("the mail of %s: %w", s.member.Name, err)
+	}
+	c.tryNow(s)
+	goOn := agent.Input{Kind: agent.FromCovey, Text: teammate.GoOn}
+	if lockout := c.logins.State(s.member.Name).Lockout; lockout != nil && lockout.Failed {
+		goOn.Text = teammate.TryAgain
+	}
+	return c.hand(s, teammate.Work{Cause: agent.ByResume, Inputs: append([]agent.Input{goOn}, in...)}, "")
+}
+
+// tryNow lets an idle member that is locked out try again at once. It reports
+// whether there is such a lockout.
+func (c *crew) tryNow(s *seat) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return s.idle && s.gone == "" && c.logins.Retry(s.member.Name)
+}
+
+// vendorAnswered notes that the vendor behind a member has answered in its turn.
+func (c *crew) vendorAnswered(s *seat) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !s.idle {
+		c.logins.Answered(s.member.Name)
+	}
+}
+
+// holdsBack reports whether a member waits to try its last turn again; crew.mu is held.
+func (s *seat) holdsBack(now time.Time) bool {
+	return s.idle && !s.held() && s.crew.logins.State(s.member.Name).Lockout.State(now) == plan.LockFailed
+}
+
+// maxSleep is how long the crew looks at no clock: timers stand still while a
+// machine sleeps, and clocks are set.
+const maxSleep = time.Minute
+
+// nextRetry fires when the next of a scene's members may try again, or a little
+// sooner; nil if none waits for a time. The time may have come since the scene
+// was taken: then it fires at once.
+func (c *crew) nextRetry(seats []plan.Seat) <-chan time.Time {
+	var next time.Time
+	for _, s := range seats {
+		if !s.Gone && !s.Held && (s.Lock == plan.LockUsedUp || s.Lock == plan.LockFailed) && (next.IsZero() ||
+			s.Until.Before(next)) {
+			next = s.Until
+		}
+	}
+	if next.IsZero() {
+		return nil
+	}
+	return c.clock.After(min(max(next.Round(0).Sub(c.clock.Now().Round(0)), 0), maxSleep))
+}
+
+// agentsOf makes what gives the agents that one may be followed by, of the kinds
+// that their programs turned out to have.
+func (o *Orchestrator) agentsOf() func(configs.Agent) []configs.Agent {
+	return func(a configs.Agent) []configs.Agent {
+		chain := o.team().Chain(a)
+		for i := range chain {
+			if l, ok := o.programs()[chain[i].Name]; ok {
+				chain[i].Kind = l.Kind(chain[i].Kind)
+			}
+		}
+		return chain
+	}
+}
