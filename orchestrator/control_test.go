@@ -21,6 +21,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/taskpage"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -34,53 +35,55 @@ var (
 	byStray    = process.Caller{Kind: process.Stray, PID: 5}
 )
 
+// asking says of a caller whether it may send a request.
+func asking[Req, Rep any](v Verb[Req, Rep], r Req) func(process.Caller) error {
+	return func(by process.Caller) error { return v.may(by, r) }
+}
+
 func TestAllowed(t *testing.T) {
 	everybody := []process.Caller{byOperator, byAPI, byHook, byActing, byTeamHook, byStray}
 	members := []process.Caller{byOperator, byAPI, byActing}
 	operator := []process.Caller{byOperator}
 	for _, c := range []struct {
 		name string
-		verb bus.Verb
-		req  any
+		ask  func(by process.Caller) error
 		may  []process.Caller
 	}{
-		{"ps", verbStatus, struct{}{}, everybody},
-		{"wait", verbReady, struct{}{}, everybody},
-		{"tasks list", verbTasks, taskpage.After{}, everybody},
-		{"tasks show", verbStanding, taskID{ID: "1"}, everybody},
-		{"tasks show", verbTask, taskID{"1"}, everybody},
-		{"hooks list", verbHooks, struct{}{}, everybody},
-		{"attach", verbAttach, struct{}{}, everybody},
-		{"down", verbDown, Down{}, operator},
-		{"interrupt", verbInterrupt, InterruptRequest{Member: "api"}, operator},
-		{"hold", verbHold, HoldRequest{Member: "docs"}, members}, // of members the handler lets the lead alone
-		{"hold as another", verbHold, HoldRequest{Member: "docs", As: "docs"}, operator},
-		{"create", verbCreate, TaskCreate{}, members},
-		{"create as itself", verbCreate, TaskCreate{As: "api"}, members},
-		{"create as another", verbCreate, TaskCreate{As: "docs"}, operator},
-		{"create by force", verbCreate, TaskCreate{Force: true}, operator},
-		{"update", verbUpdate, TaskUpdate{ID: "1"}, members},
-		{"update as another", verbUpdate, TaskUpdate{ID: "1", As: "docs"}, operator},
-		{"update by force", verbUpdate, TaskUpdate{ID: "1", As: "api", Force: true}, operator},
-		{"claim", verbClaim, TaskClaim{ID: "1"}, members},
-		{"claim as itself", verbClaim, TaskClaim{ID: "1", As: "api"}, members},
-		{"claim as another", verbClaim, TaskClaim{ID: "1", As: "docs"}, operator},
-		{"claim by force", verbClaim, TaskClaim{ID: "1", Force: true}, operator},
-		{"send", verbSend, Send{To: "docs"}, members},
-		{"send as itself", verbSend, Send{To: "docs", As: "api"}, []process.Caller{byAPI, byActing}},
-		{"send as another", verbSend, Send{To: "api", As: "docs"}, nil},
-		{"send as the operator", verbSend, Send{To: "api", As: "operator"}, operator},
-		{"call a tool", verbTool, TeamCall{Tool: mcpList}, []process.Caller{byAPI, byActing}},
-		{"call a tool as itself", verbTool, TeamCall{Tool: mcpList, As: "api"}, []process.Caller{byAPI, byActing}},
-		{"call a tool as another", verbTool, TeamCall{Tool: mcpList, As: "docs"}, nil},
-		{"inbox", verbInbox, InboxQuery{}, everybody},
-		{"inbox approve", verbAnswer, InboxAnswer{ID: "x", Approve: true}, operator},
-		{"down --member", verbEnd, EndMember{Member: "docs"}, operator},
-		{"something new", "approve", struct{}{}, nil},
-		{"a deed that says nothing of whom for", verbClaim, struct{}{}, nil},
+		{"ps", asking(VerbStatus, struct{}{}), everybody},
+		{"wait", asking(VerbReady, struct{}{}), everybody},
+		{"tasks list", asking(VerbTasks, taskpage.After{}), everybody},
+		{"tasks show", asking(VerbStanding, TaskRef{ID: "1"}), everybody},
+		{"tasks show", asking(VerbTask, TaskRef{"1"}), everybody},
+		{"hooks list", asking(VerbHooks, struct{}{}), everybody},
+		{"attach", asking(VerbAttach, struct{}{}), everybody},
+		{"down", asking(VerbDown, Down{}), operator},
+		{"interrupt", asking(VerbInterrupt, InterruptRequest{Member: "api"}), operator},
+		{"hold", asking(VerbHold, HoldRequest{Member: "docs"}), members}, // of members the handler lets the lead alone
+		{"hold as another", asking(VerbHold, HoldRequest{Member: "docs", As: "docs"}), operator},
+		{"create", asking(VerbCreate, TaskCreate{}), members},
+		{"create as itself", asking(VerbCreate, TaskCreate{As: "api"}), members},
+		{"create as another", asking(VerbCreate, TaskCreate{As: "docs"}), operator},
+		{"create by force", asking(VerbCreate, TaskCreate{Force: true}), operator},
+		{"update", asking(VerbUpdate, TaskUpdate{ID: "1"}), members},
+		{"update as another", asking(VerbUpdate, TaskUpdate{ID: "1", As: "docs"}), operator},
+		{"update by force", asking(VerbUpdate, TaskUpdate{ID: "1", As: "api", Force: true}), operator},
+		{"claim", asking(VerbClaim, TaskClaim{ID: "1"}), members},
+		{"claim as itself", asking(VerbClaim, TaskClaim{ID: "1", As: "api"}), members},
+		{"claim as another", asking(VerbClaim, TaskClaim{ID: "1", As: "docs"}), operator},
+		{"claim by force", asking(VerbClaim, TaskClaim{ID: "1", Force: true}), operator},
+		{"send", asking(VerbSend, Send{To: "docs"}), members},
+		{"send as itself", asking(VerbSend, Send{To: "docs", As: "api"}), []process.Caller{byAPI, byActing}},
+		{"send as another", asking(VerbSend, Send{To: "api", As: "docs"}), nil},
+		{"send as the operator", asking(VerbSend, Send{To: "api", As: "operator"}), operator},
+		{"call a tool", asking(VerbTool, TeamCall{Tool: "team_list"}), []process.Caller{byAPI, byActing}},
+		{"call a tool as itself", asking(VerbTool, TeamCall{Tool: "team_list", As: "api"}), []process.Caller{byAPI, byActing}},
+		{"call a tool as another", asking(VerbTool, TeamCall{Tool: "team_list", As: "docs"}), nil},
+		{"inbox", asking(VerbInbox, InboxQuery{}), everybody},
+		{"inbox approve", asking(VerbAnswer, InboxAnswer{ID: "x", Approve: true}), operator},
+		{"down --member", asking(VerbEnd, EndMember{Member: "docs"}), operator},
 	} {
 		for _, by := range everybody {
-			err := allowed(by, c.verb, c.req)
+			err := c.ask(by)
 			if may := slices.Contains(c.may, by); (err == nil) != may {
 				t.Errorf("%s by %s: %v, allowed should be %v", c.name, by, err, may)
 			}
@@ -101,14 +104,15 @@ func TestNobodyActsAsAnother(t *testing.T) {
 			Member: name.Draw(t, "member"),
 		}
 		as, force := name.Draw(t, "as"), rapid.Bool().Draw(t, "force")
-		for verb, req := range map[bus.Verb]any{
-			verbCreate: TaskCreate{As: as, Force: force}, verbUpdate: TaskUpdate{As: as, Force: force},
-			verbClaim: TaskClaim{As: as, Force: force}, verbSend: Send{As: as},
-			verbTool: TeamCall{As: as},
+		for name, ask := range map[string]func(process.Caller) error{
+			"create": asking(VerbCreate, TaskCreate{As: as, Force: force}),
+			"update": asking(VerbUpdate, TaskUpdate{As: as, Force: force}),
+			"claim":  asking(VerbClaim, TaskClaim{As: as, Force: force}),
+			"send":   asking(VerbSend, Send{As: as}), "tool": asking(VerbTool, TeamCall{As: as}),
 		} {
-			if allowed(by, verb, req) == nil && (by.Member == "" || as != "" && as != by.Member ||
-				force && verb != verbSend && verb != verbTool) {
-				t.Fatalf("%s may %s as %q, force %v", by, verb, as, force)
+			if ask(by) == nil && (by.Member == "" || as != "" && as != by.Member ||
+				force && name != "send" && name != "tool") {
+				t.Fatalf("%s may %s as %q, force %v", by, name, as, force)
 			}
 		}
 	})
@@ -118,17 +122,15 @@ func TestNobodyActsAsAnother(t *testing.T) {
 type fakeTeam struct {
 	t       testing.TB
 	bus     *bus.Bus
-	control *control
+	control *Server
 	path    string
 
-	mu       sync.Mutex
-	caller   process.Caller // whom the next connection is taken for
-	seen     []any
-	attached []int
-	counted  chan struct{}
-	tasks    []tasks.Task
-	fail     error
-	up       chan struct{}
+	mu     sync.Mutex
+	caller process.Caller // whom the next connection is taken for
+	seen   []any
+	tasks  []tasks.Task
+	fail   error
+	up     chan struct{}
 }
 
 func newFakeTeam(t testing.TB) *fakeTeam {
@@ -137,8 +139,8 @@ func newFakeTeam(t testing.TB) *fakeTeam {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fakeTeam{t: t, bus: b, caller: byOperator, up: make(chan struct{}), counted: make(chan struct{}, 100)}
-	if f.control, err = serveControl(b, f.handlers()); err != nil {
+	f := &fakeTeam{t: t, bus: b, caller: byOperator, up: make(chan struct{})}
+	if f.control, err = Serve(b, noChecks(), f.handlers()...); err != nil {
 		t.Fatal(err)
 	}
 	dir, err := os.MkdirTemp("", "f")
@@ -157,7 +159,7 @@ func newFakeTeam(t testing.TB) *fakeTeam {
 		if err := errors.Join(b.Close(), os.RemoveAll(dir)); err != nil {
 			t.Error(err)
 		}
-		f.control.wait()
+		f.control.Wait()
 	})
 	return f
 }
@@ -170,52 +172,46 @@ func did[Rep any](f *fakeTeam, req any, rep Rep) (Rep, error) {
 	return rep, f.fail
 }
 
-func (f *fakeTeam) handlers() Handlers {
-	one := tasks.Task{ID: "1", Subject: "one", Status: tasks.Pending}
-	return Handlers{
-		Status: func(context.Context) (Status, error) { return did(f, "status", Status{Team: "crew", Up: true}) },
-		Ready: func(ctx context.Context) error {
+// noChecks let everything pass.
+func noChecks() Checks {
+	return Checks{
+		Member: func(context.Context, string, any) error { return nil },
+		Hook:   func(ctx context.Context, _ process.Caller) (context.Context, error) { return ctx, nil },
+	}
+}
+
+// noting is a handler of f that notes the request and answers the same to each.
+func noting[Req, Rep any](f *fakeTeam, v Verb[Req, Rep], rep Rep) Handler {
+	return v.Handle(func(_ context.Context, r Req) (Rep, error) { return did(f, r, rep) })
+}
+
+func (f *fakeTeam) handlers() []Handler {
+	one, up := tasks.Task{ID: "1", Subject: "one", Status: tasks.Pending}, Status{Team: "crew", Up: true}
+	return []Handler{
+		VerbStatus.Handle(NoInput(func(context.Context) (Status, error) { return did(f, "status", up) })),
+		VerbReady.Handle(func(ctx context.Context, _ struct{}) (Status, error) {
 			select {
 			case <-f.up:
-				return nil
+				return up, nil
 			case <-ctx.Done():
-				return ctx.Err()
+				return Status{}, ctx.Err()
 			}
-		},
-		Tasks: func(context.Context) ([]tasks.Task, error) { return did(f, "tasks", f.tasks) },
-		Outline: func(context.Context) ([]tasks.Outline, error) {
-			return did(f, "outline", tasks.Outlines(f.tasks))
-		},
-		Task:   func(_ context.Context, id string) (tasks.Task, error) { return did(f, id, one) },
-		Create: func(_ context.Context, r TaskCreate) (TaskReply, error) { return did(f, r, TaskReply{Task: one}) },
-		Update: func(_ context.Context, r TaskUpdate) (TaskReply, error) {
-			return did(f, r, TaskReply{Task: one, Refused: []string{"no"}})
-		},
-		Claim: func(_ context.Context, r TaskClaim) (TaskReply, error) { return did(f, r, TaskReply{Task: one}) },
-		Send: func(_ context.Context, r Send) (SendReply, error) {
-			return did(f, r, SendReply{Delivery: Delivered, IDs: []string{"m1"}})
-		},
-		Tool: func(_ context.Context, r TeamCall) (TeamAnswer, error) {
-			return did(f, r, TeamAnswer{Text: "done", Structured: []byte(`{"done":true}`)})
-		},
-		Interrupt: func(_ context.Context, r InterruptRequest) (InterruptReply, error) {
-			return did(f, r, InterruptReply{Interrupted: true, Turn: 3})
-		},
-		Hold: func(_ context.Context, r HoldRequest) (HoldReply, error) {
-			return did(f, r, HoldReply{Member: r.Member})
-		},
-		Down:  func(_ context.Context, r Down) (DownReply, error) { return did(f, r, DownReply{PID: 9}) },
-		Hooks: func(context.Context) ([]hooklist.Info, error) { return did(f, "hooks", []hooklist.Info(nil)) },
-		Attach: func(context.Context) (AttachReply, error) {
-			return did(f, "attach", AttachReply{Seq: 5,
-				Journal: "j"})
-		},
-		Attached: func(n int) {
-			f.mu.Lock()
-			f.attached = append(f.attached, n)
-			f.mu.Unlock()
-			f.counted <- struct{}{}
-		},
+		}),
+		VerbTasks.Handle(ListTasks(
+			func(context.Context) ([]tasks.Task, error) { return did(f, "tasks", f.tasks) },
+			func(context.Context) ([]tasks.Outline, error) { return did(f, "outline", tasks.Outlines(f.tasks)) },
+		)),
+		noting(f, VerbTask, one),
+		noting(f, VerbCreate, TaskReply{Task: one}),
+		noting(f, VerbUpdate, TaskReply{Task: one, Refused: []string{"no"}}),
+		noting(f, VerbClaim, TaskReply{Task: one}),
+		noting(f, VerbSend, SendReply{Delivery: Delivered, IDs: []string{"m1"}}),
+		noting(f, VerbTool, TeamAnswer{Text: "done", Structured: []byte(`{"done":true}`)}),
+		noting(f, VerbInterrupt, InterruptReply{Interrupted: true, Turn: 3}),
+		noting(f, VerbHold, HoldReply{Member: "api"}),
+		noting(f, VerbDown, DownReply{PID: 9}),
+		noting(f, VerbHooks, []hooklist.Info(nil)),
+		HandleAttach(func(context.Context) (AttachReply, error) { return did(f, "attach", AttachReply{Seq: 5, Journal: "j"}) }),
 	}
 }
 
@@ -259,7 +255,7 @@ func TestClientAsksAndIsAnswered(t *testing.T) {
 		want any
 	}{
 		{"status", func() (any, error) { return c.Status(ctx) }, "status", Status{Team: "crew", Up: true}},
-		{"task", func() (any, error) { r, err := c.Task(ctx, "1"); return r.Subject, err }, "1", "one"},
+		{"task", func() (any, error) { r, err := c.Task(ctx, "1"); return r.Subject, err }, TaskRef{ID: "1"}, "one"},
 		{"create", func() (any, error) {
 			r, err := c.CreateTask(ctx,
 				TaskCreate{Subject: "x"})
@@ -283,7 +279,7 @@ func TestClientAsksAndIsAnswered(t *testing.T) {
 		{"interrupt", func() (any, error) { return c.Interrupt(ctx, InterruptRequest{Member: "api"}) },
 			InterruptRequest{Member: "api"}, InterruptReply{Interrupted: true, Turn: 3}},
 		{"down", func() (any, error) { return c.Down(ctx, "enough") }, Down{"enough"}, DownReply{9}},
-		{"hooks", func() (any, error) { r, err := c.Hooks(ctx); return len(r), err }, "hooks", 0},
+		{"hooks", func() (any, error) { r, err := c.Hooks(ctx); return len(r), err }, struct{}{}, 0},
 	} {
 		got, err := step.ask()
 		if err != nil || !reflect.DeepEqual(got, step.want) {
@@ -353,7 +349,8 @@ func TestDeniedRequestsReachNoHandler(t *testing.T) {
 func TestErrorsKeepTheirKind(t *testing.T) {
 	f := newFakeTeam(t)
 	c := f.dial(byOperator)
-	for _, kind := range remoteKinds {
+	for _, k := range remoteKinds() {
+		kind := k.kind
 		f.mu.Lock()
 		f.fail = fmt.Errorf("task 7: %w, try another", kind)
 		f.mu.Unlock()
@@ -405,14 +402,7 @@ func TestPresence(t *testing.T) {
 	f := newFakeTeam(t)
 	expect := func(n int) {
 		t.Helper()
-		select {
-		case <-f.counted:
-		case <-time.After(testPatience):
-			t.Fatal("the number of attached operators did not change")
-		}
-		if got := f.control.Attached(); got != n {
-			t.Errorf("%d are attached, want %d", got, n)
-		}
+		testkit.Eventually(t, fmt.Sprint(n, " to be attached"), func() bool { return f.control.Attached() == n })
 	}
 	first, second := f.dial(byOperator), f.dial(byOperator)
 	for i, c := range []*Client{first, second} {
@@ -441,11 +431,6 @@ func TestPresence(t *testing.T) {
 		t.Error(err)
 	}
 	expect(0)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !slices.Equal(f.attached, []int{1, 2, 1, 0}) {
-		t.Errorf("reported were %v", f.attached)
-	}
 }
 
 func TestWaitUp(t *testing.T) {
@@ -510,7 +495,7 @@ func TestDialByPlace(t *testing.T) {
 	if _, err := Dial(t.Context(), p); !errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "covey up") {
 		t.Errorf("a team whose process is gone: %v", err)
 	}
-	if err := state.NewRunFile(p, testTime, controlProtocol).Write(p); err != nil {
+	if err := state.NewRunFile(p, testTime, Protocol).Write(p); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Dial(t.Context(), p); !errors.Is(err, ErrNotRunning) {
@@ -557,7 +542,7 @@ func BenchmarkCommand(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := errors.Join(p.Create(), state.NewRunFile(p, testTime, controlProtocol).Write(p)); err != nil {
+	if err := errors.Join(p.Create(), state.NewRunFile(p, testTime, Protocol).Write(p)); err != nil {
 		b.Fatal(err)
 	}
 	team, err := bus.Embed(bus.Options{})
@@ -566,7 +551,7 @@ func BenchmarkCommand(b *testing.B) {
 	}
 	defer team.Close()
 	f := &fakeTeam{up: make(chan struct{})}
-	if _, err := serveControl(team, f.handlers()); err != nil {
+	if _, err := Serve(team, noChecks(), f.handlers()...); err != nil {
 		b.Fatal(err)
 	}
 	if err := team.Listen(p.Socket(), process.New("").Identify); err != nil {

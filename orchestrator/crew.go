@@ -62,7 +62,7 @@ type crew struct {
 	members    gang.Group
 	board      *board
 	lister     teammate.TaskLister // of all members
-	control    *control
+	control    *Server
 	tools      toolServer // for members whose agents are programs of their own
 	programs   *launch.Programs
 	live       hooking.Live

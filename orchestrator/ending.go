@@ -210,7 +210,7 @@ func (o *Orchestrator) alreadyDone(ctx context.Context, c *crew, before earlier)
 
 // markRunning writes run.json for a run that begins.
 func (o *Orchestrator) markRunning(c *crew) error {
-	r := state.NewRunFile(o.place, o.started, controlProtocol)
+	r := state.NewRunFile(o.place, o.started, Protocol)
 	r.Spec, r.Members = o.team().File, o.memberNames()
 	r.Goal, r.Version = c.worksFor(), o.opts.Version
 	if o.opts.Merge != nil {
@@ -240,7 +240,7 @@ func (o *Orchestrator) markEnded(e Ending, failed error) error {
 		}
 	}
 	if !written {
-		r = state.NewRunFile(o.place, o.started, controlProtocol)
+		r = state.NewRunFile(o.place, o.started, Protocol)
 		r.Spec, r.Members = o.team().File, o.memberNames()
 	}
 	r.Result = &state.RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer,

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -17,46 +16,55 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// handlers answer what other processes ask of the running team. Who may ask
+// handlers answer what other processes ask of the running team, a row for each verb. Who may ask
 // for what has been checked before they are called.
-func (o *Orchestrator) handlers(c *crew) Handlers {
-	return Handlers{
-		Status:    func(ctx context.Context) (Status, error) { return o.status(ctx, c) },
-		Ready:     c.allStarted,
-		Tasks:     c.store.List,
-		Outline:   c.store.Outline,
-		Task:      c.store.Task,
-		Create:    c.createFor,
-		Update:    c.updateFor,
-		Claim:     c.claimFor,
-		Send:      c.sendFor,
-		Tool:      c.toolFor,
-		Interrupt: c.interrupt,
-		Hold:      c.holdFor,
-		Down:      c.takeDown,
-		Hooks:     func(context.Context) ([]hooklist.Info, error) { return o.hookInfos(c) },
-		Reload:    c.reload.ask,
-		Merge:     c.merges.merge,
-		Review:    c.merges.review,
-		Standing: func(ctx context.Context, task string) (Standing, error) {
-			return StandingOf(ctx, c.store, task)
-		},
-		Inbox:   c.inboxFor,
-		Answer:  c.answerFor,
-		End:     c.endFor,
-		Reshape: func(ctx context.Context, r Reshape) (SpecChange, error) { return o.reshape(ctx, c, r) },
-		Trust: func(_ context.Context, n TrustNotice) (TrustReply, error) {
-			return TrustReply{Counts: n.Digest != ""}, c.trust.announce(n)
-		},
-		Trusted: func(_ context.Context, n TrustNotice) (TrustReply, error) {
-			return TrustReply{Counts: c.trust.counted(n.key(), n.Digest)}, nil
-		},
-		Within: func(ctx context.Context, by process.Caller) (context.Context, error) {
-			return withinHook(ctx, c.processes, by)
-		},
-		Guard: c.guardCommand,
-		Attach: func(context.Context) (AttachReply, error) {
+func (o *Orchestrator) handlers(c *crew) []Handler {
+	status := func(ctx context.Context) (Status, error) { return o.status(ctx, c) }
+	return []Handler{
+		VerbStatus.Handle(NoInput(status)),
+		VerbReady.Handle(func(ctx context.Context, _ struct{}) (Status, error) {
+			if err := c.allStarted(ctx); err != nil {
+				return Status{}, err
+			}
+			return status(ctx)
+		}),
+		VerbTasks.Handle(ListTasks(c.store.List, c.store.Outline)),
+		VerbTask.Handle(func(ctx context.Context, t TaskRef) (tasks.Task, error) { return c.store.Task(ctx, t.ID) }),
+		VerbStanding.Handle(func(ctx context.Context, t TaskRef) (Standing, error) { return StandingOf(ctx, c.store, t.ID) }),
+		VerbCreate.Handle(c.createFor),
+		VerbUpdate.Handle(c.updateFor),
+		VerbClaim.Handle(c.claimFor),
+		VerbSend.Handle(c.sendFor),
+		VerbTool.Handle(c.toolFor),
+		VerbInterrupt.Handle(c.interrupt),
+		VerbHold.Handle(c.holdFor),
+		VerbEnd.Handle(c.endFor),
+		VerbMerge.Handle(c.merges.merge),
+		VerbReview.Handle(c.merges.review),
+		VerbInbox.Handle(c.inboxFor),
+		VerbAnswer.Handle(c.answerFor),
+		VerbReshape.Handle(func(ctx context.Context, r Reshape) (SpecChange, error) { return o.reshape(ctx, c, r) }),
+		VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return o.hookInfos(c) }),
+		VerbReload.Handle(NoInput(c.reload.ask)),
+		VerbTrust.Handle(func(_ context.Context, n TrustNotice) (TrustReply, error) {
+			return TrustReply{Counts: n.Digest != ""}, c.trust.announce(entryOf(n), n.Digest)
+		}),
+		VerbTrusted.Handle(func(_ context.Context, n TrustNotice) (TrustReply, error) {
+			return TrustReply{Counts: c.trust.counted(entryOf(n), n.Digest)}, nil
+		}),
+		VerbDown.Handle(c.takeDown),
+		HandleAttach(func(context.Context) (AttachReply, error) {
 			return AttachReply{Seq: c.journal.Last(), Journal: o.place.Journal()}, nil
+		}),
+	}
+}
+
+// checksOf are what is asked before something is done in a member's name.
+func checksOf(c *crew) Checks {
+	return Checks{
+		Member: c.guardCommand,
+		Hook: func(ctx context.Context, by process.Caller) (context.Context, error) {
+			return withinHook(ctx, c.processes, by)
 		},
 	}
 }
@@ -118,7 +126,7 @@ func (c *crew) claimFor(ctx context.Context, r TaskClaim) (TaskReply, error) {
 		return TaskReply{}, err
 	}
 	if r.As == "" {
-		return TaskReply{}, bus.Errorf(bus.CodeInvalid, "say which member is to own task %s: --as MEMBER", r.ID)
+		return TaskReply{}, fmt.Errorf("say which member is to own task %s: --as MEMBER", r.ID)
 	}
 	t, err := c.board.claim(ctx, by, r.ID, r.As)
 	return taskReply(t, []string{"owner", "status"}, err)
@@ -213,6 +221,9 @@ func (c *crew) takeDown(_ context.Context, r Down) (DownReply, error) {
 	}
 	return DownReply{PID: c.pid}, nil
 }
+
+// errTold ends a team that was told to stop with `covey down`.
+var errTold = errors.New("told to stop")
 
 // waitDown is the actor that ends the team when somebody says so.
 func (c *crew) waitDown(ctx context.Context) error {
@@ -377,25 +388,4 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatu
 		}
 	}
 	return m
-}
-
-// CountTasks counts tasks by what can be done about them.
-func CountTasks(all []tasks.Outline) TaskCounts {
-	var n TaskCounts
-	for i := range all {
-		switch all[i].Status {
-		case tasks.Completed:
-			n.Completed++
-		case tasks.InProgress:
-			n.InProgress++
-		default:
-			n.Pending++
-			if len(all[i].OpenBlockers(all)) == 0 {
-				n.Ready++
-			} else {
-				n.Blocked++
-			}
-		}
-	}
-	return n
 }

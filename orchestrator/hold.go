@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -15,24 +15,6 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// HoldRequest asks for a member to be held, or with Resume to go on.
-type HoldRequest struct {
-	Member string `json:"member"`
-	Resume bool   `json:"resume,omitempty"`
-	As     string `json:"as,omitempty"` // must be empty or the caller's own name
-}
-
-func (r HoldRequest) onBehalf() (string, bool)           { return r.As, false }
-func (r HoldRequest) inNameOf(member string) HoldRequest { r.As = member; return r }
-
-// HoldReply says how a member stands after a HoldRequest.
-type HoldReply struct {
-	Member  string `json:"member"`
-	Held    bool   `json:"held"`
-	Changed bool   `json:"changed"` // false: it stood so before
-	InTurn  bool   `json:"in_turn"` // it is in a turn, which goes on
-}
 
 // holdFor holds or resumes a member for the operator or the lead.
 func (c *crew) holdFor(ctx context.Context, r HoldRequest) (HoldReply, error) {
@@ -45,11 +27,11 @@ func (c *crew) holdFor(ctx context.Context, r HoldRequest) (HoldReply, error) {
 	switch {
 	case r.As == "":
 	case r.As != lead:
-		return HoldReply{}, bus.Errorf(bus.CodeDenied, "only the operator and the lead hold members and resume them")
+		return HoldReply{}, wording.Errorf(ErrDenied, "only the operator and the lead hold members and resume them")
 	case r.Member == lead:
-		return HoldReply{}, bus.Errorf(bus.CodeDenied, "the lead cannot hold or resume itself; end the turn instead")
+		return HoldReply{}, wording.Errorf(ErrDenied, "the lead cannot hold or resume itself; end the turn instead")
 	case r.Resume && is && held.By == actors.Operator:
-		return HoldReply{}, bus.Errorf(bus.CodeDenied,
+		return HoldReply{}, wording.Errorf(ErrDenied,
 			"the operator holds %s, and only the operator can resume it", r.Member)
 	default:
 		by = r.As
@@ -58,7 +40,7 @@ func (c *crew) holdFor(ctx context.Context, r HoldRequest) (HoldReply, error) {
 	inTurn, gone := !s.idle, s.gone
 	c.mu.Unlock()
 	if gone != "" {
-		return HoldReply{}, bus.Errorf(bus.CodeInvalid, "%s takes no more turns: %s", r.Member, gone)
+		return HoldReply{}, fmt.Errorf("%s takes no more turns: %s", r.Member, gone)
 	}
 	reply := HoldReply{Member: r.Member, Held: !r.Resume, Changed: is == r.Resume, InTurn: inTurn}
 	switch {

@@ -4,54 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"time"
 
-	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
-
-// The requests about questions and about members that are to leave. Everybody
-// may look; only the operator answers, because a process under a member could
-// else approve what its own member asks for (DESIGN 8).
-const (
-	verbInbox  bus.Verb = "inbox"
-	verbAnswer bus.Verb = "inbox-answer"
-	verbEnd    bus.Verb = "member-end"
-)
-
-// InboxQuery says which questions are wanted.
-type InboxQuery struct {
-	ID  string `json:"id,omitempty"`  // its id, or who asks; empty: a list
-	All bool   `json:"all,omitempty"` // also those that are closed, as far as they are kept
-}
-
-// InboxAnswer is what a person says to a question.
-type InboxAnswer struct {
-	ID       string `json:"id"`
-	Approve  bool   `json:"approve"`
-	Feedback string `json:"feedback,omitempty"`
-	// Mode is the permission mode that goes with an approved plan; empty: the
-	// member's own.
-	Mode string `json:"mode,omitempty"`
-}
-
-// EndMember asks to end one member; the team goes on.
-type EndMember struct {
-	Member string        `json:"member"`
-	Reason string        `json:"reason,omitempty"`
-	Wait   time.Duration `json:"wait,omitempty"` // for its answer, until it is ended without one; 0: two minutes
-	Now    bool          `json:"now,omitempty"`  // it is not asked
-}
-
-// EndReply says what became of an EndMember.
-type EndReply struct {
-	Request string `json:"request,omitempty"` // the id of the request that the member got
-	Gone    bool   `json:"gone"`              // it has left
-	Reason  string `json:"reason,omitempty"`  // why it has left, or why it stays
-}
 
 // maxPayload is how much of a payload a list shows; more of it shows with the
 // request alone.
@@ -151,24 +109,6 @@ func (c *crew) awaitGone(ctx context.Context, s *seat, reply EndReply) (EndReply
 	reply.Reason = s.goneReason()
 	reply.Gone = reply.Reason != ""
 	return reply, nil
-}
-
-// Inbox lists the questions that wait for an answer; with All, also those that
-// are closed. Long payloads are left out of a list.
-func (c *Client) Inbox(ctx context.Context, q InboxQuery) ([]requests.Request, error) {
-	return ask[[]requests.Request](ctx, c, verbInbox, q)
-}
-
-// AnswerInbox answers a question. It fails with tasks.ErrAnswered when somebody
-// was faster, and says who.
-func (c *Client) AnswerInbox(ctx context.Context, a InboxAnswer) (requests.Request, error) {
-	return ask[requests.Request](ctx, c, verbAnswer, a)
-}
-
-// EndMember asks a member to leave the team and waits until it has, or says that
-// it stays.
-func (c *Client) EndMember(ctx context.Context, e EndMember) (EndReply, error) {
-	return ask[EndReply](ctx, c, verbEnd, e)
 }
 
 // RequestText is what a request is about in full, for people: the input of a

@@ -7,11 +7,11 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
@@ -100,22 +100,24 @@ type Streams struct {
 	Out io.WriteCloser
 }
 
-// ServeTools serves the team tools as an MCP server on a pair of streams, most
+// ServeTools serves the tools of the team that c asks as an MCP server on a pair of streams, most
 // often stdin and stdout of `covey mcp`, until the other side hangs up (it
 // returns nil), the team ends (ErrNotRunning) or ctx does. Whom it acts for is
 // found out by the team, as for every request; it must be a member. It closes
 // both streams.
-func (c *Client) ServeTools(ctx context.Context, s Streams) error {
+func ServeTools(ctx context.Context, c *Client, s Streams) error {
 	tools, err := foreignTools(nil, func(string) actor { return actor{} }, nil)
 	if err != nil {
 		return err
 	}
+	var watch sync.WaitGroup
+	defer watch.Wait()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c.relays.Go(func() {
+	watch.Go(func() {
 		select {
 		case <-c.Gone():
-			cancel(c.explain(bus.ErrClosed))
+			cancel(c.Ended())
 		case <-ctx.Done():
 		}
 	})
@@ -131,12 +133,6 @@ func (c *Client) ServeTools(ctx context.Context, s Streams) error {
 		return context.Cause(ctx)
 	}
 	return err
-}
-
-// CallTool calls a team tool in the name of the caller, which must be a
-// member.
-func (c *Client) CallTool(ctx context.Context, call TeamCall) (TeamAnswer, error) {
-	return ask[TeamAnswer](ctx, c, verbTool, call)
 }
 
 // toolFor carries out a call that came over the bus; its As has been checked.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +14,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // stdio is an agent's end of the streams that a Client serves tools on.
@@ -31,7 +35,7 @@ func serveStdio(t *testing.T, ctx context.Context, c *Client) stdio {
 	toServer, fromAgent := io.Pipe()
 	toAgent, fromServer := io.Pipe()
 	s := stdio{in: toAgent, out: fromAgent, ended: make(chan error, 1)}
-	go func() { s.ended <- c.ServeTools(ctx, Streams{In: toServer, Out: fromServer}) }()
+	go func() { s.ended <- ServeTools(ctx, c, Streams{In: toServer, Out: fromServer}) }()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).
 		Connect(t.Context(), &mcp.IOTransport{Reader: toAgent, Writer: fromAgent}, nil)
 	if err != nil {
@@ -54,15 +58,48 @@ func (s stdio) end(t *testing.T) error {
 	}
 }
 
+// toolTeam is a team that answers calls of its tools alone, and notes them.
+type toolTeam struct {
+	bus    *bus.Bus
+	client *Client
+	calls  chan TeamCall
+}
+
+// newToolTeam makes a team with a client that it takes for somebody.
+func newToolTeam(t *testing.T, by process.Caller) toolTeam {
+	t.Helper()
+	stateHome(t)
+	p := mustPlace(t, "crew", t.TempDir(), "")
+	testkit.Must(t, state.NewRunFile(p, testTime, Protocol).Write(p))
+	b, err := bus.Embed(bus.Options{Protocol: Protocol})
+	testkit.Must(t, err)
+	f := toolTeam{bus: b, calls: make(chan TeamCall, 10)}
+	_, err = Serve(b, Checks{
+		Member: func(context.Context, string, any) error { return nil },
+		Hook:   func(ctx context.Context, _ process.Caller) (context.Context, error) { return ctx, nil },
+	}, VerbTool.Handle(func(_ context.Context, call TeamCall) (TeamAnswer, error) {
+		f.calls <- call
+		return TeamAnswer{Text: "done", Structured: []byte(`{"done":true}`)}, nil
+	}))
+	testkit.Must(t, err)
+	testkit.Must(t, b.Listen(p.Socket(), func(net.Conn) (bus.Identity, error) { return by.Identity(), nil }))
+	f.client, err = Dial(t.Context(), p)
+	testkit.Must(t, err)
+	t.Cleanup(func() { testkit.Must(t, errors.Join(f.client.Close(), b.Close())) })
+	return f
+}
+
+// memberAPI is a process of the member api.
+var memberAPI = process.Caller{Kind: process.MemberTool, Member: "api", PID: 2}
+
 func TestStdioToolsReachTheTeam(t *testing.T) {
-	f := newFakeTeam(t)
-	s := serveStdio(t, t.Context(), f.dial(byAPI))
+	f := newToolTeam(t, memberAPI)
+	s := serveStdio(t, t.Context(), f.client)
 	a := mcpAgent{t, s.ClientSession}
 	a.use(mcpClaim, `{"taskId":"1"}`, "r1").want(t, false, "done")
-	call, ok := f.last().(TeamCall)
-	if !ok || call.Tool != mcpClaim || string(call.Input) != `{"taskId":"1"}` || call.Request != "r1" ||
-		call.As != "api" {
-		t.Errorf("the team was asked for %+v", f.last())
+	call := <-f.calls
+	if call.Tool != mcpClaim || string(call.Input) != `{"taskId":"1"}` || call.Request != "r1" || call.As != "api" {
+		t.Errorf("the team was asked for %+v", call)
 	}
 	tools, err := s.ListTools(t.Context(), nil)
 	if err != nil || len(tools.Tools) != 8 {
@@ -77,20 +114,22 @@ func TestStdioToolsReachTheTeam(t *testing.T) {
 }
 
 func TestStdioToolsAreForMembers(t *testing.T) {
-	f := newFakeTeam(t)
-	for _, by := range []process.Caller{byOperator, byStray, byTeamHook} {
-		a := mcpAgent{t, serveStdio(t, t.Context(), f.dial(by)).ClientSession}
+	for _, by := range []process.Caller{
+		{Kind: process.Operator, PID: 1}, {Kind: process.Stray, PID: 5}, {Kind: process.Hook, PID: 4},
+	} {
+		f := newToolTeam(t, by)
+		a := mcpAgent{t, serveStdio(t, t.Context(), f.client).ClientSession}
 		a.use(mcpList, `{}`).want(t, true, "denied")
-	}
-	if f.last() != nil {
-		t.Errorf("the team was asked for %+v", f.last())
+		if len(f.calls) > 0 {
+			t.Errorf("the team was asked for %+v", <-f.calls)
+		}
 	}
 }
 
 func TestStdioToolsEnd(t *testing.T) {
 	t.Run("with the team", func(t *testing.T) {
-		f := newFakeTeam(t)
-		s := serveStdio(t, t.Context(), f.dial(byAPI))
+		f := newToolTeam(t, memberAPI)
+		s := serveStdio(t, t.Context(), f.client)
 		if err := f.bus.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -100,14 +139,14 @@ func TestStdioToolsEnd(t *testing.T) {
 	})
 	t.Run("with the context", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := serveStdio(t, ctx, newFakeTeam(t).dial(byAPI))
+		s := serveStdio(t, ctx, newToolTeam(t, memberAPI).client)
 		cancel()
 		if err := s.end(t); !errors.Is(err, context.Canceled) {
 			t.Errorf("ServeTools returns %v", err)
 		}
 	})
 	t.Run("with its input", func(t *testing.T) {
-		s := serveStdio(t, t.Context(), newFakeTeam(t).dial(byAPI))
+		s := serveStdio(t, t.Context(), newToolTeam(t, memberAPI).client)
 		if err := s.out.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // VerdictReused is sent when a gate was not run, because it has said yes to the very
@@ -29,103 +27,10 @@ type VerdictReused struct {
 // EventType is the journal's name for it.
 func (VerdictReused) EventType() string { return "verdict_reused" }
 
-// MergeRequest asks for finished work to be merged: that of a task, of a member with
-// all that lies in its working copy, or all that waits.
-type MergeRequest struct {
-	Task   string `json:"task,omitempty"`
-	Member string `json:"member,omitempty"`
-	All    bool   `json:"all,omitempty"`
-	// Wait has the answer wait until the work is merged, or is not to be for now.
-	Wait bool `json:"wait,omitempty"`
-}
-
-// String is what is asked for, for people.
-func (r MergeRequest) String() string {
-	switch {
-	case r.Task != "":
-		return "task " + r.Task
-	case r.Member != "":
-		return r.Member
-	}
-	return "everything that waits"
-}
-
-// wants reports whether a merge is meant.
-func (r MergeRequest) wants(m tasks.Merge) bool {
-	switch {
-	case r.Task != "":
-		return slices.Contains(m.Tasks, r.Task)
-	case r.Member != "":
-		return m.Member == r.Member
-	}
-	return r.All
-}
-
-// MergeReply answers a MergeRequest: the work as it stands in the queue.
-type MergeReply struct {
-	Merges []tasks.Merge `json:"merges"`
-}
-
-// Review is a piece of finished work with all that is known of it.
-type Review struct {
-	tasks.Merge
-	Changes   []string           `json:"changes"`   // files that it changes in its branch
-	Conflicts []string           `json:"conflicts"` // files that cannot be merged as things are
-	Outside   []string           `json:"outside"`   // files that its author may not write
-	Protected []string           `json:"protected"` // files that nobody may change unasked
-	Evidence  []string           `json:"evidence"`  // what members say shows that it is done
-	Verdicts  []verdicts.Verdict `json:"verdicts"`  // without their logs, unless these were asked for
-	Push      []string           `json:"push,omitempty"`
-	Open      []string           `json:"open,omitempty"` // with Push: the commands for its pull request
-}
-
-// ReviewRequest asks for reviews; empty fields mean all work that is not over.
-type ReviewRequest struct {
-	Task   string `json:"task,omitempty"`
-	Member string `json:"member,omitempty"`
-	Logs   bool   `json:"logs,omitempty"` // with what the gates have printed
-}
-
-// ReviewReply answers a ReviewRequest.
-type ReviewReply struct {
-	Reviews []Review `json:"reviews"`
-	// Loose is work that belongs to no task that is done: members with changes in
-	// their working copies, and what there is of them.
-	Loose []LooseWork `json:"loose"`
-}
-
-// LooseWork is what lies in a member's working copy and has not been taken down.
-type LooseWork struct {
-	Member  string   `json:"member"`
-	Branch  string   `json:"branch"`
-	Commits int      `json:"commits"` // that no other branch of the team's has
-	Changes []string `json:"changes"` // files that are in no commit, as git status has them
-}
-
-// String says it for people.
-func (l LooseWork) String() string {
-	var parts []string
-	if l.Commits > 0 {
-		parts = append(parts, fmt.Sprintf("%s that no finished task has", counted(l.Commits, "commit")))
-	}
-	if n := len(l.Changes); n > 0 {
-		parts = append(parts, counted(n, "uncommitted change"))
-	}
-	return fmt.Sprintf("%s has %s on %s", l.Member, strings.Join(parts, " and "), l.Branch)
-}
-
-// counted is a number of things.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // merge queues what a person asks for, and merges it if the team runs.
 func (d *mergeDesk) merge(ctx context.Context, r MergeRequest) (MergeReply, error) {
 	if d == nil {
-		return MergeReply{}, bus.Errorf(bus.CodeInvalid,
+		return MergeReply{}, errors.New(
 			"the workspace is no git repository, so there is nothing to merge")
 	}
 	if r.Member != "" || r.All {
@@ -133,9 +38,9 @@ func (d *mergeDesk) merge(ctx context.Context, r MergeRequest) (MergeReply, erro
 			return MergeReply{}, err
 		}
 	}
-	asked, err := d.queue.Request(ctx, string(process.Operator), r.wants)
+	asked, err := d.queue.Request(ctx, string(process.Operator), r.Wants)
 	if err == nil && len(asked) == 0 {
-		err = bus.Errorf("not_found", "there is no finished work of %s to merge; covey review lists what there is", r)
+		err = wording.Errorf(tasks.ErrNotFound, "there is no finished work of %s to merge; covey review lists what there is", r)
 	}
 	if err == nil {
 		err = d.look(ctx)
@@ -245,7 +150,7 @@ func (d *mergeDesk) takeLoose(ctx context.Context, r MergeRequest) error {
 		}
 		if !d.c.rests(s) {
 			if r.Member != "" {
-				return bus.Errorf(bus.CodeInvalid, "%s is in a turn; what it has made so far is taken when it rests, "+
+				return fmt.Errorf("%s is in a turn; what it has made so far is taken when it rests, "+
 					"or run covey merge with a task that is done", s.member.Name)
 			}
 			continue

@@ -218,9 +218,9 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	o.readers.open(j.Last())
 	defer context.AfterFunc(ctx, j.Hurry)()
 	b, err := bus.Embed(bus.Options{
-		Log: o.opts.Log, Version: o.opts.Version, Protocol: controlProtocol,
+		Log: o.opts.Log, Version: o.opts.Version, Protocol: Protocol,
 		OnError:     func(err error) { o.opts.Log.Error("the bus", "err", err) },
-		MaxOfCaller: maxCallerConns,
+		MaxOfCaller: MaxCallerConns,
 		Favoured:    func(id bus.Identity) bool { return process.CallerFrom(id).Kind == process.Operator },
 	})
 	if err != nil {
@@ -260,7 +260,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	err = errors.Join(err, o.markEnded(ending, err), b.Close())
 	if c.control != nil {
-		c.control.wait()
+		c.control.Wait()
 	}
 	return ending, err
 }
@@ -373,7 +373,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end plan.Move, e
 	if err := c.bus.Listen(o.place.Socket(), c.processes.Identify); err != nil {
 		return plan.Move{}, err
 	}
-	if c.control, err = serveControl(c.bus, o.handlers(c)); err != nil {
+	if c.control, err = Serve(c.bus, checksOf(c), o.handlers(c)...); err != nil {
 		return plan.Move{}, err
 	}
 	// Whoever announces trust from here on is heard, and no member runs yet who could write it.

@@ -73,7 +73,7 @@ func TestOutlineBetweenBuilds(t *testing.T) {
 	f := newFakeTeam(t)
 	want := f.longList(10)
 	r := map[string]any{"after": "4", "outline": true}
-	page, err := ask[map[string]any](t.Context(), f.dial(byOperator), verbTasks, r)
+	page, err := ask(t.Context(), f.dial(byOperator), forAll[map[string]any, map[string]any]("tasks"), r)
 	list, _ := page["tasks"].([]any)
 	if _, columns := page["columns"]; err != nil || columns || len(list) != 6 {
 		t.Fatalf("an older client gets %v, %v", page, err)
@@ -90,13 +90,14 @@ func TestOutlineBetweenBuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	err = handle(b, verbTasks, func(_ context.Context, _ process.Caller, r taskpage.After) (map[string]any, error) {
+	olderTasks := forAll[taskpage.After, map[string]any]("tasks")
+	_, err = Serve(b, noChecks(), olderTasks.Handle(func(_ context.Context, r taskpage.After) (map[string]any, error) {
 		if r.ID != "" {
 			// Whole tasks, as before there were outlines.
 			return map[string]any{"tasks": f.tasks[7:], "more": false}, nil
 		}
 		return map[string]any{"tasks": want[:7], "more": true}, nil
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

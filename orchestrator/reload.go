@@ -47,23 +47,15 @@ type reloader struct {
 
 	counts hooklist.Files
 	seen   map[string]os.FileInfo // as files were when they were last read
-	kept   map[string]KeptFile    // changes that were not taken up, by path
+	kept   map[string]keptChange  // changes that were not taken up, by path
 	warned map[string]bool        // what people were told of the files that count
 	ran    map[string]bool        // programs whose change people were told of
 }
 
-// ReloadReply says what became of the files of a team's hooks that have changed.
-type ReloadReply struct {
-	Applied []string   `json:"applied"` // what is new counts from now on
-	Kept    []KeptFile `json:"kept"`    // the old content still counts
-}
-
-// KeptFile is a changed file whose old content still counts.
-type KeptFile struct {
-	Path   string `json:"path"`
-	Reason string `json:"reason"`
-
-	hash string // of the new content; empty: there is none
+// keptChange is a change that was not taken up.
+type keptChange struct {
+	reason string
+	hash   string // of the new content; empty: there is none
 }
 
 // run looks at the files when they change, when somebody asks, and now and then,
@@ -226,7 +218,7 @@ func (r *reloader) against(ctx context.Context, path string, now hooklist.File) 
 	if !managed && r.team.Place().Brings(path) && !trustsContent(r.team, path, now.Data, r.trusted) {
 		return "nobody has trusted what is new; look at it with `covey trust --show`, and trust it with `covey trust`"
 	}
-	if k, before := r.kept[path]; before && k.hash == now.Hash() && k.Reason == blockedChange {
+	if k, before := r.kept[path]; before && k.hash == now.Hash() && k.reason == blockedChange {
 		return blockedChange // it was asked once
 	}
 	out, err := r.fire(ctx, hooks.ConfigChangeInput{Source: r.sourceOf(path), FilePath: path})
@@ -244,12 +236,12 @@ const blockedChange = "a ConfigChange hook has blocked the change"
 
 // keep notes that a change was not taken up, and tells people once.
 func (r *reloader) keep(path string, now hooklist.File, reason string) KeptFile {
-	k := KeptFile{Path: path, Reason: reason, hash: now.Hash()}
+	k := keptChange{reason: reason, hash: now.Hash()}
 	if r.kept[path] != k {
 		r.kept[path] = k
 		r.tell("%s has changed, and its old content still counts: %s", path, reason)
 	}
-	return k
+	return KeptFile{Path: path, Reason: reason}
 }
 
 // takeUp has changed files count, all of them or none.

@@ -66,7 +66,7 @@ plugins: [plugin]
 	r.reloader = &reloader{
 		trusted: func(trustKey, string) bool { return true },
 		team:    team, folders: []string{filepath.Join(r.away, "etc")}, counts: files, seen: map[string]os.FileInfo{},
-		kept: map[string]KeptFile{}, warned: map[string]bool{}, ran: map[string]bool{},
+		kept: map[string]keptChange{}, warned: map[string]bool{}, ran: map[string]bool{},
 		fire: func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			in := p.(hooks.ConfigChangeInput)
 			r.fired = append(r.fired, in.Source+" "+filepath.Base(in.FilePath))

@@ -54,7 +54,7 @@ func (o *Orchestrator) newReloader(c *crew) *reloader {
 	r := &reloader{
 		team: o.team(), folders: o.opts.ManagedFolders, every: reloadEvery, asked: make(chan chan ReloadReply),
 		adopts: make(chan func()),
-		counts: o.hooks().Files.With(nil), seen: map[string]os.FileInfo{}, kept: map[string]KeptFile{},
+		counts: o.hooks().Files.With(nil), seen: map[string]os.FileInfo{}, kept: map[string]keptChange{},
 		warned: map[string]bool{}, ran: map[string]bool{}, watch: c.around.files.Watch(),
 		fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			return c.seats()[0].mate.Fire(ctx, p)
@@ -91,7 +91,7 @@ func (r *reloader) adopt(ctx context.Context, team *configs.Team, l hooklist.Lay
 			for _, path := range hookfiles.ManagedFiles(r.folders) {
 				files[path] = hooklist.ReadFile(path)
 			}
-			r.team, r.counts, r.kept = team, files, map[string]KeptFile{}
+			r.team, r.counts, r.kept = team, files, map[string]keptChange{}
 			r.rewatch()
 		}
 		done <- err

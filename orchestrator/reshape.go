@@ -23,16 +23,6 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Reshape asks a running team to take up another version of its spec.
-type Reshape struct {
-	Spec string `json:"spec"`           // absolute path
-	Goal string `json:"goal,omitempty"` // instead of the spec's
-	// Digest is TrustReport.Digest of what the caller has looked at and trusts; what
-	// is on disk by then must be the same. DryRun needs none.
-	Digest string `json:"digest,omitempty"`
-	DryRun bool   `json:"dry_run,omitempty"` // only tell what would change
-}
-
 // Digest tells apart all that a team would run, by its content.
 //
 // It covers contents and not only names: a script that is edited between the look and

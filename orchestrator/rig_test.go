@@ -33,7 +33,7 @@ func mustPlace(t *testing.T, team, workspace, spec string) state.Place {
 	if err := p.Create(); err != nil {
 		t.Fatal(err)
 	}
-	r := state.NewRunFile(p, testTime, controlProtocol)
+	r := state.NewRunFile(p, testTime, Protocol)
 	r.Spec, r.PID, r.Birth = spec, 1<<30, "dead" // nobody has such a pid
 	if err := r.Write(p); err != nil {
 		t.Fatal(err)

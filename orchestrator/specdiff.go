@@ -11,47 +11,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
-// SpecChange says what another spec makes different in a team, or what a team that
-// does not run would begin with.
-type SpecChange struct {
-	Team    string         `json:"team"`
-	Running bool           `json:"running"`
-	Resumed bool           `json:"resumed,omitempty"` // of a team that does not run: it ran before
-	Members []MemberChange `json:"member_changes"`
-	Tasks   []string       `json:"tasks_added"` // their subjects
-	// Goal is what the lead is given to work for; empty: no other than it has.
-	Goal string `json:"goal,omitempty"`
-	// Settings are the keys at the top of the spec that differ besides.
-	Settings []string `json:"settings"`
-}
-
-// EventType is the journal's name for it.
-func (SpecChange) EventType() string { return "spec_changed" }
-
-// Empty reports whether nothing is different.
-func (c SpecChange) Empty() bool {
-	return len(c.Members) == 0 && len(c.Tasks) == 0 && len(c.Settings) == 0 && c.Goal == ""
-}
-
-// MemberChange is what happens to one member.
-type MemberChange struct {
-	Name   string        `json:"name"`
-	Change MemberChanged `json:"change"`
-	Agent  string        `json:"agent"`
-	Keys   []string      `json:"keys,omitempty"` // of the spec, that differ
-}
-
-// MemberChanged says what happens to a member.
-type MemberChanged string
-
-// What may happen to a member.
-const (
-	MemberStarts  MemberChanged = "starts"  // with the team
-	MemberAdded   MemberChanged = "added"   // to a team that runs
-	MemberChanges MemberChanged = "changed" // it begins anew, with its conversation, when its turn is over
-	MemberRetires MemberChanged = "retired" // it leaves when its turn is over
-)
-
 // compareTeams finds out what a new spec makes different. Its error says what of it
 // cannot change while the team runs.
 func compareTeams(was, now *configs.Team) (SpecChange, error) {

@@ -13,20 +13,10 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Standing is what is known of a task beside the task itself.
-type Standing struct {
-	Verdicts []verdicts.Verdict `json:"verdicts"` // of gates, without their logs
-	Merges   []tasks.Merge      `json:"merges"`   // the pieces of its work, oldest first
-	Requests []requests.Request `json:"requests"` // open questions about it
-	// Unchanged says that it was completed in a working copy in which no file had
-	// changed, so that there is nothing to merge.
-	Unchanged bool `json:"unchanged"`
-}
-
 // StandingOf reads the standing of a task from a team's store.
 func StandingOf(ctx context.Context, store *tasks.Store, task string) (Standing, error) {
 	st := Standing{Verdicts: []verdicts.Verdict{}, Merges: []tasks.Merge{}, Requests: []requests.Request{}}
-	verdicts, err := VerdictsOn(ctx, store, task)
+	verdicts, err := verdictsOn(ctx, store, task)
 	if err != nil {
 		return st, err
 	}
@@ -98,4 +88,27 @@ func (d *mergeDesk) unchanged(ctx context.Context, t tasks.Task) error {
 	}
 	d.c.journal.Append(agent.Event{Member: t.Owner, Data: TaskUnchanged{Task: t.ID, Subject: t.Subject}})
 	return nil
+}
+
+// maxVerdictsShown is how many verdicts on a task are told of. A task that has been
+// refused more often has a problem that more of them do not explain, and all of them
+// have to fit into one message of the bus.
+const maxVerdictsShown = 20
+
+// verdictsOn gives the latest of what gates have said about a task, oldest first and
+// without their output, which a review has. Only gates that looked at a working copy
+// or a merge have verdicts.
+func verdictsOn(ctx context.Context, s *tasks.Store, task string) ([]verdicts.Verdict, error) {
+	if task == "" {
+		return []verdicts.Verdict{}, nil // which the store would take for every task
+	}
+	list, err := s.Verdicts().About(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	list = list[max(0, len(list)-maxVerdictsShown):]
+	for i := range list {
+		list[i].Log = ""
+	}
+	return list, nil
 }

@@ -67,8 +67,7 @@ type TrustReport struct {
 // count here either.
 func CheckTrust(ctx context.Context, team *configs.Team) (TrustReport, error) {
 	return checkTrust(team, func(key trustKey, digest string) (bool, error) {
-		return countsWhereRunning(ctx,
-			key, digest)
+		return TrustCounts(ctx, key.notice(digest))
 	})
 }
 
@@ -108,7 +107,7 @@ func RememberTrust(ctx context.Context, team *configs.Team, r TrustReport) error
 	if err != nil {
 		return err
 	}
-	if err := announceTrust(ctx, key, trustEntry{Items: r.Items}.digest()); err != nil {
+	if err := AnnounceTrust(ctx, key.notice(trustEntry{Items: r.Items}.digest())); err != nil {
 		return err
 	}
 	return updateTrust(func(all *trustFile) { all.put(key, r.Items) })
@@ -121,7 +120,7 @@ func ForgetTrust(ctx context.Context, team *configs.Team) error {
 	if err != nil {
 		return err
 	}
-	if err := announceTrust(ctx, key, ""); err != nil {
+	if err := AnnounceTrust(ctx, key.notice("")); err != nil {
 		return err
 	}
 	return updateTrust(func(all *trustFile) { all.remove(key) })
@@ -132,6 +131,17 @@ type trustKey struct {
 	Workspace string `json:"workspace"` // real path
 	Spec      string `json:"spec"`      // real path
 }
+
+// notice is what teams that run are told or asked of an entry.
+func (k trustKey) notice(digest string) TrustNotice {
+	return TrustNotice{Workspace: k.Workspace, Spec: k.Spec, Digest: digest}
+}
+
+// entryOf is the entry that a notice is about.
+func entryOf(n TrustNotice) trustKey { return trustKey{Workspace: n.Workspace, Spec: n.Spec} }
+
+// anyEntry has every entry of trust.json count.
+func anyEntry(trustKey, string) (bool, error) { return true, nil }
 
 // keyOf is what trust is remembered under: real paths, so that a link to a trusted
 // folder is the folder, and a folder of the same name elsewhere is not.

@@ -12,23 +12,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// TrustNotice tells a running team of what its user has trusted for a spec of the team's
-// workspace, or asks whether the team has been told.
-type TrustNotice struct {
-	Workspace string `json:"workspace"` // real path
-	Spec      string `json:"spec"`      // real path
-	// Digest tells entries of trust.json apart; empty: the spec is trusted no more.
-	Digest string `json:"digest,omitempty"`
-}
-
-// TrustReply is the answer to whether an entry of trust.json counts.
-type TrustReply struct {
-	Counts bool `json:"counts"`
-}
-
-// key is what the notice is about.
-func (n TrustNotice) key() trustKey { return trustKey{Workspace: n.Workspace, Spec: n.Spec} }
-
 // digest tells what was trusted in two entries apart. When it was does not matter.
 func (e trustEntry) digest() string {
 	text, err := json.Marshal(e.Items)
@@ -96,20 +79,21 @@ func (g *trustGuard) begin() {
 	}
 }
 
-// announce is called for an operator who is about to change an entry.
-func (g *trustGuard) announce(n TrustNotice) error {
-	if n.Workspace != g.workspace {
-		return fmt.Errorf("this team works in %s, not in %s", g.workspace, n.Workspace)
+// announce is called for an operator who is about to change an entry; an empty digest means
+// that it goes.
+func (g *trustGuard) announce(key trustKey, digest string) error {
+	if key.Workspace != g.workspace {
+		return fmt.Errorf("this team works in %s, not in %s", g.workspace, key.Workspace)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	c := g.counts[n.key()]
+	c := g.counts[key]
 	if c == nil {
 		c = &countedTrust{}
-		g.counts[n.key()] = c
+		g.counts[key] = c
 	}
-	if c.digest != n.Digest {
-		c.digest, c.leaving, c.entry = n.Digest, c.digest, nil
+	if c.digest != digest {
+		c.digest, c.leaving, c.entry = digest, c.digest, nil
 	}
 	return nil
 }

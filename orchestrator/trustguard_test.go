@@ -135,7 +135,7 @@ func TestAnnouncedTrustIsWrittenLater(t *testing.T) {
 	g.begin()
 	g.look()
 	next := trustEntry{Items: []TrustItem{{Hash: "x"}}}
-	if err := g.announce(TrustNotice{Workspace: key.Workspace, Spec: key.Spec, Digest: next.digest()}); err != nil {
+	if err := g.announce(key, next.digest()); err != nil {
 		t.Fatal(err)
 	}
 	g.look()
@@ -146,7 +146,7 @@ func TestAnnouncedTrustIsWrittenLater(t *testing.T) {
 	if !g.counted(key, next.digest()) {
 		t.Error("what was announced does not count")
 	}
-	if err := g.announce(TrustNotice{Workspace: "/elsewhere", Spec: key.Spec, Digest: "x"}); err == nil {
+	if err := g.announce(trustKey{Workspace: "/elsewhere", Spec: key.Spec}, "x"); err == nil {
 		t.Error("trust for another workspace was taken")
 	}
 	told := 0

@@ -29,7 +29,7 @@ func TestVerdictsOn(t *testing.T) {
 			}
 		}
 	}
-	got, err := VerdictsOn(t.Context(), s, "1")
+	got, err := verdictsOn(t.Context(), s, "1")
 	if err != nil || len(got) != maxVerdictsShown {
 		t.Fatalf("%d verdicts, %v", len(got), err)
 	}
@@ -39,7 +39,7 @@ func TestVerdictsOn(t *testing.T) {
 		}
 	}
 	for _, task := range []string{"", "2"} {
-		if got, err := VerdictsOn(t.Context(), s, task); err != nil || got == nil || len(got) != 0 {
+		if got, err := verdictsOn(t.Context(), s, task); err != nil || got == nil || len(got) != 0 {
 			t.Errorf("on task %q: %v, %v", task, got, err)
 		}
 	}

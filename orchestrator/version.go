@@ -14,10 +14,10 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// controlProtocol is the number of what requests at the control socket look like. It is
+// Protocol is the number of what requests at the control socket look like. It is
 // raised with each change that a program of another version could misunderstand; a new
 // kind of request needs none, for who does not know it says so.
-const controlProtocol = 1
+const Protocol = 1
 
 // otherWithin is how long a team that another version runs may take for an answer: it may
 // wait for words that never come. With starting the program it stays below two seconds.
@@ -41,7 +41,7 @@ func coveyNamed(version string) string {
 // our protocol it waits as long as ctx allows: it may be busy. Of any other, which may be
 // waiting for something that we never say, it does not.
 func dialSocket(ctx context.Context, p state.Place, run state.RunFile) (*bus.Bus, error) {
-	if run.Protocol == controlProtocol {
+	if run.Protocol == Protocol {
 		b, err := bus.Dial(ctx, run.Socket)
 		if errors.Is(err, bus.ErrForeign) {
 			err = otherVersion(p, run.Version)

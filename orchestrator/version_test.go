@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/bus"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -27,7 +25,7 @@ func otherTeam(t *testing.T, protocol int, says string) state.Place {
 	if err := p.Create(); err != nil {
 		t.Fatal(err)
 	}
-	r := state.NewRunFile(p, testTime, controlProtocol)
+	r := state.NewRunFile(p, testTime, Protocol)
 	r.Protocol, r.Version = protocol, "0.1.0"
 	if err := r.Write(p); err != nil {
 		t.Fatal(err)
@@ -69,9 +67,9 @@ func TestDialOtherVersions(t *testing.T) {
 		"newer and silent":         {7, ""},
 		"old in half a line":       {0, `{"covey":1,"tok`},
 		"old and no JSON":          {0, "220 welcome\n"},
-		"ours, and no JSON":        {controlProtocol, "220 welcome\n"},
+		"ours, and no JSON":        {Protocol, "220 welcome\n"},
 		"newer hello":              {7, string(newer) + "\n"},
-		"newer hello, by our word": {controlProtocol, string(newer) + "\n"},
+		"newer hello, by our word": {Protocol, string(newer) + "\n"},
 		"silent behind the hello":  {0, `{"covey":1,"token":"x","conn":"c","scope":"covey.ctl.a.b.1.c"}` + "\n"},
 		"silent, of a newer one":   {7, `{"covey":1,"token":"x","conn":"c","scope":"covey.ctl.a.b.1.c","protocol":7}` + "\n"},
 	} {
@@ -98,7 +96,7 @@ func oldTeam(t *testing.T, opts bus.Options, protocol int) state.Place {
 	t.Helper()
 	stateHome(t)
 	p := mustPlace(t, "crew", t.TempDir(), "")
-	r := state.NewRunFile(p, testTime, controlProtocol)
+	r := state.NewRunFile(p, testTime, Protocol)
 	r.Protocol, r.Version = protocol, "0.1.0"
 	if err := r.Write(p); err != nil {
 		t.Fatal(err)
@@ -121,7 +119,7 @@ func oldTeam(t *testing.T, opts bus.Options, protocol int) state.Place {
 // that either is named, too.
 func TestAskOtherVersions(t *testing.T) {
 	for name, opts := range map[string]bus.Options{
-		"old": {}, "newer": {Protocol: controlProtocol + 1, Version: "9.0.0"},
+		"old": {}, "newer": {Protocol: Protocol + 1, Version: "9.0.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := oldTeam(t, opts, opts.Protocol)
@@ -160,7 +158,7 @@ func TestAskOtherVersions(t *testing.T) {
 func TestUnknownRequest(t *testing.T) {
 	f := newFakeTeam(t)
 	c := f.dial(byOperator)
-	_, err := ask[Status](t.Context(), c, "conjure", struct{}{})
+	_, err := ask(t.Context(), c, forAll[struct{}, Status]("conjure"), struct{}{})
 	if !errors.Is(err, ErrOtherVersion) || !strings.Contains(err.Error(), "covey down, then covey up") {
 		t.Errorf("an unknown request: %v", err)
 	}
@@ -187,54 +185,4 @@ func TestDialNewerRunFile(t *testing.T) {
 	if _, err := Dial(t.Context(), p); !errors.Is(err, ErrOtherVersion) {
 		t.Errorf("somebody holds it: %v", err)
 	}
-}
-
-// The journal of a run says its format and version, and one of a newer format is neither
-// read as ours nor written on.
-func TestJournalSaysItsFormat(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": "steps: [{say: Done.}]\n"})
-	r.want(r.run(Options{Version: "1.2.3"}), CodeDone, "all work is done")
-	begun := of[journal.TeamStarted](r, "team_started")
-	if len(begun) != 1 || begun[0].Format != journal.Format || begun[0].Version != "1.2.3" {
-		t.Fatalf("the run began with %+v", begun)
-	}
-	run, err := state.ReadRunFile(r.place())
-	if err != nil || run.Version != "1.2.3" || run.Protocol != controlProtocol {
-		t.Errorf("run.json has %+v, %v", run, err)
-	}
-	path := r.place().Journal()
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := bufio.NewWriter(f)
-	fmt.Fprintln(w, `{"seq":900,"team":"crew","type":"team_started","data":{"format":2,"goal":"x"}}`)
-	fmt.Fprint(w, `{"seq":901,"team":"cr`)
-	if err := errors.Join(w.Flush(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	before := mustRead(t, path)
-	if _, err := r.orchestrator(Options{Goal: "More."}).Run(t.Context()); !errors.Is(err, journal.ErrNewer) {
-		t.Errorf("it goes on: %v", err)
-	}
-	if after := mustRead(t, path); after != before {
-		t.Error("the newer journal was changed")
-	}
-	var last error
-	for _, err := range journal.Read(path, 0) {
-		last = err
-	}
-	if !errors.Is(last, journal.ErrNewer) {
-		t.Errorf("reading it: %v", last)
-	}
-}
-
-func mustRead(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

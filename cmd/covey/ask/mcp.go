@@ -26,7 +26,7 @@ with the team.`,
 				return err
 			}
 			defer client.Close()
-			return client.ServeTools(cmd.Context(), orchestrator.Streams{
+			return orchestrator.ServeTools(cmd.Context(), client, orchestrator.Streams{
 				In: io.NopCloser(env.In), Out: keptOpen{env.Out.Writer},
 			})
 		},

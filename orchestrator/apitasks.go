@@ -1,0 +1,177 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/coveyteam/covey/orchestrator/taskpage"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/verdicts"
+)
+
+// The verbs about tasks.
+var (
+	VerbTasks    = forAll[taskpage.After, taskpage.Page[json.RawMessage]]("tasks")
+	VerbTask     = forAll[TaskRef, tasks.Task]("task")
+	VerbStanding = forAll[TaskRef, Standing]("standing")
+	VerbCreate   = forMembers[TaskCreate, TaskReply]("task-create")
+	VerbUpdate   = forMembers[TaskUpdate, TaskReply]("task-update")
+	VerbClaim    = forMembers[TaskClaim, TaskReply]("task-claim")
+)
+
+// TaskCreate asks for a new task.
+type TaskCreate struct {
+	Subject     string                     `json:"subject"`
+	Description string                     `json:"description,omitempty"`
+	ActiveForm  string                     `json:"active_form,omitempty"`
+	Owner       string                     `json:"owner,omitempty"`
+	BlockedBy   []string                   `json:"blocked_by,omitempty"`
+	Labels      []string                   `json:"labels,omitempty"`
+	Wants       tasks.Wants                `json:"wants,omitzero"`
+	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
+	As          string                     `json:"as,omitempty"` // member to act for; empty: the caller
+	Force       bool                       `json:"force,omitempty"`
+}
+
+// Deleted is the status that deletes a task in a TaskUpdate.
+const Deleted tasks.Status = "deleted"
+
+// TaskUpdate asks for changes of a task. Nil and empty fields change nothing.
+type TaskUpdate struct {
+	ID           string                     `json:"id"`
+	Status       *tasks.Status              `json:"status,omitempty"` // or Deleted
+	Subject      *string                    `json:"subject,omitempty"`
+	Description  *string                    `json:"description,omitempty"`
+	ActiveForm   *string                    `json:"active_form,omitempty"`
+	Owner        *string                    `json:"owner,omitempty"` // "" takes the owner away
+	AddBlocks    []string                   `json:"add_blocks,omitempty"`
+	AddBlockedBy []string                   `json:"add_blocked_by,omitempty"`
+	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"` // merged; null deletes a key
+	Evidence     []tasks.Evidence           `json:"evidence,omitempty"` // added; By and Time are not the caller's to say
+	As           string                     `json:"as,omitempty"`
+	Force        bool                       `json:"force,omitempty"` // past gates and limits; operator only
+}
+
+// TaskClaim asks to make a member the owner of a task and to start it.
+type TaskClaim struct {
+	ID    string `json:"id"`
+	As    string `json:"as,omitempty"` // who is to own it; a member may leave it out
+	Force bool   `json:"force,omitempty"`
+}
+
+// TaskReply is a task after a change.
+type TaskReply struct {
+	Task    tasks.Task `json:"task"`
+	Changed []string   `json:"changed,omitempty"` // names of the fields that changed
+	// Refused is the feedback of the hooks that refused the change; the task is
+	// then as it was.
+	Refused []string `json:"refused,omitempty"`
+	// Awaits says for whose answer the change waits; the task is unchanged then, too.
+	Awaits string `json:"awaits,omitempty"`
+}
+
+// Standing is what is known of a task beside the task itself.
+type Standing struct {
+	Verdicts []verdicts.Verdict `json:"verdicts"` // of gates, without their logs
+	Merges   []tasks.Merge      `json:"merges"`   // the pieces of its work, oldest first
+	Requests []requests.Request `json:"requests"` // open questions about it
+	// Unchanged says that it was completed in a working copy in which no file had
+	// changed, so that there is nothing to merge.
+	Unchanged bool `json:"unchanged"`
+}
+
+// TaskRef names a task.
+type TaskRef struct {
+	ID string `json:"id"`
+}
+
+// ListTasks makes the answer of VerbTasks from what lists the team's tasks, whole or in outlines.
+func ListTasks(
+	whole func(context.Context) ([]tasks.Task, error), outlines func(context.Context) ([]tasks.Outline, error),
+) func(context.Context, taskpage.After) (taskpage.Page[json.RawMessage], error) {
+	return func(ctx context.Context, r taskpage.After) (page taskpage.Page[json.RawMessage], err error) {
+		if !r.Outline {
+			all, err := whole(ctx)
+			if err != nil {
+				return page, err
+			}
+			return taskpage.Cut(all, func(t *tasks.Task) string { return t.ID }, r)
+		}
+		all, err := outlines(ctx)
+		if err != nil {
+			return page, err
+		}
+		if r.Columns {
+			return taskpage.CutColumns(all, r)
+		}
+		return taskpage.Cut(all, func(t *tasks.Outline) string { return t.ID }, r)
+	}
+}
+
+// What a request says of whom it acts for, and whether it asks to go past gates and limits.
+func (r TaskCreate) onBehalf() (string, bool) { return r.As, r.Force }
+func (r TaskUpdate) onBehalf() (string, bool) { return r.As, r.Force }
+func (r TaskClaim) onBehalf() (string, bool)  { return r.As, r.Force }
+
+// The same request in the name of a member.
+func (r TaskCreate) inNameOf(member string) TaskCreate { r.As = member; return r }
+func (r TaskUpdate) inNameOf(member string) TaskUpdate { r.As = member; return r }
+func (r TaskClaim) inNameOf(member string) TaskClaim   { r.As = member; return r }
+
+// Tasks lists all tasks in list order, however many there are.
+func (c *Client) Tasks(ctx context.Context) ([]tasks.Task, error) {
+	return pages(ctx, c, taskpage.After{}, func(t *tasks.Task) string { return t.ID })
+}
+
+// Outline is Tasks with no more of each task than its outline; a long list comes many
+// times as fast.
+func (c *Client) Outline(ctx context.Context) ([]tasks.Outline, error) {
+	r := taskpage.After{Outline: true, Columns: true}
+	return pages(ctx, c, r, func(t *tasks.Outline) string { return t.ID })
+}
+
+// pages asks for all tasks.
+func pages[T any](ctx context.Context, c *Client, r taskpage.After, id func(*T) string) ([]T, error) {
+	all := []T{}
+	for {
+		page, err := ask(ctx, c, Verb[taskpage.After, taskpage.Page[T]](VerbTasks), r)
+		if err != nil {
+			return nil, err
+		}
+		list, err := page.List()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+		if !page.More || len(list) == 0 {
+			return all, nil
+		}
+		r.ID = id(&list[len(list)-1])
+	}
+}
+
+// Task is one task.
+func (c *Client) Task(ctx context.Context, id string) (tasks.Task, error) {
+	return ask(ctx, c, VerbTask, TaskRef{ID: id})
+}
+
+// CreateTask makes a task. If hooks refuse it, the reply says so.
+func (c *Client) CreateTask(ctx context.Context, req TaskCreate) (TaskReply, error) {
+	return ask(ctx, c, VerbCreate, req)
+}
+
+// UpdateTask changes a task. If hooks refuse the change, the reply says so.
+func (c *Client) UpdateTask(ctx context.Context, req TaskUpdate) (TaskReply, error) {
+	return ask(ctx, c, VerbUpdate, req)
+}
+
+// ClaimTask makes a member the owner of a task.
+func (c *Client) ClaimTask(ctx context.Context, req TaskClaim) (TaskReply, error) {
+	return ask(ctx, c, VerbClaim, req)
+}
+
+// Standing tells how a task stands. Everybody may ask.
+func (c *Client) Standing(ctx context.Context, task string) (Standing, error) {
+	return ask(ctx, c, VerbStanding, TaskRef{ID: task})
+}

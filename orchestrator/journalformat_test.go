@@ -1,0 +1,62 @@
+package orchestrator
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
+)
+
+// The journal of a run says its format and version, and one of a newer format is neither
+// read as ours nor written on.
+func TestJournalSaysItsFormat(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": "steps: [{say: Done.}]\n"})
+	r.want(r.run(Options{Version: "1.2.3"}), CodeDone, "all work is done")
+	begun := of[journal.TeamStarted](r, "team_started")
+	if len(begun) != 1 || begun[0].Format != journal.Format || begun[0].Version != "1.2.3" {
+		t.Fatalf("the run began with %+v", begun)
+	}
+	run, err := state.ReadRunFile(r.place())
+	if err != nil || run.Version != "1.2.3" || run.Protocol != Protocol {
+		t.Errorf("run.json has %+v, %v", run, err)
+	}
+	path := r.place().Journal()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := bufio.NewWriter(f)
+	fmt.Fprintln(w, `{"seq":900,"team":"crew","type":"team_started","data":{"format":2,"goal":"x"}}`)
+	fmt.Fprint(w, `{"seq":901,"team":"cr`)
+	if err := errors.Join(w.Flush(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	before := mustRead(t, path)
+	if _, err := r.orchestrator(Options{Goal: "More."}).Run(t.Context()); !errors.Is(err, journal.ErrNewer) {
+		t.Errorf("it goes on: %v", err)
+	}
+	if after := mustRead(t, path); after != before {
+		t.Error("the newer journal was changed")
+	}
+	var last error
+	for _, err := range journal.Read(path, 0) {
+		last = err
+	}
+	if !errors.Is(last, journal.ErrNewer) {
+		t.Errorf("reading it: %v", last)
+	}
+}
+
+func mustRead(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
