@@ -7,6 +7,7 @@ import (
 	"go/doc"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -80,4 +81,50 @@ func others(says map[string]string, folder string) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// TestArchitectureWalks: in a walk of docs/architecture.md, from one file to the next, one
+// package is the other or one of both imports the other.
+func TestArchitectureWalks(t *testing.T) {
+	module, err := loadTree(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	imports := map[string]map[string]bool{}
+	for _, f := range module.files {
+		if f.test {
+			continue
+		}
+		if imports[f.folder()] == nil {
+			imports[f.folder()] = map[string]bool{}
+		}
+		for _, s := range f.syntax.Imports {
+			imports[f.folder()][strings.TrimPrefix(strings.Trim(s.Path.Value, `"`), modulePath+"/")] = true
+		}
+	}
+	step := regexp.MustCompile("(?m)^\\|[^|]*\\| `([^`]+\\.go)` \\|")
+	sections := strings.Split(readDoc(t, "docs/architecture.md"), "\n## ")
+	for _, title := range []string{"A task, from", "A message, from", "A refusal, from"} {
+		at := slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, title) })
+		if at < 0 {
+			t.Fatalf("docs/architecture.md has no walk %q", title)
+		}
+		steps := step.FindAllStringSubmatch(sections[at], -1)
+		if len(steps) < 5 {
+			t.Errorf("docs/architecture.md: the walk %q has %d steps", title, len(steps))
+		}
+		for i, m := range steps {
+			here := path.Dir(m[1])
+			if imports[here] == nil {
+				t.Errorf("docs/architecture.md: %s: there is no such package", m[1])
+			}
+			if i == 0 {
+				continue
+			}
+			before := path.Dir(steps[i-1][1])
+			if before != here && !imports[before][here] && !imports[here][before] {
+				t.Errorf("docs/architecture.md: the walk %q goes from %s to %s; neither imports the other", title, before, here)
+			}
+		}
+	}
 }
