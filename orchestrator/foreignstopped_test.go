@@ -89,53 +89,64 @@ func TestStoppedProgram(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			noticed := func(l journal.Line) bool { return l.Type == tc.noticed && l.Member == "dev" }
-			var u *underway
-			var dir string
-			var before *tasks.Task
-			for d := time.Second; before == nil; d *= 4 {
-				if d > time.Minute {
-					t.Fatal("it is never stopped in time")
+			for d := time.Second; ; d *= 4 {
+				if d > 5*time.Minute {
+					t.Fatal("the machine is too slow")
 				}
 				member, waits := tc.within(d)
-				u, dir, before = stoppedAt(t, member, waits, noticed)
-			}
-			r, c, voice := u.rig, u.client(), oldVoice(t, dir)
-			u.lines.wait(t, "that somebody notices", noticed)
-			if tc.restart {
-				awaitStarts(t, dir, 2)
-			}
-			pid := fakePID(t, dir)
-			_ = syscall.Kill(pid, syscall.SIGCONT) // there is nobody to continue
-			noneRuns(t, []int{pid})
-			if said, err := voice.call(mcpUpdate, "", `{"taskId":"1","status":"completed"}`); err == nil ||
-				!strings.Contains(err.Error(), "401") || !strings.Contains(err.Error(), errOldToken.Error()) {
-				t.Errorf("the old program's late word was answered with %q, %v", said, err)
-			}
-			after, err := c.Task(t.Context(), "1")
-			if err != nil || after.Status != tasks.InProgress || after.Owner != "dev" {
-				t.Errorf("after it the task is %+v (%v)", after, err)
-			}
-			if tc.restart && after.Epoch <= before.Epoch {
-				t.Errorf("the new life has epoch %d, the old one had %d", after.Epoch, before.Epoch)
-			}
-			if err := os.WriteFile(filepath.Join(dir, "free"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if !tc.restart {
-				if _, err := c.Send(t.Context(), Send{To: "dev", Text: "go on"}); err != nil {
-					t.Fatal(err)
+				u, dir, before := stoppedAt(t, member, waits, noticed)
+				if u != nil && goesOn(t, u, dir, before, tc.restart, noticed) {
+					return
 				}
 			}
-			u.lines.wait(t, "the task's end", func(l journal.Line) bool {
-				return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
-			})
-			if _, err := c.Down(t.Context(), "enough"); err != nil {
-				t.Fatal(err)
-			}
-			u.end()
-			r.completedOnce()
 		})
 	}
+}
+
+// goesOn looks at what follows when somebody notices that a program is stopped. It is
+// false, and the team is down again, if the next life was noticed as well: the machine is slow.
+func goesOn(t *testing.T, u *underway, dir string, before *tasks.Task, restart bool, noticed func(journal.Line) bool) bool {
+	t.Helper()
+	c, voice := u.client(), oldVoice(t, dir)
+	u.lines.wait(t, "that somebody notices", noticed)
+	if restart {
+		awaitStarts(t, dir, 2)
+	}
+	pid := fakePID(t, dir)
+	_ = syscall.Kill(pid, syscall.SIGCONT) // there is nobody to continue
+	noneRuns(t, []int{pid})
+	if said, err := voice.call(mcpUpdate, "", `{"taskId":"1","status":"completed"}`); err == nil ||
+		!strings.Contains(err.Error(), "401") || !strings.Contains(err.Error(), errOldToken.Error()) {
+		t.Errorf("the old program's late word was answered with %q, %v", said, err)
+	}
+	after, err := c.Task(t.Context(), "1")
+	if err != nil || after.Status != tasks.InProgress || after.Owner != "dev" {
+		t.Errorf("after it the task is %+v (%v)", after, err)
+	}
+	if restart && after.Epoch <= before.Epoch {
+		t.Errorf("the new life has epoch %d, the old one had %d", after.Epoch, before.Epoch)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "free"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !restart {
+		if _, err := c.Send(t.Context(), Send{To: "dev", Text: "go on"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := uint64(0)
+	last := u.lines.wait(t, "the task's end", func(l journal.Line) bool {
+		if noticed(l) && first == 0 {
+			first = l.Seq
+		}
+		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`) || noticed(l) && l.Seq != first
+	})
+	if _, err := c.Down(t.Context(), "enough"); err != nil {
+		t.Fatal(err)
+	}
+	u.end()
+	u.completedOnce()
+	return last.Type == "task"
 }
 
 // awaitStarts waits until the fake was started n times.

@@ -133,7 +133,7 @@ func TestAttack02TermComesFirst(t *testing.T) {
 	b := newBench(t)
 	untilEnough(b.has("ready"), func(seconds float64) {
 		b.fire(t, b.runner(t, limitTo(seconds, on(hooks.Stop,
-			`trap "echo term >$REC_DIR/term; exit 0" TERM; echo >$REC_DIR/ready; sleep 600 & wait`))), hooks.StopInput{})
+			`trap "echo term >$REC_DIR/term; exit 0" TERM; echo >$REC_DIR/ready; while :; do sleep 0.1; done`))), hooks.StopInput{})
 	})
 	if data, err := os.ReadFile(filepath.Join(b.dir, "term")); err != nil || string(data) != "term\n" {
 		t.Errorf("the hook was not asked first: %q, %v", data, err)
