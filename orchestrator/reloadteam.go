@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -39,7 +40,7 @@ func trustsContent(team *configs.Team, path string, data []byte, counts func(tru
 	sum := sha256.Sum256(data)
 	hash := hex.EncodeToString(sum[:])
 	return known && slices.ContainsFunc(entry.Items, func(i TrustItem) bool {
-		if i.Kind != configs.RunPlugin && i.Kind != configs.RunFolder {
+		if i.Kind != runs.Plugin && i.Kind != runs.Folder {
 			return i.Path == path && i.Hash == hash
 		}
 		rel, err := filepath.Rel(i.Path, path)

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -23,10 +24,10 @@ const maxKeptText = 64 << 10
 
 // TrustItem is one thing that a team would run, with its content.
 type TrustItem struct {
-	configs.Run
+	runs.Run
 	Hash string `json:"hash"`           // of the file, or of the command line; empty: Path is not there
 	Text string `json:"text,omitempty"` // of a file that is short and text
-	// Files are those of a folder that is trusted as a whole (configs.RunPlugin, configs.RunFolder).
+	// Files are those of a folder that is trusted as a whole (runs.Plugin, runs.Folder).
 	Files []TrustFile `json:"files,omitempty"`
 }
 
@@ -45,8 +46,8 @@ const (
 
 // TrustChange is one difference between what was trusted and what there is.
 type TrustChange struct {
-	Kind ChangeKind  `json:"kind"`
-	Run  configs.Run `json:"run"`
+	Kind ChangeKind `json:"kind"`
+	Run  runs.Run   `json:"run"`
 	// Diff holds both texts in the unified format, where both are known.
 	Diff string `json:"diff,omitempty"`
 }
@@ -160,7 +161,7 @@ func keyOf(team *configs.Team) (trustKey, error) {
 // itemsOf reads all that a team would run.
 func itemsOf(team *configs.Team) ([]TrustItem, error) {
 	var items []TrustItem
-	for _, run := range append(team.Runs(), filterRuns(team)...) {
+	for _, run := range append(runs.Of(team), filterRuns(team)...) {
 		item := TrustItem{Run: run}
 		if run.Path == "" {
 			sum := sha256.Sum256([]byte(run.Command))
@@ -183,7 +184,7 @@ func (i *TrustItem) read() error {
 	if err != nil {
 		return err
 	}
-	if (i.Kind == configs.RunPlugin || i.Kind == configs.RunFolder) && info.IsDir() {
+	if (i.Kind == runs.Plugin || i.Kind == runs.Folder) && info.IsDir() {
 		if err := i.readFolder(); err != nil {
 			return fmt.Errorf("%s %s: %w", i.Kind, i.Path, err)
 		}
@@ -246,7 +247,7 @@ func findItem(list []TrustItem, item TrustItem) (TrustItem, bool) {
 // textDiff shows the difference between two states of a file, if both are
 // known as text.
 func textDiff(before, now TrustItem) string {
-	if now.Kind == configs.RunPlugin || now.Kind == configs.RunFolder {
+	if now.Kind == runs.Plugin || now.Kind == runs.Folder {
 		return folderDiff(before, now)
 	}
 	if before.Text == "" || now.Text == "" {

@@ -38,6 +38,7 @@ var floors = []arrows{
 	{"configs/shell", "hooks"},
 	{"configs/schema", "configs/yaml"},
 	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/hookfiles configs/shell configs/schema"},
+	{"configs/runs", "configs hooks configs/hookfiles configs/shell"},
 	{"configs/starter", "configs configs/yaml configs/hookfiles"},
 	{"teammate/agent", ""},
 	{"teammate/transcript", "teammate/agent"},
