@@ -73,6 +73,7 @@ func alone(m *testing.M) int {
 	testkit.QuietGit()
 	for name, value := range map[string]string{
 		"GIT_CEILING_DIRECTORIES": os.TempDir(), "COVEY_STATE_HOME": home,
+		"GORACE": "atexit_sleep_ms=0", // programs that are built for the race detector sleep at their end
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			fmt.Fprintln(os.Stderr, err)

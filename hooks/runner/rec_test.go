@@ -61,7 +61,7 @@ func makePrograms() (err error) {
 		return err
 	}
 	for name, as := range map[string]string{"REC": "rec", "DAEMON": "daemon"} {
-		script := fmt.Sprintf("#!/bin/sh\nHOOKS_TEST_AS=%s exec '%s' \"$@\"\n", as, self)
+		script := fmt.Sprintf("#!/bin/sh\nHOOKS_TEST_AS=%s GORACE=atexit_sleep_ms=0 exec '%s' \"$@\"\n", as, self)
 		if err := os.WriteFile(filepath.Join(programs, name), []byte(script), 0o700); err != nil {
 			return err
 		}

@@ -183,12 +183,32 @@ func TestDiesForEver(t *testing.T) {
 }
 
 func TestHangsAtStart(t *testing.T) {
-	for _, at := range []string{"initialize", "session/new"} {
+	for wait, at := range []string{"initialize", "session/new"} { // each has a wait of its own
 		t.Run(at, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, life{Deaf: true, On: mapped{at: {"hang"}}}, life{})
-			r.opts.Timeouts.Start, r.opts.Timeouts.Grace = 3*time.Second, 50*time.Millisecond
+			r.opts.Timeouts.Grace = 50 * time.Millisecond
+			waits := 0
+			r.opts.After = func(d time.Duration) <-chan time.Time {
+				if d != r.opts.Timeouts.Start {
+					return nil
+				}
+				if waits++; waits != wait+1 {
+					return nil
+				}
+				late := make(chan time.Time, 1)
+				go func() { // its time is over as soon as it hangs
+					for !strings.Contains(strings.Join(r.logNow(), "\n"), `"`+at+`"`) {
+						time.Sleep(time.Millisecond)
+					}
+					late <- time.Time{}
+				}()
+				return late
+			}
 			r.mustTurn(t)
+			if waits != wait+3 {
+				t.Errorf("%d waits", waits)
+			}
 		})
 	}
 }

@@ -139,7 +139,7 @@ func newRig(tb testing.TB, lives ...life) *rig {
 		tb.Fatal(err)
 	}
 	r.opts = Options{
-		Command: []string{exe}, Dir: r.dir, Env: []string{"ACP_FAKE=" + string(script), "ACP_FAKE_DIR=" + r.dir},
+		Command: []string{exe}, Dir: r.dir, Env: []string{"ACP_FAKE=" + string(script), "ACP_FAKE_DIR=" + r.dir, "GORACE=atexit_sleep_ms=0"},
 		Backoff:  time.Millisecond,
 		Timeouts: Timeouts{Start: 2 * time.Minute, Cancel: 2 * time.Minute, Grace: 2 * time.Second},
 	}
