@@ -97,6 +97,19 @@ func TestHooksOfHelpers(t *testing.T) {
 	}
 }
 
+// A member may fall back from a program to covey's own agent, which has helpers.
+func TestHelpersOfAFallback(t *testing.T) {
+	const spec = "covey: 1\ngoal: g\nbudget: {on_limit: fallback}\nlead: p\n" +
+		"agents: {p: {use: acp, command: [cat], fallback: own}, own: {model: {provider: script, script: s.yaml}}}\n"
+	team := workspaceWith(t, spec, map[string]string{".claude/agents/a.md": hookedAgent})
+	if got := team.Helpers(); len(got) != 1 || got[0].Name != "reviewer" {
+		t.Errorf("helpers %+v", got)
+	}
+	if l := team.Layers(nil); len(l.Sources) != 1 {
+		t.Errorf("layers %+v", l.Sources)
+	}
+}
+
 // Where no member can have helpers, the workspace's agent files are another
 // program's matter: nothing of them runs, and nobody is asked to trust them.
 func TestAgentFilesOfOthers(t *testing.T) {

@@ -162,14 +162,15 @@ func (t *Team) Sources() ([]settings.Source, []error) {
 // Helpers lists the kinds of helpers that the workspace describes now, by the names of
 // their files; none if no member can let helpers work.
 func (t *Team) Helpers() []hookfiles.Helper {
-	if slices.ContainsFunc(t.Members(), Member.lendsHelpers) {
+	if slices.ContainsFunc(t.Members(), t.lendsHelpers) {
 		return hookfiles.Helpers(t.Workspace)
 	}
 	return nil
 }
 
-// lendsHelpers reports whether the member can let helpers work. An agent program has
-// helpers of its own.
-func (m Member) lendsHelpers() bool {
-	return !m.Agent.foreign() && (m.Tools == nil || slices.Contains(m.Tools, "Agent"))
+// lendsHelpers reports whether the member can let helpers work, be it with an agent that
+// it falls back to. An agent program has helpers of its own.
+func (t *Team) lendsHelpers(m Member) bool {
+	own := func(a Agent) bool { return !a.foreign() }
+	return slices.ContainsFunc(t.Chain(m.Agent), own) && (m.Tools == nil || slices.Contains(m.Tools, "Agent"))
 }
