@@ -71,11 +71,7 @@ func (a *asides) cancelAll() {
 
 // aside fires an event whose hooks decide nothing, beside the turn.
 func (at *scope) aside(ctx context.Context, in hooks.Payload) {
-	at.t.root().asides.start(ctx, func(ctx context.Context) {
-		if _, err := at.fire(ctx, in); err != nil && ctx.Err() == nil {
-			at.warn("%s hook failed: %v", in.Event(), err)
-		}
-	})
+	at.t.root().asides.start(ctx, func(ctx context.Context) { at.try(ctx, in) })
 }
 
 // notify tells people who are attached, through the Notification hooks.

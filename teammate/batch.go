@@ -40,14 +40,11 @@ func (run *agentRun) endBatch(ctx context.Context) []agent.Input {
 	if len(calls) == 0 || ctx.Err() != nil {
 		return nil
 	}
-	out, err := run.u.at.fire(ctx, hooks.PostToolBatchInput{ToolCalls: calls})
-	if err != nil {
-		if ctx.Err() == nil {
-			run.u.at.warn("PostToolBatch hook failed: %v", err)
-		}
+	out, ok := run.u.at.try(ctx, hooks.PostToolBatchInput{ToolCalls: calls})
+	if !ok {
 		return nil
 	}
-	run.u.heard(out)
+	run.u.at.heard(out)
 	if out.Decision == hooks.Block {
 		i := slices.IndexFunc(out.Results, func(r hooks.Result) bool { return r.Outcome == hooks.Blocking })
 		if i >= 0 {

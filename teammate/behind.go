@@ -24,9 +24,9 @@ func (at *scope) behind(in hooks.Payload, p hooks.Progress) {
 	if p.Result == nil {
 		return
 	}
-	at.emit(progressEvent(p))
+	at.emit(HookEvent(p))
 	for _, text := range b.SystemMessages {
-		at.warn("%s says: %s", hookName(in), text)
+		at.warn("%s says: %s", hooks.Input{Payload: in}.HookName(), text)
 	}
 	at.passOn(p)
 }

@@ -26,7 +26,7 @@ func (at *scope) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome,
 				return
 			}
 			watch(summary, p)
-			at.emit(progressEvent(p))
+			at.emit(HookEvent(p))
 		})
 	if ctx.Err() != nil {
 		return out, context.Cause(ctx)
@@ -38,6 +38,16 @@ func (at *scope) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome,
 	return out, err
 }
 
+// try is fire for events whose hooks stop nothing by failing: people are told that they
+// could not run, and ok is false. Nobody is told if that is because ctx is over.
+func (at *scope) try(ctx context.Context, in hooks.Payload) (out hooks.Outcome, ok bool) {
+	out, err := at.fire(ctx, in)
+	if err != nil && ctx.Err() == nil {
+		at.warn("%s hook failed: %v", in.Event(), err)
+	}
+	return out, err == nil
+}
+
 // tell passes on what is for people. A refused prompt is told of by erase.
 // What is wrong with the configuration is told once, not with every event.
 func (at *scope) tell(in hooks.Payload, out hooks.Outcome) {
@@ -45,7 +55,7 @@ func (at *scope) tell(in hooks.Payload, out hooks.Outcome) {
 	refused := (event == hooks.UserPromptSubmit || event == hooks.UserPromptExpansion) && out.Decision == hooks.Block
 	for _, text := range out.SystemMessages {
 		if !refused {
-			at.warn("%s says: %s", hookName(in), text)
+			at.warn("%s says: %s", hooks.Input{Payload: in}.HookName(), text)
 		}
 	}
 	for _, text := range out.Warnings {
@@ -85,45 +95,23 @@ func (at *scope) common(event hooks.Event) hooks.Common {
 	return c
 }
 
-// hookName is how people know the hooks of an event: tool events name the tool.
-func hookName(in hooks.Payload) string {
-	name := string(in.Event())
-	switch in := in.(type) {
-	case hooks.PreToolUseInput:
-		name += ":" + in.ToolName
-	case hooks.PostToolUseInput:
-		name += ":" + in.ToolName
-	case hooks.PostToolUseFailureInput:
-		name += ":" + in.ToolName
-	case hooks.PermissionRequestInput:
-		name += ":" + in.ToolName
-	case hooks.PermissionDeniedInput:
-		name += ":" + in.ToolName
-	}
-	return name
-}
-
-// progressEvent is the journal's line about a hook that started or ended.
-func progressEvent(p hooks.Progress) agent.EventData {
+// HookEvent is the journal's line about a hook that started or ended, for whoever
+// runs hooks for a member that has not begun its session, too.
+func HookEvent(p hooks.Progress) agent.EventData {
 	if p.Result == nil {
 		return agent.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Status: p.Status}
 	}
-	r := p.Result
+	r, awaits := p.Result, ""
+	if r.Wait != nil {
+		awaits = r.Wait.For
+	}
 	return agent.HookFinished{
 		Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command,
 		Outcome: string(r.Outcome), ExitCode: r.ExitCode, DurationMS: r.Duration.Milliseconds(),
 		Stdout: r.Stdout, Stderr: r.Stderr, Warning: r.Warning, FailedOpen: r.FailedOpen,
 		Background: p.Background != nil,
-		Observed:   r.Observed, Awaits: awaitsOf(*r),
+		Observed:   r.Observed, Awaits: awaits,
 	}
-}
-
-// awaitsOf is whose answer a gate waits for; empty: it does not wait.
-func awaitsOf(r hooks.Result) string {
-	if r.Wait == nil {
-		return ""
-	}
-	return r.Wait.For
 }
 
 // watch counts what a turn end's summary tells (HOOKS.md section 8, rules 11

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Fire runs the hooks of one event in the member's name, for what happens to
@@ -20,11 +19,6 @@ func (t *Teammate) Fire(ctx context.Context, in hooks.Payload) (hooks.Outcome, e
 	if err != nil {
 		return out, err
 	}
-	for _, text := range out.Feedback {
-		at.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
-	}
-	if out.Decision == hooks.Halt {
-		at.emit(agent.HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: out.StopReason})
-	}
+	at.heard(out)
 	return out, nil
 }

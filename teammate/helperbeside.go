@@ -4,45 +4,51 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// list notes that a helper works for the member, and unlist that it has ended.
-func (t *Teammate) list(e *employment) {
-	t.helping.Lock()
-	defer t.helping.Unlock()
-	t.helpers = append(t.helpers, e)
+// staff are the helpers that work for a member now. The zero value is ready, and safe
+// for concurrent use.
+type staff struct {
+	mu      sync.Mutex
+	helpers []*employment
 }
 
-func (t *Teammate) unlist(e *employment) {
-	t.helping.Lock()
-	defer t.helping.Unlock()
-	t.helpers = slices.DeleteFunc(t.helpers, func(other *employment) bool { return other == e })
+// add notes that a helper works.
+func (s *staff) add(e *employment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.helpers = append(s.helpers, e)
 }
 
-// works reports whether the helper of that id works now.
-func (t *Teammate) works(id string) bool {
-	t.helping.Lock()
-	defer t.helping.Unlock()
-	return slices.ContainsFunc(t.helpers, func(e *employment) bool { return e.id == id })
+// remove notes that a helper has ended.
+func (s *staff) remove(e *employment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.helpers = slices.DeleteFunc(s.helpers, func(other *employment) bool { return other == e })
+}
+
+// has reports whether the helper of that id works.
+func (s *staff) has(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.helpers, func(e *employment) bool { return e.id == id })
+}
+
+// beside returns those that the member does not wait for.
+func (s *staff) beside() []*employment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.helpers), func(e *employment) bool { return e.Done == nil })
 }
 
 // Helpers is how many helpers work beside the member now. It may be called at
 // any time from any goroutine.
-func (t *Teammate) Helpers() int {
-	t.helping.Lock()
-	defer t.helping.Unlock()
-	n := 0
-	for _, e := range t.helpers {
-		if e.Done != nil {
-			n++
-		}
-	}
-	return n
-}
+func (t *Teammate) Helpers() int { return len(t.staff.beside()) }
 
 // inBackground is all work that goes on beside the member's turns, as hooks see
 // it. A helper that the member waits for is not beside it.
@@ -51,14 +57,10 @@ func (t *Teammate) inBackground() []hooks.BackgroundTask {
 	if t.opts.Background != nil {
 		list = append(list, t.opts.Background()...)
 	}
-	t.helping.Lock()
-	defer t.helping.Unlock()
-	for _, e := range t.helpers {
-		if e.Done != nil {
-			list = append(list, hooks.BackgroundTask{
-				ID: e.id, Type: "subagent", Status: "running", Description: e.Description, AgentType: e.Type,
-			})
-		}
+	for _, e := range t.staff.beside() {
+		list = append(list, hooks.BackgroundTask{
+			ID: e.id, Type: "subagent", Status: "running", Description: e.Description, AgentType: e.Type,
+		})
 	}
 	return list
 }
@@ -77,7 +79,7 @@ func (u *turn) besides(ctx context.Context, inputs []agent.Input) {
 	// there were nothing more to come.
 	help := u.contained(ctx, inputs)
 	defer func() {
-		t.unlist(e)
+		t.staff.remove(e)
 		u.over(help)
 	}()
 	if context.Cause(ctx) == context.Canceled {

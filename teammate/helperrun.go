@@ -26,9 +26,9 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 	if err != nil {
 		return Help{Problem: err.Error()}
 	}
-	u.t.list(c.t.helper)
+	u.t.staff.add(c.t.helper)
 	if h.Done == nil {
-		defer u.t.unlist(c.t.helper)
+		defer u.t.staff.remove(c.t.helper)
 		defer closer()
 		help := c.assist(ctx, c.welcome(ctx))
 		c.over(help)
@@ -100,7 +100,7 @@ func (u *turn) openHelper(e *employment) (*transcript.File, transcript.History, 
 	if _, err := os.Stat(path); err != nil {
 		return nil, transcript.History{}, fmt.Errorf("there is no helper %s", e.id)
 	}
-	if u.t.works(e.id) {
+	if u.t.staff.has(e.id) {
 		return nil, transcript.History{}, fmt.Errorf("helper %s still works; what it comes to is told by itself", e.id)
 	}
 	file, past, err := transcript.Open(path)
@@ -122,11 +122,8 @@ func (u *turn) welcome(ctx context.Context) []agent.Input {
 		ID: e.id, AgentType: e.Type, Description: e.Description, Prompt: e.Prompt, ToolUseID: e.Call,
 		Background: e.Done != nil,
 	})
-	out, err := u.at.fire(ctx, hooks.SubagentStartInput{})
-	if err != nil && ctx.Err() == nil {
-		u.at.warn("SubagentStart hook failed: %v", err)
-	}
-	return append(contexts(out), agent.Input{Kind: agent.FromCaller, Text: e.Prompt})
+	out, _ := u.at.try(ctx, hooks.SubagentStartInput{})
+	return append(asContext(out.AdditionalContext), agent.Input{Kind: agent.FromCaller, Text: e.Prompt})
 }
 
 // assist is a helper's work from its beginning to its end; over tells the

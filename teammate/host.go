@@ -97,18 +97,17 @@ func (u *turn) submit(ctx context.Context, inputs []agent.Input) []agent.Input {
 			passed = append(passed, in)
 			continue
 		}
-		out, err := u.at.fire(ctx, hooks.UserPromptSubmitInput{Prompt: in.Text, SessionTitle: u.t.title})
+		out, ok := u.at.try(ctx, hooks.UserPromptSubmitInput{Prompt: in.Text, SessionTitle: u.t.title})
 		switch {
 		case ctx.Err() != nil:
 			return append(passed, inputs[i:]...)
-		case err != nil:
-			u.at.warn("UserPromptSubmit hook failed: %v", err)
+		case !ok:
 			passed = append(passed, in)
 		case out.Decision == hooks.Block:
 			u.at.erase(in, out)
 		default:
 			u.at.heed(out)
-			passed = append(passed, contexts(out)...)
+			passed = append(passed, asContext(out.AdditionalContext)...)
 			if in.Kind == agent.FromPerson { // a helper types no commands
 				passed = append(passed, u.expand(ctx, in)...)
 			} else {

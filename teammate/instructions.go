@@ -37,12 +37,9 @@ func (at *scope) instructed(ctx context.Context, f workspace.InstructionFile, re
 	if f.Parent != "" {
 		reason = "include"
 	}
-	_, err := at.fire(ctx, hooks.InstructionsLoadedInput{
+	at.try(ctx, hooks.InstructionsLoadedInput{
 		FilePath: f.Path, MemoryType: f.Kind, LoadReason: reason, TriggerFilePath: trigger, ParentFilePath: f.Parent,
 	})
-	if err != nil && ctx.Err() == nil {
-		at.warn("InstructionsLoaded hook failed: %v", err)
-	}
 }
 
 // nested reads the instructions of the folders below the workspace that a Read

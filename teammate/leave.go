@@ -2,8 +2,6 @@ package teammate
 
 import (
 	"context"
-
-	"github.com/coveyteam/covey/hooks"
 )
 
 // Leave says that the member has agreed to leave its team. It goes idle no more, so
@@ -26,7 +24,5 @@ func (u *turn) lastStop(ctx context.Context, end ending) {
 	if !u.t.leaves() || u.gated || end.failure != nil || ctx.Err() != nil {
 		return
 	}
-	if _, err := u.at.fire(ctx, u.stopInput()); err != nil && ctx.Err() == nil {
-		u.at.warn("%s hook failed: %v", hooks.Stop, err)
-	}
+	u.at.try(ctx, u.stopInput())
 }

@@ -24,8 +24,7 @@ type Teammate struct {
 
 	leaving atomic.Bool // it has agreed to leave the team
 
-	interrupt   sync.Mutex
-	interrupter context.CancelCauseFunc // cancels the running turn; nil between turns
+	interrupter atomic.Pointer[context.CancelCauseFunc] // cancels the running turn; nil between turns
 
 	current atomic.Pointer[turn] // the running turn; nil between turns
 
@@ -37,11 +36,10 @@ type Teammate struct {
 
 	told sync.Map // warnings about the configuration of hooks that people have had
 
-	helper  *employment // whose helper this is; nil: of nobody, it is a member
-	beside  asides      // helpers that work beside the member
-	helping sync.Mutex
-	helpers []*employment // those that work now; guarded by helping
-	used    *meter        // tokens that no turn has told yet, of helpers and hooks
+	helper *employment // whose helper this is; nil: of nobody, it is a member
+	beside asides      // helpers that work beside the member
+	staff  staff       // helpers that work now
+	used   *meter      // tokens that no turn has told yet, of helpers and hooks
 
 	// What follows belongs to the goroutine of Run.
 	entered bool                 // the session has begun
@@ -244,10 +242,8 @@ func (t *Teammate) Renew(voice string) { t.renewed.Store(&voice) }
 // turn nothing happens. It may be called at any time from any goroutine and
 // does not wait.
 func (t *Teammate) Interrupt(reason string) {
-	t.interrupt.Lock()
-	defer t.interrupt.Unlock()
-	if t.interrupter != nil {
-		t.interrupter(fmt.Errorf("%w: %s", agent.ErrInterrupted, reason))
+	if cancel := t.interrupter.Load(); cancel != nil {
+		(*cancel)(fmt.Errorf("%w: %s", agent.ErrInterrupted, reason))
 	}
 }
 
@@ -259,18 +255,12 @@ func (t *Teammate) turnContext(ctx context.Context) (turn context.Context, stop 
 	if limit := t.opts.Limits.TurnTimeout; limit > 0 {
 		turn, release = context.WithTimeoutCause(turn, limit, errTurnTimeout)
 	}
-	t.setInterrupter(cancel)
+	t.interrupter.Store(&cancel)
 	return turn, func() {
-		t.setInterrupter(nil)
+		t.interrupter.Store(nil)
 		release()
 		cancel(nil)
 	}
-}
-
-func (t *Teammate) setInterrupter(cancel context.CancelCauseFunc) {
-	t.interrupt.Lock()
-	defer t.interrupt.Unlock()
-	t.interrupter = cancel
 }
 
 // emit sends an event that belongs to no turn in particular.

@@ -14,10 +14,7 @@ func (at *scope) moved(ctx context.Context, from string) {
 	if to == from || ctx.Err() != nil {
 		return
 	}
-	out, err := at.fire(ctx, hooks.CwdChangedInput{OldCwd: from, NewCwd: to})
-	if err != nil && ctx.Err() == nil {
-		at.warn("CwdChanged hook failed: %v", err)
-	}
+	out, _ := at.try(ctx, hooks.CwdChangedInput{OldCwd: from, NewCwd: to})
 	if !at.watchPaths(out) {
 		at.rewatch() // the names that matchers have are looked for in the new directory, too
 	}

@@ -26,14 +26,13 @@ type requestDecision struct {
 func (p permitter) request(
 	ctx context.Context, tl *toolcall.Tool, r permission.Ruling, call *agent.ToolCall,
 ) (denial string, decided bool) {
-	out, err := p.at.fire(ctx, hooks.PermissionRequestInput{
+	out, ok := p.at.try(ctx, hooks.PermissionRequestInput{
 		ToolName: call.Name, ToolInput: call.Input, Suggestions: p.suggestions(tl, r, *call),
 	})
 	switch {
 	case ctx.Err() != nil:
 		return transcript.InterruptedResult, true
-	case err != nil: // then it is as if there were no such hooks
-		p.at.warn("PermissionRequest hook failed: %v", err)
+	case !ok: // then it is as if there were no such hooks
 		return "", false
 	}
 	var more requestDecision
@@ -106,10 +105,7 @@ func (p permitter) change(ctx context.Context, updates []hooks.PermissionUpdate)
 func (p permitter) folderAdded(ctx context.Context, dir string) {
 	p.at.t.asides.start(ctx, func(ctx context.Context) {
 		in := hooks.DirectoryAddedInput{Directory: dir, Source: "slash_command"}
-		out, err := p.at.fire(ctx, in)
-		if err != nil && ctx.Err() == nil {
-			p.at.warn("DirectoryAdded hook failed: %v", err)
-		}
+		out, _ := p.at.try(ctx, in)
 		for _, text := range out.SystemMessages {
 			p.at.t.later.add(agent.Input{Kind: agent.FromContext, Text: text})
 		}
@@ -155,16 +151,10 @@ const mayRetry = "The PermissionDenied hook indicated you may retry this tool ca
 // denied tells the PermissionDenied hooks of a call that an automatic decider
 // has denied. beside is for the model, beside the denial.
 func (p permitter) denied(ctx context.Context, call agent.ToolCall, reason string) (beside []string) {
-	out, err := p.at.fire(ctx, hooks.PermissionDeniedInput{
+	out, ok := p.at.try(ctx, hooks.PermissionDeniedInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, Reason: reason,
 	})
-	if err != nil {
-		if ctx.Err() == nil {
-			p.at.warn("PermissionDenied hook failed: %v", err)
-		}
-		return nil
-	}
-	if string(out.Output["retry"]) == "true" {
+	if ok && string(out.Output["retry"]) == "true" {
 		return []string{mayRetry}
 	}
 	return nil

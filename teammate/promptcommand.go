@@ -22,14 +22,12 @@ func (u *turn) expand(ctx context.Context, in agent.Input) (passed []agent.Input
 		return []agent.Input{in}
 	}
 	args = strings.TrimSpace(args)
-	out, err := u.at.fire(ctx, hooks.UserPromptExpansionInput{
+	out, _ := u.at.try(ctx, hooks.UserPromptExpansionInput{
 		ExpansionType: "slash_command", CommandName: name, CommandArgs: args, CommandSource: c.Source, Prompt: in.Text,
 	})
 	switch {
 	case ctx.Err() != nil:
 		return []agent.Input{in}
-	case err != nil:
-		u.at.warn("UserPromptExpansion hook failed: %v", err)
 	case out.Decision == hooks.Block:
 		u.at.erase(in, out)
 		return nil
@@ -44,7 +42,7 @@ func (u *turn) expand(ctx context.Context, in agent.Input) (passed []agent.Input
 	typedText := in.Text
 	in.Text = c.Expand(args)
 	u.at.emit(PromptExpanded{Typed: typedText, Prompt: in.Text})
-	return append(contexts(out), agent.Input{Kind: agent.FromPerson, Text: head}, in)
+	return append(asContext(out.AdditionalContext), agent.Input{Kind: agent.FromPerson, Text: head}, in)
 }
 
 // PromptExpanded tells the journal what a typed command became.

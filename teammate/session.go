@@ -21,14 +21,11 @@ const sessionEndLimit = 60 * time.Second
 func (t *Teammate) startSession(ctx context.Context) error {
 	at := t.scope(t.turns, "")
 	at.tellInstructions(ctx, false)
-	out, err := at.fire(ctx, hooks.SessionStartInput{Source: t.opts.source()})
-	switch {
-	case ctx.Err() != nil:
+	out, _ := at.try(ctx, hooks.SessionStartInput{Source: t.opts.source()})
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	case err != nil:
-		at.warn("SessionStart hook failed: %v", err)
 	}
-	t.kept = append(t.kept, contexts(out)...)
+	t.kept = append(t.kept, asContext(out.AdditionalContext)...)
 	at.heed(out)
 	at.watchPaths(out)
 	at.tellInstructions(ctx, true)
@@ -61,10 +58,10 @@ func (t *Teammate) endSession(ctx context.Context, reason string) {
 	}
 }
 
-// contexts are the contexts that hooks gave, as inputs.
-func contexts(out hooks.Outcome) []agent.Input {
+// asContext makes inputs of what hooks have for the model to know.
+func asContext(texts []string) []agent.Input {
 	var ins []agent.Input
-	for _, text := range out.AdditionalContext {
+	for _, text := range texts {
 		ins = append(ins, agent.Input{Kind: agent.FromContext, Text: text})
 	}
 	return ins

@@ -12,14 +12,11 @@ import (
 // prompt. They can refuse nothing; the error is ctx's. It is called before Run.
 func (t *Teammate) Setup(ctx context.Context, trigger string) error {
 	at := t.scope(t.turns, "")
-	out, err := at.fire(ctx, hooks.SetupInput{Trigger: trigger})
-	switch {
-	case ctx.Err() != nil:
+	out, _ := at.try(ctx, hooks.SetupInput{Trigger: trigger})
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	case err != nil:
-		at.warn("Setup hook failed: %v", err)
 	}
-	t.kept = append(t.kept, contexts(out)...)
+	t.kept = append(t.kept, asContext(out.AdditionalContext)...)
 	return nil
 }
 

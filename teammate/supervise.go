@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/toolcall"
@@ -48,39 +49,29 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 		reason := fmt.Sprintf("The hooks that guard %s could not run, so it was not run.", call.Name)
 		return agent.Permission{Reason: reason}
 	}
-	run.u.heard(pre)
-	if rule := run.u.t.rights.Now().Undecidable(call); rule != "" {
-		run.u.at.emit(agent.PermissionDecided{
-			ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule", Rule: rule,
-		})
-		return agent.Permission{
-			Reason: fmt.Sprintf("The agent program did not say what %s is called for, so the rule %s "+
-				"may be against it. Go on without it.", call.Name, rule),
-			Remarks: agent.Remarks{Feedback: contexts(pre), Halted: run.u.at.halted},
-		}
-	}
-	if rule, broke := run.u.t.rights.Now().ShellBreaks(call, permitter{run.u.at}.callOf(call)); broke {
-		run.u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule",
-			Rule: rule})
-		return agent.Permission{
-			Reason: fmt.Sprintf("The agent program runs a command for this %s, and the rule %s is against it. Go on without it.",
-				call.Name, rule),
-			Remarks: agent.Remarks{Feedback: contexts(pre), Halted: run.u.at.halted},
-		}
-	}
-	p := agent.Permission{Remarks: agent.Remarks{Feedback: contexts(pre), Halted: run.u.at.halted}}
-	if pre.UpdatedInput != nil && !sameJSON(pre.UpdatedInput, call.Input) {
+	run.u.at.heard(pre)
+	p := agent.Permission{Remarks: agent.Remarks{Feedback: asContext(pre.AdditionalContext), Halted: run.u.at.halted}}
+	denied := agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule"}
+	rights, broke := run.u.t.rights.Now(), false
+	if denied.Rule = rights.Undecidable(call); denied.Rule != "" {
+		p.Reason = fmt.Sprintf("The agent program did not say what %s is called for, so the rule %s "+
+			"may be against it. Go on without it.", call.Name, denied.Rule)
+	} else if denied.Rule, broke = rights.ShellBreaks(call, permitter{run.u.at}.callOf(call)); broke {
+		p.Reason = fmt.Sprintf("The agent program runs a command for this %s, and the rule %s is against it. Go on without it.",
+			call.Name, denied.Rule)
+	} else if pre.UpdatedInput != nil && !sameJSON(pre.UpdatedInput, call.Input) {
+		denied.By = "hook"
 		p.Reason = fmt.Sprintf("A PreToolUse hook wants %s to be called with this input instead: %s",
 			call.Name, pre.UpdatedInput)
-		run.u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "hook"})
+	}
+	if p.Reason != "" {
+		run.u.at.emit(denied)
 		return p
 	}
 	asked := call
 	l := permitter{run.u.at}.permit(ctx, tl, &asked, pre)
 	p.Reason, p.Halted = l.denial, run.u.at.halted
-	for _, text := range l.beside {
-		p.Feedback = append(p.Feedback, agent.Input{Kind: agent.FromContext, Text: text})
-	}
+	p.Feedback = append(p.Feedback, asContext(l.beside)...)
 	if p.Reason == "" && !sameJSON(asked.Input, call.Input) {
 		p.Reason = fmt.Sprintf("A PermissionRequest hook wants %s to be called with this input instead: %s",
 			call.Name, asked.Input)
@@ -107,30 +98,15 @@ func (run *agentRun) Report(ctx context.Context, call agent.ToolCall, r agent.To
 	if !run.u.permitted.has(call.ID) {
 		permitter{run.u.at}.detect(call, tl.Spec.Team)
 	}
-	r.Content = middle(r.Content, maxFailure)
-	var after hooks.Payload = hooks.PostToolUseInput{
-		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
-		ToolResponse: response(r), DurationMS: run.u.permitted.since(call.ID),
-	}
-	if r.IsError {
-		after = hooks.PostToolUseFailureInput{
-			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, Error: r.Content,
-			IsInterrupt: ctx.Err() != nil, DurationMS: run.u.permitted.since(call.ID),
-		}
-	}
-	if ctx.Err() != nil { // the hooks still hear of it, but nobody waits for long
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
-		defer cancel()
-		ctx = last
-	}
-	out, err := run.u.at.fire(ctx, after)
-	if err != nil {
-		if ctx.Err() == nil {
-			run.u.at.warn("%s hook failed: %v", after.Event(), err)
-		}
+	r.Content = wording.Middle(r.Content, maxFailure)
+	after := afterCall(call, r, run.u.permitted.since(call.ID), ctx.Err() != nil)
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	out, ok := run.u.at.try(ctx, after)
+	if !ok {
 		return agent.Remarks{Halted: run.u.at.halted}
 	}
-	run.u.heard(out)
+	run.u.at.heard(out)
 	if _, ok := out.Output["updatedToolOutput"]; ok {
 		run.u.at.warn("updatedToolOutput of a PostToolUse hook was ignored: %s was called by the agent's own program",
 			call.Name)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/toolcall"
@@ -54,12 +55,10 @@ func (run *agentRun) callAndRecord(ctx context.Context, call agent.ToolCall) age
 	answer := agent.Message{Role: agent.User, Content: []agent.Block{
 		{Type: agent.ToolResultBlock, ToolUseID: call.ID, Content: r.Content, IsError: r.IsError},
 	}}
-	var extra []agent.Input
 	for _, text := range r.Extra {
 		answer.Content = append(answer.Content, agent.Block{Type: agent.TextBlock, Text: text})
-		extra = append(extra, agent.Input{Kind: agent.FromContext, Text: text})
 	}
-	if err := run.Record(agent.Record{Message: answer, Inputs: extra}); err != nil {
+	if err := run.Record(agent.Record{Message: answer, Inputs: asContext(r.Extra)}); err != nil {
 		run.u.at.warn("the result of %s could not be recorded: %v", call.Name, err)
 	}
 	return r
@@ -85,7 +84,7 @@ func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) (r agent.Too
 		run.u.at.warn("PreToolUse hook failed, so %s was not run: %v", call.Name, err)
 		return failure("The hooks that guard %s could not run, so it was not run.", call.Name), nil
 	}
-	run.u.heard(pre)
+	run.u.at.heard(pre)
 	if run.deferral(pre, call) {
 		return failure("%s", deferredText), nil
 	}
@@ -122,7 +121,7 @@ func withSay(ctx context.Context, pre hooks.Outcome) context.Context {
 // one that allows whatever comes by does not (HOOKS.md 5.10).
 func SettledByHook(ctx context.Context) bool { return ctx.Value(settled{}) != nil }
 
-// run runs the tool, then the hooks that look at what it did.
+// execute runs the tool, then the hooks that look at what it did.
 func (run *agentRun) execute(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
 	if ctx.Err() != nil {
 		return failure(transcript.InterruptedResult), nil
@@ -130,36 +129,43 @@ func (run *agentRun) execute(ctx context.Context, tl *toolcall.Tool, call agent.
 	began, dir := time.Now(), run.u.t.opts.Workdir.Dir()
 	r = run.contain(ctx, tl, call)
 	took := time.Since(began).Milliseconds()
-	interrupted := ctx.Err() != nil
-	if interrupted { // the hooks still hear of it, but nobody waits for long
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
-		defer cancel()
-		ctx = last
-	}
+	after := afterCall(call, r, took, ctx.Err() != nil)
+	ctx, cancel := lasting(ctx)
+	defer cancel()
 	run.u.at.moved(ctx, dir)
-	var after hooks.Payload
-	if r.IsError {
-		after = hooks.PostToolUseFailureInput{
-			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
-			Error: middle(r.Content, maxFailure), IsInterrupt: interrupted, DurationMS: took,
-		}
-	} else {
+	if !r.IsError {
 		r.Extra = append(r.Extra, run.u.at.nested(ctx, tl, call)...)
-		after = hooks.PostToolUseInput{
-			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
-			ToolResponse: response(r), DurationMS: took,
-		}
 	}
-	out, err := run.u.at.fire(ctx, after)
-	if err != nil {
-		if ctx.Err() == nil {
-			run.u.at.warn("%s hook failed: %v", after.Event(), err)
-		}
+	out, ok := run.u.at.try(ctx, after)
+	if !ok {
 		return r, nil
 	}
-	run.u.heard(out)
-	run.u.replace(&r, tl, out)
+	run.u.at.heard(out)
+	run.u.at.replace(&r, tl, out)
 	return r, said(out)
+}
+
+// afterCall returns what the hooks get that look at a call which ran.
+func afterCall(call agent.ToolCall, r agent.ToolResult, tookMS int64, interrupted bool) hooks.Payload {
+	if r.IsError {
+		return hooks.PostToolUseFailureInput{
+			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
+			Error: wording.Middle(r.Content, maxFailure), IsInterrupt: interrupted, DurationMS: tookMS,
+		}
+	}
+	return hooks.PostToolUseInput{
+		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
+		ToolResponse: response(r), DurationMS: tookMS,
+	}
+}
+
+// lasting returns ctx, or if that is over a context that lasts for lastWords, so that
+// hooks still hear of what happened and nobody waits for them for long.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 }
 
 // contain runs the tool and turns a panic into a result: a fault in one tool
@@ -190,18 +196,18 @@ func (run *agentRun) settleCall(tl *toolcall.Tool) error {
 // heard tells the journal what the hooks of a tool call said to the model, and
 // notes a continue:false. That ends the turn once the agent's calls are done;
 // it does not deny the call (golden, pre_continue_false).
-func (u *turn) heard(out hooks.Outcome) {
+func (at *scope) heard(out hooks.Outcome) {
 	for _, text := range out.Feedback {
-		u.at.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
+		at.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
 	}
 	if out.Decision == hooks.Halt {
-		u.at.halt(out.Event, out)
+		at.halt(out.Event, out)
 	}
 }
 
 // replace shows the model the response that a PostToolUse hook put in place of
 // the tool's own, if the tool can render it.
-func (u *turn) replace(r *agent.ToolResult, tl *toolcall.Tool, out hooks.Outcome) {
+func (at *scope) replace(r *agent.ToolResult, tl *toolcall.Tool, out hooks.Outcome) {
 	if r.IsError {
 		return
 	}
@@ -212,12 +218,12 @@ func (u *turn) replace(r *agent.ToolResult, tl *toolcall.Tool, out hooks.Outcome
 	}
 	renderer, ok := tl.Runner.(agent.Renderer)
 	if !ok {
-		u.at.warn("updatedToolOutput of a PostToolUse hook was ignored: %s cannot show it", tl.Spec.Name)
+		at.warn("updatedToolOutput of a PostToolUse hook was ignored: %s cannot show it", tl.Spec.Name)
 		return
 	}
 	content, err := renderer.Render(updated)
 	if err != nil {
-		u.at.warn("updatedToolOutput of a PostToolUse hook was ignored: %v", err)
+		at.warn("updatedToolOutput of a PostToolUse hook was ignored: %v", err)
 		return
 	}
 	r.Content, r.Response = content, updated
@@ -260,21 +266,3 @@ func response(r agent.ToolResult) []byte {
 
 // maxFailure is how much of an error PostToolUseFailure hooks get, in characters.
 const maxFailure = 10_000
-
-// middle cuts text to at most limit characters, taking them out of its middle:
-// the beginning and the end of an error say most.
-func middle(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
-	}
-	half := (limit - markRoom) / 2
-	mark := fmt.Sprintf("\n\n... [%d characters left out] ...\n\n", len(runes)-2*half)
-	return string(runes[:half]) + mark + string(runes[len(runes)-half:])
-}
-
-// markRoom is kept free for the words that stand in the middle of a cut text.
-const markRoom = 60

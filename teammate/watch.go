@@ -68,14 +68,9 @@ func (t *Teammate) hearChanges(ctx context.Context, watch *workspace.Watch) {
 
 // fileChanged tells the FileChanged hooks of one change.
 func (at *scope) fileChanged(ctx context.Context, c workspace.FileChange) {
-	out, err := at.fire(ctx, hooks.FileChangedInput{FilePath: c.Path, Change: c.Kind})
-	if err != nil {
-		if ctx.Err() == nil {
-			at.warn("FileChanged hook failed: %v", err)
-		}
-		return
+	if out, ok := at.try(ctx, hooks.FileChangedInput{FilePath: c.Path, Change: c.Kind}); ok {
+		at.watchPaths(out)
 	}
-	at.watchPaths(out)
 }
 
 // rewatch has those files watched that are wanted now.

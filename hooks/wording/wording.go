@@ -44,6 +44,19 @@ func Short(s string, limit int) string {
 	return s
 }
 
+// Middle cuts s to at most limit characters by taking them out of its middle, and says
+// there how many: the beginning and the end of an error say most.
+func Middle(s string, limit int) string {
+	const markRoom = 60 // for the words in the middle
+	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	runes := []rune(s)
+	half := (limit - markRoom) / 2
+	mark := fmt.Sprintf("\n\n... [%d characters left out] ...\n\n", len(runes)-2*half)
+	return string(runes[:half]) + mark + string(runes[len(runes)-half:])
+}
+
 // FirstLine returns the first line of s that is not empty, without the space around it.
 func FirstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -26,6 +27,10 @@ func TestCuts(t *testing.T) {
 		{Preview("a\xffb", 20), "a\uFFFDb"},
 		{Clip("äöü", 2), "äö…"},
 		{Clip("äöü", 3), "äöü"},
+		{Middle("", 100), ""},
+		{Middle(strings.Repeat("é", 100), 100), strings.Repeat("é", 100)},
+		{Middle(strings.Repeat("é", 100)+"ab", 100), strings.Repeat("é", 20) + "\n\n... [62 characters left out] ...\n\n" +
+			strings.Repeat("é", 18) + "ab"},
 		{Runes("äöü", 2), "äö"},
 		{Runes("äöü", 9), "äöü"},
 	} {
