@@ -116,6 +116,7 @@ func TestParallel(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			if team != nil {
+				team.Runs()
 				team.Sources()
 			}
 		})

@@ -80,7 +80,8 @@ func TestHelpers(t *testing.T) {
 	}
 }
 
-// Hooks in a helper's file are its own, and its Stop is that of a helper.
+// Hooks in a helper's file are its own, its Stop is that of a helper, and they
+// are among what has to be trusted.
 func TestHooksOfHelpers(t *testing.T) {
 	team := workspaceWith(t, oneMember, map[string]string{".claude/agents/a.md": hookedAgent})
 	l := team.Layers(nil)
@@ -94,6 +95,18 @@ func TestHooksOfHelpers(t *testing.T) {
 	}
 	if !slices.ContainsFunc(team.HookFiles(), func(f string) bool { return strings.HasSuffix(f, "a.md") }) {
 		t.Errorf("hook files %v", team.HookFiles())
+	}
+	var runs []string
+	for _, r := range team.Runs() {
+		runs = append(runs, string(r.Kind)+" "+filepath.Base(r.Path)+r.Command)
+	}
+	for _, want := range []string{"head a.md", "hook .SubagentStop", "hook .PreToolUse"} {
+		kind, rest, _ := strings.Cut(want, " ")
+		if !slices.ContainsFunc(team.Runs(), func(r Run) bool {
+			return string(r.Kind) == kind && (filepath.Base(r.Path) == rest || r.Event == hooks.Event(strings.TrimPrefix(rest, ".")))
+		}) {
+			t.Errorf("%s is not among what runs: %q", want, runs)
+		}
 	}
 }
 
@@ -121,6 +134,11 @@ func TestAgentFilesOfOthers(t *testing.T) {
 			team := workspaceWith(t, spec, map[string]string{".claude/agents/a.md": hookedAgent})
 			if l := team.Layers(nil); len(l.Sources) > 0 {
 				t.Errorf("layers %+v", l.Sources)
+			}
+			for _, r := range team.Runs() {
+				if r.Kind == RunHead || strings.HasSuffix(r.Path, "a.md") {
+					t.Errorf("%+v is asked for", r)
+				}
 			}
 		})
 	}

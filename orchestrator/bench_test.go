@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -70,7 +71,7 @@ func restingTeam(b testing.TB, members int) load {
 		_, err := o.Run(ctx)
 		done <- err
 	}()
-	c, err := Dial(ctx, <-up)
+	c, err := api.Dial(ctx, <-up)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func restingTeam(b testing.TB, members int) load {
 		if err != nil {
 			b.Fatal(err)
 		}
-		atWork = slices.ContainsFunc(status.Members, func(m MemberStatus) bool { return m.State != "idle" })
+		atWork = slices.ContainsFunc(status.Members, func(m api.MemberStatus) bool { return m.State != "idle" })
 	}
 	opened := time.Since(begun)
 	after := measured()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -134,7 +135,7 @@ func TestClaimsRespectTheLimitUnlessForced(t *testing.T) {
 			t.Errorf("ops claims %s: %v", id, err)
 		}
 	}
-	if _, err := b.board.claim(t.Context(), ops, "3", "ghost"); !errors.Is(err, ErrNoMember) {
+	if _, err := b.board.claim(t.Context(), ops, "3", "ghost"); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("a claim for nobody: %v", err)
 	}
 }
@@ -339,10 +340,10 @@ func TestStartTakesOtherFieldsAlong(t *testing.T) {
 	}
 	b.want("4", tasks.Pending, "")
 	ghost := "ghost"
-	if _, _, err := b.board.update(t.Context(), b.as("lead", ""), "4", tasks.Patch{Owner: &ghost}); !errors.Is(err, ErrNoMember) {
+	if _, _, err := b.board.update(t.Context(), b.as("lead", ""), "4", tasks.Patch{Owner: &ghost}); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("an owner who is no member: %v", err)
 	}
-	if _, err := b.board.create(t.Context(), b.as("lead", ""), tasks.New{Subject: "x", Owner: ghost}); !errors.Is(err, ErrNoMember) {
+	if _, err := b.board.create(t.Context(), b.as("lead", ""), tasks.New{Subject: "x", Owner: ghost}); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("created for no member: %v", err)
 	}
 }
@@ -371,11 +372,11 @@ func TestSendKnowsItsReceivers(t *testing.T) {
 		{"dev", "team-lead", "hi", "lead", nil},
 		{"dev", "*", "hi", "lead ops", nil},
 		{"", "*", "hi", "lead dev ops", nil},
-		{"dev", "dev", "hi", "you are dev", ErrNoMember},
-		{"lead", "main", "hi", "you are lead", ErrNoMember},
-		{"dev", "", "hi", `needs a recipient in "to"`, ErrNoMember},
-		{"dev", "Lead", "hi", `no member is called "Lead"; did you mean lead?`, ErrNoMember},
-		{"dev", "lead", " \n\t", "the message to lead is empty", ErrEmpty},
+		{"dev", "dev", "hi", "you are dev", api.ErrNoMember},
+		{"lead", "main", "hi", "you are lead", api.ErrNoMember},
+		{"dev", "", "hi", `needs a recipient in "to"`, api.ErrNoMember},
+		{"dev", "Lead", "hi", `no member is called "Lead"; did you mean lead?`, api.ErrNoMember},
+		{"dev", "lead", " \n\t", "the message to lead is empty", api.ErrEmpty},
 	}
 	for _, tt := range tests {
 		t.Run(tt.from+" to "+tt.to, func(t *testing.T) {

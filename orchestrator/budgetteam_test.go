@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -79,7 +80,7 @@ func TestMemberUsesUpItsLimit(t *testing.T) {
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "limits.max_tokens is used up: 1200 of 1000 tokens")
 	r.noted("dev", "budget:dev:tokens:1000", 50, 75, 90, 100)
-	if dev := e.Members[1]; dev.State != NeedsAttention || len(dev.Limits) != 1 || dev.Limits[0].Used != 1200 {
+	if dev := e.Members[1]; dev.State != api.NeedsAttention || len(dev.Limits) != 1 || dev.Limits[0].Used != 1200 {
 		t.Errorf("dev ended as %+v", dev)
 	}
 	if list := r.list(); list[0].Status != tasks.InProgress || string(list[0].Metadata["left"]) != `"all"` {

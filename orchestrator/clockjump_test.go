@@ -7,6 +7,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -160,7 +161,7 @@ func TestClockJumps(t *testing.T) {
 	u.lines.wait(t, "that ops comes back", func(l journal.Line) bool {
 		return l.Type == "task" && l.Member == "ops" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
-	if _, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: asked.ID, Approve: true}); err != nil {
+	if _, err := c.AnswerInbox(t.Context(), api.InboxAnswer{ID: asked.ID, Approve: true}); err != nil {
 		t.Error(err)
 	}
 	u.lines.wait(t, "dev's end", func(l journal.Line) bool {

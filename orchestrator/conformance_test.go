@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
@@ -159,7 +160,7 @@ func (r *rig) trustOnce(file string) (err error) {
 	if err := RememberTrust(r.t.Context(), team, report); err != nil {
 		return err
 	}
-	client, err := Dial(r.t.Context(), r.place())
+	client, err := api.Dial(r.t.Context(), r.place())
 	if err != nil {
 		return err
 	}

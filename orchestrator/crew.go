@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/gang"
@@ -62,7 +63,7 @@ type crew struct {
 	members    gang.Group
 	board      *board
 	lister     teammate.TaskLister // of all members
-	control    *Server
+	control    *api.Server
 	tools      toolServer // for members whose agents are programs of their own
 	programs   *launch.Programs
 	live       hooking.Live
@@ -73,7 +74,7 @@ type crew struct {
 	trees      *trees.Trees
 	setup      Setup                // what Setup hooks are to do
 	setupOnly  bool                 // and nothing after it
-	mergeOnly  *MergeRequest        // to be merged, and nothing else; nil: the run is one of all members
+	mergeOnly  *api.MergeRequest    // to be merged, and nothing else; nil: the run is one of all members
 	settings   *gatesettings.Copies // that gates go by
 	servers    *hooking.Servers     // of mcp_tool hooks
 	functions  *hooks.Registry      // the program's hooks, and those that agents register while they run
@@ -303,7 +304,7 @@ func (c *crew) scene(ctx context.Context) (plan.Scene, error) {
 func (c *crew) carryOut(ctx context.Context, m plan.Move) error {
 	s, ok := c.seat(m.Member)
 	if !ok && m.Member != "" {
-		return fmt.Errorf("%s: %w", m.Member, ErrNoMember)
+		return fmt.Errorf("%s: %w", m.Member, api.ErrNoMember)
 	}
 	switch m.Kind {
 	case plan.GiveMail:

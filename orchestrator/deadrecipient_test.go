@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -129,17 +130,17 @@ func TestRecipientIsDeadAtSend(t *testing.T) {
 		ended <- e
 	}()
 	log.wait(t, "dev's death", func(l journal.Line) bool { return l.Type == "member_restarts" })
-	c, err := Dial(t.Context(), o.Place())
+	c, err := api.Dial(t.Context(), o.Place())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "Write to dev."}); err != nil {
+	if _, err := c.Send(t.Context(), api.Send{To: "lead", Text: "Write to dev."}); err != nil {
 		t.Fatal(err)
 	}
 	close(dead)
 	for _, key := range numbered("person", letters) {
-		if _, err := c.Send(t.Context(), Send{To: "dev", Text: "mail " + key + "."}); err != nil {
+		if _, err := c.Send(t.Context(), api.Send{To: "dev", Text: "mail " + key + "."}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -207,16 +208,16 @@ func TestRecipientAndCoveyAreDead(t *testing.T) {
 	}
 	until(" dev member_restarts", 1)
 	place := r.place()
-	c, err := Dial(t.Context(), place)
+	c, err := api.Dial(t.Context(), place)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "write now"}); err != nil {
+	if _, err := c.Send(t.Context(), api.Send{To: "lead", Text: "write now"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range numbered("person", letters) {
-		if _, err := c.Send(t.Context(), Send{To: "dev", Text: "mail " + key + "."}); err != nil {
+		if _, err := c.Send(t.Context(), api.Send{To: "dev", Text: "mail " + key + "."}); err != nil {
 			t.Fatal(err)
 		}
 	}

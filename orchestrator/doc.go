@@ -7,7 +7,8 @@
 // earlier run left, and returns an Ending. Inside, what to do next is decided
 // by plan, a pure function over one snapshot of the store; the crew carries it
 // out. Everything that happens becomes a line of the journal, which is what
-// all views read. Client reaches a running team from another process.
+// all views read. The Client of package
+// api reaches a running team from another process.
 //
 // A program of one's own runs a team by the same two calls. Options.Agents are
 // its agents, each a agent.Agent; Options.Hooks its hooks, each a function;

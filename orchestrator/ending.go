@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -64,7 +65,7 @@ type MemberEnding struct {
 	TokensUnknown bool
 	CostUSD       float64             // of this run, in US dollars; 0 where nobody knows
 	Limits        []journal.BudgetUse // how much is used of its own limits, over all runs
-	State         MemberState
+	State         api.MemberState
 	Reason        string // why it needs attention or has ended early
 }
 
@@ -153,8 +154,8 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 }
 
 // stateOfLock is how a run ends for a member that is locked out then.
-var stateOfLock = map[plan.Lock]MemberState{
-	plan.LockFailed: Waiting, plan.LockLogin: LoggedOut, plan.LockUsedUp: Limited,
+var stateOfLock = map[plan.Lock]api.MemberState{
+	plan.LockFailed: api.Waiting, plan.LockLogin: api.LoggedOut, plan.LockUsedUp: api.Limited,
 }
 
 // sumUp fills in what the members did. It reports whether a limit holds one of
@@ -167,22 +168,22 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 		done := c.tally.Of(s.member.Name)
 		m := MemberEnding{
 			Name: s.member.Name, Agent: roster.AgentTitle(s.member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
-			Completed: done.Completed, Refusals: s.watch.refusals, State: Resting,
+			Completed: done.Completed, Refusals: s.watch.refusals, State: api.Resting,
 			Tokens: done.Usage.Total(), CostUSD: done.CostUSD, TokensUnknown: done.UsageUnknown,
 		}
 		m.Limits, _ = c.ledger.ReportOf(s.member.Name)
 		lock, text := c.logins.Ending(s.member)
 		switch {
 		case s.gone != "":
-			m.State, m.Reason = Ended, s.gone
+			m.State, m.Reason = api.Ended, s.gone
 		case lock != "":
 			m.State, m.Reason = stateOfLock[lock], text
 		case s.attention != "":
-			m.State, m.Reason = NeedsAttention, s.attention
+			m.State, m.Reason = api.NeedsAttention, s.attention
 			limited = limited || c.ledger.Limited(s.member.Name)
 		}
 		// A usage limit that nothing had to wait for is no problem.
-		if m.Reason != "" && (m.State != Limited || e.open() > 0) {
+		if m.Reason != "" && (m.State != api.Limited || e.open() > 0) {
 			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", s.member.Name, m.Reason))
 		}
 		if s.member.Lead {
@@ -210,7 +211,7 @@ func (o *Orchestrator) alreadyDone(ctx context.Context, c *crew, before earlier)
 
 // markRunning writes run.json for a run that begins.
 func (o *Orchestrator) markRunning(c *crew) error {
-	r := state.NewRunFile(o.place, o.started, Protocol)
+	r := state.NewRunFile(o.place, o.started, api.Protocol)
 	r.Spec, r.Members = o.team().File, o.memberNames()
 	r.Goal, r.Version = c.worksFor(), o.opts.Version
 	if o.opts.Merge != nil {
@@ -240,7 +241,7 @@ func (o *Orchestrator) markEnded(e Ending, failed error) error {
 		}
 	}
 	if !written {
-		r = state.NewRunFile(o.place, o.started, Protocol)
+		r = state.NewRunFile(o.place, o.started, api.Protocol)
 		r.Spec, r.Members = o.team().File, o.memberNames()
 	}
 	r.Result = &state.RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer,

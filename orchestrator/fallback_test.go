@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/tasks"
@@ -47,7 +48,7 @@ func TestFallback(t *testing.T) {
 		return l.Type == "idle" && strings.Contains(string(l.Data), "The spare is done.")
 	})
 	u.clock.forward(4 * time.Hour)
-	if _, err := u.client().CreateTask(t.Context(), TaskCreate{Subject: "Two", Owner: "dev"}); err != nil {
+	if _, err := u.client().CreateTask(t.Context(), api.TaskCreate{Subject: "Two", Owner: "dev"}); err != nil {
 		t.Fatal(err)
 	}
 	u.lines.wait(t, "the end of task 2", func(l journal.Line) bool {
@@ -117,11 +118,11 @@ func TestLimitIsSharedByLogin(t *testing.T) {
 	u := start(r, &handClock{})
 	u.until("limited", 1)
 	done := tasks.Completed
-	if _, err := u.client().UpdateTask(t.Context(), TaskUpdate{ID: "3", Status: &done, Force: true}); err != nil {
+	if _, err := u.client().UpdateTask(t.Context(), api.TaskUpdate{ID: "3", Status: &done, Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.until("team_waits", 1)
-	if m := u.member("api"); m.State != Limited || m.LimitedUntil.IsZero() {
+	if m := u.member("api"); m.State != api.Limited || m.LimitedUntil.IsZero() {
 		t.Errorf("api is %+v", m)
 	}
 	if n := len(toldFake(t, dir, "prompt")); n != 1 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -146,7 +147,7 @@ func (p *loneProgram) send(v any) error {
 
 // timedTeam is a team that stays up, with a member whose agent is a worker.
 type timedTeam struct {
-	client *Client
+	client *api.Client
 	began  time.Time // of the turn, by the journal
 	ended  chan time.Time
 }
@@ -183,7 +184,7 @@ func startTimed(b *testing.B, dir string) *timedTeam {
 			b.Error(err)
 		}
 	})
-	if t.client, err = Dial(ctx, <-up); err != nil {
+	if t.client, err = api.Dial(ctx, <-up); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = t.client.Close() }) // the team's end is what counts
@@ -210,7 +211,7 @@ func (t *timedTeam) see(l journal.Line) {
 func (t *timedTeam) turn(b *testing.B) (took, woken time.Duration) {
 	b.Helper()
 	sent := time.Now()
-	if _, err := t.client.Send(b.Context(), Send{To: "m0", Text: lookPrompt}); err != nil {
+	if _, err := t.client.Send(b.Context(), api.Send{To: "m0", Text: lookPrompt}); err != nil {
 		b.Fatal(err)
 	}
 	ended := <-t.ended

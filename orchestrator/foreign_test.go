@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -429,7 +430,7 @@ func TestAgentProgramIsInterrupted(t *testing.T) {
 	)
 	c := r.up()
 	awaitFile(t, filepath.Join(dir, "log"), "hang")
-	if _, err := c.Interrupt(t.Context(), InterruptRequest{Member: "dev", GoOn: true}); err != nil {
+	if _, err := c.Interrupt(t.Context(), api.InterruptRequest{Member: "dev", GoOn: true}); err != nil {
 		t.Fatal(err)
 	}
 	r.lines.wait(t, "the next turn", func(l journal.Line) bool {

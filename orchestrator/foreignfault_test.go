@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -263,7 +264,7 @@ func TestInterruptsAtAnyMoment(t *testing.T) {
 	interrupted := 0
 	var person sync.WaitGroup
 	person.Go(func() {
-		c, err := Dial(t.Context(), <-up)
+		c, err := api.Dial(t.Context(), <-up)
 		if err != nil {
 			t.Error(err)
 			return
@@ -274,7 +275,7 @@ func TestInterruptsAtAnyMoment(t *testing.T) {
 				return
 			}
 			time.Sleep(time.Duration(n) * time.Millisecond / 2) // into what follows
-			if reply, err := c.Interrupt(t.Context(), InterruptRequest{Member: "m0",
+			if reply, err := c.Interrupt(t.Context(), api.InterruptRequest{Member: "m0",
 				GoOn: true}); err == nil && reply.Interrupted {
 				interrupted++
 			}

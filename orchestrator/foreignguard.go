@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -20,7 +21,7 @@ import (
 // tool: the member's rules and its PreToolUse hooks, as before any tool. Many
 // programs ask nobody before they call a tool over MCP, but all calls come in
 // here. It returns the input to run with, or the answer to give instead.
-func (s *seat) guard(ctx context.Context, c TeamCall, id string) (json.RawMessage, *agent.ToolResult) {
+func (s *seat) guard(ctx context.Context, c api.TeamCall, id string) (json.RawMessage, *agent.ToolResult) {
 	name := mcpTool(c.Tool)
 	may := s.rulesNow()
 	if rule, ok := catches(may.Deny, c.Tool, c.Input); ok {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -159,7 +160,7 @@ func TestProgramsPlanOverARestart(t *testing.T) {
 	if q.Member != "dev" || RequestText(q) != "one, two" {
 		t.Errorf("asked %+v", q)
 	}
-	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: q.ID, Approve: true}); err != nil {
+	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: q.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, "dev at work", func() bool { return r.made() == "ran\n" && len(toldFakeAll(t, dir, "hang")) == 1 })

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -130,7 +131,7 @@ func goesOn(t *testing.T, u *underway, dir string, before *tasks.Task, restart b
 		t.Fatal(err)
 	}
 	if !restart {
-		if _, err := c.Send(t.Context(), Send{To: "dev", Text: "go on"}); err != nil {
+		if _, err := c.Send(t.Context(), api.Send{To: "dev", Text: "go on"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -167,7 +168,7 @@ func TestStoppedProgramLosesItsTask(t *testing.T) {
 	if task, err := c.Task(t.Context(), "1"); err != nil || task.Owner != "dev" || task.Status != tasks.InProgress {
 		t.Fatalf("it was silent, and its task is %+v (%v)", task, err)
 	}
-	if _, err := c.UpdateTask(t.Context(), TaskUpdate{ID: "1", Owner: &lead}); err != nil {
+	if _, err := c.UpdateTask(t.Context(), api.TaskUpdate{ID: "1", Owner: &lead}); err != nil {
 		t.Fatal(err)
 	}
 	pid, err := strconv.Atoi(toldFake(t, dir, "stopped")[0])

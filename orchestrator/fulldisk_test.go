@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -144,7 +145,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 	}{
 		"interrupted": {func(_ *testing.T, _ state.Place, cancel func()) { cancel() }, CodeInterrupted},
 		"told to stop": {func(t *testing.T, p state.Place, _ func()) {
-			c, err := Dial(context.Background(), p)
+			c, err := api.Dial(context.Background(), p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -154,7 +155,7 @@ hooks:
 			})
 			e := r.run(Options{})
 			r.want(e, CodeUnfinished, "nobody can go on")
-			if e.Members[1].State != Ended || !strings.Contains(e.Members[1].Reason, "enough") {
+			if e.Members[1].State != api.Ended || !strings.Contains(e.Members[1].Reason, "enough") {
 				t.Errorf("dev is %+v", e.Members[1])
 			}
 			again := r.run(Options{})

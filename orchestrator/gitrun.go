@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
@@ -23,12 +22,12 @@ func filtersOf(ctx context.Context, team *configs.Team) []worktree.Filter {
 }
 
 // filterRuns are these filters as things that the team would run.
-func filterRuns(team *configs.Team) []runs.Run {
-	var out []runs.Run
+func filterRuns(team *configs.Team) []configs.Run {
+	var runs []configs.Run
 	for _, f := range filtersOf(context.Background(), team) { // each call of git has a time limit of its own
-		out = append(out, runs.Run{Kind: runs.Filter, Command: f.String()})
+		runs = append(runs, configs.Run{Kind: configs.RunFilter, Command: f.String()})
 	}
-	return out
+	return runs
 }
 
 // trustedFilters are those of filtersOf that the user trusts: a member may have changed
@@ -48,7 +47,7 @@ func trustedFilters(ctx context.Context, team *configs.Team) []worktree.Filter {
 	}
 	trusted, _ := all.find(key)
 	return slices.DeleteFunc(filters, func(f worktree.Filter) bool {
-		run := runs.Run{Kind: runs.Filter, Command: f.String()}
+		run := configs.Run{Kind: configs.RunFilter, Command: f.String()}
 		return !slices.ContainsFunc(trusted.Items, func(i TrustItem) bool { return i.Run == run })
 	})
 }

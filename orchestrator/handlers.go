@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -18,50 +19,50 @@ import (
 
 // handlers answer what other processes ask of the running team, a row for each verb. Who may ask
 // for what has been checked before they are called.
-func (o *Orchestrator) handlers(c *crew) []Handler {
-	status := func(ctx context.Context) (Status, error) { return o.status(ctx, c) }
-	return []Handler{
-		VerbStatus.Handle(NoInput(status)),
-		VerbReady.Handle(func(ctx context.Context, _ struct{}) (Status, error) {
+func (o *Orchestrator) handlers(c *crew) []api.Handler {
+	status := func(ctx context.Context) (api.Status, error) { return o.status(ctx, c) }
+	return []api.Handler{
+		api.VerbStatus.Handle(api.NoInput(status)),
+		api.VerbReady.Handle(func(ctx context.Context, _ struct{}) (api.Status, error) {
 			if err := c.allStarted(ctx); err != nil {
-				return Status{}, err
+				return api.Status{}, err
 			}
 			return status(ctx)
 		}),
-		VerbTasks.Handle(ListTasks(c.store.List, c.store.Outline)),
-		VerbTask.Handle(func(ctx context.Context, t TaskRef) (tasks.Task, error) { return c.store.Task(ctx, t.ID) }),
-		VerbStanding.Handle(func(ctx context.Context, t TaskRef) (Standing, error) { return StandingOf(ctx, c.store, t.ID) }),
-		VerbCreate.Handle(c.createFor),
-		VerbUpdate.Handle(c.updateFor),
-		VerbClaim.Handle(c.claimFor),
-		VerbSend.Handle(c.sendFor),
-		VerbTool.Handle(c.toolFor),
-		VerbInterrupt.Handle(c.interrupt),
-		VerbHold.Handle(c.holdFor),
-		VerbEnd.Handle(c.endFor),
-		VerbMerge.Handle(c.merges.merge),
-		VerbReview.Handle(c.merges.review),
-		VerbInbox.Handle(c.inboxFor),
-		VerbAnswer.Handle(c.answerFor),
-		VerbReshape.Handle(func(ctx context.Context, r Reshape) (SpecChange, error) { return o.reshape(ctx, c, r) }),
-		VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return o.hookInfos(c) }),
-		VerbReload.Handle(NoInput(c.reload.ask)),
-		VerbTrust.Handle(func(_ context.Context, n TrustNotice) (TrustReply, error) {
-			return TrustReply{Counts: n.Digest != ""}, c.trust.announce(entryOf(n), n.Digest)
+		api.VerbTasks.Handle(api.ListTasks(c.store.List, c.store.Outline)),
+		api.VerbTask.Handle(func(ctx context.Context, t api.TaskRef) (tasks.Task, error) { return c.store.Task(ctx, t.ID) }),
+		api.VerbStanding.Handle(func(ctx context.Context, t api.TaskRef) (api.Standing, error) { return StandingOf(ctx, c.store, t.ID) }),
+		api.VerbCreate.Handle(c.createFor),
+		api.VerbUpdate.Handle(c.updateFor),
+		api.VerbClaim.Handle(c.claimFor),
+		api.VerbSend.Handle(c.sendFor),
+		api.VerbTool.Handle(c.toolFor),
+		api.VerbInterrupt.Handle(c.interrupt),
+		api.VerbHold.Handle(c.holdFor),
+		api.VerbEnd.Handle(c.endFor),
+		api.VerbMerge.Handle(c.merges.merge),
+		api.VerbReview.Handle(c.merges.review),
+		api.VerbInbox.Handle(c.inboxFor),
+		api.VerbAnswer.Handle(c.answerFor),
+		api.VerbReshape.Handle(func(ctx context.Context, r api.Reshape) (api.SpecChange, error) { return o.reshape(ctx, c, r) }),
+		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return o.hookInfos(c) }),
+		api.VerbReload.Handle(api.NoInput(c.reload.ask)),
+		api.VerbTrust.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {
+			return api.TrustReply{Counts: n.Digest != ""}, c.trust.announce(entryOf(n), n.Digest)
 		}),
-		VerbTrusted.Handle(func(_ context.Context, n TrustNotice) (TrustReply, error) {
-			return TrustReply{Counts: c.trust.counted(entryOf(n), n.Digest)}, nil
+		api.VerbTrusted.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {
+			return api.TrustReply{Counts: c.trust.counted(entryOf(n), n.Digest)}, nil
 		}),
-		VerbDown.Handle(c.takeDown),
-		HandleAttach(func(context.Context) (AttachReply, error) {
-			return AttachReply{Seq: c.journal.Last(), Journal: o.place.Journal()}, nil
+		api.VerbDown.Handle(c.takeDown),
+		api.HandleAttach(func(context.Context) (api.AttachReply, error) {
+			return api.AttachReply{Seq: c.journal.Last(), Journal: o.place.Journal()}, nil
 		}),
 	}
 }
 
 // checksOf are what is asked before something is done in a member's name.
-func checksOf(c *crew) Checks {
-	return Checks{
+func checksOf(c *crew) api.Checks {
+	return api.Checks{
 		Member: c.guardCommand,
 		Hook: func(ctx context.Context, by process.Caller) (context.Context, error) {
 			return withinHook(ctx, c.processes, by)
@@ -86,10 +87,10 @@ func (c *crew) actorFor(as string, force bool) (actor, error) {
 
 // createFor makes a task for somebody outside. The call has no id: the asker gets
 // its answer or an error at once, and nobody repeats it after a crash.
-func (c *crew) createFor(ctx context.Context, r TaskCreate) (TaskReply, error) {
+func (c *crew) createFor(ctx context.Context, r api.TaskCreate) (api.TaskReply, error) {
 	by, err := c.actorFor(r.As, r.Force)
 	if err != nil {
-		return TaskReply{}, err
+		return api.TaskReply{}, err
 	}
 	t, err := c.board.create(ctx, by, tasks.New{
 		Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Owner: r.Owner,
@@ -101,12 +102,12 @@ func (c *crew) createFor(ctx context.Context, r TaskCreate) (TaskReply, error) {
 // updateFor changes a task. To delete one is an action of its own, because the
 // store keeps no task in such a state; no gate is asked, for nothing is claimed to
 // be done.
-func (c *crew) updateFor(ctx context.Context, r TaskUpdate) (TaskReply, error) {
+func (c *crew) updateFor(ctx context.Context, r api.TaskUpdate) (api.TaskReply, error) {
 	by, err := c.actorFor(r.As, r.Force)
 	if err != nil {
-		return TaskReply{}, err
+		return api.TaskReply{}, err
 	}
-	if r.Status != nil && *r.Status == Deleted {
+	if r.Status != nil && *r.Status == api.Deleted {
 		t, err := c.board.remove(ctx, by, r.ID)
 		return taskReply(t, []string{"deleted"}, err)
 	}
@@ -120,39 +121,39 @@ func (c *crew) updateFor(ctx context.Context, r TaskUpdate) (TaskReply, error) {
 
 // claimFor claims a task for a member. The operator must say for which one: it
 // can own no task, since nobody would ever be woken for it.
-func (c *crew) claimFor(ctx context.Context, r TaskClaim) (TaskReply, error) {
+func (c *crew) claimFor(ctx context.Context, r api.TaskClaim) (api.TaskReply, error) {
 	by, err := c.actorFor(r.As, r.Force)
 	if err != nil {
-		return TaskReply{}, err
+		return api.TaskReply{}, err
 	}
 	if r.As == "" {
-		return TaskReply{}, fmt.Errorf("say which member is to own task %s: --as MEMBER", r.ID)
+		return api.TaskReply{}, fmt.Errorf("say which member is to own task %s: --as MEMBER", r.ID)
 	}
 	t, err := c.board.claim(ctx, by, r.ID, r.As)
 	return taskReply(t, []string{"owner", "status"}, err)
 }
 
 // taskReply turns a refusal by hooks into an answer; other errors stay errors.
-func taskReply(t tasks.Task, changed []string, err error) (TaskReply, error) {
+func taskReply(t tasks.Task, changed []string, err error) (api.TaskReply, error) {
 	var refused *refusedError
 	switch {
 	case errors.As(err, &refused) && refused.awaits != "":
-		return TaskReply{Task: t, Awaits: refused.feedback}, nil
+		return api.TaskReply{Task: t, Awaits: refused.feedback}, nil
 	case refused != nil:
-		return TaskReply{Task: t, Refused: []string{refused.feedback}}, nil
+		return api.TaskReply{Task: t, Refused: []string{refused.feedback}}, nil
 	}
-	return TaskReply{Task: t, Changed: changed}, err
+	return api.TaskReply{Task: t, Changed: changed}, err
 }
 
 // sendFor stores what a person or a member's process sends.
-func (c *crew) sendFor(ctx context.Context, r Send) (SendReply, error) {
+func (c *crew) sendFor(ctx context.Context, r api.Send) (api.SendReply, error) {
 	by, err := c.actorFor(r.As, false)
 	if err != nil {
-		return SendReply{}, err
+		return api.SendReply{}, err
 	}
 	w, err := readMessage(sendMessageInput{To: r.To, Message: rawjson.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor})
 	if err != nil {
-		return SendReply{}, err
+		return api.SendReply{}, err
 	}
 	if r.As == "" && w.kind == mail.Text {
 		w.kind = mail.OperatorMessage
@@ -161,16 +162,16 @@ func (c *crew) sendFor(ctx context.Context, r Send) (SendReply, error) {
 	takes := c.takingMail(r.As == "")
 	a, err := c.board.say(ctx, by, w)
 	if err != nil {
-		return SendReply{}, err
+		return api.SendReply{}, err
 	}
-	reply := SendReply{Delivery: Delivered, RequestID: a.Request}
+	reply := api.SendReply{Delivery: api.Delivered, RequestID: a.Request}
 	if len(a.sent) == 0 || len(r.WaitFor) > 0 {
 		reply.Message = a.Message
 	}
 	for _, m := range a.sent {
 		reply.IDs = append(reply.IDs, m.ID)
 		if !takes[m.To] || len(r.WaitFor) > 0 {
-			reply.Delivery = Queued
+			reply.Delivery = api.Queued
 		}
 	}
 	return reply, nil
@@ -192,13 +193,13 @@ func (c *crew) takingMail(person bool) map[string]bool {
 // just before: a turn that ends by itself in between is no error.
 //
 // The member is held before its turn ends, or it might begin another one in between.
-func (c *crew) interrupt(ctx context.Context, r InterruptRequest) (InterruptReply, error) {
+func (c *crew) interrupt(ctx context.Context, r api.InterruptRequest) (api.InterruptReply, error) {
 	s, ok := c.seat(r.Member)
 	if !ok {
-		return InterruptReply{}, c.board.known(r.Member)
+		return api.InterruptReply{}, c.board.known(r.Member)
 	}
 	c.mu.Lock()
-	reply := InterruptReply{Interrupted: !s.idle && c.logins.State(s.member.Name).Waits == "", Turn: s.watch.turn}
+	reply := api.InterruptReply{Interrupted: !s.idle && c.logins.State(s.member.Name).Waits == "", Turn: s.watch.turn}
 	c.mu.Unlock()
 	reply.Retries = c.tryNow(s)
 	if !r.GoOn && !reply.Retries && s.goneReason() == "" {
@@ -214,12 +215,12 @@ func (c *crew) interrupt(ctx context.Context, r InterruptRequest) (InterruptRepl
 }
 
 // takeDown asks the team to end. The answer goes out before it does.
-func (c *crew) takeDown(_ context.Context, r Down) (DownReply, error) {
+func (c *crew) takeDown(_ context.Context, r api.Down) (api.DownReply, error) {
 	select {
 	case c.down <- r.Reason:
 	default: // it has been told already
 	}
-	return DownReply{PID: c.pid}, nil
+	return api.DownReply{PID: c.pid}, nil
 }
 
 // errTold ends a team that was told to stop with `covey down`.
@@ -265,45 +266,45 @@ func (c *crew) roster() []rosterEntry {
 }
 
 // state is what a member does now; crew.mu is held.
-func (s *seat) state() MemberState {
+func (s *seat) state() api.MemberState {
 	login := s.crew.logins.State(s.member.Name)
 	locked := login.Lockout
 	switch {
 	case s.gone != "":
-		return Ended
+		return api.Ended
 	case !s.sessionBegun:
-		return Starting
+		return api.Starting
 	case !s.idle && (login.Waits != "" || s.aside != ""):
-		return Waiting
+		return api.Waiting
 	case !s.idle:
-		return Working
+		return api.Working
 	case s.holdsBack(s.crew.clock.Now()):
-		return Waiting
+		return api.Waiting
 	case s.held():
-		return Held
+		return api.Held
 	case locked != nil && locked.LoggedOut:
-		return LoggedOut
+		return api.LoggedOut
 	case locked != nil && !locked.Failed && !locked.Until.IsZero(), !login.Lent.IsZero():
-		return Limited
+		return api.Limited
 	case s.attention != "":
-		return NeedsAttention
+		return api.NeedsAttention
 	}
-	return Resting
+	return api.Resting
 }
 
 // status is the team as `covey ps` shows it.
-func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
+func (o *Orchestrator) status(ctx context.Context, c *crew) (api.Status, error) {
 	all, err := c.store.Outline(ctx)
 	if err != nil {
-		return Status{}, err
+		return api.Status{}, err
 	}
 	unread, err := c.store.Mail().UnreadCounts(ctx)
 	if err != nil {
-		return Status{}, err
+		return api.Status{}, err
 	}
-	st := Status{
+	st := api.Status{
 		Team: o.team().Name, Goal: c.worksFor(), Workspace: o.place.Workspace, Spec: o.team().File, PID: c.pid,
-		Started: o.started, Elapsed: time.Since(o.started), Tasks: CountTasks(all), Seq: c.journal.Last(),
+		Started: o.started, Elapsed: time.Since(o.started), Tasks: api.CountTasks(all), Seq: c.journal.Last(),
 		Attached: c.control.Attached(), Requests: c.asks.forPeople(),
 	}
 	st.Budget = c.ledger.Report()
@@ -335,12 +336,12 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 
 // memberStatus is one member as `covey ps` shows it. own are the places of the tasks that
 // it owns.
-func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatus {
+func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) api.MemberStatus {
 	ran := c.live.Tallies.Of(s.member.Name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	done, login := c.tally.Of(s.member.Name), c.logins.State(s.member.Name)
-	m := MemberStatus{
+	m := api.MemberStatus{
 		Name: s.member.Name, Lead: s.member.Lead, Agent: roster.AgentTitle(s.member.CurrentAgent()),
 		State: s.state(), Doing: s.watch.doing,
 		Turn: s.watch.turn, Attention: cmp.Or(s.gone, s.attention), Refusals: s.watch.refusals,
@@ -363,7 +364,7 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatu
 			m.WaitsFor = tasks.Named(by...)
 		}
 	}
-	if m.State != Resting {
+	if m.State != api.Resting {
 		m.WaitsFor = cmp.Or(login.Waits, s.aside)
 	}
 	if now := c.clock.Now(); s.holdsBack(now) {
@@ -372,16 +373,16 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatu
 	if awaits := c.asks.awaits(s.member.Name); s.idle && s.gone == "" && awaits != "" {
 		m.WaitsFor = awaits
 	}
-	if m.State == Held {
+	if m.State == api.Held {
 		m.WaitsFor = "covey resume " + s.member.Name
 	}
 	m.Held = s.held()
 	m.Limits, m.CostUSD = c.ledger.ReportOf(s.member.Name)
 	m.Background = c.background.Commands(s.member.Name)
-	if m.State == Resting && m.WaitsFor == "" && s.crew.background.MayWake(s.member.Name) {
+	if m.State == api.Resting && m.WaitsFor == "" && s.crew.background.MayWake(s.member.Name) {
 		m.WaitsFor = "hook " + m.Background[0]
 	}
-	if m.State == Limited {
+	if m.State == api.Limited {
 		m.LimitedUntil = login.Lent
 		if login.Lockout != nil {
 			m.LimitedUntil = login.Lockout.Until

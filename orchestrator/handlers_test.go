@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -15,7 +16,7 @@ import (
 
 // up starts a team that stays up, and returns a client of it. The team is
 // ended, and its ending checked for trouble, when the test is over.
-func (r *rig) up() *Client {
+func (r *rig) up() *api.Client {
 	r.t.Helper()
 	o := r.orchestrator(Options{Keep: true})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -40,7 +41,7 @@ func (r *rig) up() *Client {
 		}
 	})
 	r.lines.wait(r.t, "the team to be up", func(l journal.Line) bool { return l.Type == "member_started" })
-	c, err := Dial(context.Background(), o.Place())
+	c, err := api.Dial(context.Background(), o.Place())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -61,36 +62,36 @@ func TestClientWorksWithARunningTeam(t *testing.T) {
 		"dev.yaml":  `steps: [{say: Yes., times: -1}]`,
 	})
 	c, ctx := r.up(), context.Background()
-	made, err := c.CreateTask(ctx, TaskCreate{Subject: "one", Description: "d"})
+	made, err := c.CreateTask(ctx, api.TaskCreate{Subject: "one", Description: "d"})
 	if err != nil || made.Task.ID != "1" || made.Task.Status != tasks.Pending {
 		t.Fatalf("create: %+v, %v", made, err)
 	}
-	if _, err := c.CreateTask(ctx, TaskCreate{Subject: "two", BlockedBy: []string{"1"}}); err != nil {
+	if _, err := c.CreateTask(ctx, api.TaskCreate{Subject: "two", BlockedBy: []string{"1"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.ClaimTask(ctx, TaskClaim{ID: "2", As: "dev"}); err == nil || !strings.Contains(err.Error(), "1") {
+	if _, err := c.ClaimTask(ctx, api.TaskClaim{ID: "2", As: "dev"}); err == nil || !strings.Contains(err.Error(), "1") {
 		t.Errorf("claiming a blocked task: %v", err)
 	}
-	if _, err := c.ClaimTask(ctx, TaskClaim{ID: "1"}); err == nil || !strings.Contains(err.Error(), "--as") {
+	if _, err := c.ClaimTask(ctx, api.TaskClaim{ID: "1"}); err == nil || !strings.Contains(err.Error(), "--as") {
 		t.Errorf("claiming for nobody: %v", err)
 	}
-	claimed, err := c.ClaimTask(ctx, TaskClaim{ID: "1", As: "dev"})
+	claimed, err := c.ClaimTask(ctx, api.TaskClaim{ID: "1", As: "dev"})
 	if err != nil || claimed.Task.Owner != "dev" || claimed.Task.Epoch == 0 {
 		t.Errorf("claim: %+v, %v", claimed, err)
 	}
-	if _, err := c.ClaimTask(ctx, TaskClaim{ID: "1", As: "lead"}); err == nil ||
+	if _, err := c.ClaimTask(ctx, api.TaskClaim{ID: "1", As: "lead"}); err == nil ||
 		!strings.Contains(err.Error(), "dev") {
 		t.Errorf("claiming what dev has: %v", err)
 	}
-	if _, err := c.ClaimTask(ctx, TaskClaim{ID: "9", As: "dev"}); err == nil {
+	if _, err := c.ClaimTask(ctx, api.TaskClaim{ID: "9", As: "dev"}); err == nil {
 		t.Error("claiming a task that is not there went through")
 	}
 	done := tasks.Completed
-	if _, err := c.UpdateTask(ctx, TaskUpdate{ID: "1", Status: &done, As: "dev"}); err != nil {
+	if _, err := c.UpdateTask(ctx, api.TaskUpdate{ID: "1", Status: &done, As: "dev"}); err != nil {
 		t.Error(err)
 	}
-	gone := Deleted
-	if _, err := c.UpdateTask(ctx, TaskUpdate{ID: "2", Status: &gone}); err != nil {
+	gone := api.Deleted
+	if _, err := c.UpdateTask(ctx, api.TaskUpdate{ID: "2", Status: &gone}); err != nil {
 		t.Error(err)
 	}
 	all, err := c.Tasks(ctx)
@@ -124,28 +125,28 @@ func TestSendAndInterrupt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st.Members[0].State == Resting {
+		if st.Members[0].State == api.Resting {
 			break
 		}
 	}
-	if rep, err := c.Send(ctx, Send{To: "lead", Text: "a slow one"}); err != nil || rep.Delivery != Delivered {
+	if rep, err := c.Send(ctx, api.Send{To: "lead", Text: "a slow one"}); err != nil || rep.Delivery != api.Delivered {
 		t.Fatalf("send to an idle member: %+v, %v", rep, err)
 	}
 	r.lines.wait(t, "the slow pass", func(l journal.Line) bool { return l.Type == "pass_started" && l.Turn == 2 })
-	if rep, err := c.Send(ctx, Send{To: "lead", Text: "what now?"}); err != nil || rep.Delivery != Queued {
+	if rep, err := c.Send(ctx, api.Send{To: "lead", Text: "what now?"}); err != nil || rep.Delivery != api.Queued {
 		t.Fatalf("send to a busy member: %+v, %v", rep, err)
 	}
-	if _, err := c.Send(ctx, Send{To: "ghost", Text: "x"}); err == nil || !strings.Contains(err.Error(),
+	if _, err := c.Send(ctx, api.Send{To: "ghost", Text: "x"}); err == nil || !strings.Contains(err.Error(),
 		"lead, dev") {
 		t.Errorf("send to nobody: %v", err)
 	}
-	if rep, err := c.Interrupt(ctx, InterruptRequest{Member: "lead"}); err != nil || !rep.Interrupted {
+	if rep, err := c.Interrupt(ctx, api.InterruptRequest{Member: "lead"}); err != nil || !rep.Interrupted {
 		t.Fatalf("interrupt: %+v, %v", rep, err)
 	}
 	r.lines.wait(t, "the next turn", func(l journal.Line) bool {
 		return l.Type == "text" && strings.Contains(string(l.Data), "All is well.")
 	})
-	if rep, err := c.Interrupt(ctx, InterruptRequest{Member: "dev"}); err != nil || rep.Interrupted {
+	if rep, err := c.Interrupt(ctx, api.InterruptRequest{Member: "dev"}); err != nil || rep.Interrupted {
 		t.Errorf("interrupting who does nothing: %+v, %v", rep, err)
 	}
 }
@@ -162,7 +163,7 @@ func TestDownEndsTheTeam(t *testing.T) {
 		done <- e
 	}()
 	r.lines.wait(t, "the pass", func(l journal.Line) bool { return l.Type == "pass_started" })
-	c, err := Dial(context.Background(), o.Place())
+	c, err := api.Dial(context.Background(), o.Place())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,10 +197,10 @@ func TestAttentionEndsWithItsCause(t *testing.T) {
 	c, ctx := r.up(), context.Background()
 	r.lines.wait(t, "dev to need attention", func(l journal.Line) bool { return l.Type == "needs_attention" })
 	done := tasks.Completed
-	if _, err := c.UpdateTask(ctx, TaskUpdate{ID: "1", Status: &done}); !errors.Is(err, tasks.ErrOwned) {
+	if _, err := c.UpdateTask(ctx, api.TaskUpdate{ID: "1", Status: &done}); !errors.Is(err, tasks.ErrOwned) {
 		t.Errorf("the operator completed dev's task without force: %v", err)
 	}
-	if _, err := c.UpdateTask(ctx, TaskUpdate{ID: "1", Status: &done, Force: true}); err != nil {
+	if _, err := c.UpdateTask(ctx, api.TaskUpdate{ID: "1", Status: &done, Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	r.lines.wait(t, "the lead's report", func(l journal.Line) bool {
@@ -221,7 +222,7 @@ func BenchmarkCountTasks(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		if n := CountTasks(all); n.Blocked != 7999 || n.Ready != 1 {
+		if n := api.CountTasks(all); n.Blocked != 7999 || n.Ready != 1 {
 			b.Fatalf("%+v", n)
 		}
 	}

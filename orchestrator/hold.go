@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -17,21 +18,21 @@ import (
 )
 
 // holdFor holds or resumes a member for the operator or the lead.
-func (c *crew) holdFor(ctx context.Context, r HoldRequest) (HoldReply, error) {
+func (c *crew) holdFor(ctx context.Context, r api.HoldRequest) (api.HoldReply, error) {
 	s, ok := c.seat(r.Member)
 	if !ok {
-		return HoldReply{}, c.board.known(r.Member)
+		return api.HoldReply{}, c.board.known(r.Member)
 	}
 	by, lead := actors.Operator, c.seats()[0].member.Name
 	held, is := c.holds.Of(r.Member)
 	switch {
 	case r.As == "":
 	case r.As != lead:
-		return HoldReply{}, wording.Errorf(ErrDenied, "only the operator and the lead hold members and resume them")
+		return api.HoldReply{}, wording.Errorf(api.ErrDenied, "only the operator and the lead hold members and resume them")
 	case r.Member == lead:
-		return HoldReply{}, wording.Errorf(ErrDenied, "the lead cannot hold or resume itself; end the turn instead")
+		return api.HoldReply{}, wording.Errorf(api.ErrDenied, "the lead cannot hold or resume itself; end the turn instead")
 	case r.Resume && is && held.By == actors.Operator:
-		return HoldReply{}, wording.Errorf(ErrDenied,
+		return api.HoldReply{}, wording.Errorf(api.ErrDenied,
 			"the operator holds %s, and only the operator can resume it", r.Member)
 	default:
 		by = r.As
@@ -40,9 +41,9 @@ func (c *crew) holdFor(ctx context.Context, r HoldRequest) (HoldReply, error) {
 	inTurn, gone := !s.idle, s.gone
 	c.mu.Unlock()
 	if gone != "" {
-		return HoldReply{}, fmt.Errorf("%s takes no more turns: %s", r.Member, gone)
+		return api.HoldReply{}, fmt.Errorf("%s takes no more turns: %s", r.Member, gone)
 	}
-	reply := HoldReply{Member: r.Member, Held: !r.Resume, Changed: is == r.Resume, InTurn: inTurn}
+	reply := api.HoldReply{Member: r.Member, Held: !r.Resume, Changed: is == r.Resume, InTurn: inTurn}
 	switch {
 	case r.Resume:
 		return reply, c.holds.Resume(ctx, r.Member, by)
@@ -63,8 +64,8 @@ func (c *crew) toldHold(member string, e agent.EventData) {
 
 // HoldStopped holds or resumes a member of a team that does not run, for the operator.
 // The next run heeds it. It fails with ErrRunning if the team runs after all.
-func HoldStopped(ctx context.Context, p state.Place, r HoldRequest) (reply HoldReply, err error) {
-	reply = HoldReply{Member: r.Member, Held: !r.Resume}
+func HoldStopped(ctx context.Context, p state.Place, r api.HoldRequest) (reply api.HoldReply, err error) {
+	reply = api.HoldReply{Member: r.Member, Held: !r.Resume}
 	if _, err := os.Stat(p.Store()); err != nil {
 		return reply, fmt.Errorf("team %s has never run: %w", p.Team, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -93,7 +94,7 @@ func heldTeam(more string) map[string]string {
 func interrupted(t *testing.T, r *rig) *underway {
 	u := start(r, &handClock{})
 	u.lines.wait(t, "dev's turn", func(l journal.Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
-	reply, err := u.client().Interrupt(t.Context(), InterruptRequest{Member: "dev"})
+	reply, err := u.client().Interrupt(t.Context(), api.InterruptRequest{Member: "dev"})
 	if err != nil || !reply.Interrupted || !reply.Held {
 		t.Fatalf("interrupt: %+v, %v", reply, err)
 	}
@@ -113,7 +114,7 @@ func TestInterruptHolds(t *testing.T) {
 			t.Errorf("in the next run %s began a turn", l.Member)
 		}
 	}
-	reply, err := HoldStopped(t.Context(), r.place(), HoldRequest{Member: "dev", Resume: true})
+	reply, err := HoldStopped(t.Context(), r.place(), api.HoldRequest{Member: "dev", Resume: true})
 	if err != nil || reply.Held || !reply.Changed {
 		t.Fatalf("resumed: %+v, %v", reply, err)
 	}
@@ -125,15 +126,15 @@ func TestInterruptHolds(t *testing.T) {
 func TestHeldTeamStaysUp(t *testing.T) {
 	t.Parallel()
 	u := interrupted(t, newRig(t, heldTeam("keep: true\n")))
-	testkit.Eventually(t, "dev to be held", func() bool { return u.member("dev").State == Held })
+	testkit.Eventually(t, "dev to be held", func() bool { return u.member("dev").State == api.Held })
 	if m := u.member("dev"); !m.Held || m.WaitsFor != "covey resume dev" {
 		t.Errorf("dev is %+v", m)
 	}
 	c := u.client()
-	if reply, err := c.Hold(t.Context(), HoldRequest{Member: "dev"}); err != nil || reply.Changed {
+	if reply, err := c.Hold(t.Context(), api.HoldRequest{Member: "dev"}); err != nil || reply.Changed {
 		t.Errorf("held again: %+v, %v", reply, err)
 	}
-	if _, err := c.Send(t.Context(), Send{To: "dev", Text: "go on"}); err != nil {
+	if _, err := c.Send(t.Context(), api.Send{To: "dev", Text: "go on"}); err != nil {
 		t.Fatal(err)
 	}
 	u.lines.wait(t, "dev to be resumed", func(l journal.Line) bool {
@@ -156,7 +157,7 @@ func TestInterruptThatGoesOn(t *testing.T) {
 		"{when: you own open tasks, call", 1)
 	u := start(newRig(t, files), &handClock{})
 	u.lines.wait(t, "dev's turn", func(l journal.Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
-	reply, err := u.client().Interrupt(t.Context(), InterruptRequest{Member: "dev", GoOn: true})
+	reply, err := u.client().Interrupt(t.Context(), api.InterruptRequest{Member: "dev", GoOn: true})
 	if err != nil || !reply.Interrupted || reply.Held {
 		t.Fatalf("interrupt: %+v, %v", reply, err)
 	}
@@ -171,19 +172,19 @@ func TestWhoMayHold(t *testing.T) {
 	c := r.up()
 	for _, tc := range []struct {
 		name string
-		req  HoldRequest
+		req  api.HoldRequest
 		want string // in the error; empty: none
 		held bool
 	}{
-		{"a member", HoldRequest{Member: "lead", As: "dev"}, "only the operator and the lead", false},
-		{"the lead itself", HoldRequest{Member: "lead", As: "lead"}, "cannot hold or resume itself", false},
-		{"nobody", HoldRequest{Member: "ghost"}, "lead, dev", false},
-		{"the lead", HoldRequest{Member: "dev", As: "lead"}, "", true},
-		{"the lead resumes", HoldRequest{Member: "dev", As: "lead", Resume: true}, "", false},
-		{"the operator", HoldRequest{Member: "dev"}, "", true},
-		{"the lead against it", HoldRequest{Member: "dev", As: "lead", Resume: true},
+		{"a member", api.HoldRequest{Member: "lead", As: "dev"}, "only the operator and the lead", false},
+		{"the lead itself", api.HoldRequest{Member: "lead", As: "lead"}, "cannot hold or resume itself", false},
+		{"nobody", api.HoldRequest{Member: "ghost"}, "lead, dev", false},
+		{"the lead", api.HoldRequest{Member: "dev", As: "lead"}, "", true},
+		{"the lead resumes", api.HoldRequest{Member: "dev", As: "lead", Resume: true}, "", false},
+		{"the operator", api.HoldRequest{Member: "dev"}, "", true},
+		{"the lead against it", api.HoldRequest{Member: "dev", As: "lead", Resume: true},
 			"only the operator can resume it", true},
-		{"the operator resumes", HoldRequest{Member: "dev", Resume: true}, "", false},
+		{"the operator resumes", api.HoldRequest{Member: "dev", Resume: true}, "", false},
 	} {
 		_, err := c.Hold(t.Context(), tc.req)
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
@@ -194,7 +195,7 @@ func TestWhoMayHold(t *testing.T) {
 			t.Errorf("%s: held is %v (%v)", tc.name, st.Members[1].Held, err)
 		}
 	}
-	if _, err := HoldStopped(t.Context(), r.place(), HoldRequest{Member: "dev"}); !errors.Is(err, state.ErrRunning) {
+	if _, err := HoldStopped(t.Context(), r.place(), api.HoldRequest{Member: "dev"}); !errors.Is(err, state.ErrRunning) {
 		t.Errorf("behind its back: %v", err)
 	}
 }

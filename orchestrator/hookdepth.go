@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -28,7 +29,7 @@ type judgedKey struct{}
 func withinHook(ctx context.Context, all *process.Processes, by process.Caller) (context.Context, error) {
 	at, err := all.HookOf(by)
 	if errors.Is(err, process.ErrNoHook) {
-		err = denied(by, err.Error())
+		err = fmt.Errorf("%w: %s: %w", api.ErrDenied, by, err)
 	}
 	if err != nil {
 		return ctx, err
@@ -40,7 +41,7 @@ func withinHook(ctx context.Context, all *process.Processes, by process.Caller) 
 // gates, that one among them, would be asked again, and so on.
 func notByItsGate(ctx context.Context, t tasks.Task) error {
 	if judged, _ := ctx.Value(judgedKey{}).(string); judged == t.ID && judged != "" {
-		return fmt.Errorf("%w: task %s cannot be completed by a gate that judges it; a gate agrees by exit code 0", ErrDenied, t.ID)
+		return fmt.Errorf("%w: task %s cannot be completed by a gate that judges it; a gate agrees by exit code 0", api.ErrDenied, t.ID)
 	}
 	return nil
 }

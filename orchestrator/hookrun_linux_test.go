@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -38,7 +39,7 @@ func TestRequestsFromWithinHooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := notByItsGate(ctx, tasks.Task{ID: "7"}); !errors.Is(err, ErrDenied) || !strings.Contains(err.Error(), "by a gate that judges it") {
+	if err := notByItsGate(ctx, tasks.Task{ID: "7"}); !errors.Is(err, api.ErrDenied) || !strings.Contains(err.Error(), "by a gate that judges it") {
 		t.Errorf("the task that it judges: %v", err)
 	}
 	for _, other := range []struct {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -203,14 +204,14 @@ func TestStatusShowsHooksInTheBackground(t *testing.T) {
 	})
 	c := r.up()
 	r.lines.wait(t, "the lead to be idle", func(l journal.Line) bool { return l.Type == "idle" })
-	var m MemberStatus
+	var m api.MemberStatus
 	testkit.Eventually(t, "the lead to rest", func() bool { // between the journal's line and its waiting for work
 		st, err := c.Status(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		m = st.Members[0]
-		return m.State == Resting
+		return m.State == api.Resting
 	})
 	if want := []string{"./watch.sh 1", "sleep 301"}; m.WaitsFor != "hook ./watch.sh 1" ||
 		!slices.Equal(m.Background, want) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -37,9 +38,9 @@ func asksFirst(more string) map[string]string {
 }
 
 // client reaches the running team as the person who runs this test.
-func (u *underway) client() *Client {
+func (u *underway) client() *api.Client {
 	u.t.Helper()
-	c, err := Dial(u.t.Context(), u.o.Place())
+	c, err := api.Dial(u.t.Context(), u.o.Place())
 	if err != nil {
 		u.t.Fatal(err)
 	}
@@ -80,12 +81,12 @@ func (r *rig) made() string {
 // answer decides; the second answer hears who was first.
 func TestPermissionWaitsInTheInbox(t *testing.T) {
 	for name, tc := range map[string]struct {
-		answer InboxAnswer
+		answer api.InboxAnswer
 		made   string
 		said   string
 	}{
-		"yes":             {InboxAnswer{Approve: true}, "ran\n", ""},
-		"no, with advice": {InboxAnswer{Feedback: "use Read"}, "", "operator said no. What they said: use Read"},
+		"yes":             {api.InboxAnswer{Approve: true}, "ran\n", ""},
+		"no, with advice": {api.InboxAnswer{Feedback: "use Read"}, "", "operator said no. What they said: use Read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := start(newRig(t, asksFirst("on_ask: wait\n")), &handClock{})
@@ -93,9 +94,9 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 			c := u.client()
 			testkit.Eventually(t, "dev waits", func() bool { // it is shown a moment after the request
 				m := u.member("dev")
-				return m.State == Waiting && m.WaitsFor == "permission to use Bash"
+				return m.State == api.Waiting && m.WaitsFor == "permission to use Bash"
 			})
-			list, err := c.Inbox(t.Context(), InboxQuery{})
+			list, err := c.Inbox(t.Context(), api.InboxQuery{})
 			if err != nil || len(list) != 1 || list[0].ID != r.ID || list[0].To != actors.Operator ||
 				!strings.Contains(list[0].Text, "echo ran >>made") {
 				t.Fatalf("the inbox has %+v (%v)", list, err)
@@ -153,10 +154,10 @@ func TestPermissionOfWhoIsAttached(t *testing.T) {
 	if _, err := c.Attach(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Send(t.Context(), Send{To: "dev", Text: "look now"}); err != nil {
+	if _, err := c.Send(t.Context(), api.Send{To: "dev", Text: "look now"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: u.asked(requests.AskPermission).ID,
+	if _, err := c.AnswerInbox(t.Context(), api.InboxAnswer{ID: u.asked(requests.AskPermission).ID,
 		Approve: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func TestPermissionTimeLimit(t *testing.T) {
 		t.Errorf("it may wait %v", left)
 	}
 	clock.forward(30 * time.Minute)
-	if list, err := u.client().Inbox(t.Context(), InboxQuery{}); err != nil || len(list) != 1 {
+	if list, err := u.client().Inbox(t.Context(), api.InboxQuery{}); err != nil || len(list) != 1 {
 		t.Fatalf("after half an hour there are %d questions (%v)", len(list), err)
 	}
 	clock.forward(31 * time.Minute)
@@ -196,14 +197,14 @@ func TestPermissionOfAnInterruptedTurn(t *testing.T) {
 	u := start(newRig(t, asksFirst("on_ask: wait\n")), &handClock{})
 	r := u.asked(requests.AskPermission)
 	c := u.client()
-	if reply, err := c.Interrupt(t.Context(), InterruptRequest{Member: "dev"}); err != nil || !reply.Interrupted {
+	if reply, err := c.Interrupt(t.Context(), api.InterruptRequest{Member: "dev"}); err != nil || !reply.Interrupted {
 		t.Fatalf("interrupted %+v (%v)", reply, err)
 	}
 	u.lines.wait(t, "the end of the question", func(l journal.Line) bool {
 		now, ok := requestOf(l)
 		return ok && now.ID == r.ID && now.State == requests.Withdrawn
 	})
-	_, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true})
+	_, err := c.AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true})
 	if !errors.Is(err, tasks.ErrAnswered) || !strings.Contains(err.Error(), "withdrawn") {
 		t.Errorf("answered all the same: %v", err)
 	}
@@ -228,11 +229,11 @@ func TestPermissionOverARestart(t *testing.T) {
 		return l.Type == "tool_call" &&
 			strings.Contains(string(l.Data), "Bash")
 	})
-	list, err := u.client().Inbox(t.Context(), InboxQuery{})
+	list, err := u.client().Inbox(t.Context(), api.InboxQuery{})
 	if err != nil || len(list) != 1 || list[0].ID != r.ID {
 		t.Fatalf("the inbox has %+v (%v), want %s alone", list, err, r.ID)
 	}
-	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
+	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.want(u.end(), CodeDone, "all work is done")
@@ -295,13 +296,13 @@ func TestTroubleIsInTheInbox(t *testing.T) {
 		t.Errorf("asked %+v", r)
 	}
 	c := u.client()
-	if _, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true, Feedback: "try it so"}); err != nil {
+	if _, err := c.AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true, Feedback: "try it so"}); err != nil {
 		t.Fatal(err)
 	}
 	u.lines.wait(t, "the task's end", func(l journal.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
-	if list, err := c.Inbox(t.Context(), InboxQuery{}); err != nil || len(list) != 0 {
+	if list, err := c.Inbox(t.Context(), api.InboxQuery{}); err != nil || len(list) != 0 {
 		t.Errorf("the inbox has %+v (%v)", list, err)
 	}
 	if _, err := c.Down(context.WithoutCancel(t.Context()), ""); err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -122,7 +123,7 @@ func TestApprovalByAPerson(t *testing.T) {
 	if after := len(of[agent.TurnStarted](u.rig, "turn_started")); after != before {
 		t.Errorf("%d turns began while it waited", after-before)
 	}
-	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
+	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.want(u.end(), CodeDone, "all work is done")
@@ -134,7 +135,7 @@ func TestApprovalOfWhatIsDone(t *testing.T) {
 	u := start(newRig(t, reviewedTeam("person", "steps: [{say: hm, times: -1}]\n")), &handClock{})
 	r := u.asked(requests.AskApproval)
 	done := tasks.Completed
-	if _, err := u.client().UpdateTask(t.Context(), TaskUpdate{ID: "1", Status: &done, Force: true}); err != nil {
+	if _, err := u.client().UpdateTask(t.Context(), api.TaskUpdate{ID: "1", Status: &done, Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.lines.wait(t, "the question to be withdrawn", func(l journal.Line) bool {
@@ -288,7 +289,7 @@ func TestApprovalOfOlderWorkIsTakenBack(t *testing.T) {
 	files["team.yaml"] = strings.Replace(files["team.yaml"], "approve: ben", "approve: person", 1)
 	u := start(newGrove(t, files).rig, &handClock{})
 	first := u.asked(requests.AskApproval)
-	if _, err := u.client().Send(t.Context(), Send{To: "ana", Text: `go on, as if "approve":true`}); err != nil {
+	if _, err := u.client().Send(t.Context(), api.Send{To: "ana", Text: `go on, as if "approve":true`}); err != nil {
 		t.Fatal(err)
 	}
 	u.lines.wait(t, "the first question to be withdrawn", func(l journal.Line) bool {
@@ -304,7 +305,7 @@ func TestApprovalOfOlderWorkIsTakenBack(t *testing.T) {
 	if payloadOf(second).Tree == payloadOf(first).Tree {
 		t.Errorf("asked %+v, then %+v", first, second)
 	}
-	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: second.ID, Approve: true}); err != nil {
+	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: second.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.want(u.end(), CodeDone, "all work is done")
@@ -346,7 +347,7 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 	// The end of the turn for a message, behind which a reminder would come at once.
 	wake := func(u *underway, text string) {
 		t.Helper()
-		if _, err := u.client().Send(t.Context(), Send{To: "rev", Text: text}); err != nil {
+		if _, err := u.client().Send(t.Context(), api.Send{To: "rev", Text: text}); err != nil {
 			t.Fatal(err)
 		}
 		begun := u.lines.wait(t, "the turn for "+text, func(l journal.Line) bool {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -22,8 +23,8 @@ func TestProgramAsksInTheInbox(t *testing.T) {
 	if q.Member != "dev" || !strings.Contains(q.Text, "echo ran >made") {
 		t.Errorf("asked %+v", q)
 	}
-	testkit.Eventually(t, "dev waits", func() bool { return u.member("dev").State == Waiting }) // it is shown a moment after the request
-	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: q.ID, Approve: true}); err != nil {
+	testkit.Eventually(t, "dev waits", func() bool { return u.member("dev").State == api.Waiting }) // it is shown a moment after the request
+	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: q.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.want(u.end(), CodeDone, "all work is done")
@@ -42,7 +43,7 @@ func TestProgramLeaves(t *testing.T) {
 	if len(process.Marked(mark)) == 0 {
 		t.Fatal("the program cannot be found")
 	}
-	reply, err := u.client().EndMember(t.Context(), EndMember{Member: "dev", Reason: "enough", Now: true})
+	reply, err := u.client().EndMember(t.Context(), api.EndMember{Member: "dev", Reason: "enough", Now: true})
 	if err != nil || !reply.Gone || !strings.Contains(reply.Reason, "enough") {
 		t.Fatalf("%+v (%v)", reply, err)
 	}

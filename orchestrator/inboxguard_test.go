@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -46,7 +47,7 @@ func TestGuardAsksPeople(t *testing.T) {
 			defer stop()
 			done := make(chan *agent.ToolResult, 1)
 			go func() {
-				_, no := s.guard(t.Context(), TeamCall{Tool: mcpSend,
+				_, no := s.guard(t.Context(), api.TeamCall{Tool: mcpSend,
 					Input: rawjson.Encode(map[string]string{"to": "lead"})}, "c1")
 				done <- no
 			}()

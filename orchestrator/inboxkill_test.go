@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -21,11 +22,11 @@ func TestPermissionOverAKill(t *testing.T) {
 	u := start(rig, &handClock{})
 	rig.awaitQuestion()
 	c := u.client()
-	list, err := c.Inbox(t.Context(), InboxQuery{})
+	list, err := c.Inbox(t.Context(), api.InboxQuery{})
 	if err != nil || len(list) != 1 || list[0].Kind != requests.AskPermission {
 		t.Fatalf("the inbox has %+v (%v)", list, err)
 	}
-	if _, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: list[0].ID, Approve: true}); err != nil {
+	if _, err := c.AnswerInbox(t.Context(), api.InboxAnswer{ID: list[0].ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.want(u.end(), CodeDone, "all work is done")
@@ -43,11 +44,11 @@ func TestPermissionOverAKill(t *testing.T) {
 func (r *rig) awaitQuestion() {
 	r.t.Helper()
 	for deadline := time.Now().Add(testPatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		c, err := Dial(r.t.Context(), r.place())
+		c, err := api.Dial(r.t.Context(), r.place())
 		if err != nil {
 			continue // it is not up yet
 		}
-		list, err := c.Inbox(r.t.Context(), InboxQuery{})
+		list, err := c.Inbox(r.t.Context(), api.InboxQuery{})
 		if err = errors.Join(err, c.Close()); err == nil && len(list) > 0 {
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -16,7 +17,7 @@ import (
 const maxPayload = 4 << 10
 
 // inboxFor answers an InboxQuery.
-func (c *crew) inboxFor(ctx context.Context, q InboxQuery) ([]requests.Request, error) {
+func (c *crew) inboxFor(ctx context.Context, q api.InboxQuery) ([]requests.Request, error) {
 	if q.ID != "" {
 		r, err := c.asks.find(ctx, actors.Operator, q.ID)
 		return []requests.Request{r}, err
@@ -45,7 +46,7 @@ func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]requests.Re
 }
 
 // answerFor takes in a person's answer.
-func (c *crew) answerFor(ctx context.Context, a InboxAnswer) (requests.Request, error) {
+func (c *crew) answerFor(ctx context.Context, a api.InboxAnswer) (requests.Request, error) {
 	// Not by name: what a member asks may be something else by now.
 	r, err := c.asks.find(ctx, "", a.ID)
 	if err != nil {
@@ -63,11 +64,11 @@ func (c *crew) answerFor(ctx context.Context, a InboxAnswer) (requests.Request, 
 //
 // It blocks for as long as the member may take to answer, and then until it has gone; ctx
 // ends with the connection of whoever asks, and what was begun goes on without them.
-func (c *crew) endFor(ctx context.Context, e EndMember) (EndReply, error) {
+func (c *crew) endFor(ctx context.Context, e api.EndMember) (api.EndReply, error) {
 	by := actors.Actor{Name: actors.Operator}
 	if e.Now {
 		if err := c.mayEnd(by, e.Member); err != nil {
-			return EndReply{}, err
+			return api.EndReply{}, err
 		}
 		s, _ := c.seat(e.Member)
 		reason := "a person ended it"
@@ -75,13 +76,13 @@ func (c *crew) endFor(ctx context.Context, e EndMember) (EndReply, error) {
 			reason += ": " + wording.Preview(e.Reason, 500)
 		}
 		c.dismissMember(ctx, s, reason, 0)
-		return c.awaitGone(ctx, s, EndReply{})
+		return c.awaitGone(ctx, s, api.EndReply{})
 	}
 	r, err := c.askToEnd(ctx, by, e.Member, farewell{Reason: e.Reason, Wait: e.Wait})
 	if err != nil {
-		return EndReply{}, err
+		return api.EndReply{}, err
 	}
-	reply := EndReply{Request: r.ID}
+	reply := api.EndReply{Request: r.ID}
 	if r, err = c.asks.wait(ctx, r.ID); err != nil {
 		return reply, err
 	}
@@ -97,7 +98,7 @@ func (c *crew) endFor(ctx context.Context, e EndMember) (EndReply, error) {
 }
 
 // awaitGone waits until a member has left.
-func (c *crew) awaitGone(ctx context.Context, s *seat, reply EndReply) (EndReply, error) {
+func (c *crew) awaitGone(ctx context.Context, s *seat, reply api.EndReply) (api.EndReply, error) {
 	c.mu.Lock()
 	left := s.untilLeft()
 	c.mu.Unlock()

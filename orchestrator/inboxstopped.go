@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -23,7 +24,7 @@ import (
 //
 // The time of a question counts while covey can let it run out: one whose time was up in
 // between can be answered until the next run begins.
-func AnswerStopped(ctx context.Context, p state.Place, a InboxAnswer) (r requests.Request, err error) {
+func AnswerStopped(ctx context.Context, p state.Place, a api.InboxAnswer) (r requests.Request, err error) {
 	if _, err := os.Stat(p.Store()); errors.Is(err, fs.ErrNotExist) {
 		return r, wording.Errorf(tasks.ErrNotFound, "team %s has never run, so nobody has asked anything", p.Team)
 	}
@@ -50,7 +51,7 @@ func AnswerStopped(ctx context.Context, p state.Place, a InboxAnswer) (r request
 }
 
 // mayAnswer refuses what a person cannot answer in the inbox, whoever the members are.
-func mayAnswer(r requests.Request, a InboxAnswer) error {
+func mayAnswer(r requests.Request, a api.InboxAnswer) error {
 	switch {
 	case r.Kind == requests.AskShutdown:
 		return wording.Errorf(tasks.ErrInvalid, "%s is asked to end, and answers itself; covey down --member %s --now does not ask",

@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -22,7 +23,7 @@ func TestJournalSaysItsFormat(t *testing.T) {
 		t.Fatalf("the run began with %+v", begun)
 	}
 	run, err := state.ReadRunFile(r.place())
-	if err != nil || run.Version != "1.2.3" || run.Protocol != Protocol {
+	if err != nil || run.Version != "1.2.3" || run.Protocol != api.Protocol {
 		t.Errorf("run.json has %+v, %v", run, err)
 	}
 	path := r.place().Journal()

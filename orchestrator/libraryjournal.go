@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -49,8 +50,8 @@ func Journal(ctx context.Context, place state.Place, opts JournalOptions) iter.S
 // wakeOf is the wake of the team that runs in a place, and how to let go of it.
 // Both are nil if none runs.
 func wakeOf(ctx context.Context, place state.Place) (wake <-chan struct{}, hangUp func(), err error) {
-	client, err := Dial(ctx, place)
-	if errors.Is(err, ErrNotRunning) {
+	client, err := api.Dial(ctx, place)
+	if errors.Is(err, api.ErrNotRunning) {
 		return nil, nil, nil
 	}
 	if err != nil {
@@ -60,7 +61,7 @@ func wakeOf(ctx context.Context, place state.Place) (wake <-chan struct{}, hangU
 	wake, err = client.JournalWake()
 	if err != nil {
 		hangUp()
-		if errors.Is(err, ErrNotRunning) { // it ended just now, and its journal is whole
+		if errors.Is(err, api.ErrNotRunning) { // it ended just now, and its journal is whole
 			return nil, nil, nil
 		}
 		return nil, nil, fmt.Errorf("follow the journal: %w", err)

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -73,7 +74,7 @@ func upToKill(t *testing.T, r *rig, match func(line string) bool) {
 	for in.Scan() && !strings.HasSuffix(in.Text(), "lead turn_ended") {
 	}
 	place := r.place()
-	client, err := Dial(t.Context(), place)
+	client, err := api.Dial(t.Context(), place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,18 +92,18 @@ func upToKill(t *testing.T, r *rig, match func(line string) bool) {
 }
 
 // reshapeTo is what covey up asks after it has looked at the spec of a rig.
-func reshapeTo(t *testing.T, r *rig) Reshape {
+func reshapeTo(t *testing.T, r *rig) api.Reshape {
 	path := filepath.Join(r.dir, "team.yaml")
 	team, err := configs.Load(path)
 	if err != nil {
 		t.Error(err)
-		return Reshape{}
+		return api.Reshape{}
 	}
 	report, err := CheckTrust(t.Context(), team)
 	if err != nil {
 		t.Error(err)
 	}
-	return Reshape{Spec: path, Digest: report.Digest()}
+	return api.Reshape{Spec: path, Digest: report.Digest()}
 }
 
 // TestLivingKilled: wherever kill -9 hits while a spec is taken up, the next run has
@@ -233,7 +234,7 @@ func TestLivingAgent(t *testing.T) {
 		l.lines.wait(t, "dev on "+test.kind, func(line journal.Line) bool {
 			return line.Seq > seq && line.Type == "member_started" && line.Member == "dev" && strings.Contains(string(line.Data), test.kind)
 		})
-		if _, err := l.client.Send(t.Context(), Send{To: "dev", Text: "Hello."}); err != nil {
+		if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello."}); err != nil {
 			t.Fatal(err)
 		}
 		l.lines.wait(t, "dev's turn on "+test.kind, func(line journal.Line) bool {
@@ -265,7 +266,7 @@ func TestLivingPluginServer(t *testing.T) {
 	if _, err := l.rewrite(spec); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.client.Send(t.Context(), Send{To: "dev", Text: "Hello?"}); err != nil {
+	if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello?"}); err != nil {
 		t.Fatal(err)
 	}
 	l.lines.wait(t, "the hook's word", func(line journal.Line) bool {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
@@ -136,9 +137,9 @@ func (u *underway) until(typ string, n int) {
 }
 
 // member is a member's state as `covey ps` shows it.
-func (u *underway) member(name string) MemberStatus {
+func (u *underway) member(name string) api.MemberStatus {
 	u.t.Helper()
-	client, err := Dial(u.t.Context(), u.o.Place())
+	client, err := api.Dial(u.t.Context(), u.o.Place())
 	if err != nil {
 		u.t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func (u *underway) member(name string) MemberStatus {
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	i := slices.IndexFunc(st.Members, func(m MemberStatus) bool { return m.Name == name })
+	i := slices.IndexFunc(st.Members, func(m api.MemberStatus) bool { return m.Name == name })
 	return st.Members[i]
 }
 
@@ -167,12 +168,12 @@ func TestUsageLimitIsWaitedFor(t *testing.T) {
 		act{When: teammate.GoOn, Do: []string{finishes, "say One is done."}})
 	u := start(r, &handClock{})
 	u.until("team_waits", 1)
-	if m := u.member("dev"); m.State != Limited || m.Task != "1" ||
+	if m := u.member("dev"); m.State != api.Limited || m.Task != "1" ||
 		m.LimitedUntil.Before(time.Now().Add(2*time.Hour)) {
 		t.Errorf("dev is %+v", m)
 	}
 	u.clock.forward(2 * time.Hour)
-	if m := u.member("dev"); m.State != Limited {
+	if m := u.member("dev"); m.State != api.Limited {
 		t.Errorf("an hour too early dev is %+v", m)
 	}
 	u.clock.forward(time.Hour)
@@ -215,7 +216,7 @@ func TestUnknownLimitIsTriedSeldom(t *testing.T) {
 	u.clock.forward(15 * time.Minute)
 	u.until("team_waits", 2)
 	u.clock.forward(15 * time.Minute)
-	if m := u.member("dev"); m.State != Limited {
+	if m := u.member("dev"); m.State != api.Limited {
 		t.Errorf("after another quarter of an hour dev is %+v", m)
 	}
 	u.clock.forward(15 * time.Minute)
@@ -240,13 +241,13 @@ func TestUsageLimitOverARestart(t *testing.T) {
 	u.stop(errors.New("enough"))
 	e := u.end()
 	r.want(e, CodeInterrupted, "interrupted")
-	if dev := e.Members[1]; dev.State != Limited || len(e.Problems) != 1 || !strings.Contains(e.Problems[0],
+	if dev := e.Members[1]; dev.State != api.Limited || len(e.Problems) != 1 || !strings.Contains(e.Problems[0],
 		"it goes on at") {
 		t.Errorf("it ended with %+v, problems %q", dev, e.Problems)
 	}
 	u = start(r, clock)
 	u.until("team_waits", 1)
-	if m := u.member("dev"); m.State != Limited || len(toldFake(t, dir, "prompt")) != 1 {
+	if m := u.member("dev"); m.State != api.Limited || len(toldFake(t, dir, "prompt")) != 1 {
 		t.Errorf("after the restart dev is %+v, and was asked %q", m, toldFake(t, dir, "prompt"))
 	}
 	clock.forward(3 * time.Hour)
@@ -259,16 +260,16 @@ func TestUsageLimitOverARestart(t *testing.T) {
 // A person can have a member try at once, by a message or an interrupt; mail of
 // members waits.
 func TestAPersonEndsTheWait(t *testing.T) {
-	for name, nudge := range map[string]func(*Client) error{
-		"send": func(c *Client) error {
-			reply, err := c.Send(context.Background(), Send{To: "dev", Text: "I paid."})
-			if err == nil && reply.Delivery != Delivered {
+	for name, nudge := range map[string]func(*api.Client) error{
+		"send": func(c *api.Client) error {
+			reply, err := c.Send(context.Background(), api.Send{To: "dev", Text: "I paid."})
+			if err == nil && reply.Delivery != api.Delivered {
 				err = fmt.Errorf("the text was %s", reply.Delivery)
 			}
 			return err
 		},
-		"interrupt": func(c *Client) error {
-			reply, err := c.Interrupt(context.Background(), InterruptRequest{Member: "dev"})
+		"interrupt": func(c *api.Client) error {
+			reply, err := c.Interrupt(context.Background(), api.InterruptRequest{Member: "dev"})
 			if err == nil && (!reply.Retries || reply.Interrupted) {
 				err = fmt.Errorf("the answer was %+v", reply)
 			}
@@ -283,7 +284,7 @@ func TestAPersonEndsTheWait(t *testing.T) {
 			u := start(r, &handClock{})
 			for n := range 2 {
 				u.until("team_waits", n+1)
-				client, err := Dial(t.Context(), u.o.Place())
+				client, err := api.Dial(t.Context(), u.o.Place())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -312,7 +313,7 @@ func TestLoggedOutMember(t *testing.T) {
 		act{When: teammate.GoOn, Do: []string{finishes}})
 	e := start(r, &handClock{}).end()
 	r.want(e, CodeUnfinished, "belongs to dev, who needs attention: fake is not logged in")
-	if dev := e.Members[1]; dev.State != LoggedOut || !strings.Contains(dev.Reason, "then `covey up`") {
+	if dev := e.Members[1]; dev.State != api.LoggedOut || !strings.Contains(dev.Reason, "then `covey up`") {
 		t.Errorf("it ended with %+v", dev)
 	}
 	if needs := of[agent.NeedsAttention](r, "needs_attention"); len(needs) != 1 ||
@@ -389,7 +390,7 @@ func TestStopWhileWaitingForASlot(t *testing.T) {
 	r.rewrite("team.yaml", "{use: acp,", "{use: acp, parallel: 1,")
 	u := start(r, &handClock{})
 	line := u.lines.wait(t, "a wait", func(l journal.Line) bool { return l.Type == "waiting" })
-	if m := u.member(line.Member); m.State != Waiting || m.WaitsFor != "a slot of fake" {
+	if m := u.member(line.Member); m.State != api.Waiting || m.WaitsFor != "a slot of fake" {
 		t.Errorf("%s is %+v", line.Member, m)
 	}
 	u.stop(errors.New("enough"))

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -372,7 +373,7 @@ func TestPanicInAToolIsItsResult(t *testing.T) {
 
 func TestCallKey(t *testing.T) {
 	key := func(tool, input, name string) string {
-		return callKey(TeamCall{Tool: tool, Input: []byte(input), Request: name})
+		return callKey(api.TeamCall{Tool: tool, Input: []byte(input), Request: name})
 	}
 	same := key(mcpUpdate, `{"taskId":"1","status":"completed","n":12345678901234567890}`, "")
 	if got := key(mcpUpdate, ` {"n": 12345678901234567890, "status":"completed", "taskId":"1"}`, ""); got != same {

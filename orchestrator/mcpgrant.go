@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
@@ -47,7 +48,7 @@ func newGrant(d *toolDesk, token string) *grant {
 		member: d.seat.member.Name, hash: sha256.Sum256([]byte(token)), processes: d.seat.crew.processes,
 		open: map[string]*openRequest{},
 	}
-	g.server = mcpServer(d.list(), func(ctx context.Context, h http.Header, c TeamCall) TeamAnswer {
+	g.server = mcpServer(d.list(), func(ctx context.Context, h http.Header, c api.TeamCall) api.TeamAnswer {
 		// The context is the session's. When the request is gone, so is who
 		// could take the answer.
 		ctx, cancel := context.WithCancel(ctx)

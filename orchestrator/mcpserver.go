@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/api"
 )
 
 // requestMeta is where a client may name a call (TeamCall.Request): a string
@@ -27,7 +28,7 @@ const mcpInstructions = "You are a member of a team of agents. These tools reach
 // whomever the caller has been found to be; it gets the head of the HTTP request,
 // if there is one.
 func mcpServer(
-	tools []foreignTool, call func(ctx context.Context, h http.Header, c TeamCall) TeamAnswer,
+	tools []foreignTool, call func(ctx context.Context, h http.Header, c api.TeamCall) api.TeamAnswer,
 ) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "covey", Title: "The team", Version: "1"}, &mcp.ServerOptions{
 		Instructions: mcpInstructions,
@@ -43,7 +44,7 @@ func mcpServer(
 			if r.Extra != nil {
 				head = r.Extra.Header
 			}
-			a := call(ctx, head, TeamCall{Tool: r.Params.Name, Input: r.Params.Arguments, Request: named})
+			a := call(ctx, head, api.TeamCall{Tool: r.Params.Name, Input: r.Params.Arguments, Request: named})
 			return &mcp.CallToolResult{
 				Content:           []mcp.Content{&mcp.TextContent{Text: a.Text}},
 				StructuredContent: a.Structured,
@@ -105,7 +106,7 @@ type Streams struct {
 // returns nil), the team ends (ErrNotRunning) or ctx does. Whom it acts for is
 // found out by the team, as for every request; it must be a member. It closes
 // both streams.
-func ServeTools(ctx context.Context, c *Client, s Streams) error {
+func ServeTools(ctx context.Context, c *api.Client, s Streams) error {
 	tools, err := foreignTools(nil, func(string) actor { return actor{} }, nil)
 	if err != nil {
 		return err
@@ -121,7 +122,7 @@ func ServeTools(ctx context.Context, c *Client, s Streams) error {
 		case <-ctx.Done():
 		}
 	})
-	server := mcpServer(tools, func(ctx context.Context, _ http.Header, call TeamCall) TeamAnswer {
+	server := mcpServer(tools, func(ctx context.Context, _ http.Header, call api.TeamCall) api.TeamAnswer {
 		a, err := c.CallTool(ctx, call)
 		if err != nil {
 			return answer(toolError(err))
@@ -136,14 +137,14 @@ func ServeTools(ctx context.Context, c *Client, s Streams) error {
 }
 
 // toolFor carries out a call that came over the bus; its As has been checked.
-func (c *crew) toolFor(ctx context.Context, call TeamCall) (TeamAnswer, error) {
+func (c *crew) toolFor(ctx context.Context, call api.TeamCall) (api.TeamAnswer, error) {
 	s, ok := c.seat(call.As)
 	if !ok {
-		return TeamAnswer{}, c.board.known(call.As)
+		return api.TeamAnswer{}, c.board.known(call.As)
 	}
 	d, err := c.desk(s)
 	if err != nil {
-		return TeamAnswer{}, err
+		return api.TeamAnswer{}, err
 	}
 	return d.call(ctx, call), nil
 }

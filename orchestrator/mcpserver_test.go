@@ -16,6 +16,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -30,7 +31,7 @@ type stdio struct {
 }
 
 // serveStdio serves a client's tools to an agent.
-func serveStdio(t *testing.T, ctx context.Context, c *Client) stdio {
+func serveStdio(t *testing.T, ctx context.Context, c *api.Client) stdio {
 	t.Helper()
 	toServer, fromAgent := io.Pipe()
 	toAgent, fromServer := io.Pipe()
@@ -61,8 +62,8 @@ func (s stdio) end(t *testing.T) error {
 // toolTeam is a team that answers calls of its tools alone, and notes them.
 type toolTeam struct {
 	bus    *bus.Bus
-	client *Client
-	calls  chan TeamCall
+	client *api.Client
+	calls  chan api.TeamCall
 }
 
 // newToolTeam makes a team with a client that it takes for somebody.
@@ -70,20 +71,20 @@ func newToolTeam(t *testing.T, by process.Caller) toolTeam {
 	t.Helper()
 	stateHome(t)
 	p := mustPlace(t, "crew", t.TempDir(), "")
-	testkit.Must(t, state.NewRunFile(p, testTime, Protocol).Write(p))
-	b, err := bus.Embed(bus.Options{Protocol: Protocol})
+	testkit.Must(t, state.NewRunFile(p, testTime, api.Protocol).Write(p))
+	b, err := bus.Embed(bus.Options{Protocol: api.Protocol})
 	testkit.Must(t, err)
-	f := toolTeam{bus: b, calls: make(chan TeamCall, 10)}
-	_, err = Serve(b, Checks{
+	f := toolTeam{bus: b, calls: make(chan api.TeamCall, 10)}
+	_, err = api.Serve(b, api.Checks{
 		Member: func(context.Context, string, any) error { return nil },
 		Hook:   func(ctx context.Context, _ process.Caller) (context.Context, error) { return ctx, nil },
-	}, VerbTool.Handle(func(_ context.Context, call TeamCall) (TeamAnswer, error) {
+	}, api.VerbTool.Handle(func(_ context.Context, call api.TeamCall) (api.TeamAnswer, error) {
 		f.calls <- call
-		return TeamAnswer{Text: "done", Structured: []byte(`{"done":true}`)}, nil
+		return api.TeamAnswer{Text: "done", Structured: []byte(`{"done":true}`)}, nil
 	}))
 	testkit.Must(t, err)
 	testkit.Must(t, b.Listen(p.Socket(), func(net.Conn) (bus.Identity, error) { return by.Identity(), nil }))
-	f.client, err = Dial(t.Context(), p)
+	f.client, err = api.Dial(t.Context(), p)
 	testkit.Must(t, err)
 	t.Cleanup(func() { testkit.Must(t, errors.Join(f.client.Close(), b.Close())) })
 	return f
@@ -133,7 +134,7 @@ func TestStdioToolsEnd(t *testing.T) {
 		if err := f.bus.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.end(t); !errors.Is(err, ErrNotRunning) {
+		if err := s.end(t); !errors.Is(err, api.ErrNotRunning) {
 			t.Errorf("ServeTools returns %v", err)
 		}
 	})
@@ -164,7 +165,7 @@ func TestBusAndHTTPShareADesk(t *testing.T) {
 	r.connect("dev").use(mcpUpdate, done).want(t, false, "Still checking")
 	r.write("go", "")
 	for {
-		a, err := r.crew.toolFor(t.Context(), TeamCall{Tool: mcpUpdate, Input: []byte(done), As: "dev"})
+		a, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: mcpUpdate, Input: []byte(done), As: "dev"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,10 +178,10 @@ func TestBusAndHTTPShareADesk(t *testing.T) {
 	if runs := strings.Count(r.read("runs"), "run"); runs != 1 {
 		t.Errorf("the gate ran %d times", runs)
 	}
-	if _, err := r.crew.toolFor(t.Context(), TeamCall{Tool: mcpList, As: "nobody"}); !errors.Is(err, ErrNoMember) {
+	if _, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: mcpList, As: "nobody"}); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("a stranger gets %v", err)
 	}
-	a, err := r.crew.toolFor(t.Context(), TeamCall{Tool: "team_explode", As: "dev"})
+	a, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: "team_explode", As: "dev"})
 	if err != nil || !a.IsError || !strings.Contains(a.Text, "team_explode") {
 		t.Errorf("an unknown tool gives %+v, %v", a, err)
 	}
@@ -214,7 +215,7 @@ func TestGoneMemberHasNoTools(t *testing.T) {
 	if code := post(t, t.Context(), url, token, hello).StatusCode; code != 401 {
 		t.Errorf("its token is worth a %d", code)
 	}
-	a, err := r.crew.toolFor(t.Context(), TeamCall{Tool: mcpCreate,
+	a, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: mcpCreate,
 		Input: []byte(`{"subject":"s","description":"d"}`), As: "dev"})
 	if err != nil || !a.IsError || !strings.Contains(a.Text, "it was enough") {
 		t.Errorf("its stdio tools answer %+v, %v", a, err)

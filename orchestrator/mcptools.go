@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/toolcall"
@@ -169,7 +170,7 @@ type toolDesk struct {
 }
 
 // call runs one call. It always gives an answer, whatever went wrong.
-func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
+func (d *toolDesk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
 	tool, ok := d.tools[c.Tool]
 	if !ok {
 		return answer(toolError(fmt.Errorf("there is no team tool %q", c.Tool)))
@@ -203,7 +204,7 @@ func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
 }
 
 // run runs a call, if the member may make it.
-func (d *toolDesk) run(ctx context.Context, tool foreignTool, c TeamCall, id string) agent.ToolResult {
+func (d *toolDesk) run(ctx context.Context, tool foreignTool, c api.TeamCall, id string) agent.ToolResult {
 	input, no := d.seat.guard(ctx, c, id)
 	if no != nil {
 		return *no
@@ -216,7 +217,7 @@ func (d *toolDesk) run(ctx context.Context, tool foreignTool, c TeamCall, id str
 }
 
 // request is a call as the book wants it.
-func (d *toolDesk) request(tool foreignTool, c TeamCall) request {
+func (d *toolDesk) request(tool foreignTool, c api.TeamCall) request {
 	key := callKey(c)
 	// Under this id the store keeps the receipt of the effect. A call without
 	// a name is remembered by the book alone: to the store, a later call with
@@ -237,7 +238,7 @@ func (d *toolDesk) request(tool foreignTool, c TeamCall) request {
 
 // callKey tells calls apart. The order of the arguments' fields and the space
 // between them do not count: a model that repeats itself writes them anew.
-func callKey(c TeamCall) string {
+func callKey(c api.TeamCall) string {
 	dec := json.NewDecoder(bytes.NewReader(c.Input))
 	dec.UseNumber() // large ids must not become the same float
 	var args any
@@ -251,10 +252,10 @@ func callKey(c TeamCall) string {
 
 // stillChecking is the answer to a call whose gates take longer than agents
 // wait.
-func stillChecking(tool string) TeamAnswer {
+func stillChecking(tool string) api.TeamAnswer {
 	text := "Still checking: this takes longer than a tool call may. It goes on; call " + tool +
 		" again with the same arguments to get the result."
-	return TeamAnswer{Text: text, Structured: rawjson.Encode(struct {
+	return api.TeamAnswer{Text: text, Structured: rawjson.Encode(struct {
 		Pending bool   `json:"pending"`
 		Message string `json:"message"`
 	}{true, text})}
@@ -262,8 +263,8 @@ func stillChecking(tool string) TeamAnswer {
 
 // answer gives the result of a tool in both forms. Errors, for which tools have
 // no structured form, get one: an agent that shows only that would show nothing.
-func answer(r agent.ToolResult) TeamAnswer {
-	a := TeamAnswer{Text: r.Content, Structured: r.Response, IsError: r.IsError}
+func answer(r agent.ToolResult) api.TeamAnswer {
+	a := api.TeamAnswer{Text: r.Content, Structured: r.Response, IsError: r.IsError}
 	if r.IsError || len(a.Structured) == 0 {
 		a.Structured = rawjson.Encode(struct {
 			Success bool   `json:"success"`

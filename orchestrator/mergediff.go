@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -45,7 +46,7 @@ type Diff struct {
 // ReadDiff shows what has been changed. reviews is what is known of finished work
 // (Client.Review, ReadReview). It reads the repository and changes nothing.
 func ReadDiff(
-	ctx context.Context, p state.Place, team *configs.Team, reviews ReviewReply, r DiffRequest,
+	ctx context.Context, p state.Place, team *configs.Team, reviews api.ReviewReply, r DiffRequest,
 ) ([]Diff, error) {
 	repo, err := gitFor(p, trustedFilters(ctx, team)).Open(ctx, team.Workspace)
 	if err != nil {
@@ -95,8 +96,8 @@ type differ struct {
 }
 
 // ofTask is what the work on a task has changed, also if it is merged already.
-func (d differ) ofTask(ctx context.Context, reviews []Review, id string) ([]Diff, error) {
-	i := slices.IndexFunc(reviews, func(r Review) bool { return slices.Contains(r.Tasks, id) })
+func (d differ) ofTask(ctx context.Context, reviews []api.Review, id string) ([]Diff, error) {
+	i := slices.IndexFunc(reviews, func(r api.Review) bool { return slices.Contains(r.Tasks, id) })
 	if i < 0 {
 		return nil, wording.Errorf(tasks.ErrNotFound, "there is no finished work on task %s; covey diff MEMBER shows what is under way", id)
 	}
@@ -111,7 +112,7 @@ func (d differ) ofTask(ctx context.Context, reviews []Review, id string) ([]Diff
 }
 
 // ofMember is what finished work of a member has changed whose working copy is gone.
-func (d differ) ofMember(ctx context.Context, reviews []Review) ([]Diff, error) {
+func (d differ) ofMember(ctx context.Context, reviews []api.Review) ([]Diff, error) {
 	list := []Diff{}
 	for _, r := range reviews {
 		one, err := d.of(ctx, r.Merge)

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // mergeNow is `covey merge` of the team while it does not run.
-func (g grove) mergeNow(ctx context.Context, r MergeRequest) (MergeReply, error) {
+func (g grove) mergeNow(ctx context.Context, r api.MergeRequest) (api.MergeReply, error) {
 	g.t.Helper()
 	team, err := configs.Load(filepath.Join(g.dir, "team.yaml"))
 	if err != nil {
@@ -50,7 +51,7 @@ func TestMergeOfAStoppedTeam(t *testing.T) {
 			t.Errorf("%s, the working copies are\n%s\nwant\n%s", when, got, copies)
 		}
 	}
-	if _, err := g.mergeNow(t.Context(), MergeRequest{Task: "2"}); err == nil ||
+	if _, err := g.mergeNow(t.Context(), api.MergeRequest{Task: "2"}); err == nil ||
 		!strings.Contains(err.Error(), "no finished work of task 2") {
 		t.Errorf("a task without work: %v", err)
 	}
@@ -72,7 +73,7 @@ func TestMergeOfAStoppedTeam(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}()
-	if reply, err := g.mergeNow(ctx, MergeRequest{Task: "1"}); err == nil || !strings.Contains(err.Error(),
+	if reply, err := g.mergeNow(ctx, api.MergeRequest{Task: "1"}); err == nil || !strings.Contains(err.Error(),
 		"cut off: interrupted") {
 		t.Errorf("an interrupted merge: %+v, %v", reply, err)
 	}
@@ -81,7 +82,7 @@ func TestMergeOfAStoppedTeam(t *testing.T) {
 	if err := os.Remove(begun + ".hang"); err != nil {
 		t.Fatal(err)
 	}
-	reply, err := g.mergeNow(t.Context(), MergeRequest{All: true})
+	reply, err := g.mergeNow(t.Context(), api.MergeRequest{All: true})
 	if err != nil || len(reply.Merges) == 0 || reply.Merges[0].State != tasks.MergeDone {
 		t.Fatalf("%+v, %v", reply, err)
 	}
@@ -103,7 +104,7 @@ func TestMergeAllTakesLooseWork(t *testing.T) {
 	files["ben.yaml"] = "steps:\n  - call: [{tool: Bash, input: {command: 'echo b >b.txt'}}]\n  - {say: fine, times: -1}\n"
 	g := newGrove(t, files)
 	g.run(Options{})
-	reply, err := g.mergeNow(t.Context(), MergeRequest{All: true})
+	reply, err := g.mergeNow(t.Context(), api.MergeRequest{All: true})
 	if err != nil || !slices.ContainsFunc(reply.Merges,
 		func(m tasks.Merge) bool { return m.Member == "ben" && m.State == tasks.MergeDone }) {
 		t.Fatalf("%+v, %v", reply, err)

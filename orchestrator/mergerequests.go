@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -28,14 +29,14 @@ type VerdictReused struct {
 func (VerdictReused) EventType() string { return "verdict_reused" }
 
 // merge queues what a person asks for, and merges it if the team runs.
-func (d *mergeDesk) merge(ctx context.Context, r MergeRequest) (MergeReply, error) {
+func (d *mergeDesk) merge(ctx context.Context, r api.MergeRequest) (api.MergeReply, error) {
 	if d == nil {
-		return MergeReply{}, errors.New(
+		return api.MergeReply{}, errors.New(
 			"the workspace is no git repository, so there is nothing to merge")
 	}
 	if r.Member != "" || r.All {
 		if err := d.takeLoose(ctx, r); err != nil {
-			return MergeReply{}, err
+			return api.MergeReply{}, err
 		}
 	}
 	asked, err := d.queue.Request(ctx, string(process.Operator), r.Wants)
@@ -49,7 +50,7 @@ func (d *mergeDesk) merge(ctx context.Context, r MergeRequest) (MergeReply, erro
 	if err == nil && r.Wait {
 		asked, err = d.await(ctx, asked)
 	}
-	return MergeReply{Merges: asked}, err
+	return api.MergeReply{Merges: asked}, err
 }
 
 // await waits until none of some merges is on its way any more.
@@ -102,9 +103,9 @@ func (c *crew) atMerge(ctx context.Context) (plan.Move, error) {
 
 // MergeNow merges the finished work of a team that does not run. It returns
 // ErrRunning if it does. opts are those of a run.
-func MergeNow(ctx context.Context, team *configs.Team, opts Options, r MergeRequest) (MergeReply, error) {
+func MergeNow(ctx context.Context, team *configs.Team, opts Options, r api.MergeRequest) (api.MergeReply, error) {
 	opts.Merge = &r
-	var reply MergeReply
+	var reply api.MergeReply
 	over := false
 	opts.merged = func(list []tasks.Merge) { reply.Merges, over = list, true }
 	o, err := New(team, opts)
@@ -136,7 +137,7 @@ func owesMerges(ctx context.Context, s *tasks.Store) bool {
 }
 
 // takeLoose takes down what lies in working copies of members that rest.
-func (d *mergeDesk) takeLoose(ctx context.Context, r MergeRequest) error {
+func (d *mergeDesk) takeLoose(ctx context.Context, r api.MergeRequest) error {
 	for _, s := range d.c.seats() {
 		if r.Member != "" && s.member.Name != r.Member {
 			continue

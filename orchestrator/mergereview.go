@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -23,29 +24,29 @@ import (
 // the next look.
 
 // review tells what is known of finished work.
-func (d *mergeDesk) review(ctx context.Context, r ReviewRequest) (ReviewReply, error) {
+func (d *mergeDesk) review(ctx context.Context, r api.ReviewRequest) (api.ReviewReply, error) {
 	if d == nil {
-		return ReviewReply{}, nil
+		return api.ReviewReply{}, nil
 	}
 	return reviewOf(ctx, d.queue, d.o.place, r)
 }
 
 // ReadReview tells what is known of the finished work of a team that does not run. It
 // changes nothing.
-func ReadReview(ctx context.Context, p state.Place, team *configs.Team, r ReviewRequest) (ReviewReply, error) {
+func ReadReview(ctx context.Context, p state.Place, team *configs.Team, r api.ReviewRequest) (api.ReviewReply, error) {
 	repo, err := gitFor(p, trustedFilters(ctx, team)).Open(ctx, team.Workspace)
 	if errors.Is(err, worktree.ErrNoRepo) {
-		return ReviewReply{}, nil
+		return api.ReviewReply{}, nil
 	}
 	if err != nil {
-		return ReviewReply{}, fmt.Errorf("review: %w", err)
+		return api.ReviewReply{}, fmt.Errorf("review: %w", err)
 	}
 	store, err := p.OpenStore()
 	if errors.Is(err, fs.ErrNotExist) {
-		return ReviewReply{}, nil
+		return api.ReviewReply{}, nil
 	}
 	if err != nil {
-		return ReviewReply{}, fmt.Errorf("review: %w", err)
+		return api.ReviewReply{}, fmt.Errorf("review: %w", err)
 	}
 	defer store.Close()
 	return reviewOf(ctx, mergeQueue(p, func() *configs.Team { return team }, repo, store), p, r)
@@ -55,8 +56,8 @@ func ReadReview(ctx context.Context, p state.Place, team *configs.Team, r Review
 //
 // A task that is named is shown even if its work is merged, for who names it wants to
 // know; a list has only what still waits for somebody.
-func reviewOf(ctx context.Context, q *merging.Queue, p state.Place, r ReviewRequest) (ReviewReply, error) {
-	reply := ReviewReply{Reviews: []Review{}, Loose: []LooseWork{}}
+func reviewOf(ctx context.Context, q *merging.Queue, p state.Place, r api.ReviewRequest) (api.ReviewReply, error) {
+	reply := api.ReviewReply{Reviews: []api.Review{}, Loose: []api.LooseWork{}}
 	merges, err := q.Store.Merges().List(ctx)
 	if err != nil {
 		return reply, fmt.Errorf("review: %w", err)
@@ -84,8 +85,8 @@ func reviewOf(ctx context.Context, q *merging.Queue, p state.Place, r ReviewRequ
 }
 
 // reviewOne is one piece of work with what would come of it.
-func reviewOne(ctx context.Context, q *merging.Queue, p state.Place, m tasks.Merge) (Review, error) {
-	one := Review{Merge: m}
+func reviewOne(ctx context.Context, q *merging.Queue, p state.Place, m tasks.Merge) (api.Review, error) {
+	one := api.Review{Merge: m}
 	var err error
 	if one.Verdicts, err = q.Store.Verdicts().About(ctx, m.Subject()); err != nil {
 		return one, fmt.Errorf("foresee its merge: %w", err)
@@ -127,8 +128,8 @@ type looseFinder struct {
 }
 
 // looseWork lists what there is of it; an empty member stands for all.
-func looseWork(ctx context.Context, q *merging.Queue, p state.Place, member string) ([]LooseWork, error) {
-	list := []LooseWork{}
+func looseWork(ctx context.Context, q *merging.Queue, p state.Place, member string) ([]api.LooseWork, error) {
+	list := []api.LooseWork{}
 	copies, err := q.Repo.Copies.List(ctx)
 	if err != nil {
 		return list, fmt.Errorf("the work in copies: %w", err)
@@ -162,8 +163,8 @@ func looseWork(ctx context.Context, q *merging.Queue, p state.Place, member stri
 }
 
 // look finds out what lies in one working copy.
-func (f looseFinder) look(ctx context.Context, c worktree.Copy, member string) (LooseWork, error) {
-	l := LooseWork{Member: member, Branch: c.Branch}
+func (f looseFinder) look(ctx context.Context, c worktree.Copy, member string) (api.LooseWork, error) {
+	l := api.LooseWork{Member: member, Branch: c.Branch}
 	copy, err := f.queue.Repo.At(ctx, c.Path)
 	if err != nil {
 		return l, fmt.Errorf("look at a copy: %w", err)

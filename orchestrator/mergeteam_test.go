@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -254,16 +255,16 @@ func TestReviewAndMergeOnRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.git("status >/dev/null; sed -i 's/three/four/' shared.txt; git commit -qam person")
-	reply, err := ReadReview(t.Context(), g.place(), team, ReviewRequest{})
+	reply, err := ReadReview(t.Context(), g.place(), team, api.ReviewRequest{})
 	if err != nil || len(reply.Reviews) != 2 {
 		t.Fatalf("%+v, %v", reply, err)
 	}
 	// Who of the two was done first is chance.
-	second := reply.Reviews[slices.IndexFunc(reply.Reviews, func(r Review) bool { return r.Member == "ben" })]
+	second := reply.Reviews[slices.IndexFunc(reply.Reviews, func(r api.Review) bool { return r.Member == "ben" })]
 	if !slices.Equal(second.Conflicts, []string{"shared.txt"}) {
 		t.Errorf("%+v", second)
 	}
-	one, err := ReadReview(t.Context(), g.place(), team, ReviewRequest{Task: "1"})
+	one, err := ReadReview(t.Context(), g.place(), team, api.ReviewRequest{Task: "1"})
 	if err != nil || len(one.Reviews) != 1 || !slices.Equal(one.Reviews[0].Changes, []string{"a.txt"}) {
 		t.Errorf("%+v, %v", one, err)
 	}
@@ -309,7 +310,7 @@ func TestProtectedWorkWaits(t *testing.T) {
 		t.Errorf("asked %+v", r)
 	}
 	clock.forward(59 * time.Minute)
-	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
+	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.want(u.end(), CodeDone, "all work is done")
@@ -344,7 +345,7 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	g := protectedWork(t)
 	u := start(g.rig, &handClock{})
 	r := u.asked(requests.AskMerge)
-	if _, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: r.ID,
+	if _, err := AnswerStopped(t.Context(), g.place(), api.InboxAnswer{ID: r.ID,
 		Approve: true}); !errors.Is(err, state.ErrRunning) {
 		t.Errorf("while it runs: %v", err)
 	}
@@ -353,12 +354,12 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	})
 	u.stop(errors.New("enough"))
 	u.end()
-	got, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: strings.ToUpper(r.ID), Approve: true,
+	got, err := AnswerStopped(t.Context(), g.place(), api.InboxAnswer{ID: strings.ToUpper(r.ID), Approve: true,
 		Feedback: "fine"})
 	if err != nil || got.State != requests.Approved || got.By != actors.Operator {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if _, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: r.ID}); !errors.Is(err, tasks.ErrAnswered) {
+	if _, err := AnswerStopped(t.Context(), g.place(), api.InboxAnswer{ID: r.ID}); !errors.Is(err, tasks.ErrAnswered) {
 		t.Errorf("a second answer: %v", err)
 	}
 	g.want(g.run(Options{}), CodeDone, "all work is done")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -20,7 +21,7 @@ import (
 func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
 	person := by.Name == actors.Operator
 	if !person && by.Name != c.seats()[0].member.Name {
-		return wording.Errorf(ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
+		return wording.Errorf(api.ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
 			c.seats()[0].member.Name)
 	}
 	if err := c.mayHaveMode(person, to, mode); err != nil {
@@ -29,9 +30,9 @@ func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
 	s, ok := c.seat(to)
 	switch {
 	case !ok || s.mate == nil:
-		return fmt.Errorf("%s: %w", to, ErrNoMember)
+		return fmt.Errorf("%s: %w", to, api.ErrNoMember)
 	case s.mustPlan():
-		return wording.Errorf(ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
+		return wording.Errorf(api.ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
 	}
 	if err := s.mate.Rights().SetMode(mode); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
@@ -44,7 +45,7 @@ func (l *living) result(member string, n int) string {
 // tell sends a text to a member.
 func (l *living) tell(to, text string) error {
 	l.t.Helper()
-	_, err := l.client.Send(l.t.Context(), Send{To: to, Text: text})
+	_, err := l.client.Send(l.t.Context(), api.Send{To: to, Text: text})
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -26,9 +27,9 @@ func (b *board) known(member string) error {
 		return nil
 	}
 	if near := nearestName(member, b.names()); near != "" {
-		return wording.Errorf(ErrNoMember, "no member is called %q; did you mean %s?", member, near)
+		return wording.Errorf(api.ErrNoMember, "no member is called %q; did you mean %s?", member, near)
 	}
-	return wording.Errorf(ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.names(), ", "))
+	return wording.Errorf(api.ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.names(), ", "))
 }
 
 // canOwn refuses an owner that is no member, or that has left: nobody would work on the

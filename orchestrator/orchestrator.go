@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
@@ -46,7 +47,7 @@ type Options struct {
 	SetupOnly bool
 	// Merge has the run merge finished work and end: nobody begins a session, and
 	// nothing that is new in the spec is taken up. nil: the run is one of all members.
-	Merge   *MergeRequest
+	Merge   *api.MergeRequest
 	Version string // of covey, for run.json
 	// StateHome is the folder that holds the team's state, absolute; empty: the one that
 	// the function StateHome names. Commands find the team by COVEY_STATE_HOME then, which
@@ -218,9 +219,9 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	o.readers.open(j.Last())
 	defer context.AfterFunc(ctx, j.Hurry)()
 	b, err := bus.Embed(bus.Options{
-		Log: o.opts.Log, Version: o.opts.Version, Protocol: Protocol,
+		Log: o.opts.Log, Version: o.opts.Version, Protocol: api.Protocol,
 		OnError:     func(err error) { o.opts.Log.Error("the bus", "err", err) },
-		MaxOfCaller: MaxCallerConns,
+		MaxOfCaller: api.MaxCallerConns,
 		Favoured:    func(id bus.Identity) bool { return process.CallerFrom(id).Kind == process.Operator },
 	})
 	if err != nil {
@@ -373,7 +374,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end plan.Move, e
 	if err := c.bus.Listen(o.place.Socket(), c.processes.Identify); err != nil {
 		return plan.Move{}, err
 	}
-	if c.control, err = Serve(c.bus, checksOf(c), o.handlers(c)...); err != nil {
+	if c.control, err = api.Serve(c.bus, checksOf(c), o.handlers(c)...); err != nil {
 		return plan.Move{}, err
 	}
 	// Whoever announces trust from here on is heard, and no member runs yet who could write it.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -154,7 +155,7 @@ func TestSharedWithoutAnEnd(t *testing.T) {
 		"what it may not: main.go") {
 		t.Errorf("the inbox says %q", r.Text)
 	}
-	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true,
+	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true,
 		Feedback: "You may go on."}); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +268,7 @@ func TestSharedProtected(t *testing.T) {
 		testkit.Eventually(t, "dev to wait in ps", func() bool {
 			return u.member("dev").WaitsFor == "a person's approval of protected files (docs/p.md)"
 		})
-		if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
+		if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true}); err != nil {
 			t.Fatal(err)
 		}
 		u.want(u.end(), CodeDone, "all work is done")
@@ -278,7 +279,7 @@ func TestSharedProtected(t *testing.T) {
 	t.Run("no", func(t *testing.T) {
 		u := start(newRig(t, sharing(steps(no), "protect: [docs/p*]\non_ask: wait\n")), &handClock{})
 		r := u.asked(requests.AskMerge)
-		if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID,
+		if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID,
 			Feedback: "it is the law"}); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -155,7 +156,7 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) agen
 		return agent.ToolResult{Content: "Your plan is approved already. Go on with the work.",
 			Response: rawjson.Encode(planOutput{Plan: in.Plan, IsAgent: !s.member.Lead})}
 	case strings.TrimSpace(in.Plan) == "":
-		return toolError(wording.Errorf(ErrEmpty, "the plan is empty; write into \"plan\" what you mean to do"))
+		return toolError(wording.Errorf(api.ErrEmpty, "the plan is empty; write into \"plan\" what you mean to do"))
 	}
 	if teammate.SettledByHook(ctx) {
 		return s.approvedByHook(ctx, in, string(usualMode(*s.member.Member)))

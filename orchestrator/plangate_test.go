@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -175,7 +176,7 @@ func TestPlanOverARestart(t *testing.T) {
 	u = start(rig, &handClock{})
 	u.until("member_started", 2)
 	testkit.Eventually(t, "dev to wait on", func() bool { return u.member("dev").WaitsFor == "lead's approval of its plan" })
-	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
+	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.want(u.end(), CodeDone, "all work is done")
@@ -199,7 +200,7 @@ func TestPlanOfTheLead(t *testing.T) {
 	if text := RequestText(r); text != "lead on" {
 		t.Errorf("a person reads %q", text)
 	}
-	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true,
+	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true,
 		Mode: "default"}); err != nil {
 		t.Fatal(err)
 	}

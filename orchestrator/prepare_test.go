@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -173,12 +174,12 @@ func TestKeepStaysUntilToldToStop(t *testing.T) {
 		done <- e
 	}()
 	r.lines.wait(t, "rest", func(l journal.Line) bool { return l.Type == "idle" })
-	c, err := Dial(t.Context(), o.Place())
+	c, err := api.Dial(t.Context(), o.Place())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "more"}); err != nil {
+	if _, err := c.Send(t.Context(), api.Send{To: "lead", Text: "more"}); err != nil {
 		t.Fatal(err)
 	}
 	r.lines.wait(t, "the next turn to end", func(l journal.Line) bool { return l.Type == "idle" && l.Turn == 2 })
@@ -189,7 +190,7 @@ func TestKeepStaysUntilToldToStop(t *testing.T) {
 	case e := <-done:
 		r.want(e, CodeUnfinished, "told to stop")
 		if e.Answer != "More." || e.Members[0].Turns != 2 || e.Members[0].Passes != 2 ||
-			e.Members[0].State != Resting {
+			e.Members[0].State != api.Resting {
 			t.Errorf("ending: %+v", e)
 		}
 	case <-time.After(testPatience):
@@ -214,7 +215,7 @@ usage: {input_tokens: 100, output_tokens: 7}
 	e := r.run(Options{})
 	r.want(e, CodeDone, "all work is done")
 	dev := e.Members[1]
-	if dev.Name != "dev" || dev.Agent != "builtin/script" || dev.State != Resting ||
+	if dev.Name != "dev" || dev.Agent != "builtin/script" || dev.State != api.Resting ||
 		!slices.Equal(dev.Completed, []string{"1", "2"}) ||
 		dev.Turns != 1 || dev.Passes != 3 || dev.Tokens != 321 {
 		t.Errorf("dev: %+v", dev)

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -15,16 +16,16 @@ import (
 
 // Preview says what a team that does not run would begin with. It starts and writes
 // nothing. goal is Options.Goal; fresh forgets the earlier run.
-func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (SpecChange, error) {
-	change := SpecChange{Team: team.Name, Members: []MemberChange{}, Tasks: []string{}, Settings: []string{}}
+func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (api.SpecChange, error) {
+	change := api.SpecChange{Team: team.Name, Members: []api.MemberChange{}, Tasks: []string{}, Settings: []string{}}
 	loaded, was, err := readEarlier(ctx, team, fresh)
 	if err != nil {
 		return change, fmt.Errorf("look at the earlier run: %w", err)
 	}
 	change.Resumed = was != nil
 	for _, m := range team.Members() {
-		change.Members = append(change.Members, MemberChange{
-			Name: m.Name, Change: MemberStarts, Agent: roster.AgentTitle(m.Agent),
+		change.Members = append(change.Members, api.MemberChange{
+			Name: m.Name, Change: api.MemberStarts, Agent: roster.AgentTitle(m.Agent),
 		})
 	}
 	for _, n := range newTasks(team, loaded) {

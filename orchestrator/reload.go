@@ -15,8 +15,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
-	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -36,7 +36,7 @@ type reloader struct {
 	folders []string // of managed settings
 	watch   *workspace.Watch
 	every   time.Duration
-	asked   chan chan ReloadReply
+	asked   chan chan api.ReloadReply
 	adopts  chan func() // changes of the spec, which take the place of what was read
 
 	// fire runs the ConfigChange hooks, tell tells people, apply has layers count.
@@ -115,8 +115,8 @@ func (r *reloader) program(path string) {
 // programs are the files that the team's commands name.
 func (r *reloader) programs() map[string]bool {
 	paths := map[string]bool{}
-	for _, run := range runs.Of(r.team) {
-		if run.Kind == runs.File {
+	for _, run := range r.team.Runs() {
+		if run.Kind == configs.RunFile {
 			paths[run.Path] = true
 		}
 	}
@@ -124,25 +124,25 @@ func (r *reloader) programs() map[string]bool {
 }
 
 // ask has the files looked at, for somebody who waits.
-func (r *reloader) ask(ctx context.Context) (ReloadReply, error) {
-	reply := make(chan ReloadReply, 1)
+func (r *reloader) ask(ctx context.Context) (api.ReloadReply, error) {
+	reply := make(chan api.ReloadReply, 1)
 	select {
 	case r.asked <- reply:
 	case <-ctx.Done():
-		return ReloadReply{}, ctx.Err()
+		return api.ReloadReply{}, ctx.Err()
 	}
 	select {
 	case answer := <-reply:
 		return answer, nil
 	case <-ctx.Done():
-		return ReloadReply{}, ctx.Err()
+		return api.ReloadReply{}, ctx.Err()
 	}
 }
 
 // look takes up what has changed. Without all, only files that the system shows as
 // changed, or that wait for something, are read.
-func (r *reloader) look(ctx context.Context, all bool) ReloadReply {
-	reply := ReloadReply{Applied: []string{}, Kept: []KeptFile{}}
+func (r *reloader) look(ctx context.Context, all bool) api.ReloadReply {
+	reply := api.ReloadReply{Applied: []string{}, Kept: []api.KeptFile{}}
 	taken := hooklist.Files{}
 	for _, path := range r.counts.Paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.folders))) {
 		if !all && !r.touched(path) {
@@ -236,17 +236,17 @@ func (r *reloader) against(ctx context.Context, path string, now hooklist.File) 
 const blockedChange = "a ConfigChange hook has blocked the change"
 
 // keep notes that a change was not taken up, and tells people once.
-func (r *reloader) keep(path string, now hooklist.File, reason string) KeptFile {
+func (r *reloader) keep(path string, now hooklist.File, reason string) api.KeptFile {
 	k := keptChange{reason: reason, hash: now.Hash()}
 	if r.kept[path] != k {
 		r.kept[path] = k
 		r.tell("%s has changed, and its old content still counts: %s", path, reason)
 	}
-	return KeptFile{Path: path, Reason: reason}
+	return api.KeptFile{Path: path, Reason: reason}
 }
 
 // takeUp has changed files count, all of them or none.
-func (r *reloader) takeUp(taken hooklist.Files, reply *ReloadReply) {
+func (r *reloader) takeUp(taken hooklist.Files, reply *api.ReloadReply) {
 	next := r.counts.With(taken)
 	l, err := hooklist.Read(r.team, next.Read)
 	var managed hookfiles.Managed

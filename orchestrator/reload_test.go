@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -321,7 +322,7 @@ func TestReloadRunning(t *testing.T) {
 	r.lines.wait(t, "the change", func(l journal.Line) bool {
 		return l.Type == "warning" && strings.Contains(string(l.Data), "user.json has changed; it counts from now on")
 	})
-	if _, err := client.Send(ctx, Send{To: "lead", Text: "please call"}); err != nil {
+	if _, err := client.Send(ctx, api.Send{To: "lead", Text: "please call"}); err != nil {
 		t.Fatal(err)
 	}
 	r.lines.wait(t, "the denial", func(l journal.Line) bool {
@@ -346,7 +347,7 @@ func TestReloadRunning(t *testing.T) {
 	if _, err := client.Reload(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Send(ctx, Send{To: "lead", Text: "go on"}); err != nil {
+	if _, err := client.Send(ctx, api.Send{To: "lead", Text: "go on"}); err != nil {
 		t.Fatal(err)
 	}
 	r.lines.wait(t, "the trusted hook", func(l journal.Line) bool {
@@ -359,11 +360,11 @@ func TestReloadRunning(t *testing.T) {
 }
 
 // dialUp reaches a team that starts at this moment.
-func dialUp(t *testing.T, place state.Place) *Client {
+func dialUp(t *testing.T, place state.Place) *api.Client {
 	t.Helper()
 	deadline := time.Now().Add(testPatience)
 	for {
-		client, err := Dial(t.Context(), place)
+		client, err := api.Dial(t.Context(), place)
 		if err == nil {
 			t.Cleanup(func() { _ = client.Close() })
 			return client

@@ -12,8 +12,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
-	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/owned"
@@ -40,7 +40,7 @@ func trustsContent(team *configs.Team, path string, data []byte, counts func(tru
 	sum := sha256.Sum256(data)
 	hash := hex.EncodeToString(sum[:])
 	return known && slices.ContainsFunc(entry.Items, func(i TrustItem) bool {
-		if i.Kind != runs.Plugin && i.Kind != runs.Folder {
+		if i.Kind != configs.RunPlugin && i.Kind != configs.RunFolder {
 			return i.Path == path && i.Hash == hash
 		}
 		rel, err := filepath.Rel(i.Path, path)
@@ -53,7 +53,7 @@ func trustsContent(team *configs.Team, path string, data []byte, counts func(tru
 // newReloader makes the reloader of a team that is about to run.
 func (o *Orchestrator) newReloader(c *crew) *reloader {
 	r := &reloader{
-		team: o.team(), folders: o.opts.ManagedFolders, every: reloadEvery, asked: make(chan chan ReloadReply),
+		team: o.team(), folders: o.opts.ManagedFolders, every: reloadEvery, asked: make(chan chan api.ReloadReply),
 		adopts: make(chan func()),
 		counts: o.hooks().Files.With(nil), seen: map[string]os.FileInfo{}, kept: map[string]keptChange{},
 		warned: map[string]bool{}, ran: map[string]bool{}, watch: c.around.files.Watch(),

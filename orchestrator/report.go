@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -36,14 +37,14 @@ func report(ctx context.Context, b *board, me actor, in reportInput) agent.ToolR
 	lead := b.names()[0]
 	switch {
 	case me.Name != lead && in.Answered:
-		return toolError(wording.Errorf(ErrDenied, "only the lead, %s, can say that the goal is answered; report without answered", lead))
+		return toolError(wording.Errorf(api.ErrDenied, "only the lead, %s, can say that the goal is answered; report without answered", lead))
 	case me.Name != lead:
 		return sendMessage(ctx, b, me, sendMessageInput{To: lead, Message: rawjson.Encode(in.Report), Summary: mailtext.ReportSummary})
 	case !in.Answered:
-		return toolError(wording.Errorf(ErrNoMember, "you are the lead: your answer at the end of the turn is the report; "+
+		return toolError(wording.Errorf(api.ErrNoMember, "you are the lead: your answer at the end of the turn is the report; "+
 			"set answered to true only if the goal was a question and your report answers it"))
 	case strings.TrimSpace(in.Report) == "":
-		return toolError(wording.Errorf(ErrEmpty, "the report is empty; write the answer into it"))
+		return toolError(wording.Errorf(api.ErrEmpty, "the report is empty; write the answer into it"))
 	}
 	if err := b.answered(ctx, in.Report); err != nil {
 		return toolError(err)

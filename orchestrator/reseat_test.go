@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -34,19 +35,19 @@ func TestNewMemberCannotBeSeated(t *testing.T) {
 	}
 	grown := livingSpec + "  ana: {model: {provider: script, script: ana.yaml}}\n"
 	put(t, l.dir, "team.yaml", grown)
-	if _, err := l.ask(Reshape{}); err != nil {
+	if _, err := l.ask(api.Reshape{}); err != nil {
 		t.Fatal(err)
 	}
 	l.warned("no place in the team yet", 1)
 	put(t, l.dir, "team.yaml", strings.Replace(grown, "Ship it.", "Sail it.", 1))
-	if _, err := l.ask(Reshape{}); err != nil {
+	if _, err := l.ask(api.Reshape{}); err != nil {
 		t.Fatal(err)
 	}
 	l.warned("no place in the team yet", 2)
 	if err := os.Remove(blocked); err != nil {
 		t.Fatal(err)
 	}
-	if change, err := l.ask(Reshape{}); err != nil || len(change.Members) != 1 || change.Members[0].Name != "ana" {
+	if change, err := l.ask(api.Reshape{}); err != nil || len(change.Members) != 1 || change.Members[0].Name != "ana" {
 		t.Fatalf("%+v, %v", change, err)
 	}
 	l.lines.wait(t, "ana to begin", func(line journal.Line) bool {
@@ -68,7 +69,7 @@ func TestMemberCannotBeginAnew(t *testing.T) {
 	for i, description := range []string{"one", "two"} {
 		put(t, l.dir, "team.yaml", strings.Replace(livingSpec, "{model: dev}",
 			"{model: dev, description: "+description+"}", 1))
-		if _, err := l.ask(Reshape{}); err != nil {
+		if _, err := l.ask(api.Reshape{}); err != nil {
 			t.Fatal(err)
 		}
 		l.warned("it could not be started", i+1)
@@ -77,7 +78,7 @@ func TestMemberCannotBeginAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, l.dir, "team.yaml", livingSpec)
-	if _, err := l.ask(Reshape{}); err != nil {
+	if _, err := l.ask(api.Reshape{}); err != nil {
 		t.Fatal(err)
 	}
 	began := 0
@@ -97,7 +98,7 @@ func TestSpecCountsWithoutItsRunFile(t *testing.T) {
 	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.ask(Reshape{}); err != nil {
+	if _, err := l.ask(api.Reshape{}); err != nil {
 		t.Errorf("it was not taken up: %v", err)
 	}
 	l.warned("run.json does not say so yet", 1)

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -43,12 +44,12 @@ func (r TrustReport) Digest() string {
 // hooks are taken up next, as a hook that cannot be is the likeliest fault. The rest
 // happens in the crew's loop between two of its rounds; if that fails, the hooks are
 // put back. A dry run ends before the second stage.
-func (o *Orchestrator) reshape(ctx context.Context, c *crew, r Reshape) (SpecChange, error) {
+func (o *Orchestrator) reshape(ctx context.Context, c *crew, r api.Reshape) (api.SpecChange, error) {
 	o.reshaping.Lock() // one after another
 	defer o.reshaping.Unlock()
 	next, err := o.redesign(r)
 	if err != nil {
-		return SpecChange{}, err
+		return api.SpecChange{}, err
 	}
 	change, err := compareTeams(o.team(), next.team)
 	if err != nil {
@@ -94,7 +95,7 @@ func (o *Orchestrator) adopter(c *crew, team *configs.Team) func(hooklist.Layers
 // The digest is compared with what this process reads now, because the caller is another
 // process and may have looked at other bytes. All faults of the spec are of kind configs.ErrSpec,
 // with which the CLI exits as for any bad spec.
-func (o *Orchestrator) redesign(r Reshape) (design, error) {
+func (o *Orchestrator) redesign(r api.Reshape) (design, error) {
 	given := slices.Sorted(maps.Keys(o.opts.Agents))
 	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given})
 	if err != nil {
@@ -132,7 +133,7 @@ func (o *Orchestrator) redesign(r Reshape) (design, error) {
 
 // foresee adds to a change which tasks and which goal the new spec brings.
 func (o *Orchestrator) foresee(
-	ctx context.Context, c *crew, team *configs.Team, given string, change *SpecChange,
+	ctx context.Context, c *crew, team *configs.Team, given string, change *api.SpecChange,
 ) (goalRecord, error) {
 	loaded, goal := map[string]string{}, goalRecord{}
 	if err := tasks.ReadValue(ctx, c.store, keySpec, &loaded); err != nil {
@@ -157,7 +158,7 @@ func (o *Orchestrator) foresee(
 // What can fail comes first: all of it is one change of the store. From setting keep on nothing fails,
 // so that a spec never counts by halves. Limits and budgets count at once, also for
 // turns that run; who is in a turn keeps its agent and its prompt until it ends.
-func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, change SpecChange,
+func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, change api.SpecChange,
 	goal goalRecord) error {
 	before := o.design.Load()
 	o.design.Store(&next)
@@ -202,14 +203,14 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 
 // unseated lists the members of a spec that have no place in the team, and of whom a change says
 // nothing: they could not be seated when they came.
-func (c *crew) unseated(team *configs.Team, change SpecChange) []MemberChange {
-	var list []MemberChange
+func (c *crew) unseated(team *configs.Team, change api.SpecChange) []api.MemberChange {
+	var list []api.MemberChange
 	for _, m := range team.Members() {
 		_, seated := c.seat(m.Name)
-		if seated || slices.ContainsFunc(change.Members, func(o MemberChange) bool { return o.Name == m.Name }) {
+		if seated || slices.ContainsFunc(change.Members, func(o api.MemberChange) bool { return o.Name == m.Name }) {
 			continue
 		}
-		list = append(list, MemberChange{Name: m.Name, Change: MemberAdded, Agent: roster.AgentTitle(m.Agent)})
+		list = append(list, api.MemberChange{Name: m.Name, Change: api.MemberAdded, Agent: roster.AgentTitle(m.Agent)})
 	}
 	return list
 }
@@ -219,11 +220,11 @@ func (c *crew) unseated(team *configs.Team, change SpecChange) []MemberChange {
 //
 // A member that cannot be seated is warned of and the others go on: the spec counts by then. The
 // next covey up tries again (unseated).
-func (o *Orchestrator) restaff(ctx context.Context, c *crew, change SpecChange) {
+func (o *Orchestrator) restaff(ctx context.Context, c *crew, change api.SpecChange) {
 	for _, m := range change.Members {
 		s, seated := c.seat(m.Name)
 		switch {
-		case m.Change == MemberRetires && seated:
+		case m.Change == api.MemberRetires && seated:
 			c.relieve(s, leavesForGood)
 		case seated: // it changes, or it was retired and is still in its turn
 			c.relieve(s, beginsAnew)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -31,7 +32,7 @@ teammates:
 // living is a team that stays up, whose spec a test rewrites.
 type living struct {
 	*underway
-	client *Client
+	client *api.Client
 }
 
 // newLiving starts the team and waits until it is at rest.
@@ -53,7 +54,7 @@ func livingOn(r *rig) *living {
 	l := &living{underway: start(r, &handClock{})}
 	l.until("team_started", 1)
 	l.lines.wait(t, "the lead's first turn", func(line journal.Line) bool { return line.Type == "turn_ended" && line.Member == "lead" })
-	client, err := Dial(t.Context(), l.o.Place())
+	client, err := api.Dial(t.Context(), l.o.Place())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,16 +64,16 @@ func livingOn(r *rig) *living {
 }
 
 // rewrite puts another spec in place and asks the team to take it up.
-func (l *living) rewrite(spec string) (SpecChange, error) {
+func (l *living) rewrite(spec string) (api.SpecChange, error) {
 	l.t.Helper()
 	if err := os.WriteFile(filepath.Join(l.dir, "team.yaml"), []byte(spec), 0o644); err != nil {
 		l.t.Fatal(err)
 	}
-	return l.ask(Reshape{})
+	return l.ask(api.Reshape{})
 }
 
 // ask asks the team to take up the spec as it is on disk.
-func (l *living) ask(r Reshape) (SpecChange, error) {
+func (l *living) ask(r api.Reshape) (api.SpecChange, error) {
 	l.t.Helper()
 	r.Spec = filepath.Join(l.dir, "team.yaml")
 	if !r.DryRun && r.Digest == "" {
@@ -96,7 +97,7 @@ func (l *living) members() string {
 	}
 	var names []string
 	for _, m := range st.Members {
-		if m.State == Ended {
+		if m.State == api.Ended {
 			m.Name = "(" + m.Name + ")"
 		}
 		names = append(names, m.Name)
@@ -110,7 +111,7 @@ func TestLivingMembers(t *testing.T) {
 	l := newLiving(t, map[string]string{"new.yaml": "steps: [{say: I am new., times: -1}]"})
 	change, err := l.rewrite(livingSpec + "  ana: {model: {provider: script, script: new.yaml}}\n" +
 		"tasks: [{id: a, subject: Look around, owner: ana}]\n")
-	if err != nil || len(change.Members) != 1 || change.Members[0].Change != MemberAdded ||
+	if err != nil || len(change.Members) != 1 || change.Members[0].Change != api.MemberAdded ||
 		!slices.Equal(change.Tasks, []string{"Look around"}) {
 		t.Fatalf("change %+v, %v", change, err)
 	}
@@ -131,11 +132,11 @@ func TestLivingMembers(t *testing.T) {
 			line.Type == "task" && strings.Contains(string(line.Data), `"op":"released"`)
 	})
 	testkit.Eventually(t, "ana's seat to be gone", func() bool { return l.members() == "lead dev" }) // behind the release
-	if _, err := l.client.Send(t.Context(), Send{To: "dev", Text: "Hello?"}); err != nil {
+	if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello?"}); err != nil {
 		t.Error(err)
 	}
 	l.lines.wait(t, "dev's answer", func(line journal.Line) bool { return line.Type == "turn_started" && line.Member == "dev" })
-	if _, err := l.client.Send(t.Context(), Send{To: "ana", Text: "Hello?"}); !errors.Is(err, ErrNoMember) {
+	if _, err := l.client.Send(t.Context(), api.Send{To: "ana", Text: "Hello?"}); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("a message to who has left: %v", err)
 	}
 	if n := l.count("spec_changed"); n != 2 {
@@ -157,7 +158,7 @@ func (l *living) count(typ string) (n int) {
 // TestLivingSettings: gates, schedules, goal and keep change, and count from then on.
 func TestLivingSettings(t *testing.T) {
 	l := newLiving(t, nil)
-	dry, err := l.ask(Reshape{DryRun: true})
+	dry, err := l.ask(api.Reshape{DryRun: true})
 	if err != nil || !dry.Empty() || !dry.Running {
 		t.Errorf("nothing was changed: %+v, %v", dry, err)
 	}
@@ -168,7 +169,7 @@ func TestLivingSettings(t *testing.T) {
 		t.Fatalf("change %+v, %v", change, err)
 	}
 	done := tasks.Completed
-	reply, err := l.client.UpdateTask(t.Context(), TaskUpdate{ID: "1", Status: &done})
+	reply, err := l.client.UpdateTask(t.Context(), api.TaskUpdate{ID: "1", Status: &done})
 	if err != nil || len(reply.Refused) != 1 || !strings.Contains(reply.Refused[0], "no luck") {
 		t.Errorf("the new gate: %+v, %v", reply, err)
 	}
@@ -177,7 +178,7 @@ func TestLivingSettings(t *testing.T) {
 		t.Errorf("status %+v, %v", st, err)
 	}
 	// Without keep and schedules the team may end.
-	force := TaskUpdate{ID: "1", Status: &done, Force: true}
+	force := api.TaskUpdate{ID: "1", Status: &done, Force: true}
 	if _, err := l.client.UpdateTask(t.Context(), force); err != nil {
 		t.Error(err)
 	}
@@ -202,11 +203,11 @@ func TestLivingBadEdits(t *testing.T) {
 		}
 	}
 	put(t, l.dir, "team.yaml", livingSpec+"keep: true\n")
-	if _, err := l.ask(Reshape{}); !errors.Is(err, configs.ErrSpec) {
+	if _, err := l.ask(api.Reshape{}); !errors.Is(err, configs.ErrSpec) {
 		t.Errorf("a key twice: %v", err)
 	}
 	put(t, l.dir, "team.yaml", strings.Replace(livingSpec, "keep: true", "keep: false", 1))
-	if _, err := l.ask(Reshape{Digest: "of something else"}); !errors.Is(err, configs.ErrSpec) ||
+	if _, err := l.ask(api.Reshape{Digest: "of something else"}); !errors.Is(err, configs.ErrSpec) ||
 		!strings.Contains(err.Error(), "has changed since it was looked at") {
 		t.Errorf("something that was not looked at: %v", err)
 	}
@@ -223,7 +224,7 @@ func TestLivingTogether(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 6 {
 		all.Go(func() {
-			if _, err := l.client.Send(t.Context(), Send{To: "dev", Text: "Hello."}); err != nil {
+			if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello."}); err != nil {
 				t.Error(err)
 			}
 			spec := livingSpec
@@ -235,7 +236,7 @@ func TestLivingTogether(t *testing.T) {
 				t.Error(err)
 			}
 			// Somebody else's edit may be there by now: then it is refused, or half written.
-			if _, err := l.ask(Reshape{}); err != nil && !errors.Is(err, configs.ErrSpec) {
+			if _, err := l.ask(api.Reshape{}); err != nil && !errors.Is(err, configs.ErrSpec) {
 				t.Error(err)
 			}
 		})
@@ -319,7 +320,7 @@ func TestLivingAllOrNothing(t *testing.T) {
 	t.Parallel()
 	l := newLiving(t, map[string]string{"lead.yaml": "steps: [{say: Fine.}, {say: Slow., delay: 1h}]"})
 	send := func() error {
-		_, err := l.client.Send(t.Context(), Send{To: "lead", Text: "Hello?"})
+		_, err := l.client.Send(t.Context(), api.Send{To: "lead", Text: "Hello?"})
 		return err
 	}
 	if err := send(); err != nil {
@@ -346,7 +347,7 @@ func TestLivingAllOrNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(st.Schedules) != 0 || st.Tasks != (TaskCounts{}) || l.count("spec_changed") != 0 {
+	if len(st.Schedules) != 0 || st.Tasks != (api.TaskCounts{}) || l.count("spec_changed") != 0 {
 		t.Errorf("left behind: schedules %+v, tasks %+v", st.Schedules, st.Tasks)
 	}
 	if change, err = l.rewrite(strings.Replace(grown, "Sail it.", "Ship it.", 1)); err != nil || len(change.Tasks) != 1 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -43,7 +44,7 @@ func TestFailedTurnIsTriedAgain(t *testing.T) {
 	u := start(r, &handClock{})
 	u.until("turn_failed", 1)
 	m := u.member("dev")
-	for m.State != Waiting { // the turn is just ending
+	for m.State != api.Waiting { // the turn is just ending
 		m = u.member("dev")
 	}
 	if !strings.HasPrefix(m.WaitsFor, "try 1 of 8 in ") || !strings.Contains(m.WaitsFor,
@@ -141,17 +142,17 @@ func TestPauseEnds(t *testing.T) {
 		act{When: teammate.TryAgain, Do: []string{finishes}})
 	u := start(r, &handClock{})
 	u.inPause("dev", 1)
-	client, err := Dial(t.Context(), u.o.Place())
+	client, err := api.Dial(t.Context(), u.o.Place())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if reply, err := client.Send(t.Context(), Send{To: "dev", Text: "I paid."}); err != nil ||
-		reply.Delivery != Delivered {
+	if reply, err := client.Send(t.Context(), api.Send{To: "dev", Text: "I paid."}); err != nil ||
+		reply.Delivery != api.Delivered {
 		t.Errorf("the text was %s: %v", reply.Delivery, err)
 	}
 	u.inPause("dev", 2)
-	if reply, err := client.Interrupt(t.Context(), InterruptRequest{Member: "dev"}); err != nil ||
+	if reply, err := client.Interrupt(t.Context(), api.InterruptRequest{Member: "dev"}); err != nil ||
 		!reply.Retries || reply.Interrupted {
 		t.Errorf("the answer was %+v: %v", reply, err)
 	}
@@ -159,7 +160,7 @@ func TestPauseEnds(t *testing.T) {
 	u.stop(errors.New("enough"))
 	e := u.end()
 	r.want(e, CodeInterrupted, "interrupted")
-	if dev := e.Members[1]; dev.State != Waiting || !strings.Contains(dev.Reason,
+	if dev := e.Members[1]; dev.State != api.Waiting || !strings.Contains(dev.Reason,
 		"was to be tried again: API Error: 429") {
 		t.Errorf("it ended with %+v", dev)
 	}
@@ -176,7 +177,7 @@ func TestPauseEnds(t *testing.T) {
 func (u *underway) inPause(name string, n int) {
 	u.t.Helper()
 	u.until("turn_failed", n)
-	for u.member(name).State != Waiting { // its turn is just ending
+	for u.member(name).State != api.Waiting { // its turn is just ending
 		time.Sleep(time.Millisecond)
 	}
 }

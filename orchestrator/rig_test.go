@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -33,7 +34,7 @@ func mustPlace(t *testing.T, team, workspace, spec string) state.Place {
 	if err := p.Create(); err != nil {
 		t.Fatal(err)
 	}
-	r := state.NewRunFile(p, testTime, Protocol)
+	r := state.NewRunFile(p, testTime, api.Protocol)
 	r.Spec, r.PID, r.Birth = spec, 1<<30, "dead" // nobody has such a pid
 	if err := r.Write(p); err != nil {
 		t.Fatal(err)

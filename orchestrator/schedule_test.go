@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 )
@@ -70,7 +71,7 @@ func TestSchedulesInATeam(t *testing.T) {
 	if told[0].Task != "2" || told[2].Skipped != "task 2 of the time before is still open" || told[3].Skipped != "" {
 		t.Errorf("told %+v", told)
 	}
-	client, err := Dial(t.Context(), u.o.Place())
+	client, err := api.Dial(t.Context(), u.o.Place())
 	if err != nil {
 		t.Fatal(err)
 	}

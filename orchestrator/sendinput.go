@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
@@ -152,7 +153,7 @@ func readMessage(in sendMessageInput) (wish, error) {
 		return w, err
 	}
 	if len(w.waitFor) > 0 {
-		return w, wording.Errorf(ErrEmpty, "only a text can wait for tasks, and this is a message of type %q; leave wait_for out", said.Type)
+		return w, wording.Errorf(api.ErrEmpty, "only a text can wait for tasks, and this is a message of type %q; leave wait_for out", said.Type)
 	}
 	return w.of(said)
 }
@@ -173,7 +174,7 @@ func readWords(object json.RawMessage) (words, error) {
 	var said words
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(object, &fields); err != nil || bytes.Equal(object, []byte("null")) {
-		return said, wording.Errorf(ErrEmpty, `"message" must be text, or an object with a "type"; it is %s`, shorten(object))
+		return said, wording.Errorf(api.ErrEmpty, `"message" must be text, or an object with a "type"; it is %s`, shorten(object))
 	}
 	wordSpelling().mend(fields)
 	if yes := string(fields["approve"]); yes == `"true"` || yes == `"false"` { // as some models write it
@@ -183,9 +184,9 @@ func readWords(object json.RawMessage) (words, error) {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong) && wrong.Type.Kind() == reflect.Bool:
-		return said, wording.Errorf(ErrEmpty, "%q must be true or false; it is %s", wrong.Field, shorten(fields[wrong.Field]))
+		return said, wording.Errorf(api.ErrEmpty, "%q must be true or false; it is %s", wrong.Field, shorten(fields[wrong.Field]))
 	case errors.As(err, &wrong):
-		return said, wording.Errorf(ErrEmpty, "%q must be text; it is %s", wrong.Field, shorten(fields[wrong.Field]))
+		return said, wording.Errorf(api.ErrEmpty, "%q must be text; it is %s", wrong.Field, shorten(fields[wrong.Field]))
 	case err != nil:
 		return said, fmt.Errorf("message object: %w", err)
 	}
@@ -224,7 +225,7 @@ func (w wish) of(said words) (wish, error) {
 		return w, w.toOne()
 	case kind == mail.ModeSet:
 		if w.kind, w.answer.Mode = kind, said.Mode; said.Mode == "" {
-			return w, wording.Errorf(ErrEmpty, `a %s needs "mode": default, plan, acceptEdits, dontAsk or bypassPermissions`, kind)
+			return w, wording.Errorf(api.ErrEmpty, `a %s needs "mode": default, plan, acceptEdits, dontAsk or bypassPermissions`, kind)
 		}
 		return w, w.toOne()
 	case kind == mail.ShutdownApproved, kind == mail.ShutdownRejected:
@@ -234,9 +235,9 @@ func (w wish) of(said words) (wish, error) {
 	case mayAsk(kind):
 		return w.answering(kind, said)
 	case oursAlone(kind):
-		return w, wording.Errorf(ErrDenied, "covey alone sends messages of type %q; tell it in words", said.Type)
+		return w, wording.Errorf(api.ErrDenied, "covey alone sends messages of type %q; tell it in words", said.Type)
 	default:
-		return w, wording.Errorf(ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s, %s or %s",
+		return w, wording.Errorf(api.ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s, %s or %s",
 			said.Type, mail.ShutdownAsked, shutdownAnswered, mail.PlanAnswered, mail.ApprovalAnswered, mail.ModeSet)
 	}
 	return w, nil
@@ -256,7 +257,7 @@ func (w wish) answering(kind mail.Kind, said words) (wish, error) {
 		w.answer.Approve = *said.Approve
 	}
 	if len(missing) > 0 {
-		return w, wording.Errorf(ErrEmpty, "a %s needs %s", kind, strings.Join(missing, " and "))
+		return w, wording.Errorf(api.ErrEmpty, "a %s needs %s", kind, strings.Join(missing, " and "))
 	}
 	return w, w.toOne()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -234,13 +235,13 @@ func (b *board) send(ctx context.Context, by actor, to string, out mail.Outgoing
 		out.To = []string{one}
 	}
 	if strings.TrimSpace(out.Text) == "" {
-		return nil, wording.Errorf(ErrEmpty, "the message to %s is empty; write what it should say", to)
+		return nil, wording.Errorf(api.ErrEmpty, "the message to %s is empty; write what it should say", to)
 	}
 	out.Summary = cmp.Or(out.Summary, wording.FirstLine(out.Text))
 	if to == "*" {
 		out.To = slices.DeleteFunc(slices.Clone(b.names()), func(m string) bool { return m == by.Name })
 		if len(out.To) == 0 {
-			return nil, wording.Errorf(ErrNoMember, "there is nobody else in the team")
+			return nil, wording.Errorf(api.ErrNoMember, "there is nobody else in the team")
 		}
 		out.Summary = "[to all] " + out.Summary
 		out.Kind = cmp.Or(out.Kind, mail.Broadcast)
@@ -259,14 +260,14 @@ func (b *board) send(ctx context.Context, by actor, to string, out mail.Outgoing
 // recipient is the one member that a name means, who must not be the sender.
 func (b *board) recipient(by actor, name string) (string, error) {
 	if name == "" {
-		return "", wording.Errorf(ErrNoMember, "a message needs a recipient in \"to\": a member's name, or \"*\" for all")
+		return "", wording.Errorf(api.ErrNoMember, "a message needs a recipient in \"to\": a member's name, or \"*\" for all")
 	}
 	to := b.resolve(name)
 	if err := b.known(to); err != nil {
 		return "", err
 	}
 	if to == by.Name {
-		return "", wording.Errorf(ErrNoMember, "you are %s: a message to oneself goes nowhere", to)
+		return "", wording.Errorf(api.ErrNoMember, "you are %s: a message to oneself goes nowhere", to)
 	}
 	return to, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -71,7 +72,7 @@ func TestShutdownIsAgreed(t *testing.T) {
 		_, err := os.Stat(filepath.Join(u.dir, "pid"))
 		return err == nil
 	})
-	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "end dev"}); err != nil {
+	if _, err := c.Send(t.Context(), api.Send{To: "lead", Text: "end dev"}); err != nil {
 		t.Fatal(err)
 	}
 	u.lines.wait(t, "the news", func(l journal.Line) bool {
@@ -81,7 +82,7 @@ func TestShutdownIsAgreed(t *testing.T) {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"deleted"`)
 	})
 	dev := u.member("dev")
-	if dev.State != Ended || !strings.Contains(dev.Attention, "asked to end by lead: no more work") {
+	if dev.State != api.Ended || !strings.Contains(dev.Attention, "asked to end by lead: no more work") {
 		t.Errorf("dev is %+v", dev)
 	}
 	if got := sleepersIn(t, u.dir); len(got) != 0 {
@@ -124,7 +125,7 @@ func gatesAfterYes(r *rig, member string) []string {
 }
 
 // client2 is client for a team that may not listen yet.
-func (u *underway) client2() *Client {
+func (u *underway) client2() *api.Client {
 	u.t.Helper()
 	u.until("member_started", 1)
 	return u.client()
@@ -142,7 +143,7 @@ func TestShutdownIsRefused(t *testing.T) {
 `)), &handClock{})
 	c := u.client2()
 	testkit.Eventually(t, "dev to work", func() bool { return u.made() != "" })
-	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "end dev"}); err != nil {
+	if _, err := c.Send(t.Context(), api.Send{To: "lead", Text: "end dev"}); err != nil {
 		t.Fatal(err)
 	}
 	u.asked(requests.AskShutdown)
@@ -176,7 +177,7 @@ func TestShutdownWithoutAnswer(t *testing.T) {
 	u := start(newRig(t, files), clock)
 	c := u.client2()
 	testkit.Eventually(t, "dev to be busy", func() bool { return u.made() != "" })
-	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "end dev"}); err != nil {
+	if _, err := c.Send(t.Context(), api.Send{To: "lead", Text: "end dev"}); err != nil {
 		t.Fatal(err)
 	}
 	r := u.asked(requests.AskShutdown)

@@ -8,31 +8,32 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
 // compareTeams finds out what a new spec makes different. Its error says what of it
 // cannot change while the team runs.
-func compareTeams(was, now *configs.Team) (SpecChange, error) {
-	change := SpecChange{Team: was.Name, Running: true, Members: []MemberChange{}, Tasks: []string{}, Settings: []string{}}
+func compareTeams(was, now *configs.Team) (api.SpecChange, error) {
+	change := api.SpecChange{Team: was.Name, Running: true, Members: []api.MemberChange{}, Tasks: []string{}, Settings: []string{}}
 	if fixed := fixedKeys(was, now); len(fixed) > 0 {
 		return change, cannotChange(fixed...)
 	}
 	for _, m := range now.Members() {
 		old, known := findMember(was, m.Name)
 		if !known {
-			change.Members = append(change.Members, MemberChange{
-				Name: m.Name, Change: MemberAdded, Agent: roster.AgentTitle(m.Agent),
+			change.Members = append(change.Members, api.MemberChange{
+				Name: m.Name, Change: api.MemberAdded, Agent: roster.AgentTitle(m.Agent),
 			})
 		} else if keys := memberKeys(old, m); len(keys) > 0 {
 			change.Members = append(change.Members,
-				MemberChange{Name: m.Name, Change: MemberChanges, Agent: roster.AgentTitle(m.Agent), Keys: keys})
+				api.MemberChange{Name: m.Name, Change: api.MemberChanges, Agent: roster.AgentTitle(m.Agent), Keys: keys})
 		}
 	}
 	for _, m := range was.Members() {
 		if _, stays := findMember(now, m.Name); !stays {
-			change.Members = append(change.Members, MemberChange{
-				Name: m.Name, Change: MemberRetires, Agent: roster.AgentTitle(m.Agent),
+			change.Members = append(change.Members, api.MemberChange{
+				Name: m.Name, Change: api.MemberRetires, Agent: roster.AgentTitle(m.Agent),
 			})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/tasks/verdicts"
@@ -14,8 +15,8 @@ import (
 )
 
 // StandingOf reads the standing of a task from a team's store.
-func StandingOf(ctx context.Context, store *tasks.Store, task string) (Standing, error) {
-	st := Standing{Verdicts: []verdicts.Verdict{}, Merges: []tasks.Merge{}, Requests: []requests.Request{}}
+func StandingOf(ctx context.Context, store *tasks.Store, task string) (api.Standing, error) {
+	st := api.Standing{Verdicts: []verdicts.Verdict{}, Merges: []tasks.Merge{}, Requests: []requests.Request{}}
 	verdicts, err := verdictsOn(ctx, store, task)
 	if err != nil {
 		return st, err

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -21,14 +22,14 @@ import (
 // avoided.
 func commandCall(req any) (tool string, input json.RawMessage, is bool) {
 	switch r := req.(type) {
-	case TaskCreate:
+	case api.TaskCreate:
 		return mcpCreate, rawjson.Encode(struct {
 			taskCreateInput
 			Owner     string   `json:"owner,omitempty"`
 			BlockedBy []string `json:"blockedBy,omitempty"`
 		}{taskCreateInput{Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Metadata: r.Metadata},
 			r.Owner, r.BlockedBy}), true
-	case TaskUpdate:
+	case api.TaskUpdate:
 		return mcpUpdate, rawjson.Encode(struct {
 			TaskID       string                     `json:"taskId"`
 			Status       *tasks.Status              `json:"status,omitempty"`
@@ -40,11 +41,11 @@ func commandCall(req any) (tool string, input json.RawMessage, is bool) {
 			AddBlockedBy []string                   `json:"addBlockedBy,omitempty"`
 			Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`
 		}{r.ID, r.Status, r.Subject, r.Description, r.ActiveForm, r.Owner, r.AddBlocks, r.AddBlockedBy, r.Metadata}), true
-	case TaskClaim: // to the builtin agent it is a TaskUpdate, and so has its fields
+	case api.TaskClaim: // to the builtin agent it is a TaskUpdate, and so has its fields
 		return mcpClaim, rawjson.Encode(map[string]string{
 			"taskId": r.ID, "status": string(tasks.InProgress), "owner": r.As,
 		}), true
-	case Send:
+	case api.Send:
 		return mcpSend, rawjson.Encode(sendMessageInput{
 			To: r.To, Message: rawjson.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
 		}), true
@@ -70,7 +71,7 @@ func (c *crew) guardCommand(ctx context.Context, member string, req any) error {
 		name = twins()[tool]
 	}
 	if rule, yes := s.forbids(tool, input); yes {
-		return wording.Errorf(ErrDenied, "permission to use %s has been denied (rule %s)", name, rule)
+		return wording.Errorf(api.ErrDenied, "permission to use %s has been denied (rule %s)", name, rule)
 	}
 	if s.fire == nil {
 		return nil
@@ -82,7 +83,7 @@ func (c *crew) guardCommand(ctx context.Context, member string, req any) error {
 	if no.Halted != "" {
 		s.mate.Interrupt(no.Halted)
 	}
-	return wording.Errorf(ErrDenied, "%s", no.Content)
+	return wording.Errorf(api.ErrDenied, "%s", no.Content)
 }
 
 // sameInput refuses a call that a hook wants to be another one: the command has been
@@ -93,5 +94,5 @@ func sameInput(name string, input, wanted json.RawMessage) error {
 		fmt.Sprint(a) == fmt.Sprint(b) {
 		return nil
 	}
-	return wording.Errorf(ErrDenied, "a hook wants %s to be called with %s; do that", name, mailtext.Summary(string(wanted)))
+	return wording.Errorf(api.ErrDenied, "a hook wants %s to be called with %s; do that", name, mailtext.Summary(string(wanted)))
 }

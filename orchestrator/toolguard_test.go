@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -21,10 +22,10 @@ import (
 func commandCalls() []any {
 	status, owner := tasks.Completed, "ana"
 	return []any{
-		TaskCreate{Subject: "s", Description: "d", As: "ana", Metadata: map[string]json.RawMessage{"k": rawjson.Encode(1)}},
-		TaskUpdate{ID: "1", Status: &status, Owner: &owner, AddBlockedBy: []string{"2"}, As: "ana"},
-		TaskClaim{ID: "1", As: "ana"},
-		Send{To: "lead", Text: "hello", Summary: "hi", As: "ana"},
+		api.TaskCreate{Subject: "s", Description: "d", As: "ana", Metadata: map[string]json.RawMessage{"k": rawjson.Encode(1)}},
+		api.TaskUpdate{ID: "1", Status: &status, Owner: &owner, AddBlockedBy: []string{"2"}, As: "ana"},
+		api.TaskClaim{ID: "1", As: "ana"},
+		api.Send{To: "lead", Text: "hello", Summary: "hi", As: "ana"},
 	}
 }
 
@@ -78,7 +79,7 @@ func TestGuardCommandAsksHooks(t *testing.T) {
 		if got := strings.Join(*asked, " "); got != want {
 			t.Errorf("%s: asked about %s, want %s", kind, got, want)
 		}
-		if err := c.guardCommand(t.Context(), "ana", TeamCall{Tool: mcpSend}); err != nil || len(*asked) != 4 {
+		if err := c.guardCommand(t.Context(), "ana", api.TeamCall{Tool: mcpSend}); err != nil || len(*asked) != 4 {
 			t.Errorf("%s: a tool's call has a guard of its own: %v, %v", kind, err, *asked)
 		}
 	}
@@ -103,16 +104,16 @@ func TestGuardCommandRefuses(t *testing.T) {
 		"allow": {hooks.Outcome{Permission: hooks.Permission{Decision: "allow"}}, nil, ""},
 	} {
 		c, _ := guardRig(configs.Builtin, test.out, test.err)
-		err := c.guardCommand(t.Context(), "ana", Send{To: "lead", Text: "hello", Summary: "hi"})
+		err := c.guardCommand(t.Context(), "ana", api.Send{To: "lead", Text: "hello", Summary: "hi"})
 		switch {
 		case test.want == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
-		case test.want != "" && (!errors.Is(err, ErrDenied) || !strings.Contains(err.Error(), test.want)):
+		case test.want != "" && (!errors.Is(err, api.ErrDenied) || !strings.Contains(err.Error(), test.want)):
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
 	c, _ := guardRig(configs.Builtin, hooks.Outcome{}, nil)
-	if err := c.guardCommand(t.Context(), "bob", Send{}); err == nil {
+	if err := c.guardCommand(t.Context(), "bob", api.Send{}); err == nil {
 		t.Error("a member that there is not may send")
 	}
 }

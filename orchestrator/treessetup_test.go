@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -177,7 +178,7 @@ func TestGrowsLive(t *testing.T) {
 		t.Errorf("one writer: %q", g.ops())
 	}
 	var err error
-	if l.client, err = Dial(t.Context(), g.place()); err != nil {
+	if l.client, err = api.Dial(t.Context(), g.place()); err != nil {
 		t.Fatal(err)
 	}
 	defer l.client.Close()

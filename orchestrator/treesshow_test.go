@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -34,7 +35,7 @@ func TestMaxDiskInARun(t *testing.T) {
 	}
 	if r := u.asked(requests.AskAttention); r.Member != "ana" || !strings.Contains(r.Text, "worktree.max_disk") {
 		t.Errorf("the inbox has %+v", r)
-	} else if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
+	} else if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.lines.wait(t, "the lead to be told", func(l journal.Line) bool {

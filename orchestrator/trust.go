@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/runs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -24,10 +24,10 @@ const maxKeptText = 64 << 10
 
 // TrustItem is one thing that a team would run, with its content.
 type TrustItem struct {
-	runs.Run
+	configs.Run
 	Hash string `json:"hash"`           // of the file, or of the command line; empty: Path is not there
 	Text string `json:"text,omitempty"` // of a file that is short and text
-	// Files are those of a folder that is trusted as a whole (runs.Plugin, runs.Folder).
+	// Files are those of a folder that is trusted as a whole (configs.RunPlugin, configs.RunFolder).
 	Files []TrustFile `json:"files,omitempty"`
 }
 
@@ -46,8 +46,8 @@ const (
 
 // TrustChange is one difference between what was trusted and what there is.
 type TrustChange struct {
-	Kind ChangeKind `json:"kind"`
-	Run  runs.Run   `json:"run"`
+	Kind ChangeKind  `json:"kind"`
+	Run  configs.Run `json:"run"`
 	// Diff holds both texts in the unified format, where both are known.
 	Diff string `json:"diff,omitempty"`
 }
@@ -68,7 +68,7 @@ type TrustReport struct {
 // count here either.
 func CheckTrust(ctx context.Context, team *configs.Team) (TrustReport, error) {
 	return checkTrust(team, func(key trustKey, digest string) (bool, error) {
-		return TrustCounts(ctx, key.notice(digest))
+		return api.TrustCounts(ctx, key.notice(digest))
 	})
 }
 
@@ -108,7 +108,7 @@ func RememberTrust(ctx context.Context, team *configs.Team, r TrustReport) error
 	if err != nil {
 		return err
 	}
-	if err := AnnounceTrust(ctx, key.notice(trustEntry{Items: r.Items}.digest())); err != nil {
+	if err := api.AnnounceTrust(ctx, key.notice(trustEntry{Items: r.Items}.digest())); err != nil {
 		return err
 	}
 	return updateTrust(func(all *trustFile) { all.put(key, r.Items) })
@@ -121,7 +121,7 @@ func ForgetTrust(ctx context.Context, team *configs.Team) error {
 	if err != nil {
 		return err
 	}
-	if err := AnnounceTrust(ctx, key.notice("")); err != nil {
+	if err := api.AnnounceTrust(ctx, key.notice("")); err != nil {
 		return err
 	}
 	return updateTrust(func(all *trustFile) { all.remove(key) })
@@ -134,12 +134,12 @@ type trustKey struct {
 }
 
 // notice is what teams that run are told or asked of an entry.
-func (k trustKey) notice(digest string) TrustNotice {
-	return TrustNotice{Workspace: k.Workspace, Spec: k.Spec, Digest: digest}
+func (k trustKey) notice(digest string) api.TrustNotice {
+	return api.TrustNotice{Workspace: k.Workspace, Spec: k.Spec, Digest: digest}
 }
 
 // entryOf is the entry that a notice is about.
-func entryOf(n TrustNotice) trustKey { return trustKey{Workspace: n.Workspace, Spec: n.Spec} }
+func entryOf(n api.TrustNotice) trustKey { return trustKey{Workspace: n.Workspace, Spec: n.Spec} }
 
 // anyEntry has every entry of trust.json count.
 func anyEntry(trustKey, string) (bool, error) { return true, nil }
@@ -161,7 +161,7 @@ func keyOf(team *configs.Team) (trustKey, error) {
 // itemsOf reads all that a team would run.
 func itemsOf(team *configs.Team) ([]TrustItem, error) {
 	var items []TrustItem
-	for _, run := range append(runs.Of(team), filterRuns(team)...) {
+	for _, run := range append(team.Runs(), filterRuns(team)...) {
 		item := TrustItem{Run: run}
 		if run.Path == "" {
 			sum := sha256.Sum256([]byte(run.Command))
@@ -184,7 +184,7 @@ func (i *TrustItem) read() error {
 	if err != nil {
 		return err
 	}
-	if (i.Kind == runs.Plugin || i.Kind == runs.Folder) && info.IsDir() {
+	if (i.Kind == configs.RunPlugin || i.Kind == configs.RunFolder) && info.IsDir() {
 		if err := i.readFolder(); err != nil {
 			return fmt.Errorf("%s %s: %w", i.Kind, i.Path, err)
 		}
@@ -247,7 +247,7 @@ func findItem(list []TrustItem, item TrustItem) (TrustItem, bool) {
 // textDiff shows the difference between two states of a file, if both are
 // known as text.
 func textDiff(before, now TrustItem) string {
-	if now.Kind == runs.Plugin || now.Kind == runs.Folder {
+	if now.Kind == configs.RunPlugin || now.Kind == configs.RunFolder {
 		return folderDiff(before, now)
 	}
 	if before.Text == "" || now.Text == "" {

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -311,7 +310,7 @@ func TestTrustFileThatCannotBeRead(t *testing.T) {
 func TestItemsOfOddFiles(t *testing.T) {
 	dir := t.TempDir()
 	read := func(name string) (TrustItem, error) {
-		i := TrustItem{Run: runs.Run{Path: filepath.Join(dir, name)}}
+		i := TrustItem{Run: configs.Run{Path: filepath.Join(dir, name)}}
 		err := i.read()
 		return i, err
 	}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/coveyteam/covey/configs/runs"
+	"github.com/coveyteam/covey/configs"
 )
 
 // Opening a pipe that nobody writes to would wait for ever.
@@ -16,7 +16,7 @@ func TestPipesAreNotRead(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	i := TrustItem{Run: runs.Run{Path: path}}
+	i := TrustItem{Run: configs.Run{Path: path}}
 	if err := i.read(); err == nil {
 		t.Error("a pipe was read")
 	}

@@ -8,13 +8,12 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/runs"
 )
 
 // folderItem takes in a plugin's folder.
 func folderItem(t *testing.T, dir string) TrustItem {
 	t.Helper()
-	item := TrustItem{Run: runs.Run{Kind: runs.Plugin, Path: dir}}
+	item := TrustItem{Run: configs.Run{Kind: configs.RunPlugin, Path: dir}}
 	if err := item.read(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +96,7 @@ func TestTrustFolderSize(t *testing.T) {
 	if err := os.Truncate(path, maxFolderBytes+1); err != nil {
 		t.Fatal(err)
 	}
-	item := TrustItem{Run: runs.Run{Kind: runs.Plugin, Path: dir}}
+	item := TrustItem{Run: configs.Run{Kind: configs.RunPlugin, Path: dir}}
 	if err := item.read(); !errors.Is(err, errFolderSize) {
 		t.Errorf("error %v", err)
 	}

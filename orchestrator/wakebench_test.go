@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -30,14 +31,14 @@ import (
 func BenchmarkWakeup(b *testing.B) {
 	w := newWakeBench(b, 1000)
 	b.Run("message", func(b *testing.B) {
-		w.run(b, func(ctx context.Context, c *Client, to string) error {
-			_, err := c.Send(ctx, Send{To: to, Text: "Are you there?"})
+		w.run(b, func(ctx context.Context, c *api.Client, to string) error {
+			_, err := c.Send(ctx, api.Send{To: to, Text: "Are you there?"})
 			return err
 		})
 	})
 	b.Run("task", func(b *testing.B) {
-		w.run(b, func(ctx context.Context, c *Client, to string) error {
-			_, err := c.CreateTask(ctx, TaskCreate{Subject: "work", Owner: to})
+		w.run(b, func(ctx context.Context, c *api.Client, to string) error {
+			_, err := c.CreateTask(ctx, api.TaskCreate{Subject: "work", Owner: to})
 			return err
 		})
 	})
@@ -64,7 +65,7 @@ func pollingPeer(b *testing.B) {
 			case <-stop:
 				return
 			}
-			var mail []Send
+			var mail []api.Send
 			if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &mail) == nil && len(mail) > 0 {
 				_ = os.Remove(path)
 				read <- struct{}{}
@@ -75,7 +76,7 @@ func pollingPeer(b *testing.B) {
 	for b.Loop() {
 		time.Sleep(rand.N(peerPoll))
 		begun := time.Now()
-		data, err := json.Marshal([]Send{{To: "m1", Text: "Are you there?"}})
+		data, err := json.Marshal([]api.Send{{To: "m1", Text: "Are you there?"}})
 		if err == nil {
 			err = errors.Join(os.WriteFile(path+".part", data, 0o600), os.Rename(path+".part", path))
 		}
@@ -99,7 +100,7 @@ func at(list []time.Duration, share int) float64 {
 
 // wakeBench is a team at rest, and what its members begin.
 type wakeBench struct {
-	client *Client
+	client *api.Client
 	began  chan string
 	store  *tasks.Store // a bare one
 	next   int
@@ -141,7 +142,7 @@ func newWakeBench(b *testing.B, members int) *wakeBench {
 		_, err := o.Run(ctx)
 		done <- err
 	}()
-	if w.client, err = Dial(ctx, <-up); err != nil {
+	if w.client, err = api.Dial(ctx, <-up); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := w.client.WaitUp(ctx); err != nil {
@@ -164,7 +165,7 @@ func newWakeBench(b *testing.B, members int) *wakeBench {
 }
 
 // run wakes one member after another; each has gone to rest before its turn comes again.
-func (w *wakeBench) run(b *testing.B, wake func(ctx context.Context, c *Client, to string) error) {
+func (w *wakeBench) run(b *testing.B, wake func(ctx context.Context, c *api.Client, to string) error) {
 	var took, bare []time.Duration
 	for b.Loop() {
 		to := fmt.Sprint("m", w.next%1000)

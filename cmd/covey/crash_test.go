@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -193,13 +193,13 @@ func (c *crashTeam) rest() {
 }
 
 // atRest says whether nobody works and no mail waits.
-func (c *crashTeam) atRest(ctx context.Context, client *orchestrator.Client) bool {
+func (c *crashTeam) atRest(ctx context.Context, client *api.Client) bool {
 	st, err := client.Status(ctx)
 	if err != nil || !st.Up {
 		return false
 	}
 	for _, m := range st.Members {
-		if m.Unread > 0 || m.State == orchestrator.Working || m.State == orchestrator.Starting {
+		if m.Unread > 0 || m.State == api.Working || m.State == api.Starting {
 			return false
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -76,7 +76,7 @@ type crashClient struct {
 	member    string
 	random    *rand.Rand
 	byCommand bool // through `covey` as people do, not through a connection that stays
-	client    *orchestrator.Client
+	client    *api.Client
 	sent      int        // texts sent, whatever came of them
 	mail      []sentMail // in order
 	made      []string   // subjects of tasks whose making was acknowledged
@@ -115,9 +115,9 @@ func resultOf(err error) callResult {
 }
 
 // dialCrash reaches a team that is about to start; nil: ctx ended before.
-func dialCrash(ctx context.Context, p state.Place) *orchestrator.Client {
+func dialCrash(ctx context.Context, p state.Place) *api.Client {
 	for {
-		c, err := orchestrator.Dial(ctx, p)
+		c, err := api.Dial(ctx, p)
 		if err == nil {
 			return c
 		}
@@ -169,7 +169,7 @@ func (c *crashClient) claim(ctx context.Context, id string) callResult {
 	if c.byCommand {
 		err = c.command(ctx, "tasks", "claim", id, "--as", c.member)
 	} else {
-		_, err = c.client.ClaimTask(ctx, orchestrator.TaskClaim{ID: id, As: c.member})
+		_, err = c.client.ClaimTask(ctx, api.TaskClaim{ID: id, As: c.member})
 	}
 	result := resultOf(err)
 	note(result)
@@ -184,7 +184,7 @@ func (c *crashClient) giveUp(ctx context.Context, status tasks.Status) callResul
 	i := c.random.IntN(len(c.own))
 	id := c.own[i]
 	c.own = slices.Delete(c.own, i, i+1)
-	update := orchestrator.TaskUpdate{ID: id, Status: &status, As: c.member}
+	update := api.TaskUpdate{ID: id, Status: &status, As: c.member}
 	op := completes
 	if status == tasks.Pending {
 		op = releases
@@ -200,7 +200,7 @@ func (c *crashClient) giveUp(ctx context.Context, status tasks.Status) callResul
 func (c *crashClient) create(ctx context.Context) callResult {
 	c.sent++
 	subject := fmt.Sprintf("made %s-%d", c.member, c.sent)
-	_, err := c.client.CreateTask(ctx, orchestrator.TaskCreate{Subject: subject, Wants: tasks.Wants{Role: "nobody"}})
+	_, err := c.client.CreateTask(ctx, api.TaskCreate{Subject: subject, Wants: tasks.Wants{Role: "nobody"}})
 	if err == nil {
 		c.made = append(c.made, subject)
 	}
@@ -215,7 +215,7 @@ func (c *crashClient) send(ctx context.Context) callResult {
 	if c.byCommand {
 		err = c.command(ctx, "send", m.to, text)
 	} else {
-		_, err = c.client.Send(ctx, orchestrator.Send{To: m.to, Text: text})
+		_, err = c.client.Send(ctx, api.Send{To: m.to, Text: text})
 	}
 	m.result = resultOf(err)
 	c.mail = append(c.mail, m)

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -209,9 +209,9 @@ func (c *branchCrash) miss(n int) {
 }
 
 // awaitMerge waits until work is tested or about to land, a second at most.
-func (c *branchCrash) awaitMerge(ctx context.Context, client *orchestrator.Client) {
+func (c *branchCrash) awaitMerge(ctx context.Context, client *api.Client) {
 	for range 100 {
-		r, err := client.Review(ctx, orchestrator.ReviewRequest{})
+		r, err := client.Review(ctx, api.ReviewRequest{})
 		if err != nil {
 			return
 		}
@@ -236,12 +236,12 @@ func (c *branchCrash) answering(ctx context.Context) (done func()) {
 			}
 			defer client.Close()
 			for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
-				list, err := client.Inbox(ctx, orchestrator.InboxQuery{})
+				list, err := client.Inbox(ctx, api.InboxQuery{})
 				if err != nil {
 					return
 				}
 				for _, r := range list {
-					if _, err := client.AnswerInbox(ctx, orchestrator.InboxAnswer{ID: r.ID, Approve: true}); err == nil {
+					if _, err := client.AnswerInbox(ctx, api.InboxAnswer{ID: r.ID, Approve: true}); err == nil {
 						c.mu.Lock()
 						c.accepted[r.ID]++
 						c.mu.Unlock()
@@ -284,13 +284,13 @@ func (c *branchCrash) rest() {
 func (c *branchCrash) open() string {
 	client := dialCrash(c.t.Context(), c.place)
 	defer client.Close()
-	r, err := client.Review(c.t.Context(), orchestrator.ReviewRequest{})
+	r, err := client.Review(c.t.Context(), api.ReviewRequest{})
 	text, _ := json.MarshalIndent(r, "", " ") // plain values
 	return fmt.Sprintf("%s %v", text, err)
 }
 
 // allDone says whether every task is completed and merged, and nobody works.
-func (c *branchCrash) allDone(ctx context.Context, client *orchestrator.Client) bool {
+func (c *branchCrash) allDone(ctx context.Context, client *api.Client) bool {
 	all, err := client.Tasks(ctx)
 	if err != nil || len(all) < branchWork+branchAsks+1 {
 		return false
@@ -300,6 +300,6 @@ func (c *branchCrash) allDone(ctx context.Context, client *orchestrator.Client) 
 			return false
 		}
 	}
-	r, err := client.Review(ctx, orchestrator.ReviewRequest{})
+	r, err := client.Review(ctx, api.ReviewRequest{})
 	return err == nil && len(r.Reviews) == 0 && c.atRest(ctx, client)
 }

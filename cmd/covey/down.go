@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -21,7 +21,7 @@ const downWithin = 15 * time.Second
 
 // downCommand is `covey down`.
 func downCommand(env *cli.Env) *cobra.Command {
-	var end orchestrator.EndMember
+	var end api.EndMember
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "down",
@@ -47,10 +47,10 @@ next start of the team brings it back.`,
 				return err
 			}
 			client, err := dialSettled(cmd.Context(), place)
-			if errors.Is(err, orchestrator.ErrNotRunning) {
+			if errors.Is(err, api.ErrNotRunning) {
 				return wasDown(env.Out, downResult{Team: place.Team}, asJSON)
 			}
-			if errors.Is(err, orchestrator.ErrOtherVersion) && end.Member == "" {
+			if errors.Is(err, api.ErrOtherVersion) && end.Member == "" {
 				return downOther(cmd.Context(), env.Out, place, asJSON)
 			}
 			if err != nil {
@@ -61,7 +61,7 @@ next start of the team brings it back.`,
 				return endMember(cmd.Context(), env.Out, client, end, asJSON)
 			}
 			err = takeDown(cmd.Context(), client, end.Reason)
-			if errors.Is(err, orchestrator.ErrOtherVersion) {
+			if errors.Is(err, api.ErrOtherVersion) {
 				return downOther(cmd.Context(), env.Out, place, asJSON)
 			}
 			if err != nil {
@@ -80,7 +80,7 @@ next start of the team brings it back.`,
 
 // oneMember checks the flags that are about one member. An empty name is no name:
 // a script whose variable is not set must not stop the whole team.
-func oneMember(cmd *cobra.Command, end orchestrator.EndMember) error {
+func oneMember(cmd *cobra.Command, end api.EndMember) error {
 	given := cmd.Flags().Changed
 	switch {
 	case end.Member == "" && given("member"):
@@ -96,7 +96,7 @@ func oneMember(cmd *cobra.Command, end orchestrator.EndMember) error {
 // endMember ends one member and says what came of it. A member that stays is no
 // success: a script that counts on its end must see that.
 func endMember(
-	ctx context.Context, out *term.Screen, client *orchestrator.Client, end orchestrator.EndMember, asJSON bool,
+	ctx context.Context, out *term.Screen, client *api.Client, end api.EndMember, asJSON bool,
 ) error {
 	reply, err := client.EndMember(ctx, end)
 	switch {
@@ -142,7 +142,7 @@ func downOther(ctx context.Context, out *term.Screen, place state.Place, asJSON 
 	}
 	ctx, cancel := context.WithTimeout(ctx, downWithin)
 	defer cancel()
-	if err := orchestrator.EndProcess(ctx, place); err != nil {
+	if err := api.EndProcess(ctx, place); err != nil {
 		return err
 	}
 	return wasDown(out, downResult{Team: place.Team, Stopped: true}, asJSON)
@@ -150,12 +150,12 @@ func downOther(ctx context.Context, out *term.Screen, place state.Place, asJSON 
 
 // dialSettled is Dial for a team that neither begins nor ends just now: its lock is held
 // then, and nobody listens. It waits at most downWithin for that.
-func dialSettled(ctx context.Context, place state.Place) (*orchestrator.Client, error) {
+func dialSettled(ctx context.Context, place state.Place) (*api.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, downWithin)
 	defer cancel()
 	for again := time.NewTicker(20 * time.Millisecond); ; {
-		client, err := orchestrator.Dial(ctx, place)
-		if !errors.Is(err, orchestrator.ErrNotRunning) || !state.LockHeld(place.Lock()) {
+		client, err := api.Dial(ctx, place)
+		if !errors.Is(err, api.ErrNotRunning) || !state.LockHeld(place.Lock()) {
 			again.Stop()
 			return client, err
 		}
@@ -173,7 +173,7 @@ func dialSettled(ctx context.Context, place state.Place) (*orchestrator.Client, 
 // team is gone would make `covey down && covey up` fail. ctx bounds asking and
 // waiting together. The pid in the error is that of the team's process; killing
 // it leaves what up needs to go on.
-func takeDown(ctx context.Context, client *orchestrator.Client, reason string) error {
+func takeDown(ctx context.Context, client *api.Client, reason string) error {
 	ctx, cancel := context.WithTimeout(ctx, downWithin)
 	defer cancel()
 	place := client.Place()

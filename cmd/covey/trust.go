@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -95,8 +96,8 @@ func takenUp(ctx context.Context, team *configs.Team, say func(string, ...any)) 
 	if err != nil {
 		return err
 	}
-	client, err := orchestrator.Dial(ctx, place)
-	if errors.Is(err, orchestrator.ErrNotRunning) {
+	client, err := api.Dial(ctx, place)
+	if errors.Is(err, api.ErrNotRunning) {
 		return nil
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -34,15 +35,15 @@ func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFl
 			return false, err
 		}
 	}
-	client, err := orchestrator.Dial(ctx, place)
-	if errors.Is(err, orchestrator.ErrNotRunning) {
+	client, err := api.Dial(ctx, place)
+	if errors.Is(err, api.ErrNotRunning) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
 	defer client.Close()
-	r := orchestrator.Reshape{Spec: team.File, Goal: goal, DryRun: f.dryRun}
+	r := api.Reshape{Spec: team.File, Goal: goal, DryRun: f.dryRun}
 	if !f.dryRun {
 		report, err := orchestrator.CheckTrust(ctx, team)
 		if err != nil {
@@ -65,7 +66,7 @@ func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFl
 func dryRun(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, goal string) error {
 	done, err := upRunning(ctx, env.Out, team, f, goal)
 	if err == nil && !done {
-		var change orchestrator.SpecChange
+		var change api.SpecChange
 		if change, err = orchestrator.Preview(ctx, team, goal, f.fresh); err == nil {
 			err = printChange(env.Out, change, f)
 		}
@@ -87,7 +88,7 @@ func dryRun(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, go
 }
 
 // printChange prints what a spec makes different, a line for each thing.
-func printChange(out *term.Screen, change orchestrator.SpecChange, f upFlags) error {
+func printChange(out *term.Screen, change api.SpecChange, f upFlags) error {
 	if f.json {
 		return out.JSON(change)
 	}
@@ -112,7 +113,7 @@ func printChange(out *term.Screen, change orchestrator.SpecChange, f upFlags) er
 }
 
 // changeHead sums a change up.
-func changeHead(change orchestrator.SpecChange, dry bool) string {
+func changeHead(change api.SpecChange, dry bool) string {
 	team := "team " + term.PlainLine(change.Team)
 	switch {
 	case change.Running && change.Empty():
@@ -128,13 +129,13 @@ func changeHead(change orchestrator.SpecChange, dry bool) string {
 }
 
 // memberChangeText says what happens to a member.
-func memberChangeText(m orchestrator.MemberChange) string {
+func memberChangeText(m api.MemberChange) string {
 	switch m.Change {
-	case orchestrator.MemberAdded:
+	case api.MemberAdded:
 		return "joins the team, on " + m.Agent
-	case orchestrator.MemberRetires:
+	case api.MemberRetires:
 		return "leaves when its turn is over; its tasks are open again"
-	case orchestrator.MemberChanges:
+	case api.MemberChanges:
 		return "begins anew when its turn is over: " + strings.Join(m.Keys, ", ")
 	}
 	return "starts, on " + m.Agent

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -27,9 +28,9 @@ func endedTeam() orchestrator.Ending {
 		Reason: "all work is done", Answer: "\nIt is \x1b[1mdone\x1b[0m.\nAll of it.\n", Elapsed: 83 * time.Second,
 		Tasks: map[tasks.Status]int{tasks.Completed: 12, tasks.Pending: 1},
 		Members: []orchestrator.MemberEnding{
-			{Name: "lead", Agent: "builtin/script", Turns: 2, Passes: 7, State: orchestrator.Resting},
+			{Name: "lead", Agent: "builtin/script", Turns: 2, Passes: 7, State: api.Resting},
 			{Name: "ana", Agent: "builtin/script", Turns: 4, Passes: 19, Completed: []string{"10", "2", "9"}, Refusals: 3,
-				Tokens: 12345, State: orchestrator.NeedsAttention, Reason: "8 refusals"},
+				Tokens: 12345, State: api.NeedsAttention, Reason: "8 refusals"},
 		},
 		Problems: []string{"ana: 8 refusals\nin a row"},
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -79,7 +79,7 @@ type attachment struct {
 	want   func(journal.Line) bool
 	lines  int  // entries to begin with; 0: as many as fit
 	json   bool // print the journal's lines instead of showing them
-	client *orchestrator.Client
+	client *api.Client
 	path   string // of the journal
 }
 
@@ -88,8 +88,8 @@ type attachment struct {
 // that is slow holds up nobody. Attach is asked for first, because from then on
 // there is somebody whom the team can ask.
 func (a *attachment) run(ctx context.Context) error {
-	client, err := orchestrator.Dial(ctx, a.place)
-	if errors.Is(err, orchestrator.ErrNotRunning) {
+	client, err := api.Dial(ctx, a.place)
+	if errors.Is(err, api.ErrNotRunning) {
 		return fmt.Errorf("%w; covey logs shows what happened so far", err)
 	}
 	if err != nil {
@@ -191,7 +191,7 @@ func (a *attachment) send(ctx context.Context, text string) view.Answer {
 		return a.order(ctx, text)
 	}
 	to := a.who()
-	reply, err := a.client.Send(ctx, orchestrator.Send{To: to, Text: text})
+	reply, err := a.client.Send(ctx, api.Send{To: to, Text: text})
 	if err != nil {
 		return view.Answer{Text: fmt.Sprintf("not sent: %v", err), Unsent: text}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 )
 
 // answerLine reads a line by which a person who is attached answers a question:
@@ -15,7 +15,7 @@ import (
 // with a slash is a command for the member. ok is false for any other line,
 // which is for the member, and also when only the first word is close: a text
 // that was meant for a member must not answer anything.
-func answerLine(text string) (a orchestrator.InboxAnswer, ok bool) {
+func answerLine(text string) (a api.InboxAnswer, ok bool) {
 	verb, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	switch verb {
 	case ":approve":
@@ -44,13 +44,13 @@ func (a *attachment) order(ctx context.Context, text string) view.Answer {
 	case ":help":
 		return view.Answer{Text: attachHelp}
 	case ":interrupt":
-		reply, err := a.client.Interrupt(ctx, orchestrator.InterruptRequest{Member: to})
+		reply, err := a.client.Interrupt(ctx, api.InterruptRequest{Member: to})
 		if err != nil {
 			return view.Answer{Text: fmt.Sprintf("not interrupted: %v", err), Unsent: text}
 		}
 		return view.Answer{Text: interruptText(to, reply)}
 	case ":hold", ":resume":
-		reply, err := a.client.Hold(ctx, orchestrator.HoldRequest{Member: to, Resume: word == ":resume"})
+		reply, err := a.client.Hold(ctx, api.HoldRequest{Member: to, Resume: word == ":resume"})
 		if err != nil {
 			return view.Answer{Text: fmt.Sprintf("not done: %v", err), Unsent: text}
 		}
@@ -61,7 +61,7 @@ func (a *attachment) order(ctx context.Context, text string) view.Answer {
 
 // answer answers a question from the typed line. It must be named: while a person
 // types, the question on the screen may have given way to another.
-func (a *attachment) answer(ctx context.Context, text string, with orchestrator.InboxAnswer) view.Answer {
+func (a *attachment) answer(ctx context.Context, text string, with api.InboxAnswer) view.Answer {
 	if with.ID == "" {
 		return view.Answer{Text: "not answered: name the request by its id, such as r7", Unsent: text}
 	}

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 )
 
 // TestAnswerLine: only a line that says so answers; anything close to it is a text
 // for the member.
 func TestAnswerLine(t *testing.T) {
-	for text, want := range map[string]*orchestrator.InboxAnswer{
+	for text, want := range map[string]*api.InboxAnswer{
 		":approve X9Y0ZA":             {ID: "X9Y0ZA", Approve: true},
 		" :deny X9Y0ZA  use v2, now ": {ID: "X9Y0ZA", Feedback: "use v2, now"},
 		":approve":                    {Approve: true},

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -19,20 +20,20 @@ import (
 // filesStatus is the status of a team that does not run, from its files. What
 // only a process knows is left empty: passes, what a member does, who is
 // attached. A run without a result was cut off, and says so by having none.
-func filesStatus(ctx context.Context, place state.Place) (orchestrator.Status, error) {
+func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	file, err := state.ReadRunFile(place)
 	if errors.Is(err, fs.ErrNotExist) {
-		return orchestrator.Status{}, fmt.Errorf("team %s never came up; covey up starts it", place.Team)
+		return api.Status{}, fmt.Errorf("team %s never came up; covey up starts it", place.Team)
 	}
 	if err != nil {
-		return orchestrator.Status{}, err
+		return api.Status{}, err
 	}
 	file = file.LastRun()
 	run, err := view.ReadLastRun(place)
 	if err != nil {
-		return orchestrator.Status{}, err
+		return api.Status{}, err
 	}
-	s := orchestrator.Status{
+	s := api.Status{
 		Team: place.Team, Goal: file.Goal, Workspace: file.Workspace, Spec: file.Spec,
 		Started: file.Started, FailOpen: run.HooksOfAll().FailedOpen(), Result: file.Result, Turns: run.Turns,
 	}
@@ -56,11 +57,11 @@ func filesStatus(ctx context.Context, place state.Place) (orchestrator.Status, e
 	if err != nil {
 		return s, err
 	}
-	s.Tasks = orchestrator.CountTasks(tasks.Outlines(snapshot.Tasks))
+	s.Tasks = api.CountTasks(tasks.Outlines(snapshot.Tasks))
 	for _, m := range run.Members {
 		m.Unread = snapshot.Unread[m.Name]
 		if slices.Contains(held, m.Name) {
-			m.Held, m.State, m.WaitsFor = true, orchestrator.Held, "covey resume "+m.Name
+			m.Held, m.State, m.WaitsFor = true, api.Held, "covey resume "+m.Name
 		}
 		if tally := run.Hooks[m.Name]; tally != nil {
 			m.FailedOpen, m.Hooks = tally.FailedOpen(), tally.Noteworthy()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -36,7 +36,7 @@ func TestFilesStatus(t *testing.T) {
 	if s.Goal != "Ship" || s.PID != 0 || s.Elapsed != 30*time.Second || s.Result.ExitCode != 1 || s.FailOpen != 2 {
 		t.Errorf("%+v", s)
 	}
-	if want := (orchestrator.TaskCounts{Pending: 2, InProgress: 1, Ready: 1, Blocked: 1}); s.Tasks != want {
+	if want := (api.TaskCounts{Pending: 2, InProgress: 1, Ready: 1, Blocked: 1}); s.Tasks != want {
 		t.Errorf("tasks %+v, want %+v", s.Tasks, want)
 	}
 	if len(s.Members) != 2 || s.Members[1].Task != "1" || s.Members[1].Subject != "First" ||

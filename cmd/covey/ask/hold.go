@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 )
 
 // Hold is `covey hold MEMBER`.
@@ -36,7 +37,7 @@ func holding(env *cli.Env, verb, short, long string) *cobra.Command {
 		Example: "  covey " + verb + " backend",
 		Args:    cli.ArgCount(1, 1, "a member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			reply, err := askToHold(cmd.Context(), env, orchestrator.HoldRequest{Member: args[0],
+			reply, err := askToHold(cmd.Context(), env, api.HoldRequest{Member: args[0],
 				Resume: verb == "resume"})
 			if err != nil {
 				return err
@@ -51,23 +52,23 @@ func holding(env *cli.Env, verb, short, long string) *cobra.Command {
 
 // askToHold asks the running team, or stores it for the next run of one that does not
 // run.
-func askToHold(ctx context.Context, env *cli.Env, r orchestrator.HoldRequest) (orchestrator.HoldReply, error) {
+func askToHold(ctx context.Context, env *cli.Env, r api.HoldRequest) (api.HoldReply, error) {
 	place, err := env.Find()
 	if err != nil {
-		return orchestrator.HoldReply{}, err
+		return api.HoldReply{}, err
 	}
-	return cli.Ask(ctx, place, func(c *orchestrator.Client) (orchestrator.HoldReply, error) {
+	return cli.Ask(ctx, place, func(c *api.Client) (api.HoldReply, error) {
 		return c.Hold(ctx, r)
-	}, func() (orchestrator.HoldReply, error) {
+	}, func() (api.HoldReply, error) {
 		if err := cmp.Or(cli.NotFromInside("covey hold"), cli.KnownMember(place, r.Member)); err != nil {
-			return orchestrator.HoldReply{}, err
+			return api.HoldReply{}, err
 		}
 		return orchestrator.HoldStopped(ctx, place, r)
 	})
 }
 
 // holdText says how a member stands.
-func holdText(r orchestrator.HoldReply) string {
+func holdText(r api.HoldReply) string {
 	name := term.PlainLine(r.Member)
 	switch {
 	case r.Held && !r.Changed:

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -48,7 +49,7 @@ func inboxListCommand(env *cli.Env, use string) *cobra.Command {
   covey inbox list --all --json`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := readInbox(cmd.Context(), env, orchestrator.InboxQuery{All: all})
+			list, err := readInbox(cmd.Context(), env, api.InboxQuery{All: all})
 			if err != nil {
 				return err
 			}
@@ -71,7 +72,7 @@ func inboxShowCommand(env *cli.Env) *cobra.Command {
   covey inbox show backend`,
 		Args: cli.ArgCount(1, 1, "a request"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := readInbox(cmd.Context(), env, orchestrator.InboxQuery{ID: args[0]})
+			list, err := readInbox(cmd.Context(), env, api.InboxQuery{ID: args[0]})
 			if err != nil {
 				return err
 			}
@@ -86,7 +87,7 @@ func inboxShowCommand(env *cli.Env) *cobra.Command {
 // inboxAnswerCommand is `covey inbox approve` and `covey inbox deny`. Neither asks
 // "are you sure": a script must be able to answer.
 func inboxAnswerCommand(env *cli.Env, yes bool) *cobra.Command {
-	a := orchestrator.InboxAnswer{Approve: yes}
+	a := api.InboxAnswer{Approve: yes}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "deny ID",
@@ -119,12 +120,12 @@ says whose the first was.`
 
 // answerRequest hands a person's answer to the running team, or stores it for the next
 // run of one that does not run.
-func answerRequest(ctx context.Context, env *cli.Env, a orchestrator.InboxAnswer) (requests.Request, error) {
+func answerRequest(ctx context.Context, env *cli.Env, a api.InboxAnswer) (requests.Request, error) {
 	place, err := env.Find()
 	if err != nil {
 		return requests.Request{}, err
 	}
-	return cli.Ask(ctx, place, func(c *orchestrator.Client) (requests.Request, error) {
+	return cli.Ask(ctx, place, func(c *api.Client) (requests.Request, error) {
 		return c.AnswerInbox(ctx, a)
 	}, func() (requests.Request, error) {
 		if err := cli.NotFromInside("covey inbox"); err != nil {
@@ -144,21 +145,21 @@ func answerRequest(ctx context.Context, env *cli.Env, a orchestrator.InboxAnswer
 //
 // The time limit is for a team that hangs: a list that does not come is told as an error
 // and does not hang too.
-func readInbox(ctx context.Context, env *cli.Env, q orchestrator.InboxQuery) ([]requests.Request, error) {
+func readInbox(ctx context.Context, env *cli.Env, q api.InboxQuery) ([]requests.Request, error) {
 	place, err := env.Find()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
 	defer cancel()
-	return cli.Ask(ctx, place, func(c *orchestrator.Client) ([]requests.Request, error) {
+	return cli.Ask(ctx, place, func(c *api.Client) ([]requests.Request, error) {
 		return c.Inbox(ctx, q)
 	}, func() ([]requests.Request, error) { return filedInbox(ctx, place, q) })
 }
 
 // filedInbox reads the questions of a team that does not run.
 func filedInbox(ctx context.Context, place state.Place,
-	q orchestrator.InboxQuery) ([]requests.Request, error) {
+	q api.InboxQuery) ([]requests.Request, error) {
 	store, err := place.OpenStore()
 	if errors.Is(err, fs.ErrNotExist) {
 		return []requests.Request{}, nil // a team that has never run has asked nothing

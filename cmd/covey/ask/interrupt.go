@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 )
 
 // Interrupt is `covey interrupt MEMBER`.
@@ -26,8 +26,8 @@ held, and goes on with what comes next.`,
 		Args: cli.ArgCount(1, 1, "a member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			reply, err := cli.Call(cmd.Context(), env,
-				func(c *orchestrator.Client) (orchestrator.InterruptReply, error) {
-					return c.Interrupt(cmd.Context(), orchestrator.InterruptRequest{Member: args[0], GoOn: goOn})
+				func(c *api.Client) (api.InterruptReply, error) {
+					return c.Interrupt(cmd.Context(), api.InterruptRequest{Member: args[0], GoOn: goOn})
 				})
 			switch {
 			case err != nil:
@@ -53,7 +53,7 @@ held, and goes on with what comes next.`,
 
 // interruptText says what an interrupt has come to. That there was nothing to interrupt
 // is no failure: a script that interrupts "just in case" must not stop here.
-func interruptText(member string, r orchestrator.InterruptReply) string {
+func interruptText(member string, r api.InterruptReply) string {
 	text := term.PlainLine(member) + " is in no turn"
 	if r.Interrupted {
 		text = fmt.Sprintf("%s: turn %d interrupted", term.PlainLine(member), r.Turn)

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -107,7 +107,7 @@ func eachLine(ctx context.Context, env *cli.Env, place state.Place, after uint64
 	f func(journal.Line) error) error {
 	lines := journal.Read(place.Journal(), after)
 	if follow {
-		client, err := orchestrator.Dial(ctx, place)
+		client, err := api.Dial(ctx, place)
 		if err == nil {
 			defer client.Close()
 			wake, err := client.JournalWake()
@@ -115,7 +115,7 @@ func eachLine(ctx context.Context, env *cli.Env, place state.Place, after uint64
 				return err
 			}
 			lines = journal.Follow(ctx, place.Journal(), after, wake)
-		} else if !errors.Is(err, orchestrator.ErrNotRunning) {
+		} else if !errors.Is(err, api.ErrNotRunning) {
 			return err
 		}
 	}

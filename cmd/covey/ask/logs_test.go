@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
@@ -75,13 +75,13 @@ func TestLogsOfDamage(t *testing.T) {
 
 func TestDeliveryText(t *testing.T) {
 	for _, tc := range []struct {
-		d        orchestrator.Delivery
+		d        api.Delivery
 		to, want string
 	}{
-		{orchestrator.Delivered, "ana", "delivered to ana"},
-		{orchestrator.Queued, "ana", "queued for ana: stored; it is read as soon as that can be"},
-		{orchestrator.Delivered, "*", "delivered to everybody"},
-		{orchestrator.Queued, "a\x1b", `queued for a\x1b: stored; it is read as soon as that can be`},
+		{api.Delivered, "ana", "delivered to ana"},
+		{api.Queued, "ana", "queued for ana: stored; it is read as soon as that can be"},
+		{api.Delivered, "*", "delivered to everybody"},
+		{api.Queued, "a\x1b", `queued for a\x1b: stored; it is read as soon as that can be`},
 	} {
 		if got := deliveryText(tc.d, tc.to); got != tc.want {
 			t.Errorf("got %q, want %q", got, tc.want)

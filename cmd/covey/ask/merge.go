@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -62,8 +63,8 @@ that open the pull request are printed.`,
 }
 
 // mergeRequest is what the arguments ask for.
-func mergeRequest(place state.Place, args []string, all bool) (orchestrator.MergeRequest, error) {
-	r := orchestrator.MergeRequest{All: all}
+func mergeRequest(place state.Place, args []string, all bool) (api.MergeRequest, error) {
+	r := api.MergeRequest{All: all}
 	switch {
 	case len(args) == 0 && !all:
 		return r, cli.Usagef("say what to merge: a task, a member, or --all; covey review lists what there is")
@@ -89,21 +90,21 @@ func workOf(place state.Place, arg string) (task, member string, err error) {
 
 // mergeWork has the running team merge, or does it here if none runs.
 func mergeWork(
-	ctx context.Context, env *cli.Env, place state.Place, r orchestrator.MergeRequest, trust bool,
-) (orchestrator.MergeReply, error) {
-	return cli.Ask(ctx, place, func(c *orchestrator.Client) (orchestrator.MergeReply, error) {
+	ctx context.Context, env *cli.Env, place state.Place, r api.MergeRequest, trust bool,
+) (api.MergeReply, error) {
+	return cli.Ask(ctx, place, func(c *api.Client) (api.MergeReply, error) {
 		return c.Merge(ctx, r)
-	}, func() (orchestrator.MergeReply, error) {
+	}, func() (api.MergeReply, error) {
 		if err := cli.NotFromInside("covey merge"); err != nil {
-			return orchestrator.MergeReply{}, err
+			return api.MergeReply{}, err
 		}
 		team, err := env.TeamOf(place)
 		if err != nil {
-			return orchestrator.MergeReply{}, err
+			return api.MergeReply{}, err
 		}
 		// Gates and setup commands of the spec run now, as they would in a run.
 		if err := env.MayRun(ctx, team, team.File, trust); err != nil {
-			return orchestrator.MergeReply{}, err
+			return api.MergeReply{}, err
 		}
 		return orchestrator.MergeNow(ctx, team, orchestrator.Options{
 			Version: env.Version, ManagedFolders: env.Managed, OwnProcess: true,
@@ -113,7 +114,7 @@ func mergeWork(
 
 // wasMerged tells what became of work. It fails if some of what was asked for is not
 // merged: a script wants to know.
-func wasMerged(out *term.Screen, place state.Place, reply orchestrator.MergeReply, asJSON bool) error {
+func wasMerged(out *term.Screen, place state.Place, reply api.MergeReply, asJSON bool) error {
 	if asJSON {
 		if err := out.JSON(reply); err != nil {
 			return err

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -46,12 +46,12 @@ func TestMergeRequests(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
 		all  bool
-		want orchestrator.MergeRequest
+		want api.MergeRequest
 		err  string
 	}{
-		{args: []string{"3"}, want: orchestrator.MergeRequest{Task: "3"}},
-		{args: []string{"#12"}, want: orchestrator.MergeRequest{Task: "12"}},
-		{all: true, want: orchestrator.MergeRequest{All: true}},
+		{args: []string{"3"}, want: api.MergeRequest{Task: "3"}},
+		{args: []string{"#12"}, want: api.MergeRequest{Task: "12"}},
+		{all: true, want: api.MergeRequest{All: true}},
 		{err: "say what to merge"},
 		{args: []string{"3"}, all: true, err: "--all stands for everything"},
 		{args: []string{"nobody"}, err: "no record of its members"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 )
 
 // Plan is `covey plan`, by which a member whose agent has no tools of ours
@@ -52,9 +53,9 @@ func callTool(ctx context.Context, env *cli.Env, tool string, in map[string]any)
 	if err != nil {
 		return err
 	}
-	a, err := client.CallTool(ctx, orchestrator.TeamCall{Tool: tool, Input: input})
-	if errors.Is(err, orchestrator.ErrDenied) && cli.NotFromInside(tool) == nil {
-		return fmt.Errorf("%w: %s", orchestrator.ErrDenied, insteadOf(tool))
+	a, err := client.CallTool(ctx, api.TeamCall{Tool: tool, Input: input})
+	if errors.Is(err, api.ErrDenied) && cli.NotFromInside(tool) == nil {
+		return fmt.Errorf("%w: %s", api.ErrDenied, insteadOf(tool))
 	}
 	if err != nil {
 		return err

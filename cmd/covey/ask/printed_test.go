@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
@@ -78,10 +79,10 @@ var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 // TestPrintedReview: each line is there if there is something to say, and only then.
 func TestPrintedReview(t *testing.T) {
-	bare := orchestrator.Review{Merge: tasks.Merge{
+	bare := api.Review{Merge: tasks.Merge{
 		Branch: "covey/crew/ana", Member: "ana", Into: "main", State: tasks.MergeWaiting,
 	}}
-	full := orchestrator.Review{
+	full := api.Review{
 		Merge: tasks.Merge{
 			Tasks: []string{"3"}, Title: "Add it", Branch: "covey/crew/task-3", Member: "ben", Into: "main",
 			State: tasks.MergeReturned, Fix: "7", Reason: "it conflicts with main",
@@ -98,7 +99,7 @@ func TestPrintedReview(t *testing.T) {
 		Push: []string{"git", "push"}, Open: []string{"gh", "--title", "a b"},
 	}
 	for _, tc := range []struct {
-		review orchestrator.Review
+		review api.Review
 		want   string
 	}{
 		{bare, "covey/crew/ana\nby         ana\nbranch     covey/crew/ana for main\nstate      waiting\n"},
@@ -132,7 +133,7 @@ func TestPrintedIsHarmless(t *testing.T) {
 		ID: "1", Tasks: []string{"3"}, Title: hostile, Branch: "b" + hostile, Member: hostile, Into: hostile,
 		State: tasks.MergeReady, Reason: hostile, Files: []string{hostile},
 	}
-	review := orchestrator.Review{
+	review := api.Review{
 		Merge: m, Changes: m.Files, Conflicts: m.Files, Outside: m.Files, Protected: m.Files, Evidence: m.Files,
 		Verdicts: []verdicts.Verdict{{Command: hostile, Moment: hostile, Feedback: hostile}},
 		Push:     []string{"git", hostile}, Open: []string{"gh", hostile},
@@ -141,12 +142,12 @@ func TestPrintedIsHarmless(t *testing.T) {
 		ID: "01", Kind: requests.AskPlan, Member: hostile, To: hostile, Text: hostile, State: requests.Denied,
 		By: hostile, Feedback: hostile,
 	}
-	member := orchestrator.MemberStatus{
+	member := api.MemberStatus{
 		Name: hostile, Agent: hostile, Doing: hostile, Task: "3", Subject: hostile, WaitsFor: hostile,
 		Attention: hostile, Worktree: &trees.Status{Path: hostile, Branch: hostile},
 	}
-	status := orchestrator.Status{
-		Team: hostile, Workspace: hostile, Members: []orchestrator.MemberStatus{member},
+	status := api.Status{
+		Team: hostile, Workspace: hostile, Members: []api.MemberStatus{member},
 		Result:    &state.RunResult{Reason: hostile},
 		Schedules: []schedule.Status{{Name: hostile, Cron: hostile, What: hostile}},
 	}
@@ -154,7 +155,7 @@ func TestPrintedIsHarmless(t *testing.T) {
 		"review":   func(c *cli.Env) { printReview(c.Out, review) },
 		"unmerged": func(c *cli.Env) { PrintUnmerged(c.Out, []string{hostile}) },
 		"merge": func(c *cli.Env) {
-			_ = wasMerged(c.Out, state.Place{}, orchestrator.MergeReply{Merges: []tasks.Merge{m}}, false)
+			_ = wasMerged(c.Out, state.Place{}, api.MergeReply{Merges: []tasks.Merge{m}}, false)
 		},
 		"diff":  func(c *cli.Env) { printDiffs(c.Out, []orchestrator.Diff{{Title: hostile}}, false) },
 		"inbox": func(c *cli.Env) { printInbox(c.Out, []requests.Request{request}, noon) },
@@ -168,12 +169,12 @@ func TestPrintedIsHarmless(t *testing.T) {
 
 // TestPrintedJSON: JSON says the same as what it was made of, whatever is in it.
 func TestPrintedJSON(t *testing.T) {
-	reply := orchestrator.MergeReply{Merges: []tasks.Merge{
+	reply := api.MergeReply{Merges: []tasks.Merge{
 		{ID: "1", Title: hostile, State: tasks.MergeHeld}, {ID: "2", State: tasks.MergeDone},
 	}}
 	var failed error
 	out := printed(func(c *cli.Env) { failed = wasMerged(c.Out, state.Place{}, reply, true) })
-	var got orchestrator.MergeReply
+	var got api.MergeReply
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Merges) != 2 ||
 		got.Merges[0].Title != hostile {
 		t.Errorf("%+v, %v from %s", got, err, out)
@@ -191,7 +192,7 @@ func TestPrintedMergeFails(t *testing.T) {
 		tasks.MergeTesting: false, tasks.MergeLanding: false,
 		tasks.MergeHeld: true, tasks.MergeReturned: true, tasks.MergeWaiting: true,
 	} {
-		reply := orchestrator.MergeReply{Merges: []tasks.Merge{{Branch: "b", State: merge}}}
+		reply := api.MergeReply{Merges: []tasks.Merge{{Branch: "b", State: merge}}}
 		c := &cli.Env{Out: &term.Screen{Writer: io.Discard}}
 		if err := wasMerged(c.Out, state.Place{}, reply, false); (err != nil) != want {
 			t.Errorf("%s: error %v, want one: %v", merge, err, want)
@@ -256,10 +257,10 @@ func TestPrintedInboxFits(t *testing.T) {
 // TestPrintedStatusFits: on a terminal no row of the table is wider than it, however
 // long names are, as long as the columns have room at all.
 func TestPrintedStatusFits(t *testing.T) {
-	members := []orchestrator.MemberStatus{
-		{Name: strings.Repeat("n", 80), Agent: "builtin/script", State: orchestrator.Working, Turn: 3, Pass: 1,
+	members := []api.MemberStatus{
+		{Name: strings.Repeat("n", 80), Agent: "builtin/script", State: api.Working, Turn: 3, Pass: 1,
 			Task: "12", Subject: strings.Repeat("世界", 30), Doing: strings.Repeat("tool ", 30)},
-		{Name: "ben", State: orchestrator.Limited, LimitedUntil: noon},
+		{Name: "ben", State: api.Limited, LimitedUntil: noon},
 	}
 	print := func(c *cli.Env) { memberTable(members, noon).Print(c.Out) }
 	for _, width := range []int{80, 100, 140} {
@@ -276,17 +277,17 @@ func TestPrintedStatusFits(t *testing.T) {
 
 // TestPrintedStatusLine: the line says which of its four ends or ways a run has taken.
 func TestPrintedStatusLine(t *testing.T) {
-	base := orchestrator.Status{Team: "crew", Workspace: "/w"}
-	change := func(f func(*orchestrator.Status)) orchestrator.Status { s := base; f(&s); return s }
-	for want, s := range map[string]orchestrator.Status{
+	base := api.Status{Team: "crew", Workspace: "/w"}
+	change := func(f func(*api.Status)) api.Status { s := base; f(&s); return s }
+	for want, s := range map[string]api.Status{
 		"crew in /w · not running; the last run was cut off, covey up takes it up again": base,
-		"crew in /w · starting (process 7) · 1 of 3 tasks done": change(func(s *orchestrator.Status) {
-			s.PID, s.Tasks = 7, orchestrator.TaskCounts{Pending: 2, Completed: 1}
+		"crew in /w · starting (process 7) · 1 of 3 tasks done": change(func(s *api.Status) {
+			s.PID, s.Tasks = 7, api.TaskCounts{Pending: 2, Completed: 1}
 		}),
-		"crew in /w · running for 1h05m (process 7)": change(func(s *orchestrator.Status) {
+		"crew in /w · running for 1h05m (process 7)": change(func(s *api.Status) {
 			s.PID, s.Up, s.Started = 7, true, noon.Add(-65*time.Minute)
 		}),
-		"crew in /w · not running\nlast run: done (code 0, 10s ago)": change(func(s *orchestrator.Status) {
+		"crew in /w · not running\nlast run: done (code 0, 10s ago)": change(func(s *api.Status) {
 			s.Result = &state.RunResult{Reason: "done", Ended: noon.Add(-10 * time.Second)}
 		}),
 	} {

@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -55,17 +55,17 @@ last run is shown, and schedules that were missed come with the next covey up.`,
 
 // readStatus asks the running team, or reads its files. Which of the two it was
 // makes no difference to what is printed, but that a process knows more.
-func readStatus(ctx context.Context, place state.Place) (orchestrator.Status, error) {
+func readStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
 	defer cancel()
-	return cli.Ask(ctx, place, func(c *orchestrator.Client) (orchestrator.Status, error) {
+	return cli.Ask(ctx, place, func(c *api.Client) (api.Status, error) {
 		return c.Status(ctx)
-	}, func() (orchestrator.Status, error) { return filesStatus(ctx, place) })
+	}, func() (api.Status, error) { return filesStatus(ctx, place) })
 }
 
 // printStatus prints a team and its members. Below the table stands what does
 // not fit into a column and must not be cut.
-func printStatus(out *term.Screen, s orchestrator.Status, now time.Time) {
+func printStatus(out *term.Screen, s api.Status, now time.Time) {
 	out.Printf("%s\n", out.Paint(term.Bold, statusLine(s, now)))
 	view.PrintBudget(out, s.Budget)
 	if len(s.Members) > 0 {
@@ -76,9 +76,9 @@ func printStatus(out *term.Screen, s orchestrator.Status, now time.Time) {
 		name := term.PlainLine(m.Name)
 		switch {
 		case m.Attention == "":
-		case m.State == orchestrator.LoggedOut: // it says itself what is to be done
+		case m.State == api.LoggedOut: // it says itself what is to be done
 			out.Printf("%s\n", out.Paint(term.Yellow, fmt.Sprintf("! %s: %s", name, term.PlainLine(m.Attention))))
-		case m.State == orchestrator.Ended: // nothing that is sent to it helps it on
+		case m.State == api.Ended: // nothing that is sent to it helps it on
 			out.Printf("%s\n", out.Paint(term.Yellow, fmt.Sprintf("! %s takes no more turns: %s", name,
 				term.PlainLine(m.Attention))))
 			out.Printf("%s\n", out.Paint(term.Faint, fmt.Sprintf("  covey logs %s tells what happened; "+
@@ -103,7 +103,7 @@ func printStatus(out *term.Screen, s orchestrator.Status, now time.Time) {
 // statusLine sums a team up in one line. A result takes a second line: why a
 // run ended may be a long story. now is the caller's, so that the line can be
 // tested; the result's age and the running time are measured from it.
-func statusLine(s orchestrator.Status, now time.Time) string {
+func statusLine(s api.Status, now time.Time) string {
 	tasks := ""
 	if all := s.Tasks.Total(); all > 0 {
 		tasks = fmt.Sprintf(" · %d of %d tasks done", s.Tasks.Completed, all)
@@ -123,8 +123,8 @@ func statusLine(s orchestrator.Status, now time.Time) string {
 
 // memberTable is the table of `covey ps`; each column is declared here alone. One holds what a member is
 // busy with or waits for, since it is never both.
-func memberTable(members []orchestrator.MemberStatus, now time.Time) *term.Table {
-	type member = orchestrator.MemberStatus
+func memberTable(members []api.MemberStatus, now time.Time) *term.Table {
+	type member = api.MemberStatus
 	limited := slices.ContainsFunc(members, func(m member) bool { return len(m.Limits) > 0 })
 	return term.TableOf(members,
 		term.Text("MEMBER", func(m member) string { return m.Name }),
@@ -144,16 +144,16 @@ func memberTable(members []orchestrator.MemberStatus, now time.Time) *term.Table
 }
 
 // busyText is what a member does, or what it waits for.
-func busyText(m orchestrator.MemberStatus) string {
-	if m.State == orchestrator.Working && m.Doing != "" {
+func busyText(m api.MemberStatus) string {
+	if m.State == api.Working && m.Doing != "" {
 		return m.Doing
 	}
 	return m.WaitsFor
 }
 
 // stateText is a member's state, with the time until which it stays so.
-func stateText(m orchestrator.MemberStatus, now time.Time) string {
-	if m.State == orchestrator.Limited {
+func stateText(m api.MemberStatus, now time.Time) string {
+	if m.State == api.Limited {
 		return string(m.State) + " until " + wording.ShortTime(m.LimitedUntil.Local(), now)
 	}
 	return string(m.State)

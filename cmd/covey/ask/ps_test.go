@@ -5,25 +5,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 func TestStatusLine(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	base := orchestrator.Status{Team: "crew", Workspace: "/x\x1b", Started: now.Add(-90 * time.Second)}
+	base := api.Status{Team: "crew", Workspace: "/x\x1b", Started: now.Add(-90 * time.Second)}
 	for _, tc := range []struct {
 		name   string
-		change func(*orchestrator.Status)
+		change func(*api.Status)
 		want   string
 	}{
-		{"starting", func(s *orchestrator.Status) { s.PID = 7 }, `crew in /x\x1b · starting (process 7)`},
-		{"running", func(s *orchestrator.Status) { s.PID, s.Up, s.Tasks.Completed, s.Tasks.Pending = 7, true, 1, 2 },
+		{"starting", func(s *api.Status) { s.PID = 7 }, `crew in /x\x1b · starting (process 7)`},
+		{"running", func(s *api.Status) { s.PID, s.Up, s.Tasks.Completed, s.Tasks.Pending = 7, true, 1, 2 },
 			`crew in /x\x1b · running for 1m30s (process 7) · 1 of 3 tasks done`},
-		{"cut off", func(*orchestrator.Status) {},
+		{"cut off", func(*api.Status) {},
 			`crew in /x\x1b · not running; the last run was cut off, covey up takes it up again`},
-		{"ended", func(s *orchestrator.Status) {
+		{"ended", func(s *api.Status) {
 			s.Result = &state.RunResult{Reason: "all\nis done", ExitCode: 0, Ended: now.Add(-2 * time.Hour)}
 		}, "crew in /x\\x1b · not running\nlast run: all is done (code 0, 2h00m ago)"},
 	} {
@@ -41,12 +41,12 @@ func TestStatusLine(t *testing.T) {
 // who needs attention is told of with the way out.
 func TestPrintStatus(t *testing.T) {
 	c, out, _ := program()
-	printStatus(c.Out, orchestrator.Status{Team: "crew", Workspace: "/x", PID: 7, Up: true, FailOpen: 2,
-		Members: []orchestrator.MemberStatus{
-			{Name: "lead", Agent: "builtin/script", State: orchestrator.Working, Turn: 2, Pass: 3,
+	printStatus(c.Out, api.Status{Team: "crew", Workspace: "/x", PID: 7, Up: true, FailOpen: 2,
+		Members: []api.MemberStatus{
+			{Name: "lead", Agent: "builtin/script", State: api.Working, Turn: 2, Pass: 3,
 				Doing: "Bash ls", WaitsFor: "x"},
-			{Name: "ana", Agent: "builtin/script", State: orchestrator.Resting, Turn: 1, WaitsFor: "task 1", Unread: 4},
-			{Name: "ben", Agent: "builtin/script", State: orchestrator.NeedsAttention, Attention: "8\nrefusals",
+			{Name: "ana", Agent: "builtin/script", State: api.Resting, Turn: 1, WaitsFor: "task 1", Unread: 4},
+			{Name: "ben", Agent: "builtin/script", State: api.NeedsAttention, Attention: "8\nrefusals",
 				Task:    "2",
 				Subject: "Do it", Refusals: 8, Hooks: []hooklist.Count{{Command: "./x", FailedOpen: 2,
 					Why: "exit 1"}}},
@@ -69,11 +69,11 @@ ben     builtin/script  needs attention  -     -     2 Do it  -          0      
 func TestPsOfLockouts(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
 	c, out, _ := program()
-	printStatus(c.Out, orchestrator.Status{Team: "crew", Workspace: "/w", PID: 7, Up: true, Started: now,
-		Members: []orchestrator.MemberStatus{
-			{Name: "lead", Agent: "acp/codex", State: orchestrator.Waiting, WaitsFor: "a slot of codex"},
-			{Name: "api", Agent: "acp/codex", State: orchestrator.Limited, LimitedUntil: now.Add(3 * time.Hour)},
-			{Name: "docs", Agent: "acp/gemini", State: orchestrator.LoggedOut,
+	printStatus(c.Out, api.Status{Team: "crew", Workspace: "/w", PID: 7, Up: true, Started: now,
+		Members: []api.MemberStatus{
+			{Name: "lead", Agent: "acp/codex", State: api.Waiting, WaitsFor: "a slot of codex"},
+			{Name: "api", Agent: "acp/codex", State: api.Limited, LimitedUntil: now.Add(3 * time.Hour)},
+			{Name: "docs", Agent: "acp/gemini", State: api.LoggedOut,
 				Attention: "gemini is not logged in; run `gemini`"},
 		}}, now)
 	want := `crew in /w · running for 0s (process 7)

@@ -5,12 +5,12 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 )
 
 // printSchedules lists what comes again by itself, and when. Nothing comes while the team
 // does not run; what was missed then comes when it is started.
-func printSchedules(out *term.Screen, of orchestrator.Status, now time.Time) {
+func printSchedules(out *term.Screen, of api.Status, now time.Time) {
 	if len(of.Schedules) == 0 {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 )
 
@@ -23,13 +23,13 @@ func TestMissedSchedules(t *testing.T) {
 	for pid, want := range map[int]int{0: 1, 7: 0} {
 		var out bytes.Buffer
 		c := cli.New(strings.NewReader(""), &out, &bytes.Buffer{}, "devel")
-		printSchedules(c.Out, orchestrator.Status{PID: pid, Schedules: list}, now)
+		printSchedules(c.Out, api.Status{PID: pid, Schedules: list}, now)
 		if got := strings.Count(out.String(), "with covey up"); got != want || strings.Count(out.String(), "task ") != 3 {
 			t.Errorf("process %d:\n%s", pid, out.String())
 		}
 	}
 	var out bytes.Buffer
-	printSchedules(cli.New(strings.NewReader(""), &out, &out, "devel").Out, orchestrator.Status{}, now)
+	printSchedules(cli.New(strings.NewReader(""), &out, &out, "devel").Out, api.Status{}, now)
 	if out.Len() > 0 {
 		t.Errorf("without schedules: %q", out.String())
 	}

@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/trees"
 )
 
 // printWorktrees says where members work that have a working copy of their own. It
 // stands below the table: a branch and a path fit into no column.
-func printWorktrees(out *term.Screen, members []orchestrator.MemberStatus) {
+func printWorktrees(out *term.Screen, members []api.MemberStatus) {
 	for _, m := range members {
 		if m.Worktree != nil {
 			out.Printf("%s\n", out.Paint(term.Faint, worktreeLine(m.Name, *m.Worktree)))

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
@@ -33,7 +34,7 @@ merged already. Nothing is changed.`,
 			if err != nil {
 				return err
 			}
-			var r orchestrator.ReviewRequest
+			var r api.ReviewRequest
 			if len(args) > 0 {
 				if r.Task, r.Member, err = workOf(place, args[0]); err != nil {
 					return err
@@ -86,14 +87,14 @@ func PrintUnmerged(out *term.Screen, work []string) {
 
 // readReview asks the running team, or reads the files of one that does not run.
 func readReview(
-	ctx context.Context, env *cli.Env, place state.Place, r orchestrator.ReviewRequest,
-) (orchestrator.ReviewReply, error) {
-	return cli.Ask(ctx, place, func(c *orchestrator.Client) (orchestrator.ReviewReply, error) {
+	ctx context.Context, env *cli.Env, place state.Place, r api.ReviewRequest,
+) (api.ReviewReply, error) {
+	return cli.Ask(ctx, place, func(c *api.Client) (api.ReviewReply, error) {
 		return c.Review(ctx, r)
-	}, func() (orchestrator.ReviewReply, error) {
+	}, func() (api.ReviewReply, error) {
 		team, err := env.TeamOf(place)
 		if err != nil {
-			return orchestrator.ReviewReply{}, err
+			return api.ReviewReply{}, err
 		}
 		return orchestrator.ReadReview(ctx, place, team, r)
 	})
@@ -104,7 +105,7 @@ func readReview(
 // All texts here are words of members or of gates, so each goes through plainLine: no
 // character in them may act on the terminal. Labels without a text are left
 // out, so that what stands there is what matters.
-func printReview(out *term.Screen, r orchestrator.Review) {
+func printReview(out *term.Screen, r api.Review) {
 	line := func(label, text string, s term.Style) {
 		if text != "" {
 			out.Printf("%s %s\n", out.Paint(term.Faint, term.Padded(label, 10)), out.Paint(s, term.PlainLine(text)))
@@ -198,7 +199,7 @@ func readDiff(
 	if err != nil {
 		return nil, err
 	}
-	reviews, err := readReview(ctx, env, place, orchestrator.ReviewRequest{Task: r.Task, Member: r.Member})
+	reviews, err := readReview(ctx, env, place, api.ReviewRequest{Task: r.Task, Member: r.Member})
 	if err != nil {
 		return nil, err
 	}

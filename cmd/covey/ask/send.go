@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 )
 
 // Send is `covey send MEMBER TEXT`.
@@ -51,8 +52,8 @@ to a goal that was a question.`,
 			if err != nil {
 				return err
 			}
-			reply, err := cli.Call(cmd.Context(), env, func(c *orchestrator.Client) (orchestrator.SendReply, error) {
-				return c.Send(cmd.Context(), orchestrator.Send{To: args[0], Text: text, As: as, WaitFor: waitFor})
+			reply, err := cli.Call(cmd.Context(), env, func(c *api.Client) (api.SendReply, error) {
+				return c.Send(cmd.Context(), api.Send{To: args[0], Text: text, As: as, WaitFor: waitFor})
 			})
 			if err != nil {
 				return err
@@ -89,11 +90,11 @@ func sendAnswer(ctx context.Context, env *cli.Env, args []string) error {
 
 // deliveryText says what became of a text. Both mean that the text is safe;
 // they differ in when it is read.
-func deliveryText(d orchestrator.Delivery, to string) string {
+func deliveryText(d api.Delivery, to string) string {
 	if to == "*" {
 		to = "everybody"
 	}
-	if d == orchestrator.Queued {
+	if d == api.Queued {
 		return "queued for " + term.PlainLine(to) + ": stored; it is read as soon as that can be"
 	}
 	return "delivered to " + term.PlainLine(to)

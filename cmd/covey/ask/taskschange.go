@@ -13,7 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -73,7 +73,7 @@ func (f *changeFlags) values() (map[string]json.RawMessage, error) {
 
 // printAnswer prints what a change came to; a refusal is an error. A refusal is
 // printed whole: it says what to do, to whoever asked.
-func printAnswer(out *term.Screen, reply orchestrator.TaskReply, f *changeFlags, done string) error {
+func printAnswer(out *term.Screen, reply api.TaskReply, f *changeFlags, done string) error {
 	if len(reply.Refused) > 0 {
 		return fmt.Errorf("%w:\n%s", errRefused, strings.Join(reply.Refused, "\n"))
 	}
@@ -91,7 +91,7 @@ func printAnswer(out *term.Screen, reply orchestrator.TaskReply, f *changeFlags,
 // tasksCreateCommand is `covey tasks create SUBJECT`.
 func tasksCreateCommand(env *cli.Env) *cobra.Command {
 	var f changeFlags
-	var req orchestrator.TaskCreate
+	var req api.TaskCreate
 	cmd := &cobra.Command{
 		Use:   "create SUBJECT",
 		Short: "Create a task; the team's TaskCreated hooks have a say",
@@ -105,7 +105,7 @@ func tasksCreateCommand(env *cli.Env) *cobra.Command {
 			}
 			req.BlockedBy = taskIDs(req.BlockedBy)
 			req.Subject, req.Metadata, req.As, req.Force = args[0], metadata, f.as, f.force
-			reply, err := cli.Call(cmd.Context(), env, func(c *orchestrator.Client) (orchestrator.TaskReply, error) {
+			reply, err := cli.Call(cmd.Context(), env, func(c *api.Client) (api.TaskReply, error) {
 				return c.CreateTask(cmd.Context(), req)
 			})
 			if err != nil {
@@ -147,7 +147,7 @@ func tasksUpdateCommand(env *cli.Env) *cobra.Command {
 				return err
 			}
 			req.ID = taskID(args[0])
-			reply, err := cli.Call(cmd.Context(), env, func(c *orchestrator.Client) (orchestrator.TaskReply, error) {
+			reply, err := cli.Call(cmd.Context(), env, func(c *api.Client) (api.TaskReply, error) {
 				return c.UpdateTask(cmd.Context(), req)
 			})
 			if err != nil {
@@ -187,15 +187,15 @@ func (t *taskChange) add(cmd *cobra.Command) {
 
 // request is the change that the given flags ask for. A change that changes
 // nothing is a mistake, most likely a forgotten flag.
-func (t *taskChange) request(cmd *cobra.Command, f *changeFlags) (orchestrator.TaskUpdate, error) {
+func (t *taskChange) request(cmd *cobra.Command, f *changeFlags) (api.TaskUpdate, error) {
 	metadata, err := f.values()
 	if err != nil {
-		return orchestrator.TaskUpdate{}, err
+		return api.TaskUpdate{}, err
 	}
 	if err := checkStatus(t.status, true); err != nil {
-		return orchestrator.TaskUpdate{}, err
+		return api.TaskUpdate{}, err
 	}
-	req := orchestrator.TaskUpdate{
+	req := api.TaskUpdate{
 		AddBlocks: taskIDs(t.blocks), AddBlockedBy: taskIDs(t.blockedBy), Metadata: metadata, As: f.as, Force: f.force,
 	}
 	for _, text := range t.evidence {
@@ -264,8 +264,8 @@ several claims of one task, one wins and the others end with code 1.`,
 			if f.as == "" && os.Getenv("COVEY_MEMBER") == "" {
 				return cli.Usagef("say which member is to own task %s: --as MEMBER", args[0])
 			}
-			reply, err := cli.Call(cmd.Context(), env, func(c *orchestrator.Client) (orchestrator.TaskReply, error) {
-				return c.ClaimTask(cmd.Context(), orchestrator.TaskClaim{ID: taskID(args[0]),
+			reply, err := cli.Call(cmd.Context(), env, func(c *api.Client) (api.TaskReply, error) {
+				return c.ClaimTask(cmd.Context(), api.TaskClaim{ID: taskID(args[0]),
 					As: f.as, Force: f.force})
 			})
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -44,7 +44,7 @@ func TestMetadataValues(t *testing.T) {
 }
 
 // change parses the flags of `covey tasks update`.
-func change(t *testing.T, args ...string) (orchestrator.TaskUpdate, error) {
+func change(t *testing.T, args ...string) (api.TaskUpdate, error) {
 	t.Helper()
 	var change taskChange
 	var f changeFlags
@@ -98,19 +98,19 @@ func TestTaskChange(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	c, out, _ := program()
 	task := tasks.Task{ID: "3", Subject: "Do\x1b it", Status: tasks.Pending}
-	if err := printAnswer(c.Out, orchestrator.TaskReply{Task: task}, &changeFlags{}, "created"); err != nil {
+	if err := printAnswer(c.Out, api.TaskReply{Task: task}, &changeFlags{}, "created"); err != nil {
 		t.Fatal(err)
 	}
 	if got := out.String(); got != "task 3 created: Do\\x1b it\n" {
 		t.Errorf("printed %q", got)
 	}
-	refused := orchestrator.TaskReply{Task: task, Refused: []string{"Stop hook feedback:\nno", "and no"}}
+	refused := api.TaskReply{Task: task, Refused: []string{"Stop hook feedback:\nno", "and no"}}
 	err := printAnswer(c.Out, refused, &changeFlags{json: true}, "created")
 	if !errors.Is(err, errRefused) || cli.ExitCode(err) != cli.ExitFailed || !strings.HasSuffix(err.Error(), "\nno\nand no") {
 		t.Errorf("a refusal: %v", err)
 	}
 	out.Reset()
-	if err := printAnswer(c.Out, orchestrator.TaskReply{Task: task}, &changeFlags{json: true}, "created"); err != nil {
+	if err := printAnswer(c.Out, api.TaskReply{Task: task}, &changeFlags{json: true}, "created"); err != nil {
 		t.Fatal(err)
 	}
 	if bytes.Contains(out.Bytes(), []byte("null")) || !json.Valid(out.Bytes()) {
@@ -167,7 +167,7 @@ func TestShowTask(t *testing.T) {
 		{Key: verdicts.Key{Tree: "0123456789abc"}, Command: "make", Moment: "task", Feedback: "\x1b[2Jno\n"},
 		{Key: verdicts.Key{Tree: "ab"}, Command: "lint", Moment: "merge", Pass: true, Feedback: "fine"},
 	}
-	standing := orchestrator.Standing{
+	standing := api.Standing{
 		Verdicts: verdicts, Unchanged: true,
 		Merges:   []tasks.Merge{{State: tasks.MergeDone, Into: "main", Result: "fedcba9876543", Commit: "00"}, {State: tasks.MergeHeld, Reason: "in the\x1b[2J way"}},
 		Requests: []requests.Request{{ID: "r7", Kind: requests.AskMerge, To: actors.Operator, Member: "api"}},

@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/verdicts"
@@ -16,15 +17,15 @@ import (
 // what has become of its work. The task's own fields stay where scripts look for them.
 type shownTask struct {
 	tasks.Task
-	orchestrator.Standing
+	api.Standing
 }
 
 // readStanding asks the running team how a task stands, or reads the store of one that
 // does not run.
-func readStanding(ctx context.Context, place state.Place, task string) (orchestrator.Standing, error) {
-	return cli.AskStore(ctx, place, func(ctx context.Context, c *orchestrator.Client) (orchestrator.Standing, error) {
+func readStanding(ctx context.Context, place state.Place, task string) (api.Standing, error) {
+	return cli.AskStore(ctx, place, func(ctx context.Context, c *api.Client) (api.Standing, error) {
 		return c.Standing(ctx, task)
-	}, func(ctx context.Context, s *tasks.Store) (orchestrator.Standing, error) {
+	}, func(ctx context.Context, s *tasks.Store) (api.Standing, error) {
 		return orchestrator.StandingOf(ctx, s, task)
 	})
 }

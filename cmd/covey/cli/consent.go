@@ -9,8 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -61,7 +61,7 @@ func NotFromInside(what string) error {
 	for _, p := range places {
 		if run, up := state.Running(p); up && descends(os.Getpid(), run.PID) {
 			return fmt.Errorf("%s is for people, and this comes from a member of team %s: %w",
-				what, p.Team, orchestrator.ErrDenied)
+				what, p.Team, api.ErrDenied)
 		}
 	}
 	return nil
@@ -96,7 +96,7 @@ func TrustText(s *term.Screen, team *configs.Team, r orchestrator.TrustReport) s
 
 // runText is one thing that would run, in one line. Paths are shown from the
 // spec's folder where they are below it: one that is not stands out.
-func runText(team *configs.Team, r runs.Run) string {
+func runText(team *configs.Team, r configs.Run) string {
 	what := r.Path
 	if rel, err := filepath.Rel(filepath.Dir(team.File), r.Path); err == nil && filepath.IsLocal(rel) {
 		what = rel
@@ -105,7 +105,7 @@ func runText(team *configs.Team, r runs.Run) string {
 		what = r.Command
 		if r.Event != "" {
 			what = string(r.Event) + ": " + what
-		} else if r.Kind == runs.Gate {
+		} else if r.Kind == configs.RunGate {
 			what = hooklist.AtMerge + ": " + what
 		}
 	}

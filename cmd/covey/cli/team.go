@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -31,33 +31,33 @@ func (e *Env) Find() (state.Place, error) {
 
 // Connect reaches the running team that is meant. The caller closes the client.
 // It is for commands that make no sense without a process.
-func (e *Env) Connect(ctx context.Context) (*orchestrator.Client, error) {
+func (e *Env) Connect(ctx context.Context) (*api.Client, error) {
 	place, err := e.Find()
 	if err != nil {
 		return nil, err
 	}
-	return orchestrator.Dial(ctx, place)
+	return api.Dial(ctx, place)
 }
 
 // ReadTasks are the tasks of a team, from its process if it runs, else from its
 // store. The store cannot be opened while a team runs, which is why its process
 // is asked first.
 func ReadTasks(ctx context.Context, place state.Place) ([]tasks.Task, error) {
-	return AskStore(ctx, place, func(ctx context.Context, c *orchestrator.Client) ([]tasks.Task, error) {
+	return AskStore(ctx, place, func(ctx context.Context, c *api.Client) ([]tasks.Task, error) {
 		return c.Tasks(ctx)
 	}, func(ctx context.Context, s *tasks.Store) ([]tasks.Task, error) { return s.List(ctx) })
 }
 
 // ReadOutline is ReadTasks for what needs no more of a task than its outline.
 func ReadOutline(ctx context.Context, place state.Place) ([]tasks.Outline, error) {
-	return AskStore(ctx, place, func(ctx context.Context, c *orchestrator.Client) ([]tasks.Outline, error) {
+	return AskStore(ctx, place, func(ctx context.Context, c *api.Client) ([]tasks.Outline, error) {
 		return c.Outline(ctx)
 	}, func(ctx context.Context, s *tasks.Store) ([]tasks.Outline, error) { return s.Outline(ctx) })
 }
 
 // Call calls the running team that is meant. It is for commands that make no sense without a
 // process.
-func Call[T any](ctx context.Context, e *Env, call func(*orchestrator.Client) (T, error)) (answer T, err error) {
+func Call[T any](ctx context.Context, e *Env, call func(*api.Client) (T, error)) (answer T, err error) {
 	client, err := e.Connect(ctx)
 	if err != nil {
 		return answer, err
@@ -71,11 +71,11 @@ func Call[T any](ctx context.Context, e *Env, call func(*orchestrator.Client) (T
 // its files may be half of a step.
 func Ask[T any](
 	ctx context.Context, place state.Place,
-	running func(*orchestrator.Client) (T, error), stopped func() (T, error),
+	running func(*api.Client) (T, error), stopped func() (T, error),
 ) (answer T, err error) {
-	client, err := orchestrator.Dial(ctx, place)
+	client, err := api.Dial(ctx, place)
 	switch {
-	case errors.Is(err, orchestrator.ErrNotRunning):
+	case errors.Is(err, api.ErrNotRunning):
 		return stopped()
 	case err != nil:
 		return answer, err
@@ -88,12 +88,12 @@ func Ask[T any](
 // may take to answer.
 func AskStore[T any](
 	ctx context.Context, place state.Place,
-	running func(context.Context, *orchestrator.Client) (T, error), stopped func(context.Context,
+	running func(context.Context, *api.Client) (T, error), stopped func(context.Context,
 		*tasks.Store) (T, error),
 ) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
 	defer cancel()
-	return Ask(ctx, place, func(client *orchestrator.Client) (T, error) {
+	return Ask(ctx, place, func(client *api.Client) (T, error) {
 		return running(ctx, client)
 	}, func() (answer T, err error) {
 		store, err := OpenStore(place)

@@ -16,7 +16,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/dialect"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 )
 
@@ -155,12 +155,12 @@ func (l *hookListing) ofTeam(ctx context.Context) error {
 		return l.ofFiles(Flags{})
 	}
 	l.ran = true
-	client, err := orchestrator.Dial(ctx, place)
+	client, err := api.Dial(ctx, place)
 	switch {
 	case err == nil:
 		defer client.Close()
 		return l.ofRunning(ctx, client)
-	case !errors.Is(err, orchestrator.ErrNotRunning):
+	case !errors.Is(err, api.ErrNotRunning):
 		return err
 	}
 	if err := l.ofFiles(Flags{Spec: cli.SpecOf(place)}); err != nil {
@@ -174,7 +174,7 @@ func (l *hookListing) ofTeam(ctx context.Context) error {
 }
 
 // ofRunning lists the hooks that a running team has. It counts them itself.
-func (l *hookListing) ofRunning(ctx context.Context, client *orchestrator.Client) (err error) {
+func (l *hookListing) ofRunning(ctx context.Context, client *api.Client) (err error) {
 	l.infos, err = client.Hooks(ctx)
 	if err != nil || l.in == nil {
 		return err

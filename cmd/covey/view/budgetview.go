@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/login"
 )
@@ -82,13 +82,13 @@ func fallbackText(l journal.Line) string {
 
 // MemberStyle sets a member's state off. Only what a person should look at is
 // set off.
-func MemberStyle(state orchestrator.MemberState) term.Style {
+func MemberStyle(state api.MemberState) term.Style {
 	switch state {
-	case orchestrator.Working:
+	case api.Working:
 		return term.Green
-	case orchestrator.Waiting, orchestrator.Limited:
+	case api.Waiting, api.Limited:
 		return term.Yellow
-	case orchestrator.NeedsAttention, orchestrator.LoggedOut:
+	case api.NeedsAttention, api.LoggedOut:
 		return term.Red
 	}
 	return term.Normal

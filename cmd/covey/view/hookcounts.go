@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
@@ -51,7 +51,7 @@ func (m *MemberHooks) Members() []troubled {
 }
 
 // HooksOf takes the same from what a team says of its members.
-func HooksOf(members []orchestrator.MemberStatus) []troubled {
+func HooksOf(members []api.MemberStatus) []troubled {
 	var list []troubled
 	for _, m := range members {
 		if len(m.Hooks) > 0 {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -15,9 +15,9 @@ import (
 // lastRun is what the journal tells of a team's last run: enough to show it
 // when there is no process to ask.
 type lastRun struct {
-	Members []*orchestrator.MemberStatus // in the order in which they appear
-	Hooks   map[string]*hooklist.Tally   // by member
-	merges  hooklist.Tally               // gates at merges
+	Members []*api.MemberStatus        // in the order in which they appear
+	Hooks   map[string]*hooklist.Tally // by member
+	merges  hooklist.Tally             // gates at merges
 	Turns   journal.TurnCount
 }
 
@@ -80,20 +80,20 @@ func (r *lastRun) apply(l journal.Line) {
 	r.count(l, m, p)
 	switch l.Type {
 	case "member_started":
-		m.Agent, m.State = p.Agent, orchestrator.Resting
+		m.Agent, m.State = p.Agent, api.Resting
 	case "turn_ended":
 		m.Tokens += p.Usage.InputTokens + p.Usage.OutputTokens
 	case "needs_attention":
 		m.Attention = p.Reason
 		if p.Kind != "login" {
-			m.State = orchestrator.NeedsAttention
+			m.State = api.NeedsAttention
 		}
 	case "limited":
-		m.State, m.LimitedUntil = orchestrator.Limited, p.Until
+		m.State, m.LimitedUntil = api.Limited, p.Until
 	case "logged_out":
-		m.State = orchestrator.LoggedOut
+		m.State = api.LoggedOut
 	case "turn_started":
-		m.State, m.Attention, m.LimitedUntil = orchestrator.Resting, "", time.Time{}
+		m.State, m.Attention, m.LimitedUntil = api.Resting, "", time.Time{}
 	case "hook_feedback":
 		m.Refusals++
 	case "hook_finished":
@@ -105,7 +105,7 @@ func (r *lastRun) apply(l journal.Line) {
 }
 
 // count takes in what a line says of turns and what they came to.
-func (r *lastRun) count(l journal.Line, m *orchestrator.MemberStatus, p payload) {
+func (r *lastRun) count(l journal.Line, m *api.MemberStatus, p payload) {
 	switch {
 	case l.Type == "turn_started" && l.Helper == "":
 		m.Turns++
@@ -131,11 +131,11 @@ func (r *lastRun) HooksOfAll() *hooklist.Tally {
 }
 
 // member is a member, made when it is first heard of.
-func (r *lastRun) member(name string) *orchestrator.MemberStatus {
+func (r *lastRun) member(name string) *api.MemberStatus {
 	if m := r.known(name); m != nil {
 		return m
 	}
-	m := &orchestrator.MemberStatus{Name: name, Lead: len(r.Members) == 0, State: orchestrator.Starting}
+	m := &api.MemberStatus{Name: name, Lead: len(r.Members) == 0, State: api.Starting}
 	r.Members = append(r.Members, m)
 	return m
 }
@@ -143,8 +143,8 @@ func (r *lastRun) member(name string) *orchestrator.MemberStatus {
 // known is a member that was heard of; nil for whoever is none. Senders of
 // messages that are no members, such as a person, stand in the journal as
 // members do.
-func (r *lastRun) known(name string) *orchestrator.MemberStatus {
-	i := slices.IndexFunc(r.Members, func(m *orchestrator.MemberStatus) bool { return m.Name == name })
+func (r *lastRun) known(name string) *api.MemberStatus {
+	i := slices.IndexFunc(r.Members, func(m *api.MemberStatus) bool { return m.Name == name })
 	if i < 0 {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 )
 
@@ -22,8 +22,8 @@ func TestReadLastRun(t *testing.T) {
 	if len(run.Members) != 2 || run.Members[0].Name != "lead" || !run.Members[0].Lead || run.Members[1].Lead {
 		t.Fatalf("members %+v", run.Members)
 	}
-	want := orchestrator.MemberStatus{
-		Name: "ana", Agent: "builtin/script", State: orchestrator.NeedsAttention, Attention: "8 refusals", Turn: 2,
+	want := api.MemberStatus{
+		Name: "ana", Agent: "builtin/script", State: api.NeedsAttention, Attention: "8 refusals", Turn: 2,
 		Turns: 1, Refusals: 1, Tokens: 1200,
 	}
 	if got := *run.Members[1]; !reflect.DeepEqual(got, want) {

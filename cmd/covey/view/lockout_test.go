@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
@@ -98,16 +98,16 @@ func TestLastRunOfLockouts(t *testing.T) {
 	for _, l := range lockedLines() {
 		run.apply(l)
 	}
-	api, docs := run.known("api"), run.known("docs")
-	if api.State != orchestrator.Limited || api.LimitedUntil.Local().Format("15:04") != "15:04" {
-		t.Errorf("api is %+v", api)
+	limited, docs := run.known("api"), run.known("docs")
+	if limited.State != api.Limited || limited.LimitedUntil.Local().Format("15:04") != "15:04" {
+		t.Errorf("api is %+v", limited)
 	}
-	if docs.State != orchestrator.LoggedOut || !strings.Contains(docs.Attention, "run `gemini`") {
+	if docs.State != api.LoggedOut || !strings.Contains(docs.Attention, "run `gemini`") {
 		t.Errorf("docs is %+v", docs)
 	}
 	run.apply(teamtest.Line(9, "api", "turn_started", `{"cause":"resume"}`))
-	if api.State != orchestrator.Resting || !api.LimitedUntil.IsZero() {
-		t.Errorf("after its next turn began api is %+v", api)
+	if limited.State != api.Resting || !limited.LimitedUntil.IsZero() {
+		t.Errorf("after its next turn began api is %+v", limited)
 	}
 }
 

@@ -1,4 +1,4 @@
-package orchestrator
+package api
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ func otherTeam(t *testing.T, protocol int, says string) state.Place {
 	if err := p.Create(); err != nil {
 		t.Fatal(err)
 	}
-	r := state.NewRunFile(p, testTime, Protocol)
+	r := state.NewRunFile(p, runBegan, Protocol)
 	r.Protocol, r.Version = protocol, "0.1.0"
 	if err := r.Write(p); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestDialOtherVersions(t *testing.T) {
 			}
 			// What is meant is two seconds; a busy machine may add to it. Without a limit of its
 			// own the wait would have no end.
-			if d := time.Since(begin); d > testPatience {
+			if d := time.Since(begin); d > patience {
 				t.Errorf("it took %v", d)
 			}
 		})
@@ -94,9 +94,8 @@ func TestDialOtherVersions(t *testing.T) {
 // oldTeam is a real bus of a time before versions, which answers one kind of request.
 func oldTeam(t *testing.T, opts bus.Options, protocol int) state.Place {
 	t.Helper()
-	stateHome(t)
-	p := mustPlace(t, "crew", t.TempDir(), "")
-	r := state.NewRunFile(p, testTime, Protocol)
+	p := endedTeam(t)
+	r := state.NewRunFile(p, runBegan, Protocol)
 	r.Protocol, r.Version = protocol, "0.1.0"
 	if err := r.Write(p); err != nil {
 		t.Fatal(err)
@@ -169,8 +168,7 @@ func TestUnknownRequest(t *testing.T) {
 
 // A run.json of a newer covey is no team that does not run.
 func TestDialNewerRunFile(t *testing.T) {
-	stateHome(t)
-	p := mustPlace(t, "crew", t.TempDir(), "")
+	p := endedTeam(t)
 	if err := os.WriteFile(p.RunFile(), []byte(`{"format": 99}`), 0o600); err != nil {
 		t.Fatal(err)
 	}

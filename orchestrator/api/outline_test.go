@@ -1,4 +1,4 @@
-package orchestrator
+package api
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -90,8 +89,8 @@ func TestOutlineBetweenBuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	olderTasks := forAll[taskpage.After, map[string]any]("tasks")
-	_, err = Serve(b, noChecks(), olderTasks.Handle(func(_ context.Context, r taskpage.After) (map[string]any, error) {
+	olderTasks := forAll[TaskQuery, map[string]any]("tasks")
+	_, err = Serve(b, noChecks(), olderTasks.Handle(func(_ context.Context, r TaskQuery) (map[string]any, error) {
 		if r.ID != "" {
 			// Whole tasks, as before there were outlines.
 			return map[string]any{"tasks": f.tasks[7:], "more": false}, nil

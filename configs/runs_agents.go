@@ -1,24 +1,23 @@
-package runs
+package configs
 
 import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/shell"
 )
 
 // agent lists an agent program: its command line, the files that this names, and
 // the variables that the spec sets for it. Agents that ship with covey, and
 // those that the calling program brings along, are not the spec's.
-func (l *lister) agent(a configs.Agent) {
-	if a.Kind != configs.ACP && a.Kind != configs.Command {
+func (l *lister) agent(a Agent) {
+	if a.Kind != ACP && a.Kind != Command {
 		return
 	}
-	l.add(Run{Kind: Agent, Command: commandLine(a)})
+	l.add(Run{Kind: RunAgent, Command: a.commandLine()})
 	l.brought(l.team.Place().Words(slices.Concat(a.Command, a.Resume), ""))
 	if len(a.Env) > 0 {
-		l.add(Run{Kind: Env, Command: a.Name + ": " + variables(a.Env)})
+		l.add(Run{Kind: RunEnv, Command: a.Name + ": " + variables(a.Env)})
 	}
 	for _, v := range a.Env {
 		if v.File == "" { // what it holds is a value, and is read by nobody else
@@ -30,17 +29,17 @@ func (l *lister) agent(a configs.Agent) {
 // teamwork lists what runs where members' work is made and merged.
 func (l *lister) teamwork() {
 	for _, h := range l.team.Merge.Gates {
-		l.handler(Gate, "", h)
+		l.handler(RunGate, "", h)
 	}
 	for _, command := range l.team.Worktree.Setup {
-		l.add(Run{Kind: Setup, Command: command})
+		l.add(Run{Kind: RunSetup, Command: command})
 		l.brought(l.team.Place().Line(command, ""))
 	}
 }
 
 // commandLine shows what is started: the spec's command or a preset's name,
 // with what else decides what runs.
-func commandLine(a configs.Agent) string {
+func (a Agent) commandLine() string {
 	words := make([]string, 0, len(a.Command)+1)
 	for _, word := range a.Command {
 		words = append(words, quoteArg(word))
@@ -64,7 +63,7 @@ func commandLine(a configs.Agent) string {
 
 // variables shows names alone: values may be secrets. Of a value that holds some
 // of covey's own variables it shows these, because they leave covey with it.
-func variables(env []configs.EnvVar) string {
+func variables(env []EnvVar) string {
 	shown := make([]string, 0, len(env))
 	for _, v := range env {
 		name := v.Name
@@ -81,12 +80,12 @@ func variables(env []configs.EnvVar) string {
 
 // loaded lists files of the workspace that a variable makes programs load.
 // Values of other variables are looked at for programs only.
-func (l *lister) loaded(v configs.EnvVar) {
+func (l *lister) loaded(v EnvVar) {
 	words := strings.FieldsFunc(v.Text, func(r rune) bool { return strings.ContainsRune(" \t\n:;,=", r) })
 	for _, word := range words {
 		path, ok := l.team.Place().Own(word, "")
 		if ok && (isLoader(v.Name) || shell.IsProgram(path)) {
-			l.add(Run{Kind: File, Path: path})
+			l.add(Run{Kind: RunFile, Path: path})
 		}
 	}
 }

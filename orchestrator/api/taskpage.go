@@ -1,7 +1,4 @@
-// Package taskpage holds what a task list looks like on its way from a running team to a
-// command: page by page, because one answer may not be larger than the bus allows. Tasks
-// that are made meanwhile come at the end and are seen.
-package taskpage
+package api
 
 import (
 	"encoding/json"
@@ -11,25 +8,28 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// After asks for the tasks after one.
-type After struct {
+// A task list crosses the wire page by page, because one answer may not be larger than the bus
+// allows. Tasks that are made meanwhile come at the end and are seen.
+
+// TaskQuery asks for the tasks after one.
+type TaskQuery struct {
 	ID      string `json:"after"`
 	Outline bool   `json:"outline,omitempty"` // each task is a tasks.Outline
-	// Columns asks for outlines as Columns. A team of an older build does not know it,
+	// Columns asks for outlines as TaskColumns. A team of an older build does not know it,
 	// and answers as if it was not there.
 	Columns bool `json:"columns,omitempty"`
 }
 
-// Page is one page of tasks, as JSON where it is made: encoding them tells how many fit.
-type Page[T any] struct {
-	Tasks   []T      `json:"tasks"`
-	Columns *Columns `json:"columns,omitempty"` // instead of Tasks, if that was asked for
-	More    bool     `json:"more"`
+// TaskPage is one page of tasks, as JSON where it is made: encoding them tells how many fit.
+type TaskPage[T any] struct {
+	Tasks   []T          `json:"tasks"`
+	Columns *TaskColumns `json:"columns,omitempty"` // instead of Tasks, if that was asked for
+	More    bool         `json:"more"`
 }
 
-// Columns are outlines, a list for each field. Reading 8,000 objects by their fields'
+// TaskColumns are outlines, a list for each field. Reading 8,000 objects by their fields'
 // names takes several times as long.
-type Columns struct {
+type TaskColumns struct {
 	IDs      []string `json:"ids"`
 	Subjects []string `json:"subjects"`
 	Words    []string `json:"words"`  // the statuses and owners that there are
@@ -41,7 +41,7 @@ type Columns struct {
 }
 
 // List are the page's tasks, which may have come in columns.
-func (p Page[T]) List() ([]T, error) {
+func (p TaskPage[T]) List() ([]T, error) {
 	if p.Columns == nil {
 		return p.Tasks, nil
 	}
@@ -50,13 +50,13 @@ func (p Page[T]) List() ([]T, error) {
 	return list, err
 }
 
-// Bytes is about how much of a task list one answer holds.
-const Bytes = 1 << 20
+// pageBytes is about how much of a task list one answer holds.
+const pageBytes = 1 << 20
 
-// Cut takes the tasks after the one with this id, up to Bytes but at
+// cutTasks takes the tasks after the one with this id, up to pageBytes but at
 // least one. all is in list order.
-func Cut[T any](all []T, id func(*T) string, r After) (Page[json.RawMessage], error) {
-	page := Page[json.RawMessage]{Tasks: []json.RawMessage{}}
+func cutTasks[T any](all []T, id func(*T) string, r TaskQuery) (TaskPage[json.RawMessage], error) {
+	page := TaskPage[json.RawMessage]{Tasks: []json.RawMessage{}}
 	first, err := placeAfter(all, id, r.ID)
 	if err != nil {
 		return page, err
@@ -67,7 +67,7 @@ func Cut[T any](all []T, id func(*T) string, r After) (Page[json.RawMessage], er
 		if err != nil {
 			return page, err
 		}
-		if size += len(data); size > Bytes && len(page.Tasks) > 0 {
+		if size += len(data); size > pageBytes && len(page.Tasks) > 0 {
 			page.More = true
 			break
 		}
@@ -97,9 +97,9 @@ func placeAfter[T any](all []T, id func(*T) string, after string) (int, error) {
 	return i, nil
 }
 
-// CutColumns is Cut for columns.
-func CutColumns(all []tasks.Outline, r After) (Page[json.RawMessage], error) {
-	page := Page[json.RawMessage]{Tasks: []json.RawMessage{}}
+// cutColumns is cutTasks for columns.
+func cutColumns(all []tasks.Outline, r TaskQuery) (TaskPage[json.RawMessage], error) {
+	page := TaskPage[json.RawMessage]{Tasks: []json.RawMessage{}}
 	first, err := placeAfter(all, func(t *tasks.Outline) string { return t.ID }, r.ID)
 	if err != nil {
 		return page, err
@@ -107,7 +107,7 @@ func CutColumns(all []tasks.Outline, r After) (Page[json.RawMessage], error) {
 	all = all[first:]
 	size := 0
 	for i := range all {
-		if size += columnBytes(&all[i]); size > Bytes && i > 0 {
+		if size += columnBytes(&all[i]); size > pageBytes && i > 0 {
 			all, page.More = all[:i], true
 			break
 		}
@@ -131,8 +131,8 @@ func columnBytes(t *tasks.Outline) int {
 }
 
 // columnsOf puts outlines into columns.
-func columnsOf(all []tasks.Outline) *Columns {
-	c := &Columns{
+func columnsOf(all []tasks.Outline) *TaskColumns {
+	c := &TaskColumns{
 		IDs: make([]string, len(all)), Subjects: make([]string, len(all)), Words: []string{},
 		Status: make([]int, len(all)), Owner: make([]int, len(all)),
 		Blockers: make([]int, len(all)), BlockedBy: []string{},
@@ -157,7 +157,7 @@ func columnsOf(all []tasks.Outline) *Columns {
 
 // rows are the outlines again. Columns that do not fit together are an error: they come
 // from another process.
-func (c *Columns) rows() ([]tasks.Outline, error) {
+func (c *TaskColumns) rows() ([]tasks.Outline, error) {
 	n, links := len(c.IDs), c.BlockedBy
 	fits := len(c.Subjects) == n && len(c.Status) == n && len(c.Owner) == n && len(c.Blockers) == n
 	word := func(place int) string {

@@ -1,4 +1,4 @@
-package orchestrator
+package api
 
 import (
 	"context"
@@ -71,8 +71,8 @@ type SendReply struct {
 type TeamCall struct {
 	Tool  string          `json:"tool"`
 	Input json.RawMessage `json:"input,omitempty"`
-	// Request names the call, so that a repeat of it is known as one; empty:
-	// see callBook.
+	// Request names the call, so that a repeat of it is known as one; empty: its tool and
+	// input do.
 	Request string `json:"request,omitempty"`
 	As      string `json:"as,omitempty"` // must be empty or the caller's own name
 }

@@ -1,10 +1,9 @@
-package orchestrator
+package api
 
 import (
 	"context"
 	"encoding/json"
 
-	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/tasks/verdicts"
@@ -12,7 +11,7 @@ import (
 
 // The verbs about tasks.
 var (
-	VerbTasks    = forAll[taskpage.After, taskpage.Page[json.RawMessage]]("tasks")
+	VerbTasks    = forAll[TaskQuery, TaskPage[json.RawMessage]]("tasks")
 	VerbTask     = forAll[TaskRef, tasks.Task]("task")
 	VerbStanding = forAll[TaskRef, Standing]("standing")
 	VerbCreate   = forMembers[TaskCreate, TaskReply]("task-create")
@@ -89,23 +88,23 @@ type TaskRef struct {
 // ListTasks makes the answer of VerbTasks from what lists the team's tasks, whole or in outlines.
 func ListTasks(
 	whole func(context.Context) ([]tasks.Task, error), outlines func(context.Context) ([]tasks.Outline, error),
-) func(context.Context, taskpage.After) (taskpage.Page[json.RawMessage], error) {
-	return func(ctx context.Context, r taskpage.After) (page taskpage.Page[json.RawMessage], err error) {
+) func(context.Context, TaskQuery) (TaskPage[json.RawMessage], error) {
+	return func(ctx context.Context, r TaskQuery) (page TaskPage[json.RawMessage], err error) {
 		if !r.Outline {
 			all, err := whole(ctx)
 			if err != nil {
 				return page, err
 			}
-			return taskpage.Cut(all, func(t *tasks.Task) string { return t.ID }, r)
+			return cutTasks(all, func(t *tasks.Task) string { return t.ID }, r)
 		}
 		all, err := outlines(ctx)
 		if err != nil {
 			return page, err
 		}
 		if r.Columns {
-			return taskpage.CutColumns(all, r)
+			return cutColumns(all, r)
 		}
-		return taskpage.Cut(all, func(t *tasks.Outline) string { return t.ID }, r)
+		return cutTasks(all, func(t *tasks.Outline) string { return t.ID }, r)
 	}
 }
 
@@ -121,21 +120,21 @@ func (r TaskClaim) inNameOf(member string) TaskClaim   { r.As = member; return r
 
 // Tasks lists all tasks in list order, however many there are.
 func (c *Client) Tasks(ctx context.Context) ([]tasks.Task, error) {
-	return pages(ctx, c, taskpage.After{}, func(t *tasks.Task) string { return t.ID })
+	return pages(ctx, c, TaskQuery{}, func(t *tasks.Task) string { return t.ID })
 }
 
 // Outline is Tasks with no more of each task than its outline; a long list comes many
 // times as fast.
 func (c *Client) Outline(ctx context.Context) ([]tasks.Outline, error) {
-	r := taskpage.After{Outline: true, Columns: true}
+	r := TaskQuery{Outline: true, Columns: true}
 	return pages(ctx, c, r, func(t *tasks.Outline) string { return t.ID })
 }
 
 // pages asks for all tasks.
-func pages[T any](ctx context.Context, c *Client, r taskpage.After, id func(*T) string) ([]T, error) {
+func pages[T any](ctx context.Context, c *Client, r TaskQuery, id func(*T) string) ([]T, error) {
 	all := []T{}
 	for {
-		page, err := ask(ctx, c, Verb[taskpage.After, taskpage.Page[T]](VerbTasks), r)
+		page, err := ask(ctx, c, Verb[TaskQuery, TaskPage[T]](VerbTasks), r)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package orchestrator
+package api
 
 import (
 	"context"
@@ -20,10 +20,28 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
+
+// patience is how long a test waits for what takes no time.
+const patience = 2 * time.Minute
+
+// runBegan is when the teams of tests came up.
+var runBegan = time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
+
+// endedTeam is the place of a team, in a state home of its own, whose process is gone.
+func endedTeam(t *testing.T) state.Place {
+	t.Helper()
+	t.Setenv("COVEY_STATE_HOME", t.TempDir())
+	p, err := state.PlaceOf("crew", t.TempDir())
+	testkit.Must(t, err)
+	testkit.Must(t, p.Create())
+	r := state.NewRunFile(p, runBegan, Protocol)
+	r.PID, r.Birth = 1<<30, "dead" // nobody has such a pid
+	testkit.Must(t, r.Write(p))
+	return p
+}
 
 // callers of each kind.
 var (
@@ -51,7 +69,7 @@ func TestAllowed(t *testing.T) {
 	}{
 		{"ps", asking(VerbStatus, struct{}{}), everybody},
 		{"wait", asking(VerbReady, struct{}{}), everybody},
-		{"tasks list", asking(VerbTasks, taskpage.After{}), everybody},
+		{"tasks list", asking(VerbTasks, TaskQuery{}), everybody},
 		{"tasks show", asking(VerbStanding, TaskRef{ID: "1"}), everybody},
 		{"tasks show", asking(VerbTask, TaskRef{"1"}), everybody},
 		{"hooks list", asking(VerbHooks, struct{}{}), everybody},
@@ -385,7 +403,7 @@ func TestLongTaskLists(t *testing.T) {
 	for i := range 3000 {
 		f.tasks = append(f.tasks, tasks.Task{ID: fmt.Sprint(2*i + 1), Description: strings.Repeat("d", 3000)})
 	}
-	f.tasks[7].Description = strings.Repeat("d", 3*taskpage.Bytes) // alone over a page, below what the bus carries
+	f.tasks[7].Description = strings.Repeat("d", 3*pageBytes) // alone over a page, below what the bus carries
 	all, err := f.dial(byStray).Tasks(t.Context())
 	if err != nil || !reflect.DeepEqual(all, f.tasks) {
 		t.Errorf("%d of %d tasks came, %v", len(all), len(f.tasks), err)
@@ -462,7 +480,7 @@ func TestClientLearnsThatTheTeamEnded(t *testing.T) {
 		if !open {
 			t.Error("the news stopped")
 		}
-	case <-time.After(testPatience):
+	case <-time.After(patience):
 		t.Fatal("no news that the journal grew")
 	}
 	if err := f.bus.Close(); err != nil {
@@ -474,7 +492,7 @@ func TestClientLearnsThatTheTeamEnded(t *testing.T) {
 	for open := true; open; {
 		select {
 		case _, open = <-wake:
-		case <-time.After(testPatience):
+		case <-time.After(patience):
 			t.Fatal("the news did not end with the team")
 		}
 	}
@@ -490,12 +508,11 @@ func TestClientLearnsThatTheTeamEnded(t *testing.T) {
 }
 
 func TestDialByPlace(t *testing.T) {
-	stateHome(t)
-	p := mustPlace(t, "crew", t.TempDir(), "")
+	p := endedTeam(t)
 	if _, err := Dial(t.Context(), p); !errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "covey up") {
 		t.Errorf("a team whose process is gone: %v", err)
 	}
-	if err := state.NewRunFile(p, testTime, Protocol).Write(p); err != nil {
+	if err := state.NewRunFile(p, runBegan, Protocol).Write(p); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Dial(t.Context(), p); !errors.Is(err, ErrNotRunning) {
@@ -542,7 +559,7 @@ func BenchmarkCommand(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := errors.Join(p.Create(), state.NewRunFile(p, testTime, Protocol).Write(p)); err != nil {
+	if err := errors.Join(p.Create(), state.NewRunFile(p, runBegan, Protocol).Write(p)); err != nil {
 		b.Fatal(err)
 	}
 	team, err := bus.Embed(bus.Options{})

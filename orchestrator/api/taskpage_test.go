@@ -1,4 +1,4 @@
-package taskpage
+package api
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 
 // TestAfterNoNumber: a page after what is no task's id is refused.
 func TestAfterNoNumber(t *testing.T) {
-	if _, err := CutColumns(nil, After{ID: "x"}); !errors.Is(err, tasks.ErrInvalid) {
+	if _, err := cutColumns(nil, TaskQuery{ID: "x"}); !errors.Is(err, tasks.ErrInvalid) {
 		t.Errorf("a page after no number: %v", err)
 	}
 }
