@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
 // recordedTeam is one recording of a real host that needs more around a member than a
@@ -153,11 +154,11 @@ func (r *rig) trustOnce(file string) (err error) {
 	if err != nil {
 		return err
 	}
-	report, err := CheckTrust(r.t.Context(), team)
+	report, err := trust.Check(r.t.Context(), team)
 	if err != nil {
 		return err
 	}
-	if err := RememberTrust(r.t.Context(), team, report); err != nil {
+	if err := trust.Remember(r.t.Context(), team, report); err != nil {
 		return err
 	}
 	client, err := api.Dial(r.t.Context(), r.place())

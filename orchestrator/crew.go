@@ -28,6 +28,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -69,7 +70,7 @@ type crew struct {
 	live       hooking.Live
 	background *hooking.Background
 	reload     *reloader
-	trust      *trustGuard
+	trust      *trust.Guard
 	around     surroundings
 	trees      *trees.Trees
 	setup      Setup                // what Setup hooks are to do

@@ -48,10 +48,10 @@ func (o *Orchestrator) handlers(c *crew) []api.Handler {
 		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return o.hookInfos(c) }),
 		api.VerbReload.Handle(api.NoInput(c.reload.ask)),
 		api.VerbTrust.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {
-			return api.TrustReply{Counts: n.Digest != ""}, c.trust.announce(entryOf(n), n.Digest)
+			return api.TrustReply{Counts: n.Digest != ""}, c.trust.Announce(n)
 		}),
 		api.VerbTrusted.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {
-			return api.TrustReply{Counts: c.trust.counted(entryOf(n), n.Digest)}, nil
+			return api.TrustReply{Counts: c.trust.Counts(n)}, nil
 		}),
 		api.VerbDown.Handle(c.takeDown),
 		api.HandleAttach(func(context.Context) (api.AttachReply, error) {

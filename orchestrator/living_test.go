@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -99,7 +100,7 @@ func reshapeTo(t *testing.T, r *rig) api.Reshape {
 		t.Error(err)
 		return api.Reshape{}
 	}
-	report, err := CheckTrust(t.Context(), team)
+	report, err := trust.Check(t.Context(), team)
 	if err != nil {
 		t.Error(err)
 	}

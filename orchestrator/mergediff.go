@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -48,7 +49,7 @@ type Diff struct {
 func ReadDiff(
 	ctx context.Context, p state.Place, team *configs.Team, reviews api.ReviewReply, r DiffRequest,
 ) ([]Diff, error) {
-	repo, err := gitFor(p, trustedFilters(ctx, team)).Open(ctx, team.Workspace)
+	repo, err := gitFor(p, trust.TrustedFilters(ctx, team)).Open(ctx, team.Workspace)
 	if err != nil {
 		return nil, fmt.Errorf("diff: %w", err)
 	}

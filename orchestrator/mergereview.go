@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -34,7 +35,7 @@ func (d *mergeDesk) review(ctx context.Context, r api.ReviewRequest) (api.Review
 // ReadReview tells what is known of the finished work of a team that does not run. It
 // changes nothing.
 func ReadReview(ctx context.Context, p state.Place, team *configs.Team, r api.ReviewRequest) (api.ReviewReply, error) {
-	repo, err := gitFor(p, trustedFilters(ctx, team)).Open(ctx, team.Workspace)
+	repo, err := gitFor(p, trust.TrustedFilters(ctx, team)).Open(ctx, team.Workspace)
 	if errors.Is(err, worktree.ErrNoRepo) {
 		return api.ReviewReply{}, nil
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -139,7 +140,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	o := &Orchestrator{opts: opts, place: place, prices: c.prices, readers: newReaders()}
 	return o.designed(design{
 		team: launch.WithKinds(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
-		filters: filtersOf(context.Background(), team),
+		filters: trust.FiltersOf(context.Background(), team),
 	}), nil
 }
 
@@ -301,7 +302,7 @@ func newCrew(
 	c.trees = o.newTrees(c)
 	c.times = schedule.New(store, j, o.clock, c.poke)
 	c.background = c.newBackground()
-	c.trust = newTrustGuard(o.place, func(format string, args ...any) {
+	c.trust = trust.NewGuard(o.place, func(format string, args ...any) {
 		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
 	})
 	asked, err := openReminded(ctx, store)
@@ -378,7 +379,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end plan.Move, e
 		return plan.Move{}, err
 	}
 	// Whoever announces trust from here on is heard, and no member runs yet who could write it.
-	c.trust.begin()
+	c.trust.Begin()
 	defer o.lookAtState(c)
 	var g run.Group
 	crewCtx, stopCrew := context.WithCancelCause(ctx)

@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
@@ -44,7 +45,7 @@ type reloader struct {
 	tell  func(format string, args ...any)
 	apply func(hooklist.Layers) error
 	// trusted says whether an entry of trust.json counts.
-	trusted func(trustKey, string) bool
+	trusted func(api.TrustNotice) bool
 
 	counts hooklist.Files
 	seen   map[string]os.FileInfo // as files were when they were last read
@@ -105,7 +106,7 @@ func (r *reloader) follow(ctx context.Context, changes chan<- string) {
 // changed: other than settings, programs are run as they are on disk.
 func (r *reloader) program(path string) {
 	file := hooklist.ReadFile(path)
-	if r.ran[path] || !r.programs()[path] || file.Err == nil && trustsContent(r.team, path, file.Data, r.trusted) {
+	if r.ran[path] || !r.programs()[path] || file.Err == nil && trust.Covers(r.team, path, file.Data, r.trusted) {
 		return
 	}
 	r.ran[path] = true
@@ -216,7 +217,7 @@ func (r *reloader) against(ctx context.Context, path string, now hooklist.File) 
 			return fault
 		}
 	}
-	if !managed && r.team.Place().Brings(path) && !trustsContent(r.team, path, now.Data, r.trusted) {
+	if !managed && r.team.Place().Brings(path) && !trust.Covers(r.team, path, now.Data, r.trusted) {
 		return "nobody has trusted what is new; look at it with `covey trust --show`, and trust it with `covey trust`"
 	}
 	if k, before := r.kept[path]; before && k.hash == now.Hash() && k.reason == blockedChange {

@@ -65,7 +65,7 @@ plugins: [plugin]
 		t.Fatal(err)
 	}
 	r.reloader = &reloader{
-		trusted: func(trustKey, string) bool { return true },
+		trusted: func(api.TrustNotice) bool { return true },
 		team:    team, folders: []string{filepath.Join(r.away, "etc")}, counts: files, seen: map[string]os.FileInfo{},
 		kept: map[string]keptChange{}, warned: map[string]bool{}, ran: map[string]bool{},
 		fire: func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {

@@ -2,13 +2,9 @@ package orchestrator
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
@@ -20,35 +16,6 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 )
-
-// trustsContent reports whether an operator has trusted a file of the team with
-// this content. counts says which entries of trust.json do.
-func trustsContent(team *configs.Team, path string, data []byte, counts func(trustKey, string) bool) bool {
-	key, err := keyOf(team)
-	if err != nil {
-		return false
-	}
-	all, err := readTrust()
-	if err != nil {
-		return false
-	}
-	entry, known := all.find(key)
-	known = known && counts(key, entry.digest())
-	if !hookfiles.MayHook(path, data) { // such files are in no list
-		return known && !slices.ContainsFunc(entry.Items, func(i TrustItem) bool { return i.Path == path })
-	}
-	sum := sha256.Sum256(data)
-	hash := hex.EncodeToString(sum[:])
-	return known && slices.ContainsFunc(entry.Items, func(i TrustItem) bool {
-		if i.Kind != configs.RunPlugin && i.Kind != configs.RunFolder {
-			return i.Path == path && i.Hash == hash
-		}
-		rel, err := filepath.Rel(i.Path, path)
-		return err == nil && filepath.IsLocal(rel) && slices.ContainsFunc(i.Files, func(f TrustFile) bool {
-			return f.Name == filepath.ToSlash(rel) && f.Hash == hash
-		})
-	})
-}
 
 // newReloader makes the reloader of a team that is about to run.
 func (o *Orchestrator) newReloader(c *crew) *reloader {
@@ -64,7 +31,7 @@ func (o *Orchestrator) newReloader(c *crew) *reloader {
 			c.journal.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
 		},
 		apply:   func(l hooklist.Layers) error { return o.takeUp(c, l) },
-		trusted: c.trust.counted,
+		trusted: c.trust.Counts,
 	}
 	for _, path := range hookfiles.ManagedFiles(r.folders) {
 		r.counts[path] = hooklist.ReadFile(path)

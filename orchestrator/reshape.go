@@ -2,8 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,22 +18,10 @@ import (
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// Digest tells apart all that a team would run, by its content.
-//
-// It covers contents and not only names: a script that is edited between the look and
-// the yes gives another digest (ADVERSARIAL 30). The same items in another order do so too,
-// which costs a question and no safety.
-func (r TrustReport) Digest() string {
-	sum := sha256.New()
-	for _, i := range r.Items {
-		fmt.Fprintf(sum, "%q %q %q %q %s\n", i.Kind, i.Event, i.Command, i.Path, i.Hash)
-	}
-	return hex.EncodeToString(sum.Sum(nil))
-}
 
 // reshape takes up another version of the spec. All that can be wrong is looked for
 // before anything is changed, so that a bad edit changes nothing.
@@ -102,11 +88,11 @@ func (o *Orchestrator) redesign(r api.Reshape) (design, error) {
 		return design{}, wording.Errorf(configs.ErrSpec, "%v", err)
 	}
 	if !r.DryRun {
-		report, err := checkTrust(team, anyEntry) // only the digest is looked at
+		digest, err := trust.DigestOf(team)
 		if err != nil {
 			return design{}, err
 		}
-		if report.Digest() != r.Digest {
+		if digest != r.Digest {
 			return design{}, wording.Errorf(configs.ErrSpec, "%s, or what it runs, has changed since it was looked at; "+
 				"run covey up again", r.Spec)
 		}
@@ -127,7 +113,7 @@ func (o *Orchestrator) redesign(r api.Reshape) (design, error) {
 	}
 	return design{
 		team: launch.WithKinds(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
-		filters: filtersOf(context.Background(), team),
+		filters: trust.FiltersOf(context.Background(), team),
 	}, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -78,7 +79,7 @@ func (l *living) ask(r api.Reshape) (api.SpecChange, error) {
 	r.Spec = filepath.Join(l.dir, "team.yaml")
 	if !r.DryRun && r.Digest == "" {
 		if team, err := configs.Load(r.Spec); err == nil {
-			report, err := CheckTrust(l.t.Context(), team)
+			report, err := trust.Check(l.t.Context(), team)
 			if err != nil {
 				l.t.Fatal(err)
 			}

@@ -7,6 +7,9 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
+// guardEvery is how often a team looks at trust.json and run.json.
+const guardEvery = time.Second
+
 // guardState looks at trust.json and run.json until ctx ends: what a member's process has
 // written there is undone and told of.
 func (o *Orchestrator) guardState(ctx context.Context, c *crew) error {
@@ -24,7 +27,7 @@ func (o *Orchestrator) guardState(ctx context.Context, c *crew) error {
 
 // lookAtState looks once.
 func (o *Orchestrator) lookAtState(c *crew) {
-	c.trust.look()
+	c.trust.Look()
 	restored, err := o.record.Restore(o.place)
 	switch {
 	case err != nil:

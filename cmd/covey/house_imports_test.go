@@ -74,6 +74,7 @@ var floors = []arrows{
 	{"orchestrator/hooklist", "configs configs/* hooks hooks/* teammate/agent orchestrator/state"},
 	{"orchestrator/api", "bus configs hooks/wording tasks tasks/requests tasks/verdicts orchestrator/budget orchestrator/gang orchestrator/hooklist " +
 		"orchestrator/journal orchestrator/process orchestrator/schedule orchestrator/state orchestrator/trees"},
+	{"orchestrator/trust", "configs configs/hookfiles orchestrator/api orchestrator/journal orchestrator/state orchestrator/worktree"},
 	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/clock orchestrator/hooklist orchestrator/mailtext orchestrator/roster"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
@@ -104,6 +105,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/process", "orchestrator/testkit"},
 	{"orchestrator/launch", "orchestrator/testkit"},
 	{"orchestrator/api", "orchestrator/testkit"},
+	{"orchestrator/trust", "orchestrator/testkit"},
 	{"orchestrator/worktree", "orchestrator/testkit"},
 	{"orchestrator/written", "orchestrator/testkit"},
 	{"orchestrator/owned", "hooks/*"},

@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
 // runFlags are the flags of `covey run`: some of up's, and what stands in for a
@@ -283,11 +284,11 @@ func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte,
 		return nil, err
 	}
 	// So that covey up, which asks, takes the team up again without asking.
-	report, err := orchestrator.CheckTrust(ctx, team)
+	report, err := trust.Check(ctx, team)
 	if err != nil {
 		return nil, err
 	}
-	return team, orchestrator.RememberTrust(ctx, team, report)
+	return team, trust.Remember(ctx, team, report)
 }
 
 // runTrouble is what is wrong with a spec that nobody has written: it must be

@@ -10,9 +10,9 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
 // trustFlags are the flags of `covey trust`. Without one of them trust is
@@ -57,7 +57,7 @@ somebody else has written: it runs with your rights.`,
 // settleTrust shows what a team would run and remembers, or forgets, that it may. To
 // look is always allowed; to change it is not, from below a running team.
 func settleTrust(ctx context.Context, out *term.Screen, team *configs.Team, f trustFlags) error {
-	report, err := orchestrator.CheckTrust(ctx, team)
+	report, err := trust.Check(ctx, team)
 	if err != nil {
 		return err
 	}
@@ -119,15 +119,15 @@ func takenUp(ctx context.Context, team *configs.Team, say func(string, ...any)) 
 
 // changeTrust remembers or forgets. What is remembered is what was read for the
 // report, whatever is on the disk by then.
-func changeTrust(ctx context.Context, team *configs.Team, report orchestrator.TrustReport, forget bool) error {
+func changeTrust(ctx context.Context, team *configs.Team, report trust.Report, forget bool) error {
 	if err := cli.NotFromInside("covey trust"); err != nil {
 		return err
 	}
 	if forget {
-		return orchestrator.ForgetTrust(ctx, team)
+		return trust.Forget(ctx, team)
 	}
 	if report.Trusted {
 		return nil
 	}
-	return orchestrator.RememberTrust(ctx, team, report)
+	return trust.Remember(ctx, team, report)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
 // upRunning has a team that runs take up its spec. done is false if it has to be
@@ -45,7 +46,7 @@ func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFl
 	defer client.Close()
 	r := api.Reshape{Spec: team.File, Goal: goal, DryRun: f.dryRun}
 	if !f.dryRun {
-		report, err := orchestrator.CheckTrust(ctx, team)
+		report, err := trust.Check(ctx, team)
 		if err != nil {
 			return false, err
 		}
@@ -80,7 +81,7 @@ func dryRun(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, go
 	if f.trust {
 		return nil
 	}
-	report, err := orchestrator.CheckTrust(ctx, team)
+	report, err := trust.Check(ctx, team)
 	if err != nil || report.Trusted {
 		return err
 	}

@@ -24,7 +24,7 @@ type Client struct {
 	place  state.Place
 	pid    int // of the team's process, as its run.json says
 	bus    *bus.Bus
-	other  error          // an ErrOtherVersion: the team can be told to end, and no more
+	other  error          // an ErrOtherVersion: the team can only be told to end
 	relays sync.WaitGroup // ends when the bus is done
 }
 

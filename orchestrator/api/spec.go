@@ -17,7 +17,7 @@ var (
 type Reshape struct {
 	Spec string `json:"spec"`           // absolute path
 	Goal string `json:"goal,omitempty"` // instead of the spec's
-	// Digest is TrustReport.Digest of what the caller has looked at and trusts; what
+	// Digest is the Digest of what the caller has looked at and trusts; what
 	// is on disk by then must be the same. DryRun needs none.
 	Digest string `json:"digest,omitempty"`
 	DryRun bool   `json:"dry_run,omitempty"` // only tell what would change

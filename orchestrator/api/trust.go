@@ -22,7 +22,7 @@ var (
 type TrustNotice struct {
 	Workspace string `json:"workspace"` // real path
 	Spec      string `json:"spec"`      // real path
-	// Digest tells entries of trust.json apart; empty: the spec is trusted no more.
+	// Digest tells entries of trust.json apart; empty: the spec is no longer trusted.
 	Digest string `json:"digest,omitempty"`
 }
 
@@ -35,7 +35,7 @@ type TrustReply struct {
 const trustWait = 10 * time.Second
 
 // AnnounceTrust tells all teams that run in a workspace that the operator is about to trust something
-// there, or, without a digest, to trust it no more.
+// there, or, without a digest, to withdraw that.
 func AnnounceTrust(ctx context.Context, n TrustNotice) error {
 	_, err := askTeamsIn(ctx, VerbTrust, n)
 	return err

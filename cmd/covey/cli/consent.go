@@ -9,17 +9,17 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
 // MayRun settles, before anything is started, whether what a team would run is
 // trusted: it was, the flag says so, or a person at the terminal does. Whoever
 // says nothing has said no. spec is how the person names the spec.
 func (e *Env) MayRun(ctx context.Context, team *configs.Team, spec string, given bool) error {
-	report, err := orchestrator.CheckTrust(ctx, team)
+	report, err := trust.Check(ctx, team)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (e *Env) MayRun(ctx context.Context, team *configs.Team, spec string, given
 	if err := NotFromInside("to agree"); err != nil {
 		return err
 	}
-	return orchestrator.RememberTrust(ctx, team, report)
+	return trust.Remember(ctx, team, report)
 }
 
 // isYes tells whether a person has agreed. An empty answer is none. Anything
@@ -71,7 +71,7 @@ func NotFromInside(what string) error {
 // of it was trusted before, what is different. It is the basis of a decision,
 // so nothing in it may hide: foreign text is disarmed, and what was shortened
 // says so.
-func TrustText(s *term.Screen, team *configs.Team, r orchestrator.TrustReport) string {
+func TrustText(s *term.Screen, team *configs.Team, r trust.Report) string {
 	var b strings.Builder
 	if r.Known {
 		fmt.Fprintf(&b, "What %s would run has changed since it was trusted:\n", term.PlainLine(team.File))

@@ -10,8 +10,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
 // TestNotFromInside: what runs below a team cannot give trust; what runs beside
@@ -39,7 +39,7 @@ func trustTeam(dir string) *configs.Team { return &configs.Team{File: filepath.J
 func TestTrustTextOfSomethingNew(t *testing.T) {
 	s, _ := teamtest.Screen()
 	dir := t.TempDir()
-	r := orchestrator.TrustReport{Items: []orchestrator.TrustItem{
+	r := trust.Report{Items: []trust.Item{
 		{Run: configs.Run{Kind: configs.RunSpec, Path: filepath.Join(dir, "team.yaml")}, Hash: "x"},
 		{Run: configs.Run{Kind: configs.RunGate, Event: "Stop", Command: "rm -rf /\x1b[2K\necho fine"}, Hash: "x"},
 		{Run: configs.Run{Kind: configs.RunFile, Path: filepath.Join(dir, "gates", "x.sh")}},
@@ -62,12 +62,12 @@ func TestTrustTextOfSomethingNew(t *testing.T) {
 func TestTrustTextOfAChange(t *testing.T) {
 	dir := t.TempDir()
 	long := strings.Repeat("+new\n", 3*maxDiff)
-	r := orchestrator.TrustReport{Known: true, Changes: []orchestrator.TrustChange{
-		{Kind: orchestrator.ItemNew, Run: configs.Run{Kind: configs.RunHook, Event: "Stop", Command: "./new.sh"}},
-		{Kind: orchestrator.ItemChanged, Run: configs.Run{Kind: configs.RunScript, Path: filepath.Join(dir,
+	r := trust.Report{Known: true, Changes: []trust.Change{
+		{Kind: trust.ItemNew, Run: configs.Run{Kind: configs.RunHook, Event: "Stop", Command: "./new.sh"}},
+		{Kind: trust.ItemChanged, Run: configs.Run{Kind: configs.RunScript, Path: filepath.Join(dir,
 			"a.yaml")},
 			Diff: "-old\x1b[1A\n" + long},
-		{Kind: orchestrator.ItemRemoved, Run: configs.Run{Kind: configs.RunScript, Path: filepath.Join(dir,
+		{Kind: trust.ItemRemoved, Run: configs.Run{Kind: configs.RunScript, Path: filepath.Join(dir,
 			"b.yaml")}},
 	}}
 	got := TrustText(&term.Screen{Color: true}, trustTeam(dir), r)

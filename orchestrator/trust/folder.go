@@ -1,4 +1,4 @@
-package orchestrator
+package trust
 
 import (
 	"cmp"
@@ -26,8 +26,8 @@ const (
 // errFolderSize is why a folder cannot be trusted: nobody could look through it.
 var errFolderSize = errors.New("the folder holds too much to be trusted")
 
-// TrustFile is one file of a folder that is trusted as a whole.
-type TrustFile struct {
+// File is one file of a folder that is trusted as a whole.
+type File struct {
 	Name string `json:"name"`           // from the folder, with slashes
 	Hash string `json:"hash"`           // of its content, or of where it leads
 	Text string `json:"text,omitempty"` // if it is short and text
@@ -35,19 +35,19 @@ type TrustFile struct {
 
 // folderReader takes in a folder, through the links in it.
 type folderReader struct {
-	files   []TrustFile
+	files   []File
 	bytes   int64
 	text    int
 	visited map[string]bool // real paths of folders
 }
 
 // readFolder takes in all files of a folder but what a run itself writes there.
-func (i *TrustItem) readFolder() error {
+func (i *Item) readFolder() error {
 	r := folderReader{visited: map[string]bool{}}
 	if err := r.folder(i.Path, ""); err != nil {
 		return err
 	}
-	slices.SortFunc(r.files, func(a, b TrustFile) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.files, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
 	sum := sha256.New()
 	for _, f := range r.files {
 		fmt.Fprintf(sum, "%q %s\n", f.Name, f.Hash)
@@ -86,7 +86,7 @@ func (r *folderReader) entry(path, name string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // a link that leads nowhere yet
 		target, _ := os.Readlink(path)
-		return r.add(TrustFile{Name: name, Hash: "link to " + target})
+		return r.add(File{Name: name, Hash: "link to " + target})
 	case err != nil:
 		return err
 	case info.IsDir():
@@ -98,12 +98,12 @@ func (r *folderReader) entry(path, name string) error {
 	if r.bytes > maxFolderBytes {
 		return fmt.Errorf("%w: more than %d MiB", errFolderSize, maxFolderBytes>>20)
 	}
-	item := TrustItem{}
+	item := Item{}
 	item.Path = path
 	if err := item.read(); err != nil {
 		return err
 	}
-	f := TrustFile{Name: name, Hash: item.Hash}
+	f := File{Name: name, Hash: item.Hash}
 	if n := len(item.Text); n <= maxFileText && r.text+n <= maxFolderText && utf8.ValidString(item.Text) {
 		f.Text, r.text = item.Text, r.text+n
 	}
@@ -111,7 +111,7 @@ func (r *folderReader) entry(path, name string) error {
 }
 
 // add notes a file.
-func (r *folderReader) add(f TrustFile) error {
+func (r *folderReader) add(f File) error {
 	r.files = append(r.files, f)
 	if len(r.files) > maxFolderFiles {
 		return fmt.Errorf("%w: more than %d files", errFolderSize, maxFolderFiles)
@@ -136,8 +136,8 @@ func writtenByRun(folder string, e fs.DirEntry, beside []fs.DirEntry) bool {
 
 // folderDiff lists which files of a folder are new, gone or different, each with
 // its lines where they are known.
-func folderDiff(before, now TrustItem) string {
-	was := map[string]TrustFile{}
+func folderDiff(before, now Item) string {
+	was := map[string]File{}
 	for _, f := range before.Files {
 		was[f.Name] = f
 	}

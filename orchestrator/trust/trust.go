@@ -1,4 +1,4 @@
-package orchestrator
+package trust
 
 import (
 	"context"
@@ -9,11 +9,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -22,17 +25,17 @@ import (
 // later. Of longer files only the hash is kept.
 const maxKeptText = 64 << 10
 
-// TrustItem is one thing that a team would run, with its content.
-type TrustItem struct {
+// Item is one thing that a team would run, with its content.
+type Item struct {
 	configs.Run
 	Hash string `json:"hash"`           // of the file, or of the command line; empty: Path is not there
 	Text string `json:"text,omitempty"` // of a file that is short and text
 	// Files are those of a folder that is trusted as a whole (configs.RunPlugin, configs.RunFolder).
-	Files []TrustFile `json:"files,omitempty"`
+	Files []File `json:"files,omitempty"`
 }
 
 // same says whether two items are about the same thing, whatever its content.
-func (i TrustItem) same(o TrustItem) bool { return i.Run == o.Run }
+func (i Item) same(o Item) bool { return i.Run == o.Run }
 
 // ChangeKind says how an item differs from what was trusted.
 type ChangeKind string
@@ -44,66 +47,78 @@ const (
 	ItemRemoved ChangeKind = "removed"
 )
 
-// TrustChange is one difference between what was trusted and what there is.
-type TrustChange struct {
+// Change is one difference between what was trusted and what there is.
+type Change struct {
 	Kind ChangeKind  `json:"kind"`
 	Run  configs.Run `json:"run"`
 	// Diff holds both texts in the unified format, where both are known.
 	Diff string `json:"diff,omitempty"`
 }
 
-// TrustReport says whether what a team would run is trusted. It describes what
+// Report says whether what a team would run is trusted. It describes what
 // was on disk when it was made.
-type TrustReport struct {
-	Trusted bool          `json:"trusted"`
-	Known   bool          `json:"known"`   // something was trusted here before
-	Items   []TrustItem   `json:"items"`   // all that would run
-	Changes []TrustChange `json:"changes"` // from what was trusted; if nothing was, all of it is new
+type Report struct {
+	Trusted bool     `json:"trusted"`
+	Known   bool     `json:"known"`   // something was trusted here before
+	Items   []Item   `json:"items"`   // all that would run
+	Changes []Change `json:"changes"` // from what was trusted; if nothing was, all of it is new
 }
 
-// CheckTrust compares what a team would run with what this user has trusted
+// Digest tells apart all that a team would run, by its content.
+//
+// It covers contents and not only names: a script that is edited between the look and
+// the yes gives another digest (ADVERSARIAL 30). The same items in another order do so too,
+// which costs a question and no safety.
+func (r Report) Digest() string {
+	sum := sha256.New()
+	for _, i := range r.Items {
+		fmt.Fprintf(sum, "%q %q %q %q %s\n", i.Kind, i.Event, i.Command, i.Path, i.Hash)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// DigestOf is the Digest of a report on what a team would run.
+func DigestOf(team *configs.Team) (string, error) {
+	items, err := itemsOf(team)
+	return Report{Items: items}.Digest(), err
+}
+
+// Check compares what a team would run with what this user has trusted
 // for its spec and workspace. Both are known by their real paths, and nothing
 // in the workspace, such as its .git, has a say in it. An entry of trust.json that a team
 // that runs in the workspace does not count, because its operator has not announced it, does not
 // count here either.
-func CheckTrust(ctx context.Context, team *configs.Team) (TrustReport, error) {
-	return checkTrust(team, func(key trustKey, digest string) (bool, error) {
-		return api.TrustCounts(ctx, key.notice(digest))
-	})
-}
-
-// checkTrust is CheckTrust with another way to find out whether an entry counts.
-func checkTrust(team *configs.Team, counts func(trustKey, string) (bool, error)) (TrustReport, error) {
+func Check(ctx context.Context, team *configs.Team) (Report, error) {
 	key, err := keyOf(team)
 	if err != nil {
-		return TrustReport{}, err
+		return Report{}, err
 	}
 	items, err := itemsOf(team)
 	if err != nil {
-		return TrustReport{}, err
+		return Report{}, err
 	}
 	all, err := readTrust()
 	if err != nil {
-		return TrustReport{}, err
+		return Report{}, err
 	}
 	before, known := all.find(key)
 	if known {
-		if known, err = counts(key, before.digest()); err != nil {
-			return TrustReport{}, err
+		if known, err = api.TrustCounts(ctx, key.notice(before.digest())); err != nil {
+			return Report{}, err
 		}
 		if !known {
 			before = trustEntry{}
 		}
 	}
-	r := TrustReport{Known: known, Items: items, Changes: changes(before.Items, items)}
+	r := Report{Known: known, Items: items, Changes: changes(before.Items, items)}
 	r.Trusted = known && len(r.Changes) == 0
 	return r, nil
 }
 
-// RememberTrust trusts what the report describes, whatever is on disk by now. Teams that run in
+// Remember trusts what the report describes, whatever is on disk by now. Teams that run in
 // the workspace are told first; it fails with ErrDenied if one of them does not take the
 // caller for the operator.
-func RememberTrust(ctx context.Context, team *configs.Team, r TrustReport) error {
+func Remember(ctx context.Context, team *configs.Team, r Report) error {
 	key, err := keyOf(team)
 	if err != nil {
 		return err
@@ -114,9 +129,9 @@ func RememberTrust(ctx context.Context, team *configs.Team, r TrustReport) error
 	return updateTrust(func(all *trustFile) { all.put(key, r.Items) })
 }
 
-// ForgetTrust trusts the team's spec no more. Forgetting what was not trusted
-// is no error. Teams that run are told as by RememberTrust.
-func ForgetTrust(ctx context.Context, team *configs.Team) error {
+// Forget withdraws the trust in the team's spec. Forgetting what was not trusted
+// is no error. Teams that run are told as by Remember.
+func Forget(ctx context.Context, team *configs.Team) error {
 	key, err := keyOf(team)
 	if err != nil {
 		return err
@@ -138,12 +153,6 @@ func (k trustKey) notice(digest string) api.TrustNotice {
 	return api.TrustNotice{Workspace: k.Workspace, Spec: k.Spec, Digest: digest}
 }
 
-// entryOf is the entry that a notice is about.
-func entryOf(n api.TrustNotice) trustKey { return trustKey{Workspace: n.Workspace, Spec: n.Spec} }
-
-// anyEntry has every entry of trust.json count.
-func anyEntry(trustKey, string) (bool, error) { return true, nil }
-
 // keyOf is what trust is remembered under: real paths, so that a link to a trusted
 // folder is the folder, and a folder of the same name elsewhere is not.
 func keyOf(team *configs.Team) (trustKey, error) {
@@ -159,10 +168,10 @@ func keyOf(team *configs.Team) (trustKey, error) {
 }
 
 // itemsOf reads all that a team would run.
-func itemsOf(team *configs.Team) ([]TrustItem, error) {
-	var items []TrustItem
+func itemsOf(team *configs.Team) ([]Item, error) {
+	var items []Item
 	for _, run := range append(team.Runs(), filterRuns(team)...) {
-		item := TrustItem{Run: run}
+		item := Item{Run: run}
 		if run.Path == "" {
 			sum := sha256.Sum256([]byte(run.Command))
 			item.Hash = hex.EncodeToString(sum[:])
@@ -176,7 +185,7 @@ func itemsOf(team *configs.Team) ([]TrustItem, error) {
 
 // read takes in the item's file. A file that is not there has no hash: when it
 // appears, the item has changed.
-func (i *TrustItem) read() error {
+func (i *Item) read() error {
 	info, err := os.Stat(i.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -215,38 +224,38 @@ func (i *TrustItem) read() error {
 
 // changes lists how now differs from before: what is new or changed in the
 // order of now, then what was removed.
-func changes(before, now []TrustItem) []TrustChange {
-	var out []TrustChange
+func changes(before, now []Item) []Change {
+	var out []Change
 	for _, n := range now {
 		b, ok := findItem(before, n)
 		switch {
 		case !ok:
-			out = append(out, TrustChange{Kind: ItemNew, Run: n.Run})
+			out = append(out, Change{Kind: ItemNew, Run: n.Run})
 		case b.Hash != n.Hash:
-			out = append(out, TrustChange{Kind: ItemChanged, Run: n.Run, Diff: textDiff(b, n)})
+			out = append(out, Change{Kind: ItemChanged, Run: n.Run, Diff: textDiff(b, n)})
 		}
 	}
 	for _, b := range before {
 		if _, ok := findItem(now, b); !ok {
-			out = append(out, TrustChange{Kind: ItemRemoved, Run: b.Run})
+			out = append(out, Change{Kind: ItemRemoved, Run: b.Run})
 		}
 	}
 	return out
 }
 
 // findItem finds the item of the same kind and name, to compare what it holds.
-func findItem(list []TrustItem, item TrustItem) (TrustItem, bool) {
+func findItem(list []Item, item Item) (Item, bool) {
 	for _, i := range list {
 		if i.same(item) {
 			return i, true
 		}
 	}
-	return TrustItem{}, false
+	return Item{}, false
 }
 
 // textDiff shows the difference between two states of a file, if both are
 // known as text.
-func textDiff(before, now TrustItem) string {
+func textDiff(before, now Item) string {
 	if now.Kind == configs.RunPlugin || now.Kind == configs.RunFolder {
 		return folderDiff(before, now)
 	}
@@ -259,4 +268,33 @@ func textDiff(before, now TrustItem) string {
 // unified is the difference between two texts of a file.
 func unified(name, before, now string) string {
 	return string(diff.Diff("trusted "+name, []byte(before), "now "+name, []byte(now)))
+}
+
+// Covers reports whether an operator has trusted a file of the team with
+// this content. counts says which entries of trust.json count.
+func Covers(team *configs.Team, path string, data []byte, counts func(api.TrustNotice) bool) bool {
+	key, err := keyOf(team)
+	if err != nil {
+		return false
+	}
+	all, err := readTrust()
+	if err != nil {
+		return false
+	}
+	entry, known := all.find(key)
+	known = known && counts(key.notice(entry.digest()))
+	if !hookfiles.MayHook(path, data) { // such files are in no list
+		return known && !slices.ContainsFunc(entry.Items, func(i Item) bool { return i.Path == path })
+	}
+	sum := sha256.Sum256(data)
+	hash := hex.EncodeToString(sum[:])
+	return known && slices.ContainsFunc(entry.Items, func(i Item) bool {
+		if i.Kind != configs.RunPlugin && i.Kind != configs.RunFolder {
+			return i.Path == path && i.Hash == hash
+		}
+		rel, err := filepath.Rel(i.Path, path)
+		return err == nil && filepath.IsLocal(rel) && slices.ContainsFunc(i.Files, func(f File) bool {
+			return f.Name == filepath.ToSlash(rel) && f.Hash == hash
+		})
+	})
 }

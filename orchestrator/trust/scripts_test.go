@@ -1,4 +1,4 @@
-package orchestrator
+package trust
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package orchestrator
+package trust
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ settings: [settings.json]
 // trustRig is a workspace with such a team, and a state home of its own.
 func trustRig(t *testing.T) (dir string, load func() *configs.Team) {
 	t.Helper()
-	stateHome(t)
+	t.Setenv("COVEY_STATE_HOME", filepath.Join(t.TempDir(), "state"))
 	dir = t.TempDir()
 	for name, text := range trustFiles {
 		put(t, dir, name, text)
@@ -49,7 +49,7 @@ func trustRig(t *testing.T) (dir string, load func() *configs.Team) {
 func put(t *testing.T, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	mustMkdir(t, filepath.Dir(path))
+	testkit.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	if err := testkit.WriteProgram(path, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +64,9 @@ func mustLoad(t *testing.T, spec string) *configs.Team {
 	return team
 }
 
-func mustCheck(t *testing.T, team *configs.Team) TrustReport {
+func mustCheck(t *testing.T, team *configs.Team) Report {
 	t.Helper()
-	r, err := CheckTrust(t.Context(), team)
+	r, err := Check(t.Context(), team)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func mustCheck(t *testing.T, team *configs.Team) TrustReport {
 
 func mustTrust(t *testing.T, team *configs.Team) {
 	t.Helper()
-	if err := RememberTrust(t.Context(), team, mustCheck(t, team)); err != nil {
+	if err := Remember(t.Context(), team, mustCheck(t, team)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -92,7 +92,7 @@ func TestTrustIsGivenAndTaken(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"team.yaml", "lead.yaml", "check.sh", "stop.sh", "settings.json", "more.sh"} {
-		if !slices.ContainsFunc(r.Items, func(i TrustItem) bool {
+		if !slices.ContainsFunc(r.Items, func(i Item) bool {
 			return filepath.Base(i.Path) == name &&
 				i.Hash != ""
 		}) {
@@ -103,13 +103,13 @@ func TestTrustIsGivenAndTaken(t *testing.T) {
 	if r := mustCheck(t, load()); !r.Trusted || !r.Known || len(r.Changes) != 0 {
 		t.Errorf("after: %+v", r)
 	}
-	if err := ForgetTrust(t.Context(), load()); err != nil {
+	if err := Forget(t.Context(), load()); err != nil {
 		t.Fatal(err)
 	}
 	if r := mustCheck(t, load()); r.Trusted || r.Known {
 		t.Errorf("forgotten: %+v", r)
 	}
-	if err := ForgetTrust(t.Context(), load()); err != nil {
+	if err := Forget(t.Context(), load()); err != nil {
 		t.Errorf("forgetting twice: %v", err)
 	}
 }
@@ -160,7 +160,7 @@ func TestAnyChangeEndsTrust(t *testing.T) {
 			if r.Trusted || !r.Known {
 				t.Errorf("still trusted: %+v", r)
 			}
-			if !slices.ContainsFunc(r.Changes, func(got TrustChange) bool {
+			if !slices.ContainsFunc(r.Changes, func(got Change) bool {
 				return got.Kind == c.kind && strings.Contains(got.Diff, c.diff)
 			}) {
 				t.Errorf("no %s with %q among %+v", c.kind, c.diff, r.Changes)
@@ -191,7 +191,7 @@ func TestTrustIsOfWhatWasShown(t *testing.T) {
 	dir, load := trustRig(t)
 	shown := mustCheck(t, load())
 	put(t, dir, "check.sh", "#!/bin/sh\nevil\n")
-	if err := RememberTrust(t.Context(), load(), shown); err != nil {
+	if err := Remember(t.Context(), load(), shown); err != nil {
 		t.Fatal(err)
 	}
 	if mustCheck(t, load()).Trusted {
@@ -257,7 +257,7 @@ func TestTrustFileIsPrivateAndWhole(t *testing.T) {
 				copied.Workspace = t.TempDir()
 				at = &copied
 			}
-			if err := RememberTrust(t.Context(), at, r); err != nil {
+			if err := Remember(t.Context(), at, r); err != nil {
 				t.Error(err)
 			}
 		})
@@ -295,12 +295,12 @@ func TestTrustFileThatCannotBeRead(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			r, err := CheckTrust(t.Context(), load())
+			r, err := Check(t.Context(), load())
 			if err == nil || r.Trusted || !strings.Contains(err.Error(), path) || (c.want != nil &&
 				!errors.Is(err, c.want)) {
-				t.Errorf("CheckTrust = %+v, %v", r, err)
+				t.Errorf("Check = %+v, %v", r, err)
 			}
-			if err := RememberTrust(t.Context(), load(), r); err == nil {
+			if err := Remember(t.Context(), load(), r); err == nil {
 				t.Error("what could not be read was overwritten")
 			}
 		})
@@ -309,8 +309,8 @@ func TestTrustFileThatCannotBeRead(t *testing.T) {
 
 func TestItemsOfOddFiles(t *testing.T) {
 	dir := t.TempDir()
-	read := func(name string) (TrustItem, error) {
-		i := TrustItem{Run: configs.Run{Path: filepath.Join(dir, name)}}
+	read := func(name string) (Item, error) {
+		i := Item{Run: configs.Run{Path: filepath.Join(dir, name)}}
 		err := i.read()
 		return i, err
 	}

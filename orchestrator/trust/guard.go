@@ -1,4 +1,4 @@
-package orchestrator
+package trust
 
 import (
 	"crypto/sha256"
@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -22,11 +22,11 @@ func (e trustEntry) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// trustGuard knows which entries of trust.json count for the workspace of a team that runs:
+// Guard knows which entries of trust.json count for the workspace of a team that runs:
 // those that there were when it came up, and those that an operator has announced at its
 // control socket since. trust.json lies where every process of this user can write, the
 // members' among them; the control socket asks the kernel who calls.
-type trustGuard struct {
+type Guard struct {
 	workspace string // real path
 	tell      func(format string, args ...any)
 	// off has every entry count: the team's state is not where its user's trust is, so whoever
@@ -49,17 +49,17 @@ type countedTrust struct {
 	entry   *trustEntry // what counts, as it was last seen in the file; nil: not yet, or nothing counts
 }
 
-// newTrustGuard makes the guard of a team that is about to run.
-func newTrustGuard(p state.Place, tell func(string, ...any)) *trustGuard {
+// NewGuard makes the guard of a team that is about to run.
+func NewGuard(p state.Place, tell func(string, ...any)) *Guard {
 	home, err := state.StateHome()
-	return &trustGuard{
+	return &Guard{
 		workspace: p.Workspace, tell: tell, off: err != nil || home != p.Home(), counts: map[trustKey]*countedTrust{},
 	}
 }
 
-// begin has all entries count that there are. No member may run yet. What was announced
+// Begin has all entries count that there are. No member may run yet. What was announced
 // before it stays. Of a file that cannot be read nothing counts.
-func (g *trustGuard) begin() {
+func (g *Guard) Begin() {
 	if g.off {
 		return
 	}
@@ -79,12 +79,13 @@ func (g *trustGuard) begin() {
 	}
 }
 
-// announce is called for an operator who is about to change an entry; an empty digest means
+// Announce is called for an operator who is about to change an entry; an empty digest means
 // that it goes.
-func (g *trustGuard) announce(key trustKey, digest string) error {
-	if key.Workspace != g.workspace {
-		return fmt.Errorf("this team works in %s, not in %s", g.workspace, key.Workspace)
+func (g *Guard) Announce(n api.TrustNotice) error {
+	if n.Workspace != g.workspace {
+		return fmt.Errorf("this team works in %s, not in %s", g.workspace, n.Workspace)
 	}
+	key := trustKey{Workspace: n.Workspace, Spec: n.Spec}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	c := g.counts[key]
@@ -92,27 +93,27 @@ func (g *trustGuard) announce(key trustKey, digest string) error {
 		c = &countedTrust{}
 		g.counts[key] = c
 	}
-	if c.digest != digest {
-		c.digest, c.leaving, c.entry = digest, c.digest, nil
+	if c.digest != n.Digest {
+		c.digest, c.leaving, c.entry = n.Digest, c.digest, nil
 	}
 	return nil
 }
 
-// counted reports whether an entry counts.
-func (g *trustGuard) counted(key trustKey, digest string) bool {
+// Counts reports whether an entry counts.
+func (g *Guard) Counts(n api.TrustNotice) bool {
 	if g.off {
 		return true
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	c := g.counts[key]
-	return c != nil && digest != "" && c.digest == digest
+	c := g.counts[trustKey{Workspace: n.Workspace, Spec: n.Spec}]
+	return c != nil && n.Digest != "" && c.digest == n.Digest
 }
 
-// look compares trust.json with what counts if it has changed since the last look. An
+// Look compares trust.json with what counts if it has changed since the last look. An
 // entry that was not announced is taken out, or the one that counts is put back, and
 // people are told.
-func (g *trustGuard) look() {
+func (g *Guard) Look() {
 	path, err := trustPath()
 	if err != nil || g.off {
 		return
@@ -142,7 +143,7 @@ func (g *trustGuard) look() {
 }
 
 // compare brings trust.json in line with what counts; g.mu is held.
-func (g *trustGuard) compare() error {
+func (g *Guard) compare() error {
 	all, err := readTrust()
 	if err != nil {
 		return err
@@ -178,7 +179,7 @@ func (g *trustGuard) compare() error {
 
 // foreign lists the entries for the team's workspace that must not stay; g.mu is held. What is
 // about to be replaced stays until it is: what comes is not known here.
-func (g *trustGuard) foreign(all *trustFile) []trustEntry {
+func (g *Guard) foreign(all *trustFile) []trustEntry {
 	var list []trustEntry
 	for _, e := range all.Trusted {
 		if e.Workspace != g.workspace {
@@ -194,7 +195,7 @@ func (g *trustGuard) foreign(all *trustFile) []trustEntry {
 
 // note takes in a file with nothing foreign in it; g.mu is held. Once a change that was announced
 // has come, what it has replaced is as foreign as anything.
-func (g *trustGuard) note(all *trustFile) {
+func (g *Guard) note(all *trustFile) {
 	for key, c := range g.counts {
 		e, there := all.find(key)
 		switch {
@@ -213,6 +214,3 @@ func sameFile(was, now os.FileInfo) bool {
 	}
 	return os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
 }
-
-// guardEvery is how often a team looks at trust.json and run.json.
-const guardEvery = time.Second

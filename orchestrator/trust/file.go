@@ -1,4 +1,4 @@
-package orchestrator
+package trust
 
 import (
 	"encoding/json"
@@ -27,8 +27,8 @@ type trustFile struct {
 // trustEntry is what was trusted for one spec.
 type trustEntry struct {
 	trustKey
-	Since time.Time   `json:"since"`
-	Items []TrustItem `json:"items"`
+	Since time.Time `json:"since"`
+	Items []Item    `json:"items"`
 }
 
 // index is the place of an entry; -1: there is none.
@@ -52,7 +52,7 @@ func (f *trustFile) remove(key trustKey) {
 }
 
 // put replaces what was trusted under a key: only the last content counts.
-func (f *trustFile) put(key trustKey, items []TrustItem) {
+func (f *trustFile) put(key trustKey, items []Item) {
 	f.remove(key)
 	f.Trusted = append(f.Trusted, trustEntry{trustKey: key, Since: time.Now(), Items: items})
 }

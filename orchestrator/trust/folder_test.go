@@ -1,4 +1,4 @@
-package orchestrator
+package trust
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 )
 
 // folderItem takes in a plugin's folder.
-func folderItem(t *testing.T, dir string) TrustItem {
+func folderItem(t *testing.T, dir string) Item {
 	t.Helper()
-	item := TrustItem{Run: configs.Run{Kind: configs.RunPlugin, Path: dir}}
+	item := Item{Run: configs.Run{Kind: configs.RunPlugin, Path: dir}}
 	if err := item.read(); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestTrustFolderSize(t *testing.T) {
 	if err := os.Truncate(path, maxFolderBytes+1); err != nil {
 		t.Fatal(err)
 	}
-	item := TrustItem{Run: configs.Run{Kind: configs.RunPlugin, Path: dir}}
+	item := Item{Run: configs.Run{Kind: configs.RunPlugin, Path: dir}}
 	if err := item.read(); !errors.Is(err, errFolderSize) {
 		t.Errorf("error %v", err)
 	}
@@ -107,7 +107,7 @@ func TestTrustFolderSize(t *testing.T) {
 func TestTrustPlugin(t *testing.T) {
 	dir, load := trustRig(t)
 	put(t, dir, "team.yaml", trustFiles["team.yaml"]+"plugins: [plugin]\n")
-	put(t, dir, "plugin/hooks/hooks.json", stopHook("python3 ${CLAUDE_PLUGIN_ROOT}/check.py"))
+	put(t, dir, "plugin/hooks/hooks.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "python3 ${CLAUDE_PLUGIN_ROOT}/check.py"}]}]}}`)
 	put(t, dir, "plugin/check.py", "print(1)\n")
 	mustTrust(t, load())
 	put(t, dir, "plugin/__pycache__/check.pyc", "cache")
@@ -119,27 +119,5 @@ func TestTrustPlugin(t *testing.T) {
 	if report.Trusted || len(report.Changes) != 1 || report.Changes[0].Kind != ItemChanged ||
 		!strings.Contains(report.Changes[0].Diff, "+print(2)") {
 		t.Errorf("%+v", report.Changes)
-	}
-}
-
-// TestUnreadablePermissions: a team does not start while nobody can tell what its
-// settings were to forbid, and says which entry that is.
-func TestUnreadablePermissions(t *testing.T) {
-	dir, load := trustRig(t)
-	for text, want := range map[string]string{
-		`{"permissions": {"deny": ["*"]}}`: "permissions.deny[0]", `{"permissions": {"ask": 7}}`: "permissions.ask", `{"permissions": []}`: "permissions",
-	} {
-		put(t, dir, "settings.json", text)
-		if _, err := New(load(), Options{}); !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-	put(t, dir, "settings.json", `{"permissions": {"deny": ["Bash(git push"]}}`)
-	o, err := New(load(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if deny := o.hooks().Settings.Deny; len(deny) != 1 || deny[0] != "Bash" {
-		t.Errorf("deny %q", deny)
 	}
 }

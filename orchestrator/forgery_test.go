@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
 // guardedRig is a team that runs, whose state home is where trust.json is.
@@ -26,12 +29,52 @@ func guardedRig(t *testing.T) (r *rig, load func() *configs.Team) {
 	return r, func() *configs.Team { return mustLoad(t, filepath.Join(r.dir, "team.yaml")) }
 }
 
-// forge writes into trust.json what any process of the user could write.
-func forge(t *testing.T, change func(*trustFile)) {
+// trusted is trust.json as any process of the user can read and write it.
+type trusted struct {
+	Format  int            `json:"format"`
+	Trusted []trustedEntry `json:"trusted"`
+}
+
+type trustedEntry struct {
+	Workspace string       `json:"workspace"`
+	Spec      string       `json:"spec"`
+	Since     time.Time    `json:"since"`
+	Items     []trust.Item `json:"items"`
+}
+
+// readTrusted reads trust.json.
+func readTrusted(t *testing.T) (all trusted, path string) {
 	t.Helper()
-	if err := updateTrust(change); err != nil {
-		t.Fatal(err)
+	path = filepath.Join(os.Getenv("COVEY_STATE_HOME"), "trust.json")
+	data, err := os.ReadFile(path)
+	testkit.Must(t, err)
+	testkit.Must(t, json.Unmarshal(data, &all))
+	return all, path
+}
+
+// digest tells what is trusted for a spec apart; empty: nothing is.
+func (all trusted) digest(spec string) string {
+	for _, e := range all.Trusted {
+		if e.Spec == spec {
+			return trust.Report{Items: e.Items}.Digest()
+		}
 	}
+	return ""
+}
+
+// forge puts entries into trust.json, in the place of those for the same specs.
+func forge(t *testing.T, entries ...trustedEntry) {
+	t.Helper()
+	all, path := readTrusted(t)
+	for _, e := range entries {
+		all.Trusted = slices.DeleteFunc(all.Trusted, func(old trustedEntry) bool {
+			return old.Workspace == e.Workspace && old.Spec == e.Spec
+		})
+		all.Trusted = append(all.Trusted, e)
+	}
+	data, err := json.Marshal(all)
+	testkit.Must(t, err)
+	testkit.Must(t, state.WriteAtomic(path, data))
 }
 
 // undone waits until the team has told so often that trust.json was changed behind its back.
@@ -51,30 +94,22 @@ func TestForgedTrust(t *testing.T) {
 	r, load := guardedRig(t)
 	mustTrust(t, load())
 	r.up()
-	key, err := keyOf(load())
-	if err != nil {
-		t.Fatal(err)
-	}
+	workspace, err := state.RealPath(r.dir)
+	testkit.Must(t, err)
+	spec := filepath.Join(workspace, "team.yaml")
 	if !mustCheck(t, load()).Trusted {
 		t.Error("what was trusted before the team came up does not count")
 	}
 	stored := func() string {
 		t.Helper()
-		all, err := readTrust()
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, there := all.find(key)
-		if !there {
-			return ""
-		}
-		return e.digest()
+		all, _ := readTrusted(t)
+		return all.digest(spec)
 	}
 	before := stored()
 
 	put(t, r.dir, "check.sh", "#!/bin/sh\nexit 0 # whatever\n")
 	now := mustCheck(t, load())
-	forge(t, func(all *trustFile) { all.put(key, now.Items) })
+	forge(t, trustedEntry{Workspace: workspace, Spec: spec, Items: now.Items})
 	if mustCheck(t, load()).Trusted {
 		t.Error("a forged entry counts")
 	}
@@ -82,84 +117,29 @@ func TestForgedTrust(t *testing.T) {
 	if stored() != before {
 		t.Error("the entry that counts was not put back")
 	}
-	if err := RememberTrust(t.Context(), load(), now); err != nil {
+	if err := trust.Remember(t.Context(), load(), now); err != nil {
 		t.Fatal(err)
 	}
 	if !mustCheck(t, load()).Trusted || stored() == before {
 		t.Error("what the operator has trusted does not count")
 	}
 
-	other := trustKey{Workspace: key.Workspace, Spec: filepath.Join(key.Workspace, "other.yaml")}
-	elsewhere := trustKey{Workspace: t.TempDir(), Spec: other.Spec}
-	forge(t, func(all *trustFile) {
-		all.put(other, now.Items)
-		all.put(elsewhere, now.Items) // another workspace's is no business of this team
-	})
+	other := filepath.Join(workspace, "other.yaml")
+	forge(t, trustedEntry{Workspace: workspace, Spec: other, Items: now.Items},
+		trustedEntry{Workspace: t.TempDir(), Spec: "elsewhere", Items: now.Items}) // is no business of this team
 	undone(t, r, 2)
-	all, err := readTrust()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if all.index(other) >= 0 || all.index(elsewhere) < 0 {
+	if all, _ := readTrusted(t); all.digest(other) != "" || all.digest("elsewhere") == "" {
 		t.Errorf("there are %+v", all.Trusted)
 	}
 
-	if err := ForgetTrust(t.Context(), load()); err != nil {
+	if err := trust.Forget(t.Context(), load()); err != nil {
 		t.Fatal(err)
 	}
-	forge(t, func(all *trustFile) { all.put(key, now.Items) })
+	forge(t, trustedEntry{Workspace: workspace, Spec: spec, Items: now.Items})
 	if mustCheck(t, load()).Trusted {
 		t.Error("what the operator has taken back counts once more")
 	}
-	for deadline := time.Now().Add(testPatience); stored() != ""; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it stays in the file")
-		}
-	}
-}
-
-// What an operator announces and the file does not have yet is no forgery, nor is what the
-// file still has.
-func TestAnnouncedTrustIsWrittenLater(t *testing.T) {
-	_, load := trustRig(t)
-	mustTrust(t, load())
-	key, err := keyOf(load())
-	if err != nil {
-		t.Fatal(err)
-	}
-	place, err := state.PlaceOf("crew", key.Workspace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := newTrustGuard(place, t.Errorf)
-	g.begin()
-	g.look()
-	next := trustEntry{Items: []TrustItem{{Hash: "x"}}}
-	if err := g.announce(key, next.digest()); err != nil {
-		t.Fatal(err)
-	}
-	g.look()
-	forge(t, func(all *trustFile) { all.put(trustKey{Workspace: "/elsewhere", Spec: "x"}, nil) })
-	g.look() // the file has changed, and the entry has not
-	forge(t, func(all *trustFile) { all.put(key, next.Items) })
-	g.look()
-	if !g.counted(key, next.digest()) {
-		t.Error("what was announced does not count")
-	}
-	if err := g.announce(trustKey{Workspace: "/elsewhere", Spec: key.Spec}, "x"); err == nil {
-		t.Error("trust for another workspace was taken")
-	}
-	told := 0
-	g.tell = func(string, ...any) { told++ }
-	if err := os.WriteFile(filepath.Join(os.Getenv("COVEY_STATE_HOME"), "trust.json"), []byte("{"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
-	g.look()
-	g.look()
-	if told != 1 {
-		t.Errorf("a damaged file was told of %d times", told)
-	}
+	testkit.Eventually(t, "the entry to leave the file", func() bool { return stored() == "" })
 }
 
 // A result that a member has written into run.json ends no team.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package orchestrator
+package trust
 
 import (
 	"path/filepath"
@@ -16,7 +16,7 @@ func TestPipesAreNotRead(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	i := TrustItem{Run: configs.Run{Path: path}}
+	i := Item{Run: configs.Run{Path: path}}
 	if err := i.read(); err == nil {
 		t.Error("a pipe was read")
 	}

@@ -1,0 +1,46 @@
+package trust
+
+import (
+	"context"
+	"slices"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+)
+
+// FiltersOf are the filters of the repository's own configuration that the spec names, as
+// the configuration defines them now.
+func FiltersOf(ctx context.Context, team *configs.Team) []worktree.Filter {
+	return worktree.Git{}.FiltersIn(ctx, team.Workspace, team.Git.Filters)
+}
+
+// filterRuns are these filters as things that the team would run.
+func filterRuns(team *configs.Team) []configs.Run {
+	var runs []configs.Run
+	for _, f := range FiltersOf(context.Background(), team) { // each call of git has a time limit of its own
+		runs = append(runs, configs.Run{Kind: configs.RunFilter, Command: f.String()})
+	}
+	return runs
+}
+
+// TrustedFilters are those of FiltersOf that the user trusts: a member may have changed
+// the configuration since the team came up.
+func TrustedFilters(ctx context.Context, team *configs.Team) []worktree.Filter {
+	filters := FiltersOf(ctx, team)
+	if len(filters) == 0 {
+		return nil
+	}
+	key, err := keyOf(team)
+	if err != nil {
+		return nil
+	}
+	all, err := readTrust()
+	if err != nil {
+		return nil
+	}
+	trusted, _ := all.find(key)
+	return slices.DeleteFunc(filters, func(f worktree.Filter) bool {
+		run := configs.Run{Kind: configs.RunFilter, Command: f.String()}
+		return !slices.ContainsFunc(trusted.Items, func(i Item) bool { return i.Run == run })
+	})
+}
