@@ -118,7 +118,7 @@ func (c recordedTeam) replay(t *testing.T) {
 	opts := Options{}
 	switch c.Flag {
 	case "init-only":
-		opts.Setup, opts.SetupOnly = SetupInit, true
+		opts.Setup = SetupInit
 	case "maintenance":
 		opts.Setup = SetupMaintenance
 	}
@@ -130,7 +130,12 @@ func (c recordedTeam) replay(t *testing.T) {
 			}
 		})
 	}
-	r.run(opts)
+	o := r.orchestrator(opts)
+	run := o.Run
+	if c.Flag == "init-only" {
+		run = o.Setup
+	}
+	r.finish(testPatience, run)
 	trusting.Wait()
 	c.compare(t, r, firedIn(t, log))
 }

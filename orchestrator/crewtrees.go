@@ -27,7 +27,7 @@ func (o *Orchestrator) newTrees(c *crew) *trees.Trees {
 				c.act(ctx, s, c.giveUpOn(ctx, s, why))
 			}
 		},
-		Fresh: o.opts.Fresh, Left: o.left, MakeNone: o.opts.Merge != nil,
+		Fresh: o.opts.Fresh, Left: o.left, MakeNone: o.only.merge != nil,
 	})
 }
 

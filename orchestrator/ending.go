@@ -214,7 +214,7 @@ func (o *Orchestrator) markRunning(c *crew) error {
 	r := state.NewRunFile(o.place, o.started, api.Protocol)
 	r.Spec, r.Members = o.team().File, o.memberNames()
 	r.Goal, r.Version = c.worksFor(), o.opts.Version
-	if o.opts.Merge != nil {
+	if o.only.merge != nil {
 		if was, err := state.ReadRunFile(o.place); err == nil {
 			was = was.LastRun()
 			r.Before = &was
@@ -228,7 +228,7 @@ func (o *Orchestrator) markRunning(c *crew) error {
 // whoever looks later has nothing else.
 func (o *Orchestrator) markEnded(e Ending, failed error) error {
 	r, written := o.record.Current()
-	if o.opts.Merge != nil && (!written || r.Before != nil) {
+	if o.only.merge != nil && (!written || r.Before != nil) {
 		if !written {
 			return nil
 		}

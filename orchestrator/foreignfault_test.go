@@ -80,7 +80,7 @@ func faultyRun(t *testing.T, f fault, short time.Duration, change ...func(*Orche
 	for _, c := range change {
 		c(o)
 	}
-	e := r.finish(testPatience, o)
+	e := r.finish(testPatience, o.Run)
 	noneRuns(t, workersOf(t, dir))
 	r.completedOnce()
 	for _, path := range globAll(t, o.Place().Transcripts()) {
@@ -281,7 +281,7 @@ func TestInterruptsAtAnyMoment(t *testing.T) {
 			}
 		}
 	})
-	r.want(r.finish(testPatience, o), CodeDone, "all work is done")
+	r.want(r.finish(testPatience, o.Run), CodeDone, "all work is done")
 	person.Wait()
 	t.Logf("interrupted %d times", interrupted)
 	if interrupted == 0 {

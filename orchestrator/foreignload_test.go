@@ -173,15 +173,15 @@ func (r *rig) completedOnce() {
 // ended hangs.
 func (r *rig) runFor(limit time.Duration, opts Options) Ending {
 	r.t.Helper()
-	return r.finish(limit, r.orchestrator(opts))
+	return r.finish(limit, r.orchestrator(opts).Run)
 }
 
 // finish runs a team that is expected to end by itself.
-func (r *rig) finish(limit time.Duration, o *Orchestrator) Ending {
+func (r *rig) finish(limit time.Duration, run func(context.Context) (Ending, error)) Ending {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	ending, err := o.Run(ctx)
+	ending, err := run(ctx)
 	if err != nil {
 		r.t.Fatalf("Run: %v\n%s", err, show(r.lines.all()))
 	}

@@ -22,7 +22,11 @@ func (g grove) mergeNow(ctx context.Context, r api.MergeRequest) (api.MergeReply
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	return MergeNow(ctx, team, Options{StateHome: g.home}, r)
+	o, err := New(team, Options{StateHome: g.home})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return o.Merge(ctx, r)
 }
 
 // A merge of a stopped team that fails or is cut off makes no working copy and leaves

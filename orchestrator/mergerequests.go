@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
@@ -95,36 +94,16 @@ func (c *crew) atMerge(ctx context.Context) (plan.Move, error) {
 		return plan.Move{}, fmt.Errorf("merge: %w", err)
 	}
 	done, err := c.merges.again(ctx, asked.Merges)
-	if c.merges.o.opts.merged != nil {
-		c.merges.o.opts.merged(done)
-	}
+	c.merges.o.only.merged(done)
 	return plan.Move{Kind: plan.Finish, Done: true, Reason: "merged " + r.String()}, err
-}
-
-// MergeNow merges the finished work of a team that does not run. It returns
-// ErrRunning if it does. opts are those of a run.
-func MergeNow(ctx context.Context, team *configs.Team, opts Options, r api.MergeRequest) (api.MergeReply, error) {
-	opts.Merge = &r
-	var reply api.MergeReply
-	over := false
-	opts.merged = func(list []tasks.Merge) { reply.Merges, over = list, true }
-	o, err := New(team, opts)
-	if err != nil {
-		return reply, err
-	}
-	ending, err := o.Run(ctx)
-	if err == nil && !over {
-		err = fmt.Errorf("merge %s: cut off: %s; covey review shows how it stands", r, ending.Reason)
-	}
-	return reply, err
 }
 
 // mergesOnly is what a run is only there to merge; empty: it is one of the team.
 func (o *Orchestrator) mergesOnly() string {
-	if o.opts.Merge == nil {
+	if o.only.merge == nil {
 		return ""
 	}
-	return o.opts.Merge.String()
+	return o.only.merge.String()
 }
 
 // owesMerges reports whether finished work is to be merged without being asked for

@@ -43,12 +43,7 @@ type Options struct {
 	Fresh bool   // forget the earlier run
 	Keep  bool   // stay up when all is done, as does the spec's keep
 	Setup Setup  // what Setup hooks are to do before the sessions begin
-	// SetupOnly ends the run when the Setup hooks have run and every member has
-	// begun its session: nobody takes a turn, and the next run begins the work.
-	SetupOnly bool
-	// Merge has the run merge finished work and end: nobody begins a session, and
-	// nothing that is new in the spec is taken up. nil: the run is one of all members.
-	Merge   *api.MergeRequest
+
 	Version string // of covey, for run.json
 	// StateHome is the folder that holds the team's state, absolute; empty: the one that
 	// the function StateHome names. Commands find the team by COVEY_STATE_HOME then, which
@@ -74,7 +69,6 @@ type Options struct {
 	// ManagedFolders hold an administrator's settings, which bind every team
 	// (hookfiles.ManagedFolders); nil: there are none.
 	ManagedFolders []string
-	merged         func([]tasks.Merge) // of a run that only merges: what became of it
 	// OnUp is called once the team is up and can be reached.
 	OnUp func(state.Place)
 }
@@ -85,6 +79,7 @@ type Orchestrator struct {
 	// reshaping is held while another spec is taken up.
 	reshaping sync.Mutex
 	opts      Options
+	only      part // of a run, if it is for one alone
 	place     state.Place
 	patience  acp.Timeouts  // with agent programs; zero but in tests
 	backoff   time.Duration // before a program is started again; likewise
@@ -155,11 +150,42 @@ func (o Options) placeOf(team *configs.Team) (state.Place, error) {
 // Place is where the team keeps its state.
 func (o *Orchestrator) Place() state.Place { return o.place }
 
+// part is what a run is for that does not let all members work. The zero part is for a
+// run of all members.
+type part struct {
+	setup  bool                // it ends when every session has begun
+	merge  *api.MergeRequest   // it merges finished work and ends
+	merged func([]tasks.Merge) // is told what became of that
+}
+
 // Run runs the team until its work is done, nobody can go on, somebody tells
 // it to stop, or ctx ends. It returns ErrRunning (naming the process) when the
 // team runs already. What an earlier run left is resumed. When it returns,
-// nothing that it started runs any more.
-func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
+// nothing that it started runs any more. An Orchestrator runs once, by Run, Setup or Merge.
+func (o *Orchestrator) Run(ctx context.Context) (Ending, error) { return o.run(ctx, part{}) }
+
+// Setup runs the Setup hooks that Options.Setup asks for, begins every member's session,
+// and ends: nobody takes a turn, and the next run begins the work. Its errors are Run's.
+func (o *Orchestrator) Setup(ctx context.Context) (Ending, error) {
+	return o.run(ctx, part{setup: true})
+}
+
+// Merge merges finished work and ends: no session begins, and nothing that is new in the
+// spec is taken up. Its errors are Run's.
+func (o *Orchestrator) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply, error) {
+	var reply api.MergeReply
+	over := false
+	merged := func(list []tasks.Merge) { reply.Merges, over = list, true }
+	ending, err := o.run(ctx, part{merge: &r, merged: merged})
+	if err == nil && !over {
+		err = fmt.Errorf("merge %s: cut off: %s; covey review shows how it stands", r, ending.Reason)
+	}
+	return reply, err
+}
+
+// run is a run of all members, or of one part of what a run does.
+func (o *Orchestrator) run(ctx context.Context, only part) (ending Ending, err error) {
+	o.only = only
 	o.started = time.Now()
 	defer o.readers.end()
 	defer func() { err = o.short.OutOf(o.place, err) }()
@@ -275,7 +301,7 @@ func newCrew(
 		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, lost: o.lost,
 		processes: process.New(o.place.Mark()), pid: os.Getpid(), team: o.team().Name,
 		functions: o.opts.Hooks, keep: o.staysUp(),
-		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly, mergeOnly: o.opts.Merge,
+		setup: o.opts.Setup, setupOnly: o.only.setup, mergeOnly: o.only.merge,
 		completeOnPass: func() bool { return o.team().CompleteOnPass },
 		orders:         make(chan order), over: make(chan struct{}), poked: make(chan struct{}, 1),
 		down: make(chan string, 1), up: make(chan struct{}),
@@ -347,7 +373,7 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 	}
 	end, err := o.runActors(ctx, c)
 	rest := restOf{end: end, err: err}
-	if o.opts.Merge != nil {
+	if o.only.merge != nil {
 		c.merges.tidy(context.WithoutCancel(ctx)) // also when it was cut off: no run may follow
 	}
 	if err == nil && end.Done && ctx.Err() == nil {

@@ -68,7 +68,7 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 	if err := tasks.ReadValue(ctx, c.store, keySpec, &loaded); err != nil {
 		return e, err
 	}
-	if o.opts.Merge != nil { // nobody takes a turn, so what is new in the spec waits
+	if o.only.merge != nil { // nobody takes a turn, so what is new in the spec waits
 		e.goal = goal.Given
 		return e, nil
 	}

@@ -140,16 +140,7 @@ func (l testLog) Write(p []byte) (int, error) {
 // run runs the team to its end.
 func (r *rig) run(opts Options) Ending {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), testPatience)
-	defer cancel()
-	ending, err := r.orchestrator(opts).Run(ctx)
-	if err != nil {
-		r.t.Fatalf("Run: %v\n%s", err, show(r.lines.all()))
-	}
-	if ctx.Err() != nil {
-		r.t.Fatalf("the team did not end by itself:\n%s", show(r.lines.all()))
-	}
-	return ending
+	return r.runFor(testPatience, opts)
 }
 
 // want checks how a run ended.

@@ -127,13 +127,17 @@ func runTeam(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, g
 	o, err := orchestrator.New(team, orchestrator.Options{
 		Goal: goal, Fresh: f.fresh, Keep: f.keep, Version: env.Version,
 		Log: r.log, OnLine: r.onLine, OnUp: r.onUp, OwnProcess: true,
-		ManagedFolders: env.Managed, Setup: f.setup(), SetupOnly: f.initOnly,
+		ManagedFolders: env.Managed, Setup: f.setup(),
 	})
 	if err != nil {
 		return cli.SpecTrouble(team.File, err)
 	}
 	r.show(o.Place())
-	ending, err := o.Run(ctx)
+	run := o.Run
+	if f.initOnly {
+		run = o.Setup
+	}
+	ending, err := run(ctx)
 	r.hide()
 	if err != nil {
 		return err

@@ -106,9 +106,13 @@ func mergeWork(
 		if err := env.MayRun(ctx, team, team.File, trust); err != nil {
 			return api.MergeReply{}, err
 		}
-		return orchestrator.MergeNow(ctx, team, orchestrator.Options{
+		o, err := orchestrator.New(team, orchestrator.Options{
 			Version: env.Version, ManagedFolders: env.Managed, OwnProcess: true,
-		}, r)
+		})
+		if err != nil {
+			return api.MergeReply{}, err
+		}
+		return o.Merge(ctx, r)
 	})
 }
 
