@@ -29,7 +29,7 @@ func (c chaos) word() string {
 		`raw {"jsonrpc":"2.0","id":$ID,"error":{"code":-32603,"message":"odd"}}`,
 		`raw {"id":70,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"` + id + `"},"options":[]}}`,
 		`raw {"id":71,"method":"session/request_permission"}`, "raw }{", "raw \xff", `raw {"id":null,"error":{}}`, `raw {"method":"x"}`,
-		"big 1 " + id, "half {\"jsonrpc\":",
+		"big 64 " + id, "half {\"jsonrpc\":",
 	}[c.IntN(21)]
 }
 
@@ -110,14 +110,19 @@ func (r *rig) chaoticTurn(t *testing.T) {
 // A program that asks, sends more than there is room for and is killed waits
 // for no answer any more, though nobody has read its last words.
 func TestQuestionBeforeAFlood(t *testing.T) {
-	words := []string{`raw {"id":1000,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"c"}}}`}
-	for range inboxBytes >> 24 { // 16 MiB each, and what is around them
-		words = append(words, "big 16 c1")
+	flood := []string{`raw {"id":1000,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"c"}}}`}
+	for range 4 {
+		flood = append(flood, "big 16 c1")
 	}
-	r := newRig(t, life{Prompts: [][]string{append(words, "hang")}}, life{})
+	r := newRig(t, life{Prompts: [][]string{{"end end_turn"}, append(flood, "hang")}}, life{})
+	r.mustTurn(t)
+	r.live.conn.in.mu.Lock()
+	r.live.conn.in.most = 4 << 14 // three lines fit, with what is around their text
+	r.live.conn.in.mu.Unlock()
+	before := r.live.conn.heard.Load()
 	r.host.permit = func(ctx context.Context, _ agent.ToolCall) agent.Permission {
-		// Two answers, the question and four lines, the last of which has no room.
-		for r.live.conn.heard.Load() < 7 {
+		// The question and four lines, the last of which has no room.
+		for r.live.conn.heard.Load() < before+5 {
 			time.Sleep(time.Millisecond) // nobody tells of it
 		}
 		if err := r.live.proc.cmd.Process.Kill(); err != nil {

@@ -206,10 +206,10 @@ func (f *fake) do(m message, words string) {
 		for i := range n {
 			f.update(fmt.Sprintf(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%d,"}}`, i))
 		}
-	case "big": // a line of so many MiB
+	case "big": // a line of so many KiB
 		n, _ := strconv.Atoi(one)
 		f.update(`{"sessionUpdate":"tool_call_update","toolCallId":"` + two + `","status":"completed","title":"big","rawOutput":"` +
-			strings.Repeat("x", n<<20) + `"}`)
+			strings.Repeat("x", n<<10) + `"}`)
 	case "tool":
 		f.update(`{"sessionUpdate":"tool_call","toolCallId":"` + one + `","title":"t","kind":"execute","status":"in_progress",` +
 			`"rawInput":{"command":` + strconv.Quote(two) + `}}`)

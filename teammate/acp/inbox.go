@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// inboxBytes bounds what waits in an inbox. A program that sends more than its
+// inboxBytes bounds what waits in the inbox of a program. A program that sends more than its
 // turn can take waits until there is room, as it would with any pipe.
 const inboxBytes = 64 << 20
 
@@ -28,13 +28,14 @@ type inbox struct {
 	room   sync.Cond
 	items  []news
 	bytes  int
+	most   int // bytes that may wait
 	opened bool
 	closed bool // for good
 }
 
 // newInbox returns an inbox that is shut: nothing is wanted before a prompt.
 func newInbox() *inbox {
-	b := &inbox{ready: make(chan struct{}, 1)}
+	b := &inbox{ready: make(chan struct{}, 1), most: inboxBytes}
 	b.room.L = &b.mu
 	return b
 }
@@ -46,7 +47,7 @@ func newInbox() *inbox {
 func (b *inbox) push(n news) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.opened && !b.closed && len(b.items) > 0 && b.bytes+n.size > inboxBytes {
+	for b.opened && !b.closed && len(b.items) > 0 && b.bytes+n.size > b.most {
 		b.room.Wait()
 	}
 	if !b.opened || b.closed {
