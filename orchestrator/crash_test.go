@@ -109,6 +109,9 @@ func runForCrash(spec string) int {
 // reports whether the team ended before.
 func (r *rig) runAndKill(lines int, first ...func()) (ended bool) {
 	r.t.Helper()
+	if testing.Short() {
+		r.t.Skip("a process that is killed tells of no race")
+	}
 	cmd := r.ownProcess()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -14,7 +14,7 @@ import (
 )
 
 // testPatience is how long a test waits for what must happen.
-const testPatience = 2 * time.Minute
+const testPatience = 5 * time.Minute
 
 // stateHome is a fresh state home for a test.
 func stateHome(t *testing.T) string {

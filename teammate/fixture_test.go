@@ -3,6 +3,7 @@ package teammate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
@@ -416,15 +418,21 @@ type rig struct {
 	// unsynced counts the bytes of the transcript that a power cut could take: at
 	// first those that an earlier life left.
 	unsynced atomic.Int64
+	full     atomic.Bool // half of what is written to the transcript finds room
 }
 
-// countingDisk counts what has not been synced.
+// countingDisk counts what has not been synced, and may be full.
 type countingDisk struct {
 	*os.File
 	unsynced *atomic.Int64
+	full     *atomic.Bool
 }
 
 func (d countingDisk) Write(p []byte) (int, error) {
+	if d.full.Load() {
+		n, err := d.File.Write(p[:len(p)/2])
+		return n, errors.Join(syscall.ENOSPC, err)
+	}
 	d.unsynced.Add(int64(len(p)))
 	return d.File.Write(p)
 }
@@ -441,7 +449,7 @@ func (r *rig) open(tb testing.TB) (*transcript.File, transcript.History) {
 		if info, err := file.Stat(); err == nil {
 			r.unsynced.Store(info.Size())
 		}
-		return countingDisk{file, &r.unsynced}
+		return countingDisk{file, &r.unsynced, &r.full}
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -651,22 +652,23 @@ func TestBrokenAgent(t *testing.T) {
 	}
 }
 
-// A transcript that cannot be written ends the member: what it would do could
-// not be resumed. Nothing is confirmed.
+// A transcript whose disk is full ends the member: what it would do could not be resumed.
+// Nothing is confirmed, and nothing of the half line is left to its next life.
 func TestTranscriptCannotBeWritten(t *testing.T) {
 	r := newRig(t)
 	r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
 		if in.Payload.Event() == hooks.SessionStart {
-			r.opts.Transcript.Close()
+			r.full.Store(true)
 		}
 		return pass, nil
 	}
 	err := r.run(t)
-	if !errors.Is(err, os.ErrClosed) || !strings.Contains(err.Error(), `member "api": transcript `) {
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), `member "api": transcript: `) {
 		t.Fatal(err)
 	}
 	equal(t, "model", len(r.agent.seen), 0)
 	equal(t, "taken", len(r.inbox.taken), 0)
+	r.full.Store(false)
 	r.reopen(t)
 	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}} // it was not confirmed
 	r.mustRun(t)

@@ -273,9 +273,6 @@ func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, more ...string
 	if err != nil || head.Branch == "" || head.Branch == into {
 		return false, err
 	}
-	if dirty, err := copy.Dirty(ctx); err != nil || len(dirty) > 0 {
-		return false, err
-	}
 	for _, rev := range append([]string{ref(into)}, more...) {
 		one, err := q.bring(ctx, copy, head.Branch, rev)
 		if err != nil {
@@ -286,7 +283,8 @@ func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, more ...string
 	return came, nil
 }
 
-// bring merges a commit into a member's working copy that has nothing uncommitted.
+// bring merges a commit into a member's working copy, unless the copy has it already or
+// has something uncommitted.
 //
 // Files of the member's that are in the way, and a branch that has moved, are no errors:
 // the member is at work, and what is merged will still be there at its next rest.
@@ -300,6 +298,9 @@ func (q *Queue) bring(ctx context.Context, copy *worktree.Repo, branch, rev stri
 		return false, fmt.Errorf("bring in work: %w", err)
 	}
 	if has, err := q.Repo.Holds(ctx, head, tip); err != nil || has {
+		return false, err
+	}
+	if dirty, err := copy.Dirty(ctx); err != nil || len(dirty) > 0 {
 		return false, err
 	}
 	to, err := q.joined(ctx, branch, head, tip)

@@ -13,7 +13,7 @@ import (
 )
 
 // patience bounds what a test waits for: it is for what hangs.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // Binary is the path of the test's own program.
 func Binary(t testing.TB) string {

@@ -78,7 +78,7 @@ func TestChaos(t *testing.T) {
 			r := newRig(t, append(lives, life{})...)
 			// Half a line swallows the one behind it, which may be a question.
 			const soon = 400 * time.Millisecond
-			r.opts.Timeouts = Timeouts{Start: 2 * time.Minute, Silence: soon, Tool: soon, Cancel: soon, Grace: soon}
+			r.opts.Timeouts = Timeouts{Start: 5 * time.Minute, Silence: soon, Tool: soon, Cancel: soon, Grace: soon}
 			for range 30 {
 				if c.IntN(3) == 0 {
 					r.host.mail = append(r.host.mail, []agent.Input{{Kind: agent.FromMail, Text: "mail"}})

@@ -141,7 +141,7 @@ func newRig(tb testing.TB, lives ...life) *rig {
 	r.opts = Options{
 		Command: []string{exe}, Dir: r.dir, Env: []string{"ACP_FAKE=" + string(script), "ACP_FAKE_DIR=" + r.dir, "GORACE=atexit_sleep_ms=0"},
 		Backoff:  time.Millisecond,
-		Timeouts: Timeouts{Start: 2 * time.Minute, Cancel: 2 * time.Minute, Grace: 2 * time.Second},
+		Timeouts: Timeouts{Start: 5 * time.Minute, Cancel: 5 * time.Minute, Grace: 2 * time.Second},
 	}
 	return r
 }
@@ -163,7 +163,7 @@ func (r *rig) turn(tb testing.TB) (agent.Reply, error) {
 	if r.Agent == nil {
 		r.start(tb)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	return r.Run(ctx, goPrompt(), r.host)
 }

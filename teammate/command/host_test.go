@@ -155,7 +155,7 @@ func newRig(tb testing.TB, lives ...life) *rig {
 // turn runs one prompt.
 func (r *rig) turn(tb testing.TB) (agent.Reply, error) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(tb.Context(), 5*time.Minute)
 	defer cancel()
 	return r.start(tb).Run(ctx, goPrompt(), r.host)
 }
