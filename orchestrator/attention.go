@@ -7,36 +7,12 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
-	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Members in trouble: who needs attention, who is told of it, and when it is over.
-
-// comfort takes the attention from members whose trouble has gone: the tasks
-// that they did not get on with have been changed by somebody since.
-// Without it a member would stay in trouble over a task that has long been
-// somebody else's, and the team would end unfinished though all is done.
-func (c *crew) comfort(s *plan.Scene) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var index *plan.TaskIndex // mostly nobody is stuck
-	for i, m := range c.seats() {
-		if m.stuckOn != "" && index == nil {
-			index = plan.IndexTasks(s.Tasks)
-		}
-		if m.stuckOn != "" && m.stuckOn != plan.Fingerprint(index.Actable(m.member.Name)) {
-			m.attention, m.stuckOn = "", ""
-			s.Seats[i].Attention = ""
-		}
-		if c.ledger.Raised(m.member.Name) {
-			m.attention = ""
-			s.Seats[i].Attention = ""
-		}
-	}
-}
 
 // tellLeadOf puts what happened to a member into the lead's mailbox, unless it
 // happened to the lead itself.
@@ -53,11 +29,7 @@ func (c *crew) tellLeadOf(ctx context.Context, s *seat, text string) error {
 
 // needsAttention marks a member that only a person, or mail, can help on.
 func (c *crew) needsAttention(ctx context.Context, s *seat, reason string) error {
-	c.mu.Lock()
-	s.attention = reason
-	c.mu.Unlock()
-	c.poke()
-	return errors.Join(c.troubled(ctx, s, reason),
+	return errors.Join(c.asks.Attention.Need(ctx, s.member.Name, reason, c.writes.Blame(s.member)),
 		c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.member.Name, reason)))
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/hooking"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/login"
@@ -89,7 +90,7 @@ type crew struct {
 	ledger     *budget.Ledger
 	tally      budget.Tally
 	notices    budget.Notices
-	asks       *inbox     // nil: nobody asks anybody
+	asks       *inbox.Inbox
 	merges     *mergeDesk // nil: there is nothing to merge
 	writes     *owned.Writes
 	holds      *holds.Holds
@@ -135,7 +136,7 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 	if err := c.setUp(ctx); err != nil {
 		return plan.Move{}, err
 	}
-	closeInbox, err := c.asks.begin(ctx)
+	closeInbox, err := c.asks.Begin(ctx)
 	if err != nil {
 		return plan.Move{}, err
 	}
@@ -275,14 +276,14 @@ func (c *crew) scene(ctx context.Context) (plan.Scene, error) {
 	s.Free = c.logins.Free()
 	// Before the mail is read: an answer that closes a question in between is mail by
 	// then.
-	c.asks.view(s.Seats)
-	s.Asked = c.asks.pending()
+	c.asks.View(s.Seats)
+	s.Asked = c.asks.Pending()
 	var err error
 	if s.Tasks, err = c.store.List(ctx); err != nil {
 		return s, err
 	}
 	s.Merging = c.merges.merging(s.Tasks)
-	c.comfort(&s)
+	c.asks.Attention.ClearSolved(&s, c.ledger.Raised)
 	// One read for all mailboxes: mostly all but a few are empty.
 	mail, err := c.store.Mail().UnreadCounts(ctx)
 	if err != nil {
@@ -325,9 +326,7 @@ func (c *crew) carryOut(ctx context.Context, m plan.Move) error {
 			{Kind: agent.FromCovey, Text: tongueOf(s.member.CurrentAgent()).nudgeText(m.Tasks)},
 		}}, m.Mark)
 	case plan.NeedAttention:
-		c.mu.Lock()
-		s.stuckOn = plan.Fingerprint(m.Tasks)
-		c.mu.Unlock()
+		c.asks.Attention.Stuck(s.member.Name, plan.Fingerprint(m.Tasks))
 		return c.giveUpOn(ctx, s, m.Reason)
 	case plan.GiveLast:
 		return c.handLast(s)

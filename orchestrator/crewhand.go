@@ -78,9 +78,10 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 	if s.member.Lead {
 		c.digests = 0
 	}
-	s.idle, s.attention, s.stuckOn, c.resting = false, "", "", nil
-	c.asks.note() // it may have needed attention
-	s.next = &w   // nothing else waits there: the member was idle
+	s.idle, c.resting = false, nil
+	c.asks.Attention.Clear(s.member.Name)
+	c.asks.Recheck() // it may have needed attention
+	s.next = &w      // nothing else waits there: the member was idle
 	s.rouse()
 	return nil
 }

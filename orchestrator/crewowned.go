@@ -9,20 +9,15 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // newWrites makes what holds a crew's members to what they may write.
 func (o *Orchestrator) newWrites(c *crew) *owned.Writes {
-	w := owned.New(owned.Options{
+	return owned.New(owned.Options{
 		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: c.journal, Git: c.trees.Git(),
-		Past: o.past, Team: o.team, Members: c.roll, CopyOf: c.copyOf, People: keepers{c},
+		Past: o.past, Team: o.team, Members: c.roll, CopyOf: c.copyOf, People: c.asks.Keepers(),
 		MemberOf: func(in hooks.Input) (*roster.Member, bool) {
-			s, ok := c.seat(c.memberOf(in))
-			if !ok {
-				return nil, false
-			}
-			return s.member, true
+			return c.member(c.memberOf(in))
 		},
 		Turn: func(member string) int {
 			s, ok := c.seat(member)
@@ -40,13 +35,6 @@ func (o *Orchestrator) newWrites(c *crew) *owned.Writes {
 		},
 		Asks: func(policy string) bool { return namesPolicy(c.live.Sources(), policy) },
 	})
-	c.asks.closed[requests.AskAttention] = func(_ context.Context, r requests.Request) error {
-		if s, ok := c.seat(r.Member); ok && r.Approved() {
-			w.Acquit(s.member)
-		}
-		return nil
-	}
-	return w
 }
 
 // roll are the members that have a seat.

@@ -178,8 +178,8 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 			m.State, m.Reason = api.Ended, s.gone
 		case lock != "":
 			m.State, m.Reason = stateOfLock[lock], text
-		case s.attention != "":
-			m.State, m.Reason = api.NeedsAttention, s.attention
+		case c.asks.Attention.Of(s.member.Name) != "":
+			m.State, m.Reason = api.NeedsAttention, c.asks.Attention.Of(s.member.Name)
 			limited = limited || c.ledger.Limited(s.member.Name)
 		}
 		// A usage limit that nothing had to wait for is no problem.

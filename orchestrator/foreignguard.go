@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -106,7 +107,7 @@ func catches(list []rules.Rule, tool string, input json.RawMessage) (rule string
 // askPeople puts a call of a team tool before a person, if there is one; nil: it
 // may run.
 func (s *seat) askPeople(ctx context.Context, call agent.ToolCall, rule string) *agent.ToolResult {
-	a := asker{s}
+	a := s.crew.asks.Asker(s.member.Name)
 	if !a.Present() {
 		return refused("Permission to use %s has been denied (rule %s).", call.Name, rule)
 	}
@@ -125,7 +126,7 @@ func twins() map[string]string {
 	return map[string]string{
 		mcpSend: "SendMessage", mcpReport: "SendMessage", mcpMembers: "ListMembers", mcpCreate: "TaskCreate",
 		mcpGet: "TaskGet", mcpUpdate: "TaskUpdate", mcpClaim: "TaskUpdate", mcpList: "TaskList",
-		mcpPlan: planTool,
+		mcpPlan: inbox.PlanTool,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -122,7 +123,7 @@ func TestLongPlan(t *testing.T) {
 		t.Errorf("the lead's file has %d bytes of %d", len(whole), len(long))
 	}
 	asked := of[requests.Request](r, "request")[0]
-	if got := RequestText(asked); got != long {
+	if got := inbox.RequestText(asked); got != long {
 		t.Errorf("a person reads %d bytes of %d", len(got), len(long))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -71,7 +72,7 @@ func TestProgramPlans(t *testing.T) {
 		"submitted to lead for approval", "", "Updated task #1", "approved already")
 	prompts := toldFake(t, dir, "prompt")
 	if !strings.Contains(prompts[0], "submit your plan with team_submit_plan") ||
-		strings.Contains(prompts[0], planTool) {
+		strings.Contains(prompts[0], inbox.PlanTool) {
 		t.Errorf("it was told of another way to submit its plan: %s", prompts[0])
 	}
 	if !slices.ContainsFunc(prompts, func(p string) bool { return strings.Contains(p, "and three") }) {
@@ -157,7 +158,7 @@ func TestProgramsPlanOverARestart(t *testing.T) {
 	)
 	u := start(r, &handClock{})
 	q := u.asked(requests.AskPlan)
-	if q.Member != "dev" || RequestText(q) != "one, two" {
+	if q.Member != "dev" || inbox.RequestText(q) != "one, two" {
 		t.Errorf("asked %+v", q)
 	}
 	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: q.ID, Approve: true}); err != nil {

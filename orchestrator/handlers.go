@@ -274,7 +274,7 @@ func (s *seat) state() api.MemberState {
 		return api.Ended
 	case !s.sessionBegun:
 		return api.Starting
-	case !s.idle && (login.Waits != "" || s.aside != ""):
+	case !s.idle && (login.Waits != "" || s.crew.asks.Aside(s.member.Name) != ""):
 		return api.Waiting
 	case !s.idle:
 		return api.Working
@@ -286,7 +286,7 @@ func (s *seat) state() api.MemberState {
 		return api.LoggedOut
 	case locked != nil && !locked.Failed && !locked.Until.IsZero(), !login.Lent.IsZero():
 		return api.Limited
-	case s.attention != "":
+	case s.crew.asks.Attention.Of(s.member.Name) != "":
 		return api.NeedsAttention
 	}
 	return api.Resting
@@ -305,7 +305,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (api.Status, error) 
 	st := api.Status{
 		Team: o.team().Name, Goal: c.worksFor(), Workspace: o.place.Workspace, Spec: o.team().File, PID: c.pid,
 		Started: o.started, Elapsed: time.Since(o.started), Tasks: api.CountTasks(all), Seq: c.journal.Last(),
-		Attached: c.control.Attached(), Requests: c.asks.forPeople(),
+		Attached: c.control.Attached(), Requests: c.asks.ForPeople(),
 	}
 	st.Budget = c.ledger.Report()
 	st.Schedules = c.times.Status()
@@ -344,7 +344,7 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) api.MemberS
 	m := api.MemberStatus{
 		Name: s.member.Name, Lead: s.member.Lead, Agent: roster.AgentTitle(s.member.CurrentAgent()),
 		State: s.state(), Doing: s.watch.doing,
-		Turn: s.watch.turn, Attention: cmp.Or(s.gone, s.attention), Refusals: s.watch.refusals,
+		Turn: s.watch.turn, Attention: cmp.Or(s.gone, c.asks.Attention.Of(s.member.Name)), Refusals: s.watch.refusals,
 		Turns: done.Turns, Empty: done.Empty,
 		FailedOpen: ran.FailedOpen(), Hooks: ran.Noteworthy(),
 		Tokens: done.Usage.Total(), TokensUnknown: done.UsageUnknown,
@@ -365,12 +365,12 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) api.MemberS
 		}
 	}
 	if m.State != api.Resting {
-		m.WaitsFor = cmp.Or(login.Waits, s.aside)
+		m.WaitsFor = cmp.Or(login.Waits, c.asks.Aside(s.member.Name))
 	}
 	if now := c.clock.Now(); s.holdsBack(now) {
 		m.WaitsFor = login.Lockout.RetryText(now)
 	}
-	if awaits := c.asks.awaits(s.member.Name); s.idle && s.gone == "" && awaits != "" {
+	if awaits := c.asks.Awaits(s.member.Name); s.idle && s.gone == "" && awaits != "" {
 		m.WaitsFor = awaits
 	}
 	if m.State == api.Held {

@@ -19,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -204,7 +205,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	if err != nil {
 		return err
 	}
-	if permissions.Mode, err = c.startingMode(ctx, s); err != nil {
+	if permissions.Mode, err = c.asks.Plans.StartingMode(ctx, s.member); err != nil {
 		return err
 	}
 	mail, err := c.board.letters.Make(s.member.Name)
@@ -230,7 +231,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		},
 		Background: s.backgroundTasks, Purse: c.ledger.Purse(s.member.Name), Later: s.later,
 		Behind: func(p hooks.Progress) { c.background.Observe(ctx, s.member.Name, p) },
-		Asker:  asker{s}, OnHold: s.onHold,
+		Asker:  c.asks.Asker(s.member.Name), OnHold: func() string { return c.asks.Plans.OnHold(s.member) },
 	}
 	c.surround(&options, s)
 	if s.mate, err = teammate.New(options); err == nil {
@@ -308,7 +309,7 @@ func (o *Orchestrator) tools(c *crew, s *seat, workspace *tools.Set) ([]agent.To
 	if !s.member.PlanRequired {
 		return tools, nil
 	}
-	plan, err := s.planTool(planTool)
+	plan, err := s.planTool(inbox.PlanTool)
 	return append(tools, plan), err
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -63,7 +64,7 @@ func TestApprovalByAMember(t *testing.T) {
 	}
 	var states []string
 	for _, q := range of[requests.Request](r, "request") {
-		if q.Kind != requests.AskApproval || q.Member != "dev" || q.To != "rev" || payloadOf(q).TaskID != "1" {
+		if q.Kind != requests.AskApproval || q.Member != "dev" || q.To != "rev" || inbox.PayloadOf(q).TaskID != "1" {
 			t.Errorf("asked %+v", q)
 		}
 		states = append(states, string(q.State))
@@ -264,7 +265,7 @@ func TestApprovalIsOfATree(t *testing.T) {
 			var states, trees []string
 			for _, q := range of[requests.Request](g.rig, "request") {
 				states = append(states, string(q.State))
-				if tree := payloadOf(q).Tree; q.Open() && tree != "" {
+				if tree := inbox.PayloadOf(q).Tree; q.Open() && tree != "" {
 					trees = append(trees, tree)
 					if !strings.Contains(q.Text, "tree "+tree[:10]) {
 						t.Errorf("ben was asked %q", q.Text)
@@ -302,29 +303,13 @@ func TestApprovalOfOlderWorkIsTakenBack(t *testing.T) {
 		second = got
 		return ok && got.Open() && got.ID != first.ID
 	})
-	if payloadOf(second).Tree == payloadOf(first).Tree {
+	if inbox.PayloadOf(second).Tree == inbox.PayloadOf(first).Tree {
 		t.Errorf("asked %+v, then %+v", first, second)
 	}
 	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: second.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.want(u.end(), CodeDone, "all work is done")
-}
-
-// TestApprovalKey: what an approver has seen is what its yes is good for.
-func TestApprovalKey(t *testing.T) {
-	base := tasks.Task{ID: "1", Subject: "s", Version: 3, Epoch: 1}
-	key := approvalKey(base, "rev", "")
-	same, changed := base, base
-	same.Version, same.Epoch = 9, 2
-	changed.Description = "more"
-	if approvalKey(same, "rev", "") != key {
-		t.Error("a restart voids an approval")
-	}
-	if approvalKey(changed, "rev", "") == key || approvalKey(base, "ben", "") == key ||
-		approvalKey(base, "rev", "4b825d") == key {
-		t.Error("an approval is good for something else")
-	}
 }
 
 // TestUnansweredQuestionCostsNoMore: an approver is reminded of a question three times in

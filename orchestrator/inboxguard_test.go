@@ -1,6 +1,8 @@
 package orchestrator
 
 import (
+	"context"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -8,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -36,11 +39,11 @@ func TestGuardAsksPeople(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &crew{store: openStore(t), poked: make(chan struct{}, 1), logins: loginsOf(nil, nil)}
-			c.asks = newInbox(c, &configs.Team{OnAsk: tc.onAsk}, &reminded{})
+			c.asks = inboxOf(c, tc.onAsk)
 			s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "dev"}},
 				permissions: permission.Policy{Ask: []rules.Rule{rule}}}
 			c.sit(s)
-			stop, err := c.asks.begin(t.Context())
+			stop, err := c.asks.Begin(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,9 +55,9 @@ func TestGuardAsksPeople(t *testing.T) {
 				done <- no
 			}()
 			if tc.answer != nil {
-				testkit.Eventually(t, "the question", func() bool { return len(c.asks.list()) == 1 })
-				_, err := c.asks.answer(t.Context(), actors.Actor{Name: actors.Operator},
-					requestAnswer{ID: c.asks.list()[0].ID, Approve: tc.answer.Approve, Text: tc.answer.Feedback})
+				testkit.Eventually(t, "the question", func() bool { return len(c.asks.Open()) == 1 })
+				_, err := c.asks.Answer(t.Context(), actors.Actor{Name: actors.Operator},
+					inbox.Answer{ID: c.asks.Open()[0].ID, Approve: tc.answer.Approve, Text: tc.answer.Feedback})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -88,4 +91,13 @@ func TestPlanNeedsAnAgentThatAsks(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, tc.says)
 		}
 	}
+}
+
+// inboxOf is the inbox of a crew without a spec.
+func inboxOf(c *crew, onAsk configs.OnAsk) *inbox.Inbox {
+	return inbox.New(&configs.Team{OnAsk: onAsk}, inbox.Ports{
+		Store: c.store, Clock: c.clock, Log: slog.New(slog.DiscardHandler), Changed: c.poke, Go: c.members.Go,
+		Attached: func() bool { return false }, Member: c.member, Gone: c.goneReason, Lend: c.lendSlot, Notify: c.notifyPeople,
+		Closed: func(context.Context, requests.Request) error { return nil },
+	})
 }

@@ -2,11 +2,11 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -19,7 +19,7 @@ const maxPayload = 4 << 10
 // inboxFor answers an InboxQuery.
 func (c *crew) inboxFor(ctx context.Context, q api.InboxQuery) ([]requests.Request, error) {
 	if q.ID != "" {
-		r, err := c.asks.find(ctx, actors.Operator, q.ID)
+		r, err := c.asks.Find(ctx, actors.Operator, q.ID)
 		return []requests.Request{r}, err
 	}
 	return inboxList(ctx, c.store, q.All)
@@ -48,14 +48,14 @@ func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]requests.Re
 // answerFor takes in a person's answer.
 func (c *crew) answerFor(ctx context.Context, a api.InboxAnswer) (requests.Request, error) {
 	// Not by name: what a member asks may be something else by now.
-	r, err := c.asks.find(ctx, "", a.ID)
+	r, err := c.asks.Find(ctx, "", a.ID)
 	if err != nil {
 		return r, err
 	}
-	if err := mayAnswer(r, a); err != nil {
+	if err := inbox.MayAnswer(r, a.Mode); err != nil {
 		return r, err
 	}
-	return c.asks.answer(ctx, actors.Actor{Name: actors.Operator}, requestAnswer{
+	return c.asks.Answer(ctx, actors.Actor{Name: actors.Operator}, inbox.Answer{
 		ID: r.ID, Approve: a.Approve, Text: a.Feedback, Mode: a.Mode,
 	})
 }
@@ -83,11 +83,11 @@ func (c *crew) endFor(ctx context.Context, e api.EndMember) (api.EndReply, error
 		return api.EndReply{}, err
 	}
 	reply := api.EndReply{Request: r.ID}
-	if r, err = c.asks.wait(ctx, r.ID); err != nil {
+	if r, err = c.asks.Wait(ctx, r.ID); err != nil {
 		return reply, err
 	}
 	if !r.Approved() {
-		reply.Reason = strings.TrimSuffix(closingText(r), ".")
+		reply.Reason = strings.TrimSuffix(inbox.ClosingText(r), ".")
 		return reply, nil
 	}
 	s, ok := c.seat(e.Member)
@@ -110,36 +110,4 @@ func (c *crew) awaitGone(ctx context.Context, s *seat, reply api.EndReply) (api.
 	reply.Reason = s.goneReason()
 	reply.Gone = reply.Reason != ""
 	return reply, nil
-}
-
-// RequestText is what a request is about in full, for people: the input of a
-// call, or a plan. Empty: its Text says it all.
-func RequestText(r requests.Request) string {
-	switch p := payloadOf(r); r.Kind {
-	case requests.AskPermission:
-		return indented(p.Input)
-	case requests.AskPlan:
-		return p.Plan
-	}
-	return ""
-}
-
-// ForPerson reports whether a person is to answer a request.
-func ForPerson(r requests.Request) bool { return r.To == actors.Operator }
-
-// indented is JSON as people read it: with its own signs, not with those that make
-// it safe for web pages. Empty: it is no JSON.
-func indented(input json.RawMessage) string {
-	var v any
-	if json.Unmarshal(input, &v) != nil {
-		return ""
-	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if enc.Encode(v) != nil {
-		return ""
-	}
-	return strings.TrimSpace(b.String())
 }

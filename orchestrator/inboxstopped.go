@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -18,7 +19,7 @@ import (
 )
 
 // AnswerStopped answers a question of a team that does not run. What follows from the
-// answer is done by the next run, which finds it in the store (inbox.recover). It fails
+// answer is done by the next run, which finds it in the store (inbox.Begin). It fails
 // with ErrRunning if the team runs after all, and with tasks.ErrAnswered when somebody
 // was faster.
 //
@@ -41,25 +42,11 @@ func AnswerStopped(ctx context.Context, p state.Place, a api.InboxAnswer) (r req
 	if r, err = store.Requests().Find(ctx, a.ID); err != nil {
 		return r, err
 	}
-	if err := mayAnswer(r, a); err != nil {
+	if err := inbox.MayAnswer(r, a.Mode); err != nil {
 		return r, err
 	}
 	return store.Requests().Answer(ctx, actors.Actor{Name: actors.Operator}, r.ID, requests.Ruling{
 		Approve: a.Approve, Feedback: a.Feedback, Mode: a.Mode,
-		Mail: func(r requests.Request) mail.Outgoing { return answerMail(r, time.Now()) },
+		Mail: func(r requests.Request) mail.Outgoing { return inbox.AnswerMail(r, time.Now()) },
 	})
-}
-
-// mayAnswer refuses what a person cannot answer in the inbox, whoever the members are.
-func mayAnswer(r requests.Request, a api.InboxAnswer) error {
-	switch {
-	case r.Kind == requests.AskShutdown:
-		return wording.Errorf(tasks.ErrInvalid, "%s is asked to end, and answers itself; covey down --member %s --now does not ask",
-			r.To, r.To)
-	case a.Mode != "" && r.Kind != requests.AskPlan:
-		return wording.Errorf(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
-	case a.Mode != "" && modeRank(a.Mode) < 0:
-		return noSuchMode(a.Mode)
-	}
-	return nil
 }

@@ -44,6 +44,19 @@ func (s *seat) Admit(ctx context.Context) (release func(), err error) {
 	return s.crew.logins.Admit(ctx, s.member, s.turn())
 }
 
+// lendSlot lends the slot of a member to others. A member that holds none now, takes none
+// back.
+func (c *crew) lendSlot(member string) (takeBack func(context.Context) error) {
+	s, ok := c.seat(member)
+	if !c.logins.GiveBack(member) || !ok {
+		return func(context.Context) error { return nil }
+	}
+	return func(ctx context.Context) error {
+		_, err := s.Admit(ctx)
+		return err
+	}
+}
+
 // lookAtLogins fills in what their logins mean for the members of a scene. crew.mu is held.
 func (c *crew) lookAtLogins(seats []*seat, seen []plan.Seat) {
 	views := make([]login.View, len(seats))

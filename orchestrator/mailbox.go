@@ -53,17 +53,13 @@ type seat struct {
 	ended        bool           // its goroutine has ended, or never began
 	sessionBegun bool
 	idle         bool
-	gone         string // why it takes no more turns; empty: it does
-	halting      string // a hook stopped it: it leaves when its turn is over
-	attention    string
-	stuckOn      string         // fingerprint of the tasks that the attention is about; empty: it is about something else
+	gone         string         // why it takes no more turns; empty: it does
+	halting      string         // a hook stopped it: it leaves when its turn is over
 	nudged       map[string]int // plan.Seat.Nudged; replaced, never changed
 	watch        watch
 	stint        stint
 	asked        map[string]int // team tools that its program may call now, for it has asked
-	aside        string         // what it waits for in the middle of its turn; empty: nothing
 	leaving      string         // it was asked to end and does: why
-	planned      bool           // its plan was approved
 	quit         context.CancelCauseFunc
 	out          bool          // its life in this seat is over
 	left         chan struct{} // closed when it is; nil until somebody waits for that
@@ -76,7 +72,7 @@ type seat struct {
 func (s *seat) view() plan.Seat {
 	v := plan.Seat{
 		Name: s.member.Name, Lead: s.member.Lead, Began: s.watch.turn > 0, Idle: s.idle &&
-			s.leaving == "", Gone: s.gone != "", GoneFor: s.gone, Attention: s.attention,
+			s.leaving == "", Gone: s.gone != "", GoneFor: s.gone, Attention: s.crew.asks.Attention.Of(s.member.Name),
 		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: roster.Skills(*s.member.Member),
 		Nudged: s.nudged,
 	}
@@ -105,7 +101,7 @@ func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 	}
 	s.settled = false
 	s.crew.merges.freshen(ctx, s)
-	s.crew.calmed(ctx, s)
+	s.crew.asks.Attention.Calm(ctx, s.member.Name)
 	return w, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/tasks"
@@ -17,20 +18,13 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// onAsk has questions about merges go through the inbox.
-func (d *mergeDesk) onAsk() {
-	if d.c.asks != nil {
-		d.queue.Ask, d.c.asks.closed[requests.AskMerge] = d.ask, d.answered
-	}
-}
-
 // ask puts work before those who must agree to it, one after another: the approvers
 // of the merge gates, and a person where protected files change.
 func (d *mergeDesk) ask(ctx context.Context, m tasks.Merge, files []string) (merging.Answer, error) {
 	var approvers []string
 	for _, h := range d.o.team().Merge.Gates {
 		if h.Approver != "" {
-			approvers = append(approvers, approverOf(h.Approver))
+			approvers = append(approvers, inbox.ApproverOf(h.Approver))
 		}
 	}
 	if len(files) > 0 {
@@ -51,17 +45,14 @@ func (d *mergeDesk) ask(ctx context.Context, m tasks.Merge, files []string) (mer
 // askOne puts work before one of them. What was agreed to once stays agreed, for
 // this very commit.
 func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, to string) (merging.Answer, error) {
-	if d.c.asks == nil {
-		return merging.Answer{}, nil
-	}
 	text := fmt.Sprintf("%s has finished %s, to be merged into %s (covey diff %s shows it)",
 		m.Member, m.Title, m.Into, m.Subject())
 	if len(files) > 0 && to == actors.Operator {
 		text += "; it changes protected files: " + wording.Preview(strings.Join(files, ", "), 2000)
 	}
 	n := requests.New{
-		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: d.c.asks.limit,
-		Key: requests.KeyOf(m.Branch, m.Commit, to), Payload: rawjson.Encode(requestPayload{TaskID: m.Subject(), Subject: m.Title}),
+		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: d.c.asks.Limit(),
+		Key: requests.KeyOf(m.Branch, m.Commit, to), Payload: rawjson.Encode(inbox.Payload{TaskID: m.Subject(), Subject: m.Title}),
 	}
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing {
@@ -74,7 +65,7 @@ func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, t
 			}
 		}
 	}
-	r, err := d.c.asks.ask(ctx, actors.Actor{Name: m.Member}, n)
+	r, err := d.c.asks.Ask(ctx, actors.Actor{Name: m.Member}, n)
 	if err != nil {
 		return merging.Answer{}, fmt.Errorf("ask whether to merge: %w", err)
 	}
@@ -92,7 +83,7 @@ func mergeAnswer(r requests.Request) merging.Answer {
 
 // answered goes on with a merge whose question was closed.
 func (d *mergeDesk) answered(ctx context.Context, r requests.Request) error {
-	if r.State == requests.Withdrawn {
+	if d == nil || r.State == requests.Withdrawn {
 		return nil
 	}
 	err := d.queue.Decide(ctx, mergeAnswer(r))
@@ -106,7 +97,7 @@ func (d *mergeDesk) answered(ctx context.Context, r requests.Request) error {
 // asking reports whether a merge is held for an answer that may come yet. An answer that
 // came before the merge was held for it is taken in now: nobody else would do so.
 func (d *mergeDesk) asking(ctx context.Context, m tasks.Merge) (bool, error) {
-	if m.State != tasks.MergeHeld || m.Asked == "" || d.c.asks == nil {
+	if m.State != tasks.MergeHeld || m.Asked == "" {
 		return false, nil
 	}
 	r, err := d.c.store.Requests().Get(ctx, m.Asked)

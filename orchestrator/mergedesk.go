@@ -58,10 +58,9 @@ func (o *Orchestrator) openMerges(ctx context.Context, c *crew) error {
 		moved: make(chan struct{}),
 	}
 	d.queue = mergeQueue(o.place, o.team, c.trees.Repo(), c.store)
-	d.queue.Gates, d.queue.Landing = d.gates, c.writes.Landing
+	d.queue.Gates, d.queue.Ask, d.queue.Landing = d.gates, d.ask, c.writes.Landing
 	d.queue.Prepare = func(ctx context.Context, top string) error { return c.trees.Prepare(ctx, "merge", top) }
 	d.book = &merging.Book{Store: c.store.Verdicts(), Scripts: o.place.GateScripts(), Reused: d.reused, Warn: d.warn}
-	d.onAsk()
 	if err := d.recall(ctx); err != nil {
 		return err
 	}

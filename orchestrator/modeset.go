@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -24,22 +25,22 @@ func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
 		return wording.Errorf(api.ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
 			c.seats()[0].member.Name)
 	}
-	if err := c.mayHaveMode(person, to, mode); err != nil {
+	m, ok := c.member(to)
+	if err := inbox.MayHaveMode(person || !ok, m, mode); err != nil {
 		return err
 	}
 	s, ok := c.seat(to)
 	switch {
 	case !ok || s.mate == nil:
 		return fmt.Errorf("%s: %w", to, api.ErrNoMember)
-	case s.mustPlan():
+	case c.asks.Plans.MustPlan(s.member):
 		return wording.Errorf(api.ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
 	}
 	if err := s.mate.Rights().SetMode(mode); err != nil {
 		return err
 	}
-	leave := planLeave{Session: s.member.Session.Session, Mode: mode, Spec: usualMode(*s.member.Member)}
-	if err := c.store.Put(ctx, keyPlan(to), rawjson.Encode(leave)); err != nil {
-		return fmt.Errorf("keep the permission mode of %s: %w", to, err)
+	if err := c.asks.Plans.KeepMode(ctx, s.member, mode); err != nil {
+		return err
 	}
 	_, err := c.store.Mail().Send(ctx, by.Actor, mail.Outgoing{
 		To: []string{to}, Kind: mail.ModeSet, Text: "Your permission mode is " + mode + " from now on.",

@@ -15,9 +15,9 @@ func (c *crew) stored(e tasks.Event) {
 	switch e.Type {
 	case tasks.TaskEvent:
 		c.noteTask(e.Data)
-		c.asks.note() // somebody may wait for approval of it
+		c.asks.Recheck() // somebody may wait for approval of it
 	case tasks.RequestEvent:
-		c.asks.note()
+		c.asks.Recheck()
 	case tasks.MessageEvent:
 		if to := c.noteMessage(e.Data); to != "" {
 			if err := c.bus.Wake(to); err != nil {

@@ -331,12 +331,9 @@ func newCrew(
 	c.trust = trust.NewGuard(o.place, func(format string, args ...any) {
 		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
 	})
-	asked, err := openReminded(ctx, store)
-	if err != nil {
-		return nil, err
-	}
-	c.asks = newInbox(c, o.team(), asked)
+	c.asks = newInbox(o, c)
 	c.writes = o.newWrites(c)
+	var err error
 	c.holds, err = holds.Open(ctx, store, o.clock, c.toldHold)
 	return c, err
 }

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -197,7 +196,7 @@ func TestPlanOfTheLead(t *testing.T) {
 	if r.Member != "lead" || r.To != actors.Operator {
 		t.Errorf("asked %+v", r)
 	}
-	if text := RequestText(r); text != "lead on" {
+	if text := inbox.RequestText(r); text != "lead on" {
 		t.Errorf("a person reads %q", text)
 	}
 	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true,
@@ -205,50 +204,4 @@ func TestPlanOfTheLead(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.want(u.end(), CodeDone, "all work is done")
-}
-
-// TestMayGrant: a member lets another do no more than its spec does.
-func TestMayGrant(t *testing.T) {
-	c := &crew{}
-	c.sit(&seat{member: &roster.Member{Member: &configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits,
-		PlanRequired: true}}, crew: c})
-	b := newInbox(c, &configs.Team{}, &reminded{})
-	plan := requests.Request{Kind: requests.AskPlan, Member: "dev", To: "lead"}
-	for _, tc := range []struct {
-		by, mode string
-		kind     requests.Kind
-		says     string
-	}{
-		{"lead", "", requests.AskPlan, ""},
-		{"lead", "default", requests.AskPlan, ""},
-		{"lead", "acceptEdits", requests.AskPlan, ""},
-		{"lead", "bypassPermissions", requests.AskPlan, "only a person can give it bypassPermissions"},
-		{actors.Operator, "bypassPermissions", requests.AskPlan, ""},
-		{actors.Operator, "all", requests.AskPlan, `permission mode "all"`},
-		{actors.Operator, "default", requests.AskApproval, "goes with the approval of a plan alone"},
-	} {
-		r := plan
-		r.Kind = tc.kind
-		err := b.mayGrant(actors.Actor{Name: tc.by}, r, requestAnswer{Mode: tc.mode})
-		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("%s gives %q: %v, want %q", tc.by, tc.mode, err, tc.says)
-		}
-	}
-}
-
-// TestUsualMode: plan: required is not a mode for good.
-func TestUsualMode(t *testing.T) {
-	for _, tc := range []struct {
-		m    configs.Member
-		want configs.PermissionMode
-	}{
-		{configs.Member{}, configs.Default},
-		{configs.Member{PermissionMode: configs.AcceptEdits}, configs.AcceptEdits},
-		{configs.Member{PermissionMode: configs.Plan}, configs.Plan},
-		{configs.Member{PermissionMode: configs.Plan, PlanRequired: true}, configs.Default},
-	} {
-		if got := usualMode(tc.m); got != tc.want {
-			t.Errorf("%+v: %s, want %s", tc.m, got, tc.want)
-		}
-	}
 }

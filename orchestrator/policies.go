@@ -1,12 +1,14 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -57,7 +59,7 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	if ok {
 		words = tongueOf(s.member.CurrentAgent())
 	}
-	own := slices.DeleteFunc(c.stillOwed(tasks.Actable(all, member)), c.asks.holds)
+	own := slices.DeleteFunc(c.stillOwed(tasks.Actable(all, member)), c.asks.Holds)
 	if member != "" && len(own) > 0 {
 		return runner.Refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(own), words.completing())
 	}
@@ -87,4 +89,26 @@ func (c *crew) reportSent(ctx context.Context, in hooks.Input) hooks.Result {
 			tasks.Named(open...), c.seats()[0].member.Name)
 	}
 	return runner.Agree()
+}
+
+// policy is what a gate names: one that ships with covey, or the approval of somebody. It is
+// looked for when the gate is asked, because spec and members may change until then.
+func (c *crew) policy(name string) runner.Policy {
+	if who, ok := inbox.Approver(name); ok {
+		return c.asks.Approvals.By(inbox.ApproverOf(who))
+	}
+	return c.policies()[name]
+}
+
+// completing is the key under which a context has the name of whoever completes a
+// task. A context without it only looks at one, as a turn end does.
+type completing struct{}
+
+// completerOf is whose completion of a task the gates look at: a member's, or the
+// operator's. claims says that somebody says so in words.
+func (c *crew) completerOf(ctx context.Context, in hooks.Input) (who string, claims bool) {
+	if by, ok := ctx.Value(completing{}).(string); ok && by != "" {
+		return by, true
+	}
+	return cmp.Or(c.memberOf(in), c.seats()[0].member.Name), false
 }

@@ -19,6 +19,7 @@ import (
 func policyCrew(t *testing.T, list ...tasks.New) *crew {
 	t.Helper()
 	c := &crew{store: openStore(t)}
+	c.asks = inboxOf(c, configs.WaitAsk)
 	for i, name := range []string{"lead", "dev", "ops"} {
 		s := &seat{member: &roster.Member{Member: &configs.Member{Name: name}, Lead: i == 0}, crew: c}
 		s.member.Session.Session = "session-" + name

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
@@ -17,22 +18,12 @@ type protocol interface {
 	shutdown(ctx context.Context, by actor, to, reason string) (mail.ShutdownRequest, error)
 	// answerShutdown is the asked member's answer. One that agrees ends once the
 	// call that says so is over.
-	answerShutdown(ctx context.Context, by actor, a requestAnswer) error
+	answerShutdown(ctx context.Context, by actor, a inbox.Answer) error
 	// answerPlan is the approver's answer to a plan or to work that an approve
 	// gate holds, whichever has the id. Both answers fail when there is no such
 	// request open, naming who was first, and when by is not who was asked.
-	answerPlan(ctx context.Context, by actor, a requestAnswer) error
+	answerPlan(ctx context.Context, by actor, a inbox.Answer) error
 	// setMode gives the member called to, who is one, another permission mode. It fails
 	// when by is neither the lead nor a person, or gives more than it may.
 	setMode(ctx context.Context, by actor, to, mode string) error
-}
-
-// requestAnswer is what somebody says to a request.
-type requestAnswer struct {
-	ID      string // of the request
-	Approve bool
-	Text    string // the reason or feedback; may be empty
-	// Mode is the permission mode that goes with an approved plan; empty: the
-	// member's own.
-	Mode string
 }

@@ -187,6 +187,7 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 	c.live.Tallies.Forget(s.member.Name)
 	c.logins.Forget(s.member.Name, false)
 	c.background.Forget(s.member.Name)
+	c.asks.Forget(s.member.Name)
 	c.trees.Forget(s.member.Name)
 	if err := c.trees.Retire(ctx); err != nil { // work that is nowhere else stays
 		return fmt.Errorf("the working copy of %s: %w", s.member.Name, err)
@@ -223,6 +224,7 @@ func (o *Orchestrator) seatAgain(ctx context.Context, c *crew, old *seat, m conf
 	c.mu.Unlock()
 	c.logins.Forget(m.Name, m.Agent.Name == old.member.Agent.Name)
 	c.background.Forget(m.Name)
+	c.asks.Forget(m.Name)
 	list := slices.Clone(c.seats())
 	list[slices.Index(list, old)] = s
 	c.seatAs(list)

@@ -3,7 +3,7 @@ package orchestrator
 import (
 	"fmt"
 	"path/filepath"
-	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -45,9 +46,16 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 		ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), logins: loginsOf(store, nil),
 	}
 	c.background = c.newBackground()
-	c.asks = newInbox(c, &configs.Team{}, &reminded{})
+	c.asks = inboxOf(c, configs.WaitAsk)
 	var load tasks.Loading
-	var open []requests.Request
+	var asking sync.WaitGroup // many at once, which are one commit
+	ask := func(n requests.New) {
+		asking.Go(func() {
+			if _, err := store.Requests().Ask(tb.Context(), actors.Actor{Name: n.Member}, n); err != nil {
+				tb.Error(err)
+			}
+		})
+	}
 	c.sit(&seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "lead"}, Lead: true}, idle: true})
 	for i := range members {
 		s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: fmt.Sprint("m", i), SelfClaim: true}}, idle: true}
@@ -62,7 +70,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 				s.member.DependsOn = []string{fmt.Sprint("m", i-1)}
 			}
 		case "asked":
-			open = append(open, requests.Request{ID: strconv.Itoa(i), Kind: requests.AskPlan, Member: s.member.Name, To: next})
+			ask(requests.New{Kind: requests.AskPlan, Member: s.member.Name, To: next, Key: next})
 		case "locked":
 			limit := agent.Limited{Until: time.Now().Add(time.Hour)}
 			if _, err := c.logins.Take(tb.Context(), s.member, limit); err != nil {
@@ -72,10 +80,15 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 		c.sit(s)
 		load.Tasks = append(load.Tasks, t)
 	}
-	c.asks.open = requests.Sort(open)
 	if _, err := store.Load(tb.Context(), load); err != nil {
 		tb.Fatal(err)
 	}
+	asking.Wait()
+	stop, err := c.asks.Begin(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(stop)
 	return c
 }
 
@@ -137,26 +150,16 @@ func TestRoundGrowsWithTheTeam(t *testing.T) {
 	}
 }
 
-// TestSeatsAreFoundByName: a seat and the questions of a member are found without going
-// through the lists of them all.
+// TestSeatsAreFoundByName: a member's seat is found without going through the list of them all.
 func TestSeatsAreFoundByName(t *testing.T) {
-	c := crewAtRest(t, "asked", 3)
+	c := crewAtRest(t, "claim", 3)
 	one, ok := c.seat("m1")
 	if !ok || one.member.Name != "m1" {
 		t.Fatalf("seat = %v, %v", one, ok)
 	}
-	c.seating.list.Load().all, c.asks.open.All = nil, nil
+	c.seating.list.Load().all = nil
 	if again, ok := c.seat("m1"); !ok || again != one {
 		t.Error("the seat is looked for in the list")
-	}
-	views := []plan.Seat{{Name: "m1"}, {Name: "m2"}, {Name: "lead"}}
-	c.asks.view(views)
-	for i, want := range []plan.Seat{
-		{Awaits: "m2's approval of its plan", Questions: "0 "}, {Awaits: "m0's approval of its plan", Questions: "1 "}, {},
-	} {
-		if got := views[i]; got.Awaits != want.Awaits || got.Questions != want.Questions {
-			t.Errorf("%s waits for %q and owes %q", got.Name, got.Awaits, got.Questions)
-		}
 	}
 	other := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "m1"}}}
 	c.seatAs([]*seat{other})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
@@ -27,5 +28,5 @@ func ownScript(team *configs.Team, path string) bool {
 // scriptTools are the tools that a script of the builtin agent may call. Which of
 // them its member has, the member's spec says.
 func scriptTools() []string {
-	return slices.Concat(configs.Tools(), []string{mcpReport, planTool, runner.AnswerTool})
+	return slices.Concat(configs.Tools(), []string{mcpReport, inbox.PlanTool, runner.AnswerTool})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
@@ -117,8 +118,8 @@ type wish struct {
 	to      string // as the sender wrote it; may be empty in answers
 	text    string // of a TextMessage; the reason of a ShutdownAsked
 	summary string
-	answer  requestAnswer // of an answer
-	waitFor []string      // of a TextMessage: ids of tasks, see mail.Message
+	answer  inbox.Answer // of an answer
+	waitFor []string     // of a TextMessage: ids of tasks, see mail.Message
 }
 
 // words is a message object.
@@ -246,7 +247,7 @@ func (w wish) of(said words) (wish, error) {
 // answering is the wish to answer a request.
 func (w wish) answering(kind mail.Kind, said words) (wish, error) {
 	w.kind = kind
-	w.answer = requestAnswer{ID: said.RequestID, Text: cmp.Or(said.Reason, said.Feedback, said.Text), Mode: said.Mode}
+	w.answer = inbox.Answer{ID: said.RequestID, Text: cmp.Or(said.Reason, said.Feedback, said.Text), Mode: said.Mode}
 	var missing []string
 	if said.RequestID == "" {
 		missing = append(missing, `"request_id", which the request names`)

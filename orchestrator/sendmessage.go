@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -165,7 +166,7 @@ func (b *board) changeMode(ctx context.Context, me actor, w wish) (sentAnswer, e
 }
 
 // shutdownAnswerText tells a member what its answer to a request to end means.
-func shutdownAnswerText(me, lead string, a requestAnswer) string {
+func shutdownAnswerText(me, lead string, a inbox.Answer) string {
 	if a.Approve {
 		return fmt.Sprintf("Shutdown approved. Sent confirmation to %s. Agent %s is now exiting.", lead, me)
 	}

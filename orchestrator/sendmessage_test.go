@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -23,12 +24,12 @@ func (p *spyProtocol) shutdown(_ context.Context, by actor, to, reason string) (
 	return mail.ShutdownRequest{RequestRef: mail.Ref("r1"), From: by.Name, Reason: reason}, nil
 }
 
-func (p *spyProtocol) answerShutdown(_ context.Context, by actor, a requestAnswer) error {
+func (p *spyProtocol) answerShutdown(_ context.Context, by actor, a inbox.Answer) error {
 	p.said = append(p.said, fmt.Sprintf("%s ends: %+v", by.Name, a))
 	return nil
 }
 
-func (p *spyProtocol) answerPlan(_ context.Context, by actor, a requestAnswer) error {
+func (p *spyProtocol) answerPlan(_ context.Context, by actor, a inbox.Answer) error {
 	p.said = append(p.said, fmt.Sprintf("%s approves: %+v", by.Name, a))
 	return nil
 }

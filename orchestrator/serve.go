@@ -84,7 +84,7 @@ func (c *crew) leave(ctx context.Context, s *seat, reason string) {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
 	c.act(ctx, s, errors.Join(err, c.tellLeadOf(ctx, s, text), c.parted(ctx, s, reason, released),
-		c.asks.forget(ctx, s.member.Name)))
+		c.asks.Leave(ctx, s.member.Name)))
 	// Last, because a member that is gone makes the crew look for the end: by then
 	// its tasks are open again and the lead has its mail.
 	c.mu.Lock()
@@ -240,7 +240,7 @@ func (w *watch) see(e agent.Event) {
 	case agent.TextSaid:
 		w.lastText, w.doing = data.Text, "thinking"
 	case agent.ToolCalled:
-		w.open = append(w.open, openCall{data.ID, wording.OneLine(data.Name + " " + MainInput(data.Input))})
+		w.open = append(w.open, openCall{data.ID, wording.OneLine(data.Name + " " + wording.MainInput(data.Input))})
 		w.doing = w.open[0].text
 	case agent.ToolReturned:
 		w.open = slices.DeleteFunc(w.open, func(c openCall) bool { return c.id == data.ID })
@@ -280,7 +280,7 @@ func (w *watch) seeHelper(e agent.Event) {
 		w.refusals++
 	case agent.ToolCalled:
 		if w.inTurn {
-			w.doing = "helper: " + wording.OneLine(data.Name+" "+MainInput(data.Input))
+			w.doing = "helper: " + wording.OneLine(data.Name+" "+wording.MainInput(data.Input))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -67,10 +68,10 @@ func (c *crew) askToEnd(ctx context.Context, by actors.Actor, to string, f farew
 	if f.Reason != "" {
 		why = ": " + wording.Preview(f.Reason, 4000)
 	}
-	return c.asks.ask(ctx, by, requests.New{
+	return c.asks.Ask(ctx, by, requests.New{
 		Kind: requests.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
 		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
-		Payload: rawjson.Encode(requestPayload{Reason: f.Reason}),
+		Payload: rawjson.Encode(inbox.Payload{Reason: f.Reason}),
 		Mail: func(r requests.Request) mail.Outgoing {
 			now := c.clock.Now()
 			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
@@ -107,7 +108,7 @@ func (c *crew) mayEnd(by actors.Actor, to string) error {
 // shutdownRequest is a request in the form in which it is sent.
 func shutdownRequest(r requests.Request) mail.ShutdownRequest {
 	return mail.ShutdownRequest{
-		Type: mail.ShutdownAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Reason: payloadOf(r).Reason,
+		Type: mail.ShutdownAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Reason: inbox.PayloadOf(r).Reason,
 		Deadline: r.Deadline, Timestamp: r.Created,
 	}
 }
@@ -116,12 +117,18 @@ func shutdownRequest(r requests.Request) mail.ShutdownRequest {
 //
 // A yes is the member's word that its work may be left as it is; nobody else can give
 // it. The way for people is to end it without asking, which the error names.
-func (c *crew) answerShutdown(ctx context.Context, by actor, a requestAnswer) error {
+func (c *crew) answerShutdown(ctx context.Context, by actor, a inbox.Answer) error {
 	if by.Name == actors.Operator {
 		return wording.Errorf(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
 			"`covey down --member NAME --now` does not ask", a.ID)
 	}
-	_, err := c.asks.answer(ctx, by.Actor, a, requests.AskShutdown)
+	_, err := c.asks.Answer(ctx, by.Actor, a, requests.AskShutdown)
+	return err
+}
+
+// answerPlan implements protocol.
+func (c *crew) answerPlan(ctx context.Context, by actor, a inbox.Answer) error {
+	_, err := c.asks.Answer(ctx, by.Actor, a, requests.AskPlan, requests.AskApproval, requests.AskMerge)
 	return err
 }
 
@@ -135,8 +142,8 @@ func (c *crew) shutdownSettled(ctx context.Context, r requests.Request) {
 	if !ok || !r.Approved() || s.mate == nil {
 		return
 	}
-	reason := "it was asked to end by " + answererName(r.Member)
-	if why := payloadOf(r).Reason; why != "" {
+	reason := "it was asked to end by " + inbox.AnswererName(r.Member)
+	if why := inbox.PayloadOf(r).Reason; why != "" {
 		reason += ": " + wording.Preview(why, 500)
 	}
 	grace := lastCall
@@ -146,14 +153,6 @@ func (c *crew) shutdownSettled(ctx context.Context, r requests.Request) {
 		s.mate.Leave()
 	}
 	c.dismissMember(ctx, s, reason, grace)
-}
-
-// answererName is a name of the store's for people.
-func answererName(name string) string {
-	if name == actors.Operator {
-		return "a person"
-	}
-	return name
 }
 
 // dismissMember has a member leave: after its call, or after grace, its turn is
@@ -175,7 +174,7 @@ func (c *crew) dismissMember(ctx context.Context, s *seat, reason string, grace 
 	if !first || !begun { // not begun yet: it goes as soon as it looks for work
 		return
 	}
-	ctx, done := c.asks.beside(ctx)
+	ctx, done := c.asks.UntilEnd(ctx)
 	if !c.members.Go(func() { // ends when the member has gone, or with the team
 		defer done()
 		for _, step := range []struct {
@@ -264,7 +263,7 @@ func (c *crew) seeOff(ctx context.Context, s *seat) {
 		}
 	}
 	c.processes.KillOf(s.member.Name)
-	ctx, done := c.asks.beside(ctx)
+	ctx, done := c.asks.UntilEnd(ctx)
 	defer done()
 	c.leave(ctx, s, reason)
 }
@@ -297,18 +296,4 @@ func (c *crew) parted(ctx context.Context, s *seat, reason string, released []ta
 		}),
 	})
 	return err
-}
-
-// forget closes what is asked about a member that is gone, and what it was asked:
-// for others, that is as if it had not answered in time.
-//
-// Both are needed: a request that waits for a member that is gone would hold its asker
-// for as long as its deadline, and an answer to somebody gone would reach nobody.
-func (b *inbox) forget(ctx context.Context, member string) error {
-	for _, r := range b.toAnswer(member) {
-		if err := b.expire(ctx, r.ID); err != nil {
-			return err
-		}
-	}
-	return b.withdrawAll(ctx, member+" has left the team", func(r requests.Request) bool { return r.Member == member })
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/tasks/verdicts"
@@ -36,7 +37,7 @@ func StandingOf(ctx context.Context, store *tasks.Store, task string) (api.Stand
 		return st, fmt.Errorf("the questions about task %s: %w", task, err)
 	}
 	for _, r := range open {
-		if payloadOf(r).TaskID == task {
+		if inbox.PayloadOf(r).TaskID == task {
 			st.Requests = append(st.Requests, r)
 		}
 	}
@@ -48,9 +49,6 @@ func StandingOf(ctx context.Context, store *tasks.Store, task string) (api.Stand
 	st.Unchanged = known && version == t.Version && t.Status == tasks.Completed
 	return st, err
 }
-
-// Awaited names the answer that somebody waits for: "lead's approval of its plan".
-func Awaited(r requests.Request) string { return answerOf(r) }
 
 // TaskUnchanged is sent when a task was completed and its member's working copy holds no
 // change for it: there is nothing to merge.

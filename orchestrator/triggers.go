@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/hooking"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -96,7 +97,7 @@ func firedBy(m configs.Member, a configs.Agent, event hooks.Event) (values []str
 	case m.PlanRequired && event == hooks.PreToolUse:
 		values = append(values, mcpTool(mcpPlan))
 	case m.PlanRequired && event == hooks.PermissionRequest:
-		values = append(values, planTool)
+		values = append(values, inbox.PlanTool)
 	}
 	return values, false, err
 }
@@ -129,7 +130,7 @@ func ownTools(m configs.Member, a configs.Agent) ([]string, error) {
 		names = append(names, builtin.AgentTool)
 	}
 	if m.PlanRequired {
-		names = append(names, planTool)
+		names = append(names, inbox.PlanTool)
 	}
 	return names, nil
 }

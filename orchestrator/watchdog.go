@@ -191,7 +191,7 @@ func (c *crew) guard(ctx context.Context) {
 // own, and no two are held at once here, so that no order of locks has to be kept.
 func (s *seat) pulse() (p pulse, ended int) {
 	helped := s.mate != nil && s.mate.Helpers() > 0
-	awaits := s.crew.asks.awaits(s.member.Name) != ""
+	awaits := s.crew.asks.Awaits(s.member.Name) != ""
 	s.crew.mu.Lock()
 	defer s.crew.mu.Unlock()
 	w := s.watch

@@ -67,6 +67,8 @@ var floors = []arrows{
 	{"orchestrator/holds", "tasks tasks/* teammate/agent orchestrator/clock"},
 	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/builtin/tools " +
 		"orchestrator/journal orchestrator/merging orchestrator/roster orchestrator/worktree orchestrator/written"},
+	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/clock " +
+		"orchestrator/gang orchestrator/mailtext orchestrator/owned orchestrator/plan orchestrator/roster"},
 	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent " +
 		"orchestrator/clock orchestrator/journal orchestrator/process orchestrator/roster orchestrator/state orchestrator/worktree"},
 	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/clock orchestrator/mailtext orchestrator/journal"},

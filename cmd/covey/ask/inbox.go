@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -191,7 +192,7 @@ func printInbox(out *term.Screen, list []requests.Request, now time.Time) {
 	t := &term.Table{Head: []string{"ID", "KIND", "FROM", "TO", "LEFT", "WHAT"}}
 	mine := false
 	for _, r := range list {
-		mine = mine || r.Open() && orchestrator.ForPerson(r)
+		mine = mine || r.Open() && inbox.ForPerson(r)
 		left := leftText(r, now)
 		if !r.Open() { // the one thing that is worth knowing of it
 			left = string(r.State)
@@ -215,7 +216,7 @@ func printRequest(out *term.Screen, r requests.Request, now time.Time) {
 			false: "no"}[r.Default])
 	}
 	out.Printf("\n%s\n", term.Plain(r.Text))
-	if more := orchestrator.RequestText(r); more != "" {
+	if more := inbox.RequestText(r); more != "" {
 		out.Printf("\n%s\n", term.Plain(more))
 	}
 	if !r.Open() {
@@ -225,7 +226,7 @@ func printRequest(out *term.Screen, r requests.Request, now time.Time) {
 
 // answererText is who is to answer.
 func answererText(r requests.Request) string {
-	if orchestrator.ForPerson(r) {
+	if inbox.ForPerson(r) {
 		return "you"
 	}
 	return term.PlainLine(r.To)

@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -183,7 +183,7 @@ func showTask(out *term.Screen, task shownTask, all []tasks.Task) {
 	line("blocked by", term.PlainLine(strings.Join(task.BlockedBy, ", ")))
 	line("waits for", term.PlainLine(strings.Join(waitsFor(task.Task, all), ", ")))
 	for _, r := range task.Requests {
-		line("awaits", term.PlainLine(orchestrator.Awaited(r)+" ("+r.ID+"; covey inbox show "+r.ID+")"))
+		line("awaits", term.PlainLine(inbox.Awaited(r)+" ("+r.ID+"; covey inbox show "+r.ID+")"))
 	}
 	line("blocks", term.PlainLine(strings.Join(task.Blocks, ", ")))
 	line("labels", term.PlainLine(strings.Join(task.Labels, ", ")))

@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -159,7 +160,7 @@ func fireAt(ctx context.Context, env *cli.Env, set *Set, in hooks.Input) error {
 // team, and by hand there is none. As gates that cannot run, they refuse.
 // Of an approval it is known what it needs, so by hand it waits.
 func absentPolicy(name string) runner.Policy {
-	if who, ok := orchestrator.Approver(name); ok {
+	if who, ok := inbox.Approver(name); ok {
 		return func(context.Context, hooks.Input) hooks.Result {
 			return hooks.Result{
 				Outcome: hooks.Awaiting, Wait: &hooks.Wait{For: "the approval of " + who},

@@ -1,4 +1,4 @@
-package orchestrator
+package wording
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package orchestrator
+package inbox
 
 import (
 	"context"
@@ -17,25 +17,26 @@ import (
 // that nobody answers would cost a turn for ever.
 const keyReminded = "reminded"
 
-// reminded counts the reminders of each question that a member is to answer.
-type reminded struct {
+// reminders counts the reminders of each question that a member is to answer.
+type reminders struct {
 	store *tasks.Store
 
 	mu    sync.Mutex
 	times map[string]int // by the request's id
 }
 
-// openReminded reads the counts from a team's store.
-func openReminded(ctx context.Context, store *tasks.Store) (*reminded, error) {
-	r := &reminded{store: store, times: map[string]int{}}
-	if err := tasks.ReadValue(ctx, store, keyReminded, &r.times); err != nil {
-		return nil, fmt.Errorf("who was reminded: %w", err)
+// recall reads the counts from the store.
+func (r *reminders) recall(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := tasks.ReadValue(ctx, r.store, keyReminded, &r.times); err != nil {
+		return fmt.Errorf("who was reminded: %w", err)
 	}
-	return r, nil
+	return nil
 }
 
 // due are those of some questions of which their member is still to be reminded.
-func (r *reminded) due(list []requests.Request) []requests.Request {
+func (r *reminders) due(list []requests.Request) []requests.Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(list), func(q requests.Request) bool { return r.times[q.ID] >= plan.MaxNudges })
@@ -43,7 +44,7 @@ func (r *reminded) due(list []requests.Request) []requests.Request {
 
 // count counts one more reminder of some questions, and forgets those that are not open
 // any more.
-func (r *reminded) count(ctx context.Context, of, open []requests.Request) error {
+func (r *reminders) count(ctx context.Context, of, open []requests.Request) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := map[string]int{}

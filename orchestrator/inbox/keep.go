@@ -1,4 +1,4 @@
-package orchestrator
+package inbox
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // asksToKeep reports whether a request is about protected files that a member has changed
 // where it shares the workspace.
 func asksToKeep(r requests.Request) bool {
-	return r.Kind == requests.AskMerge && len(payloadOf(r).Files) > 0
+	return r.Kind == requests.AskMerge && len(PayloadOf(r).Files) > 0
 }
 
 // keepingText words the answer.
@@ -33,23 +33,23 @@ func keepingText(r requests.Request) string {
 	return fmt.Sprintf("Your change of %s is not allowed: take it back.", what)
 }
 
-// keepers ask people at the inbox about protected files (owned.People).
-type keepers struct{ c *crew }
+// Keepers ask people at the inbox about protected files (owned.People).
+type Keepers struct{ inbox *Inbox }
+
+// Keepers returns those of the team.
+func (b *Inbox) Keepers() Keepers { return Keepers{b} }
 
 // Moot withdraws the questions about other states of a member's files.
-func (k keepers) Moot(ctx context.Context, member, key string) error {
-	if k.c.asks == nil {
-		return nil
-	}
-	return k.c.asks.withdrawAll(ctx, member+" has changed them since", func(r requests.Request) bool {
+func (k Keepers) Moot(ctx context.Context, member, key string) error {
+	return k.inbox.withdrawAll(ctx, member+" has changed them since", func(r requests.Request) bool {
 		return asksToKeep(r) && r.Member == member && r.Key != key
 	})
 }
 
 // Ask puts the question, unless it has been put.
-func (k keepers) Ask(ctx context.Context, member, key string, files []string) (owned.Answer, error) {
-	asks := k.c.asks
-	r, asked, err := k.c.store.Requests().Asked(ctx, member, requests.AskMerge, key)
+func (k Keepers) Ask(ctx context.Context, member, key string, files []string) (owned.Answer, error) {
+	b := k.inbox
+	r, asked, err := b.ports.Store.Requests().Asked(ctx, member, requests.AskMerge, key)
 	switch {
 	case err != nil:
 		return owned.Answer{}, fmt.Errorf("who has been asked: %w", err)
@@ -57,20 +57,20 @@ func (k keepers) Ask(ctx context.Context, member, key string, files []string) (o
 		return owned.Answer{Yes: true}, nil
 	case asked && (r.State == requests.Denied || r.State == requests.Expired):
 		return owned.Answer{No: keepingText(r)}, nil
-	case asks == nil || !asks.present():
+	case !b.Present():
 		return owned.Answer{}, nil
 	case asked && r.Open():
 		return owned.Answer{Open: r.ID}, nil
 	}
-	r, err = asks.ask(ctx, actors.Actor{Name: member}, requests.New{
-		Kind: requests.AskMerge, Member: member, To: actors.Operator, Lasting: true, Key: key, Wait: asks.limit,
+	r, err = b.Ask(ctx, actors.Actor{Name: member}, requests.New{
+		Kind: requests.AskMerge, Member: member, To: actors.Operator, Lasting: true, Key: key, Wait: b.limit,
 		Text: fmt.Sprintf("%s has changed protected files: %s; may they stay?", member,
 			wording.Preview(strings.Join(files, ", "), 2000)),
-		Payload: rawjson.Encode(requestPayload{Files: files}),
+		Payload: rawjson.Encode(Payload{Files: files}),
 	})
 	if err != nil {
 		return owned.Answer{}, err
 	}
-	k.c.notifyPeople(ctx, member, r)
+	b.ports.Notify(ctx, member, r)
 	return owned.Answer{Open: r.ID}, nil
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package inbox
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
@@ -27,76 +28,58 @@ import (
 // approvePolicy begins the names of these gates, as configs has them.
 const approvePolicy = "approve:"
 
-// approverOf is who answers for the name in a spec: a member, or a person.
-func approverOf(name string) string {
+// ApproverOf is who answers for the name in a spec: a member, or a person.
+func ApproverOf(name string) string {
 	if name == "person" {
 		return actors.Operator
 	}
 	return name
 }
 
-// policy is what a gate names: one that ships with covey, or the approval of somebody. It is
-// looked for when the gate is asked, because spec and members may change until then.
-func (c *crew) policy(name string) runner.Policy {
-	if who, ok := Approver(name); ok {
-		return c.approvedBy(approverOf(who))
-	}
-	return c.policies()[name]
-}
-
-// completing is the key under which a context has the name of whoever completes a
-// task. A context without it only looks at one, as a turn end does.
-type completing struct{}
-
-// completerOf is whose completion of a task the gates look at: a member's, or the
-// operator's. claims says that somebody says so in words.
-func (c *crew) completerOf(ctx context.Context, in hooks.Input) (who string, claims bool) {
-	if by, ok := ctx.Value(completing{}).(string); ok && by != "" {
-		return by, true
-	}
-	return cmp.Or(c.memberOf(in), c.seats()[0].member.Name), false
-}
-
 // Approver is whose approval the policy of a gate is, as the spec names it.
 func Approver(policy string) (name string, ok bool) { return strings.CutPrefix(policy, approvePolicy) }
 
-// approvedBy is the policy that agrees once approver has, and waits until then. It only
+// Approvals are the gates that ask for the approval of somebody. Its methods may be called
+// from any goroutine.
+type Approvals struct{ inbox *Inbox }
+
+// By is the policy that agrees once approver has, and waits until then. It only
 // looks: the question is put when all other gates have agreed (hooks.Wait).
 //
 // A broken result refuses as well, and says that the gate is at fault and not the work:
 // a gate that cannot look must never agree.
-func (c *crew) approvedBy(approver string) runner.Policy {
+func (a *Approvals) By(approver string) runner.Policy {
 	return func(ctx context.Context, in hooks.Input) hooks.Result {
 		done, ok := in.Payload.(hooks.TaskCompletedInput)
-		if !ok || c.asks == nil {
+		if !ok {
 			return runner.Broken(fmt.Errorf("approve: only the completion of a task in a running team can be approved"))
 		}
 		// At a turn end nobody says that the task is done, unless passing completes it.
-		member, claims := c.completerOf(ctx, in)
-		if !claims && !c.asks.completeOnPass {
+		member, completes := a.inbox.ports.Completer(ctx, in)
+		if !completes {
 			return runner.Agree()
 		}
 		if member == approver {
 			return runner.Agree() // nobody is asked about its own work: it has said that it will do
 		}
-		t, err := c.store.Task(ctx, done.TaskID)
+		t, err := a.inbox.ports.Store.Task(ctx, done.TaskID)
 		if err != nil {
 			return runner.Broken(err)
 		}
-		files, err := c.filesOf(ctx, t, member)
+		files, err := a.filesOf(ctx, t, member)
 		if err != nil {
 			return runner.Broken(err)
 		}
-		r, asked, err := c.store.Requests().Asked(ctx, member, requests.AskApproval, approvalKey(t, approver, files))
+		r, asked, err := a.inbox.ports.Store.Requests().Asked(ctx, member, requests.AskApproval, approvalKey(t, approver, files))
 		if err != nil {
 			return runner.Broken(err)
 		}
 		if asked && r.State == requests.Approved {
 			return runner.Agree()
 		}
-		waits := runner.Await("the approval of "+answererName(approver), "task %s needs the approval of %s", t.ID,
-			answererName(approver))
-		waits.Wait.Ask = func(ctx context.Context) hooks.Result { return c.awaitApproval(ctx, member, t.ID, approver) }
+		waits := runner.Await("the approval of "+AnswererName(approver), "task %s needs the approval of %s", t.ID,
+			AnswererName(approver))
+		waits.Wait.Ask = func(ctx context.Context) hooks.Result { return a.await(ctx, member, t.ID, approver) }
 		return waits
 	}
 }
@@ -115,25 +98,22 @@ func approvalKey(t tasks.Task, approver, files string) string {
 
 // filesOf names the files that somebody agrees to with a task: git's name of the tree
 // in which its owner works, or whoever completes it. It is empty where no tree is one
-// member's alone (mergeDesk.treeOf); there a yes holds for the task's words.
-func (c *crew) filesOf(ctx context.Context, t tasks.Task, completer string) (string, error) {
-	s, ok := c.seat(cmp.Or(t.Owner, completer))
-	if !ok {
-		return "", nil
-	}
-	tree, err := c.merges.treeOf(ctx, s)
+// member's alone; there a yes holds for the task's words.
+func (a *Approvals) filesOf(ctx context.Context, t tasks.Task, completer string) (string, error) {
+	who := cmp.Or(t.Owner, completer)
+	tree, err := a.inbox.ports.Files(ctx, who)
 	if err != nil {
-		return "", fmt.Errorf("look at the files of %s: %w", s.member.Name, err)
+		return "", fmt.Errorf("look at the files of %s: %w", who, err)
 	}
 	return tree, nil
 }
 
-// awaitApproval asks for an approval that a task lacks, and words the wait. If nobody can
+// await asks for an approval that a task lacks, and words the wait. If nobody can
 // be asked that is a refusal, and the task stays as it is: the member completes it once
 // more, and those who were asked meanwhile are not asked twice, as the key is the same.
-func (c *crew) awaitApproval(ctx context.Context, member, id, approver string) hooks.Result {
-	r, err := c.askApproval(ctx, member, id, approver)
-	who := answererName(approver)
+func (a *Approvals) await(ctx context.Context, member, id, approver string) hooks.Result {
+	r, err := a.ask(ctx, member, id, approver)
+	who := AnswererName(approver)
 	if err != nil {
 		return runner.Refuse("Task %s needs the approval of %s, who could not be asked: %v", id, who, err)
 	}
@@ -141,44 +121,45 @@ func (c *crew) awaitApproval(ctx context.Context, member, id, approver string) h
 		"will tell you the answer; there is nothing more to do for this task until then, so end your turn.", id, who, r.ID)
 }
 
-// askApproval puts a task before one approver, and takes back what it was asked about the
+// ask puts a task before one approver, and takes back what it was asked about the
 // same task before there were these files or words.
 //
 // Nobody can wait for an answer of somebody who takes no more turns, so that is an error
 // now and not a deadline later. Lasting keeps a yes for as long as the task is the same.
-func (c *crew) askApproval(ctx context.Context, member, id, approver string) (requests.Request, error) {
-	t, err := c.store.Task(ctx, id)
+func (a *Approvals) ask(ctx context.Context, member, id, approver string) (requests.Request, error) {
+	t, err := a.inbox.ports.Store.Task(ctx, id)
 	if err != nil {
 		return requests.Request{}, fmt.Errorf("read the task to approve: %w", err)
 	}
-	switch s, ok := c.seat(approver); {
+	_, ok := a.inbox.ports.Member(approver)
+	switch gone := a.inbox.ports.Gone(approver); {
 	case !ok && approver != actors.Operator: // its spec is taken up in this moment
 		return requests.Request{}, fmt.Errorf("%s is not in the team; try again in a moment", approver)
-	case ok && s.goneReason() != "":
-		return requests.Request{}, fmt.Errorf("%s takes no more turns: %s", approver, s.goneReason())
+	case gone != "":
+		return requests.Request{}, fmt.Errorf("%s takes no more turns: %s", approver, gone)
 	}
-	files, err := c.filesOf(ctx, t, member)
+	files, err := a.filesOf(ctx, t, member)
 	if err != nil {
 		return requests.Request{}, err
 	}
 	n := requests.New{
 		Kind: requests.AskApproval, Member: member, To: approver, Lasting: true,
-		Key: approvalKey(t, approver, files), Wait: c.asks.limit, Text: seekingText(member, t, files),
-		Payload: rawjson.Encode(requestPayload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files}),
+		Key: approvalKey(t, approver, files), Wait: a.inbox.limit, Text: seekingText(member, t, files),
+		Payload: rawjson.Encode(Payload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files}),
 	}
 	if approver != actors.Operator {
-		n.Mail = func(r requests.Request) mail.Outgoing { return approvalMail(r, t, c) }
+		n.Mail = func(r requests.Request) mail.Outgoing { return approvalMail(r, t, a.inbox.ports.Clock.Now()) }
 	}
-	r, err := c.asks.ask(ctx, actors.Actor{Name: n.Member}, n)
+	r, err := a.inbox.Ask(ctx, actors.Actor{Name: n.Member}, n)
 	if err == nil && approver == actors.Operator {
-		c.notifyPeople(ctx, member, r)
+		a.inbox.ports.Notify(ctx, member, r)
 	}
 	if err != nil {
 		return r, err
 	}
-	return r, c.asks.withdrawAll(ctx, "the work has changed since, and is asked about anew", func(old requests.Request) bool {
+	return r, a.inbox.withdrawAll(ctx, "the work has changed since, and is asked about anew", func(old requests.Request) bool {
 		return old.Kind == requests.AskApproval && old.Member == member && old.To == approver &&
-			payloadOf(old).TaskID == t.ID && old.ID != r.ID
+			PayloadOf(old).TaskID == t.ID && old.ID != r.ID
 	})
 }
 
@@ -194,25 +175,25 @@ func seekingText(member string, t tasks.Task, files string) string {
 }
 
 // approvalMail asks a member to look at a task.
-func approvalMail(r requests.Request, t tasks.Task, c *crew) mail.Outgoing {
+func approvalMail(r requests.Request, t tasks.Task, now time.Time) mail.Outgoing {
 	return mail.Outgoing{
 		Kind: mail.ApprovalAsked, Text: r.Text, Summary: mailtext.Summary(r.Text),
 		Data: rawjson.Encode(mail.ApprovalRequest{
 			Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: t.ID, Subject: t.Subject,
-			Timestamp: c.clock.Now(),
+			Timestamp: now,
 		}),
 	}
 }
 
-// mootApprovals withdraws questions about tasks that are completed or gone by other
+// moot withdraws questions about tasks that are completed or gone by other
 // ways, such as a person's force: nobody has to look at those.
-func (c *crew) mootApprovals(ctx context.Context) error {
-	for _, r := range c.asks.list() {
+func (a *Approvals) moot(ctx context.Context) error {
+	for _, r := range a.inbox.Open() {
 		if r.Kind != requests.AskApproval {
 			continue
 		}
-		id := payloadOf(r).TaskID
-		t, err := c.store.Task(ctx, id)
+		id := PayloadOf(r).TaskID
+		t, err := a.inbox.ports.Store.Task(ctx, id)
 		why := ""
 		switch {
 		case errors.Is(err, tasks.ErrNotFound):
@@ -224,7 +205,7 @@ func (c *crew) mootApprovals(ctx context.Context) error {
 		default:
 			continue
 		}
-		if err := c.asks.withdraw(ctx, r.ID, why); err != nil {
+		if err := a.inbox.withdraw(ctx, r.ID, why); err != nil {
 			return err
 		}
 	}

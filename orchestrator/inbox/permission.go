@@ -1,10 +1,12 @@
-package orchestrator
+package inbox
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
@@ -13,29 +15,32 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
-// asker puts a member's tool calls before people. It is a teammate.Asker.
-type asker struct{ seat *seat }
+// Asker puts a member's tool calls before people. It is a teammate.Asker.
+type Asker struct {
+	inbox  *Inbox
+	member string
+}
+
+// Asker returns that of a member.
+func (b *Inbox) Asker(member string) Asker { return Asker{b, member} }
 
 // Present reports whether anybody would answer (DESIGN 10.4).
-func (a asker) Present() bool {
-	b := a.seat.crew.asks
-	return b != nil && b.present()
-}
+func (a Asker) Present() bool { return a.inbox.Present() }
 
 // Ask waits in the inbox for an answer. A call that a crash cut off asks the
 // same question when it is made again: so an answer that came meanwhile counts.
 //
 // The member's goroutine waits here, with its slot lent to others. An error is no answer:
 // the zero Answer allows nothing.
-func (a asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
-	b, member := a.seat.crew.asks, a.seat.member.Name
-	r, err := b.ask(ctx, actors.Actor{Name: member}, permissionRequest(member, q, b))
+func (a Asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
+	b, member := a.inbox, a.member
+	r, err := b.Ask(ctx, actors.Actor{Name: member}, permissionRequest(member, q, b.limit))
 	if err != nil {
 		b.fault(ctx, fmt.Errorf("ask for %s: %w", member, err))
 		return teammate.Answer{}
 	}
-	back := a.seat.stepAside("permission to use " + q.Call.Name)
-	done, err := b.wait(ctx, r.ID)
+	back := a.stepAside("permission to use " + q.Call.Name)
+	done, err := b.Wait(ctx, r.ID)
 	if err == nil {
 		err = back(ctx)
 	}
@@ -44,7 +49,7 @@ func (a asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 		return teammate.Answer{}
 	}
 	// A call runs only behind an answer that was taken: by that Unbegun tells the two apart.
-	if err := b.c.store.Requests().Take(ctx, r.ID); err != nil {
+	if err := b.ports.Store.Requests().Take(ctx, r.ID); err != nil {
 		b.fault(ctx, fmt.Errorf("take the answer to %s: %w", r.ID, err))
 		return teammate.Answer{}
 	}
@@ -53,17 +58,17 @@ func (a asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 
 // Unbegun is agent.Reminder's: the call's question is there, and no answer was taken.
 // A question that was withdrawn is of a call that was broken off, and not to be made again.
-func (a asker) Unbegun(ctx context.Context, callID string) bool {
-	b := a.seat.crew.asks
-	if b == nil || callID == "" {
+func (a Asker) Unbegun(ctx context.Context, callID string) bool {
+	b := a.inbox
+	if callID == "" {
 		return false
 	}
-	all, err := b.c.store.Requests().List(ctx)
+	all, err := b.ports.Store.Requests().List(ctx)
 	if err != nil {
-		b.fault(ctx, fmt.Errorf("what %s has asked: %w", a.seat.member.Name, err))
+		b.fault(ctx, fmt.Errorf("what %s has asked: %w", a.member, err))
 	}
 	return slices.ContainsFunc(all, func(r requests.Request) bool {
-		return r.Kind == requests.AskPermission && r.Member == a.seat.member.Name && payloadOf(r).Call == callID &&
+		return r.Kind == requests.AskPermission && r.Member == a.member && PayloadOf(r).Call == callID &&
 			!r.Taken && r.State != requests.Withdrawn
 	})
 }
@@ -74,9 +79,9 @@ func (a asker) Unbegun(ctx context.Context, callID string) bool {
 //
 // Its ctx has outlived the call's, for a question that stays open by mistake would stand
 // before people until its deadline.
-func (a asker) drop(ctx context.Context, id string) {
-	b := a.seat.crew.asks
-	a.seat.setAside("")
+func (a Asker) drop(ctx context.Context, id string) {
+	b := a.inbox
+	b.asides.set(a.member, "")
 	if b.ending() {
 		return
 	}
@@ -86,16 +91,16 @@ func (a asker) drop(ctx context.Context, id string) {
 // permissionRequest is the question whether a member may make a call.
 //
 // The key is of the tool and its input: the same call made again is the same question.
-func permissionRequest(member string, q teammate.Question, b *inbox) requests.New {
+func permissionRequest(member string, q teammate.Question, limit time.Duration) requests.New {
 	text := fmt.Sprintf("%s asks to use %s", member, q.Call.Name)
-	if input := MainInput(q.Call.Input); input != "" {
+	if input := wording.MainInput(q.Call.Input); input != "" {
 		text += ": " + wording.Preview(input, 2000)
 	}
 	return requests.New{
 		Kind: requests.AskPermission, Member: member, To: actors.Operator, Key: requests.KeyOf(q.Call.Name,
 			q.Call.Input),
-		Text: text + " (" + wording.Preview(q.Reason, 500) + ")", Wait: b.limit,
-		Payload: rawjson.Encode(requestPayload{
+		Text: text + " (" + wording.Preview(q.Reason, 500) + ")", Wait: limit,
+		Payload: rawjson.Encode(Payload{
 			Tool: q.Call.Name, Call: q.Call.ID, Input: asJSON(q.Call.Input), Reason: q.Reason,
 		}),
 	}
@@ -120,28 +125,42 @@ func permissionAnswer(r requests.Request) teammate.Answer {
 	return teammate.Answer{}
 }
 
-// stepAside notes what a member waits for in the middle of its turn, and lends
-// its agent's slot to whoever waits for one: it needs none while it waits. back
-// ends the wait and takes one again.
-//
-// Only a slot that the member holds now is taken again, so back gives nobody a slot that
-// had none. back must be called once, when the wait is over.
-func (s *seat) stepAside(what string) (back func(ctx context.Context) error) {
-	s.setAside(what)
-	lent := s.crew.logins.GiveBack(s.member.Name)
-	return func(ctx context.Context) error {
-		defer s.setAside("")
-		if !lent {
-			return nil
-		}
-		_, err := s.Admit(ctx)
-		return err
-	}
+// asides has what members wait for in the middle of their turns.
+type asides struct {
+	mu      sync.Mutex
+	members map[string]string
 }
 
-// setAside notes what a member waits for in its turn; empty: nothing.
-func (s *seat) setAside(what string) {
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
-	s.aside = what
+// set notes what a member waits for; empty: nothing.
+func (a *asides) set(member, what string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if what == "" {
+		delete(a.members, member)
+		return
+	}
+	if a.members == nil {
+		a.members = map[string]string{}
+	}
+	a.members[member] = what
+}
+
+// Aside returns what a member waits for in the middle of its turn; empty: nothing.
+func (b *Inbox) Aside(member string) string {
+	b.asides.mu.Lock()
+	defer b.asides.mu.Unlock()
+	return b.asides.members[member]
+}
+
+// stepAside notes what the member waits for in the middle of its turn, and lends
+// its agent's slot to whoever waits for one: it needs none while it waits. back
+// ends the wait and takes one again. It must be called once.
+func (a Asker) stepAside(what string) (back func(ctx context.Context) error) {
+	asides := &a.inbox.asides
+	asides.set(a.member, what)
+	takeBack := a.inbox.ports.Lend(a.member)
+	return func(ctx context.Context) error {
+		defer asides.set(a.member, "")
+		return takeBack(ctx)
+	}
 }

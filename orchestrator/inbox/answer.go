@@ -1,4 +1,4 @@
-package orchestrator
+package inbox
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/mailtext"
@@ -19,63 +18,27 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// requestPayload is the Payload of the requests that covey makes. What a kind
-// does not need is empty.
-type requestPayload struct {
-	// AskPermission.
-	Tool   string          `json:"tool,omitempty"`
-	Call   string          `json:"call,omitempty"` // the tool call's id
-	Input  json.RawMessage `json:"input,omitempty"`
-	Reason string          `json:"reason,omitempty"` // also of AskShutdown
-	// AskPlan: the plan, and the session that it is for.
-	Plan    string `json:"plan,omitempty"`
-	Session string `json:"session,omitempty"`
-	// AskApproval.
-	TaskID  string `json:"task_id,omitempty"`
-	Subject string `json:"subject,omitempty"`
-	Version uint64 `json:"version,omitempty"` // of the task when it was asked
-	Tree    string `json:"tree,omitempty"`    // git's name of the files that it is about
-	// AskMerge: the files in the workspace itself that are to be kept; empty: it is
-	// about work that is to be merged.
-	Files []string `json:"files,omitempty"`
+// Answer is what somebody says to a request.
+type Answer struct {
+	ID      string // of the request
+	Approve bool
+	Text    string // the reason or feedback; may be empty
+	// Mode is the permission mode that goes with an approved plan; empty: the
+	// member's own.
+	Mode string
 }
 
-// payloadOf reads it; what is no payload of ours is empty.
-func payloadOf(r requests.Request) requestPayload {
-	var p requestPayload
-	if json.Unmarshal(r.Payload, &p) != nil {
-		return requestPayload{}
-	}
-	return p
-}
-
-// subjectOf is what a request is about, in a few words.
-func subjectOf(r requests.Request) string {
-	switch p := payloadOf(r); r.Kind {
-	case requests.AskPermission:
-		return cmp.Or(p.Tool, "a tool")
-	case requests.AskApproval:
-		return tasks.Named(p.TaskID)
-	case requests.AskMerge:
-		if !asksToKeep(r) {
-			return "its merge"
-		}
-		return "protected files (" + wording.Preview(strings.Join(p.Files, ", "), 500) + ")"
-	}
-	return "it"
-}
-
-// answer takes in what somebody says to a question: a person at the inbox, or
+// Answer takes in what somebody says to a question: a person at the inbox, or
 // the member to whom it was put. kinds are those that may be answered this way;
 // none: all.
 //
 // Whether the one who answers may do so at all is for the store to say, in the commit
 // in which the answer is written; here only what the store cannot know is looked at.
 // When it returns without an error, what follows from the answer has been done.
-func (b *inbox) answer(
-	ctx context.Context, by actors.Actor, a requestAnswer, kinds ...requests.Kind,
+func (b *Inbox) Answer(
+	ctx context.Context, by actors.Actor, a Answer, kinds ...requests.Kind,
 ) (requests.Request, error) {
-	r, err := b.find(ctx, by.Name, a.ID)
+	r, err := b.Find(ctx, by.Name, a.ID)
 	if err != nil {
 		return r, err
 	}
@@ -85,7 +48,7 @@ func (b *inbox) answer(
 	if err := b.mayGrant(by, r, a); err != nil {
 		return r, err
 	}
-	r, err = b.c.store.Requests().Answer(ctx, by, r.ID, requests.Ruling{
+	r, err = b.ports.Store.Requests().Answer(ctx, by, r.ID, requests.Ruling{
 		Approve: a.Approve, Feedback: a.Text, Mode: a.Mode, Mail: b.tell,
 	})
 	if err != nil {
@@ -94,23 +57,37 @@ func (b *inbox) answer(
 	return r, b.concluded(ctx, r)
 }
 
-// find gives the request that who means: by its id, or by the name of the member that
+// MayAnswer refuses what a person cannot answer in the inbox, or not with a permission mode.
+func MayAnswer(r requests.Request, mode string) error {
+	switch {
+	case r.Kind == requests.AskShutdown:
+		return wording.Errorf(tasks.ErrInvalid, "%s is asked to end, and answers itself; covey down --member %s --now does not ask",
+			r.To, r.To)
+	case mode != "" && r.Kind != requests.AskPlan:
+		return wording.Errorf(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
+	case mode != "" && modeRank(mode) < 0:
+		return noSuchMode(mode)
+	}
+	return nil
+}
+
+// Find returns the request that who means: by its id, or by the name of the member that
 // asks, if it asks who one thing only. By name nobody can mean what it has not read yet:
 // a request may have been replaced since.
 //
 // An id finds closed requests too, so that a second answer hears that there was a first
 // one. Names look among the open ones alone, and what they leave open is an error that
 // lists the ids: a guess might approve the wrong plan.
-func (b *inbox) find(ctx context.Context, who, id string) (requests.Request, error) {
-	r, err := b.c.store.Requests().Find(ctx, id)
-	_, member := b.c.seat(id)
+func (b *Inbox) Find(ctx context.Context, who, id string) (requests.Request, error) {
+	r, err := b.ports.Store.Requests().Find(ctx, id)
+	_, member := b.ports.Member(id)
 	member = member || id == actors.Operator
 	if err == nil || !member {
 		return r, err
 	}
 	unread := b.unreadOf(ctx, who)
 	var found []requests.Request
-	for _, r := range b.list() {
+	for _, r := range b.Open() {
 		if r.Member == id && r.To == who && !unread[r.ID] {
 			found = append(found, r)
 		}
@@ -128,9 +105,9 @@ func (b *inbox) find(ctx context.Context, who, id string) (requests.Request, err
 
 // unreadOf are the requests of which a member has not read yet. Where that cannot
 // be known nothing is held back: the answer itself is checked.
-func (b *inbox) unreadOf(ctx context.Context, who string) map[string]bool {
+func (b *Inbox) unreadOf(ctx context.Context, who string) map[string]bool {
 	unread := map[string]bool{}
-	letters, err := b.c.store.Mail().Unread(ctx, who)
+	letters, err := b.ports.Store.Mail().Unread(ctx, who)
 	if err != nil {
 		return unread
 	}
@@ -157,45 +134,20 @@ func requestIDs(list []requests.Request) string {
 //
 // The modes stand in the order of what they allow. A lead that a text has talked into
 // it may give a member less than its spec, or as much, and never more.
-func (b *inbox) mayGrant(by actors.Actor, r requests.Request, a requestAnswer) error {
+func (b *Inbox) mayGrant(by actors.Actor, r requests.Request, a Answer) error {
 	if a.Mode == "" {
 		return nil
 	}
 	if r.Kind != requests.AskPlan {
 		return wording.Errorf(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
 	}
-	return b.c.mayHaveMode(by.Name == actors.Operator, r.Member, a.Mode)
-}
-
-// mayHaveMode refuses a mode that there is not, or that only a person may give a member.
-func (c *crew) mayHaveMode(byPerson bool, member, mode string) error {
-	want := modeRank(mode)
-	if want < 0 {
-		return noSuchMode(mode)
-	}
-	s, ok := c.seat(member)
-	if !ok || byPerson || want <= modeRank(string(usualMode(*s.member.Member))) {
-		return nil
-	}
-	return wording.Errorf(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
-		member, usualMode(*s.member.Member), mode)
-}
-
-// modeRank orders permission modes by what they allow; negative: there is no such mode.
-func modeRank(mode string) int {
-	return slices.Index([]configs.PermissionMode{
-		configs.Plan, configs.DontAsk, configs.Default, configs.AcceptEdits, configs.BypassPermissions,
-	}, configs.PermissionMode(mode))
-}
-
-// noSuchMode names the permission modes to somebody who wrote another word.
-func noSuchMode(mode string) error {
-	return wording.Errorf(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", mode)
+	m, ok := b.ports.Member(r.Member)
+	return MayHaveMode(by.Name == actors.Operator || !ok, m, a.Mode)
 }
 
 // concluded is for a request that was closed just now: what follows from it is
 // done, and whoever waits for it goes on.
-func (b *inbox) concluded(ctx context.Context, r requests.Request) error {
+func (b *Inbox) concluded(ctx context.Context, r requests.Request) error {
 	if settledAtOnce(r) {
 		if err := b.settle(ctx, r); err != nil {
 			return err
@@ -214,38 +166,27 @@ func settledAtOnce(r requests.Request) bool { return r.Kind != requests.AskPermi
 //
 // Take is last: until then the request counts as not acted on, and recover does it
 // again. So everything that is hung in here must bear to be done twice.
-func (b *inbox) settle(ctx context.Context, r requests.Request) error {
-	switch r.Kind {
-	case requests.AskPlan:
-		if err := b.c.planSettled(ctx, r); err != nil {
-			return fmt.Errorf("let %s carry out its plan: %w", r.Member, err)
-		}
-	case requests.AskShutdown:
-		b.c.shutdownSettled(ctx, r)
-	case requests.AskAttention:
-		b.c.reassured(r)
+func (b *Inbox) settle(ctx context.Context, r requests.Request) error {
+	if err := b.ports.Closed(ctx, r); err != nil {
+		return fmt.Errorf("act on the answer to %s: %w", r.ID, err)
 	}
-	if act := b.closed[r.Kind]; act != nil {
-		if err := act(ctx, r); err != nil {
-			return fmt.Errorf("act on the answer to %s: %w", r.ID, err)
-		}
-	}
-	return b.c.store.Requests().Take(ctx, r.ID)
+	return b.ports.Store.Requests().Take(ctx, r.ID)
 }
 
 // tell is what the member that a request is about is told of its end.
 //
 // An Outgoing without a text means that nobody is told. It is called before the commit,
 // with the request as it will be.
-func (b *inbox) tell(r requests.Request) mail.Outgoing {
-	if _, member := b.c.seat(r.Member); !member {
+func (b *Inbox) tell(r requests.Request) mail.Outgoing {
+	if _, member := b.ports.Member(r.Member); !member {
 		return mail.Outgoing{}
 	}
-	return answerMail(r, b.c.clock.Now())
+	return AnswerMail(r, b.ports.Clock.Now())
 }
 
-// answerMail is tell for a member that there is.
-func answerMail(r requests.Request, now time.Time) mail.Outgoing {
+// AnswerMail is what the member that a request is about is told of its end. An Outgoing
+// without a text means that nobody is told.
+func AnswerMail(r requests.Request, now time.Time) mail.Outgoing {
 	silent := r.Kind == requests.AskPermission || r.Kind == requests.AskMerge && !asksToKeep(r) // who waits asks for the answer
 	if silent || r.Kind == requests.AskAttention && !r.Approved() {
 		return mail.Outgoing{}
@@ -260,7 +201,7 @@ func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 		RequestRef: mail.Ref(r.ID), From: cmp.Or(r.By,
 			actors.Covey), Approved: yes, PermissionMode: r.Mode, Timestamp: now,
 	}
-	out := mail.Outgoing{Text: closingText(r)}
+	out := mail.Outgoing{Text: ClosingText(r)}
 	switch r.Kind {
 	case requests.AskPlan:
 		out.Kind, answer.Feedback = mail.PlanAnswered, r.Feedback
@@ -281,9 +222,9 @@ func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 	return out
 }
 
-// closingText says it in words. It stands in the journal, and is all that the
+// ClosingText says how a request ended. It stands in the journal, and is all that the
 // member sees of an answer that nobody gave.
-func closingText(r requests.Request) string {
+func ClosingText(r requests.Request) string {
 	who, what := r.By, subjectOf(r)
 	if who == actors.Operator {
 		who = "a person"
@@ -298,7 +239,7 @@ func closingText(r requests.Request) string {
 			"Submit it again, or tell your lead.", r.ID)
 	case r.State == requests.Expired && r.Kind == requests.AskApproval:
 		return fmt.Sprintf("%s has not answered about %s in time, so it is not approved (request %s). "+
-			"Complete it once more to ask again, or tell your lead.", capital(answererName(r.To)), what, r.ID)
+			"Complete it once more to ask again, or tell your lead.", capital(AnswererName(r.To)), what, r.ID)
 	case r.Kind == requests.AskMerge:
 		return keepingText(r)
 	case r.State == requests.Expired:

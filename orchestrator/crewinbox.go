@@ -1,0 +1,148 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// newInbox makes the inbox of a crew.
+func newInbox(o *Orchestrator, c *crew) *inbox.Inbox {
+	return inbox.New(o.team(), inbox.Ports{
+		Store: c.store, Clock: c.clock, Log: c.log, Changed: c.poke, Go: c.members.Go,
+		Attached: func() bool { return c.control != nil && c.control.Attached() > 0 },
+		Member:   c.member, Gone: c.goneReason, Lend: c.lendSlot, Notify: c.notifyPeople, Closed: c.requestClosed,
+		Completer: func(ctx context.Context, in hooks.Input) (who string, completes bool) {
+			who, says := c.completerOf(ctx, in)
+			return who, says || c.completes()
+		},
+		Lead:    func() *roster.Member { return c.seats()[0].member },
+		Letters: c.board.letters,
+		SetMode: func(member, mode string) error {
+			if s, ok := c.seat(member); ok && s.mate != nil {
+				return s.mate.Rights().SetMode(mode)
+			}
+			return nil
+		},
+		Files: func(ctx context.Context, member string) (tree string, err error) {
+			s, ok := c.seat(member)
+			if !ok {
+				return "", nil
+			}
+			return c.merges.treeOf(ctx, s)
+		},
+	})
+}
+
+// member finds a member that has a seat.
+func (c *crew) member(name string) (*roster.Member, bool) {
+	s, ok := c.seat(name)
+	if !ok {
+		return nil, false
+	}
+	return s.member, true
+}
+
+// requestClosed does what follows from the answer to a request. It may be called again
+// after a crash in between.
+func (c *crew) requestClosed(ctx context.Context, r requests.Request) error {
+	switch r.Kind {
+	case requests.AskPlan:
+		return c.asks.Plans.Settled(ctx, r)
+	case requests.AskShutdown:
+		c.shutdownSettled(ctx, r)
+	case requests.AskAttention:
+		c.reassured(r)
+	case requests.AskMerge:
+		return c.merges.answered(ctx, r)
+	}
+	return nil
+}
+
+// reassured takes the attention from a member that a person has told to go on while it
+// is in a turn: it reads so there, and no new work would take it away. An idle member loses
+// it with the turn that the person's word begins.
+func (c *crew) reassured(r requests.Request) {
+	s, ok := c.seat(r.Member)
+	if !ok || !r.Approved() {
+		return
+	}
+	c.mu.Lock()
+	if !s.idle && s.gone == "" {
+		c.asks.Attention.ClearReason(r.Member)
+	}
+	c.mu.Unlock()
+	c.writes.Acquit(s.member)
+}
+
+// notifyPeople tells the Notification hooks, and through the journal whoever is
+// attached, of a question for a person. Calls that ask for permission have
+// their own notice, in the turn that they belong to.
+func (c *crew) notifyPeople(ctx context.Context, member string, r requests.Request) {
+	s, ok := c.seat(member)
+	if !ok {
+		s = c.seats()[0]
+	}
+	n := hooks.NotificationInput{
+		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", wording.FirstLine(r.Text), r.ID),
+		NotificationType: "agent_needs_input",
+	}
+	c.journal.Append(agent.Event{
+		Member: member, Turn: s.turn(), Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
+	})
+	if s.mate == nil {
+		return
+	}
+	// The hooks may take long, and nobody waits for them but the end of the team.
+	ctx, done := c.asks.UntilEnd(ctx)
+	if !c.members.Go(func() {
+		defer done()
+		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
+			c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
+		}
+	}) {
+		done()
+	}
+}
+
+// handQuestions reminds an idle member of the questions that it has not answered. It is
+// counted first: a crash in between costs one reminder, and not one more turn.
+func (c *crew) handQuestions(ctx context.Context, s *seat, mark string) error {
+	all, err := c.asks.Remind(ctx, s.member.Name)
+	if err != nil {
+		return err
+	}
+	text := tongueOf(s.member.CurrentAgent()).unansweredText(all)
+	return c.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
+		{Kind: agent.FromCovey, Text: text},
+	}}, mark)
+}
+
+// unansweredText reminds a member of the questions that wait for it.
+func (t tongue) unansweredText(list []requests.Request) string {
+	lines := make([]string, len(list))
+	for i, r := range list {
+		lines[i] = fmt.Sprintf("- %s (request_id %s)", wording.FirstLine(r.Text), r.ID)
+	}
+	return "You are idle, but others wait for your answer:\n" + strings.Join(lines, "\n") +
+		"\nAnswer with " + t.sending() + ", as the requests in your messages say."
+}
+
+// sending names the way to send a message.
+func (t tongue) sending() string {
+	switch t {
+	case byMCP:
+		return mcpSend
+	case byShell:
+		return "`" + coveyShell + " send`"
+	}
+	return "SendMessage"
+}

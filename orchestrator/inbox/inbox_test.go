@@ -1,0 +1,167 @@
+package inbox
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// TestTimeLeft: a question never waits longer than it was given, whatever was done
+// to the clock.
+func TestTimeLeft(t *testing.T) {
+	asked := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	r := requests.Request{Created: asked, Deadline: asked.Add(10 * time.Minute)}
+	for name, tc := range map[string]struct {
+		now  time.Duration
+		want time.Duration
+	}{
+		"at once":             {0, 10 * time.Minute},
+		"after a while":       {4 * time.Minute, 6 * time.Minute},
+		"too late":            {time.Hour, 0},
+		"the clock went back": {-24 * time.Hour, 10 * time.Minute},
+	} {
+		if got := timeLeft(r, asked.Add(tc.now)); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+// TestApprovalKey: what an approver has seen is what its yes is good for.
+func TestApprovalKey(t *testing.T) {
+	base := tasks.Task{ID: "1", Subject: "s", Version: 3, Epoch: 1}
+	key := approvalKey(base, "rev", "")
+	same, changed := base, base
+	same.Version, same.Epoch = 9, 2
+	changed.Description = "more"
+	if approvalKey(same, "rev", "") != key {
+		t.Error("a restart voids an approval")
+	}
+	if approvalKey(changed, "rev", "") == key || approvalKey(base, "ben", "") == key ||
+		approvalKey(base, "rev", "4b825d") == key {
+		t.Error("an approval is good for something else")
+	}
+}
+
+// TestMayGrant: a member lets another do no more than its spec does.
+func TestMayGrant(t *testing.T) {
+	dev := &roster.Member{Member: &configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits, PlanRequired: true}}
+	b := New(&configs.Team{}, Ports{Member: func(string) (*roster.Member, bool) { return dev, true }})
+	plan := requests.Request{Kind: requests.AskPlan, Member: "dev", To: "lead"}
+	for _, tc := range []struct {
+		by, mode string
+		kind     requests.Kind
+		says     string
+	}{
+		{"lead", "", requests.AskPlan, ""},
+		{"lead", "default", requests.AskPlan, ""},
+		{"lead", "acceptEdits", requests.AskPlan, ""},
+		{"lead", "bypassPermissions", requests.AskPlan, "only a person can give it bypassPermissions"},
+		{actors.Operator, "bypassPermissions", requests.AskPlan, ""},
+		{actors.Operator, "all", requests.AskPlan, `permission mode "all"`},
+		{actors.Operator, "default", requests.AskApproval, "goes with the approval of a plan alone"},
+	} {
+		r := plan
+		r.Kind = tc.kind
+		err := b.mayGrant(actors.Actor{Name: tc.by}, r, Answer{Mode: tc.mode})
+		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s gives %q: %v, want %q", tc.by, tc.mode, err, tc.says)
+		}
+	}
+}
+
+// TestUsualMode: plan: required is not a mode for good.
+func TestUsualMode(t *testing.T) {
+	for _, tc := range []struct {
+		m    configs.Member
+		want configs.PermissionMode
+	}{
+		{configs.Member{}, configs.Default},
+		{configs.Member{PermissionMode: configs.AcceptEdits}, configs.AcceptEdits},
+		{configs.Member{PermissionMode: configs.Plan}, configs.Plan},
+		{configs.Member{PermissionMode: configs.Plan, PlanRequired: true}, configs.Default},
+	} {
+		if got := usualMode(&roster.Member{Member: &tc.m}); got != tc.want {
+			t.Errorf("%+v: %s, want %s", tc.m, got, tc.want)
+		}
+	}
+}
+
+// TestAside: a member that waits in its turn lends its slot, and says what it waits for
+// until it has one again.
+func TestAside(t *testing.T) {
+	lent, said := "", ""
+	var b *Inbox
+	b = New(&configs.Team{}, Ports{Lend: func(member string) func(context.Context) error {
+		lent = member
+		return func(context.Context) error {
+			said = b.Aside(member)
+			return nil
+		}
+	}})
+	back := b.Asker("dev").stepAside("permission")
+	if lent != "dev" || b.Aside("dev") != "permission" || b.Aside("ops") != "" {
+		t.Errorf("%q lends, and waits for %q", lent, b.Aside("dev"))
+	}
+	if err := back(t.Context()); err != nil || said != "permission" || b.Aside("dev") != "" {
+		t.Errorf("%v; it waited for %q, and then for %q", err, said, b.Aside("dev"))
+	}
+}
+
+// TestClearSolved: attention ends when the tasks that it is about have changed, and when a
+// limit was raised; of a member's life that has ended nothing is left.
+func TestClearSolved(t *testing.T) {
+	b := New(&configs.Team{}, Ports{})
+	stuck := []tasks.Task{{ID: "1", Owner: "dev", Status: tasks.Pending}}
+	for _, member := range []string{"dev", "ops", "rev", "old"} {
+		b.Attention.change(member, func(tr *trouble) { tr.reason = "it does not get on" })
+	}
+	b.Attention.Stuck("dev", plan.Fingerprint(stuck))
+	b.Attention.Stuck("old", plan.Fingerprint(stuck))
+	b.asides.set("old", "permission")
+	if b.Forget("old"); b.Attention.Of("old") != "" || b.Aside("old") != "" || len(b.Attention.members) != 3 {
+		t.Errorf("%+v is left", b.Attention.members)
+	}
+	look := func(list []tasks.Task) (needing string) {
+		s := plan.Scene{Tasks: list, Seats: []plan.Seat{{Name: "dev"}, {Name: "ops"}, {Name: "rev"}}}
+		b.Attention.ClearSolved(&s, func(member string) bool { return member == "ops" })
+		for _, seat := range s.Seats {
+			if seat.Attention != "" {
+				needing += seat.Name + " "
+			}
+		}
+		return needing
+	}
+	if needing := look(stuck); needing != "dev rev " {
+		t.Errorf("%sneed attention", needing)
+	}
+	if needing := look(nil); needing != "rev " || b.Attention.Of("dev") != "" {
+		t.Errorf("%sneed attention after the task has gone", needing)
+	}
+}
+
+// TestQuestionsAreFoundByName: the questions of a member are found without going through
+// the list of them all.
+func TestQuestionsAreFoundByName(t *testing.T) {
+	b := New(&configs.Team{}, Ports{})
+	b.open = requests.Sort([]requests.Request{
+		{ID: "0", Kind: requests.AskPlan, Member: "m0", To: "m1"}, {ID: "1", Kind: requests.AskPlan, Member: "m1", To: "m0"},
+	})
+	b.open.All = nil
+	views := []plan.Seat{{Name: "m0"}, {Name: "m1"}, {Name: "lead"}}
+	b.View(views)
+	for i, want := range []plan.Seat{
+		{Awaits: "m1's approval of its plan", Questions: "1 "}, {Awaits: "m0's approval of its plan", Questions: "0 "}, {},
+	} {
+		if got := views[i]; got.Awaits != want.Awaits || got.Questions != want.Questions {
+			t.Errorf("%s waits for %q and owes %q", got.Name, got.Awaits, got.Questions)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package inbox
+
+import (
+	"slices"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// usualMode is a member's permission mode once it need not plan any more. A spec
+// that gives it mode plan for good says so by the mode alone.
+func usualMode(m *roster.Member) configs.PermissionMode {
+	if m.PermissionMode == "" || m.PermissionMode == configs.Plan && m.PlanRequired {
+		return configs.Default
+	}
+	return m.PermissionMode
+}
+
+// MayHaveMode refuses a mode that there is not, or that only a person may give a member.
+func MayHaveMode(byPerson bool, m *roster.Member, mode string) error {
+	want := modeRank(mode)
+	if want < 0 {
+		return noSuchMode(mode)
+	}
+	if byPerson || want <= modeRank(string(usualMode(m))) {
+		return nil
+	}
+	return wording.Errorf(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
+		m.Name, usualMode(m), mode)
+}
+
+// modeRank orders permission modes by what they allow; negative: there is no such mode.
+func modeRank(mode string) int {
+	return slices.Index([]configs.PermissionMode{
+		configs.Plan, configs.DontAsk, configs.Default, configs.AcceptEdits, configs.BypassPermissions,
+	}, configs.PermissionMode(mode))
+}
+
+// noSuchMode names the permission modes to somebody who wrote another word.
+func noSuchMode(mode string) error {
+	return wording.Errorf(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", mode)
+}

@@ -1,0 +1,117 @@
+package inbox
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// Payload is the payload of the requests that covey makes. What a kind
+// does not need is empty.
+type Payload struct {
+	// AskPermission.
+	Tool   string          `json:"tool,omitempty"`
+	Call   string          `json:"call,omitempty"` // the tool call's id
+	Input  json.RawMessage `json:"input,omitempty"`
+	Reason string          `json:"reason,omitempty"` // also of AskShutdown
+	// AskPlan: the plan, and the session that it is for.
+	Plan    string `json:"plan,omitempty"`
+	Session string `json:"session,omitempty"`
+	// AskApproval.
+	TaskID  string `json:"task_id,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	Version uint64 `json:"version,omitempty"` // of the task when it was asked
+	Tree    string `json:"tree,omitempty"`    // git's name of the files that it is about
+	// AskMerge: the files in the workspace itself that are to be kept; empty: it is
+	// about work that is to be merged.
+	Files []string `json:"files,omitempty"`
+}
+
+// PayloadOf reads the payload of a request. One that covey has not made is empty.
+func PayloadOf(r requests.Request) Payload {
+	var p Payload
+	if json.Unmarshal(r.Payload, &p) != nil {
+		return Payload{}
+	}
+	return p
+}
+
+// subjectOf is what a request is about, in a few words.
+func subjectOf(r requests.Request) string {
+	switch p := PayloadOf(r); r.Kind {
+	case requests.AskPermission:
+		return cmp.Or(p.Tool, "a tool")
+	case requests.AskApproval:
+		return tasks.Named(p.TaskID)
+	case requests.AskMerge:
+		if !asksToKeep(r) {
+			return "its merge"
+		}
+		return "protected files (" + wording.Preview(strings.Join(p.Files, ", "), 500) + ")"
+	}
+	return "it"
+}
+
+// Awaited names an answer that somebody waits for: "lead's approval of its plan".
+func Awaited(r requests.Request) string {
+	who := r.To + "'s"
+	if r.To == actors.Operator {
+		who = "a person's"
+	}
+	switch r.Kind {
+	case requests.AskPlan:
+		return who + " approval of its plan"
+	case requests.AskApproval:
+		return who + " approval of " + subjectOf(r)
+	case requests.AskPermission:
+		return who + " permission to use " + subjectOf(r)
+	case requests.AskMerge:
+		return who + " approval of " + subjectOf(r)
+	}
+	return who + " answer"
+}
+
+// AnswererName is a name of the store's for people.
+func AnswererName(name string) string {
+	if name == actors.Operator {
+		return "a person"
+	}
+	return name
+}
+
+// RequestText is what a request is about in full, for people: the input of a
+// call, or a plan. Empty: its Text says it all.
+func RequestText(r requests.Request) string {
+	switch p := PayloadOf(r); r.Kind {
+	case requests.AskPermission:
+		return indented(p.Input)
+	case requests.AskPlan:
+		return p.Plan
+	}
+	return ""
+}
+
+// ForPerson reports whether a person is to answer a request.
+func ForPerson(r requests.Request) bool { return r.To == actors.Operator }
+
+// indented is JSON as people read it: with its own signs, not with those that make
+// it safe for web pages. Empty: it is no JSON.
+func indented(input json.RawMessage) string {
+	var v any
+	if json.Unmarshal(input, &v) != nil {
+		return ""
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if enc.Encode(v) != nil {
+		return ""
+	}
+	return strings.TrimSpace(b.String())
+}
