@@ -409,7 +409,7 @@ func (r *rig) killAt(typ string) {
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	late := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(testPatience, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	found := false
 	for in := bufio.NewScanner(out); !found && in.Scan(); {

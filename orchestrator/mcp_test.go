@@ -358,13 +358,16 @@ func TestSlowGateIsAskedOnce(t *testing.T) {
 	done := `{"taskId":"1","status":"completed"}`
 	dev.use(mcpUpdate, done).want(t, false, "Still checking", "call team_task_update again")
 	dev.use(mcpUpdate, `{"status":"completed", "taskId":"1"}`).want(t, false, "Still checking")
-	dev.use(mcpSend, `{"to":"docs","message":"I wait"}`).want(t, false, "docs") // passes by
-	r.write("go", "")
-	got := dev.use(mcpUpdate, done)
-	for strings.Contains(got.text, "Still checking") {
-		got = dev.use(mcpUpdate, done)
+	answer := func(tool, args string) facts { // on a busy machine any call may take longer than within
+		got := dev.use(tool, args)
+		for strings.Contains(got.text, "Still checking") {
+			got = dev.use(tool, args)
+		}
+		return got
 	}
-	got.want(t, false, "completed", "1")
+	answer(mcpSend, `{"to":"docs","message":"I wait"}`).want(t, false, "docs") // passes by
+	r.write("go", "")
+	answer(mcpUpdate, done).want(t, false, "completed", "1")
 	if runs := strings.Count(r.read("runs"), "run"); runs != 1 {
 		t.Errorf("the gate ran %d times", runs)
 	}

@@ -89,7 +89,8 @@ func TestOnce(t *testing.T) {
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.runner(t, on(hooks.Stop, "sleep 0.3; echo slow >&2; exit 2", "echo fast >&2; exit 2"))
+	r := b.runner(t, on(hooks.Stop,
+		"sleep 0.3; until test -e $REC_DIR/fast; do sleep 0.02; done; echo slow >&2; exit 2", "echo fast >&2; exit 2"))
 	var log []string
 	out, err := r.Run(t.Context(), b.input(hooks.StopInput{}), func(p hooks.Progress) {
 		if p.Event != hooks.Stop || p.ToolUseID == "" {
@@ -98,6 +99,11 @@ func TestObserve(t *testing.T) {
 		verb := "starts"
 		if p.Result != nil {
 			verb = "ends " + p.Result.Stderr
+		}
+		if verb == "ends fast\n" {
+			if err := os.WriteFile(filepath.Join(b.dir, "fast"), nil, 0o600); err != nil {
+				t.Error(err)
+			}
 		}
 		log = append(log, p.Command[:9]+" "+verb)
 	})
