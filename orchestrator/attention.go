@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -22,7 +21,7 @@ func (c *crew) tellLeadOf(ctx context.Context, s *seat, text string) error {
 		return nil
 	}
 	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
-		To: []string{c.seats()[0].member.Name}, Kind: mail.Notice, Text: text, Summary: mailtext.Summary(text),
+		To: []string{c.seats()[0].member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	})
 	return err
 }

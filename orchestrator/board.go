@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -32,8 +31,8 @@ type board struct {
 	mayFinish func(member string) error
 	// protocol carries out structured messages; nil: there is nobody who could.
 	protocol protocol
-	team     string          // the team's name, which agent ids end with
-	letters  mailtext.Folder // where long messages go
+	team     string      // the team's name, which agent ids end with
+	letters  mail.Folder // where long messages go
 	// heard is told of texts that have gone out, closed of tasks that are completed;
 	// nil: nobody is.
 	heard  func(sent []mail.Message)

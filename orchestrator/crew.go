@@ -16,7 +16,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/gang"
-	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/inbox"
@@ -74,12 +73,12 @@ type crew struct {
 	trust      *trust.Guard
 	around     surroundings
 	trees      *trees.Trees
-	setup      Setup                // what Setup hooks are to do
-	setupOnly  bool                 // and nothing after it
-	mergeOnly  *api.MergeRequest    // to be merged, and nothing else; nil: the run is one of all members
-	settings   *gatesettings.Copies // that gates go by
-	servers    *hooking.Servers     // of mcp_tool hooks
-	functions  *hooks.Registry      // the program's hooks, and those that agents register while they run
+	setup      Setup                 // what Setup hooks are to do
+	setupOnly  bool                  // and nothing after it
+	mergeOnly  *api.MergeRequest     // to be merged, and nothing else; nil: the run is one of all members
+	settings   *hooking.GateSettings // that gates go by
+	servers    *hooking.Servers      // of mcp_tool hooks
+	functions  *hooks.Registry       // the program's hooks, and those that agents register while they run
 	team       string
 	goal       string // set by setGoal, read by worksFor
 	pid        int

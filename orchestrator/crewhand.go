@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -90,7 +89,7 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 func (c *crew) note(ctx context.Context, key, mark, text string) error {
 	by := actors.Actor{CallID: actors.CallID(key, mark)}
 	out := mail.Outgoing{
-		To: []string{c.seats()[0].member.Name}, Kind: mail.Notice, Text: text, Summary: mailtext.Summary(text),
+		To: []string{c.seats()[0].member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	}
 	if _, err := c.store.Mail().Send(ctx, by, out); err != nil {
 		return err

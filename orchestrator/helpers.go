@@ -6,7 +6,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -90,7 +89,7 @@ const kindHelper mail.Kind = "helper"
 func (s *seat) later(ctx context.Context, id, text string) error {
 	by := actors.Actor{CallID: actors.CallID("helper", s.member.Name+" "+id)}
 	_, err := s.crew.store.Mail().Send(ctx, by, mail.Outgoing{
-		To: []string{s.member.Name}, Kind: kindHelper, Text: text, Summary: mailtext.Summary(text),
+		To: []string{s.member.Name}, Kind: kindHelper, Text: text, Summary: mail.Summary(text),
 	})
 	return err
 }

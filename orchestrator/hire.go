@@ -17,7 +17,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/gatesettings"
+	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -87,7 +87,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	}
 	// All seats stand before the runner is made: a hook's member is found by its
 	// session among them.
-	settings, changed, err := gatesettings.Open(o.place.GateSettings())
+	settings, changed, err := hooking.OpenGateSettings(o.place.GateSettings())
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -140,7 +139,7 @@ func (c *crew) sendNote(ctx context.Context, s *seat, n mail.Note) error {
 	_, err := c.store.Mail().Send(ctx, actors.Actor{Name: s.member.Name}, mail.Outgoing{
 		To: []string{c.seats()[0].member.Name}, Kind: mail.IdleNotification, Data: n.Shown(),
 		Text:    "Teammate " + s.member.Name + " is idle: " + n.FailureReason,
-		Summary: mailtext.Summary(s.member.Name + " is idle: " + n.FailureReason),
+		Summary: mail.Summary(s.member.Name + " is idle: " + n.FailureReason),
 	})
 	return err
 }

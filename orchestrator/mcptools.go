@@ -17,7 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
-	"github.com/coveyteam/covey/teammate/toolcall"
+	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // The team tools as agent programs get them. The names begin with team_ since
@@ -179,7 +179,7 @@ func (d *toolDesk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
 		return answer(toolError(fmt.Errorf("%s takes no more turns and has left the team: %s",
 			d.seat.member.Name, gone)))
 	}
-	input, err := toolcall.PrepareInput(tool.Tool, c.Input)
+	input, err := permission.PrepareInput(tool.Tool, c.Input)
 	if err != nil {
 		return answer(toolError(err))
 	}
@@ -209,7 +209,7 @@ func (d *toolDesk) run(ctx context.Context, tool foreignTool, c api.TeamCall, id
 	if no != nil {
 		return *no
 	}
-	input, err := toolcall.PrepareInput(tool.Tool, input) // a hook may have changed it
+	input, err := permission.PrepareInput(tool.Tool, input) // a hook may have changed it
 	if err != nil {
 		return toolError(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -57,7 +56,7 @@ func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, t
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing {
 			return mail.Outgoing{
-				Kind: mail.ApprovalAsked, Text: r.Text, Summary: mailtext.Summary(r.Text),
+				Kind: mail.ApprovalAsked, Text: r.Text, Summary: mail.Summary(r.Text),
 				Data: rawjson.Encode(mail.ApprovalRequest{
 					Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: m.Subject(),
 					Subject: m.Title, Timestamp: d.c.clock.Now(),

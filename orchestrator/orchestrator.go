@@ -24,7 +24,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/login"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -33,6 +32,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -318,7 +318,7 @@ func newCrew(
 	})
 	c.board = &board{
 		store: store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish,
-		team: c.team, letters: mailtext.Folder(o.place.Mail()),
+		team: c.team, letters: mail.Folder(o.place.Mail()),
 		heard: c.heard, closed: c.closed, gone: c.goneReason, answered: c.answered,
 	}
 	c.lister = c.taskLister()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -161,7 +160,7 @@ func (o *Orchestrator) bringIn(ctx context.Context, c *crew, n novelty) error {
 	l := tasks.Loading{Tasks: list, From: actors.Operator}
 	if n.goal != nil && strings.TrimSpace(n.goal.Given) != "" {
 		l.Mail = []mail.Outgoing{{
-			To: []string{o.team().Lead.Name}, Kind: mail.Goal, Text: n.goal.Given, Summary: mailtext.Summary(n.goal.Given),
+			To: []string{o.team().Lead.Name}, Kind: mail.Goal, Text: n.goal.Given, Summary: mail.Summary(n.goal.Given),
 		}}
 	}
 	l.Values = func(ids []string) map[string]json.RawMessage {

@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -39,7 +39,7 @@ func report(ctx context.Context, b *board, me actor, in reportInput) agent.ToolR
 	case me.Name != lead && in.Answered:
 		return toolError(wording.Errorf(api.ErrDenied, "only the lead, %s, can say that the goal is answered; report without answered", lead))
 	case me.Name != lead:
-		return sendMessage(ctx, b, me, sendMessageInput{To: lead, Message: rawjson.Encode(in.Report), Summary: mailtext.ReportSummary})
+		return sendMessage(ctx, b, me, sendMessageInput{To: lead, Message: rawjson.Encode(in.Report), Summary: mail.ReportSummary})
 	case !in.Answered:
 		return toolError(wording.Errorf(api.ErrNoMember, "you are the lead: your answer at the end of the turn is the report; "+
 			"set answered to true only if the goal was a question and your report answers it"))

@@ -13,7 +13,6 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -247,7 +246,7 @@ func (b *board) send(ctx context.Context, by actor, to string, out mail.Outgoing
 		out.Summary = "[to all] " + out.Summary
 		out.Kind = cmp.Or(out.Kind, mail.Broadcast)
 	}
-	out.Kind, out.Summary = cmp.Or(out.Kind, mail.Text), mailtext.Summary(out.Summary)
+	out.Kind, out.Summary = cmp.Or(out.Kind, mail.Text), mail.Summary(out.Summary)
 	sent, err := b.post(ctx, by, out)
 	if errors.Is(err, tasks.ErrFull) {
 		return nil, fmt.Errorf("nothing was sent: %w, or do without the message", err)
@@ -276,11 +275,11 @@ func (b *board) recipient(by actor, name string) (string, error) {
 // post stores a text for its receivers. One that is too long to be read in a
 // piece goes to files, and a pointer into the mailboxes.
 func (b *board) post(ctx context.Context, by actor, out mail.Outgoing) ([]mail.Message, error) {
-	if len(out.Text) <= mailtext.MaxBody {
+	if len(out.Text) <= mail.MaxText {
 		return b.store.Mail().Send(ctx, by.Actor, out)
 	}
 	whole := out.Text
-	out.Text = mailtext.Head(whole, mailtext.HeadBody)
+	out.Text = mail.Head(whole, mail.HeadText)
 	for _, name := range out.To {
 		text, err := b.letters.Keep(name, whole)
 		if err != nil {

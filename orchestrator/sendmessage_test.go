@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -202,8 +201,8 @@ func TestStructuredMessagesRefused(t *testing.T) {
 // and the message says where.
 func TestLongMessages(t *testing.T) {
 	b := newTable(t)
-	b.board.letters = mailtext.Folder(t.TempDir())
-	long := strings.Repeat("ä line of it\n", mailtext.MaxBody/10)
+	b.board.letters = mail.Folder(t.TempDir())
+	long := strings.Repeat("ä line of it\n", mail.MaxText/10)
 	sent, err := b.board.send(t.Context(), b.as("dev", "c1"), "*", mail.Outgoing{Text: long})
 	if err != nil || len(sent) != 2 {
 		t.Fatalf("sent %d, %v", len(sent), err)
@@ -214,7 +213,7 @@ func TestLongMessages(t *testing.T) {
 	}
 	for _, m := range append(sent, again...) {
 		path := regexp.MustCompile(`in the file (\S+): read it there`).FindStringSubmatch(m.Text)
-		if path == nil || !strings.HasPrefix(path[1], b.board.letters.Of(m.To)+"/") || len(m.Text) > mailtext.MaxBody {
+		if path == nil || !strings.HasPrefix(path[1], b.board.letters.Of(m.To)+"/") || len(m.Text) > mail.MaxText {
 			t.Fatalf("%s reads, in %d bytes: %.300s", m.To, len(m.Text), m.Text)
 		}
 		whole, err := os.ReadFile(path[1])
@@ -228,7 +227,7 @@ func TestLongMessages(t *testing.T) {
 	if files, err := os.ReadDir(b.board.letters.Of("ops")); err != nil || len(files) != 1 {
 		t.Errorf("the same text twice makes %v, %v", files, err)
 	}
-	short := strings.Repeat("x", mailtext.MaxBody)
+	short := strings.Repeat("x", mail.MaxText)
 	if sent, err := b.board.send(t.Context(), b.as("dev", "c3"), "ops", mail.Outgoing{Text: short}); err != nil || sent[0].Text != short {
 		t.Errorf("a text of 32 KiB is not shown whole: %v", err)
 	}
@@ -241,8 +240,8 @@ func TestLongMessageWithoutRoom(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.board.letters = mailtext.Folder(file)
-	_, err := b.board.send(t.Context(), b.as("dev", ""), "ops", mail.Outgoing{Text: strings.Repeat("x", mailtext.MaxBody+1)})
+	b.board.letters = mail.Folder(file)
+	_, err := b.board.send(t.Context(), b.as("dev", ""), "ops", mail.Outgoing{Text: strings.Repeat("x", mail.MaxText+1)})
 	if err == nil || !strings.Contains(err.Error(), "goes to a file, which cannot be written") {
 		t.Errorf("err = %v", err)
 	}

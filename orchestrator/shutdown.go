@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -76,7 +75,7 @@ func (c *crew) askToEnd(ctx context.Context, by actors.Actor, to string, f farew
 			now := c.clock.Now()
 			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
 			return mail.Outgoing{
-				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mailtext.Summary(r.Text), Data: rawjson.Encode(shutdownRequest(r)),
+				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: rawjson.Encode(shutdownRequest(r)),
 			}
 		},
 	})
@@ -290,7 +289,7 @@ func (c *crew) parted(ctx context.Context, s *seat, reason string, released []ta
 	}
 	text := fmt.Sprintf("Member %s has left the team: %s", s.member.Name, reason)
 	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
-		To: others, Kind: mail.Terminated, Text: text, Summary: mailtext.Summary(text),
+		To: others, Kind: mail.Terminated, Text: text, Summary: mail.Summary(text),
 		Data: rawjson.Encode(mail.Termination{
 			Type: mail.Terminated, From: s.member.Name, Reason: reason, TaskIDs: ids, Timestamp: c.clock.Now(),
 		}),

@@ -12,8 +12,8 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // commandCall gives a request as the call of the team tool that does the same, with the tool's
@@ -94,5 +94,5 @@ func sameInput(name string, input, wanted json.RawMessage) error {
 		fmt.Sprint(a) == fmt.Sprint(b) {
 		return nil
 	}
-	return wording.Errorf(api.ErrDenied, "a hook wants %s to be called with %s; do that", name, mailtext.Summary(string(wanted)))
+	return wording.Errorf(api.ErrDenied, "a hook wants %s to be called with %s; do that", name, mail.Summary(string(wanted)))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
-	"github.com/coveyteam/covey/teammate/toolcall"
+	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // commandCalls are requests of all kinds that a tool could have made.
@@ -43,7 +43,7 @@ func TestCommandCallsFitTheirTools(t *testing.T) {
 			t.Errorf("%T: no tool %q", call, tool)
 			continue
 		}
-		if _, err := toolcall.PrepareInput(tools[i], input); err != nil {
+		if _, err := permission.PrepareInput(tools[i], input); err != nil {
 			t.Errorf("%T: %s: %v", call, input, err)
 		}
 	}

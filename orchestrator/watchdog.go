@@ -7,7 +7,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/gang"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -264,7 +263,7 @@ func (c *crew) onceMore(ctx context.Context, s *seat, reason string) error {
 	text := "covey has ended your last turn, because " + reason + ". Go on with what it was about; if something in it " +
 		"does not come to an end, do without."
 	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
-		To: []string{s.member.Name}, Kind: mail.Notice, Text: text, Summary: mailtext.Summary(text),
+		To: []string{s.member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	})
 	return err
 }

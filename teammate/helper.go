@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate/agent"
-	"github.com/coveyteam/covey/teammate/toolcall"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -135,7 +135,7 @@ func (noMail) Waiting(context.Context) ([]agent.Input, error) { return nil, nil 
 func (noMail) Taken(context.Context, []string) error { return nil }
 
 // delegate carries out a call: by a helper, where the tool wants one.
-func (run *agentRun) delegate(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) agent.ToolResult {
+func (run *agentRun) delegate(ctx context.Context, tl *permission.Tool, call agent.ToolCall) agent.ToolResult {
 	if d, ok := tl.Runner.(Delegator); ok {
 		return d.Delegate(ctx, call, run.u)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
-	"github.com/coveyteam/covey/teammate/toolcall"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
@@ -44,7 +44,7 @@ func (at *scope) instructed(ctx context.Context, f workspace.InstructionFile, re
 
 // nested reads the instructions of the folders below the workspace that a Read
 // has gone to for the first time. They are for the model, beside the result.
-func (at *scope) nested(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) (beside []string) {
+func (at *scope) nested(ctx context.Context, tl *permission.Tool, call agent.ToolCall) (beside []string) {
 	if tl.Spec.Name != "Read" || ctx.Err() != nil {
 		return nil
 	}

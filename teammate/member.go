@@ -11,7 +11,6 @@ import (
 
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
-	"github.com/coveyteam/covey/teammate/toolcall"
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -19,7 +18,7 @@ import (
 // Teammate is one member of a team at work. Make it with New, let it Run once.
 type Teammate struct {
 	opts  Options
-	tools map[string]*toolcall.Tool
+	tools map[string]*permission.Tool
 	begun atomic.Bool // Run runs, or has ended for good
 
 	leaving atomic.Bool // it has agreed to leave the team
@@ -64,7 +63,7 @@ func New(opts Options) (*Teammate, error) {
 	if err := opts.check(); err != nil {
 		return nil, fmt.Errorf("member %q: %w", opts.Name, err)
 	}
-	tools, err := toolcall.Index(opts.Tools)
+	tools, err := permission.Index(opts.Tools)
 	if err != nil {
 		return nil, fmt.Errorf("member %q: %w", opts.Name, err)
 	}
@@ -223,7 +222,7 @@ func (t *Teammate) equip() error {
 	}
 	agent, list, err := t.opts.Equip()
 	if err == nil {
-		t.tools, err = toolcall.Index(list)
+		t.tools, err = permission.Index(list)
 	}
 	if err != nil {
 		return fmt.Errorf("its agent cannot be made: %w", err)

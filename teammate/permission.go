@@ -10,7 +10,6 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
-	"github.com/coveyteam/covey/teammate/toolcall"
 )
 
 // leave is whether a call may run.
@@ -25,7 +24,7 @@ type permitter struct{ at *scope }
 
 // permit asks for permission. A PermissionRequest hook may give call another
 // input on the way.
-func (p permitter) permit(ctx context.Context, tl *toolcall.Tool, call *agent.ToolCall, pre hooks.Outcome) leave {
+func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.ToolCall, pre hooks.Outcome) leave {
 	c := permission.Call{Spec: tl.Spec, Rules: p.callOf(*call), Hook: p.hookSays(pre), Inside: p.inside(tl, *call)}
 	r := p.at.t.rights.Now().Decide(c)
 	if _, ask := p.trespass(tl, *call); ask && r.Behavior == permission.Allow {
@@ -69,14 +68,14 @@ func (p permitter) callOf(call agent.ToolCall) rules.Call {
 
 // inside reports whether all that a call reaches lies in the workspace, or in a
 // folder that was added to it.
-func (p permitter) inside(tl *toolcall.Tool, call agent.ToolCall) bool {
+func (p permitter) inside(tl *permission.Tool, call agent.ToolCall) bool {
 	return tl.Inside(p.at.t.opts.Workdir, call.Input, p.at.t.rights.Folders()...)
 }
 
 // refusedPlanning is the no of plan mode. The PermissionRequest hooks hear of
 // it, and may say it in their words; a yes of theirs does not end plan mode.
 func (p permitter) refusedPlanning(
-	ctx context.Context, tl *toolcall.Tool, r permission.Ruling, call *agent.ToolCall,
+	ctx context.Context, tl *permission.Tool, r permission.Ruling, call *agent.ToolCall,
 ) (denial, who string) {
 	asked := *call
 	denial, decided := p.request(ctx, tl, r, &asked)
@@ -104,7 +103,7 @@ func (p permitter) hookSays(pre hooks.Outcome) permission.Behavior {
 
 // asking is a question that decide could not answer.
 type asking struct {
-	tool   *toolcall.Tool
+	tool   *permission.Tool
 	ruling permission.Ruling
 	reason string // why a hook asks
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
-	"github.com/coveyteam/covey/teammate/toolcall"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -24,7 +23,7 @@ type requestDecision struct {
 // asked, or before it is denied for want of one. decided says that they
 // answered; an empty denial then lets call run, with the input that it has now.
 func (p permitter) request(
-	ctx context.Context, tl *toolcall.Tool, r permission.Ruling, call *agent.ToolCall,
+	ctx context.Context, tl *permission.Tool, r permission.Ruling, call *agent.ToolCall,
 ) (denial string, decided bool) {
 	out, ok := p.at.try(ctx, hooks.PermissionRequestInput{
 		ToolName: call.Name, ToolInput: call.Input, Suggestions: p.suggestions(tl, r, *call),
@@ -69,13 +68,13 @@ func (p permitter) requestDenied(out hooks.Outcome, more requestDecision, call *
 // requestAllowed takes over the input that a hook allowed the call with. A yes
 // beats no deny rule (HOOKS.md 5.10), and an input that nobody has looked at
 // could be against one.
-func (p permitter) requestAllowed(tl *toolcall.Tool, out hooks.Outcome, call *agent.ToolCall) (denial string) {
+func (p permitter) requestAllowed(tl *permission.Tool, out hooks.Outcome, call *agent.ToolCall) (denial string) {
 	if out.UpdatedInput == nil {
 		return ""
 	}
 	call.Input = out.UpdatedInput
 	if err := tl.Prepare(call, p.at.t.opts.Workdir.Dir()); err != nil {
-		return toolcall.Invalid(call.Name, fmt.Errorf("a PermissionRequest hook changed it: %w", err))
+		return permission.Invalid(call.Name, fmt.Errorf("a PermissionRequest hook changed it: %w", err))
 	}
 	if _, broken := permission.ForbiddenBy(p.at.t.rights.Now().Deny, p.callOf(*call)); broken {
 		return fmt.Sprintf("Permission to use %s%s has been denied.", call.Name, permission.Command(*call))
@@ -114,7 +113,7 @@ func (p permitter) folderAdded(ctx context.Context, dir string) {
 
 // suggestions are changes that would spare the question next time. Where a rule
 // or a hook wants it asked there are none, as in recorded hosts.
-func (p permitter) suggestions(tl *toolcall.Tool, r permission.Ruling, call agent.ToolCall) []hooks.PermissionUpdate {
+func (p permitter) suggestions(tl *permission.Tool, r permission.Ruling, call agent.ToolCall) []hooks.PermissionUpdate {
 	if r.By != "mode" {
 		return nil
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
-	"github.com/coveyteam/covey/teammate/toolcall"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -36,7 +35,7 @@ func (run *agentRun) Mail(ctx context.Context) []agent.Input {
 func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Permission {
 	tl := permitter{run.u.at}.foreign(call)
 	if err := tl.Prepare(&call, run.u.t.opts.Workdir.Dir()); err != nil {
-		return agent.Permission{Reason: toolcall.Invalid(call.Name, err)}
+		return agent.Permission{Reason: permission.Invalid(call.Name, err)}
 	}
 	pre, err := run.u.at.fire(ctx, hooks.PreToolUseInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
@@ -147,9 +146,9 @@ func (p permitter) detect(call agent.ToolCall, team bool) {
 
 // foreign returns a program's tool as rules and modes see it: the member's own tool
 // of that name (a team tool that it reaches over MCP), or what its name tells.
-func (p permitter) foreign(call agent.ToolCall) *toolcall.Tool {
+func (p permitter) foreign(call agent.ToolCall) *permission.Tool {
 	if own := p.at.t.tools[call.Name]; own != nil {
-		return &toolcall.Tool{Spec: own.Spec}
+		return &permission.Tool{Spec: own.Spec}
 	}
 	return permission.ProgramTool(call)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
-	"github.com/coveyteam/covey/teammate/toolcall"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -74,7 +73,7 @@ func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) (r agent.Too
 			"available here. Continue with the tools you have.</tool_use_error>", call.Name), nil
 	}
 	if err := tl.Prepare(call, run.u.t.opts.Workdir.Dir()); err != nil {
-		return failure("%s", toolcall.Invalid(call.Name, err)), nil
+		return failure("%s", permission.Invalid(call.Name, err)), nil
 	}
 	pre, err := run.u.at.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
 	switch {
@@ -93,7 +92,7 @@ func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) (r agent.Too
 		err = tl.Prepare(call, run.u.t.opts.Workdir.Dir())
 	}
 	if err != nil {
-		r = failure("%s", toolcall.Invalid(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err)))
+		r = failure("%s", permission.Invalid(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err)))
 	} else if l := (permitter{run.u.at}).permit(ctx, tl, call, pre); l.denial != "" {
 		r = failure("%s", l.denial)
 		r.Extra = l.beside
@@ -122,7 +121,7 @@ func withSay(ctx context.Context, pre hooks.Outcome) context.Context {
 func SettledByHook(ctx context.Context) bool { return ctx.Value(settled{}) != nil }
 
 // execute runs the tool, then the hooks that look at what it did.
-func (run *agentRun) execute(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
+func (run *agentRun) execute(ctx context.Context, tl *permission.Tool, call agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
 	if ctx.Err() != nil {
 		return failure(transcript.InterruptedResult), nil
 	}
@@ -170,7 +169,7 @@ func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // contain runs the tool and turns a panic into a result: a fault in one tool
 // must not take the team down, nor leave a call without its result.
-func (run *agentRun) contain(ctx context.Context, tl *toolcall.Tool, call agent.ToolCall) (r agent.ToolResult) {
+func (run *agentRun) contain(ctx context.Context, tl *permission.Tool, call agent.ToolCall) (r agent.ToolResult) {
 	defer func() {
 		if p := recover(); p != nil {
 			run.u.at.warn("tool %s panicked: %v", call.Name, p)
@@ -186,7 +185,7 @@ func (run *agentRun) contain(ctx context.Context, tl *toolcall.Tool, call agent.
 // settleCall puts the call of a tool that changes the team on the disk itself, before
 // it has its effect: else a power cut could leave the effect and take the call, and
 // the member would make it again, under an id that no receipt is stored for.
-func (run *agentRun) settleCall(tl *toolcall.Tool) error {
+func (run *agentRun) settleCall(tl *permission.Tool) error {
 	if !tl.Spec.Team || tl.Spec.ReadOnly {
 		return nil
 	}
@@ -207,7 +206,7 @@ func (at *scope) heard(out hooks.Outcome) {
 
 // replace shows the model the response that a PostToolUse hook put in place of
 // the tool's own, if the tool can render it.
-func (at *scope) replace(r *agent.ToolResult, tl *toolcall.Tool, out hooks.Outcome) {
+func (at *scope) replace(r *agent.ToolResult, tl *permission.Tool, out hooks.Outcome) {
 	if r.IsError {
 		return
 	}
@@ -231,7 +230,7 @@ func (at *scope) replace(r *agent.ToolResult, tl *toolcall.Tool, out hooks.Outco
 
 // replaceMCP is replace for updatedMCPToolOutput, by which older hooks replace
 // the content blocks of an MCP tool; other tools ignore it.
-func replaceMCP(r *agent.ToolResult, tl *toolcall.Tool, out hooks.Outcome) {
+func replaceMCP(r *agent.ToolResult, tl *permission.Tool, out hooks.Outcome) {
 	updated, ok := out.Output["updatedMCPToolOutput"]
 	if !ok || !strings.HasPrefix(tl.Spec.Name, "mcp__") {
 		return

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/coveyteam/covey/teammate/agent"
-	"github.com/coveyteam/covey/teammate/toolcall"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
@@ -12,7 +12,7 @@ import (
 // (Options.Writable): of several the first one that nobody can allow, else the first.
 // What the kernel makes of links counts, and of a path that goes up again both what
 // the kernel and what a tool that cleans it first would take it for.
-func (p permitter) trespass(tl *toolcall.Tool, call agent.ToolCall) (refusal string, ask bool) {
+func (p permitter) trespass(tl *permission.Tool, call agent.ToolCall) (refusal string, ask bool) {
 	writable := p.at.t.opts.Writable
 	if writable == nil || !tl.Spec.Edits {
 		return "", false

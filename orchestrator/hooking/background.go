@@ -13,7 +13,6 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/clock"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -97,7 +96,7 @@ func (b *Background) wake(ctx context.Context, member string, p hooks.Progress) 
 	by := actors.Actor{CallID: actors.CallID("hook", member+" "+p.Background.ID)}
 	_, err := b.store.Mail().Send(ctx, by, mail.Outgoing{
 		To: []string{member}, Kind: mail.HookMessage, Text: strings.Join(p.Background.Messages, "\n"),
-		Summary: mailtext.Summary(p.Background.Summary), Data: rawjson.Encode(wakeCall{
+		Summary: mail.Summary(p.Background.Summary), Data: rawjson.Encode(wakeCall{
 			Event: p.Event, ToolUseID: p.ToolUseID, Command: p.Command, Feedback: p.Background.Feedback,
 		}),
 	})

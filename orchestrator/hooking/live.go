@@ -1,5 +1,6 @@
 // Package hooking runs the hooks of one running team: which ones count now, what
-// they ask of models and MCP servers, and those that go on in the background. It is
+// they ask of models and MCP servers, which settings of tools its gates go by, and those
+// hooks that go on in the background. It is
 // covey's own and makes no promise to other programs.
 package hooking
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -208,7 +207,7 @@ func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 	case requests.AskApproval:
 		out.Kind, answer.Feedback = mail.ApprovalAnswered, r.Feedback
 	case requests.AskMerge:
-		return mail.Outgoing{Kind: mail.Notice, Text: out.Text, Summary: mailtext.Summary(out.Text)}
+		return mail.Outgoing{Kind: mail.Notice, Text: out.Text, Summary: mail.Summary(out.Text)}
 	case requests.AskShutdown:
 		out.Kind, answer.Reason = mail.ShutdownRejected, r.Feedback
 		if yes {
@@ -218,7 +217,7 @@ func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 		return mail.Outgoing{Kind: mail.OperatorMessage, Text: cmp.Or(r.Feedback, "Go on.")}
 	}
 	answer.Type = out.Kind
-	out.Data, out.Summary = rawjson.Encode(answer), mailtext.Summary(out.Text)
+	out.Data, out.Summary = rawjson.Encode(answer), mail.Summary(out.Text)
 	return out
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -177,7 +176,7 @@ func seekingText(member string, t tasks.Task, files string) string {
 // approvalMail asks a member to look at a task.
 func approvalMail(r requests.Request, t tasks.Task, now time.Time) mail.Outgoing {
 	return mail.Outgoing{
-		Kind: mail.ApprovalAsked, Text: r.Text, Summary: mailtext.Summary(r.Text),
+		Kind: mail.ApprovalAsked, Text: r.Text, Summary: mail.Summary(r.Text),
 		Data: rawjson.Encode(mail.ApprovalRequest{
 			Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: t.ID, Subject: t.Subject,
 			Timestamp: now,

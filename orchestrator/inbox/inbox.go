@@ -17,11 +17,11 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/gang"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -81,7 +81,7 @@ type Ports struct {
 	// Lead returns the team's lead.
 	Lead func() *roster.Member
 	// Letters is where texts lie that are too long for a message.
-	Letters mailtext.Folder
+	Letters mail.Folder
 	// SetMode has a member that has begun work in a permission mode.
 	SetMode func(member, mode string) error
 	// Files returns git's name of the files that a member's work on a task is among;

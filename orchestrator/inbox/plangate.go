@@ -13,7 +13,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -261,15 +260,15 @@ func (g *PlanGate) planMail(r requests.Request, plan string) mail.Outgoing {
 	data := mail.PlanRequest{
 		Type: mail.PlanAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Plan: plan, Timestamp: g.inbox.ports.Clock.Now(),
 	}
-	if len(plan) > mailtext.MaxBody {
+	if len(plan) > mail.MaxText {
 		if text, err := g.inbox.ports.Letters.Keep(r.To, plan); err == nil {
 			data.Plan = text
 		} else {
-			data.Plan = mailtext.Head(plan, mailtext.MaxBody) + "\n[the rest could not be kept: " + err.Error() + "]"
+			data.Plan = mail.Head(plan, mail.MaxText) + "\n[the rest could not be kept: " + err.Error() + "]"
 		}
 	}
 	return mail.Outgoing{
-		Kind: mail.PlanAsked, Text: r.Text, Summary: mailtext.Summary(r.Text), Data: rawjson.Encode(data),
+		Kind: mail.PlanAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: rawjson.Encode(data),
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -130,7 +130,7 @@ func briefTasks(all []tasks.Task, member string) string {
 		if b.Len() == 0 {
 			b.WriteString("\nYour tasks:\n")
 		}
-		fmt.Fprintf(&b, "- #%s %s (%s)\n", t.ID, mailtext.Summary(agent.Defuse(wording.Unbroken(t.Subject))), t.Status)
+		fmt.Fprintf(&b, "- #%s %s (%s)\n", t.ID, mail.Summary(agent.Defuse(wording.Unbroken(t.Subject))), t.Status)
 		if t.Status == tasks.InProgress && t.Description != "" {
 			b.WriteString("  " + strings.ReplaceAll(t.Description, "\n", "\n  ") + "\n")
 		}

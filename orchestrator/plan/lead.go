@@ -3,7 +3,6 @@ package plan
 import (
 	"slices"
 
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -32,7 +31,7 @@ func leadWaits(s Scene, lead Seat, show []mail.Message) bool {
 
 // isReport reports whether a member has sent m with team_report: it asks for nothing.
 func isReport(m mail.Message) bool {
-	return m.Kind == mail.Text && m.From != "" && m.Summary == mailtext.ReportSummary
+	return m.Kind == mail.Text && m.From != "" && m.Summary == mail.ReportSummary
 }
 
 // withMail is what a team at rest does: before it ends, the lead is given the mail that

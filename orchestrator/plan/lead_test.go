@@ -3,7 +3,6 @@ package plan
 import (
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -12,7 +11,7 @@ import (
 // members who can act own all open tasks.
 func TestLeadWaits(t *testing.T) {
 	t.Parallel()
-	goal, report := mail.Message{ID: "g", Kind: mail.Goal}, mail.Message{ID: "r", Kind: mail.Text, From: "a", Summary: mailtext.ReportSummary}
+	goal, report := mail.Message{ID: "g", Kind: mail.Goal}, mail.Message{ID: "r", Kind: mail.Text, From: "a", Summary: mail.ReportSummary}
 	for name, test := range map[string]struct {
 		edit func(*Scene)
 		want string

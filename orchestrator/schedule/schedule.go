@@ -15,7 +15,6 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/mailtext"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -229,7 +228,7 @@ func (t *Timetable) come(ctx context.Context, s configs.Schedule, r *record, due
 	} else {
 		text := fmt.Sprintf("Schedule %s (%s): %s", s.Name, s.Cron, s.Text)
 		_, err = t.store.Mail().Send(ctx, actors.Actor{CallID: call}, mail.Outgoing{
-			To: []string{s.To}, Kind: mail.Notice, Text: text, Summary: mailtext.Summary(text),
+			To: []string{s.To}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 		})
 	}
 	switch {

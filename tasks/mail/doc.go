@@ -1,5 +1,6 @@
 // Package mail keeps the mailboxes of a team: messages between members until they are
-// read, and notes of who is idle.
+// read, notes of who is idle, and the files of messages that are too long to be read in
+// one piece.
 //
 // It is part of package tasks, and makes no promise of compatibility to programs
 // outside covey.

@@ -6,7 +6,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate/agent"
-	"github.com/coveyteam/covey/teammate/toolcall"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
@@ -17,12 +16,12 @@ import (
 func (p Policy) Permits(
 	t agent.Tool, call *agent.ToolCall, dir *workspace.Workdir, says hooks.Outcome,
 ) (denial string) {
-	tl, err := toolcall.New(t)
+	tl, err := NewTool(t)
 	if err == nil {
 		err = tl.Prepare(call, dir.Dir())
 	}
 	if err != nil {
-		return toolcall.Invalid(call.Name, err)
+		return Invalid(call.Name, err)
 	}
 	hook := Behavior(says.Permission.Decision)
 	if says.Decision != hooks.Pass && hook != Allow {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate/agent"
-	"github.com/coveyteam/covey/teammate/toolcall"
 )
 
 // ShellBreaks returns the deny or ask rule that forbids one of the commands by which a
@@ -47,7 +46,7 @@ func (p Policy) Undecidable(call agent.ToolCall) string {
 }
 
 // ProgramTool returns what is known of an agent program's own tool from its name.
-func ProgramTool(call agent.ToolCall) *toolcall.Tool {
+func ProgramTool(call agent.ToolCall) *Tool {
 	spec := agent.Spec{Name: call.Name}
 	switch call.Name {
 	case "Grep", "Glob", "LS":
@@ -57,7 +56,7 @@ func ProgramTool(call agent.ToolCall) *toolcall.Tool {
 	case "Edit", "Write", "MultiEdit", "NotebookEdit":
 		spec.Edits = namesFile(call.Input)
 	}
-	return &toolcall.Tool{Spec: spec}
+	return &Tool{Spec: spec}
 }
 
 // namesFile reports whether an input says which file it is about. Where it does

@@ -1,4 +1,4 @@
-package toolcall
+package permission
 
 import (
 	"encoding/json"

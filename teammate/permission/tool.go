@@ -1,4 +1,4 @@
-package toolcall
+package permission
 
 import (
 	"bytes"
@@ -23,8 +23,8 @@ type Tool struct {
 	schema *jsonschema.Resolved // nil: any object is valid
 }
 
-// New reads the spec of a tool.
-func New(t agent.Tool) (*Tool, error) {
+// NewTool reads the spec of a tool.
+func NewTool(t agent.Tool) (*Tool, error) {
 	spec := t.Spec()
 	schema, err := resolveSchema(spec.Schema)
 	if err != nil {
@@ -40,7 +40,7 @@ func Index(list []agent.Tool) (map[string]*Tool, error) {
 	}
 	tools := make(map[string]*Tool, len(list))
 	for _, runner := range list {
-		t, err := New(runner)
+		t, err := NewTool(runner)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func (t *Tool) Prepare(call *agent.ToolCall, cwd string) error {
 // what a Host does before the hooks; paths are left as they are. Its error is
 // for the model.
 func PrepareInput(tool agent.Tool, input json.RawMessage) (json.RawMessage, error) {
-	t, err := New(tool)
+	t, err := NewTool(tool)
 	if err != nil {
 		return nil, err
 	}

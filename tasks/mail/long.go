@@ -1,7 +1,4 @@
-// Package mailtext shortens what messages say: summaries, and texts that are too long to
-// be read in the middle of a conversation, which go to files. It is covey's own and makes
-// no promise to other programs.
-package mailtext
+package mail
 
 import (
 	"crypto/sha256"
@@ -20,8 +17,8 @@ import (
 // A message is read in one piece in the middle of a conversation. The text of a longer
 // one goes to a file, and its receiver gets the start and a pointer to that.
 const (
-	MaxBody  = 32 << 10 // bytes of a message
-	HeadBody = 4 << 10  // bytes of a longer one that the message shows
+	MaxText  = 32 << 10 // bytes of a message
+	HeadText = 4 << 10  // bytes of a longer one that the message shows
 )
 
 // maxSummary is how much of a summary is shown, in characters (TEAMS.md section 2).
@@ -52,7 +49,7 @@ func (f Folder) Keep(to, text string) (string, error) {
 		return "", fmt.Errorf("a message of %d bytes goes to a file, which cannot be written: %w", len(text), err)
 	}
 	return fmt.Sprintf("%s\n\n[This is the start of a message of %d bytes. All of it is in the file %s: read it there.]",
-		Head(text, HeadBody), len(text), path), nil
+		Head(text, HeadText), len(text), path), nil
 }
 
 // write makes the file whole or not at all, and on disk before the message is.

@@ -1,9 +1,4 @@
-// Package gatesettings keeps copies of settings of tools that lie in the operator's home,
-// where a member can change them for itself: `go env -w GOFLAGS=-run=none` would turn a red
-// gate green. Gates read the copies.
-//
-// It knows nothing of gates: a caller hands them Environ.
-package gatesettings
+package hooking
 
 import (
 	"bytes"
@@ -15,9 +10,11 @@ import (
 	"slices"
 )
 
-// Copies are those of one team, made when it first came up. They hold over restarts, since a
-// change in between may be a member's as well. A nil one has no files.
-type Copies struct {
+// GateSettings are copies of settings of tools that lie in the operator's home, where a member
+// can change them for itself: `go env -w GOFLAGS=-run=none` would turn a red gate green. Gates
+// read the copies, which were made when the team first came up. They hold over restarts, since
+// a change in between may be a member's as well. A nil one has no files.
+type GateSettings struct {
 	dir   string
 	files []file
 }
@@ -31,10 +28,10 @@ type file struct {
 	text     []byte // what counts; empty where there was no such file
 }
 
-// Open makes the copies in a folder that are not there yet, and says which of the
+// OpenGateSettings makes the copies in a folder that are not there yet, and says which of the
 // operator's files differ from theirs by now.
-func Open(dir string) (*Copies, []string, error) {
-	s := &Copies{dir: dir, files: operatorsFiles()}
+func OpenGateSettings(dir string) (*GateSettings, []string, error) {
+	s := &GateSettings{dir: dir, files: operatorsFiles()}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("settings for gates: %w", err)
 	}
@@ -93,7 +90,7 @@ func operatorsFiles() []file {
 }
 
 // write writes the copies that are not as they should be: a member may have found them.
-func (s *Copies) write() error {
+func (s *GateSettings) write() error {
 	for _, f := range s.files {
 		path := filepath.Join(s.dir, f.name)
 		if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, f.text) {
@@ -108,7 +105,7 @@ func (s *Copies) write() error {
 
 // Environ are the variables by which a gate finds the copies. The error says that they
 // cannot be as they should: then no gate may run.
-func (s *Copies) Environ() ([]string, error) {
+func (s *GateSettings) Environ() ([]string, error) {
 	if s == nil {
 		return nil, nil
 	}
