@@ -79,6 +79,36 @@ func TestDocumentedLinks(t *testing.T) {
 	}
 }
 
+// TestWhereDoesItGo: the files that CONTRIBUTING.md sends a contributor to are there, and a
+// change touches at most four of them.
+func TestWhereDoesItGo(t *testing.T) {
+	_, table, found := strings.Cut(readDoc(t, "CONTRIBUTING.md"), "## Where does it go?\n")
+	if !found {
+		t.Fatal("CONTRIBUTING.md has no section that says where a change goes")
+	}
+	table, _, _ = strings.Cut(table, "\n## ")
+	file := regexp.MustCompile("`([\\w./-]+/[a-z_]+\\.go)`")
+	rows := 0
+	for _, row := range strings.Split(table, "\n") {
+		files := file.FindAllStringSubmatch(row, -1)
+		if len(files) == 0 {
+			continue
+		}
+		rows++
+		if len(files) > 4 {
+			t.Errorf("CONTRIBUTING.md: this takes %d files, want at most 4: %s", len(files), row)
+		}
+		for _, m := range files {
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("CONTRIBUTING.md names %s, which is not there", m[1])
+			}
+		}
+	}
+	if rows < 7 {
+		t.Errorf("CONTRIBUTING.md has %d rows that say where a change goes, want 7", rows)
+	}
+}
+
 // TestDocumentedCommands finds that the commands which the documents name are
 // there.
 func TestDocumentedCommands(t *testing.T) {
