@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -103,7 +104,7 @@ func startBackground(log *os.File, args []string) (*exec.Cmd, func(context.Conte
 	}
 	child := exec.Command(bin, args...)
 	child.Stdout, child.Stderr = log, log
-	child.SysProcAttr = ownSession()
+	child.SysProcAttr = proc.OwnSession() // the end of the terminal does not concern it
 	child.ExtraFiles = []*os.File{write}
 	child.Env = append(os.Environ(), readyVariable+"=3")
 	err = child.Start()

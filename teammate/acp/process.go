@@ -61,7 +61,7 @@ func startProcess(o *Options) (*process, error) {
 	p.marker = markerName + rand.Text()
 	p.cmd = &exec.Cmd{
 		Path: path, Args: o.Command, Env: append(slices.Clone(o.Env), p.marker), Dir: o.Dir,
-		Stdin: in, Stdout: out, Stderr: p.stderr, WaitDelay: linger, SysProcAttr: ownSession(),
+		Stdin: in, Stdout: out, Stderr: p.stderr, WaitDelay: linger, SysProcAttr: proc.OwnSession(),
 	}
 	if err := p.cmd.Start(); err != nil {
 		inWrite.Close()
