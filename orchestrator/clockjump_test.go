@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/watch"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -52,7 +53,7 @@ func (c *setClock) after(d time.Duration) <-chan time.Time {
 		c.looks++
 		return time.After(5 * time.Millisecond)
 	}
-	if d < watchEvery {
+	if d < watch.Every {
 		return time.After(min(d, 50*time.Millisecond))
 	}
 	ring := make(chan time.Time, 1)

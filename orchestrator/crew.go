@@ -29,6 +29,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/watch"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -89,6 +90,7 @@ type crew struct {
 	ledger     *budget.Ledger
 	tally      budget.Tally
 	notices    budget.Notices
+	watch      watch.Watch
 	asks       *inbox.Inbox
 	merges     *mergeDesk // nil: there is nothing to merge
 	writes     *owned.Writes
@@ -103,7 +105,6 @@ type crew struct {
 	reported string
 	noted    bool                // a note for the lead waits that is worth a turn
 	digests  int                 // turns in a row that it got for notes alone
-	owed     map[string]string   // mail that members are being given, by member
 	resting  *plan.Move          // keep: the team is at rest for this reason
 	begun    int                 // members that have begun their session, or never will
 	first    int                 // members that the run began with
@@ -229,7 +230,7 @@ func (c *crew) direct(ctx context.Context) (plan.Move, error) {
 				return plan.Move{}, err
 			}
 		}
-		c.owing(s, nil)
+		c.watch.Owe(s, nil)
 		// One poke may stand for many changes: the scene is taken anew each time, so
 		// none of them is missed.
 		select {
@@ -254,7 +255,7 @@ func (c *crew) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 	}
 	c.hurryOn(s.Seats)
 	moves := plan.Next(s)
-	c.owing(s, moves)
+	c.watch.Owe(s, moves)
 	return s, moves, nil
 }
 

@@ -57,11 +57,7 @@ func leftBehind(ctx context.Context, p state.Place) trees.Remains {
 // member can begin; if not, people are told, and the lead is. Its tasks stay its own, for
 // the next run starts it again.
 func (c *crew) setUpTree(ctx context.Context, s *seat) bool {
-	doing := func(what string) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		s.watch.doing = what
-	}
+	doing := func(what string) { c.watch.SetDoing(s.member.Name, what) }
 	err := c.trees.Ready(ctx, s.member, doing)
 	doing("")
 	if err == nil {

@@ -168,7 +168,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 		done := c.tally.Of(s.member.Name)
 		m := MemberEnding{
 			Name: s.member.Name, Agent: roster.AgentTitle(s.member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
-			Completed: done.Completed, Refusals: s.watch.refusals, State: api.Resting,
+			Completed: done.Completed, Refusals: c.watch.Of(s.member.Name).Refusals, State: api.Resting,
 			Tokens: done.Usage.Total(), CostUSD: done.CostUSD, TokensUnknown: done.UsageUnknown,
 		}
 		m.Limits, _ = c.ledger.ReportOf(s.member.Name)
@@ -187,7 +187,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", s.member.Name, m.Reason))
 		}
 		if s.member.Lead {
-			e.Answer = s.watch.lastText
+			e.Answer = c.watch.Of(s.member.Name).LastText
 		}
 		e.FailedOpen += c.live.Tallies.Of(s.member.Name).FailedOpen()
 		e.Members = append(e.Members, m)

@@ -199,7 +199,7 @@ func (c *crew) interrupt(ctx context.Context, r api.InterruptRequest) (api.Inter
 		return api.InterruptReply{}, c.board.known(r.Member)
 	}
 	c.mu.Lock()
-	reply := api.InterruptReply{Interrupted: !s.idle && c.logins.State(s.member.Name).Waits == "", Turn: s.watch.turn}
+	reply := api.InterruptReply{Interrupted: !s.idle && c.logins.State(s.member.Name).Waits == "", Turn: c.watch.Of(s.member.Name).Turn}
 	c.mu.Unlock()
 	reply.Retries = c.tryNow(s)
 	if !r.GoOn && !reply.Retries && s.goneReason() == "" {
@@ -340,17 +340,17 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) api.MemberS
 	ran := c.live.Tallies.Of(s.member.Name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	done, login := c.tally.Of(s.member.Name), c.logins.State(s.member.Name)
+	done, login, now := c.tally.Of(s.member.Name), c.logins.State(s.member.Name), c.watch.Of(s.member.Name)
 	m := api.MemberStatus{
 		Name: s.member.Name, Lead: s.member.Lead, Agent: roster.AgentTitle(s.member.CurrentAgent()),
-		State: s.state(), Doing: s.watch.doing,
-		Turn: s.watch.turn, Attention: cmp.Or(s.gone, c.asks.Attention.Of(s.member.Name)), Refusals: s.watch.refusals,
+		State: s.state(), Doing: now.Doing,
+		Turn: now.Turn, Attention: cmp.Or(s.gone, c.asks.Attention.Of(s.member.Name)), Refusals: now.Refusals,
 		Turns: done.Turns, Empty: done.Empty,
 		FailedOpen: ran.FailedOpen(), Hooks: ran.Noteworthy(),
 		Tokens: done.Usage.Total(), TokensUnknown: done.UsageUnknown,
 	}
 	if !s.idle {
-		m.Pass = s.watch.pass
+		m.Pass = now.Pass
 	}
 	for _, i := range own {
 		t := &all[i]

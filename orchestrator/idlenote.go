@@ -253,10 +253,7 @@ func (c *crew) handNotes(ctx context.Context, lead *seat) error {
 // joined by commas (joinedID). A crash between the two stores shows the mail again,
 // under an id by which the member's history knows it.
 func (s *seat) taken(ctx context.Context, ids []string) error {
-	s.crew.mu.Lock()
-	pass := s.watch.pass
-	s.crew.mu.Unlock()
-	s.crew.notices.Shown(ids, pass)
+	s.crew.notices.Shown(ids, s.crew.watch.Of(s.member.Name).Pass)
 	var letters, notes []string
 	for _, id := range ids {
 		if strings.HasPrefix(id, mail.NoteID) {

@@ -56,7 +56,6 @@ type seat struct {
 	gone         string         // why it takes no more turns; empty: it does
 	halting      string         // a hook stopped it: it leaves when its turn is over
 	nudged       map[string]int // plan.Seat.Nudged; replaced, never changed
-	watch        watch
 	stint        stint
 	asked        map[string]int // team tools that its program may call now, for it has asked
 	leaving      string         // it was asked to end and does: why
@@ -71,7 +70,7 @@ type seat struct {
 // back one after another, and it must not be handed the first of them again.
 func (s *seat) view() plan.Seat {
 	v := plan.Seat{
-		Name: s.member.Name, Lead: s.member.Lead, Began: s.watch.turn > 0, Idle: s.idle &&
+		Name: s.member.Name, Lead: s.member.Lead, Began: s.crew.watch.Of(s.member.Name).Turn > 0, Idle: s.idle &&
 			s.leaving == "", Gone: s.gone != "", GoneFor: s.gone, Attention: s.crew.asks.Attention.Of(s.member.Name),
 		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: roster.Skills(*s.member.Member),
 		Nudged: s.nudged,

@@ -27,6 +27,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // crewRig is a rig whose crew a test can reach. Its members are there, but take
@@ -247,9 +248,7 @@ func TestReportIsForTheLead(t *testing.T) {
 	dev.use(mcpUpdate, `{"taskId":"1","status":"in_progress"}`)
 	dev.use(mcpUpdate, `{"taskId":"1","status":"completed"}`)
 	unreported := func() int {
-		r.crew.mu.Lock()
-		defer r.crew.mu.Unlock()
-		return len(r.seat("dev").watch.unreported)
+		return len(r.crew.watch.Of("dev").Unreported)
 	}
 	r.lines.wait(t, "the completion", func(l journal.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
@@ -470,10 +469,11 @@ const slowCreate = `hooks:
 
 // turn says which turn a member is in.
 func (r *crewRig) turn(member string, no int, in bool) {
-	r.crew.mu.Lock()
-	defer r.crew.mu.Unlock()
-	w := &r.seat(member).watch
-	w.turn, w.inTurn = no, in
+	e := agent.Event{Turn: no, Data: agent.TurnEnded{}}
+	if in {
+		e.Data = agent.TurnStarted{}
+	}
+	r.crew.watch.See(member, e)
 }
 
 func TestManyMembersClaimOneTask(t *testing.T) {

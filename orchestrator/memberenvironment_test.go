@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/watch"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -46,7 +47,7 @@ func TestToolsAndHooksSeeNoSecrets(t *testing.T) {
 }
 
 func TestWatchSeesWhatMembersDo(t *testing.T) {
-	var w watch
+	var w watch.Watch
 	steps := []struct {
 		event agent.EventData
 		doing string
@@ -76,18 +77,19 @@ func TestWatchSeesWhatMembersDo(t *testing.T) {
 	}
 	var tally budget.Tally
 	for i, s := range steps {
-		w.see(agent.Event{Turn: 7, Data: s.event})
+		w.See("", agent.Event{Turn: 7, Data: s.event})
 		tally.See(agent.Event{Turn: 7, Data: s.event})
-		if w.doing != s.doing {
-			t.Errorf("after event %d (%s) it is %q, want %q", i, s.event.EventType(), w.doing, s.doing)
+		now := w.Of("")
+		if now.Doing != s.doing {
+			t.Errorf("after event %d (%s) it is %q, want %q", i, s.event.EventType(), now.Doing, s.doing)
 		}
-		if w.inTurn != (s.doing != "") {
-			t.Errorf("after event %d (%s): in a turn %v", i, s.event.EventType(), w.inTurn)
+		if now.InTurn != (s.doing != "") {
+			t.Errorf("after event %d (%s): in a turn %v", i, s.event.EventType(), now.InTurn)
 		}
 	}
-	w.see(agent.Event{Data: agent.Warning{}}) // of no turn
-	if w.turn != 7 || w.pass != 2 || w.lastText != "two" || w.refusals != 1 {
-		t.Errorf("the watch holds %+v", w)
+	w.See("", agent.Event{Data: agent.Warning{}}) // of no turn
+	if now := w.Of(""); now.Turn != 7 || now.Pass != 2 || now.LastText != "two" || now.Refusals != 1 {
+		t.Errorf("the watch holds %+v", now)
 	}
 	if done := tally.Of(""); done.Turns != 1 || done.Passes != 2 || !done.Useful || done.Usage.InputTokens != 13 ||
 		done.Usage.OutputTokens != 4 || !done.UsageUnknown {

@@ -36,9 +36,7 @@ func (c *crew) noteTask(data json.RawMessage) {
 	}
 	if s, ok := c.seat(change.Task.Owner); ok {
 		c.tally.Completed(change.Task.Owner, change.Task.ID)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		s.watch.unreported = append(s.watch.unreported, change.Task.ID)
+		c.watch.Completed(s.member.Name, change.Task.ID)
 	}
 }
 
@@ -50,9 +48,7 @@ func (c *crew) noteMessage(data json.RawMessage) (to string) {
 	}
 	// Any message will do: whether it says enough is for the lead to judge.
 	if s, ok := c.seat(m.From); ok && m.To == c.seats()[0].member.Name {
-		c.mu.Lock()
-		s.watch.unreported = nil
-		c.mu.Unlock()
+		c.watch.Reported(s.member.Name)
 	}
 	return m.To
 }

@@ -266,7 +266,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}}
 	before, err := o.assemble(ctx, c)
 	for _, s := range c.seats() {
-		s.watch.unreported = heard.open[s.member.Name]
+		c.watch.Completed(s.member.Name, heard.open[s.member.Name]...)
 	}
 	defer c.dismiss()
 	// Owned by this function: j.close waits for it.

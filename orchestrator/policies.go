@@ -82,9 +82,7 @@ func (c *crew) reportSent(ctx context.Context, in hooks.Input) hooks.Result {
 	if c.journal != nil {
 		c.journal.CatchUp(ctx) // a report that was just sent counts
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if open := s.watch.unreported; len(open) > 0 {
+	if open := c.watch.Of(s.member.Name).Unreported; len(open) > 0 {
 		return runner.Refuse("You have completed %s and the lead has not heard of it. Send %s a message about the result first.",
 			tasks.Named(open...), c.seats()[0].member.Name)
 	}

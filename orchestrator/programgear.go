@@ -29,20 +29,13 @@ func (o *Orchestrator) programGear(ctx context.Context, s *seat, history transcr
 	a, err := c.programs.Open(ctx, launch.Request{
 		Member: s.member, History: history, Rules: s.rulesNow(), Environ: c.trees.AuthorEnv(s.member.Name),
 		System: func() string { return systemPrompt(o.team(), s) },
-		Said:   s.lastText,
+		Said:   func() string { return c.watch.Of(s.member.Name).LastText },
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	s.closers = append(s.closers, func() error { return c.programs.End(s.member) })
 	return a, tools, nil
-}
-
-// lastText is what the member said last in this run; empty: nothing.
-func (s *seat) lastText() string {
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
-	return s.watch.lastText
 }
 
 // programTools are the team tools under the names by which they come to the

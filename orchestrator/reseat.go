@@ -184,6 +184,7 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 	}
 	c.seatAs(slices.DeleteFunc(slices.Clone(c.seats()), func(o *seat) bool { return o == s }))
 	c.tally.Forget(s.member.Name)
+	c.watch.Forget(s.member.Name)
 	c.live.Tallies.Forget(s.member.Name)
 	c.logins.Forget(s.member.Name, false)
 	c.background.Forget(s.member.Name)
@@ -219,11 +220,11 @@ func (o *Orchestrator) seatAgain(ctx context.Context, c *crew, old *seat, m conf
 		return err
 	}
 	c.mu.Lock()
-	s.watch, s.idle = old.watch, s.gone != ""
-	s.watch.inTurn, s.watch.doing = false, ""
+	s.idle = s.gone != ""
 	c.mu.Unlock()
 	c.logins.Forget(m.Name, m.Agent.Name == old.member.Agent.Name)
 	c.background.Forget(m.Name)
+	c.watch.BeginAnew(m.Name)
 	c.asks.Forget(m.Name)
 	list := slices.Clone(c.seats())
 	list[slices.Index(list, old)] = s

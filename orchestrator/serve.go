@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -119,22 +117,6 @@ func (c *crew) release(ctx context.Context, member, reason string) ([]tasks.Task
 // for good.
 const stateHalted = "halted"
 
-// watch is what a member has done in this run, gathered from its events.
-type watch struct {
-	turn, pass int
-	inTurn     bool
-	doing      string
-	open       []openCall // of this turn
-	lastText   string
-	refusals   int
-	unreported []string // tasks that it completed since it last wrote to the lead
-	beats      uint64   // events of the member's, for the watchdog
-	calls      int      // tool calls under way
-	hooking    int      // hooks under way
-	heldUp     bool     // an agent program says nothing, since the last event
-	endedWell  int      // turns that have ended as they should
-}
-
 // sinkOf makes the sink of a member: events go to the journal, and the crew
 // takes from them what it must know.
 func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
@@ -145,9 +127,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
 		c.act(ctx, s, err)
 		e.Data = c.weighed(ctx, s, s.full(data))
 		c.tally.See(e)
-		c.mu.Lock()
-		s.watch.see(e)
-		c.mu.Unlock()
+		c.watch.See(s.member.Name, e)
 		if end, ok := e.Data.(agent.HookFinished); ok {
 			c.live.Tallies.Add(s.member.Name, hooklist.EndOf(end))
 		}
@@ -224,72 +204,9 @@ func (c *crew) act(ctx context.Context, s *seat, err error) {
 	}
 }
 
-// see takes in one event.
-func (w *watch) see(e agent.Event) {
-	w.turn = max(w.turn, e.Turn)
-	w.beat(e.Data)
-	if e.Helper != "" {
-		w.seeHelper(e)
-		return
-	}
-	switch data := e.Data.(type) {
-	case agent.TurnStarted:
-		w.inTurn, w.pass, w.doing, w.open = true, 0, "starting a turn", nil
-	case agent.PassStarted:
-		w.pass, w.doing = data.Pass, "thinking"
-	case agent.TextSaid:
-		w.lastText, w.doing = data.Text, "thinking"
-	case agent.ToolCalled:
-		w.open = append(w.open, openCall{data.ID, wording.OneLine(data.Name + " " + wording.MainInput(data.Input))})
-		w.doing = w.open[0].text
-	case agent.ToolReturned:
-		w.open = slices.DeleteFunc(w.open, func(c openCall) bool { return c.id == data.ID })
-		w.doing = w.busyWith()
-	case agent.HeldUp:
-		w.doing = data.For
-	case agent.HookStarted:
-		w.doing = data.Event + " hooks"
-	case agent.HookFinished:
-		if w.hooking == 0 && len(w.open) > 0 { // others of the same event may run yet
-			w.doing = w.busyWith()
-		}
-	case agent.HookFeedback:
-		w.refusals++
-	case agent.TurnEnded:
-		w.inTurn, w.doing, w.open = false, "", nil
-	}
-}
-
-// openCall is a tool call that has no result yet, in words for people.
-type openCall struct{ id, text string }
-
-// busyWith is what a member does when nothing else is known: the first call that has no
-// result, since those of one pass are made in order, or it thinks.
-func (w *watch) busyWith() string {
-	if len(w.open) > 0 {
-		return w.open[0].text
-	}
-	return "thinking"
-}
-
-// seeHelper takes in what happened to a helper of the member: it works for the
-// member, but its words are not the member's.
-func (w *watch) seeHelper(e agent.Event) {
-	switch data := e.Data.(type) {
-	case agent.HookFeedback:
-		w.refusals++
-	case agent.ToolCalled:
-		if w.inTurn {
-			w.doing = "helper: " + wording.OneLine(data.Name+" "+wording.MainInput(data.Input))
-		}
-	}
-}
-
 // turn is the number of the member's turn.
 func (s *seat) turn() int {
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
-	return s.watch.turn
+	return s.crew.watch.Of(s.member.Name).Turn
 }
 
 // goneReason says why the member takes no more turns; empty: it does.
@@ -314,12 +231,10 @@ type moment struct {
 	inTurn bool
 }
 
-// moment is read under the lock of the crew, as it is written: a message must not
-// fall between the end of one turn and the start of the next unseen.
+// moment is the present one.
 func (s *seat) moment() moment {
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
-	return moment{s.watch.turn, s.watch.inTurn}
+	now := s.crew.watch.Of(s.member.Name)
+	return moment{now.Turn, now.InTurn}
 }
 
 // killStrays ends what members' tools have left running behind covey's back.

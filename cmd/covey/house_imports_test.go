@@ -66,6 +66,7 @@ var floors = []arrows{
 		"orchestrator/journal orchestrator/merging orchestrator/roster orchestrator/worktree orchestrator/written"},
 	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/clock " +
 		"orchestrator/gang orchestrator/owned orchestrator/plan orchestrator/roster"},
+	{"orchestrator/watch", "teammate/agent orchestrator/clock orchestrator/plan"},
 	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent " +
 		"orchestrator/clock orchestrator/journal orchestrator/process orchestrator/roster orchestrator/state orchestrator/worktree"},
 	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/clock orchestrator/journal"},

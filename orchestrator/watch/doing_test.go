@@ -1,4 +1,4 @@
-package orchestrator
+package watch
 
 import (
 	"encoding/json"
@@ -17,10 +17,10 @@ func TestDoingNamesTheCommand(t *testing.T) {
 		`not JSON`:                     "Bash not JSON",
 		`{}`:                           "Bash",
 	} {
-		var w watch
-		w.see(agent.Event{Data: agent.ToolCalled{ID: "1", Name: "Bash", Input: json.RawMessage(input)}})
-		if w.doing != want {
-			t.Errorf("%s: %q, want %q", input, w.doing, want)
+		var w Watch
+		w.See("dev", agent.Event{Data: agent.ToolCalled{ID: "1", Name: "Bash", Input: json.RawMessage(input)}})
+		if got := w.Of("dev").Doing; got != want {
+			t.Errorf("%s: %q, want %q", input, got, want)
 		}
 	}
 }

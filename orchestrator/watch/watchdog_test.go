@@ -1,0 +1,90 @@
+package watch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// TestVigil: each case is a member over rounds of half a minute, and what is
+// found in which round.
+func TestVigil(t *testing.T) {
+	thinking := func(i int) pulse { return pulse{Beats: 7, InTurn: true, Turn: 3, Silent: true} }
+	with := func(edit func(int, *pulse)) func(int) pulse {
+		return func(i int) pulse {
+			p := thinking(i)
+			edit(i, &p)
+			return p
+		}
+	}
+	type found struct {
+		round int
+		did   string
+	}
+	tests := map[string]struct {
+		pulse func(round int) pulse
+		want  []found
+	}{
+		"silent for ever": {thinking, []found{{61, Interrupted}, {65, Ended}, {69, Ended}}},
+		"the turn ends when it is interrupted": {
+			with(func(i int, p *pulse) { p.InTurn = i <= 61 }), []found{{61, Interrupted}}},
+		"the next turn is silent too": {
+			with(func(i int, p *pulse) {
+				if i > 61 {
+					p.Turn, p.Beats = 4, 9
+				}
+			}), []found{{61, Interrupted}, {122, GivenUp}, {126, Ended}}},
+		"it works":           {with(func(i int, p *pulse) { p.Beats = uint64(i / 50) }), nil},
+		"it rests":           {with(func(_ int, p *pulse) { p.InTurn = false }), nil},
+		"it waits":           {with(func(_ int, p *pulse) { p.Waits = true }), nil},
+		"a tool runs":        {with(func(_ int, p *pulse) { p.Busy = true }), nil},
+		"its program thinks": {with(func(_ int, p *pulse) { p.Silent = false }), nil},
+		"a limit of its own": {
+			with(func(_ int, p *pulse) { p.Limit = 3 * time.Minute }), []found{{11, Interrupted}, {15,
+				Ended}, {19, Ended}}},
+		"kept from its mail": {
+			with(func(i int, p *pulse) {
+				p.InTurn, p.Mail = false, "m1"
+				if i > 6 {
+					p.Mail = ""
+				}
+			}), []found{{5, LookedAgain}}},
+		"new mail all the time": {
+			with(func(i int, p *pulse) { p.InTurn, p.Mail = false, strings.Repeat("m", 1+i%2) }), nil},
+	}
+	for name, tt := range tests {
+		v := &vigil{}
+		var got []found
+		for i := 1; i <= 126; i++ {
+			if f, ok := v.look(tt.pulse(i), Every); ok {
+				got = append(got, found{i, f.Did})
+			}
+		}
+		if got = got[:min(len(got), 3)]; !slices.Equal(got, tt.want) {
+			t.Errorf("%s: found %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// TestLives: a member's next life is in no turn, and keeps its counts; of a member that has
+// left the team nothing is kept.
+func TestLives(t *testing.T) {
+	var w Watch
+	w.See("dev", agent.Event{Turn: 3, Data: agent.TurnStarted{}})
+	w.See("dev", agent.Event{Turn: 3, Data: agent.HookFeedback{}})
+	w.Completed("dev", "1", "2")
+	if now := w.Of("dev"); !now.InTurn || now.Turn != 3 || now.Doing == "" || len(now.Unreported) != 2 {
+		t.Errorf("it does %+v", now)
+	}
+	w.BeginAnew("dev")
+	if now := w.Of("dev"); now.InTurn || now.Turn != 3 || now.Doing != "" || now.Refusals != 1 || len(now.Unreported) != 2 {
+		t.Errorf("its next life does %+v", now)
+	}
+	w.Forget("dev")
+	if now := w.Of("dev"); now.Turn != 0 || now.Refusals != 0 || len(now.Unreported) != 0 {
+		t.Errorf("it has left, and does %+v", now)
+	}
+}
