@@ -9,7 +9,7 @@ import (
 
 // leadWaits reports whether a lead's mail begins no turn yet, because the lead could only
 // say that it waits: the mail is its first goal or reports of members, and members who can
-// act own all open tasks. The mail goes along with what the lead is given next: a message,
+// act own all open tasks, but those that are being merged. The mail goes along with what the lead is given next: a message,
 // what has gone wrong, or the request for its report.
 func leadWaits(s Scene, lead Seat, show []mail.Message) bool {
 	if !lead.Lead || len(show) == 0 || len(s.Tasks) == 0 {
@@ -21,7 +21,7 @@ func leadWaits(s Scene, lead Seat, show []mail.Message) bool {
 		}
 	}
 	return !slices.ContainsFunc(s.Tasks, func(t tasks.Task) bool {
-		if t.Status == tasks.Completed {
+		if t.Status == tasks.Completed || unmerged(t) {
 			return false
 		}
 		owner, ok := s.seat(t.Owner)

@@ -24,6 +24,10 @@ func TestLeadWaits(t *testing.T) {
 		}, "mail lead"},
 		"a goal that is not the first": {func(s *Scene) { s.Seats[0].Began = true }, "mail lead"},
 		"no task":                      {func(s *Scene) { s.Tasks, s.Seats[1].Idle = nil, true }, "mail lead"},
+		"a task that is being merged": {func(s *Scene) {
+			s.Tasks[0].Status = tasks.Completed
+			s.Tasks = WithUnmerged(s.Tasks, map[string]bool{"1": true})
+		}, ""},
 		"a task of nobody":             {func(s *Scene) { s.Tasks[1].Owner = "" }, "mail lead"},
 		"a task of its own":            {func(s *Scene) { s.Tasks[1].Owner = "lead" }, "mail lead"},
 		"an owner who is no member":    {func(s *Scene) { s.Tasks[1].Owner = "x" }, "mail lead"},

@@ -21,3 +21,7 @@ func WithUnmerged(all []tasks.Task, merging map[string]bool) []tasks.Task {
 	}
 	return list
 }
+
+// unmerged reports whether t is done but for its merge, in a list that WithUnmerged has made:
+// no other task is in progress and nobody's.
+func unmerged(t tasks.Task) bool { return t.Status == tasks.InProgress && t.Owner == "" }
