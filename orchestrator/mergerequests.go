@@ -40,7 +40,11 @@ func (d *mergeDesk) merge(ctx context.Context, r api.MergeRequest) (api.MergeRep
 	}
 	asked, err := d.queue.Request(ctx, string(process.Operator), r.Wants)
 	if err == nil && len(asked) == 0 {
-		err = wording.Errorf(tasks.ErrNotFound, "there is no finished work of %s to merge; covey review lists what there is", r)
+		whose := ""
+		if !r.All {
+			whose = " of " + r.String()
+		}
+		err = wording.Errorf(tasks.ErrNotFound, "no finished work%s waits to be merged; covey review lists what there is", whose)
 	}
 	if err == nil {
 		err = d.look(ctx)
