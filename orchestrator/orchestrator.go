@@ -39,11 +39,10 @@ import (
 
 // Options tune a run. The zero value runs the team as its spec says.
 type Options struct {
-	Goal  string // instead of the spec's goal
-	Fresh bool   // forget the earlier run
-	Keep  bool   // stay up when all is done, as does the spec's keep
-	Setup Setup  // what Setup hooks are to do before the sessions begin
-
+	Goal    string // instead of the spec's goal
+	Fresh   bool   // forget the earlier run
+	Keep    bool   // stay up when all is done, as does the spec's keep
+	Setup   Setup  // what Setup hooks are to do before the sessions begin
 	Version string // of covey, for run.json
 	// StateHome is the folder that holds the team's state, absolute; empty: the one that
 	// the function StateHome names. Commands find the team by COVEY_STATE_HOME then, which
