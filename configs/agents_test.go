@@ -189,11 +189,7 @@ func TestSecretsStayInside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, err := json.Marshal(team.Runs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := string(asJSON) + string(runs) + fmt.Sprint(team) + fmt.Sprintf("%v %+v %s", *team, team.Lead, team.Lead.Agent.Env)
+	shown := string(asJSON) + fmt.Sprint(team) + fmt.Sprintf("%v %+v %s", *team, team.Lead, team.Lead.Agent.Env)
 	if strings.Contains(shown, "sk-") || !strings.Contains(shown, "${TOKEN}") {
 		t.Errorf("shown: %s", shown)
 	}

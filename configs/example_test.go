@@ -105,28 +105,6 @@ teammates: {api: codex, check: tests}
 	// check command tests  [TOKEN=${CI_TOKEN}]
 }
 
-// Runs lists what trust in a workspace is about.
-func ExampleTeam_Runs() {
-	dir, remove := folder()
-	defer remove()
-	team, err := configs.Parse(filepath.Join(dir, "team.yaml"), []byte(`
-covey: 1
-lead: {model: {provider: script, script: demo.yaml}}
-gates: {task: [go test ./...]}
-`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, run := range team.Runs() {
-		fmt.Println(run.Kind, run.Event, run.Command, filepath.Base(run.Path))
-	}
-	// Output:
-	// spec   team.yaml
-	// script   demo.yaml
-	// gate TaskCompleted go test ./... .
-}
-
 // Sources are the layers of hooks, as a runner.Runner takes them.
 func ExampleTeam_Sources() {
 	dir, remove := folder()

@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/configs/schema"
@@ -100,12 +101,10 @@ func (v EnvVar) Refers() []string {
 		return nil
 	}
 	var out []string
-	seen := map[string]bool{}
 	// Text comes from a spec that was read, so nothing is wrong with it; a
 	// variable that a program made has no Text.
 	_ = expand(v.Text, func(piece string, name bool) error {
-		if name && !seen[piece] {
-			seen[piece] = true
+		if name && !slices.Contains(out, piece) {
 			out = append(out, piece)
 		}
 		return nil

@@ -76,17 +76,8 @@ func (r *resolver) folder(v schema.Value[string]) string {
 		// their own.
 		v = schema.Value[string]{V: ".", At: r.Root}
 	}
-	if v.V == "" {
-		return ""
-	}
-	dir := r.absolute(v.V)
-	info, err := os.Stat(dir)
-	switch {
-	case err != nil:
-		r.missing(v, "workspace", dir, err)
-	case !info.IsDir():
-		r.Fail(v.At.At, "the workspace %s is a file; name a folder", yaml.Quote(v.V))
-	default:
+	dir, usable := r.existingFolder(v, "workspace")
+	if usable {
 		r.workspace = dir
 		if err := r.writable(dir); err != nil {
 			r.Fail(v.At.At, "the workspace %s cannot be written to (%s); change its permissions, "+
@@ -96,20 +87,23 @@ func (r *resolver) folder(v schema.Value[string]) string {
 	return dir
 }
 
-// pluginFolder resolves a plugin's folder and reports one that is not there.
-func (r *resolver) pluginFolder(v schema.Value[string]) string {
+// existingFolder resolves a folder of the spec and reports one that is not there. usable
+// is false if it did.
+func (r *resolver) existingFolder(v schema.Value[string], what string) (dir string, usable bool) {
 	if v.V == "" {
-		return ""
+		return "", false
 	}
-	dir := r.absolute(v.V)
+	dir = r.absolute(v.V)
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
-		r.missing(v, "plugin", dir, err)
+		r.missing(v, what, dir, err)
 	case !info.IsDir():
-		r.Fail(v.At.At, "the plugin %s is a file; name its folder", yaml.Quote(v.V))
+		r.Fail(v.At.At, "the %s %s is a file; name a folder", what, yaml.Quote(v.V))
+	default:
+		return dir, true
 	}
-	return dir
+	return dir, false
 }
 
 // refused reports what keeps a file of hooks that the spec names from being used.

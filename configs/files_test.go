@@ -116,7 +116,6 @@ func TestParallel(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			if team != nil {
-				team.Runs()
 				team.Sources()
 			}
 		})

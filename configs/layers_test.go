@@ -126,21 +126,6 @@ func TestHookFiles(t *testing.T) {
 	}
 }
 
-// TestRunsOfPlugins: a plugin's folder, its commands and its servers are listed,
-// and so are the heads of agent files that have hooks.
-func TestRunsOfPlugins(t *testing.T) {
-	team, dir := layersTeam(t)
-	for _, want := range []Run{
-		{Kind: RunPlugin, Path: filepath.Join(dir, "plugins/x")}, {Kind: RunHook, Event: hooks.Stop, Command: "plugin"},
-		{Kind: RunHead, Path: filepath.Join(dir, "agents/lead.md")}, {Kind: RunHook, Event: hooks.Stop, Command: "head"},
-		{Kind: RunSettings, Path: filepath.Join(dir, "config.toml")}, {Kind: RunHook, Event: hooks.Stop, Command: "toml"},
-	} {
-		if !slices.Contains(team.Runs(), want) {
-			t.Errorf("%+v is not listed: %+v", want, team.Runs())
-		}
-	}
-}
-
 // TestBrings: what a workspace brings is known by links, too, and from a hook's
 // own folder.
 func TestBrings(t *testing.T) {

@@ -67,7 +67,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 		t.Settings = append(t.Settings, file)
 	}
 	for _, path := range s.plugins.Items {
-		dir := r.pluginFolder(path)
+		dir, _ := r.existingFolder(path, "plugin")
 		_, warnings := hookfiles.ReadPlugin(dir, hookfiles.Read)
 		r.refused(path, warnings)
 		t.Plugins = append(t.Plugins, dir)

@@ -121,50 +121,32 @@ func (d directory) check(report *schema.Decoder, name schema.Value[string]) {
 
 // cycles reports tasks that wait for each other, each ring once.
 func (r *taskRules) cycles(specs []taskSpec, tasks []Task) {
-	index := make(map[string]int, len(tasks))
+	index, ids := make(map[string]int, len(tasks)), make([]string, len(tasks))
 	for i, t := range tasks {
-		index[t.ID] = i
+		index[t.ID], ids[i] = i, t.ID
 	}
-	const unseen, open, closed = 0, 1, 2
-	state := make([]int, len(tasks))
-	var path []string
+	blockers := func(id string) []string {
+		if i, ok := index[id]; ok {
+			return tasks[i].BlockedBy
+		}
+		return nil
+	}
 	said := map[string]bool{}
-	var visit func(i int)
-	visit = func(i int) {
-		state[i] = open
-		path = append(path, tasks[i].ID)
-		for _, blocker := range specs[i].blockedBy.Items {
-			next, ok := index[blocker.V]
-			switch {
-			case !ok:
-			case state[next] == open:
-				if message := ring(path, blocker.V); !said[message] {
-					said[message] = true
-					r.Fail(blocker.At.At, "%s", message)
-				}
-			case state[next] == unseen:
-				visit(next)
-			}
+	rings(ids, blockers, func(path []string) {
+		message := ringOfTasks(path)
+		if said[message] {
+			return
 		}
-		path = path[:len(path)-1]
-		state[i] = closed
-	}
-	for i := range tasks {
-		if state[i] == unseen {
-			visit(i)
-		}
-	}
+		said[message] = true
+		last := specs[index[path[len(path)-1]]].blockedBy.Items
+		at := slices.IndexFunc(last, func(b schema.Value[string]) bool { return b.V == path[0] })
+		r.Fail(last[at].At.At, "%s", message)
+	})
 }
 
-// ring words a cycle: path ends in the task that closes it by waiting for
-// back, which is on path.
-func ring(path []string, back string) string {
-	for i, id := range path {
-		if id == back {
-			path = path[i:]
-			break
-		}
-	}
+// ringOfTasks words a ring of tasks.
+func ringOfTasks(path []string) string {
+	back := path[0]
 	if len(path) == 1 {
 		return fmt.Sprintf("task %s is blocked by itself; remove it here", back)
 	}

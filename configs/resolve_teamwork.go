@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -79,23 +80,13 @@ func (r *resolver) budget(t *Team, s *budgetSpec) Budget {
 		Tokens: s.tokens.V, USD: s.usd.V, Time: s.time.V,
 		OnLimit: OnLimit(s.onLimit.Or(string(WaitForLimit))), Prices: r.path(s.prices, "price file"),
 	}
-	falls := slices.ContainsFunc(t.Members(), func(m Member) bool { return m.Agent.Fallback != "" })
-	if b.OnLimit == FallBack && !falls && !r.anyFallback(t) {
+	// A fallback that was refused is in t.Agents too, and no reason for a second message.
+	falls := slices.ContainsFunc(slices.Collect(maps.Values(t.Agents)), func(a Agent) bool { return a.Fallback != "" })
+	if b.OnLimit == FallBack && !falls {
 		r.Warn(s.onLimit.At.At, "no member's agent has a fallback, so on_limit: fallback waits; "+
 			"write agents: {NAME: {fallback: OTHER}}")
 	}
 	return b
-}
-
-// anyFallback reports whether some agent was to have a fallback: one that was
-// refused is no reason for a second message.
-func (r *resolver) anyFallback(t *Team) bool {
-	for _, a := range t.Agents {
-		if a.Fallback != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // fallbacks checks what agents fall back to, and gives presets and given agents
@@ -182,62 +173,26 @@ func (r *resolver) dependencies(t *Team, s *teamSpec) {
 // The message stands where the first member of the ring has its depends_on, or at the
 // top where it comes from the defaults.
 func (r *resolver) memberCycles(members []Member, own []*schema.List[schema.Value[string]]) {
-	byName := map[string]int{}
+	index, names := make(map[string]int, len(members)), make([]string, len(members))
 	for i, m := range members {
-		byName[m.Name] = i
+		index[m.Name], names[i] = i, m.Name
 	}
-	walk := ringWalk{next: func(name string) []string { return members[byName[name]].DependsOn }, has: byName}
-	for i, m := range members {
-		back := walk.from(m.Name)
-		if back == nil || i >= len(own) {
-			continue
+	dependencies := func(name string) []string {
+		if i, ok := index[name]; ok {
+			return members[i].DependsOn
+		}
+		return nil
+	}
+	rings(names, dependencies, func(path []string) {
+		i := index[path[0]]
+		if len(path) == 1 || i >= len(own) { // of itself it was said where it stands
+			return
 		}
 		at := r.Root.At
 		if own[i].At != nil {
 			at = own[i].At.At
 		}
-		r.Fail(at, "these members wait for each other: %s; remove one depends_on of them", strings.Join(back, " -> "))
-	}
-}
-
-// ringWalk finds rings in what names lead to, each once.
-type ringWalk struct {
-	next func(name string) []string
-	has  map[string]int // names that there are
-	done map[string]bool
-}
-
-// from returns the ring that a name leads into, with its first name again at the
-// end; nil if there is none that was not found before.
-//
-// Each name is visited once over all calls, so the whole is linear in names and edges. A
-// name that leads to itself is no ring here.
-func (w *ringWalk) from(name string) []string {
-	if w.done == nil {
-		w.done = map[string]bool{}
-	}
-	var path []string
-	var visit func(name string) []string
-	visit = func(name string) []string {
-		if i := slices.Index(path, name); i >= 0 {
-			return append(slices.Clone(path[i:]), name)
-		}
-		if _, ok := w.has[name]; !ok || w.done[name] {
-			return nil
-		}
-		path = append(path, name)
-		var found []string
-		for _, other := range w.next(name) {
-			if other == name {
-				continue // which has been said where it stands
-			}
-			if ring := visit(other); found == nil {
-				found = ring
-			}
-		}
-		path = path[:len(path)-1]
-		w.done[name] = true
-		return found
-	}
-	return visit(name)
+		r.Fail(at, "these members wait for each other: %s -> %s; remove one depends_on of them",
+			strings.Join(path, " -> "), path[0])
+	})
 }

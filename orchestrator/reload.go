@@ -15,6 +15,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
@@ -116,8 +117,8 @@ func (r *reloader) program(path string) {
 // programs are the files that the team's commands name.
 func (r *reloader) programs() map[string]bool {
 	paths := map[string]bool{}
-	for _, run := range r.team.Runs() {
-		if run.Kind == configs.RunFile {
+	for _, run := range runs.Of(r.team) {
+		if run.Kind == runs.File {
 			paths[run.Path] = true
 		}
 	}

@@ -38,6 +38,7 @@ var floors = []arrows{
 	{"configs/shell", "hooks"},
 	{"configs/schema", "configs/yaml"},
 	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/hookfiles configs/shell configs/schema"},
+	{"configs/runs", "configs hooks configs/hookfiles configs/shell"},
 	{"configs/starter", "configs configs/yaml configs/hookfiles"},
 	{"teammate/agent", ""},
 	{"teammate/transcript", "teammate/agent"},
@@ -74,7 +75,7 @@ var floors = []arrows{
 	{"orchestrator/hooklist", "configs configs/* hooks hooks/* teammate/agent orchestrator/state"},
 	{"orchestrator/api", "bus configs hooks/wording tasks tasks/requests tasks/verdicts orchestrator/budget orchestrator/gang orchestrator/hooklist " +
 		"orchestrator/journal orchestrator/process orchestrator/schedule orchestrator/state orchestrator/trees"},
-	{"orchestrator/trust", "configs configs/hookfiles orchestrator/api orchestrator/journal orchestrator/state orchestrator/worktree"},
+	{"orchestrator/trust", "configs configs/runs configs/hookfiles orchestrator/api orchestrator/journal orchestrator/state orchestrator/worktree"},
 	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/clock orchestrator/hooklist orchestrator/roster"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},

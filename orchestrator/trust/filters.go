@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -15,12 +16,12 @@ func FiltersOf(ctx context.Context, team *configs.Team) []worktree.Filter {
 }
 
 // filterRuns are these filters as things that the team would run.
-func filterRuns(team *configs.Team) []configs.Run {
-	var runs []configs.Run
+func filterRuns(team *configs.Team) []runs.Run {
+	var out []runs.Run
 	for _, f := range FiltersOf(context.Background(), team) { // each call of git has a time limit of its own
-		runs = append(runs, configs.Run{Kind: configs.RunFilter, Command: f.String()})
+		out = append(out, runs.Run{Kind: runs.Filter, Command: f.String()})
 	}
-	return runs
+	return out
 }
 
 // TrustedFilters are those of FiltersOf that the user trusts: a member may have changed
@@ -40,7 +41,7 @@ func TrustedFilters(ctx context.Context, team *configs.Team) []worktree.Filter {
 	}
 	trusted, _ := all.find(key)
 	return slices.DeleteFunc(filters, func(f worktree.Filter) bool {
-		run := configs.Run{Kind: configs.RunFilter, Command: f.String()}
+		run := runs.Run{Kind: runs.Filter, Command: f.String()}
 		return !slices.ContainsFunc(trusted.Items, func(i Item) bool { return i.Run == run })
 	})
 }

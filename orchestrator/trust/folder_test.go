@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/runs"
 )
 
 // folderItem takes in a plugin's folder.
 func folderItem(t *testing.T, dir string) Item {
 	t.Helper()
-	item := Item{Run: configs.Run{Kind: configs.RunPlugin, Path: dir}}
+	item := Item{Run: runs.Run{Kind: runs.Plugin, Path: dir}}
 	if err := item.read(); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestTrustFolderSize(t *testing.T) {
 	if err := os.Truncate(path, maxFolderBytes+1); err != nil {
 		t.Fatal(err)
 	}
-	item := Item{Run: configs.Run{Kind: configs.RunPlugin, Path: dir}}
+	item := Item{Run: runs.Run{Kind: runs.Plugin, Path: dir}}
 	if err := item.read(); !errors.Is(err, errFolderSize) {
 		t.Errorf("error %v", err)
 	}

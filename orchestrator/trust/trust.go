@@ -17,6 +17,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -27,10 +28,10 @@ const maxKeptText = 64 << 10
 
 // Item is one thing that a team would run, with its content.
 type Item struct {
-	configs.Run
+	runs.Run
 	Hash string `json:"hash"`           // of the file, or of the command line; empty: Path is not there
 	Text string `json:"text,omitempty"` // of a file that is short and text
-	// Files are those of a folder that is trusted as a whole (configs.RunPlugin, configs.RunFolder).
+	// Files are those of a folder that is trusted as a whole (runs.Plugin, runs.Folder).
 	Files []File `json:"files,omitempty"`
 }
 
@@ -49,8 +50,8 @@ const (
 
 // Change is one difference between what was trusted and what there is.
 type Change struct {
-	Kind ChangeKind  `json:"kind"`
-	Run  configs.Run `json:"run"`
+	Kind ChangeKind `json:"kind"`
+	Run  runs.Run   `json:"run"`
 	// Diff holds both texts in the unified format, where both are known.
 	Diff string `json:"diff,omitempty"`
 }
@@ -170,7 +171,7 @@ func keyOf(team *configs.Team) (trustKey, error) {
 // itemsOf reads all that a team would run.
 func itemsOf(team *configs.Team) ([]Item, error) {
 	var items []Item
-	for _, run := range append(team.Runs(), filterRuns(team)...) {
+	for _, run := range append(runs.Of(team), filterRuns(team)...) {
 		item := Item{Run: run}
 		if run.Path == "" {
 			sum := sha256.Sum256([]byte(run.Command))
@@ -193,7 +194,7 @@ func (i *Item) read() error {
 	if err != nil {
 		return err
 	}
-	if (i.Kind == configs.RunPlugin || i.Kind == configs.RunFolder) && info.IsDir() {
+	if (i.Kind == runs.Plugin || i.Kind == runs.Folder) && info.IsDir() {
 		if err := i.readFolder(); err != nil {
 			return fmt.Errorf("%s %s: %w", i.Kind, i.Path, err)
 		}
@@ -256,7 +257,7 @@ func findItem(list []Item, item Item) (Item, bool) {
 // textDiff shows the difference between two states of a file, if both are
 // known as text.
 func textDiff(before, now Item) string {
-	if now.Kind == configs.RunPlugin || now.Kind == configs.RunFolder {
+	if now.Kind == runs.Plugin || now.Kind == runs.Folder {
 		return folderDiff(before, now)
 	}
 	if before.Text == "" || now.Text == "" {
@@ -289,7 +290,7 @@ func Covers(team *configs.Team, path string, data []byte, counts func(api.TrustN
 	sum := sha256.Sum256(data)
 	hash := hex.EncodeToString(sum[:])
 	return known && slices.ContainsFunc(entry.Items, func(i Item) bool {
-		if i.Kind != configs.RunPlugin && i.Kind != configs.RunFolder {
+		if i.Kind != runs.Plugin && i.Kind != runs.Folder {
 			return i.Path == path && i.Hash == hash
 		}
 		rel, err := filepath.Rel(i.Path, path)

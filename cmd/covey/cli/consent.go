@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -96,7 +97,7 @@ func TrustText(s *term.Screen, team *configs.Team, r trust.Report) string {
 
 // runText is one thing that would run, in one line. Paths are shown from the
 // spec's folder where they are below it: one that is not stands out.
-func runText(team *configs.Team, r configs.Run) string {
+func runText(team *configs.Team, r runs.Run) string {
 	what := r.Path
 	if rel, err := filepath.Rel(filepath.Dir(team.File), r.Path); err == nil && filepath.IsLocal(rel) {
 		what = rel
@@ -105,7 +106,7 @@ func runText(team *configs.Team, r configs.Run) string {
 		what = r.Command
 		if r.Event != "" {
 			what = string(r.Event) + ": " + what
-		} else if r.Kind == configs.RunGate {
+		} else if r.Kind == runs.Gate {
 			what = hooklist.AtMerge + ": " + what
 		}
 	}

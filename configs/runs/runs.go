@@ -1,47 +1,49 @@
-package configs
+package runs
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/configs/shell"
 	"github.com/coveyteam/covey/hooks"
 )
 
-// RunKind says why a Run counts.
-type RunKind string
+// Kind says why a Run counts.
+type Kind string
 
 // What a spec makes covey run.
 const (
-	RunSpec     RunKind = "spec"     // the spec itself
-	RunSettings RunKind = "settings" // a settings file
-	RunScript   RunKind = "script"   // a script that a model plays
-	RunHook     RunKind = "hook"     // the command of a hook
-	RunGate     RunKind = "gate"     // the command of a gate
-	RunAgent    RunKind = "agent"    // an agent program: its command line, or the preset's name
-	RunEnv      RunKind = "env"      // the variables that the spec sets for an agent program, by name
-	RunFile     RunKind = "file"     // a file that a command names
-	RunFolder   RunKind = "folder"   // a folder of which a command runs something that cannot be told
-	RunPlugin   RunKind = "plugin"   // the folder of a plugin, with all files in it
-	RunServer   RunKind = "server"   // an MCP server that a plugin brings: its command line or URL
-	RunHead     RunKind = "head"     // an agent's file with hooks in its head
-	RunSetup    RunKind = "setup"    // a command that sets a working copy up
-	RunFilter   RunKind = "filter"   // a git filter of the repository's configuration: its command lines
+	Spec     Kind = "spec"     // the spec itself
+	Settings Kind = "settings" // a settings file
+	Script   Kind = "script"   // a script that a model plays
+	Hook     Kind = "hook"     // the command of a hook
+	Gate     Kind = "gate"     // the command of a gate
+	Agent    Kind = "agent"    // an agent program: its command line, or the preset's name
+	Env      Kind = "env"      // the variables that the spec sets for an agent program, by name
+	File     Kind = "file"     // a file that a command names
+	Folder   Kind = "folder"   // a folder of which a command runs something that cannot be told
+	Plugin   Kind = "plugin"   // the folder of a plugin, with all files in it
+	Server   Kind = "server"   // an MCP server that a plugin brings: its command line or URL
+	Head     Kind = "head"     // an agent's file with hooks in its head
+	Setup    Kind = "setup"    // a command that sets a working copy up
+	Filter   Kind = "filter"   // a git filter of the repository's configuration: its command lines
 )
 
 // Run is one thing that the team would run: a command, or a file whose content
 // decides what runs. Trust is bound to all of them (DESIGN 8).
 type Run struct {
-	Kind    RunKind     `json:"kind"`
+	Kind    Kind        `json:"kind"`
 	Event   hooks.Event `json:"event,omitempty"`   // of a hook or gate
 	Command string      `json:"command,omitempty"` // of a hook, gate or agent with its arguments; the names of variables
 	Path    string      `json:"path,omitempty"`    // absolute, of a file
 }
 
-// Runs lists what the team would run, each once, in an order that depends on
+// Of lists what the team would run, each once, in an order that depends on
 // the spec and the settings files alone. Files are named, not read, save for
 // settings files, whose hooks are in the list too.
 //
@@ -52,16 +54,16 @@ type Run struct {
 // all in it. What such a program starts in turn is
 // beyond reach; so is what a command such as `go test`, or an agent program by
 // its own settings, finds in the workspace.
-func (t *Team) Runs() []Run {
+func Of(t *configs.Team) []Run {
 	l := lister{team: t}
-	l.add(Run{Kind: RunSpec, Path: t.File})
+	l.add(Run{Kind: Spec, Path: t.File})
 	if t.Override != "" {
-		l.add(Run{Kind: RunSpec, Path: t.Override})
+		l.add(Run{Kind: Spec, Path: t.Override})
 	}
-	for _, name := range sortedKeys(t.Models) {
+	for _, name := range slices.Sorted(maps.Keys(t.Models)) {
 		l.script(t.Models[name])
 	}
-	for _, name := range sortedKeys(t.Agents) {
+	for _, name := range slices.Sorted(maps.Keys(t.Agents)) {
 		l.script(t.Agents[name].Model)
 		l.agent(t.Agents[name])
 	}
@@ -69,13 +71,13 @@ func (t *Team) Runs() []Run {
 		l.script(m.Agent.Model)
 		l.agent(m.Agent)
 	}
-	l.settings(RunHook, t.Hooks)
-	l.settings(RunGate, t.Gates)
+	l.settings(Hook, t.Hooks)
+	l.settings(Gate, t.Gates)
 	l.teamwork()
 	for _, path := range t.Settings {
-		l.add(Run{Kind: RunSettings, Path: path})
+		l.add(Run{Kind: Settings, Path: path})
 		file, _ := hookfiles.ReadSettings(path, hookfiles.Read) // Sources warns of what is wrong with it
-		l.settings(RunHook, file.Hooks)
+		l.settings(Hook, file.Hooks)
 	}
 	for _, root := range t.Plugins {
 		l.plugin(root)
@@ -85,8 +87,8 @@ func (t *Team) Runs() []Run {
 			continue
 		}
 		if file, _ := hookfiles.ReadFront(m.PromptFile, hookfiles.Read); len(file.Hooks) > 0 || file.Broken {
-			l.add(Run{Kind: RunHead, Path: m.PromptFile})
-			l.settings(RunHook, file.Hooks)
+			l.add(Run{Kind: Head, Path: m.PromptFile})
+			l.settings(Hook, file.Hooks)
 		}
 	}
 	l.helpers()
@@ -97,8 +99,8 @@ func (t *Team) Runs() []Run {
 func (l *lister) helpers() {
 	for _, h := range l.team.Helpers() {
 		if file, _ := hookfiles.ReadFront(h.File, hookfiles.Read); len(file.Hooks) > 0 || file.Broken {
-			l.add(Run{Kind: RunHead, Path: h.File})
-			l.settings(RunHook, file.Hooks.ForHelper())
+			l.add(Run{Kind: Head, Path: h.File})
+			l.settings(Hook, file.Hooks.ForHelper())
 		}
 	}
 }
@@ -106,9 +108,9 @@ func (l *lister) helpers() {
 // plugin lists a plugin's folder, its hooks and its servers. The folder covers the
 // files that they name.
 func (l *lister) plugin(root string) {
-	l.add(Run{Kind: RunPlugin, Path: root})
+	l.add(Run{Kind: Plugin, Path: root})
 	p, _ := hookfiles.ReadPlugin(root, hookfiles.Read)
-	l.settings(RunHook, p.Hooks)
+	l.settings(Hook, p.Hooks)
 	for _, s := range p.Servers {
 		line := s.URL
 		for i, word := range s.Command {
@@ -117,14 +119,14 @@ func (l *lister) plugin(root string) {
 			}
 			line += quoteArg(word)
 		}
-		l.add(Run{Kind: RunServer, Command: s.Name + ": " + line})
+		l.add(Run{Kind: Server, Command: s.Name + ": " + line})
 		l.brought(l.team.Place().Words(s.Command, s.Cwd))
 	}
 }
 
 // lister gathers runs.
 type lister struct {
-	team *Team
+	team *configs.Team
 	runs []Run
 }
 
@@ -136,15 +138,15 @@ func (l *lister) add(r Run) {
 }
 
 // script lists a model's script, whose tool calls run like commands.
-func (l *lister) script(m Model) {
+func (l *lister) script(m configs.Model) {
 	if m.Script != "" {
-		l.add(Run{Kind: RunScript, Path: m.Script})
+		l.add(Run{Kind: Script, Path: m.Script})
 	}
 }
 
 // settings lists the commands of a layer of hooks, by event.
-func (l *lister) settings(kind RunKind, s hooks.Settings) {
-	for _, event := range sortedEvents(s) {
+func (l *lister) settings(kind Kind, s hooks.Settings) {
+	for _, event := range slices.Sorted(maps.Keys(s)) {
 		for _, group := range s[event] {
 			for _, h := range group.Hooks {
 				l.handler(kind, event, h)
@@ -153,18 +155,8 @@ func (l *lister) settings(kind RunKind, s hooks.Settings) {
 	}
 }
 
-// sortedEvents brings the events of a layer into an order that stays.
-func sortedEvents(s hooks.Settings) []hooks.Event {
-	events := make([]hooks.Event, 0, len(s))
-	for event := range s {
-		events = append(events, event)
-	}
-	slices.SortFunc(events, func(a, b hooks.Event) int { return cmp.Compare(a, b) })
-	return events
-}
-
 // handler lists one hook's command and the programs that it names.
-func (l *lister) handler(kind RunKind, event hooks.Event, h hooks.Handler) {
+func (l *lister) handler(kind Kind, event hooks.Event, h hooks.Handler) {
 	command := cmp.Or(h.Command, h.URL, h.Prompt)
 	if h.Type == "mcp_tool" {
 		command = h.Server + "/" + h.Tool // which server it is says who is asked
@@ -186,10 +178,10 @@ func (l *lister) handler(kind RunKind, event hooks.Event, h hooks.Handler) {
 // brought lists the files and folders that a command brings.
 func (l *lister) brought(b shell.Brought) {
 	for _, path := range b.Files {
-		l.add(Run{Kind: RunFile, Path: path})
+		l.add(Run{Kind: File, Path: path})
 	}
 	for _, path := range b.Folders {
-		l.add(Run{Kind: RunFolder, Path: path})
+		l.add(Run{Kind: Folder, Path: path})
 	}
 }
 

@@ -1,23 +1,24 @@
-package configs
+package runs
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/shell"
 )
 
 // agent lists an agent program: its command line, the files that this names, and
 // the variables that the spec sets for it. Agents that ship with covey, and
 // those that the calling program brings along, are not the spec's.
-func (l *lister) agent(a Agent) {
-	if a.Kind != ACP && a.Kind != Command {
+func (l *lister) agent(a configs.Agent) {
+	if a.Kind != configs.ACP && a.Kind != configs.Command {
 		return
 	}
-	l.add(Run{Kind: RunAgent, Command: a.commandLine()})
+	l.add(Run{Kind: Agent, Command: commandLine(a)})
 	l.brought(l.team.Place().Words(slices.Concat(a.Command, a.Resume), ""))
 	if len(a.Env) > 0 {
-		l.add(Run{Kind: RunEnv, Command: a.Name + ": " + variables(a.Env)})
+		l.add(Run{Kind: Env, Command: a.Name + ": " + variables(a.Env)})
 	}
 	for _, v := range a.Env {
 		if v.File == "" { // what it holds is a value, and is read by nobody else
@@ -29,17 +30,17 @@ func (l *lister) agent(a Agent) {
 // teamwork lists what runs where members' work is made and merged.
 func (l *lister) teamwork() {
 	for _, h := range l.team.Merge.Gates {
-		l.handler(RunGate, "", h)
+		l.handler(Gate, "", h)
 	}
 	for _, command := range l.team.Worktree.Setup {
-		l.add(Run{Kind: RunSetup, Command: command})
+		l.add(Run{Kind: Setup, Command: command})
 		l.brought(l.team.Place().Line(command, ""))
 	}
 }
 
 // commandLine shows what is started: the spec's command or a preset's name,
 // with what else decides what runs.
-func (a Agent) commandLine() string {
+func commandLine(a configs.Agent) string {
 	words := make([]string, 0, len(a.Command)+1)
 	for _, word := range a.Command {
 		words = append(words, quoteArg(word))
@@ -63,7 +64,7 @@ func (a Agent) commandLine() string {
 
 // variables shows names alone: values may be secrets. Of a value that holds some
 // of covey's own variables it shows these, because they leave covey with it.
-func variables(env []EnvVar) string {
+func variables(env []configs.EnvVar) string {
 	shown := make([]string, 0, len(env))
 	for _, v := range env {
 		name := v.Name
@@ -80,12 +81,12 @@ func variables(env []EnvVar) string {
 
 // loaded lists files of the workspace that a variable makes programs load.
 // Values of other variables are looked at for programs only.
-func (l *lister) loaded(v EnvVar) {
+func (l *lister) loaded(v configs.EnvVar) {
 	words := strings.FieldsFunc(v.Text, func(r rune) bool { return strings.ContainsRune(" \t\n:;,=", r) })
 	for _, word := range words {
 		path, ok := l.team.Place().Own(word, "")
 		if ok && (isLoader(v.Name) || shell.IsProgram(path)) {
-			l.add(Run{Kind: RunFile, Path: path})
+			l.add(Run{Kind: File, Path: path})
 		}
 	}
 }

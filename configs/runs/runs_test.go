@@ -1,12 +1,16 @@
-package configs
+package runs
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 )
 
@@ -33,9 +37,40 @@ hooks:
 settings: [settings.json]
 `
 
+// write makes a folder with these files. Those in a folder bin may be executed.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		mode := os.FileMode(0o600)
+		if filepath.Base(filepath.Dir(path)) == "bin" {
+			mode = 0o700
+		}
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// load loads the team.yaml of a folder with these files.
+func load(t *testing.T, files map[string]string) (*configs.Team, string) {
+	t.Helper()
+	dir := write(t, files)
+	team, err := configs.Load(filepath.Join(dir, "team.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return team, dir
+}
+
 // runsTeam loads runsSpec. Only gates may be executed; shebang.sh says what
 // runs it; plain.sh and notes.txt are just text.
-func runsTeam(t *testing.T) (*Team, string) {
+func runsTeam(t *testing.T) (*configs.Team, string) {
 	t.Helper()
 	dir := write(t, map[string]string{"team.yaml": runsSpec, "demo.yaml": "steps: []", "agent.yaml": "steps: []",
 		"lead.yaml": "steps: []", "work/gate.sh": "exit 0\n", "work/plain.sh": "exit 0\n", "work/notes.txt": "notes\n",
@@ -47,50 +82,54 @@ func runsTeam(t *testing.T) (*Team, string) {
 			t.Fatal(err)
 		}
 	}
-	team, err := Load(filepath.Join(dir, "team.yaml"))
+	team, err := configs.Load(filepath.Join(dir, "team.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return team, dir
 }
 
-func TestRuns(t *testing.T) {
+func TestOf(t *testing.T) {
 	team, dir := runsTeam(t)
 	at := func(path string) string { return filepath.Join(dir, path) }
 	want := []Run{
-		{Kind: RunSpec, Path: at("team.yaml")},
-		{Kind: RunScript, Path: at("demo.yaml")},
-		{Kind: RunScript, Path: at("agent.yaml")},
-		{Kind: RunAgent, Command: "codex"},
-		{Kind: RunAgent, Command: "node -r plain.sh {prompt} (to resume: --resume {session}) (with its own hooks)"},
-		{Kind: RunFile, Path: at("work/plain.sh")},
-		{Kind: RunAgent, Command: at("work/gate.sh") + ` --acp "a b"`},
-		{Kind: RunFile, Path: at("work/gate.sh")},
-		{Kind: RunEnv, Command: "rev: LD_PRELOAD, KEY from $HOME, DATA, TOOL"},
-		{Kind: RunFile, Path: at("work/notes.txt")},
-		{Kind: RunFile, Path: at("work/bin/tool")},
-		{Kind: RunScript, Path: at("lead.yaml")},
-		{Kind: RunAgent, Command: "claude"},
-		{Kind: RunHook, Event: hooks.Stop, Command: "sh plain.sh && test -f notes.txt"},
-		{Kind: RunHook, Event: hooks.Stop, Command: `bash -x plain.sh "a b"`},
-		{Kind: RunHook, Event: hooks.Stop, Command: "./gate.sh; ./gate.sh"},
-		{Kind: RunGate, Event: hooks.Stop, Command: `"$CLAUDE_PROJECT_DIR"/../beside.sh`},
-		{Kind: RunFile, Path: at("beside.sh")},
-		{Kind: RunGate, Event: hooks.TaskCompleted, Command: "go test ./..."},
-		{Kind: RunGate, Event: hooks.TaskCompleted, Command: "./gate.sh"},
-		{Kind: RunSettings, Path: at("settings.json")},
-		{Kind: RunHook, Event: hooks.TaskCreated, Command: "${CLAUDE_PROJECT_DIR}/shebang.sh x"},
-		{Kind: RunFile, Path: at("work/shebang.sh")},
+		{Kind: Spec, Path: at("team.yaml")},
+		{Kind: Script, Path: at("demo.yaml")},
+		{Kind: Script, Path: at("agent.yaml")},
+		{Kind: Agent, Command: "codex"},
+		{Kind: Agent, Command: "node -r plain.sh {prompt} (to resume: --resume {session}) (with its own hooks)"},
+		{Kind: File, Path: at("work/plain.sh")},
+		{Kind: Agent, Command: at("work/gate.sh") + ` --acp "a b"`},
+		{Kind: File, Path: at("work/gate.sh")},
+		{Kind: Env, Command: "rev: LD_PRELOAD, KEY from $HOME, DATA, TOOL"},
+		{Kind: File, Path: at("work/notes.txt")},
+		{Kind: File, Path: at("work/bin/tool")},
+		{Kind: Script, Path: at("lead.yaml")},
+		{Kind: Agent, Command: "claude"},
+		{Kind: Hook, Event: hooks.Stop, Command: "sh plain.sh && test -f notes.txt"},
+		{Kind: Hook, Event: hooks.Stop, Command: `bash -x plain.sh "a b"`},
+		{Kind: Hook, Event: hooks.Stop, Command: "./gate.sh; ./gate.sh"},
+		{Kind: Gate, Event: hooks.Stop, Command: `"$CLAUDE_PROJECT_DIR"/../beside.sh`},
+		{Kind: File, Path: at("beside.sh")},
+		{Kind: Gate, Event: hooks.TaskCompleted, Command: "go test ./..."},
+		{Kind: Gate, Event: hooks.TaskCompleted, Command: "./gate.sh"},
+		{Kind: Settings, Path: at("settings.json")},
+		{Kind: Hook, Event: hooks.TaskCreated, Command: "${CLAUDE_PROJECT_DIR}/shebang.sh x"},
+		{Kind: File, Path: at("work/shebang.sh")},
 	}
-	got := team.Runs()
+	got := Of(team)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", show(got, dir), show(want, dir))
 	}
+	var wg sync.WaitGroup
 	for range 20 {
-		if again := team.Runs(); !reflect.DeepEqual(again, got) {
-			t.Fatal("the order changes from call to call")
-		}
+		wg.Go(func() {
+			if again := Of(team); !reflect.DeepEqual(again, got) {
+				t.Error("the order changes from call to call")
+			}
+		})
 	}
+	wg.Wait()
 }
 
 func show(runs []Run, dir string) string {
@@ -105,11 +144,11 @@ func show(runs []Run, dir string) string {
 // TestRunsFollowSettings: a settings file that changes brings new commands.
 func TestRunsFollowSettings(t *testing.T) {
 	team, dir := runsTeam(t)
-	before := len(team.Runs())
+	before := len(Of(team))
 	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if after := len(team.Runs()); after != before-2 {
+	if after := len(Of(team)); after != before-2 {
 		t.Errorf("%d runs after the hook and its file are gone, %d before", after, before)
 	}
 }
@@ -155,7 +194,7 @@ func TestScriptsOfALine(t *testing.T) {
 	dir := write(t, map[string]string{"team.yaml": "", "w/gates/g.sh": "#!/bin/sh\n", "w/gates/plain.sh": "exit 0\n",
 		"w/my gates/a b.sh": "#!/bin/sh\n", "w/x.py": "1\n", "w/lib/mod.py": "1\n", "w/p.awk": "1\n", "w/s.sed": "p\n", "w/data.txt": "1\n",
 		"w/run.sh": "#!/bin/sh\n", "w/src/a.go": "package a\n", "w/Makefile": "all:\n"})
-	team := &Team{Workspace: filepath.Join(dir, "w"), File: filepath.Join(dir, "team.yaml")}
+	team := &configs.Team{Workspace: filepath.Join(dir, "w"), File: filepath.Join(dir, "team.yaml")}
 	for line, want := range map[string]string{
 		`'./my gates/a b.sh'`:                             "my gates/a b.sh",
 		`"my gates/a b.sh" --x`:                           "my gates/a b.sh",
@@ -212,5 +251,83 @@ func TestScriptsOfALine(t *testing.T) {
 	}
 	if got := team.Place().Words([]string{"python3", "-X", "dev", "${COVEY_WORKSPACE}/x.py"}, ""); len(got.Files) != 1 {
 		t.Errorf("a program without a shell brings %q", got.Files)
+	}
+}
+
+// hookedAgent is an agent file with hooks in its head.
+const hookedAgent = `---
+name: reviewer
+hooks:
+  PreToolUse:
+    - hooks: [{type: command, command: ./look.sh}]
+  Stop:
+    - hooks: [{type: command, command: ./done.sh}]
+---
+You review.
+`
+
+// TestRunsOfHelpers: hooks in the file of a helper are listed, its Stop as that of a
+// helper. Where no member can have helpers, agent files of the workspace are another
+// program's matter, and nobody is asked to trust them.
+func TestRunsOfHelpers(t *testing.T) {
+	const demo = "covey: 1\nmodels: {demo: {provider: script, script: s.yaml}}\n"
+	for spec, want := range map[string]string{
+		demo + "lead: {model: demo}\n":                                 "head /.claude/agents/a.md|hook PreToolUse ./look.sh|hook SubagentStop ./done.sh",
+		demo + "lead: {model: demo, tools: [Read]}\n":                  "",
+		"covey: 1\nagents: {p: {use: acp, command: [cat]}}\nlead: p\n": "",
+	} {
+		team, dir := load(t, map[string]string{"team.yaml": spec, "s.yaml": "steps: []\n", ".claude/agents/a.md": hookedAgent})
+		var got []Run
+		for _, r := range Of(team) {
+			if r.Kind == Head || r.Kind == Hook {
+				got = append(got, r)
+			}
+		}
+		shown := strings.Join(strings.Fields(strings.ReplaceAll(show(got, dir), "\n", "| ")), " ")
+		if shown = strings.TrimSuffix(strings.ReplaceAll(shown, "| ", "|"), "|"); shown != want {
+			t.Errorf("%s lists %q, want %q", spec, shown, want)
+		}
+	}
+}
+
+// TestRunsOfFiles: a plugin's folder, heads of agent files that have hooks, and the
+// spec's override are listed, with the commands that they bring.
+func TestRunsOfFiles(t *testing.T) {
+	const hook = `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "plugin"}]}]}}`
+	team, dir := load(t, map[string]string{
+		"team.yaml": "covey: 1\nlead: {model: {provider: script, script: s.yaml}, prompt_file: agents/lead.md}\n" +
+			"settings: [config.toml]\nplugins: [plugins/x]\n",
+		"team.override.yaml":                   "goal: g\n",
+		"s.yaml":                               "steps: []\n",
+		"config.toml":                          "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = \"toml\"\n",
+		"plugins/x/.claude-plugin/plugin.json": `{"name": "x"}`,
+		"plugins/x/hooks/hooks.json":           hook,
+		"agents/lead.md":                       "---\nhooks:\n  Stop: [{hooks: [{type: command, command: head}]}]\n---\nLead.\n",
+	})
+	got := Of(team)
+	for _, want := range []Run{
+		{Kind: Spec, Path: filepath.Join(dir, "team.override.yaml")},
+		{Kind: Plugin, Path: filepath.Join(dir, "plugins/x")}, {Kind: Hook, Event: hooks.Stop, Command: "plugin"},
+		{Kind: Head, Path: filepath.Join(dir, "agents/lead.md")}, {Kind: Hook, Event: hooks.Stop, Command: "head"},
+		{Kind: Settings, Path: filepath.Join(dir, "config.toml")}, {Kind: Hook, Event: hooks.Stop, Command: "toml"},
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%+v is not listed: %+v", want, got)
+		}
+	}
+}
+
+// TestNoSecrets: variables are listed by their names and by where their values come from.
+func TestNoSecrets(t *testing.T) {
+	t.Setenv("TOKEN", "s3cr3t")
+	team, _ := load(t, map[string]string{"secrets/token": "s3cr3t\n",
+		"team.yaml": "covey: 1\nlead: prog\nagents: {prog: {use: command, command: [prog], " +
+			"env: {KEY: \"${TOKEN}\", FILE: {file: secrets/token}, PORT: 1}}}\n"})
+	shown, err := json.Marshal(Of(team))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(shown), "s3cr3t") || !strings.Contains(string(shown), "prog: KEY from $TOKEN, FILE from secrets/token, PORT") {
+		t.Errorf("shown: %s", shown)
 	}
 }
