@@ -15,3 +15,12 @@ func (t *Team) Chain(a Agent) []Agent {
 	}
 	return chain
 }
+
+// AgentsOf returns the agent of a member and, if the budget has it fall back at a
+// limit, those that it may fall back to.
+func (t *Team) AgentsOf(m Member) []Agent {
+	if t.Budget.OnLimit == FallBack {
+		return t.Chain(m.Agent)
+	}
+	return []Agent{m.Agent}
+}

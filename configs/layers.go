@@ -172,5 +172,5 @@ func (t *Team) Helpers() []hookfiles.Helper {
 // it falls back to. An agent program has helpers of its own.
 func (t *Team) lendsHelpers(m Member) bool {
 	own := func(a Agent) bool { return !a.foreign() }
-	return slices.ContainsFunc(t.Chain(m.Agent), own) && (m.Tools == nil || slices.Contains(m.Tools, "Agent"))
+	return slices.ContainsFunc(t.AgentsOf(m), own) && (m.Tools == nil || slices.Contains(m.Tools, "Agent"))
 }

@@ -35,7 +35,7 @@ func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger
 	for i, m := range team.Members() {
 		t := Trigger{Member: m.Name}
 		var why []string
-		for _, a := range launch.AgentsOf(team, m) {
+		for _, a := range team.AgentsOf(m) {
 			values, open, err := firedBy(m, a, event)
 			if err != nil {
 				return nil, err

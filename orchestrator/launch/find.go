@@ -51,21 +51,12 @@ func Find(team *configs.Team) (map[string]Found, error) {
 	return all, errors.Join(errs...)
 }
 
-// AgentsOf returns the agent of a member and, if the budget has it fall back at a
-// limit, those that it may fall back to.
-func AgentsOf(team *configs.Team, m configs.Member) []configs.Agent {
-	if team.Budget.OnLimit == configs.FallBack {
-		return team.Chain(m.Agent)
-	}
-	return []configs.Agent{m.Agent}
-}
-
 // AgentsInUse returns the agents of all members, in their order. An agent may occur
 // more than once.
 func AgentsInUse(team *configs.Team) []configs.Agent {
 	var list []configs.Agent
 	for _, m := range team.Members() {
-		list = append(list, AgentsOf(team, m)...)
+		list = append(list, team.AgentsOf(m)...)
 	}
 	return list
 }

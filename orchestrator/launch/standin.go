@@ -36,7 +36,7 @@ func StandIns(team *configs.Team) []StandIn {
 		}
 		if s, held, ok := standIn(a, team.Workspace); ok {
 			for _, m := range team.Members() {
-				if !slices.ContainsFunc(AgentsOf(team, m),
+				if !slices.ContainsFunc(team.AgentsOf(m),
 					func(b configs.Agent) bool { return AgentTitle(b) == s.Agent }) {
 					continue
 				}
