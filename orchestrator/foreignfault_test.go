@@ -193,20 +193,34 @@ func together(t *testing.T, list []fault, one func(t *testing.T, f fault)) {
 	}
 }
 
+// ranOut counts the waits of this length for a program that have run out.
+func (r *rig) ranOut(wait time.Duration) int {
+	n := 0
+	for _, l := range r.lines.all() {
+		told := slices.Contains([]string{"program_restarts", "turn_failed", "member_ended"}, l.Type)
+		if told && strings.Contains(string(l.Data), wait.String()) {
+			n++
+		}
+	}
+	return n
+}
+
 // Whatever goes wrong once, wherever it does, the team comes to its end with
 // all its work done, and none of it twice.
 func TestFaultsOfPrograms(t *testing.T) {
 	together(t, some(faults()), func(t *testing.T, f fault) {
 		// A slow machine may need as long for a step without a fault as the team waits for
-		// a program that hangs: then the team has more patience the next time.
+		// a program that hangs: when more waits have run out than there were faults, the
+		// team has more patience the next time.
 		short := 1200 * time.Millisecond
 		if !f.hangs() {
 			short = endures
 		}
 		r, e, dir := faultyRun(t, f, short)
-		for ; short < endures && (e.Code != CodeDone || len(toldFake(t, dir, "fault")) == 0); r, e, dir = faultyRun(t, f, short) {
+		for short < endures && e.Code != CodeDone && r.ranOut(short) > len(toldFake(t, dir, "fault")) {
 			t.Logf("the team ended with %d, %q: %q; it had a patience of %v", e.Code, e.Reason, e.Problems, short)
 			short *= 4
+			r, e, dir = faultyRun(t, f, short)
 		}
 		r.want(e, CodeDone, "all work is done")
 		if f.At == "close" {
