@@ -367,7 +367,7 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) api.MemberS
 	if m.State != api.Resting {
 		m.WaitsFor = cmp.Or(login.Waits, c.asks.Aside(s.member.Name))
 	}
-	if now := c.clock.Now(); s.holdsBack(now) {
+	if now := c.clock.Now(); login.Lockout != nil && s.holdsBack(now) {
 		m.WaitsFor = login.Lockout.RetryText(now)
 	}
 	if awaits := c.asks.Awaits(s.member.Name); s.idle && s.gone == "" && awaits != "" {

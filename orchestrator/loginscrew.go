@@ -52,6 +52,9 @@ func (c *crew) lendSlot(member string) (takeBack func(context.Context) error) {
 		return func(context.Context) error { return nil }
 	}
 	return func(ctx context.Context) error {
+		if now, ok := c.seat(member); !ok || now != s {
+			return nil // the call has outlived its member's life: the slot is the next life's
+		}
 		_, err := s.Admit(ctx)
 		return err
 	}

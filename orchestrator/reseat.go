@@ -229,6 +229,13 @@ func (o *Orchestrator) seatAgain(ctx context.Context, c *crew, old *seat, m conf
 	list := slices.Clone(c.seats())
 	list[slices.Index(list, old)] = s
 	c.seatAs(list)
+	if s.mate != nil { // a plan that was approved in between was the old seat's
+		mode, err := c.asks.Plans.StartingMode(ctx, s.member)
+		if err == nil {
+			err = s.mate.Rights().SetMode(mode)
+		}
+		c.act(ctx, s, err) // it stays in the mode that it has, which allows less
+	}
 	c.enter(s)
 	return nil
 }

@@ -231,7 +231,8 @@ type moment struct {
 	inTurn bool
 }
 
-// moment is the present one.
+// moment is the present one. Turn and whether it is in one are read together: read apart,
+// they could name a moment that never was.
 func (s *seat) moment() moment {
 	now := s.crew.watch.Of(s.member.Name)
 	return moment{now.Turn, now.InTurn}

@@ -72,7 +72,7 @@ func (c *crew) rouse(ctx context.Context, s *seat, f watch.Finding) error {
 	c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: f})
 	switch f.Did {
 	case watch.LookedAgain:
-		return nil // look has poked the crew
+		return nil // watched has poked the crew
 	case watch.Ended:
 		c.dismissMember(ctx, s, f.Reason, 0)
 		return nil // its leaving is told

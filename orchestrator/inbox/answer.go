@@ -163,7 +163,7 @@ func settledAtOnce(r requests.Request) bool { return r.Kind != requests.AskPermi
 // settle does what follows from an answer, and notes that it was done. It may
 // be done twice, after a crash in between.
 //
-// Take is last: until then the request counts as not acted on, and recover does it
+// Take is last: until then the request counts as not acted on, and recall does it
 // again. So everything that is hung in here must bear to be done twice.
 func (b *Inbox) settle(ctx context.Context, r requests.Request) error {
 	if err := b.ports.Closed(ctx, r); err != nil {

@@ -79,12 +79,11 @@ func (a *Attention) ClearReason(member string) {
 // did not get on with have been changed since, or their limits were raised.
 //
 // Without it a member would stay in trouble over a task that has long been another one's,
-// and the team would end unfinished though all is done.
+// and the team would end unfinished though all is done. raised must not call a.
 func (a *Attention) ClearSolved(s *plan.Scene, raised func(member string) bool) {
 	var index *plan.TaskIndex // in most scenes nobody is stuck
 	for i := range s.Seats {
 		seat := &s.Seats[i]
-		limit := raised(seat.Name)
 		a.change(seat.Name, func(t *trouble) {
 			if t.tasks != "" {
 				if index == nil {
@@ -94,7 +93,7 @@ func (a *Attention) ClearSolved(s *plan.Scene, raised func(member string) bool) 
 					*t = trouble{}
 				}
 			}
-			if limit {
+			if raised(seat.Name) { // it says so once
 				t.reason = ""
 			}
 			seat.Attention = t.reason

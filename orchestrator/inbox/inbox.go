@@ -56,7 +56,8 @@ type Ports struct {
 	Store *tasks.Store
 	Clock clock.Clock
 	Log   *slog.Logger
-	// Changed is called when other questions may be open.
+	// Changed is called when other questions may be open. The inbox holds its lock meanwhile:
+	// Changed must not call it.
 	Changed func()
 	// Go runs something that the end of the team waits for. It returns false, and does
 	// not run it, if the team has ended.

@@ -35,7 +35,8 @@ type Ports struct {
 type Journal interface{ Append(e agent.Event) }
 
 // Logins are those of one team. Its methods may be called from any goroutine. It calls
-// its ports without holding its lock.
+// its ports without holding its lock; Allot alone asks OnLimit and Fallbacks under that of
+// the slots.
 type Logins struct {
 	ports Ports
 	slots slots

@@ -84,5 +84,5 @@ func (p *pool) Resize(by int) {
 	}
 }
 
-// New makes so many slots.
+// newPool makes so many slots.
 func newPool(n int) *pool { return &pool{free: n} }

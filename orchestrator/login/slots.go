@@ -83,7 +83,11 @@ func (l *Logins) Admit(ctx context.Context, m *roster.Member, turn int) (release
 		l.change(m.Name, func(m *member) { m.state.Waits = what })
 		l.ports.Journal.Append(agent.Event{Member: m.Name, Turn: turn, Data: agent.Waiting{For: what}})
 	})
-	l.change(m.Name, func(m *member) { m.state.Waits, m.slot = "", give })
+	l.change(m.Name, func(m *member) {
+		if m.state.Waits = ""; err == nil { // else a later life may have one by now
+			m.slot = give
+		}
+	})
 	if err != nil {
 		return nil, err
 	}

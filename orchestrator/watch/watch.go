@@ -182,7 +182,7 @@ func (a *activity) seeHelper(e agent.Event) {
 	}
 }
 
-// beat counts what a member does. crea.mu is held.
+// beat counts what a member does. The mutex of Watch is held.
 //
 // Warnings and notifications are no sign of life: covey itself writes them, some about
 // the very member that hangs. Counts of calls and hooks never fall below zero, because each
