@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
@@ -238,6 +239,10 @@ func TestGoesOnInItsCopy(t *testing.T) {
 		}
 	}()
 	waitFor(t, g.tree("ana", "draft"))
+	// A call that is cut off is called again, and ben's script would have gone on by then.
+	g.lines.wait(t, "ben's task", func(l journal.Line) bool {
+		return l.Type == "task" && l.Member == "ben" && strings.Contains(string(l.Data), `"op":"completed"`)
+	})
 	cancel()
 	<-done
 	head := g.git("rev-parse covey/crew/ana")

@@ -165,7 +165,7 @@ func forbidden(t *tree, f *goFile, may []string) []string {
 		}
 		out = append(out, breach(t.place(spec),
 			"%s imports %s, which is uphill (it may import: %s); declare a small "+
-				"interface in %s for what it needs, and let the orchestrator orchestrator/journal orchestrator/state fill it",
+				"interface in %s for what it needs, and let the orchestrator fill it",
 			f.folder(), to, orNone(may), f.folder()))
 	}
 	return out
