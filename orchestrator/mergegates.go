@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -117,7 +118,7 @@ func outsideOf(ctx context.Context, d *mergeDesk, member *roster.Member) (files 
 		return nil, "", err
 	}
 	into, err = d.queue.Target(ctx)
-	return merging.Outside(member.Owns, written), into, err
+	return owned.Outside(member.Owns, written), into, err
 }
 
 // mergeHandlers are the gates of merged work: those of merges, and those of tasks

@@ -55,7 +55,6 @@ var floors = []arrows{
 	{"orchestrator/gang", ""},
 	{"orchestrator/roster", "configs tasks tasks/actors"},
 	{"orchestrator/worktree", ""},
-	{"orchestrator/merging", "hooks hooks/runner tasks tasks/actors tasks/verdicts orchestrator/worktree"},
 	{"orchestrator/written", "orchestrator/worktree"},
 	{"orchestrator/plan", "tasks tasks/mail teammate/agent"},
 	{"orchestrator/journal", "tasks tasks/actors teammate/agent"},
@@ -64,7 +63,8 @@ var floors = []arrows{
 	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
 	{"orchestrator/holds", "tasks tasks/* teammate/agent orchestrator/clock"},
 	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/builtin/tools " +
-		"orchestrator/journal orchestrator/merging orchestrator/roster orchestrator/worktree orchestrator/written"},
+		"orchestrator/journal orchestrator/roster orchestrator/worktree orchestrator/written"},
+	{"orchestrator/merging", "hooks hooks/runner tasks tasks/actors tasks/verdicts orchestrator/owned orchestrator/worktree"},
 	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/clock " +
 		"orchestrator/gang orchestrator/owned orchestrator/plan orchestrator/roster"},
 	{"orchestrator/watch", "teammate/agent orchestrator/clock orchestrator/plan"},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -65,13 +66,13 @@ func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outloo
 	if err != nil {
 		return o, fmt.Errorf("what would come of it: %w", err)
 	}
-	o.Outside = Outside(q.rules().Owns[m.Member], own)
+	o.Outside = owned.Outside(q.rules().Owns[m.Member], own)
 	if len(o.Conflicts) > 0 {
 		return o, nil
 	}
 	changes, err := q.Repo.Changed(ctx, base, o.Tree)
 	o.Files, o.Empty = Paths(changes, q.Repo.Prefix), len(changes) == 0
-	o.Protected = Protected(q.rules().Protect, o.Files)
+	o.Protected = owned.Protected(q.rules().Protect, o.Files)
 	return o, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
@@ -31,7 +32,7 @@ func conflict(m tasks.Merge, files []string) setback {
 		title: "Resolve the merge conflict of " + name(m),
 		todo: fmt.Sprintf("Your work (%s) cannot be merged into %s: both have changed the same lines of\n%s\n"+
 			"In your working copy run `git merge %s`, resolve the conflicts so that both changes hold, check the result "+
-			"and commit it. Then set this task to completed; it is merged again.", subject(m), m.Into, List(files), m.Into),
+			"and commit it. Then set this task to completed; it is merged again.", subject(m), m.Into, owned.List(files), m.Into),
 	}
 }
 
@@ -52,7 +53,7 @@ func trespass(m tasks.Merge, files, owns []string) setback {
 		reason: m.Member + " may not write there", files: files,
 		title: "Take back what is not yours in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) changes files that are not yours:\n%s\nYou may write to %s. %s Then set this task to "+
-			"completed; it is merged again.", subject(m), List(files), strings.Join(owns, ", "), TakeBack(m.Into, files)),
+			"completed; it is merged again.", subject(m), owned.List(files), strings.Join(owns, ", "), owned.TakeBack(m.Into, files)),
 	}
 }
 
@@ -72,36 +73,8 @@ func denied(m tasks.Merge, files []string, said string) setback {
 	return setback{
 		reason: why, files: files, title: "Take back protected files in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) changes protected files:\n%s\nThis was refused: %s\n%s Then set this task to "+
-			"completed; it is merged again.", subject(m), List(files), why, TakeBack(m.Into, files)),
+			"completed; it is merged again.", subject(m), owned.List(files), why, owned.TakeBack(m.Into, files)),
 	}
-}
-
-// TakeBack says how files are put back to what a branch has.
-func TakeBack(branch string, files []string) string {
-	return fmt.Sprintf("Take that back with `git checkout $(git merge-base HEAD %s) -- %s` (`git rm` for files that are new) "+
-		"and commit, or ask your lead to have somebody do it who may.", branch, Quoted(files))
-}
-
-// Quoted are file names as a shell takes them, in one line.
-func Quoted(files []string) string {
-	quoted := make([]string, len(files))
-	for i, f := range files {
-		quoted[i] = "'" + strings.ReplaceAll(f, "'", `'\''`) + "'"
-	}
-	return strings.Join(quoted, " ")
-}
-
-// List shows file names one below the other, the first of them.
-func List(files []string) string {
-	const shown = 50
-	var b strings.Builder
-	for _, f := range files[:min(len(files), shown)] {
-		fmt.Fprintf(&b, "- %s\n", f)
-	}
-	if more := len(files) - shown; more > 0 {
-		fmt.Fprintf(&b, "and %d more\n", more)
-	}
-	return strings.TrimRight(b.String(), "\n")
 }
 
 // back sends work back to its author: as a task, or, when that has been tried often

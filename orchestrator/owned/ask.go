@@ -10,7 +10,6 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -57,7 +56,7 @@ func (w *Writes) listed(member *roster.Member, files []string) string {
 		named[i] = file
 		var owners []string
 		for _, other := range w.opts.Members() {
-			if other.Owns != nil && len(merging.Outside(other.Owns, []string{file})) == 0 {
+			if other.Owns != nil && len(Outside(other.Owns, []string{file})) == 0 {
 				owners = append(owners, other.Name)
 			}
 		}
@@ -65,7 +64,7 @@ func (w *Writes) listed(member *roster.Member, files []string) string {
 			named[i] += " (" + strings.Join(owners, ", ") + " may write there)"
 		}
 	}
-	return merging.List(named)
+	return List(named)
 }
 
 // takeBack says how files are put back. Where others work too that must be their own
@@ -87,7 +86,7 @@ func (w *Writes) takeBack(member *roster.Member, files []string) string {
 	var how []string
 	if len(whole) > 0 {
 		how = append(how, fmt.Sprintf("Take that back with `git restore --source=%.12s --worktree -- %s` (`rm` for files that are new).",
-			base, merging.Quoted(whole[:min(len(whole), named)])))
+			base, quoted(whole[:min(len(whole), named)])))
 	}
 	if len(rest) > 0 {
 		how = append(how, fmt.Sprintf("Put back as it was when your turn began (or remove, if it is new): %s.", strings.Join(rest[:min(len(rest), named)], ", ")))
@@ -126,7 +125,7 @@ func (w *Writes) askToKeep(ctx context.Context, member *roster.Member, files []s
 	if err != nil {
 		return runner.Agree(), fmt.Errorf("ask about protected files: %w", err)
 	}
-	list := merging.List(files)
+	list := List(files)
 	switch {
 	case a.Yes:
 		w.allow(member, files)

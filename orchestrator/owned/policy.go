@@ -11,7 +11,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
@@ -52,11 +51,11 @@ func (w *Writes) Writable(member *roster.Member) func(path string) (refusal stri
 			return "", false // outside of the workspace other rules hold
 		}
 		rel = filepath.ToSlash(rel)
-		if len(merging.Outside(owns, []string{rel})) > 0 {
+		if len(Outside(owns, []string{rel})) > 0 {
 			return fmt.Sprintf("%s is not yours: you may write to %s. Leave it, or ask your lead to have somebody change it "+
 				"who may.", rel, orNothing(owns)), false
 		}
-		if len(merging.Protected(protect, []string{rel})) > 0 {
+		if len(Protected(protect, []string{rel})) > 0 {
 			return rel + " is protected", true
 		}
 		return "", false
@@ -91,5 +90,5 @@ func (w *Writes) Files(ctx context.Context, in hooks.Input) hooks.Result {
 		return runner.Agree()
 	}
 	return runner.Refuse("You have changed files that are not yours:\n%s\nYou may write to %s. %s",
-		merging.List(outside), orNothing(member.Owns), merging.TakeBack(into, outside))
+		List(outside), orNothing(member.Owns), TakeBack(into, outside))
 }

@@ -10,7 +10,6 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -147,7 +146,7 @@ func (w *Writes) returned(member *roster.Member, d agent.ToolReturned) {
 // leave reports whether a member may make a call. What is protected a person has allowed
 // then; that a program calls what it did not ask for makes it no owner.
 func (w *Writes) leave(member *roster.Member, a announced) bool {
-	return a.may && len(merging.Outside(member.Owns, []string{a.path})) == 0
+	return a.may && len(Outside(member.Owns, []string{a.path})) == 0
 }
 
 // editTools are the tools that write to the file which they name, and to no other.

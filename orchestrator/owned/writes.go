@@ -15,7 +15,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/orchestrator/written"
@@ -116,7 +115,7 @@ func (w *Writes) protect(member *roster.Member) []string {
 
 // mayWrite reports whether a member may write to a path below its folder.
 func (w *Writes) mayWrite(member *roster.Member, path string) bool {
-	return len(merging.Outside(member.Owns, []string{path}))+len(merging.Protected(w.protect(member),
+	return len(Outside(member.Owns, []string{path}))+len(Protected(w.protect(member),
 		[]string{path})) == 0
 }
 
@@ -343,7 +342,7 @@ func (w *Writes) charges(ctx context.Context, member *roster.Member) (outside, p
 		return nil, nil, err
 	}
 	for path := range m.Charges {
-		if len(merging.Outside(member.Owns, []string{path})) > 0 {
+		if len(Outside(member.Owns, []string{path})) > 0 {
 			outside = append(outside, path)
 		} else {
 			protected = append(protected, path)
