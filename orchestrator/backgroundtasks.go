@@ -24,11 +24,9 @@ func (s *seat) backgroundTasks() []hooks.BackgroundTask {
 // teammates are the teammates that have not ended, as a recorded host lists them among
 // its lead's background tasks: an idle one is running, too.
 func (c *crew) teammates() []hooks.BackgroundTask {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	var list []hooks.BackgroundTask
 	for _, s := range c.seats() {
-		if s.member.Lead || s.gone != "" {
+		if s.member.Lead || s.life.State().Gone != "" {
 			continue
 		}
 		what := s.member.Description

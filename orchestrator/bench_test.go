@@ -37,6 +37,19 @@ type load struct {
 	opened     time.Duration // until all members had begun and were idle
 }
 
+// TestIdleMembersCostLittle: members at rest have no goroutine, and a few kilobytes each.
+// The goal is 5 KiB; more is allowed here, because other tests' garbage is counted too.
+func TestIdleMembersCostLittle(t *testing.T) {
+	const members = 200
+	one, many := restingTeam(t, 1), restingTeam(t, members)
+	if more := many.goroutines - one.goroutines; more > members/20 {
+		t.Errorf("%d members more have %d goroutines more", members-1, more)
+	}
+	if each := (many.bytes - one.bytes) / (members - 1); each > 8<<10 {
+		t.Errorf("an idle member costs %d bytes", each)
+	}
+}
+
 // restingTeam starts a team, waits until everybody is idle, measures, and ends
 // it.
 func restingTeam(b testing.TB, members int) load {

@@ -46,7 +46,7 @@ func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 func (c *crew) handLast(s *seat) error {
 	in, ok := c.ledger.HandOver(s.member.Name)
 	if !ok { // the limit was raised just now
-		c.poke()
+		c.loop.Poke()
 		return nil
 	}
 	return c.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{in}}, "")

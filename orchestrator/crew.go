@@ -21,6 +21,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -53,10 +54,7 @@ type crew struct {
 	log       *slog.Logger
 	keep      bool
 	seating   seating
-	poked     chan struct{}
-	lost      func() bool   // whether a poke is lost; nil but in tests
-	orders    chan order    // what others want done in the loop
-	over      chan struct{} // closed when the loop has ended
+	loop      *gang.Loop
 	// settle sees to seats that were given up, and let lets a member begin. Both are
 	// fixed before the loop begins.
 	settle     func(context.Context) error
@@ -95,6 +93,7 @@ type crew struct {
 	merges     *mergeDesk // nil: there is nothing to merge
 	writes     *owned.Writes
 	holds      *holds.Holds
+	restarts   lives.Restarts
 
 	// completeOnPass says whether tasks in progress are completed when a turn end passes
 	// its gates, as the spec has it by then; nil: they are not.
@@ -103,20 +102,11 @@ type crew struct {
 	mu       sync.Mutex // guards what seats say it guards, and the fields below
 	told     string
 	reported string
-	noted    bool                // a note for the lead waits that is worth a turn
-	digests  int                 // turns in a row that it got for notes alone
-	resting  *plan.Move          // keep: the team is at rest for this reason
-	begun    int                 // members that have begun their session, or never will
-	first    int                 // members that the run began with
-	falls    map[string]failures // of members in this run, by name
-}
-
-// poke makes the crew look at the team again. It never blocks. One that is lost costs
-// time: the watchdog makes up for it.
-func (c *crew) poke() {
-	if c.lost == nil || !c.lost() {
-		gang.Signal(c.poked)
-	}
+	noted    bool       // a note for the lead waits that is worth a turn
+	digests  int        // turns in a row that it got for notes alone
+	resting  *plan.Move // keep: the team is at rest for this reason
+	begun    int        // members that have begun their session, or never will
+	first    int        // members that the run began with
 }
 
 // run takes the team through its work. It returns why the team came to rest,
@@ -126,7 +116,7 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 	if err := c.recall(ctx); err != nil {
 		return plan.Move{}, err
 	}
-	woken, err := c.bus.OnWake(func(string) { c.poke() })
+	woken, err := c.bus.OnWake(func(string) { c.loop.Poke() })
 	if err != nil {
 		return plan.Move{}, err
 	}
@@ -160,11 +150,11 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 	end, err := c.direct(ctx)
 	rest()
 	c.merges.close()
-	close(c.over)
+	c.loop.Close()
 	// Members that wait for work go home; who is in a turn finishes it, unless the
 	// context has ended.
 	for _, s := range c.seats() {
-		c.sendHome(s)
+		s.life.SendHome()
 	}
 	if err != nil {
 		cancel(err)
@@ -178,15 +168,11 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 
 // begin counts a member as having begun its session.
 func (c *crew) begin(s *seat) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s.sessionBegun {
+	if !s.life.Begin() || s.late { // the team was up without a late one
 		return
 	}
-	s.sessionBegun = true
-	if s.late {
-		return // the team was up without it
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.begun++; c.begun == c.first {
 		close(c.up)
 	}
@@ -234,12 +220,12 @@ func (c *crew) direct(ctx context.Context) (plan.Move, error) {
 		// One poke may stand for many changes: the scene is taken anew each time, so
 		// none of them is missed.
 		select {
-		case <-c.poked:
+		case <-c.loop.Poked():
 		case <-c.nextRetry(s.Seats):
 		case <-c.times.Wait():
 		case <-c.ledger.Next():
-		case o := <-c.orders:
-			o.done <- o.do(ctx)
+		case order := <-c.loop.Orders():
+			order.Do(ctx)
 		case <-ctx.Done():
 			return plan.Move{}, context.Cause(ctx)
 		}
@@ -347,12 +333,4 @@ func (c *crew) carryOut(ctx context.Context, m plan.Move) error {
 		}
 	}
 	return nil
-}
-
-// setIdle says that a member waits for work.
-func (c *crew) setIdle(s *seat) {
-	c.mu.Lock()
-	s.idle = s.relieved == staysSeated // who is to leave gets nothing more
-	c.mu.Unlock()
-	c.poke()
 }

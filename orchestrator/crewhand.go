@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"context"
 	"errors"
-	"maps"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -27,7 +26,7 @@ func (c *crew) handMail(ctx context.Context, s *seat) error {
 		return err
 	}
 	if len(in) == 0 {
-		c.poke() // all of it was moot: look again
+		c.loop.Poke() // all of it was moot: look again
 		return nil
 	}
 	if _, held := c.holds.Of(s.member.Name); held { // and called by the operator: see holds.Keeps
@@ -48,7 +47,7 @@ func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 		if ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed) {
 			return err
 		}
-		c.poke()
+		c.loop.Poke()
 		return nil
 	}
 	return c.hand(s, teammate.Work{Cause: agent.ByTask, Inputs: []agent.Input{
@@ -56,32 +55,20 @@ func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 	}}, "")
 }
 
-// hand gives an idle member work. mark is set for a nudge, which is counted under
-// it; any other work starts all counts again.
+// hand gives an idle member work. mark is set for a nudge, which is counted under it.
 func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 	c.switchAgent(s)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.ledger.Begin(s.member.Name)
 	c.logins.EndWait()
-	// Any other work means that something happened, so reminders count anew.
-	if mark == "" {
-		s.nudged = nil
-	} else {
-		s.nudged = maps.Clone(s.nudged) // what plan has been given is its own
-		if s.nudged == nil {
-			s.nudged = map[string]int{}
-		}
-		s.nudged[mark]++
-	}
+	c.mu.Lock()
 	if s.member.Lead {
 		c.digests = 0
 	}
-	s.idle, c.resting = false, nil
+	c.resting = nil
+	c.mu.Unlock()
 	c.asks.Attention.Clear(s.member.Name)
 	c.asks.Recheck() // it may have needed attention
-	s.next = &w      // nothing else waits there: the member was idle
-	s.rouse()
+	s.life.Give(w, mark)
 	return nil
 }
 
@@ -106,7 +93,7 @@ func (c *crew) note(ctx context.Context, key, mark, text string) error {
 	} else {
 		c.reported = mark
 	}
-	c.poke()
+	c.loop.Poke()
 	return nil
 }
 

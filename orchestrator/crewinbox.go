@@ -17,7 +17,7 @@ import (
 // newInbox makes the inbox of a crew.
 func newInbox(o *Orchestrator, c *crew) *inbox.Inbox {
 	return inbox.New(o.team(), inbox.Ports{
-		Store: c.store, Clock: c.clock, Log: c.log, Changed: c.poke, Go: c.members.Go,
+		Store: c.store, Clock: c.clock, Log: c.log, Changed: c.loop.Poke, Go: c.members.Go,
 		Attached: func() bool { return c.control != nil && c.control.Attached() > 0 },
 		Member:   c.member, Gone: c.goneReason, Lend: c.lendSlot, Notify: c.notifyPeople, Closed: c.requestClosed,
 		Completer: func(ctx context.Context, in hooks.Input) (who string, completes bool) {
@@ -75,11 +75,9 @@ func (c *crew) reassured(r requests.Request) {
 	if !ok || !r.Approved() {
 		return
 	}
-	c.mu.Lock()
-	if !s.idle && s.gone == "" {
+	if now := s.life.State(); !now.Idle && now.Gone == "" {
 		c.asks.Attention.ClearReason(r.Member)
 	}
-	c.mu.Unlock()
 	c.writes.Acquit(s.member)
 }
 

@@ -174,8 +174,8 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 		m.Limits, _ = c.ledger.ReportOf(s.member.Name)
 		lock, text := c.logins.Ending(s.member)
 		switch {
-		case s.gone != "":
-			m.State, m.Reason = api.Ended, s.gone
+		case s.life.State().Gone != "":
+			m.State, m.Reason = api.Ended, s.life.State().Gone
 		case lock != "":
 			m.State, m.Reason = stateOfLock[lock], text
 		case c.asks.Attention.Of(s.member.Name) != "":

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
@@ -180,11 +181,10 @@ func (c *crew) sendFor(ctx context.Context, r api.Send) (api.SendReply, error) {
 // takingMail are the members that begin a turn with new mail at once. Those
 // that are locked out do so for a person alone.
 func (c *crew) takingMail(person bool) map[string]bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	takes := map[string]bool{}
 	for _, s := range c.seats() {
-		takes[s.member.Name] = s.idle && s.gone == "" && (person || c.logins.State(s.member.Name).Lockout == nil)
+		now := s.life.State()
+		takes[s.member.Name] = now.Idle && now.Gone == "" && (person || c.logins.State(s.member.Name).Lockout == nil)
 	}
 	return takes
 }
@@ -198,11 +198,9 @@ func (c *crew) interrupt(ctx context.Context, r api.InterruptRequest) (api.Inter
 	if !ok {
 		return api.InterruptReply{}, c.board.known(r.Member)
 	}
-	c.mu.Lock()
-	reply := api.InterruptReply{Interrupted: !s.idle && c.logins.State(s.member.Name).Waits == "", Turn: c.watch.Of(s.member.Name).Turn}
-	c.mu.Unlock()
+	reply := api.InterruptReply{Interrupted: !s.life.State().Idle && c.logins.State(s.member.Name).Waits == "", Turn: c.watch.Of(s.member.Name).Turn}
 	reply.Retries = c.tryNow(s)
-	if !r.GoOn && !reply.Retries && s.goneReason() == "" {
+	if !r.GoOn && !reply.Retries && s.life.State().Gone == "" {
 		if err := c.holds.Hold(ctx, r.Member, actors.Operator, reply.Interrupted); err != nil {
 			return reply, err
 		}
@@ -253,32 +251,30 @@ func (c *crew) allStarted(ctx context.Context) error {
 
 // roster is the members as they see each other.
 func (c *crew) roster() []rosterEntry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	var list []rosterEntry
 	for _, s := range c.seats() {
 		list = append(list, rosterEntry{
 			Name: s.member.Name, Lead: s.member.Lead, Agent: roster.AgentTitle(s.member.CurrentAgent()),
-			Description: s.member.Description, State: string(s.state()),
+			Description: s.member.Description, State: string(s.state(s.life.State())),
 		})
 	}
 	return list
 }
 
-// state is what a member does now; crew.mu is held.
-func (s *seat) state() api.MemberState {
+// state is what a member does now.
+func (s *seat) state(now lives.State) api.MemberState {
 	login := s.crew.logins.State(s.member.Name)
 	locked := login.Lockout
 	switch {
-	case s.gone != "":
+	case now.Gone != "":
 		return api.Ended
-	case !s.sessionBegun:
+	case !now.Begun:
 		return api.Starting
-	case !s.idle && (login.Waits != "" || s.crew.asks.Aside(s.member.Name) != ""):
+	case !now.Idle && (login.Waits != "" || s.crew.asks.Aside(s.member.Name) != ""):
 		return api.Waiting
-	case !s.idle:
+	case !now.Idle:
 		return api.Working
-	case s.holdsBack(s.crew.clock.Now()):
+	case now.Idle && s.holdsBack(s.crew.clock.Now()):
 		return api.Waiting
 	case s.held():
 		return api.Held
@@ -338,18 +334,17 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (api.Status, error) 
 // it owns.
 func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) api.MemberStatus {
 	ran := c.live.Tallies.Of(s.member.Name)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	done, login, now := c.tally.Of(s.member.Name), c.logins.State(s.member.Name), c.watch.Of(s.member.Name)
+	life := s.life.State()
 	m := api.MemberStatus{
 		Name: s.member.Name, Lead: s.member.Lead, Agent: roster.AgentTitle(s.member.CurrentAgent()),
-		State: s.state(), Doing: now.Doing,
-		Turn: now.Turn, Attention: cmp.Or(s.gone, c.asks.Attention.Of(s.member.Name)), Refusals: now.Refusals,
+		State: s.state(life), Doing: now.Doing,
+		Turn: now.Turn, Attention: cmp.Or(life.Gone, c.asks.Attention.Of(s.member.Name)), Refusals: now.Refusals,
 		Turns: done.Turns, Empty: done.Empty,
 		FailedOpen: ran.FailedOpen(), Hooks: ran.Noteworthy(),
 		Tokens: done.Usage.Total(), TokensUnknown: done.UsageUnknown,
 	}
-	if !s.idle {
+	if !life.Idle {
 		m.Pass = now.Pass
 	}
 	for _, i := range own {
@@ -367,10 +362,10 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) api.MemberS
 	if m.State != api.Resting {
 		m.WaitsFor = cmp.Or(login.Waits, c.asks.Aside(s.member.Name))
 	}
-	if now := c.clock.Now(); login.Lockout != nil && s.holdsBack(now) {
+	if now := c.clock.Now(); login.Lockout != nil && life.Idle && s.holdsBack(now) {
 		m.WaitsFor = login.Lockout.RetryText(now)
 	}
-	if awaits := c.asks.Awaits(s.member.Name); s.idle && s.gone == "" && awaits != "" {
+	if awaits := c.asks.Awaits(s.member.Name); life.Idle && life.Gone == "" && awaits != "" {
 		m.WaitsFor = awaits
 	}
 	if m.State == api.Held {

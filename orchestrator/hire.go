@@ -190,7 +190,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	// It is hired all the same, because its tasks, its mail and what it has cost
 	// are shown; it only gets no turns.
 	if s.member.Session.State == stateHalted {
-		s.gone, s.idle = s.member.Session.Reason, true
+		s.life.Retire(s.member.Session.Reason)
 	}
 	file, history, err := o.openTranscript(s)
 	if err != nil {
@@ -324,7 +324,7 @@ func (s *seat) actor(callID string) actor {
 	// Task hooks of the lead carry no teammate, and cannot stop it: a team without
 	// its lead has nobody who could end it in order.
 	if a.lead = s.member.Lead; !s.member.Lead {
-		a.teammate, a.team, a.halt = s.member.Name, s.crew.team, s.halt
+		a.teammate, a.team, a.halt = s.member.Name, s.crew.team, s.life.Halt
 	}
 	return a
 }
@@ -410,10 +410,19 @@ func (c *crew) dismiss() {
 		c.log.Error("ending the servers of hooks' tools", "err", err)
 	}
 	for _, s := range c.seats() {
-		for _, closer := range slices.Backward(s.closers) {
-			if err := closer(); err != nil && !errors.Is(err, os.ErrClosed) {
-				c.log.Error("closing what a member had open", "member", s.member.Name, "err", err)
-			}
+		c.closeSeat(s)
+	}
+}
+
+// closeSeat closes what a member has open, the last first: what was opened last may use
+// what was opened before. The member's goroutine calls it last, or whoever knows that the
+// member has none.
+func (c *crew) closeSeat(s *seat) {
+	closers := s.closers
+	s.closers = nil
+	for _, closer := range slices.Backward(closers) {
+		if err := closer(); err != nil && !errors.Is(err, os.ErrClosed) {
+			c.log.Error("closing what a member had open", "member", s.member.Name, "err", err)
 		}
 	}
 }

@@ -37,13 +37,11 @@ func (c *crew) holdFor(ctx context.Context, r api.HoldRequest) (api.HoldReply, e
 	default:
 		by = r.As
 	}
-	c.mu.Lock()
-	inTurn, gone := !s.idle, s.gone
-	c.mu.Unlock()
-	if gone != "" {
-		return api.HoldReply{}, fmt.Errorf("%s takes no more turns: %s", r.Member, gone)
+	now := s.life.State()
+	if now.Gone != "" {
+		return api.HoldReply{}, fmt.Errorf("%s takes no more turns: %s", r.Member, now.Gone)
 	}
-	reply := api.HoldReply{Member: r.Member, Held: !r.Resume, Changed: is == r.Resume, InTurn: inTurn}
+	reply := api.HoldReply{Member: r.Member, Held: !r.Resume, Changed: is == r.Resume, InTurn: !now.Idle}
 	switch {
 	case r.Resume:
 		return reply, c.holds.Resume(ctx, r.Member, by)
@@ -59,7 +57,7 @@ func (c *crew) toldHold(member string, e agent.EventData) {
 	if s, ok := c.seat(member); ok {
 		c.journal.Append(agent.Event{Member: member, Turn: s.turn(), Data: e})
 	}
-	c.poke()
+	c.loop.Poke()
 }
 
 // HoldStopped holds or resumes a member of a team that does not run, for the operator.
@@ -107,7 +105,7 @@ func viewHolds(h *holds.Holds, seats []plan.Seat) {
 	}
 }
 
-// held reports whether the member is held; crew.mu may be held.
+// held reports whether the member is held.
 func (s *seat) held() bool {
 	_, held := s.crew.holds.Of(s.member.Name)
 	return held

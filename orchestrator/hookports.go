@@ -33,7 +33,7 @@ func (o *Orchestrator) hookInfos(c *crew) ([]hooklist.Info, error) {
 
 // newBackground makes what knows the hooks that members have in the background.
 func (c *crew) newBackground() *hooking.Background {
-	return hooking.NewBackground(c.store, c.clock, c.poke, func(member, text string) {
+	return hooking.NewBackground(c.store, c.clock, c.loop.Poke, func(member, text string) {
 		e := agent.Event{Member: member, Data: agent.Warning{Text: text}}
 		if s, ok := c.seat(member); ok {
 			e.Turn = s.turn()

@@ -125,7 +125,7 @@ func (c *crew) putNote(ctx context.Context, s *seat, n mail.Note) error {
 		c.mu.Lock()
 		c.noted = true
 		c.mu.Unlock()
-		c.poke()
+		c.loop.Poke()
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func (c *crew) handNotes(ctx context.Context, lead *seat) error {
 		return err
 	}
 	if len(in) == 0 {
-		c.poke() // they have gone along with something else
+		c.loop.Poke() // they have gone along with something else
 		return nil
 	}
 	c.notices.Showing(nil, in)

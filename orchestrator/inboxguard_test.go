@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -38,7 +39,7 @@ func TestGuardAsksPeople(t *testing.T) {
 			"was not given by operator (rule SendMessage). not now"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &crew{store: openStore(t), poked: make(chan struct{}, 1), logins: loginsOf(nil, nil)}
+			c := &crew{store: openStore(t), loop: gang.NewLoop(nil), logins: loginsOf(nil, nil)}
 			c.asks = inboxOf(c, tc.onAsk)
 			s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "dev"}},
 				permissions: permission.Policy{Ask: []rules.Rule{rule}}}
@@ -96,7 +97,7 @@ func TestPlanNeedsAnAgentThatAsks(t *testing.T) {
 // inboxOf is the inbox of a crew without a spec.
 func inboxOf(c *crew, onAsk configs.OnAsk) *inbox.Inbox {
 	return inbox.New(&configs.Team{OnAsk: onAsk}, inbox.Ports{
-		Store: c.store, Clock: c.clock, Log: slog.New(slog.DiscardHandler), Changed: c.poke, Go: c.members.Go,
+		Store: c.store, Clock: c.clock, Log: slog.New(slog.DiscardHandler), Changed: c.loop.Poke, Go: c.members.Go,
 		Attached: func() bool { return false }, Member: c.member, Gone: c.goneReason, Lend: c.lendSlot, Notify: c.notifyPeople,
 		Closed: func(context.Context, requests.Request) error { return nil },
 	})

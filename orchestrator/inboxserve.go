@@ -99,15 +99,12 @@ func (c *crew) endFor(ctx context.Context, e api.EndMember) (api.EndReply, error
 
 // awaitGone waits until a member has left.
 func (c *crew) awaitGone(ctx context.Context, s *seat, reply api.EndReply) (api.EndReply, error) {
-	c.mu.Lock()
-	left := s.untilLeft()
-	c.mu.Unlock()
 	select {
-	case <-left:
+	case <-s.life.Left():
 	case <-ctx.Done():
 		return reply, context.Cause(ctx)
 	}
-	reply.Reason = s.goneReason()
+	reply.Reason = s.life.State().Gone
 	reply.Gone = reply.Reason != ""
 	return reply, nil
 }

@@ -36,7 +36,7 @@ func (c *crew) reclaim(ctx context.Context) error {
 			if _, err := c.store.Release(ctx, actors.Actor{}, name, reason); err != nil {
 				return err
 			}
-			c.poke()
+			c.loop.Poke()
 		}
 		before = now
 	}

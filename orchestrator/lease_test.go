@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -33,7 +34,7 @@ func TestReclaim(t *testing.T) {
 	attach("gone")
 	store.Members().LetGo("gone")
 	ticks, looked := make(chan time.Time), make(chan struct{})
-	c := &crew{store: store, poked: make(chan struct{}, 1), clock: clock.Clock{TimeAfter: func(d time.Duration) <-chan time.Time {
+	c := &crew{store: store, loop: gang.NewLoop(nil), clock: clock.Clock{TimeAfter: func(d time.Duration) <-chan time.Time {
 		if d != leaseGrace {
 			t.Errorf("it waits for %v", d)
 		}

@@ -116,23 +116,20 @@ func (c *crew) handOn(ctx context.Context, s *seat) error {
 // tryNow lets an idle member that is locked out try again at once. It reports
 // whether there is such a lockout.
 func (c *crew) tryNow(s *seat) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return s.idle && s.gone == "" && c.logins.Retry(s.member.Name)
+	now := s.life.State()
+	return now.Idle && now.Gone == "" && c.logins.Retry(s.member.Name)
 }
 
 // vendorAnswered notes that the vendor behind a member has answered in its turn.
 func (c *crew) vendorAnswered(s *seat) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !s.idle {
+	if !s.life.State().Idle {
 		c.logins.Answered(s.member.Name)
 	}
 }
 
-// holdsBack reports whether a member waits to try its last turn again; crew.mu is held.
+// holdsBack reports whether an idle member waits to try its last turn again.
 func (s *seat) holdsBack(now time.Time) bool {
-	return s.idle && !s.held() && s.crew.logins.State(s.member.Name).Lockout.State(now) == plan.LockFailed
+	return !s.held() && s.crew.logins.State(s.member.Name).Lockout.State(now) == plan.LockFailed
 }
 
 // maxSleep is how long the crew looks at no clock: timers stand still while a

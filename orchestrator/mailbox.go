@@ -8,9 +8,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
@@ -42,38 +42,23 @@ type seat struct {
 	closers     []func() error // what the member has open, in the order of opening
 	settled     bool           // it looks for work, and what came of its last turn is seen to; it belongs to its goroutine
 
-	// All below is guarded by crew.mu.
-	next         *teammate.Work // at most one waits, because only an idle member is given any; nil: none
-	home         bool           // there will be no more work
-	resting      bool           // it has no goroutine: resume gives it one
-	resume       func()         // nil until it has begun
-	relieved     relief         // whether it is to leave its seat
-	vacant       bool           // it has, and nothing of it is left
-	rest         time.Duration  // how long it rests before it begins anew
-	ended        bool           // its goroutine has ended, or never began
-	sessionBegun bool
-	idle         bool
-	gone         string         // why it takes no more turns; empty: it does
-	halting      string         // a hook stopped it: it leaves when its turn is over
-	nudged       map[string]int // plan.Seat.Nudged; replaced, never changed
-	stint        stint
-	asked        map[string]int // team tools that its program may call now, for it has asked
-	leaving      string         // it was asked to end and does: why
-	quit         context.CancelCauseFunc
-	out          bool          // its life in this seat is over
-	left         chan struct{} // closed when it is; nil until somebody waits for that
+	life lives.Life
+
+	stint stint          // guarded by crew.mu
+	asked map[string]int // team tools that its program may call now, for it has asked; guarded by crew.mu
 }
 
-// view is what plan is to know of a member, without its login; crew.mu is held.
+// view is what plan is to know of a member, without its login.
 //
 // A member that is being seen off is not idle: until it is gone its tasks are given
 // back one after another, and it must not be handed the first of them again.
 func (s *seat) view() plan.Seat {
+	now := s.life.State()
 	v := plan.Seat{
-		Name: s.member.Name, Lead: s.member.Lead, Began: s.crew.watch.Of(s.member.Name).Turn > 0, Idle: s.idle &&
-			s.leaving == "", Gone: s.gone != "", GoneFor: s.gone, Attention: s.crew.asks.Attention.Of(s.member.Name),
+		Name: s.member.Name, Lead: s.member.Lead, Began: s.crew.watch.Of(s.member.Name).Turn > 0, Idle: now.Idle &&
+			now.Leaving == "", Gone: now.Gone != "", GoneFor: now.Gone, Attention: s.crew.asks.Attention.Of(s.member.Name),
 		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: roster.Skills(*s.member.Member),
-		Nudged: s.nudged,
+		Nudged: now.Nudged,
 	}
 	v.Spent, v.LastWord = s.crew.ledger.Spent(s.member.Name)
 	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.crew.background.MayWake(s.member.Name)
@@ -84,17 +69,18 @@ func (s *seat) view() plan.Seat {
 // has something for it calls rouse.
 func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 	if !s.settled {
-		if s.haltReason() != "" {
+		switch now := s.life.State(); {
+		case now.Halting != "":
 			return teammate.Work{}, io.EOF
-		}
-		if how := s.isRelieved(); how != staysSeated {
-			return teammate.Work{}, how.lastWork()
+		case now.Exit != lives.Stays:
+			return teammate.Work{}, now.Exit.LastWork()
 		}
 		s.crew.merges.settle(ctx, s)
 		s.settled = true
-		s.crew.setIdle(s)
+		s.life.Wait()
+		s.crew.loop.Poke()
 	}
-	w, err := s.take(ctx)
+	w, err := s.life.Take(ctx)
 	if err != nil {
 		return teammate.Work{}, err
 	}

@@ -196,7 +196,7 @@ hooks:
     - hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]
 `))
 	r.connect("dev").use(mcpUpdate, `{"taskId":"1","status":"completed"}`).want(t, false, "enough")
-	if reason := r.seat("dev").haltReason(); reason != "enough" {
+	if reason := r.seat("dev").life.State().Halting; reason != "enough" {
 		t.Errorf("dev is to leave because of %q", reason)
 	}
 	if all := r.stored(); all[0].Status == "completed" {

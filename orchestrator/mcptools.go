@@ -175,7 +175,7 @@ func (d *toolDesk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
 	if !ok {
 		return answer(toolError(fmt.Errorf("there is no team tool %q", c.Tool)))
 	}
-	if gone := d.seat.goneReason(); gone != "" {
+	if gone := d.seat.life.State().Gone; gone != "" {
 		return answer(toolError(fmt.Errorf("%s takes no more turns and has left the team: %s",
 			d.seat.member.Name, gone)))
 	}

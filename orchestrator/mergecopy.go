@@ -64,7 +64,7 @@ func (d *mergeDesk) treeOf(ctx context.Context, s *seat) (string, error) {
 func (d *mergeDesk) writtenByOthers(s *seat) bool {
 	return slices.ContainsFunc(d.c.seats(), func(o *seat) bool {
 		_, has := d.c.trees.Of(o.member.Name)
-		return o != s && !has && trees.CanWrite(*o.member.Member) && o.goneReason() == ""
+		return o != s && !has && trees.CanWrite(*o.member.Member) && o.life.State().Gone == ""
 	})
 }
 

@@ -143,7 +143,7 @@ func (d *mergeDesk) serve(ctx context.Context) {
 		return
 	}
 	for _, s := range d.c.seats() {
-		if s.goneReason() != "" { // the others do this when they come to rest
+		if s.life.State().Gone != "" { // the others do this when they come to rest
 			d.settle(ctx, s)
 		}
 	}
@@ -161,10 +161,10 @@ func (d *mergeDesk) serve(ctx context.Context) {
 			clear(d.onWay) // nobody is to wait for it
 			d.mu.Unlock()
 			d.warn(fmt.Errorf("nothing is merged any more in this run: %w", err))
-			d.c.poke()
+			d.c.loop.Poke()
 			return
 		}
-		d.c.poke()
+		d.c.loop.Poke()
 		select {
 		case <-d.poked:
 		case <-d.over:
@@ -231,7 +231,7 @@ func (d *mergeDesk) merging(all []tasks.Task) map[string]bool {
 	}
 	awaited := map[string]bool{} // members whose work is taken down when they rest
 	for _, s := range d.c.seats() {
-		awaited[s.member.Name] = d.branchOf(s) != "" && s.goneReason() == ""
+		awaited[s.member.Name] = d.branchOf(s) != "" && s.life.State().Gone == ""
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -313,7 +313,7 @@ func (d *mergeDesk) take(ctx context.Context, s *seat, done []tasks.Task) error 
 		}
 	}
 	d.poke()
-	d.c.poke()
+	d.c.loop.Poke()
 	return errors.Join(errs...)
 }
 

@@ -151,7 +151,6 @@ func (d *mergeDesk) takeLoose(ctx context.Context, r api.MergeRequest) error {
 
 // rests reports whether a member is in no turn.
 func (c *crew) rests(s *seat) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return s.idle || s.gone != "" || !s.sessionBegun
+	now := s.life.State()
+	return now.Idle || now.Gone != "" || !now.Begun
 }

@@ -25,7 +25,7 @@ func (c *crew) stored(e tasks.Event) {
 			}
 		}
 	}
-	c.poke()
+	c.loop.Poke()
 }
 
 // noteTask remembers who completed what.

@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -297,22 +298,21 @@ func newCrew(
 	ctx context.Context, o *Orchestrator, store *tasks.Store, j *journal.Journal, b *bus.Bus,
 ) (*crew, error) {
 	c := &crew{
-		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, lost: o.lost,
+		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, loop: gang.NewLoop(o.lost),
 		processes: process.New(o.place.Mark()), pid: os.Getpid(), team: o.team().Name,
 		functions: o.opts.Hooks, keep: o.staysUp(),
 		setup: o.opts.Setup, setupOnly: o.only.setup, mergeOnly: o.only.merge,
 		completeOnPass: func() bool { return o.team().CompleteOnPass },
-		orders:         make(chan order), over: make(chan struct{}), poked: make(chan struct{}, 1),
-		down: make(chan string, 1), up: make(chan struct{}),
+		down:           make(chan string, 1), up: make(chan struct{}),
 	}
 	if c.functions == nil {
 		c.functions = &hooks.Registry{}
 	}
 	c.ledger = budget.New(o.team().Budget, o.prices, budget.Ports{
-		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.poke,
+		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.loop.Poke,
 	})
 	c.logins = login.New(login.Ports{
-		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.poke, OnLimit: c.ledger.OnLimit,
+		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.loop.Poke, OnLimit: c.ledger.OnLimit,
 		Fallbacks: o.agentsOf(), Command: launch.LoginCommand,
 	})
 	c.board = &board{
@@ -325,7 +325,7 @@ func newCrew(
 	c.servers = newServers(o, c, o.hooks().Servers)
 	c.programs = o.programsOf(c)
 	c.trees = o.newTrees(c)
-	c.times = schedule.New(store, j, o.clock, c.poke)
+	c.times = schedule.New(store, j, o.clock, c.loop.Poke)
 	c.background = c.newBackground()
 	c.trust = trust.NewGuard(o.place, func(format string, args ...any) {
 		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})

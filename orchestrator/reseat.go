@@ -4,109 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
-	"sync"
 
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// order is something that must be done in the crew's loop.
-type order struct {
-	do   func(context.Context) error
-	done chan error
-}
-
-// errOver is why an order is not carried out any more.
-var errOver = errors.New("the team is about to end")
-
-// inLoop does something in the crew's loop, between two looks at the team, and waits
-// for it. ctx is that of the asker; what is done has the team's.
-func (c *crew) inLoop(ctx context.Context, do func(context.Context) error) error {
-	o := order{do, make(chan error, 1)}
-	select {
-	case c.orders <- o:
-	case <-c.over:
-		return errOver
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	select {
-	case err := <-o.done:
-		return err
-	case <-c.over: // it may have been done just before
-		select {
-		case err := <-o.done:
-			return err
-		default:
-			return errOver
-		}
-	}
-}
-
-// toTheEnd is ctx without its end for what must not be cut off by who asked for it: it ends with the
-// crew's loop. done must be called.
-func (c *crew) toTheEnd(ctx context.Context) (_ context.Context, done func()) {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case <-c.over:
-			cancel(errOver)
-		case <-ctx.Done():
-		}
-	})
-	return ctx, func() {
-		cancel(nil)
-		watch.Wait()
-	}
-}
-
-// relief says whether a member is to leave its seat.
-type relief int
-
-const (
-	staysSeated   relief = iota
-	beginsAnew           // its session goes on in another seat
-	leavesForGood        // the spec has it no more
-)
-
-// lastWork is what its Inbox tells a member that leaves its seat.
-func (r relief) lastWork() error {
-	if r == beginsAnew {
-		return teammate.ErrAnew
-	}
-	return io.EOF
-}
-
-// relieve has a member leave its seat: at once if it waits for work, else when its
-// turn is over. It gets no more work there. In the crew's loop only.
-func (c *crew) relieve(s *seat, how relief) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before := s.relieved
-	s.relieved = how
-	if before != staysSeated {
-		return
-	}
-	s.idle = false
-	s.rouse()
-}
-
-// noteEnd notes that a member's goroutine has ended.
-func (c *crew) noteEnd(s *seat) {
-	c.mu.Lock()
-	s.ended = true
-	c.mu.Unlock()
-	c.poke()
-}
 
 // worksFor is the goal that the lead has.
 func (c *crew) worksFor() string {
@@ -122,39 +28,19 @@ func (c *crew) setGoal(goal string) {
 	c.goal = goal
 }
 
-// isRelieved says whether the member is to leave its seat.
-func (s *seat) isRelieved() relief {
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
-	return s.relieved
-}
-
 // vacate is the end of a member's life in its seat: all that it had open is closed,
 // and the crew's loop sees to who sits there next.
 func (c *crew) vacate(s *seat) {
-	c.mu.Lock()
-	closers := s.closers
-	s.closers = nil
-	c.mu.Unlock()
-	for _, closer := range slices.Backward(closers) {
-		if err := closer(); err != nil && !errors.Is(err, os.ErrClosed) {
-			c.log.Error("closing what a member had open", "member", s.member.Name, "err", err)
-		}
-	}
-	c.mu.Lock()
-	s.vacant = true
-	c.mu.Unlock()
-	c.poke()
+	c.closeSeat(s)
+	s.life.Vacate()
+	c.loop.Poke()
 }
 
 // settle sees to seats that were given up: their members begin anew as the spec has
 // them by now, or have left the team. In the crew's loop only.
 func (o *Orchestrator) settle(ctx context.Context, c *crew) error {
 	for _, s := range c.seats() {
-		c.mu.Lock()
-		free := s.relieved != staysSeated && (s.vacant || s.gone != "" && s.ended)
-		c.mu.Unlock()
-		if !free {
+		if !s.life.Free() {
 			continue
 		}
 		if m, stays := findMember(o.team(), s.member.Name); stays {
@@ -197,7 +83,7 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 	if len(released) > 0 {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
-	c.poke()
+	c.loop.Poke()
 	return c.tellLeadOf(ctx, s, text)
 }
 
@@ -219,9 +105,6 @@ func (o *Orchestrator) seatAgain(ctx context.Context, c *crew, old *seat, m conf
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	s.idle = s.gone != ""
-	c.mu.Unlock()
 	c.logins.Forget(m.Name, m.Agent.Name == old.member.Agent.Name)
 	c.background.Forget(m.Name)
 	c.watch.BeginAnew(m.Name)
@@ -247,10 +130,8 @@ var errUnseated = errors.New("it could not be started")
 // tasks and its mail are shown, and a better spec brings it back. In the crew's loop only.
 func (c *crew) keepOut(s *seat, why error) {
 	c.journal.Append(agent.Event{Member: s.member.Name, Data: agent.Warning{Text: why.Error()}})
-	c.mu.Lock()
-	s.gone, s.relieved, s.idle, s.ended = why.Error(), staysSeated, true, true
-	c.mu.Unlock()
-	c.poke()
+	s.life.KeepOut(why.Error())
+	c.loop.Poke()
 }
 
 // seatOne makes a seat, whole or not at all: whoever goes through the seats may call upon the
@@ -276,15 +157,14 @@ func newSeat(c *crew, m *configs.Member, lead bool) *seat {
 
 // enter lets a member that has a seat begin.
 func (c *crew) enter(s *seat) {
-	if s.gone == "" {
+	gone := s.life.State().Gone
+	if gone == "" {
 		c.let(s)
 		return
 	}
 	c.begin(s)
-	c.mu.Lock()
-	s.idle, s.ended = true, true
-	c.mu.Unlock()
-	c.poke()
+	s.life.KeepOut(gone)
+	c.loop.Poke()
 }
 
 // inFileOrder brings seats into the order of the spec. Who is not in it any more

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -117,17 +118,17 @@ func TestSpecCountsWithoutItsRunFile(t *testing.T) {
 
 // What has begun to change a team goes on when who asked for it has gone, and ends with the team.
 func TestToTheEnd(t *testing.T) {
-	c := &crew{over: make(chan struct{})}
+	c := &crew{loop: gang.NewLoop(nil)}
 	asked, cancel := context.WithCancel(t.Context())
-	ctx, done := c.toTheEnd(asked)
+	ctx, done := c.loop.UntilOver(asked)
 	defer done()
 	cancel()
 	if err := ctx.Err(); err != nil {
 		t.Errorf("it ends with who asked: %v", err)
 	}
-	close(c.over)
+	c.loop.Close()
 	<-ctx.Done()
-	if err := context.Cause(ctx); !errors.Is(err, errOver) {
+	if err := context.Cause(ctx); !errors.Is(err, gang.ErrOver) {
 		t.Errorf("it ends with %v", err)
 	}
 }

@@ -12,8 +12,10 @@ import (
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -52,15 +54,15 @@ func (o *Orchestrator) reshape(ctx context.Context, c *crew, r api.Reshape) (api
 	}
 	// From here on it is done, or undone, to its end, whether who asked waits for it or not: a change
 	// that was cut off in its middle would be one of half a spec.
-	ctx, done := c.toTheEnd(ctx)
+	ctx, done := c.loop.UntilOver(ctx)
 	defer done()
 	before := c.live.Layers()
-	if err := c.reload.adopt(ctx, next.team, next.hooks, o.adopter(c, next.team)); errors.Is(err, errOver) {
+	if err := c.reload.adopt(ctx, next.team, next.hooks, o.adopter(c, next.team)); errors.Is(err, gang.ErrOver) {
 		return change, err
 	} else if err != nil {
 		return change, wording.Errorf(configs.ErrSpec, "nothing has changed: %v", err)
 	}
-	err = c.inLoop(ctx, func(ctx context.Context) error { return o.takeShape(ctx, c, next, change, goal) })
+	err = c.loop.Do(ctx, func(ctx context.Context) error { return o.takeShape(ctx, c, next, change, goal) })
 	if err != nil {
 		was := o.team()
 		if undo := c.reload.adopt(ctx, was, before, o.adopter(c, was)); undo != nil {
@@ -211,9 +213,9 @@ func (o *Orchestrator) restaff(ctx context.Context, c *crew, change api.SpecChan
 		s, seated := c.seat(m.Name)
 		switch {
 		case m.Change == api.MemberRetires && seated:
-			c.relieve(s, leavesForGood)
+			s.life.Relieve(lives.ForGood)
 		case seated: // it changes, or it was retired and is still in its turn
-			c.relieve(s, beginsAnew)
+			s.life.Relieve(lives.Anew)
 		default:
 			member, _ := findMember(o.team(), m.Name)
 			if err := o.seatLate(ctx, c, member); err != nil {
@@ -223,5 +225,5 @@ func (o *Orchestrator) restaff(ctx context.Context, c *crew, change api.SpecChan
 			}
 		}
 	}
-	c.poke()
+	c.loop.Poke()
 }

@@ -6,48 +6,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// TestFailures: a member begins anew as often as its policy says, resting longer each
-// time; what lies further back than the policy looks does not count.
-func TestFailures(t *testing.T) {
-	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	policy := configs.Restart{Max: 3, Within: time.Hour}
-	var f failures
-	for i, want := range []struct {
-		after time.Duration // since the start
-		rest  time.Duration
-		ok    bool
-	}{
-		{0, time.Second, true}, {time.Minute, 2 * time.Second, true}, {2 * time.Minute, 4 * time.Second, true},
-		{3 * time.Minute, 0, false}, {59 * time.Minute, 0, false},
-		{time.Hour, 4 * time.Second, true}, // the first is forgotten
-		{61*time.Minute + time.Second, 4 * time.Second, true},
-		{10 * time.Hour, time.Second, true},
-		{-24 * time.Hour, time.Second, true}, // the clock was put back: what lies ahead does not count
-	} {
-		var rest time.Duration
-		var ok bool
-		if f, rest, ok = f.next(policy, start.Add(want.after)); rest != want.rest || ok != want.ok {
-			t.Errorf("failure %d: rest %s, %v; want %s, %v", i+1, rest, ok, want.rest, want.ok)
-		}
-	}
-	if _, _, ok := f.next(configs.Restart{Within: time.Hour}, start); ok {
-		t.Error("a policy of none restarts")
-	}
-	var many failures
-	for range 100 {
-		var rest time.Duration
-		many, rest, _ = many.next(configs.Restart{Max: 1000, Within: time.Hour}, start)
-		if rest > longRest {
-			t.Fatalf("a rest of %s", rest)
-		}
-	}
-}
 
 // TestRestartOfALife: a member whose agent breaks begins anew under a new epoch, with
 // its task, until it works; one that keeps breaking leaves, and its task is open again.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -42,7 +43,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 		}
 	})
 	c := &crew{
-		store: store, poked: make(chan struct{}, 1), holds: &holds.Holds{},
+		store: store, loop: gang.NewLoop(nil), holds: &holds.Holds{},
 		ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), logins: loginsOf(store, nil),
 	}
 	c.background = c.newBackground()
@@ -56,9 +57,11 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 			}
 		})
 	}
-	c.sit(&seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "lead"}, Lead: true}, idle: true})
+	c.sit(newSeat(c, &configs.Member{Name: "lead"}, true))
+	c.seats()[0].life.Wait()
 	for i := range members {
-		s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: fmt.Sprint("m", i), SelfClaim: true}}, idle: true}
+		s := newSeat(c, &configs.Member{Name: fmt.Sprint("m", i), SelfClaim: true}, false)
+		s.life.Wait()
 		next := fmt.Sprint("m", (i+1)%members)
 		t := tasks.New{Key: fmt.Sprint("t", i), Subject: "Do it"}
 		switch kind {

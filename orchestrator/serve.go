@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
@@ -16,30 +17,51 @@ import (
 // serve begins the life of one member.
 func (c *crew) serve(ctx context.Context, s *seat) {
 	if !c.fit(ctx, s) || !c.setUpTree(ctx, s) {
-		c.noteEnd(s)
+		c.end(s)
 		return
 	}
 	c.goOn(c.own(ctx, s), s)
 }
 
+// goOn runs a member until it rests or its life is over.
+func (c *crew) goOn(ctx context.Context, s *seat) {
+	for {
+		err := s.mate.Run(ctx)
+		if !errors.Is(err, teammate.ErrResting) {
+			c.lived(ctx, s, err)
+			return
+		}
+		if s.life.Rest(ctx) {
+			return
+		}
+	}
+}
+
+// end notes that a member's last goroutine has ended.
+func (c *crew) end(s *seat) {
+	s.life.End()
+	c.loop.Poke()
+}
+
 // lived sees to what a member leaves behind whose Run came back with err.
 func (c *crew) lived(ctx context.Context, s *seat, err error) {
-	defer c.noteEnd(s)
-	defer s.parts()
+	defer c.end(s)
+	defer s.life.Part()
 	c.short.Note(err)
 	// Before its tasks are anybody else's: its agent must not work at them any more.
 	c.act(ctx, s, c.programs.End(s.member))
 	c.functions.Session(s.member.Session.Session).Release() // what its agent has registered ends with it
 	c.begin(s)
+	now := s.life.State()
 	switch {
-	case s.leaves():
+	case now.Leaving != "":
 		c.seeOff(ctx, s)
 	case ctx.Err() != nil:
-	case err == nil && s.isRelieved() != staysSeated && s.haltReason() == "":
+	case err == nil && now.Exit != lives.Stays && now.Halting == "":
 		c.vacateRested(ctx, s)
-	case err == nil && s.haltReason() == "":
+	case err == nil && now.Halting == "":
 	case err == nil:
-		c.halted(ctx, s, s.haltReason())
+		c.halted(ctx, s, now.Halting)
 	case errors.Is(err, teammate.ErrHalted):
 		c.halted(ctx, s, err.Error())
 	default:
@@ -56,21 +78,6 @@ func (c *crew) halted(ctx context.Context, s *seat, reason string) {
 	c.leave(ctx, s, reason)
 }
 
-// halt makes the member leave when its turn is over: a TaskCompleted hook has
-// stopped it in the middle of one.
-func (s *seat) halt(reason string) {
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
-	s.halting = reason
-}
-
-// haltReason is why the member is to leave; empty: it is not.
-func (s *seat) haltReason() string {
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
-	return s.halting
-}
-
 // leave is for a member that will not be started again in this run: its tasks
 // go back to the list, and the lead is told.
 func (c *crew) leave(ctx context.Context, s *seat, reason string) {
@@ -85,10 +92,8 @@ func (c *crew) leave(ctx context.Context, s *seat, reason string) {
 		c.asks.Leave(ctx, s.member.Name)))
 	// Last, because a member that is gone makes the crew look for the end: by then
 	// its tasks are open again and the lead has its mail.
-	c.mu.Lock()
-	s.gone, s.idle = reason, true
-	c.mu.Unlock()
-	c.poke()
+	s.life.Retire(reason)
+	c.loop.Poke()
 }
 
 // release gives back all open tasks of a member that is not started again:
@@ -144,7 +149,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
 		case agent.ToolCalled:
 			c.vendorAnswered(s)
 		case agent.HelperEnded:
-			c.poke() // it may be what the team was waiting for
+			c.loop.Poke() // it may be what the team was waiting for
 		case agent.Idle:
 			c.act(ctx, s, c.idled(ctx, s, data))
 		case agent.Limited:
@@ -209,17 +214,10 @@ func (s *seat) turn() int {
 	return s.crew.watch.Of(s.member.Name).Turn
 }
 
-// goneReason says why the member takes no more turns; empty: it does.
-func (s *seat) goneReason() string {
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
-	return s.gone
-}
-
 // goneReason is that of a member's seat, by its name; empty, too, for who has none.
 func (c *crew) goneReason(member string) string {
 	if s, ok := c.seat(member); ok {
-		return s.goneReason()
+		return s.life.State().Gone
 	}
 	return ""
 }

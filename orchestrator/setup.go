@@ -24,7 +24,7 @@ const prepared = "the workspace is prepared"
 
 // setUp runs the Setup hooks, once for the team, in the lead's session.
 func (c *crew) setUp(ctx context.Context) error {
-	if c.setup == SetupNone || c.seats()[0].gone != "" {
+	if c.setup == SetupNone || c.seats()[0].life.State().Gone != "" {
 		return nil
 	}
 	if err := c.seats()[0].mate.Setup(ctx, string(c.setup)); err != nil {
@@ -59,7 +59,7 @@ func (c *crew) announce(ctx context.Context, m plan.Move) {
 		}
 	}
 	lead := c.seats()[0]
-	if lead.goneReason() != "" {
+	if lead.life.State().Gone != "" {
 		return
 	}
 	// As giveUpOn's: the crew does not wait for hooks, but its end does.

@@ -3,10 +3,7 @@ package orchestrator
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
@@ -98,8 +95,8 @@ func (c *crew) mayEnd(by actors.Actor, to string) error {
 	case by.Name != lead.member.Name && by.Name != actors.Operator:
 		return wording.Errorf(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
 			lead.member.Name, to)
-	case s.goneReason() != "":
-		return wording.Errorf(tasks.ErrInvalid, "%s has left already: %s", to, s.goneReason())
+	case s.life.State().Gone != "":
+		return wording.Errorf(tasks.ErrInvalid, "%s has left already: %s", to, s.life.State().Gone)
 	}
 	return nil
 }
@@ -162,15 +159,8 @@ func (c *crew) shutdownSettled(ctx context.Context, r requests.Request) {
 // is counted among the members, so the team's end waits for it; the detached ctx lets it
 // finish its kill although the request that it came from is over.
 func (c *crew) dismissMember(ctx context.Context, s *seat, reason string, grace time.Duration) {
-	c.mu.Lock()
-	first := s.leaving == ""
-	if first {
-		s.leaving, s.halting = reason, reason
-	}
-	begun, left := s.resume != nil, s.untilLeft()
-	s.rouse() // if it waits for work, it goes at once
-	c.mu.Unlock()
-	if !first || !begun { // not begun yet: it goes as soon as it looks for work
+	left, underway := s.life.Leave(reason)
+	if !underway {
 		return
 	}
 	ctx, done := c.asks.UntilEnd(ctx)
@@ -199,24 +189,12 @@ func (c *crew) dismissMember(ctx context.Context, s *seat, reason string, grace 
 
 // own makes the context of one member, and what it takes to see it off.
 //
-// quit ends the member alone and its cause says why (errLeaves), which tells such an end
+// quit ends the member alone and its cause says why (lives.ErrLeaves), which tells such an end
 // from the end of the team. resume runs it on once it rests.
 func (c *crew) own(ctx context.Context, s *seat) context.Context {
 	ctx, quit := context.WithCancelCause(ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s.quit, s.resume = quit, func() { c.members.Go(func() { c.goOn(ctx, s) }) }
+	s.life.Own(quit, func() { c.members.Go(func() { c.goOn(ctx, s) }) })
 	return ctx
-}
-
-// errLeaves is the cause with which a member's context ends when it leaves.
-var errLeaves = errors.New("the member leaves the team")
-
-// leaves reports whether the member was asked to end, and does.
-func (s *seat) leaves() bool {
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
-	return s.leaving != ""
 }
 
 // afterCall interrupts the turn of a member that leaves, once the call by which
@@ -225,46 +203,29 @@ func (s *seat) leaves() bool {
 // The tools' server calls it after every call. Without it a member that has said yes
 // would think on until lastCall is over, and pay for that.
 func (c *crew) afterCall(s *seat) {
-	c.mu.Lock()
-	leaves := s.leaving
-	c.mu.Unlock()
-	if leaves != "" {
+	if leaves := s.life.State().Leaving; leaves != "" {
 		s.mate.Interrupt("it leaves the team: " + leaves)
 	}
 }
 
 // killMember ends a member that did not leave by itself, and all that it runs.
 func (c *crew) killMember(s *seat) {
-	c.mu.Lock()
-	if s.quit != nil {
-		s.quit(errLeaves)
-		s.rouse()
-	}
-	c.mu.Unlock()
+	s.life.Kill()
 	c.processes.KillOf(s.member.Name)
 }
 
 // seeOff is for a member that leaves by a shutdown: nothing of it goes on, its
 // tasks are open again, and everybody knows.
 //
-// The member's goroutine calls it last. Closers run backwards, as deferred calls do: what
-// was opened last may use what was opened first. Processes are killed again after
+// The member's goroutine calls it last. Processes are killed again after
 // killMember, because the last call may have begun one meanwhile. Then the store and the
 // others are told, with a ctx that outlives the member's own.
 func (c *crew) seeOff(ctx context.Context, s *seat) {
-	c.mu.Lock()
-	reason, closers := s.leaving, s.closers
-	s.closers = nil
-	c.mu.Unlock()
-	for _, closer := range slices.Backward(closers) {
-		if err := closer(); err != nil && !errors.Is(err, os.ErrClosed) {
-			c.log.Error("closing what a member had open", "member", s.member.Name, "err", err)
-		}
-	}
+	c.closeSeat(s)
 	c.processes.KillOf(s.member.Name)
 	ctx, done := c.asks.UntilEnd(ctx)
 	defer done()
-	c.leave(ctx, s, reason)
+	c.leave(ctx, s, s.life.State().Leaving)
 }
 
 // parted tells everybody that a member has left: the lead by words that begin a
@@ -276,7 +237,7 @@ func (c *crew) seeOff(ctx context.Context, s *seat) {
 func (c *crew) parted(ctx context.Context, s *seat, reason string, released []tasks.Task) error {
 	others := []string{}
 	for _, other := range c.seats() {
-		if other != s && !other.member.Lead && other.goneReason() == "" {
+		if other != s && !other.member.Lead && other.life.State().Gone == "" {
 			others = append(others, other.member.Name)
 		}
 	}

@@ -208,7 +208,7 @@ func TestMayEnd(t *testing.T) {
 		c.sit(s)
 	}
 	gone, _ := c.seat("ops")
-	gone.gone = "it failed"
+	gone.life.Retire("it failed")
 	for _, tc := range []struct{ by, to, says string }{
 		{"lead", "dev", ""},
 		{actors.Operator, "dev", ""},
@@ -243,14 +243,15 @@ func TestAskToEndWantsTime(t *testing.T) {
 func TestWhoLeavesGetsNothing(t *testing.T) {
 	c := &crew{ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), holds: &holds.Holds{}}
 	c.background, c.asks = c.newBackground(), inboxOf(c, configs.WaitAsk)
-	s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}}, idle: true}
+	s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}}}
 	s.member.Name, s.member.SelfClaim = "dev", true
+	s.life.Wait()
 	look := plan.Scene{Seats: []plan.Seat{{Name: "lead", Lead: true, Idle: true}, s.view()}}
 	look.Tasks = []tasks.Task{listedTask("1", tasks.Pending, "")}
 	if moves := plan.Next(look); len(moves) != 1 || moves[0].Kind != plan.GiveClaim {
 		t.Fatalf("a member that stays is given %+v, want a claim", moves)
 	}
-	s.leaving = "it was asked to"
+	s.life.Leave("it was asked to")
 	look.Seats[1] = s.view()
 	if moves := plan.Next(look); len(moves) != 0 {
 		t.Errorf("a member that leaves is given %+v", moves)

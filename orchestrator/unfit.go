@@ -47,8 +47,6 @@ func (c *crew) keepAway(ctx context.Context, s *seat, reason string) {
 	}
 	c.journal.Append(agent.Event{Member: s.member.Name, Data: agent.NeedsAttention{Reason: reason}})
 	c.act(ctx, s, c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.member.Name, reason)))
-	c.mu.Lock()
-	s.gone, s.idle = reason, true
-	c.mu.Unlock()
-	c.poke()
+	s.life.Retire(reason)
+	c.loop.Poke()
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/watch"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -35,11 +34,8 @@ func (c *crew) watchOver(ctx context.Context) (stop func()) {
 }
 
 // watched are the members as the watchdog sees them. It makes up for a poke that was lost.
-//
-// Helpers and open requests are asked before crew.mu is taken: they have locks of their
-// own, and no two are held at once here, so that no order of locks has to be kept.
 func (c *crew) watched() []watch.Member {
-	gang.Signal(c.poked)
+	c.loop.PokeSurely()
 	seats := c.seats()
 	list := make([]watch.Member, len(seats))
 	for i, s := range seats {
@@ -48,10 +44,9 @@ func (c *crew) watched() []watch.Member {
 			Waits:  c.asks.Awaits(s.member.Name) != "" || c.logins.State(s.member.Name).Waits != "",
 			ByWire: speaksByWire(*s.member.Member), Limit: s.member.Limits.TurnTimeout,
 		}
-		c.mu.Lock()
-		m.InTurn = s.sessionBegun && !s.idle
-		m.Waits = m.Waits || s.gone != "" || s.leaving != ""
-		c.mu.Unlock()
+		now := s.life.State()
+		m.InTurn = now.InTurn()
+		m.Waits = m.Waits || now.Gone != "" || now.Leaving != ""
 		list[i] = m
 	}
 	return list

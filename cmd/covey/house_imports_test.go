@@ -61,6 +61,7 @@ var floors = []arrows{
 	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript orchestrator/clock orchestrator/journal orchestrator/roster"},
 	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/clock orchestrator/journal orchestrator/plan orchestrator/roster"},
 	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
+	{"orchestrator/lives", "configs teammate teammate/agent orchestrator/clock"},
 	{"orchestrator/holds", "tasks tasks/* teammate/agent orchestrator/clock"},
 	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/builtin/tools " +
 		"orchestrator/journal orchestrator/roster orchestrator/worktree orchestrator/written"},

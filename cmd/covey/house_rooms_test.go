@@ -27,7 +27,7 @@ func ceilings() (packageLines, typeMethods, structFields ceiling) {
 		unit: "lines of code", most: 3200, slack: 200, count: linesOfPackages,
 		advice: "move a part that knows little of the rest to a package of its own",
 		above: map[string]int{
-			"orchestrator": 10450,
+			"orchestrator": 10110,
 		},
 	}
 	typeMethods = ceiling{
@@ -35,15 +35,14 @@ func ceilings() (packageLines, typeMethods, structFields ceiling) {
 		advice: "give a part of its state, with its methods, a type of its own",
 		above: map[string]int{
 			"orchestrator.Orchestrator": 78,
-			"orchestrator.crew":         160,
-			"orchestrator.seat":         45,
+			"orchestrator.crew":         153,
 		},
 	}
 	structFields = ceiling{
 		unit: "fields", most: 32, slack: 3, count: fieldsOfStructs,
 		advice: "give the fields that belong together a type of their own",
 		above: map[string]int{
-			"orchestrator.crew": 60,
+			"orchestrator.crew": 55,
 		},
 	}
 	return packageLines, typeMethods, structFields

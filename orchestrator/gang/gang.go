@@ -1,4 +1,5 @@
-// Package gang runs goroutines of which some may begin while their end is awaited.
+// Package gang runs the goroutines of a team: groups in which some may begin while their end
+// is awaited, and the loop that others poke.
 //
 // The package makes no promise of compatibility to programs outside covey.
 package gang

@@ -1,0 +1,72 @@
+package lives
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/clock"
+)
+
+// Restarts counts the failures of members in this run. Counts are by name, because each
+// life of a member has a seat of its own. They are not stored: a team that is started
+// again begins with none. The zero value is ready.
+type Restarts struct {
+	mu    sync.Mutex
+	falls map[string]failures
+}
+
+// PolicyOf returns a member's restart policy. Without one in the spec a member that has
+// failed is given up: its agent program has been started again several times by then.
+func PolicyOf(m configs.Member) configs.Restart {
+	if !m.Restart.Given {
+		return configs.Restart{}
+	}
+	return m.Restart
+}
+
+// Fail notes a failure of a member. It returns how long the member rests before it begins
+// anew and how often it may fail again; ok is false if it is given up.
+func (r *Restarts) Fail(m configs.Member, now time.Time) (rest time.Duration, left int, ok bool) {
+	policy := PolicyOf(m)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	after, rest, ok := r.falls[m.Name].next(policy, now)
+	if r.falls == nil {
+		r.falls = map[string]failures{}
+	}
+	r.falls[m.Name] = after
+	return rest, policy.Max - len(after), ok
+}
+
+// GivenUp returns why a member is not started again after it has failed for a reason.
+func GivenUp(m configs.Member, reason string) string {
+	policy := PolicyOf(m)
+	if policy.Max == 0 {
+		return reason
+	}
+	return fmt.Sprintf("%s; it was started again %d times in %s, and is not any more", reason, policy.Max, policy.Within)
+}
+
+// failures are the times at which a member has failed, the earliest first.
+type failures []time.Time
+
+// next adds a failure and returns how long the member rests before it begins anew; ok is
+// false when it has failed too often for that.
+//
+// Failures that lie further back than the policy's time are dropped, so that one a week
+// never adds up. Those that lie ahead of now are dropped too: the clock was set back, and
+// they would count for long. f itself is not changed.
+func (f failures) next(r configs.Restart, now time.Time) (after failures, rest time.Duration, ok bool) {
+	for _, at := range f {
+		if now.Sub(at) < r.Within && !at.After(now) {
+			after = append(after, at)
+		}
+	}
+	if len(after) >= r.Max {
+		return after, 0, false
+	}
+	after = append(after, now)
+	return after, clock.Backoff(len(after)), true
+}
