@@ -23,6 +23,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/login"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -73,8 +74,7 @@ type crew struct {
 	around     surroundings
 	trees      *trees.Trees
 	setup      Setup                 // what Setup hooks are to do
-	setupOnly  bool                  // and nothing after it
-	mergeOnly  *api.MergeRequest     // to be merged, and nothing else; nil: the run is one of all members
+	only       part                  // what the run is for
 	settings   *hooking.GateSettings // that gates go by
 	servers    *hooking.Servers      // of mcp_tool hooks
 	functions  *hooks.Registry       // the program's hooks, and those that agents register while they run
@@ -90,7 +90,7 @@ type crew struct {
 	notices    budget.Notices
 	watch      watch.Watch
 	asks       *inbox.Inbox
-	merges     *mergeDesk // nil: there is nothing to merge
+	merges     *merging.Desk
 	writes     *owned.Writes
 	holds      *holds.Holds
 	restarts   lives.Restarts
@@ -131,7 +131,7 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 		return plan.Move{}, err
 	}
 	defer closeInbox()
-	if c.mergeOnly != nil {
+	if c.only.merge != nil {
 		return c.atMerge(ctx)
 	}
 	mctx, cancel := context.WithCancelCause(ctx)
@@ -145,11 +145,11 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 		// it its goroutine.
 		runtime.Gosched()
 	}
-	c.members.Go(func() { c.merges.serve(mctx) })
+	c.members.Go(func() { c.merges.Serve(mctx) })
 	rest := c.watchOver(mctx)
 	end, err := c.direct(ctx)
 	rest()
-	c.merges.close()
+	c.merges.Close()
 	c.loop.Close()
 	// Members that wait for work go home; who is in a turn finishes it, unless the
 	// context has ended.
@@ -196,7 +196,7 @@ func (c *crew) recall(ctx context.Context) error {
 
 // direct is the crew's loop.
 func (c *crew) direct(ctx context.Context) (plan.Move, error) {
-	if c.setupOnly {
+	if c.only.setup {
 		return c.atSetup(ctx)
 	}
 	for {
@@ -268,7 +268,7 @@ func (c *crew) scene(ctx context.Context) (plan.Scene, error) {
 	if s.Tasks, err = c.store.List(ctx); err != nil {
 		return s, err
 	}
-	s.Merging = c.merges.merging(s.Tasks)
+	s.Merging = c.merges.OnWay(s.Tasks)
 	c.asks.Attention.ClearSolved(&s, c.ledger.Raised)
 	// One read for all mailboxes: mostly all but a few are empty.
 	mail, err := c.store.Mail().UnreadCounts(ctx)

@@ -37,7 +37,7 @@ func newInbox(o *Orchestrator, c *crew) *inbox.Inbox {
 			if !ok {
 				return "", nil
 			}
-			return c.merges.treeOf(ctx, s)
+			return c.merges.TreeOf(ctx, s.member)
 		},
 	})
 }
@@ -62,7 +62,7 @@ func (c *crew) requestClosed(ctx context.Context, r requests.Request) error {
 	case requests.AskAttention:
 		c.reassured(r)
 	case requests.AskMerge:
-		return c.merges.answered(ctx, r)
+		return c.merges.Answered(ctx, r)
 	}
 	return nil
 }

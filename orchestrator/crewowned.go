@@ -31,7 +31,7 @@ func (o *Orchestrator) newWrites(c *crew) *owned.Writes {
 			return ok && s.workspace != nil && s.workspace.Lingers()
 		},
 		OnBranch: func(ctx context.Context, m *roster.Member) ([]string, string, error) {
-			return outsideOf(ctx, c.merges, m)
+			return c.merges.OutsideOf(ctx, m)
 		},
 		Asks: func(policy string) bool { return namesPolicy(c.live.Sources(), policy) },
 	})

@@ -22,6 +22,7 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	b, runs := newTable(t), 0
 	reader := &seat{member: &roster.Member{Member: &configs.Member{Name: "ops"}}, crew: &crew{store: b.board.store}}
+	reader.crew.merges = deskOf(reader.crew)
 	actors := map[string]actor{"lead": b.as("lead", ""), "dev": b.as("dev", "")}
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++ // each has call ids of its own, and a mailbox that is empty

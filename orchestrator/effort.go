@@ -52,7 +52,7 @@ func (o *Orchestrator) effortFile() string { return filepath.Join(o.place.Scratc
 // beginEffort sees to it that cameToNothing can tell. What cannot be taken down keeps
 // nobody from working: people are told, and it is not held against the run.
 func (o *Orchestrator) beginEffort(ctx context.Context, c *crew) {
-	if !o.writtenByRun() || c.mergeOnly != nil || c.setupOnly {
+	if !o.writtenByRun() || c.only.merge != nil || c.only.setup {
 		return
 	}
 	if err := o.markEffort(ctx, c); err != nil {
@@ -117,7 +117,7 @@ func (o *Orchestrator) look(ctx context.Context, c *crew, s *seat, base string) 
 // cameToNothing reports whether a run at rest has nothing to show for its goal. Where
 // that cannot be found out it is not held against the run, and people are told.
 func (o *Orchestrator) cameToNothing(ctx context.Context, c *crew) bool {
-	if !o.writtenByRun() || c.mergeOnly != nil || c.setupOnly {
+	if !o.writtenByRun() || c.only.merge != nil || c.only.setup {
 		return false
 	}
 	nothing, err := o.nothingSince(ctx, c)

@@ -104,7 +104,8 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	limited := c.sumUp(&e)
 	e.Budget = c.ledger.Report()
 	err = errors.Join(err, c.ledger.KeepTime(context.WithoutCancel(ctx)))
-	c.merges.sumUp(context.WithoutCancel(ctx), &e)
+	unmerged, stuck := c.merges.Left(context.WithoutCancel(ctx))
+	e.Unmerged, e.Problems = unmerged, append(e.Problems, stuck...)
 	switch {
 	case end.Kind == plan.Finish:
 		e.Reason, e.Code = end.Reason, CodeDone
@@ -129,7 +130,7 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	default:
 		return e, err
 	}
-	if c.mergeOnly != nil {
+	if c.only.merge != nil {
 		return e, nil // what the last run of the members has left still holds
 	}
 	if e.Reason == fruitless {
@@ -147,7 +148,7 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	// others are taken up where they stopped. The context may be the reason for the
 	// end, so it must not keep this from being written.
 	var record *endRecord
-	if e.Code == CodeDone && !c.setupOnly {
+	if e.Code == CodeDone && !c.only.setup {
 		record = &endRecord{Reason: e.Reason, Answer: e.Answer}
 	}
 	return e, c.store.Put(context.WithoutCancel(ctx), keyEnded, rawjson.Encode(record))

@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
@@ -41,4 +43,9 @@ func mustTrust(t *testing.T, team *configs.Team) {
 	if err := trust.Remember(t.Context(), team, mustCheck(t, team)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// deskOf is the merge desk of a crew whose members work in no git repository.
+func deskOf(c *crew) *merging.Desk {
+	return merging.New(merging.Options{Store: c.store, Trees: &trees.Trees{}, Members: deskMembers{c}})
 }

@@ -102,7 +102,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	if err := c.trees.Open(ctx); err != nil {
 		return ofSpec(err)
 	}
-	if err := o.openMerges(ctx, c); err != nil {
+	if err := c.merges.Open(ctx); err != nil {
 		return err
 	}
 	for _, s := range c.seats() {
@@ -116,7 +116,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	if err := c.trees.Retire(ctx); err != nil {
 		return err
 	}
-	if err := o.openAccounts(ctx, c); err != nil || c.setupOnly {
+	if err := o.openAccounts(ctx, c); err != nil || c.only.setup {
 		return err
 	}
 	return c.times.Take(ctx, o.team().Schedules) // before anybody can ask what comes next
@@ -132,7 +132,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
 		Env:        launch.ChildEnvironment(o.opts.Bin, o.place),
 		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),
-		Gates:      c.gateRun,
+		Gates:      c.merges.GateRun,
 		Policies:   c.policy,
 		Callbacks:  c.functions,
 		Models:     o.newHookModels(c),

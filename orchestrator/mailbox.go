@@ -75,7 +75,7 @@ func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 		case now.Exit != lives.Stays:
 			return teammate.Work{}, now.Exit.LastWork()
 		}
-		s.crew.merges.settle(ctx, s)
+		s.crew.merges.Settle(ctx, s.member.Name)
 		s.settled = true
 		s.life.Wait()
 		s.crew.loop.Poke()
@@ -85,7 +85,7 @@ func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 		return teammate.Work{}, err
 	}
 	s.settled = false
-	s.crew.merges.freshen(ctx, s)
+	s.crew.merges.Freshen(ctx, s.member.Name)
 	s.crew.asks.Attention.Calm(ctx, s.member.Name)
 	return w, nil
 }
@@ -111,7 +111,7 @@ func (s *seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, er
 	if err != nil {
 		return nil, err
 	}
-	about = plan.WithUnmerged(about, s.crew.merges.merging(about))
+	about = plan.WithUnmerged(about, s.crew.merges.OnWay(about))
 	show, moot := plan.SortMail(mail, about, s.member.Name)
 	if len(moot) > 0 {
 		if err := s.crew.store.Mail().Deliver(ctx, s.member.Actor(), moot); err != nil {

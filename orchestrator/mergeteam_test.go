@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -84,7 +85,7 @@ func TestWorkWaitsUnasked(t *testing.T) {
 	g.want(e, 0, "all work is done")
 	g.wantMerged(map[string]tasks.MergeState{"covey/crew/task_1": tasks.MergeWaiting})
 	// Who has changed nothing is told of, once.
-	if list := of[TaskUnchanged](g.rig, "task_unchanged"); len(list) != 1 || list[0].Task != "2" {
+	if list := of[merging.TaskUnchanged](g.rig, "task_unchanged"); len(list) != 1 || list[0].Task != "2" {
 		t.Errorf("without a change: %+v", list)
 	}
 	p := g.place()
@@ -163,7 +164,7 @@ func TestVerdictsAreReused(t *testing.T) {
 	if err != nil || string(data) != "ran\n" {
 		t.Errorf("the gate ran: %q, %v\n%s", data, err, show(g.lines.all()))
 	}
-	reused := of[VerdictReused](g.rig, "verdict_reused")
+	reused := of[merging.VerdictReused](g.rig, "verdict_reused")
 	if len(reused) != 2 || reused[0].Task != "1" {
 		t.Errorf("%+v", reused)
 	}
@@ -255,7 +256,7 @@ func TestReviewAndMergeOnRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.git("status >/dev/null; sed -i 's/three/four/' shared.txt; git commit -qam person")
-	reply, err := ReadReview(t.Context(), g.place(), team, api.ReviewRequest{})
+	reply, err := merging.ReadReview(t.Context(), g.place(), team, api.ReviewRequest{})
 	if err != nil || len(reply.Reviews) != 2 {
 		t.Fatalf("%+v, %v", reply, err)
 	}
@@ -264,7 +265,7 @@ func TestReviewAndMergeOnRequest(t *testing.T) {
 	if !slices.Equal(second.Conflicts, []string{"shared.txt"}) {
 		t.Errorf("%+v", second)
 	}
-	one, err := ReadReview(t.Context(), g.place(), team, api.ReviewRequest{Task: "1"})
+	one, err := merging.ReadReview(t.Context(), g.place(), team, api.ReviewRequest{Task: "1"})
 	if err != nil || len(one.Reviews) != 1 || !slices.Equal(one.Reviews[0].Changes, []string{"a.txt"}) {
 		t.Errorf("%+v, %v", one, err)
 	}

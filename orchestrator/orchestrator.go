@@ -129,7 +129,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		return nil, fmt.Errorf("%w:\n%w", configs.ErrSpec, err)
 	}
 	c.hooks.AddManaged(managed, warnings)
-	if err := trees.Check(gitFor(place, nil), team, c.hooks.Sources); err != nil {
+	if err := trees.Check(trees.GitFor(place, nil), team, c.hooks.Sources); err != nil {
 		return nil, ofSpec(err)
 	}
 	o := &Orchestrator{opts: opts, place: place, prices: c.prices, readers: newReaders()}
@@ -156,6 +156,14 @@ type part struct {
 	setup  bool                // it ends when every session has begun
 	merge  *api.MergeRequest   // it merges finished work and ends
 	merged func([]tasks.Merge) // is told what became of that
+}
+
+// merges is what the run is only there to merge; empty: it is none that only merges.
+func (p part) merges() string {
+	if p.merge == nil {
+		return ""
+	}
+	return p.merge.String()
 }
 
 // Run runs the team until its work is done, nobody can go on, somebody tells
@@ -272,7 +280,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	// Owned by this function: j.close waits for it.
 	go j.Run(journal.TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed,
 		Format: journal.Format, Version: o.opts.Version,
-		Merge: o.mergesOnly()}, views)
+		Merge: o.only.merges()}, views)
 	var ending Ending
 	if err == nil {
 		ending, err = o.withCrew(ctx, c, before)
@@ -280,7 +288,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	if err == nil {
 		j.Tell(journal.TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts(),
-			Turns: ending.Turns, Merge: o.mergesOnly()})
+			Turns: ending.Turns, Merge: o.only.merges()})
 	}
 	err = errors.Join(err, j.Close())
 	if ending.Code != CodeDone {
@@ -301,7 +309,7 @@ func newCrew(
 		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, loop: gang.NewLoop(o.lost),
 		processes: process.New(o.place.Mark()), pid: os.Getpid(), team: o.team().Name,
 		functions: o.opts.Hooks, keep: o.staysUp(),
-		setup: o.opts.Setup, setupOnly: o.only.setup, mergeOnly: o.only.merge,
+		setup: o.opts.Setup, only: o.only,
 		completeOnPass: func() bool { return o.team().CompleteOnPass },
 		down:           make(chan string, 1), up: make(chan struct{}),
 	}
@@ -319,6 +327,7 @@ func newCrew(
 		store: store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish,
 		team: c.team, letters: mail.Folder(o.place.Mail()),
 		heard: c.heard, closed: c.closed, gone: c.goneReason, answered: c.answered,
+		finished: func(ctx context.Context, t tasks.Task) { c.merges.Finished(ctx, t) },
 	}
 	c.lister = c.taskLister()
 	c.settle = func(ctx context.Context) error { return o.settle(ctx, c) }
@@ -332,6 +341,7 @@ func newCrew(
 	})
 	c.asks = newInbox(o, c)
 	c.writes = o.newWrites(c)
+	c.merges = o.newDesk(c)
 	var err error
 	c.holds, err = holds.Open(ctx, store, o.clock, c.toldHold)
 	return c, err
@@ -370,12 +380,12 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 	end, err := o.runActors(ctx, c)
 	rest := restOf{end: end, err: err}
 	if o.only.merge != nil {
-		c.merges.tidy(context.WithoutCancel(ctx)) // also when it was cut off: no run may follow
+		c.merges.Tidy(context.WithoutCancel(ctx)) // also when it was cut off: no run may follow
 	}
 	if err == nil && end.Done && ctx.Err() == nil {
 		rest.nothing = o.cameToNothing(ctx, c) // before the working copies go
 		c.trees.Tidy(ctx)
-		c.merges.tidy(ctx)
+		c.merges.Tidy(ctx)
 		if o.opts.OwnProcess {
 			c.killStrays(ctx) // also what git has just left
 		}

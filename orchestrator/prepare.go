@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -78,7 +79,7 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 		return !slices.ContainsFunc(known, func(m actors.Member) bool { return m.Name == name })
 	})
 	nothingNew := !newGoal && !fresh && len(newTasks(o.team(), loaded)) == 0 && len(o.team().Schedules) == 0
-	if ended != nil && nothingNew && atPeace(ctx, c.store, known) && !owesMerges(ctx, c.store) {
+	if ended != nil && nothingNew && atPeace(ctx, c.store, known) && !merging.Owed(ctx, c.store) {
 		e.done, e.answer = true, ended.Answer
 		return e, nil
 	}

@@ -110,7 +110,7 @@ func (o *Orchestrator) redesign(r api.Reshape) (design, error) {
 		}
 	}
 	c.hooks.AddManaged(managed, warnings)
-	if err := trees.Check(gitFor(o.place, nil), team, c.hooks.Sources); err != nil {
+	if err := trees.Check(trees.GitFor(o.place, nil), team, c.hooks.Sources); err != nil {
 		return design{}, wording.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
 	}
 	return design{

@@ -48,6 +48,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 	}
 	c.background = c.newBackground()
 	c.asks = inboxOf(c, configs.WaitAsk)
+	c.merges = deskOf(c)
 	var load tasks.Loading
 	var asking sync.WaitGroup // many at once, which are one commit
 	ask := func(n requests.New) {

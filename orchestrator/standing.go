@@ -2,17 +2,15 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/tasks/verdicts"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // StandingOf reads the standing of a task from a team's store.
@@ -45,48 +43,9 @@ func StandingOf(ctx context.Context, store *tasks.Store, task string) (api.Stand
 	if err != nil {
 		return st, fmt.Errorf("the work on task %s: %w", task, err)
 	}
-	version, known, err := unchangedAt(ctx, store, task)
+	version, known, err := merging.UnchangedAt(ctx, store, task)
 	st.Unchanged = known && version == t.Version && t.Status == tasks.Completed
 	return st, err
-}
-
-// TaskUnchanged is sent when a task was completed and its member's working copy holds no
-// change for it: there is nothing to merge.
-type TaskUnchanged struct {
-	Task    string `json:"task_id"`
-	Subject string `json:"subject"`
-}
-
-// EventType is the journal's name for it.
-func (TaskUnchanged) EventType() string { return "task_unchanged" }
-
-// keyUnchanged is where the store has that a task was completed without a change: the
-// version that the task had by then.
-func keyUnchanged(task string) string { return "unchanged/" + task }
-
-// unchangedAt is that version; false: there was a change, or nobody knows.
-func unchangedAt(ctx context.Context, store *tasks.Store, task string) (version uint64, known bool, err error) {
-	stored, known, err := store.Value(ctx, keyUnchanged(task))
-	if err == nil && known {
-		err = json.Unmarshal(stored, &version)
-	}
-	if err != nil {
-		return 0, false, fmt.Errorf("whether task %s changed anything: %w", task, err)
-	}
-	return version, known, nil
-}
-
-// unchanged notes that a task was completed without a change, and tells it once.
-func (d *mergeDesk) unchanged(ctx context.Context, t tasks.Task) error {
-	before, known, err := unchangedAt(ctx, d.c.store, t.ID)
-	if err != nil || known && before == t.Version {
-		return err
-	}
-	if err := d.c.store.Put(ctx, keyUnchanged(t.ID), rawjson.Encode(t.Version)); err != nil {
-		return fmt.Errorf("note that task %s changed nothing: %w", t.ID, err)
-	}
-	d.c.journal.Append(agent.Event{Member: t.Owner, Data: TaskUnchanged{Task: t.ID, Subject: t.Subject}})
-	return nil
 }
 
 // maxVerdictsShown is how many verdicts on a task are told of. A task that has been

@@ -65,7 +65,6 @@ var floors = []arrows{
 	{"orchestrator/holds", "tasks tasks/* teammate/agent orchestrator/clock"},
 	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/builtin/tools " +
 		"orchestrator/journal orchestrator/roster orchestrator/worktree orchestrator/written"},
-	{"orchestrator/merging", "hooks hooks/runner tasks tasks/actors tasks/verdicts orchestrator/owned orchestrator/worktree"},
 	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/clock " +
 		"orchestrator/gang orchestrator/owned orchestrator/plan orchestrator/roster"},
 	{"orchestrator/watch", "teammate/agent orchestrator/clock orchestrator/plan"},
@@ -77,6 +76,9 @@ var floors = []arrows{
 	{"orchestrator/api", "bus configs hooks/wording tasks tasks/requests tasks/verdicts orchestrator/budget orchestrator/gang orchestrator/hooklist " +
 		"orchestrator/journal orchestrator/process orchestrator/schedule orchestrator/state orchestrator/trees"},
 	{"orchestrator/trust", "configs configs/runs configs/hookfiles orchestrator/api orchestrator/journal orchestrator/state orchestrator/worktree"},
+	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/clock orchestrator/gang " +
+		"orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives orchestrator/owned orchestrator/roster orchestrator/state orchestrator/trees " +
+		"orchestrator/trust orchestrator/worktree"},
 	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/clock orchestrator/hooklist orchestrator/roster"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},

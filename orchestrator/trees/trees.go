@@ -107,6 +107,12 @@ func gitOf(opts Options, warn func(format string, args ...any)) worktree.Git {
 	}
 }
 
+// GitFor is how git runs on behalf of a team in another process than the team's. What it
+// starts is known for the team's, and has no rights at the team's control socket.
+func GitFor(p state.Place, filters []worktree.Filter) worktree.Git {
+	return worktree.Git{Env: []string{p.Mark()}, Filters: func() []worktree.Filter { return filters }}
+}
+
 // Open finds out whether members can have working copies, and which they have already.
 // The error wraps ErrSpec if one must have one and cannot. It is called once, before
 // any member is settled.

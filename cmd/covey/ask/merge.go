@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -138,8 +139,8 @@ func wasMerged(out *term.Screen, place state.Place, reply api.MergeReply, asJSON
 			out.Printf("  %s\n", term.PlainLine(file))
 		}
 		if m.State == tasks.MergeReady {
-			push, create := orchestrator.PullCommands(place, m)
-			out.Printf("  %s\n  %s\n", term.PlainLine(shellLine(push)), term.PlainLine(shellLine(create)))
+			pull := merging.PullOf(place.Pulls(), m)
+			out.Printf("  %s\n  %s\n", term.PlainLine(shellLine(pull.Push)), term.PlainLine(shellLine(pull.Open)))
 		}
 	}
 	if open > 0 {

@@ -19,8 +19,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
@@ -157,7 +157,7 @@ func TestPrintedIsHarmless(t *testing.T) {
 		"merge": func(c *cli.Env) {
 			_ = wasMerged(c.Out, state.Place{}, api.MergeReply{Merges: []tasks.Merge{m}}, false)
 		},
-		"diff":  func(c *cli.Env) { printDiffs(c.Out, []orchestrator.Diff{{Title: hostile}}, false) },
+		"diff":  func(c *cli.Env) { printDiffs(c.Out, []merging.Diff{{Title: hostile}}, false) },
 		"inbox": func(c *cli.Env) { printInbox(c.Out, []requests.Request{request}, noon) },
 		"ps":    func(c *cli.Env) { printStatus(c.Out, status, noon) },
 		"json":  func(c *cli.Env) { _ = c.Out.JSON(review) },

@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
@@ -96,7 +96,7 @@ func readReview(
 		if err != nil {
 			return api.ReviewReply{}, err
 		}
-		return orchestrator.ReadReview(ctx, place, team, r)
+		return merging.ReadReview(ctx, place, team, r)
 	})
 }
 
@@ -171,7 +171,7 @@ the repository names is run.`,
 			if err != nil {
 				return err
 			}
-			r := orchestrator.DiffRequest{Stat: stat, Color: env.Out.Color && !asJSON}
+			r := merging.DiffRequest{Stat: stat, Color: env.Out.Color && !asJSON}
 			if len(args) > 0 {
 				if r.Task, r.Member, err = workOf(place, args[0]); err != nil {
 					return err
@@ -193,8 +193,8 @@ the repository names is run.`,
 // readDiff works on the repository itself; of the team's process it needs only to
 // hear which work there is.
 func readDiff(
-	ctx context.Context, env *cli.Env, place state.Place, r orchestrator.DiffRequest,
-) ([]orchestrator.Diff, error) {
+	ctx context.Context, env *cli.Env, place state.Place, r merging.DiffRequest,
+) ([]merging.Diff, error) {
 	team, err := env.TeamOf(place)
 	if err != nil {
 		return nil, err
@@ -203,12 +203,12 @@ func readDiff(
 	if err != nil {
 		return nil, err
 	}
-	return orchestrator.ReadDiff(ctx, place, team, reviews, r)
+	return merging.ReadDiff(ctx, place, team, reviews, r)
 }
 
 // printDiffs prints differences. They are the members' words, so no character in them
 // may act on a terminal; colours are git's and are put in again.
-func printDiffs(out *term.Screen, list []orchestrator.Diff, named bool) {
+func printDiffs(out *term.Screen, list []merging.Diff, named bool) {
 	if len(list) == 0 {
 		out.Printf("nothing has been changed\n")
 	}

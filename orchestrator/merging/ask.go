@@ -1,4 +1,4 @@
-package orchestrator
+package merging
 
 import (
 	"context"
@@ -6,22 +6,31 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// ask puts work before those who must agree to it, one after another: the approvers
-// of the merge gates, and a person where protected files change.
-func (d *mergeDesk) ask(ctx context.Context, m tasks.Merge, files []string) (merging.Answer, error) {
+// Inbox keeps the questions of a team until they are answered.
+type Inbox interface {
+	Ask(ctx context.Context, by actors.Actor, n requests.New) (requests.Request, error)
+	Limit() time.Duration // how long a question waits
+}
+
+// approvals asks those who must agree to a merge.
+type approvals struct{ opts Options }
+
+// ask is Queue.Ask: it puts work before the approvers of the merge gates, and before the
+// operator where protected files change, one after another.
+func (a approvals) ask(ctx context.Context, m tasks.Merge, files []string) (Answer, error) {
 	var approvers []string
-	for _, h := range d.o.team().Merge.Gates {
+	for _, h := range a.opts.Team().Merge.Gates {
 		if h.Approver != "" {
 			approvers = append(approvers, inbox.ApproverOf(h.Approver))
 		}
@@ -33,24 +42,24 @@ func (d *mergeDesk) ask(ctx context.Context, m tasks.Merge, files []string) (mer
 		if slices.Contains(approvers[:i], approver) || approver == m.Member {
 			continue // nobody is asked about its own work: it has said that it will do
 		}
-		a, err := d.askOne(ctx, m, files, approver)
-		if err != nil || !a.Yes {
-			return a, err
+		answer, err := a.askOne(ctx, m, files, approver)
+		if err != nil || !answer.Yes {
+			return answer, err
 		}
 	}
-	return merging.Answer{Yes: true}, nil
+	return Answer{Yes: true}, nil
 }
 
-// askOne puts work before one of them. What was agreed to once stays agreed, for
-// this very commit.
-func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, to string) (merging.Answer, error) {
+// askOne puts work before one of them. An approval holds for this very commit, and is
+// not asked for again.
+func (a approvals) askOne(ctx context.Context, m tasks.Merge, files []string, to string) (Answer, error) {
 	text := fmt.Sprintf("%s has finished %s, to be merged into %s (covey diff %s shows it)",
 		m.Member, m.Title, m.Into, m.Subject())
 	if len(files) > 0 && to == actors.Operator {
 		text += "; it changes protected files: " + wording.Preview(strings.Join(files, ", "), 2000)
 	}
 	n := requests.New{
-		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: d.c.asks.Limit(),
+		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: a.opts.Inbox.Limit(),
 		Key: requests.KeyOf(m.Branch, m.Commit, to), Payload: rawjson.Encode(inbox.Payload{TaskID: m.Subject(), Subject: m.Title}),
 	}
 	if to != actors.Operator {
@@ -59,33 +68,33 @@ func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, t
 				Kind: mail.ApprovalAsked, Text: r.Text, Summary: mail.Summary(r.Text),
 				Data: rawjson.Encode(mail.ApprovalRequest{
 					Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: m.Subject(),
-					Subject: m.Title, Timestamp: d.c.clock.Now(),
+					Subject: m.Title, Timestamp: a.opts.Clock.Now(),
 				}),
 			}
 		}
 	}
-	r, err := d.c.asks.Ask(ctx, actors.Actor{Name: m.Member}, n)
+	r, err := a.opts.Inbox.Ask(ctx, actors.Actor{Name: m.Member}, n)
 	if err != nil {
-		return merging.Answer{}, fmt.Errorf("ask whether to merge: %w", err)
+		return Answer{}, fmt.Errorf("ask whether to merge: %w", err)
 	}
 	if r.Open() && to == actors.Operator {
-		d.c.notifyPeople(ctx, m.Member, r)
+		a.opts.Notify(ctx, m.Member, r)
 	}
-	return mergeAnswer(r), nil
+	return answerOf(r), nil
 }
 
-// mergeAnswer is what a request says about its merge.
-func mergeAnswer(r requests.Request) merging.Answer {
+// answerOf is what a request says about its merge.
+func answerOf(r requests.Request) Answer {
 	late := r.State == requests.Expired && !r.Approved()
-	return merging.Answer{ID: r.ID, Yes: r.Approved(), No: r.State == requests.Denied, Late: late, Text: r.Feedback}
+	return Answer{ID: r.ID, Yes: r.Approved(), No: r.State == requests.Denied, Late: late, Text: r.Feedback}
 }
 
-// answered goes on with a merge whose question was closed.
-func (d *mergeDesk) answered(ctx context.Context, r requests.Request) error {
-	if d == nil || r.State == requests.Withdrawn {
+// Answered goes on with a merge whose question was closed.
+func (d *Desk) Answered(ctx context.Context, r requests.Request) error {
+	if !d.hasRepo() || r.State == requests.Withdrawn {
 		return nil
 	}
-	err := d.queue.Decide(ctx, mergeAnswer(r))
+	err := d.queue.Decide(ctx, answerOf(r))
 	if err == nil {
 		err = d.look(ctx)
 	}
@@ -94,12 +103,12 @@ func (d *mergeDesk) answered(ctx context.Context, r requests.Request) error {
 }
 
 // asking reports whether a merge is held for an answer that may come yet. An answer that
-// came before the merge was held for it is taken in now: nobody else would do so.
-func (d *mergeDesk) asking(ctx context.Context, m tasks.Merge) (bool, error) {
+// came before the merge was held for it is taken in here, because nobody else would.
+func (d *Desk) asking(ctx context.Context, m tasks.Merge) (bool, error) {
 	if m.State != tasks.MergeHeld || m.Asked == "" {
 		return false, nil
 	}
-	r, err := d.c.store.Requests().Get(ctx, m.Asked)
+	r, err := d.opts.Store.Requests().Get(ctx, m.Asked)
 	if errors.Is(err, tasks.ErrNotFound) {
 		return false, nil
 	}
@@ -110,5 +119,5 @@ func (d *mergeDesk) asking(ctx context.Context, m tasks.Merge) (bool, error) {
 		return false, nil
 	}
 	d.poke() // the queue has work again
-	return false, d.queue.Decide(ctx, mergeAnswer(r))
+	return false, d.queue.Decide(ctx, answerOf(r))
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package merging
 
 import (
 	"cmp"
@@ -12,30 +12,28 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
 
-// A review is put together from three places: the store knows the work and what gates
-// have said, git what would come of merging it now, and the working copies what
-// nobody has taken down yet. None of it is kept, since all of it may have changed by
-// the next look.
+// A review is put together from three places: the store has the work and what gates
+// have said, git says what would come of merging it now, and working copies have what
+// is not taken down yet. None of it is kept, because all of it may have changed by the
+// next review.
 
-// review tells what is known of finished work.
-func (d *mergeDesk) review(ctx context.Context, r api.ReviewRequest) (api.ReviewReply, error) {
-	if d == nil {
+// Review tells what is known of finished work.
+func (d *Desk) Review(ctx context.Context, r api.ReviewRequest) (api.ReviewReply, error) {
+	if !d.hasRepo() {
 		return api.ReviewReply{}, nil
 	}
-	return reviewOf(ctx, d.queue, d.o.place, r)
+	return reviewOf(ctx, d.queue, d.opts.Place, r)
 }
 
 // ReadReview tells what is known of the finished work of a team that does not run. It
 // changes nothing.
 func ReadReview(ctx context.Context, p state.Place, team *configs.Team, r api.ReviewRequest) (api.ReviewReply, error) {
-	repo, err := gitFor(p, trust.TrustedFilters(ctx, team)).Open(ctx, team.Workspace)
+	repo, err := openRepo(ctx, p, team)
 	if errors.Is(err, worktree.ErrNoRepo) {
 		return api.ReviewReply{}, nil
 	}
@@ -50,14 +48,14 @@ func ReadReview(ctx context.Context, p state.Place, team *configs.Team, r api.Re
 		return api.ReviewReply{}, fmt.Errorf("review: %w", err)
 	}
 	defer store.Close()
-	return reviewOf(ctx, mergeQueue(p, func() *configs.Team { return team }, repo, store), p, r)
+	return reviewOf(ctx, queueOf(p, func() *configs.Team { return team }, repo, store), p, r)
 }
 
 // reviewOf gathers reviews.
 //
-// A task that is named is shown even if its work is merged, for who names it wants to
-// know; a list has only what still waits for somebody.
-func reviewOf(ctx context.Context, q *merging.Queue, p state.Place, r api.ReviewRequest) (api.ReviewReply, error) {
+// The work on a task that is named is shown even if it is merged; a list has only what
+// still waits for somebody.
+func reviewOf(ctx context.Context, q *Queue, p state.Place, r api.ReviewRequest) (api.ReviewReply, error) {
 	reply := api.ReviewReply{Reviews: []api.Review{}, Loose: []api.LooseWork{}}
 	merges, err := q.Store.Merges().List(ctx)
 	if err != nil {
@@ -68,7 +66,7 @@ func reviewOf(ctx context.Context, q *merging.Queue, p state.Place, r api.Review
 		if !named && (r.Task != "" || m.State.Over() || r.Member != "" && m.Member != r.Member) {
 			continue
 		}
-		one, err := reviewOne(ctx, q, p, m)
+		one, err := reviewOne(ctx, q, m)
 		for i := range one.Verdicts {
 			if !r.Logs {
 				one.Verdicts[i].Log = ""
@@ -85,8 +83,8 @@ func reviewOf(ctx context.Context, q *merging.Queue, p state.Place, r api.Review
 	return reply, err
 }
 
-// reviewOne is one piece of work with what would come of it.
-func reviewOne(ctx context.Context, q *merging.Queue, p state.Place, m tasks.Merge) (api.Review, error) {
+// reviewOne is one piece of work with what would come of merging it now.
+func reviewOne(ctx context.Context, q *Queue, m tasks.Merge) (api.Review, error) {
 	one := api.Review{Merge: m}
 	var err error
 	if one.Verdicts, err = q.Store.Verdicts().About(ctx, m.Subject()); err != nil {
@@ -98,7 +96,8 @@ func reviewOne(ctx context.Context, q *merging.Queue, p state.Place, m tasks.Mer
 		}
 	}
 	if m.State == tasks.MergeReady {
-		one.Push, one.Open = PullCommands(p, m)
+		pull := PullOf(q.Papers, m)
+		one.Push, one.Open = pull.Push, pull.Open
 	}
 	base, err := q.Repo.Commit(ctx, "refs/heads/"+m.Into)
 	if m.State.Over() || errors.Is(err, worktree.ErrNoRef) {
@@ -123,13 +122,14 @@ func evidenceLines(t tasks.Task) []string {
 
 // looseFinder finds what lies in members' working copies and belongs to no merge.
 type looseFinder struct {
-	queue  *merging.Queue
+	queue  *Queue
 	into   string
 	merges []tasks.Merge
 }
 
-// looseWork lists what there is of it; an empty member stands for all.
-func looseWork(ctx context.Context, q *merging.Queue, p state.Place, member string) ([]api.LooseWork, error) {
+// looseWork lists what lies in members' working copies and belongs to no merge; an empty
+// member stands for all.
+func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]api.LooseWork, error) {
 	list := []api.LooseWork{}
 	copies, err := q.Repo.Copies.List(ctx)
 	if err != nil {
@@ -142,14 +142,9 @@ func looseWork(ctx context.Context, q *merging.Queue, p state.Place, member stri
 	if f.into, err = q.Target(ctx); err != nil {
 		return list, nil // nothing is for a branch that is not known
 	}
-	dir, err := filepath.EvalSymlinks(p.Dir)
-	if err != nil {
-		return list, fmt.Errorf("state folder: %w", err)
-	}
 	for _, c := range copies {
-		folder, name := filepath.Split(c.Path)
-		ours := filepath.Clean(folder) == filepath.Join(dir, filepath.Base(p.Worktrees()))
-		if !ours || c.Branch == "" || c.Gone != "" || member != "" && name != member {
+		name := filepath.Base(c.Path)
+		if !inPlace(p, c) || member != "" && name != member {
 			continue
 		}
 		l, err := f.look(ctx, c, name)

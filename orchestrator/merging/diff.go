@@ -1,4 +1,4 @@
-package orchestrator
+package merging
 
 import (
 	"context"
@@ -11,22 +11,15 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
 
-// PullCommands are the commands that open the pull request of a merge, in this
-// order.
-func PullCommands(p state.Place, m tasks.Merge) (push, open []string) {
-	pull := merging.PullOf(p.Pulls(), m)
-	return pull.Push, pull.Open
-}
-
-// DiffRequest says whose changes are wanted, and how; without a task or member those
-// of all members.
+// DiffRequest says whose changes are wanted, and how they are shown; without a task or
+// member those of all members.
 type DiffRequest struct {
 	Task, Member string
 	Stat, Color  bool
@@ -49,12 +42,12 @@ type Diff struct {
 func ReadDiff(
 	ctx context.Context, p state.Place, team *configs.Team, reviews api.ReviewReply, r DiffRequest,
 ) ([]Diff, error) {
-	repo, err := gitFor(p, trust.TrustedFilters(ctx, team)).Open(ctx, team.Workspace)
+	repo, err := openRepo(ctx, p, team)
 	if err != nil {
 		return nil, fmt.Errorf("diff: %w", err)
 	}
 	d := differ{repo: repo, how: worktree.DiffOptions{Stat: r.Stat, Color: r.Color}}
-	d.queue = mergeQueue(p, func() *configs.Team { return team }, repo, nil)
+	d.queue = queueOf(p, func() *configs.Team { return team }, repo, nil)
 	if r.Task != "" {
 		return d.ofTask(ctx, reviews.Reviews, r.Task)
 	}
@@ -82,6 +75,11 @@ func ReadDiff(
 	return d.ofMember(ctx, reviews.Reviews)
 }
 
+// openRepo opens the repository of a team that need not run.
+func openRepo(ctx context.Context, p state.Place, team *configs.Team) (*worktree.Repo, error) {
+	return trees.GitFor(p, trust.TrustedFilters(ctx, team)).Open(ctx, team.Workspace)
+}
+
 // inPlace reports whether a working copy is a member's of the team.
 func inPlace(p state.Place, c worktree.Copy) bool {
 	dir, err := filepath.EvalSymlinks(p.Dir)
@@ -92,7 +90,7 @@ func inPlace(p state.Place, c worktree.Copy) bool {
 // differ shows differences of one repository.
 type differ struct {
 	repo  *worktree.Repo
-	queue *merging.Queue
+	queue *Queue
 	how   worktree.DiffOptions
 }
 
@@ -127,7 +125,7 @@ func (d differ) ofMember(ctx context.Context, reviews []api.Review) ([]Diff, err
 
 // of is what a piece of work has changed.
 func (d differ) of(ctx context.Context, m tasks.Merge) (Diff, error) {
-	one := Diff{Title: describeMerge(m), Member: m.Member, From: m.From, To: m.Commit}
+	one := Diff{Title: describe(m), Member: m.Member, From: m.From, To: m.Commit}
 	text, err := d.repo.Diff(ctx, m.From, m.Commit, d.how)
 	one.Text = string(text)
 	return one, err

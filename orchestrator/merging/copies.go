@@ -1,4 +1,4 @@
-package orchestrator
+package merging
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -14,8 +15,8 @@ import (
 
 // copyOf is the working copy that a member has for itself; false if it works in the
 // workspace, or in a folder that git does not know.
-func (d *mergeDesk) copyOf(ctx context.Context, s *seat) (*worktree.Repo, bool, error) {
-	own, has := d.c.trees.Of(s.member.Name)
+func (d *Desk) copyOf(ctx context.Context, member string) (*worktree.Repo, bool, error) {
+	own, has := d.opts.Trees.Of(member)
 	if !has || own.Branch == "" {
 		return nil, false, nil
 	}
@@ -23,35 +24,35 @@ func (d *mergeDesk) copyOf(ctx context.Context, s *seat) (*worktree.Repo, bool, 
 	return copy, err == nil, err
 }
 
-// branchOf is the branch of the working copy that a member has for itself; empty: it works
-// in the workspace, or in a folder that git does not know.
-func (d *mergeDesk) branchOf(s *seat) string {
-	own, _ := d.c.trees.Of(s.member.Name)
+// branchOf is the branch of the working copy that a member has for itself; empty if it
+// works in the workspace, or in a folder that git does not know.
+func (d *Desk) branchOf(member string) string {
+	own, _ := d.opts.Trees.Of(member)
 	return own.Branch
 }
 
-// treeOf is git's name of the files that a member's work is among: those of its working
+// TreeOf is git's name of the files that a member's work is among: those of its working
 // copy, or those of the workspace while nobody else writes there. It is empty outside of
 // git, and where several write in one folder: there the tree is never one member's, and
 // a yes to it would be void with each line that another one writes.
 //
 // Folders that are repositories of their own are in no tree; that they are there counts.
-func (d *mergeDesk) treeOf(ctx context.Context, s *seat) (string, error) {
-	if d == nil {
+func (d *Desk) TreeOf(ctx context.Context, m *roster.Member) (string, error) {
+	if !d.hasRepo() {
 		return "", nil
 	}
-	copy, own, err := d.copyOf(ctx, s)
+	copy, own, err := d.copyOf(ctx, m.Name)
 	if err != nil {
 		return "", err
 	}
-	name := s.member.Name
+	name := m.Name
 	if !own {
-		if _, has := d.c.trees.Of(s.member.Name); has || d.writtenByOthers(s) {
+		if _, has := d.opts.Trees.Of(m.Name); has || d.writtenByOthers(m.Name) {
 			return "", nil
 		}
 		copy, name = d.queue.Repo, ".workspace" // no member's name
 	}
-	state, err := d.book.State(ctx, copy, filepath.Join(d.o.place.Scratch(), name+".index"))
+	state, err := d.book.State(ctx, copy, filepath.Join(d.opts.Place.Scratch(), name+".index"))
 	beyond := slices.Concat(state.Beyond, state.Withheld)
 	if err != nil || len(beyond) == 0 {
 		return state.Tree, err
@@ -59,37 +60,38 @@ func (d *mergeDesk) treeOf(ctx context.Context, s *seat) (string, error) {
 	return state.Tree + "+" + requests.KeyOf(beyond), nil
 }
 
-// writtenByOthers reports whether somebody else can write where a member works, which is
-// the workspace.
-func (d *mergeDesk) writtenByOthers(s *seat) bool {
-	return slices.ContainsFunc(d.c.seats(), func(o *seat) bool {
-		_, has := d.c.trees.Of(o.member.Name)
-		return o != s && !has && trees.CanWrite(*o.member.Member) && o.life.State().Gone == ""
+// writtenByOthers reports whether somebody else than a member that works in the
+// workspace can write there.
+func (d *Desk) writtenByOthers(member string) bool {
+	return slices.ContainsFunc(d.opts.Members.All(), func(o *roster.Member) bool {
+		_, has := d.opts.Trees.Of(o.Name)
+		s, ok := d.opts.Members.StateOf(o.Name)
+		return o.Name != member && !has && trees.CanWrite(*o.Member) && ok && s.Gone == ""
 	})
 }
 
-// freshen brings into a member's working copy, between two turns, what its next work
+// Freshen brings into a member's working copy, between two turns, what its next work
 // builds upon: what has been merged, and the work on the tasks that its own waited
 // for. Nothing comes while the member has something that is not committed.
 //
-// Trouble is told and holds up no turn: a member on an older state can work, and what it
-// makes is merged on top of the newest one all the same.
-func (d *mergeDesk) freshen(ctx context.Context, s *seat) {
-	if d == nil {
+// An error is a warning and holds up no turn: a member on an older state can work, and
+// what it makes is merged on top of the newest one all the same.
+func (d *Desk) Freshen(ctx context.Context, member string) {
+	if d.branchOf(member) == "" {
 		return
 	}
-	all, err := d.c.store.List(ctx)
+	all, err := d.opts.Store.List(ctx)
 	if err != nil {
 		d.warn(err)
 		return
 	}
 	var upon []string
 	for _, t := range all {
-		if t.Owner == s.member.Name && t.Status != tasks.Completed {
+		if t.Owner == member && t.Status != tasks.Completed {
 			upon = append(upon, t.BlockedBy...)
 		}
 	}
-	copy, ok, err := d.copyOf(ctx, s)
+	copy, ok, err := d.copyOf(ctx, member)
 	if err != nil || !ok {
 		d.warn(err)
 		return
@@ -99,16 +101,16 @@ func (d *mergeDesk) freshen(ctx context.Context, s *seat) {
 		_, err = d.queue.Freshen(ctx, copy, commits...)
 	}
 	if err != nil && ctx.Err() == nil {
-		d.warn(fmt.Errorf("the working copy of %s is not brought up to date: %w", s.member.Name, err))
+		d.warn(fmt.Errorf("the working copy of %s is not brought up to date: %w", member, err))
 	}
 }
 
 // workOn are the commits of work on tasks that is in no branch yet.
-func (d *mergeDesk) workOn(ctx context.Context, ids []string) ([]string, error) {
+func (d *Desk) workOn(ctx context.Context, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	merges, err := d.c.store.Merges().List(ctx)
+	merges, err := d.opts.Store.Merges().List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("work on tasks: %w", err)
 	}

@@ -1,0 +1,64 @@
+package merging
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// VerdictReused is sent when a gate was not run, because it has said yes to the very
+// same files before.
+type VerdictReused struct {
+	Task    string    `json:"task"`
+	Command string    `json:"command"`
+	Tree    string    `json:"tree"`   // git's name of the files
+	Judged  time.Time `json:"judged"` // when the gate said so
+}
+
+// EventType is the journal's name for it.
+func (VerdictReused) EventType() string { return "verdict_reused" }
+
+// TaskUnchanged is sent when a task was completed and its member's working copy holds no
+// change for it: there is nothing to merge.
+type TaskUnchanged struct {
+	Task    string `json:"task_id"`
+	Subject string `json:"subject"`
+}
+
+// EventType is the journal's name for it.
+func (TaskUnchanged) EventType() string { return "task_unchanged" }
+
+// keyUnchanged is where the store has that a task was completed without a change: the
+// version that the task had by then.
+func keyUnchanged(task string) string { return "unchanged/" + task }
+
+// UnchangedAt returns the version that a task had when it was last completed without a
+// change to any file, and whether it ever was.
+func UnchangedAt(ctx context.Context, store *tasks.Store, task string) (version uint64, was bool, err error) {
+	stored, known, err := store.Value(ctx, keyUnchanged(task))
+	if err == nil && known {
+		err = json.Unmarshal(stored, &version)
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("whether task %s changed anything: %w", task, err)
+	}
+	return version, known, nil
+}
+
+// unchanged records that a task was completed without a change, and tells it once.
+func (d *Desk) unchanged(ctx context.Context, t tasks.Task) error {
+	before, known, err := UnchangedAt(ctx, d.opts.Store, t.ID)
+	if err != nil || known && before == t.Version {
+		return err
+	}
+	if err := d.opts.Store.Put(ctx, keyUnchanged(t.ID), rawjson.Encode(t.Version)); err != nil {
+		return fmt.Errorf("note that task %s changed nothing: %w", t.ID, err)
+	}
+	d.opts.Journal.Append(agent.Event{Member: t.Owner, Data: TaskUnchanged{Task: t.ID, Subject: t.Subject}})
+	return nil
+}

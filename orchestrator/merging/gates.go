@@ -1,0 +1,228 @@
+package merging
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/owned"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// GateRun is runner.Options.Gates: it says how a gate of a member's task is run. A
+// member with a working copy of its own has its gates run there with the scripts of the
+// commit that its work began from, and a gate is not asked again about files of which it
+// has said yes. Gates of a member that works in the workspace run there as they are:
+// others write there meanwhile, so that no verdict would belong to a tree, and its files
+// are what the spec was trusted with.
+func (d *Desk) GateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
+	m, ok := d.opts.SessionOf(in.SessionID)
+	if !ok {
+		return runner.GateRun{}
+	}
+	run, err := d.memberGate(ctx, m.Name, in, gate)
+	if err != nil {
+		run.Fault = fmt.Sprintf("what it is to look at is not known: %v", err)
+	}
+	return run
+}
+
+// memberGate is GateRun for a member that is known. A zero GateRun has the gate run as
+// it is. An error must not be taken for a yes: GateRun passes it on as Fault.
+func (d *Desk) memberGate(ctx context.Context, member string, in hooks.Input, gate hooks.Handler) (runner.GateRun, error) {
+	copy, ok, err := d.copyOf(ctx, member)
+	if err != nil || !ok {
+		return runner.GateRun{}, err
+	}
+	c := Case{
+		Copy: copy, Trust: d.queue.Repo.Top, Cwd: in.Cwd, Moment: "task", Member: member,
+		Index: filepath.Join(d.opts.Place.Scratch(), member+".index"),
+	}
+	if done, ok := in.Payload.(hooks.TaskCompletedInput); ok {
+		c.Subject, c.Told = done.TaskID, askedAbout(done.TaskInput)
+	}
+	if c.Base, err = d.base(ctx, copy); err != nil {
+		return runner.GateRun{}, fmt.Errorf("look at the copy: %w", err)
+	}
+	run := d.book.Sitting(ctx, c, gate)
+	run.Settled = true // the book has seen to its scripts
+	return run, nil
+}
+
+// askedAbout is what a gate reads of a task on its stdin, apart from who asks: another
+// text is another question.
+func askedAbout(t hooks.TaskInput) string {
+	data, err := json.Marshal([]any{t.TaskSubject, t.TaskDescription, t.Evidence})
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// base is the commit that the work in a copy began from.
+func (d *Desk) base(ctx context.Context, copy *worktree.Repo) (string, error) {
+	into, err := d.queue.Target(ctx)
+	if err != nil {
+		return "", err
+	}
+	base, err := copy.MergeBase(ctx, "refs/heads/"+into, "HEAD")
+	if err == nil && base == "" {
+		err = fmt.Errorf("%s and %s have no commit in common", copy.Top, into)
+	}
+	return base, err
+}
+
+// OutsideOf lists the files outside of what a member owns in which its branch, or what it
+// has not committed, differs from the branch that its work is for. It lists none for a
+// member without a working copy of its own.
+func (d *Desk) OutsideOf(ctx context.Context, m *roster.Member) (files []string, into string, err error) {
+	copy, ok, err := d.copyOf(ctx, m.Name)
+	if err != nil || !ok {
+		return nil, "", err
+	}
+	base, err := d.base(ctx, copy)
+	if err != nil {
+		return nil, "", err
+	}
+	state, err := copy.State(ctx, "")
+	if err != nil {
+		return nil, "", err
+	}
+	written, err := d.queue.Written(ctx, m.Name, base, state.Tree)
+	if err != nil {
+		return nil, "", err
+	}
+	into, err = d.queue.Target(ctx)
+	return owned.Outside(m.Owns, written), into, err
+}
+
+// trialGates asks the gates of a team about merged work.
+type trialGates struct {
+	opts Options
+	book *Book
+	repo *worktree.Repo // the workspace's
+}
+
+// handlersFor returns the gates of merged work: those of merges, and those of tasks
+// that are commands.
+//
+// Prompts, agents and approvals among the gates of tasks are left out: they have judged
+// the work, and a merge that changes none of it is no new question for them. A command
+// that stands there twice is asked once.
+func handlersFor(team *configs.Team) []hooks.Handler {
+	var all []hooks.Handler
+	add := func(h hooks.Handler) {
+		same := func(o hooks.Handler) bool { return o.Command == h.Command && slices.Equal(o.Args, h.Args) }
+		if h.Type == "command" && !slices.ContainsFunc(all, same) {
+			all = append(all, h)
+		}
+	}
+	for _, group := range team.Gates[hooks.TaskCompleted] {
+		for _, h := range group.Hooks {
+			add(h)
+		}
+	}
+	for _, h := range team.Merge.Gates {
+		add(h)
+	}
+	return all
+}
+
+// ask is Queue.Gates.
+func (g trialGates) ask(ctx context.Context, t Trial) (refusal string, err error) {
+	handlers := handlersFor(g.opts.Team())
+	if len(handlers) == 0 {
+		return "", nil
+	}
+	about, err := g.about(ctx, t)
+	if err != nil {
+		return "", fmt.Errorf("ask the gates: %w", err)
+	}
+	runner, err := g.runner(t, handlers, askedAbout(about))
+	if err != nil {
+		return "", fmt.Errorf("ask the gates: %w", err)
+	}
+	out, err := runner.Run(ctx, hooks.Input{
+		Common: hooks.Common{
+			SessionID: "merge-" + t.ID, Cwd: filepath.Join(t.Copy.Top, filepath.FromSlash(g.repo.Prefix)),
+		},
+		Payload: hooks.TaskCompletedInput{TaskInput: about},
+	}, g.observe)
+	if err != nil || out.Decision == hooks.Pass {
+		return "", err
+	}
+	if len(out.Feedback) == 0 {
+		return "a gate stopped the merge: " + out.StopReason, nil
+	}
+	return strings.Join(out.Feedback, "\n"), nil
+}
+
+// about is what gates of a merge read on stdin: the task whose work it is, so that a
+// gate of tasks serves for both.
+func (g trialGates) about(ctx context.Context, t Trial) (hooks.TaskInput, error) {
+	about := hooks.TaskInput{
+		TaskID: t.Subject(), TaskSubject: t.Title, TeammateName: t.Member, TeamName: g.opts.Team().Name,
+	}
+	if len(t.Tasks) == 1 {
+		task, err := g.opts.Store.Task(ctx, t.Tasks[0])
+		if err != nil {
+			return about, fmt.Errorf("the task of %s: %w", t.Branch, err)
+		}
+		about.TaskSubject, about.TaskDescription = task.Subject, task.Description
+		about.Evidence = teammate.EvidenceOf(task.Evidence)
+	}
+	return about, nil
+}
+
+// runner makes what runs gates on a merged state.
+//
+// A runner is made for each merge, because the variables of its environment name the
+// branch. The gates' processes are registered as hooks, so that they are killed at the
+// end of the team, or at the next start if covey itself was killed.
+func (g trialGates) runner(t Trial, gates []hooks.Handler, told string) (*runner.Runner, error) {
+	section := hooks.Settings{hooks.TaskCompleted: {{Hooks: gates}}}
+	c := Case{
+		Copy: t.Copy, Base: t.Base, Trust: g.repo.Top, Subject: t.Subject(), Told: told,
+		Moment: "merge", Member: t.Member, Index: filepath.Join(g.opts.Place.Scratch(), "merge.index"),
+	}
+	return runner.New([]settings.Source{{Name: "gates of merges", Settings: section}}, &runner.Options{
+		Env: append(slices.Clone(g.opts.Environ),
+			"COVEY_MERGE_BRANCH="+t.Branch, "COVEY_MERGE_INTO="+t.Into, "COVEY_MERGE_BASE="+t.Base),
+		ProjectDir: g.opts.Team().Workspace, SpillDir: g.opts.Place.Scratch(),
+		Gates: func(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
+			here := c
+			here.Cwd = in.Cwd
+			return g.book.Sitting(ctx, here, gate)
+		},
+		GateEnv: g.opts.GateEnv,
+		Spawned: g.opts.Spawned,
+	})
+}
+
+// observe writes runs of gates of merges into the journal, as those of any hook.
+func (g trialGates) observe(p hooks.Progress) {
+	if p.Result == nil {
+		g.opts.Journal.Tell(agent.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
+		return
+	}
+	finished := agent.HookFinished{
+		Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Outcome: string(p.Result.Outcome),
+		ExitCode: p.Result.ExitCode, DurationMS: p.Result.Duration.Milliseconds(),
+		Stdout: p.Result.Stdout, Stderr: p.Result.Stderr, Warning: p.Result.Warning,
+	}
+	end := hooklist.EndOf(finished)
+	end.Event = hooklist.AtMerge
+	g.opts.Tallies.Add(hooklist.AtMerge, end)
+	g.opts.Journal.Tell(finished)
+}

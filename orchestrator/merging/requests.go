@@ -1,0 +1,124 @@
+package merging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+)
+
+// Merge queues the work that the operator asks for, and merges it if Serve runs.
+func (d *Desk) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply, error) {
+	if !d.hasRepo() {
+		return api.MergeReply{}, errors.New(
+			"the workspace is no git repository, so there is nothing to merge")
+	}
+	if r.Member != "" || r.All {
+		if err := d.takeLoose(ctx, r); err != nil {
+			return api.MergeReply{}, err
+		}
+	}
+	asked, err := d.queue.Request(ctx, actors.Operator, r.Wants)
+	if err == nil && len(asked) == 0 {
+		whose := ""
+		if !r.All {
+			whose = " of " + r.String()
+		}
+		err = wording.Errorf(tasks.ErrNotFound, "no finished work%s waits to be merged; covey review lists what there is", whose)
+	}
+	if err == nil {
+		err = d.look(ctx)
+	}
+	d.poke()
+	if err == nil && r.Wait {
+		asked, err = d.await(ctx, asked)
+	}
+	return api.MergeReply{Merges: asked}, err
+}
+
+// MergeHere does what Merge does, and merges in the caller's goroutine: Serve does not
+// run. It returns the merges as they stand in the end.
+func (d *Desk) MergeHere(ctx context.Context, r api.MergeRequest) ([]tasks.Merge, error) {
+	r.Wait = false
+	asked, err := d.Merge(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.queue.Work(ctx); err != nil {
+		return nil, fmt.Errorf("merge: %w", err)
+	}
+	return d.again(ctx, asked.Merges)
+}
+
+// await waits until none of some merges is on its way any more.
+func (d *Desk) await(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, error) {
+	for {
+		d.mu.Lock()
+		moved, fault := d.moved, d.fault
+		d.mu.Unlock()
+		now, err := d.again(ctx, asked)
+		if err != nil || fault != nil || !slices.ContainsFunc(now, func(m tasks.Merge) bool { return m.State.Busy() }) {
+			return now, errors.Join(err, fault)
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return now, context.Cause(ctx)
+		}
+	}
+}
+
+// again reads merges as they are now.
+func (d *Desk) again(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, error) {
+	all, err := d.opts.Store.Merges().List(ctx)
+	var now []tasks.Merge
+	for _, m := range all {
+		if slices.ContainsFunc(asked, func(a tasks.Merge) bool { return a.ID == m.ID }) {
+			now = append(now, m)
+		}
+	}
+	return now, err
+}
+
+// Owed reports whether finished work is to be merged without being asked for once more.
+func Owed(ctx context.Context, s *tasks.Store) bool {
+	list, err := s.Merges().List(ctx)
+	return err == nil && slices.ContainsFunc(list, func(m tasks.Merge) bool {
+		return m.State.Busy() || m.State == tasks.MergeHeld
+	})
+}
+
+// takeLoose takes down what lies in working copies of members that rest.
+func (d *Desk) takeLoose(ctx context.Context, r api.MergeRequest) error {
+	for _, m := range d.opts.Members.All() {
+		if r.Member != "" && m.Name != r.Member {
+			continue
+		}
+		copy, ok, err := d.copyOf(ctx, m.Name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		if s, _ := d.opts.Members.StateOf(m.Name); s.InTurn() && s.Gone == "" {
+			if r.Member != "" {
+				return fmt.Errorf("%s is in a turn; what it has made so far is taken when it rests, "+
+					"or run covey merge with a task that is done", m.Name)
+			}
+			continue
+		}
+		d.taking.Lock()
+		_, err = d.queue.Harvest(ctx, Work{Member: m.Name, Copy: copy}, true)
+		d.taking.Unlock()
+		if err != nil {
+			return fmt.Errorf("the work of %s: %w", m.Name, err)
+		}
+	}
+	return nil
+}
