@@ -69,15 +69,15 @@ type crew struct {
 	programs   *launch.Programs
 	live       hooking.Live
 	background *hooking.Background
-	reload     *reloader
+	reload     *hooking.Reloader
 	trust      *trust.Guard
 	around     surroundings
 	trees      *trees.Trees
-	setup      Setup                 // what Setup hooks are to do
-	only       part                  // what the run is for
-	settings   *hooking.GateSettings // that gates go by
-	servers    *hooking.Servers      // of mcp_tool hooks
-	functions  *hooks.Registry       // the program's hooks, and those that agents register while they run
+	setup      Setup                // what Setup hooks are to do
+	only       part                 // what the run is for
+	settings   hooking.GateSettings // that gates go by
+	servers    *hooking.Servers     // of mcp_tool hooks
+	functions  *hooks.Registry      // the program's hooks, and those that agents register while they run
 	team       string
 	goal       string // set by setGoal, read by worksFor
 	pid        int

@@ -18,7 +18,7 @@ func (o *Orchestrator) newDesk(c *crew) *merging.Desk {
 		Place: o.place, Store: c.store, Journal: c.journal, Clock: c.clock, Log: c.log,
 		Trees: c.trees, Members: deskMembers{c}, Inbox: c.asks, Tallies: &c.live.Tallies,
 		Team: o.team, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
-		GateEnv: func() ([]string, error) { return c.settings.Environ() },
+		GateEnv: c.settings.Environ,
 		Spawned: func(pid int, h runner.Spawn) func() {
 			return c.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, hookRun(h.Input, h.Depth))
 		},

@@ -47,7 +47,7 @@ func (o *Orchestrator) handlers(c *crew) []api.Handler {
 		api.VerbAnswer.Handle(c.answerFor),
 		api.VerbReshape.Handle(func(ctx context.Context, r api.Reshape) (api.SpecChange, error) { return o.reshape(ctx, c, r) }),
 		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return o.hookInfos(c) }),
-		api.VerbReload.Handle(api.NoInput(c.reload.ask)),
+		api.VerbReload.Handle(api.NoInput(c.reload.Ask)),
 		api.VerbTrust.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {
 			return api.TrustReply{Counts: n.Digest != ""}, c.trust.Announce(n)
 		}),

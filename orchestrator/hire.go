@@ -17,7 +17,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -74,7 +73,6 @@ func hookScripts(team *configs.Team) []string {
 // hire makes the members: each is attached to the store, gets its transcript,
 // tools and agent, and a seat. The crew's dismiss closes what hire has opened.
 func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
-	c.around = surroundingsOf(o.team().Workspace)
 	for _, m := range spots(o.team()) {
 		c.board.terms.set(*m)
 		session, err := c.store.Members().Attach(ctx, m.Name, uuid.NewString)
@@ -87,18 +85,16 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	}
 	// All seats stand before the runner is made: a hook's member is found by its
 	// session among them.
-	settings, changed, err := hooking.OpenGateSettings(o.place.GateSettings())
+	changed, err := c.settings.Open(o.place.GateSettings())
 	if err != nil {
 		return err
 	}
-	c.settings = settings
 	o.repairs = append(o.repairs, changed...)
 	runner, err := o.hookRunner(c)
 	if err != nil {
 		return err
 	}
 	c.live.Begin(runner, o.hooks())
-	c.reload = o.newReloader(c)
 	if err := c.trees.Open(ctx); err != nil {
 		return ofSpec(err)
 	}
@@ -401,10 +397,8 @@ func (c *crew) dismiss() {
 	defer c.trees.Close()
 	c.tools.close()
 	defer c.programs.Close()
-	if c.around.files != nil {
-		if err := c.around.files.Close(); err != nil {
-			c.log.Error("closing the watch over files", "err", err)
-		}
+	if err := c.around.files.Close(); err != nil {
+		c.log.Error("closing the watch over files", "err", err)
 	}
 	if err := c.servers.Close(); err != nil {
 		c.log.Error("ending the servers of hooks' tools", "err", err)

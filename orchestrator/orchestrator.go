@@ -308,7 +308,7 @@ func newCrew(
 	c := &crew{
 		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, loop: gang.NewLoop(o.lost),
 		processes: process.New(o.place.Mark()), pid: os.Getpid(), team: o.team().Name,
-		functions: o.opts.Hooks, keep: o.staysUp(),
+		functions: o.opts.Hooks, keep: o.staysUp(), around: surroundingsOf(o.team().Workspace),
 		setup: o.opts.Setup, only: o.only,
 		completeOnPass: func() bool { return o.team().CompleteOnPass },
 		down:           make(chan string, 1), up: make(chan struct{}),
@@ -342,6 +342,7 @@ func newCrew(
 	c.asks = newInbox(o, c)
 	c.writes = o.newWrites(c)
 	c.merges = o.newDesk(c)
+	c.reload = o.newReloader(c)
 	var err error
 	c.holds, err = holds.Open(ctx, store, o.clock, c.toldHold)
 	return c, err
@@ -422,7 +423,10 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end plan.Move, e
 	}, func(cause error) { stopCrew(cause) })
 	g.Add(func() error { return c.waitDown(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.journal.Broken(crewCtx) }, func(error) {})
-	g.Add(func() error { return c.reloads(crewCtx) }, func(error) {})
+	g.Add(func() error {
+		c.reload.Run(crewCtx)
+		return context.Cause(crewCtx)
+	}, func(error) {})
 	g.Add(func() error { return o.guardState(crewCtx, c) }, func(error) {})
 	g.Add(func() error { return c.reclaim(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.trees.Watch(crewCtx) }, func(error) {})

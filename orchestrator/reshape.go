@@ -13,7 +13,6 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/gang"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -57,25 +56,19 @@ func (o *Orchestrator) reshape(ctx context.Context, c *crew, r api.Reshape) (api
 	ctx, done := c.loop.UntilOver(ctx)
 	defer done()
 	before := c.live.Layers()
-	if err := c.reload.adopt(ctx, next.team, next.hooks, o.adopter(c, next.team)); errors.Is(err, gang.ErrOver) {
+	if err := c.reload.Adopt(ctx, next.team, next.hooks); errors.Is(err, gang.ErrOver) {
 		return change, err
 	} else if err != nil {
 		return change, wording.Errorf(configs.ErrSpec, "nothing has changed: %v", err)
 	}
 	err = c.loop.Do(ctx, func(ctx context.Context) error { return o.takeShape(ctx, c, next, change, goal) })
 	if err != nil {
-		was := o.team()
-		if undo := c.reload.adopt(ctx, was, before, o.adopter(c, was)); undo != nil {
+		if undo := c.reload.Adopt(ctx, o.team(), before); undo != nil {
 			c.log.Error("the hooks of a spec that was not taken up count", "err", undo)
 		}
 		return change, fmt.Errorf("the spec was not taken up: %w", err)
 	}
 	return change, nil
-}
-
-// adopter has layers of hooks count for the members that there are.
-func (o *Orchestrator) adopter(c *crew, team *configs.Team) func(hooklist.Layers) error {
-	return func(l hooklist.Layers) error { return o.takeUpFor(c, team, l) }
 }
 
 // redesign reads a version of the spec and all that goes with it.

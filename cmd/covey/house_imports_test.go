@@ -79,7 +79,7 @@ var floors = []arrows{
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/clock orchestrator/gang " +
 		"orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives orchestrator/owned orchestrator/roster orchestrator/state orchestrator/trees " +
 		"orchestrator/trust orchestrator/worktree"},
-	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/clock orchestrator/hooklist orchestrator/roster"},
+	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/api orchestrator/clock orchestrator/hooklist orchestrator/roster orchestrator/trust"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "orchestrator orchestrator/* cmd/covey/term"},
@@ -113,7 +113,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/worktree", "orchestrator/testkit"},
 	{"orchestrator/written", "orchestrator/testkit"},
 	{"orchestrator/owned", "hooks/*"},
-	{"orchestrator/hooking", "orchestrator/process"},
+	{"orchestrator/hooking", "orchestrator/process orchestrator/testkit"},
 	{"orchestrator/merging", "hooks/* orchestrator/testkit"},
 	{"teammate", "teammate/* hooks/*"},
 	{"teammate/*", "hooks hooks/* tasks teammate/*"},

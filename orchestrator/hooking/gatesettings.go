@@ -13,7 +13,7 @@ import (
 // GateSettings are copies of settings of tools that lie in the operator's home, where a member
 // can change them for itself: `go env -w GOFLAGS=-run=none` would turn a red gate green. Gates
 // read the copies, which were made when the team first came up. They hold over restarts, since
-// a change in between may be a member's as well. A nil one has no files.
+// a change in between may be a member's as well. The zero value has no files.
 type GateSettings struct {
 	dir   string
 	files []file
@@ -28,19 +28,18 @@ type file struct {
 	text     []byte // what counts; empty where there was no such file
 }
 
-// OpenGateSettings makes the copies in a folder that are not there yet, and says which of the
-// operator's files differ from theirs by now.
-func OpenGateSettings(dir string) (*GateSettings, []string, error) {
-	s := &GateSettings{dir: dir, files: operatorsFiles()}
+// Open makes the copies in a folder that are not there yet, and says which of the operator's
+// files differ from theirs by now. It is called once, before any gate runs.
+func (s *GateSettings) Open(dir string) (changed []string, err error) {
+	s.dir, s.files = dir, operatorsFiles()
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("settings for gates: %w", err)
+		return nil, fmt.Errorf("settings for gates: %w", err)
 	}
-	var changed []string
 	for i := range s.files {
 		f := &s.files[i]
 		now, err := readIfThere(f.from)
 		if err != nil {
-			return nil, nil, fmt.Errorf("settings for gates: %w", err)
+			return nil, fmt.Errorf("settings for gates: %w", err)
 		}
 		copied := filepath.Join(s.dir, f.name)
 		f.text, err = os.ReadFile(copied)
@@ -48,13 +47,13 @@ func OpenGateSettings(dir string) (*GateSettings, []string, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			f.text = now
 		case err != nil:
-			return nil, nil, fmt.Errorf("settings for gates: %w", err)
+			return nil, fmt.Errorf("settings for gates: %w", err)
 		case !bytes.Equal(f.text, now):
 			changed = append(changed, fmt.Sprintf("%s (%s) has changed since the team first came up, and a member could have "+
 				"done that: gates go by the settings of then; if it was you, covey down, remove %s, covey up", f.from, f.what, copied))
 		}
 	}
-	return s, changed, s.write()
+	return changed, s.write()
 }
 
 // readIfThere reads a file; one that is not there is empty.
@@ -106,9 +105,6 @@ func (s *GateSettings) write() error {
 // Environ are the variables by which a gate finds the copies. The error says that they
 // cannot be as they should: then no gate may run.
 func (s *GateSettings) Environ() ([]string, error) {
-	if s == nil {
-		return nil, nil
-	}
 	var env []string
 	for _, f := range s.files {
 		env = append(env, f.variable+"="+filepath.Join(s.dir, f.name))

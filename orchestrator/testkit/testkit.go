@@ -5,6 +5,7 @@ package testkit
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -68,4 +69,12 @@ func Must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Put writes a file, which may be run, into a folder that need not be there.
+func Put(t testing.TB, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	Must(t, WriteProgram(path, []byte(text)))
 }

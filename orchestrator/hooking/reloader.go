@@ -1,4 +1,4 @@
-package orchestrator
+package hooking
 
 import (
 	"context"
@@ -27,26 +27,32 @@ import (
 // change: not all file systems do.
 const reloadEvery = 2 * time.Second
 
-// reloader takes up what changes in the files of a team's hooks while it runs
-// (DESIGN 10.7). Its goroutine is run; everything else of it belongs to that.
+// ReloaderOptions are what a Reloader needs of the team that it belongs to.
+type ReloaderOptions struct {
+	Team    *configs.Team
+	Layers  hooklist.Layers  // the team's hooks as they were read
+	Managed []string         // folders of managed settings
+	Watch   *workspace.Watch // of the Reloader alone
+
+	Fire func(context.Context, hooks.Payload) (hooks.Outcome, error) // runs the ConfigChange hooks
+	Warn func(format string, args ...any)                            // tells people
+	// Apply has layers count for a team from now on; an error means that the old ones do.
+	Apply func(*configs.Team, hooklist.Layers) error
+	// Trusted says whether an entry of trust.json counts.
+	Trusted func(api.TrustNotice) bool
+}
+
+// Reloader takes up what changes in the files of a team's hooks while it runs
+// (DESIGN 10.7). Its goroutine is Run; everything else of it belongs to that.
 //
 // Agents work where these files lie. So a file that the workspace brings counts
 // with its new content only once an operator has trusted that, and until then, as
 // when it is broken or gone, with its old one. A change never takes effect half.
-type reloader struct {
-	team    *configs.Team
-	folders []string // of managed settings
-	watch   *workspace.Watch
-	every   time.Duration
-	asked   chan chan api.ReloadReply
-	adopts  chan func() // changes of the spec, which take the place of what was read
-
-	// fire runs the ConfigChange hooks, tell tells people, apply has layers count.
-	fire  func(context.Context, hooks.Payload) (hooks.Outcome, error)
-	tell  func(format string, args ...any)
-	apply func(hooklist.Layers) error
-	// trusted says whether an entry of trust.json counts.
-	trusted func(api.TrustNotice) bool
+type Reloader struct {
+	opts  ReloaderOptions
+	team  *configs.Team // whose hooks count
+	asked chan chan api.ReloadReply
+	spec  chan func() // changes of the spec, which take the place of what was read
 
 	counts hooklist.Files
 	seen   map[string]os.FileInfo // as files were when they were last read
@@ -55,20 +61,42 @@ type reloader struct {
 	ran    map[string]bool        // programs whose change people were told of
 }
 
+// NewReloader makes the Reloader of a team that is about to run.
+func NewReloader(o ReloaderOptions) *Reloader {
+	r := &Reloader{
+		opts: o, team: o.Team, asked: make(chan chan api.ReloadReply), spec: make(chan func()),
+		seen: map[string]os.FileInfo{}, warned: map[string]bool{}, ran: map[string]bool{},
+	}
+	r.use(o.Team, o.Layers)
+	for _, w := range o.Layers.Warnings {
+		r.warned[w.Error()] = true
+	}
+	return r
+}
+
+// use makes the files of layers those that count.
+func (r *Reloader) use(team *configs.Team, l hooklist.Layers) {
+	files := l.Files.With(nil)
+	for _, path := range hookfiles.ManagedFiles(r.opts.Managed) {
+		files[path] = hooklist.ReadFile(path)
+	}
+	r.team, r.counts, r.kept = team, files, map[string]keptChange{}
+}
+
 // keptChange is a change that was not taken up.
 type keptChange struct {
 	reason string
 	hash   string // of the new content; empty: there is none
 }
 
-// run looks at the files when they change, when somebody asks, and now and then,
+// Run looks at the files when they change, when somebody asks, and now and then,
 // until ctx ends.
-func (r *reloader) run(ctx context.Context) {
+func (r *Reloader) Run(ctx context.Context) {
 	changes := make(chan string)
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	watching.Go(func() { r.follow(ctx, changes) })
-	tick := time.NewTicker(r.every)
+	tick := time.NewTicker(reloadEvery)
 	defer tick.Stop()
 	r.rewatch()
 	for {
@@ -82,16 +110,16 @@ func (r *reloader) run(ctx context.Context) {
 			r.look(ctx, false)
 		case reply := <-r.asked:
 			reply <- r.look(ctx, true)
-		case adopt := <-r.adopts:
-			adopt()
+		case change := <-r.spec:
+			change()
 		}
 	}
 }
 
 // follow passes on the paths of files that change, until ctx ends.
-func (r *reloader) follow(ctx context.Context, changes chan<- string) {
+func (r *Reloader) follow(ctx context.Context, changes chan<- string) {
 	for {
-		c, err := r.watch.Next(ctx)
+		c, err := r.opts.Watch.Next(ctx)
 		if err != nil {
 			return
 		}
@@ -105,17 +133,17 @@ func (r *reloader) follow(ctx context.Context, changes chan<- string) {
 
 // program tells people, once for each, of a program that hooks run and that has
 // changed: other than settings, programs are run as they are on disk.
-func (r *reloader) program(path string) {
+func (r *Reloader) program(path string) {
 	file := hooklist.ReadFile(path)
-	if r.ran[path] || !r.programs()[path] || file.Err == nil && trust.Covers(r.team, path, file.Data, r.trusted) {
+	if r.ran[path] || !r.programs()[path] || file.Err == nil && trust.Covers(r.team, path, file.Data, r.opts.Trusted) {
 		return
 	}
 	r.ran[path] = true
-	r.tell("%s, which hooks run, has changed while the team runs; `covey trust --show` shows the difference", path)
+	r.opts.Warn("%s, which hooks run, has changed while the team runs; `covey trust --show` shows the difference", path)
 }
 
 // programs are the files that the team's commands name.
-func (r *reloader) programs() map[string]bool {
+func (r *Reloader) programs() map[string]bool {
 	paths := map[string]bool{}
 	for _, run := range runs.Of(r.team) {
 		if run.Kind == runs.File {
@@ -125,8 +153,8 @@ func (r *reloader) programs() map[string]bool {
 	return paths
 }
 
-// ask has the files looked at, for somebody who waits.
-func (r *reloader) ask(ctx context.Context) (api.ReloadReply, error) {
+// Ask has the files looked at, and waits for what comes of it.
+func (r *Reloader) Ask(ctx context.Context) (api.ReloadReply, error) {
 	reply := make(chan api.ReloadReply, 1)
 	select {
 	case r.asked <- reply:
@@ -141,12 +169,37 @@ func (r *reloader) ask(ctx context.Context) (api.ReloadReply, error) {
 	}
 }
 
+// Adopt has the hooks of another spec count, and its files be watched. It waits
+// until they do; an error means that nothing has changed.
+func (r *Reloader) Adopt(ctx context.Context, team *configs.Team, l hooklist.Layers) error {
+	done := make(chan error, 1)
+	change := func() {
+		err := r.opts.Apply(team, l)
+		if err == nil {
+			r.use(team, l)
+			r.rewatch()
+		}
+		done <- err
+	}
+	select {
+	case r.spec <- change:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // look takes up what has changed. Without all, only files that the system shows as
 // changed, or that wait for something, are read.
-func (r *reloader) look(ctx context.Context, all bool) api.ReloadReply {
+func (r *Reloader) look(ctx context.Context, all bool) api.ReloadReply {
 	reply := api.ReloadReply{Applied: []string{}, Kept: []api.KeptFile{}}
 	taken := hooklist.Files{}
-	for _, path := range r.counts.Paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.folders))) {
+	for _, path := range r.counts.Paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.opts.Managed))) {
 		if !all && !r.touched(path) {
 			continue
 		}
@@ -171,7 +224,7 @@ func (r *reloader) look(ctx context.Context, all bool) api.ReloadReply {
 }
 
 // settled reports whether a file brings no change of any hook.
-func (r *reloader) settled(path string, now hooklist.File) bool {
+func (r *Reloader) settled(path string, now hooklist.File) bool {
 	was, known := r.counts[path]
 	if known && now.Same(was) || !known && now.Err != nil {
 		return true
@@ -185,7 +238,7 @@ func (r *reloader) settled(path string, now hooklist.File) bool {
 
 // touched reports whether a file may hold something new. A change that waits for
 // trust is looked at each time: trust comes from elsewhere.
-func (r *reloader) touched(path string) bool {
+func (r *Reloader) touched(path string) bool {
 	if _, waits := r.kept[path]; waits {
 		return true
 	}
@@ -207,8 +260,8 @@ func (r *reloader) touched(path string) bool {
 // against says why a changed file keeps its old content; "" means that it does not.
 // The order is that of doubt: what nobody can read need not be trusted, and what
 // is not trusted runs no hooks.
-func (r *reloader) against(ctx context.Context, path string, now hooklist.File) string {
-	managed := slices.Contains(hookfiles.ManagedFiles(r.folders), path)
+func (r *Reloader) against(ctx context.Context, path string, now hooklist.File) string {
+	managed := slices.Contains(hookfiles.ManagedFiles(r.opts.Managed), path)
 	switch {
 	case managed && errors.Is(now.Err, fs.ErrNotExist): // the administrator has taken it away
 	case now.Err != nil:
@@ -218,13 +271,13 @@ func (r *reloader) against(ctx context.Context, path string, now hooklist.File) 
 			return fault
 		}
 	}
-	if !managed && r.team.Place().Brings(path) && !trust.Covers(r.team, path, now.Data, r.trusted) {
+	if !managed && r.team.Place().Brings(path) && !trust.Covers(r.team, path, now.Data, r.opts.Trusted) {
 		return "nobody has trusted what is new; look at it with `covey trust --show`, and trust it with `covey trust`"
 	}
 	if k, before := r.kept[path]; before && k.hash == now.Hash() && k.reason == blockedChange {
 		return blockedChange // it was asked once
 	}
-	out, err := r.fire(ctx, hooks.ConfigChangeInput{Source: r.sourceOf(path), FilePath: path})
+	out, err := r.opts.Fire(ctx, hooks.ConfigChangeInput{Source: r.sourceOf(path), FilePath: path})
 	switch {
 	case err != nil:
 		return fmt.Sprintf("the ConfigChange hooks could not run: %v", err)
@@ -238,28 +291,28 @@ func (r *reloader) against(ctx context.Context, path string, now hooklist.File) 
 const blockedChange = "a ConfigChange hook has blocked the change"
 
 // keep notes that a change was not taken up, and tells people once.
-func (r *reloader) keep(path string, now hooklist.File, reason string) api.KeptFile {
+func (r *Reloader) keep(path string, now hooklist.File, reason string) api.KeptFile {
 	k := keptChange{reason: reason, hash: now.Hash()}
 	if r.kept[path] != k {
 		r.kept[path] = k
-		r.tell("%s has changed, and its old content still counts: %s", path, reason)
+		r.opts.Warn("%s has changed, and its old content still counts: %s", path, reason)
 	}
 	return api.KeptFile{Path: path, Reason: reason}
 }
 
 // takeUp has changed files count, all of them or none.
-func (r *reloader) takeUp(taken hooklist.Files, reply *api.ReloadReply) {
+func (r *Reloader) takeUp(taken hooklist.Files, reply *api.ReloadReply) {
 	next := r.counts.With(taken)
 	l, err := hooklist.Read(r.team, next.Read)
 	var managed hookfiles.Managed
 	if err == nil {
 		var warnings []error
-		if managed, warnings, err = hookfiles.LoadManaged(r.folders); err == nil {
+		if managed, warnings, err = hookfiles.LoadManaged(r.opts.Managed); err == nil {
 			l.AddManaged(managed, warnings)
 		}
 	}
 	if err == nil {
-		err = r.apply(l)
+		err = r.opts.Apply(r.team, l)
 	}
 	for _, path := range taken.Paths(nil) {
 		if err != nil {
@@ -268,7 +321,7 @@ func (r *reloader) takeUp(taken hooklist.Files, reply *api.ReloadReply) {
 		}
 		delete(r.kept, path)
 		reply.Applied = append(reply.Applied, path)
-		r.tell("%s has changed; it counts from now on", path)
+		r.opts.Warn("%s has changed; it counts from now on", path)
 	}
 	if err != nil {
 		return
@@ -277,16 +330,16 @@ func (r *reloader) takeUp(taken hooklist.Files, reply *api.ReloadReply) {
 	for _, w := range l.Warnings {
 		if text := w.Error(); !r.warned[text] {
 			r.warned[text] = true
-			r.tell("%s", text)
+			r.opts.Warn("%s", text)
 		}
 	}
 	r.rewatch()
 }
 
 // sourceOf is what ConfigChange calls the place of a file.
-func (r *reloader) sourceOf(path string) string {
+func (r *Reloader) sourceOf(path string) string {
 	switch {
-	case slices.Contains(hookfiles.ManagedFiles(r.folders), path):
+	case slices.Contains(hookfiles.ManagedFiles(r.opts.Managed), path):
 		return "policy_settings"
 	case !slices.Contains(r.team.Settings, path), filepath.Base(path) == "SKILL.md":
 		return "skills" // plugins and heads of agent files
@@ -299,11 +352,11 @@ func (r *reloader) sourceOf(path string) string {
 }
 
 // rewatch has the files watched that hooks come from, and those that they run.
-func (r *reloader) rewatch() {
-	paths := r.counts.Paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.folders)))
+func (r *Reloader) rewatch() {
+	paths := r.counts.Paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.opts.Managed)))
 	paths = slices.AppendSeq(paths, maps.Keys(r.programs()))
-	if err := r.watch.Set(paths); err != nil && !r.warned[err.Error()] {
+	if err := r.opts.Watch.Set(paths); err != nil && !r.warned[err.Error()] {
 		r.warned[err.Error()] = true
-		r.tell("changes are noticed a little later: %v", err)
+		r.opts.Warn("changes are noticed a little later: %v", err)
 	}
 }
