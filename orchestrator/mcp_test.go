@@ -795,6 +795,10 @@ func TestTeamEndsWhileAgentsWait(t *testing.T) {
 		_, err := r.crew.run(ctx)
 		ended <- err
 	}()
+	// A run that is cancelled before its loop begins is not what ends the call.
+	if err := r.crew.loop.Do(t.Context(), func(context.Context) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
 	go func() {
 		f, err := dev.try(t.Context(), mcpUpdate, `{"taskId":"1","status":"completed"}`)
 		if err == nil && !f.isError {
