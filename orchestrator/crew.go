@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/gang"
+	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/inbox"
@@ -79,7 +80,6 @@ type crew struct {
 	servers    *hooking.Servers     // of mcp_tool hooks
 	functions  *hooks.Registry      // the program's hooks, and those that agents register while they run
 	team       string
-	goal       string // set by setGoal, read by worksFor
 	pid        int
 	up         chan struct{} // closed once every member has begun its session
 	clock      clock.Clock
@@ -93,6 +93,7 @@ type crew struct {
 	merges     *merging.Desk
 	writes     *owned.Writes
 	holds      *holds.Holds
+	goals      *goals.Goals
 	restarts   lives.Restarts
 
 	// completeOnPass says whether tasks in progress are completed when a turn end passes

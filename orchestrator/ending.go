@@ -134,12 +134,12 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 		return e, nil // what the last run of the members has left still holds
 	}
 	if e.Reason == fruitless {
-		if err := dropGoal(context.WithoutCancel(ctx), c.store); err != nil {
+		if err := c.goals.Drop(context.WithoutCancel(ctx)); err != nil {
 			return e, err
 		}
 	}
 	// What the lead has reported as the answer is more than its last words.
-	said, err := answeredText(context.WithoutCancel(ctx), c.store)
+	said, err := c.goals.Answered(context.WithoutCancel(ctx))
 	if err != nil {
 		return e, err
 	}
@@ -214,7 +214,7 @@ func (o *Orchestrator) alreadyDone(ctx context.Context, c *crew, before earlier)
 func (o *Orchestrator) markRunning(c *crew) error {
 	r := state.NewRunFile(o.place, o.started, api.Protocol)
 	r.Spec, r.Members = o.team().File, o.memberNames()
-	r.Goal, r.Version = c.worksFor(), o.opts.Version
+	r.Goal, r.Version = c.goals.Text(), o.opts.Version
 	if o.only.merge != nil {
 		if was, err := state.ReadRunFile(o.place); err == nil {
 			was = was.LastRun()

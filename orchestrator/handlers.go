@@ -299,7 +299,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (api.Status, error) 
 		return api.Status{}, err
 	}
 	st := api.Status{
-		Team: o.team().Name, Goal: c.worksFor(), Workspace: o.place.Workspace, Spec: o.team().File, PID: c.pid,
+		Team: o.team().Name, Goal: c.goals.Text(), Workspace: o.place.Workspace, Spec: o.team().File, PID: c.pid,
 		Started: o.started, Elapsed: time.Since(o.started), Tasks: api.CountTasks(all), Seq: c.journal.Last(),
 		Attached: c.control.Attached(), Requests: c.asks.ForPeople(),
 	}

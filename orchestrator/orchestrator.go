@@ -21,6 +21,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/gang"
+	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -307,6 +308,7 @@ func newCrew(
 ) (*crew, error) {
 	c := &crew{
 		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, loop: gang.NewLoop(o.lost),
+		goals:     goals.New(store, filepath.Join(o.place.Scratch(), "effort.json")),
 		processes: process.New(o.place.Mark()), pid: os.Getpid(), team: o.team().Name,
 		functions: o.opts.Hooks, keep: o.staysUp(), around: surroundingsOf(o.team().Workspace),
 		setup: o.opts.Setup, only: o.only,
@@ -326,7 +328,7 @@ func newCrew(
 	c.board = &board{
 		store: store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish,
 		team: c.team, letters: mail.Folder(o.place.Mail()),
-		heard: c.heard, closed: c.closed, gone: c.goneReason, answered: c.answered,
+		heard: c.heard, closed: c.closed, gone: c.goneReason, answered: c.goals.Answer,
 		finished: func(ctx context.Context, t tasks.Task) { c.merges.Finished(ctx, t) },
 	}
 	c.lister = c.taskLister()
@@ -352,7 +354,7 @@ func newCrew(
 // there is nothing for them to do.
 func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
 	before, err := o.prepare(ctx, c)
-	c.setGoal(before.goal)
+	c.goals.Set(before.goal)
 	if err != nil || before.done {
 		return before, err
 	}

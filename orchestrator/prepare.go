@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -21,17 +22,9 @@ import (
 
 // Keys of the store under which a run leaves what the next one must know.
 const (
-	keyGoal  = "goal"  // goalRecord
 	keySpec  = "spec"  // map: id of a task in the spec -> its id in the store
 	keyEnded = "ended" // endRecord of a run that came to rest with all done; null while one runs
 )
-
-// goalRecord is the goal that the lead was given.
-type goalRecord struct {
-	Spec  string `json:"spec"`         // the spec's goal then
-	Given string `json:"given"`        // what the lead was given
-	No    int    `json:"no,omitempty"` // how many goals it has been given: one may come again
-}
 
 // endRecord is how a run came to rest.
 type endRecord struct {
@@ -60,8 +53,8 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 	if err := tasks.ReadValue(ctx, c.store, keyEnded, &ended); err != nil {
 		return e, err
 	}
-	var goal goalRecord
-	if err := tasks.ReadValue(ctx, c.store, keyGoal, &goal); err != nil {
+	goal, err := goals.Read(ctx, c.store)
+	if err != nil {
 		return e, err
 	}
 	loaded := map[string]string{}
@@ -72,7 +65,7 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 		e.goal = goal.Given
 		return e, nil
 	}
-	next := nextGoal(goal, o.opts.Goal, o.team().Goal)
+	next := goal.Next(o.opts.Goal, o.team().Goal)
 	e.goal = next.Given
 	newGoal := next.Given != goal.Given
 	fresh := slices.ContainsFunc(o.memberNames(), func(name string) bool {
@@ -102,18 +95,6 @@ func atPeace(ctx context.Context, s *tasks.Store, members []actors.Member) bool 
 		mail, err := s.Mail().Unread(ctx, m.Name)
 		return err != nil || len(mail) > 0
 	})
-}
-
-// nextGoal is what the lead works for from now on. A goal on the command line
-// counts until another is given there or the spec's own changes.
-func nextGoal(was goalRecord, given, spec string) goalRecord {
-	switch {
-	case given != "":
-		return goalRecord{Spec: spec, Given: given, No: was.No + 1}
-	case was.Given == "" && spec != "", spec != was.Spec:
-		return goalRecord{Spec: spec, Given: spec, No: was.No + 1}
-	}
-	return was
 }
 
 // newTasks are the spec's tasks that no run has loaded yet.
@@ -146,7 +127,7 @@ func specKey(id string) string { return "spec:" + id }
 // novelty is what is new in a spec, or goes into the store with it.
 type novelty struct {
 	loaded map[string]string // the tasks of earlier specs: id in the spec to id in the store
-	goal   *goalRecord       // nil: the lead's goal is the one that it has
+	goal   *goals.Record     // nil: the lead's goal is the one that it has
 	values map[string]json.RawMessage
 }
 
@@ -167,7 +148,7 @@ func (o *Orchestrator) bringIn(ctx context.Context, c *crew, n novelty) error {
 	l.Values = func(ids []string) map[string]json.RawMessage {
 		values := maps.Clone(n.values)
 		if n.goal != nil {
-			values[keyGoal] = rawjson.Encode(n.goal)
+			values[goals.Key] = n.goal.Value()
 		}
 		loaded := maps.Clone(n.loaded)
 		for i, id := range ids {

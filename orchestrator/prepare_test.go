@@ -18,33 +18,6 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-func TestNextGoal(t *testing.T) {
-	tests := []struct {
-		name        string
-		spec, given string // now: in the spec, on the command line
-		was         goalRecord
-		want        string
-	}{
-		{"the spec's", "ship", "", goalRecord{}, "ship"},
-		{"none at all", "", "", goalRecord{}, ""},
-		{"one on the command line", "ship", "paint", goalRecord{}, "paint"},
-		{"which counts on", "ship", "", goalRecord{Spec: "ship", Given: "paint"}, "paint"},
-		{"until another is given", "ship", "sand", goalRecord{Spec: "ship", Given: "paint"}, "sand"},
-		{"or the spec's changes", "sail", "", goalRecord{Spec: "ship", Given: "paint"}, "sail"},
-		{"a spec without one counts on too", "", "", goalRecord{Spec: "", Given: "paint"}, "paint"},
-		{"the spec loses its goal", "", "", goalRecord{Spec: "ship", Given: "ship"}, ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := nextGoal(tt.was, tt.given, tt.spec); got.Given != tt.want || got.Spec != tt.spec &&
-				got != tt.was ||
-				got.No != tt.was.No+1 && got != tt.was {
-				t.Errorf("nextGoal = %+v, want %q", got, tt.want)
-			}
-		})
-	}
-}
-
 // goals lists what the lead was given as goals in the last run.
 func (r *rig) goals() []string {
 	var all []string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -32,9 +33,9 @@ func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (
 		change.Tasks = append(change.Tasks, n.Subject)
 	}
 	if was == nil {
-		was = &goalRecord{}
+		was = &goals.Record{}
 	}
-	if next := nextGoal(*was, goal, team.Goal); next.Given != was.Given {
+	if next := was.Next(goal, team.Goal); next.Given != was.Given {
 		change.Goal = next.Given
 	}
 	return change, nil
@@ -42,7 +43,7 @@ func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (
 
 // readEarlier reads which tasks of the spec an earlier run has taken up, and which
 // goal it had; nil: there was none.
-func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (map[string]string, *goalRecord, error) {
+func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (map[string]string, *goals.Record, error) {
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil || fresh {
 		return nil, nil, err
@@ -55,9 +56,10 @@ func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (map[strin
 		return nil, nil, err
 	}
 	defer store.Close()
-	loaded, goal := map[string]string{}, goalRecord{}
+	loaded := map[string]string{}
 	if err := tasks.ReadValue(ctx, store, keySpec, &loaded); err != nil {
 		return nil, nil, err
 	}
-	return loaded, &goal, tasks.ReadValue(ctx, store, keyGoal, &goal)
+	goal, err := goals.Read(ctx, store)
+	return loaded, &goal, err
 }

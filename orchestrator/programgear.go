@@ -13,7 +13,7 @@ func (o *Orchestrator) programsOf(c *crew) *launch.Programs {
 	return launch.NewPrograms(launch.Options{
 		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: c.store, Processes: c.processes, Ledger: c.ledger,
 		Timeouts: o.patience, Backoff: o.backoff,
-		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: c.worksFor,
+		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: c.goals.Text,
 		Admit: c.admitProgram, Revoke: c.mcpRevoke,
 	})
 }

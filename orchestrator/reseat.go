@@ -14,20 +14,6 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// worksFor is the goal that the lead has.
-func (c *crew) worksFor() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.goal
-}
-
-// setGoal notes what the lead has been given to work for.
-func (c *crew) setGoal(goal string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.goal = goal
-}
-
 // vacate is the end of a member's life in its seat: all that it had open is closed,
 // and the crew's loop sees to who sits there next.
 func (c *crew) vacate(s *seat) {

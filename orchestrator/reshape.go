@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/gang"
+	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -115,18 +116,19 @@ func (o *Orchestrator) redesign(r api.Reshape) (design, error) {
 // foresee adds to a change which tasks and which goal the new spec brings.
 func (o *Orchestrator) foresee(
 	ctx context.Context, c *crew, team *configs.Team, given string, change *api.SpecChange,
-) (goalRecord, error) {
-	loaded, goal := map[string]string{}, goalRecord{}
+) (goals.Record, error) {
+	loaded := map[string]string{}
 	if err := tasks.ReadValue(ctx, c.store, keySpec, &loaded); err != nil {
-		return goal, err
+		return goals.Record{}, err
 	}
-	if err := tasks.ReadValue(ctx, c.store, keyGoal, &goal); err != nil {
+	goal, err := goals.Read(ctx, c.store)
+	if err != nil {
 		return goal, err
 	}
 	for _, n := range newTasks(team, loaded) {
 		change.Tasks = append(change.Tasks, n.Subject)
 	}
-	next := nextGoal(goal, given, team.Goal)
+	next := goal.Next(given, team.Goal)
 	if next.No != goal.No {
 		change.Goal = next.Given
 	}
@@ -140,7 +142,7 @@ func (o *Orchestrator) foresee(
 // so that a spec never counts by halves. Limits and budgets count at once, also for
 // turns that run; who is in a turn keeps its agent and its prompt until it ends.
 func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, change api.SpecChange,
-	goal goalRecord) error {
+	goal goals.Record) error {
 	before := o.design.Load()
 	o.design.Store(&next)
 	n := novelty{loaded: map[string]string{}, values: map[string]json.RawMessage{}}
@@ -170,7 +172,7 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 	}
 	c.logins.Allot(next.team.Members())
 	if change.Goal != "" {
-		c.setGoal(change.Goal)
+		c.goals.Set(change.Goal)
 	}
 	c.journal.Tell(change)
 	o.restaff(ctx, c, change)

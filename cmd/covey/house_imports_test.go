@@ -57,11 +57,12 @@ var floors = []arrows{
 	{"orchestrator/worktree", ""},
 	{"orchestrator/written", "orchestrator/worktree"},
 	{"orchestrator/plan", "tasks tasks/mail teammate/agent"},
-	{"orchestrator/journal", "tasks tasks/actors teammate/agent"},
+	{"orchestrator/journal", "tasks tasks/actors tasks/backup teammate/agent"},
 	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript orchestrator/clock orchestrator/journal orchestrator/roster"},
 	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/clock orchestrator/journal orchestrator/plan orchestrator/roster"},
 	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
 	{"orchestrator/lives", "configs teammate teammate/agent orchestrator/clock"},
+	{"orchestrator/goals", "tasks orchestrator/state orchestrator/written"},
 	{"orchestrator/holds", "tasks tasks/* teammate/agent orchestrator/clock"},
 	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/builtin/tools " +
 		"orchestrator/journal orchestrator/roster orchestrator/worktree orchestrator/written"},
