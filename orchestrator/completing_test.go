@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // changes lists what happened to tasks: "op id by reason".
@@ -76,43 +75,5 @@ func TestNoCompletionWithoutTheKey(t *testing.T) {
 	}
 	if have := r.changes(tasks.TaskCompleted); len(have) != 0 {
 		t.Errorf("completed: %q", have)
-	}
-}
-
-// TestCompletedAsItWasSeen: a task that changed after its gates saw it stays in
-// progress, and people are told.
-func TestCompletedAsItWasSeen(t *testing.T) {
-	store := openStore(t)
-	if _, err := store.Add(t.Context(), actors.Actor{}, []tasks.New{{Subject: "a"}, {Subject: "b"}, {Subject: "c"}}); err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range []string{"1", "2", "3"} {
-		if _, err := store.Claim(t.Context(), actors.Actor{Name: "dev"}, id, tasks.Claim{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var warned []string
-	c := completer{store: store, on: func() bool { return true }, warn: func(text string) { warned = append(warned, text) }}
-	seen, err := c.InProgress(t.Context(), "dev")
-	if err != nil || len(seen) != 3 {
-		t.Fatal(seen, err)
-	}
-	subject := "a, and more"
-	if _, _, err := store.Update(t.Context(), actors.Actor{Name: "lead"}, "1", tasks.Patch{Subject: &subject}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.Delete(t.Context(), actors.Actor{Name: "lead"}, "2", nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Passed(t.Context(), seen); err != nil {
-		t.Fatal(err)
-	}
-	if len(warned) != 2 || !strings.Contains(warned[0], "task 1 passed its gates and is not completed") {
-		t.Errorf("warned %q", warned)
-	}
-	for id, want := range map[string]tasks.Status{"1": tasks.InProgress, "3": tasks.Completed} {
-		if task, err := store.Task(t.Context(), id); err != nil || task.Status != want {
-			t.Errorf("task %s is %s, %v", id, task.Status, err)
-		}
 	}
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/watch"
@@ -63,7 +64,7 @@ type crew struct {
 	let        func(*seat)
 	down       chan string // why somebody told the team to stop
 	members    gang.Group
-	board      *board
+	board      *teamtools.Board
 	lister     teammate.TaskLister // of all members
 	control    *api.Server
 	tools      toolServer // for members whose agents are programs of their own
@@ -281,7 +282,7 @@ func (c *crew) scene(ctx context.Context) (plan.Scene, error) {
 		if !m.Idle || m.Gone || mail[m.Name] == 0 {
 			continue
 		}
-		if m.Unread, m.MailWaits, err = c.unread(ctx, m.Name); err != nil {
+		if m.Unread, m.MailWaits, err = c.board.Unread(ctx, m.Name); err != nil {
 			return s, err
 		}
 	}
@@ -310,7 +311,7 @@ func (c *crew) carryOut(ctx context.Context, m plan.Move) error {
 		return c.handQuestions(ctx, s, m.Mark)
 	case plan.GiveNudge:
 		return c.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
-			{Kind: agent.FromCovey, Text: tongueOf(s.member.CurrentAgent()).nudgeText(m.Tasks)},
+			{Kind: agent.FromCovey, Text: teamtools.NamesFor(s.member.CurrentAgent()).NudgeText(m.Tasks)},
 		}}, m.Mark)
 	case plan.NeedAttention:
 		c.asks.Attention.Stuck(s.member.Name, plan.Fingerprint(m.Tasks))

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -15,33 +15,11 @@ import (
 
 // What the crew hands to members that are idle, and says to the lead.
 
-// handMail gives an idle member all its mail as one prompt.
-func (c *crew) handMail(ctx context.Context, s *seat) error {
-	mail, _, err := c.unread(ctx, s.member.Name)
-	if err != nil {
-		return err
-	}
-	in, err := s.read(ctx, mail)
-	if err != nil {
-		return err
-	}
-	if len(in) == 0 {
-		c.loop.Poke() // all of it was moot: look again
-		return nil
-	}
-	if _, held := c.holds.Of(s.member.Name); held { // and called by the operator: see holds.Keeps
-		if err := c.holds.Lift(ctx, s.member.Name, actors.Operator); err != nil {
-			return err
-		}
-	}
-	return c.hand(s, teammate.Work{Cause: plan.CauseOf(mail), Inputs: in}, "")
-}
-
 // handClaim claims a ready task for an idle member. If somebody was faster,
 // the next look finds it something else.
 func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 	by := s.member.Actor()
-	terms := c.board.terms.of(s.member.Name)
+	terms := c.board.TermsOf(s.member.Name)
 	t, err := c.store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.member.Name, Max: terms.Max, Skills: terms.Skills})
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed) {
@@ -51,7 +29,7 @@ func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 		return nil
 	}
 	return c.hand(s, teammate.Work{Cause: agent.ByTask, Inputs: []agent.Input{
-		{Kind: agent.FromTask, Text: tongueOf(s.member.CurrentAgent()).claimText(t)},
+		{Kind: agent.FromTask, Text: teamtools.NamesFor(s.member.CurrentAgent()).ClaimText(t)},
 	}}, "")
 }
 
@@ -104,5 +82,5 @@ func (c *crew) askForReport(ctx context.Context, mark string) error {
 	if err != nil {
 		return err
 	}
-	return c.note(ctx, keyReported, mark, reportText(all))
+	return c.note(ctx, keyReported, mark, teamtools.ReportText(all))
 }

@@ -3,12 +3,13 @@ package orchestrator
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -25,7 +26,7 @@ func newInbox(o *Orchestrator, c *crew) *inbox.Inbox {
 			return who, says || c.completes()
 		},
 		Lead:    func() *roster.Member { return c.seats()[0].member },
-		Letters: c.board.letters,
+		Letters: mail.Folder(o.place.Mail()),
 		SetMode: func(member, mode string) error {
 			if s, ok := c.seat(member); ok && s.mate != nil {
 				return s.mate.Rights().SetMode(mode)
@@ -118,29 +119,8 @@ func (c *crew) handQuestions(ctx context.Context, s *seat, mark string) error {
 	if err != nil {
 		return err
 	}
-	text := tongueOf(s.member.CurrentAgent()).unansweredText(all)
+	text := teamtools.NamesFor(s.member.CurrentAgent()).UnansweredText(all)
 	return c.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
 		{Kind: agent.FromCovey, Text: text},
 	}}, mark)
-}
-
-// unansweredText reminds a member of the questions that wait for it.
-func (t tongue) unansweredText(list []requests.Request) string {
-	lines := make([]string, len(list))
-	for i, r := range list {
-		lines[i] = fmt.Sprintf("- %s (request_id %s)", wording.FirstLine(r.Text), r.ID)
-	}
-	return "You are idle, but others wait for your answer:\n" + strings.Join(lines, "\n") +
-		"\nAnswer with " + t.sending() + ", as the requests in your messages say."
-}
-
-// sending names the way to send a message.
-func (t tongue) sending() string {
-	switch t {
-	case byMCP:
-		return mcpSend
-	case byShell:
-		return "`" + coveyShell + " send`"
-	}
-	return "SendMessage"
 }

@@ -3,15 +3,15 @@ package orchestrator
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -20,13 +20,26 @@ import (
 // shown once, and those of one sender in the order in which they were sent.
 func TestMessagesInOrderAndOnce(t *testing.T) {
 	t.Parallel()
-	b, runs := newTable(t), 0
-	reader := &seat{member: &roster.Member{Member: &configs.Member{Name: "ops"}}, crew: &crew{store: b.board.store}}
-	reader.crew.merges = deskOf(reader.crew)
-	actors := map[string]actor{"lead": b.as("lead", ""), "dev": b.as("dev", "")}
+	c, runs := &crew{store: testkit.OpenStore(t)}, 0
+	giveBoard(t, c, "lead", "dev", "ops")
+	reader := &seat{member: &roster.Member{Member: &configs.Member{Name: "ops"}}, crew: c}
+	actors := map[string]teamtools.Actor{}
+	for _, name := range []string{"lead", "dev"} {
+		m, err := c.store.Members().Attach(t.Context(), name, func() string { return "session-" + name })
+		if err != nil {
+			t.Fatal(err)
+		}
+		actors[name] = teamtools.Actor{Actor: (&roster.Member{Member: &configs.Member{Name: name}, Session: m}).Actor()}
+	}
+	send := func(rt *rapid.T, by teamtools.Actor, n int) {
+		in := teamtools.SendMessageInput{To: "ops", Message: rawjson.Encode(fmt.Sprint(n))}
+		if _, err := c.board.Send(t.Context(), by, in); err != nil {
+			rt.Fatal(err)
+		}
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++ // each has call ids of its own, and a mailbox that is empty
-		left, err := b.board.store.Mail().Unread(t.Context(), "ops")
+		left, err := c.store.Mail().Unread(t.Context(), "ops")
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -70,18 +83,12 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 				by := actors["dev"]
 				by.CallID = fmt.Sprint("call ", runs, " ", n)
 				for range 2 {
-					if _, err := b.board.send(t.Context(), by, "ops",
-						mail.Outgoing{Text: fmt.Sprint(n)}); err != nil {
-						rt.Fatal(err)
-					}
+					send(rt, by, n)
 				}
 				sent["dev"] = append(sent["dev"], fmt.Sprint(n))
 			default:
 				from := rapid.SampledFrom([]string{"lead", "dev"}).Draw(rt, "from")
-				if _, err := b.board.send(t.Context(), actors[from], "ops",
-					mail.Outgoing{Text: fmt.Sprint(n)}); err != nil {
-					rt.Fatal(err)
-				}
+				send(rt, actors[from], n)
 				sent[from] = append(sent[from], fmt.Sprint(n))
 			}
 		}
@@ -92,33 +99,6 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestFullMailbox: the sender is told, and what to do; nobody else of a
-// broadcast gets it either.
-func TestFullMailbox(t *testing.T) {
-	b := newTable(t)
-	dev := b.as("dev", "")
-	var all sync.WaitGroup
-	for range 1000 { // at once: one commit takes many
-		all.Go(func() {
-			out := mail.Outgoing{To: []string{"ops"}, Text: "x"}
-			if _, err := b.board.store.Mail().Send(t.Context(), actors.Actor{Name: "x"}, out); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	for _, to := range []string{"ops", "*"} {
-		_, err := b.board.send(t.Context(), dev, to, mail.Outgoing{Text: "one more"})
-		const want = "nothing was sent: mailbox full: ops has 1000 unread messages; wait until it reads them, or do without the message"
-		if err == nil || err.Error() != want {
-			t.Errorf("to %s: %v", to, err)
-		}
-	}
-	if mail, err := b.board.store.Mail().Unread(t.Context(), "lead"); err != nil || len(mail) > 0 {
-		t.Errorf("the lead has %d messages, %v", len(mail), err)
-	}
 }
 
 // TestMailBetweenToolCalls: a member that works sees what others write before

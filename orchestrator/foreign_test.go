@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -568,7 +569,7 @@ hooks:
 			t.Errorf("the prompts lack %q:\n%s", words, prompts)
 		}
 	}
-	if strings.Contains(prompts, "TaskUpdate") || strings.Contains(prompts, mcpUpdate) {
+	if strings.Contains(prompts, "TaskUpdate") || strings.Contains(prompts, teamtools.UpdateTool) {
 		t.Errorf("the prompts name tools that the program has not:\n%s", prompts)
 	}
 	if pids := toldFake(t, dir, "start"); len(pids) != 2 {

@@ -21,6 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
 // fakeVariable makes the test binary an agent program that speaks ACP. It names
@@ -120,7 +121,7 @@ func fakeCommand(dir string) int {
 	}
 	f.server.URL = os.Getenv("COVEY_MCP_URL")
 	f.server.Headers = []struct{ Name, Value string }{{"Authorization", "Bearer " + os.Getenv("COVEY_MCP_TOKEN")}}
-	answer, err := f.use(mcpUpdate, `{"taskId":"1","status":"completed"}`)
+	answer, err := f.use(teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`)
 	fmt.Println(answer, err)
 	return 0
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -94,7 +94,7 @@ func (s *seat) rulesNow() permission.Policy {
 // name it as agent programs do or as the builtin agent does: one that is meant for
 // all members should hold for all.
 func catches(list []rules.Rule, tool string, input json.RawMessage) (rule string, yes bool) {
-	for _, name := range []string{mcpTool(tool), twins()[tool]} {
+	for _, name := range []string{mcpTool(tool), teamtools.Twins()[tool]} {
 		for _, r := range list {
 			if r.Forbids(rules.Call{Tool: name, Input: input}) {
 				return r.String(), true
@@ -119,15 +119,6 @@ func (s *seat) askPeople(ctx context.Context, call agent.ToolCall, rule string) 
 		return refused("Permission to use %s was not given (rule %s), for nobody answered in time.", call.Name, rule)
 	}
 	return refused("Permission to use %s was not given by %s (rule %s). %s", call.Name, said.By, rule, said.Said)
-}
-
-// twins are the builtin agent's names of the team tools.
-func twins() map[string]string {
-	return map[string]string{
-		mcpSend: "SendMessage", mcpReport: "SendMessage", mcpMembers: "ListMembers", mcpCreate: "TaskCreate",
-		mcpGet: "TaskGet", mcpUpdate: "TaskUpdate", mcpClaim: "TaskUpdate", mcpList: "TaskList",
-		mcpPlan: inbox.PlanTool,
-	}
 }
 
 // hadAsked reports whether the program has asked for this call, and was

@@ -16,6 +16,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
@@ -51,7 +52,7 @@ func stoppedAt(t *testing.T, member string, waits acp.Timeouts, noticed func(jou
 	})
 	list, err := "", error(nil)
 	if !early() {
-		list, err = oldVoice(t, dir).call(mcpList, "", "{}")
+		list, err = oldVoice(t, dir).call(teamtools.ListTool, "", "{}")
 	}
 	if err != nil { // its token may be refused a moment before that is told
 		testkit.Eventually(t, "that the program is given up, for its call was refused", early)
@@ -116,7 +117,7 @@ func goesOn(t *testing.T, u *underway, dir string, before *tasks.Task, restart b
 	pid := fakePID(t, dir)
 	_ = syscall.Kill(pid, syscall.SIGCONT) // there is nobody to continue
 	noneRuns(t, []int{pid})
-	if said, err := voice.call(mcpUpdate, "", `{"taskId":"1","status":"completed"}`); err == nil ||
+	if said, err := voice.call(teamtools.UpdateTool, "", `{"taskId":"1","status":"completed"}`); err == nil ||
 		!strings.Contains(err.Error(), "401") || !strings.Contains(err.Error(), errOldToken.Error()) {
 		t.Errorf("the old program's late word was answered with %q, %v", said, err)
 	}

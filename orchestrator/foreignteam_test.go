@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -173,44 +172,6 @@ tasks: [{id: a, subject: One, owner: dev}]
 		}
 		if !strings.Contains(string(env), home) || !strings.Contains(string(env), "NO_BROWSER=1") {
 			t.Errorf("with%s the program does not see %s:\n%s", model, home, env)
-		}
-	}
-}
-
-func TestTonguesNameWhatIsThere(t *testing.T) {
-	tools := map[string]bool{}
-	list, err := foreignTools(nil, func(string) actor { return actor{} }, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tool := range list {
-		tools[tool.Spec().Name] = true
-	}
-	for words, own := range map[tongue]string{byTools: "TaskUpdate", byMCP: "team_task_",
-		byShell: `"$COVEY_BIN" tasks `} {
-		one := listedTask("1", tasks.Pending, "dev")
-		for what, text := range map[string]string{
-			"assignment": words.assignmentText(assignmentOf("m", "1"),
-				[]tasks.Task{one}), "claim": words.claimText(one),
-			"nudge": words.nudgeText([]tasks.Task{one}), "rules": words.rules(),
-			"policy": words.completing() + " " + words.claiming("1"),
-		} {
-			if what != "rules" && !strings.Contains(text, own) && words != byTools {
-				t.Errorf("%s, %s: %q does not say %q", words, what, text, own)
-			}
-			for _, other := range []string{"TaskUpdate", "team_task_", `"$COVEY_BIN" tasks `} {
-				if other != own && strings.Contains(text, other) {
-					t.Errorf("%s, %s: %q says %q", words, what, text, other)
-				}
-			}
-			for _, word := range strings.FieldsFunc(text, func(r rune) bool {
-				return r != '_' && (r < 'a' ||
-					r > 'z')
-			}) {
-				if strings.HasPrefix(word, "team_") && !tools[word] {
-					t.Errorf("%s, %s: there is no tool %s", words, what, word)
-				}
-			}
 		}
 	}
 }

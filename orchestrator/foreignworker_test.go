@@ -23,6 +23,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
 // workerVariable makes the test binary an agent program that does whatever
@@ -190,7 +191,7 @@ func (w *worker) work(m rpc, text string) {
 
 // own is the first open task of the member's own.
 func (w *worker) own() string {
-	list, err := w.use(mcpList, "", "{}")
+	list, err := w.use(teamtools.ListTool, "", "{}")
 	if err != nil {
 		return ""
 	}
@@ -212,9 +213,9 @@ func (w *worker) do(id string) {
 		var err error
 		switch call {
 		case "new":
-			_, err = w.use(mcpCreate, "new-"+id, `{"subject":"after `+id+`","description":"made by `+w.member+`"}`)
+			_, err = w.use(teamtools.CreateTool, "new-"+id, `{"subject":"after `+id+`","description":"made by `+w.member+`"}`)
 		case "send":
-			_, err = w.use(mcpSend, "send-"+id, `{"to":"ops","message":"`+id+` is done"}`)
+			_, err = w.use(teamtools.SendTool, "send-"+id, `{"to":"ops","message":"`+id+` is done"}`)
 		}
 		if err != nil {
 			w.say(err.Error())
@@ -222,7 +223,7 @@ func (w *worker) do(id string) {
 		}
 	}
 	for range 5 {
-		text, err := w.use(mcpUpdate, "", `{"taskId":"`+id+`","status":"completed"}`)
+		text, err := w.use(teamtools.UpdateTool, "", `{"taskId":"`+id+`","status":"completed"}`)
 		if err == nil && strings.Contains(text, "Updated task") || strings.Contains(text, "was so already") {
 			return
 		}
@@ -258,14 +259,14 @@ func (w *worker) use(tool, name, args string) (string, error) {
 	w.update(`{"sessionUpdate":"tool_call","toolCallId":%s,"title":%s,"kind":"other","status":"in_progress","rawInput":%s}`,
 		rawjson.Encode(id), rawjson.Encode(mcpTool(tool)), args)
 	w.tools.sent = nil
-	if tool == mcpUpdate {
+	if tool == teamtools.UpdateTool {
 		w.tools.sent = func() { w.at("mcp sent") }
 	}
 	text, err := w.tools.call(tool, name, args)
 	if w.stuck.Load() {
 		select {}
 	}
-	if tool == mcpUpdate {
+	if tool == teamtools.UpdateTool {
 		w.at("mcp done")
 	}
 	status := "completed"

@@ -13,9 +13,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // handlers answer what other processes ask of the running team, a row for each verb. Who may ask
@@ -73,16 +73,16 @@ func checksOf(c *crew) api.Checks {
 
 // actorFor is whoever a request acts for: a member, or the operator, whose
 // changes run the task hooks in the lead's session.
-func (c *crew) actorFor(as string, force bool) (actor, error) {
+func (c *crew) actorFor(as string, force bool) (teamtools.Actor, error) {
 	if as == "" {
-		return actor{Actor: actors.Actor{Name: actors.Operator}, fire: c.seats()[0].mate.Fire, force: force}, nil
+		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: c.seats()[0].mate.Fire, Force: force}, nil
 	}
 	s, ok := c.seat(as)
 	if !ok {
-		return actor{}, c.board.known(as)
+		return teamtools.Actor{}, c.board.Known(as)
 	}
 	by := s.actor("")
-	by.force = force
+	by.Force = force
 	return by, nil
 }
 
@@ -93,7 +93,7 @@ func (c *crew) createFor(ctx context.Context, r api.TaskCreate) (api.TaskReply, 
 	if err != nil {
 		return api.TaskReply{}, err
 	}
-	t, err := c.board.create(ctx, by, tasks.New{
+	t, err := c.board.Create(ctx, by, tasks.New{
 		Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Owner: r.Owner,
 		BlockedBy: r.BlockedBy, Labels: r.Labels, Wants: r.Wants, Metadata: r.Metadata,
 	})
@@ -109,10 +109,10 @@ func (c *crew) updateFor(ctx context.Context, r api.TaskUpdate) (api.TaskReply, 
 		return api.TaskReply{}, err
 	}
 	if r.Status != nil && *r.Status == api.Deleted {
-		t, err := c.board.remove(ctx, by, r.ID)
+		t, err := c.board.Remove(ctx, by, r.ID)
 		return taskReply(t, []string{"deleted"}, err)
 	}
-	t, changed, err := c.board.update(ctx, by, r.ID, tasks.Patch{
+	t, changed, err := c.board.Update(ctx, by, r.ID, tasks.Patch{
 		Status: r.Status, Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Owner: r.Owner,
 		AddBlocks: r.AddBlocks, AddBlockedBy: r.AddBlockedBy, Metadata: r.Metadata,
 		Evidence: r.Evidence,
@@ -130,18 +130,18 @@ func (c *crew) claimFor(ctx context.Context, r api.TaskClaim) (api.TaskReply, er
 	if r.As == "" {
 		return api.TaskReply{}, fmt.Errorf("say which member is to own task %s: --as MEMBER", r.ID)
 	}
-	t, err := c.board.claim(ctx, by, r.ID, r.As)
+	t, err := c.board.Claim(ctx, by, r.ID, r.As)
 	return taskReply(t, []string{"owner", "status"}, err)
 }
 
 // taskReply turns a refusal by hooks into an answer; other errors stay errors.
 func taskReply(t tasks.Task, changed []string, err error) (api.TaskReply, error) {
-	var refused *refusedError
+	var refused *teamtools.RefusedError
 	switch {
-	case errors.As(err, &refused) && refused.awaits != "":
-		return api.TaskReply{Task: t, Awaits: refused.feedback}, nil
+	case errors.As(err, &refused) && refused.Awaits != "":
+		return api.TaskReply{Task: t, Awaits: refused.Feedback}, nil
 	case refused != nil:
-		return api.TaskReply{Task: t, Refused: []string{refused.feedback}}, nil
+		return api.TaskReply{Task: t, Refused: []string{refused.Feedback}}, nil
 	}
 	return api.TaskReply{Task: t, Changed: changed}, err
 }
@@ -152,24 +152,19 @@ func (c *crew) sendFor(ctx context.Context, r api.Send) (api.SendReply, error) {
 	if err != nil {
 		return api.SendReply{}, err
 	}
-	w, err := readMessage(sendMessageInput{To: r.To, Message: rawjson.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor})
-	if err != nil {
-		return api.SendReply{}, err
-	}
-	if r.As == "" && w.kind == mail.Text {
-		w.kind = mail.OperatorMessage
-	}
 	// Asked before: a member may be in its turn with the text by the time it is sent.
 	takes := c.takingMail(r.As == "")
-	a, err := c.board.say(ctx, by, w)
+	a, err := c.board.Send(ctx, by, teamtools.SendMessageInput{
+		To: r.To, Message: rawjson.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
+	})
 	if err != nil {
 		return api.SendReply{}, err
 	}
 	reply := api.SendReply{Delivery: api.Delivered, RequestID: a.Request}
-	if len(a.sent) == 0 || len(r.WaitFor) > 0 {
+	if len(a.Sent) == 0 || len(r.WaitFor) > 0 {
 		reply.Message = a.Message
 	}
-	for _, m := range a.sent {
+	for _, m := range a.Sent {
 		reply.IDs = append(reply.IDs, m.ID)
 		if !takes[m.To] || len(r.WaitFor) > 0 {
 			reply.Delivery = api.Queued
@@ -196,7 +191,7 @@ func (c *crew) takingMail(person bool) map[string]bool {
 func (c *crew) interrupt(ctx context.Context, r api.InterruptRequest) (api.InterruptReply, error) {
 	s, ok := c.seat(r.Member)
 	if !ok {
-		return api.InterruptReply{}, c.board.known(r.Member)
+		return api.InterruptReply{}, c.board.Known(r.Member)
 	}
 	reply := api.InterruptReply{Interrupted: !s.life.State().Idle && c.logins.State(s.member.Name).Waits == "", Turn: c.watch.Of(s.member.Name).Turn}
 	reply.Retries = c.tryNow(s)
@@ -247,18 +242,6 @@ func (c *crew) allStarted(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// roster is the members as they see each other.
-func (c *crew) roster() []rosterEntry {
-	var list []rosterEntry
-	for _, s := range c.seats() {
-		list = append(list, rosterEntry{
-			Name: s.member.Name, Lead: s.member.Lead, Agent: roster.AgentTitle(s.member.CurrentAgent()),
-			Description: s.member.Description, State: string(s.state(s.life.State())),
-		})
-	}
-	return list
 }
 
 // state is what a member does now.

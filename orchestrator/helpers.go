@@ -80,16 +80,12 @@ func helperPrompt(workspace string, m configs.Member, kind builtin.HelperType) s
 	return text
 }
 
-// kindHelper is mail about a helper that worked beside its member. It is told apart from
-// other notices because UserPromptSubmit hooks are asked about it.
-const kindHelper mail.Kind = "helper"
-
 // later puts a notice into a member's own mailbox, once per id: what a helper
 // that worked beside it came to.
 func (s *seat) later(ctx context.Context, id, text string) error {
 	by := actors.Actor{CallID: actors.CallID("helper", s.member.Name+" "+id)}
 	_, err := s.crew.store.Mail().Send(ctx, by, mail.Outgoing{
-		To: []string{s.member.Name}, Kind: kindHelper, Text: text, Summary: mail.Summary(text),
+		To: []string{s.member.Name}, Kind: mail.HelperMessage, Text: text, Summary: mail.Summary(text),
 	})
 	return err
 }

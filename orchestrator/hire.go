@@ -18,12 +18,13 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
-	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
@@ -74,7 +75,6 @@ func hookScripts(team *configs.Team) []string {
 // tools and agent, and a seat. The crew's dismiss closes what hire has opened.
 func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	for _, m := range spots(o.team()) {
-		c.board.terms.set(*m)
 		session, err := c.store.Members().Attach(ctx, m.Name, uuid.NewString)
 		if err != nil {
 			return err
@@ -204,7 +204,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	if permissions.Mode, err = c.asks.Plans.StartingMode(ctx, s.member); err != nil {
 		return err
 	}
-	mail, err := c.board.letters.Make(s.member.Name)
+	letters, err := mail.Folder(o.place.Mail()).Make(s.member.Name)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		Hooks: &c.live, Tasks: c.lister, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
 		SessionID: s.member.Session.Session, Resumed: s.member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: file, History: history, Workdir: workdir,
-		Permissions: permissions, Beside: []string{mail}, Writable: c.writes.Writable(s.member),
+		Permissions: permissions, Beside: []string{letters}, Writable: c.writes.Writable(s.member),
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
@@ -284,7 +284,7 @@ func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *workspace.Workd
 // tools are all that a member may call: the workspace tools that its spec
 // names, and the team tools, which every member has.
 func (o *Orchestrator) tools(c *crew, s *seat, workspace *tools.Set) ([]agent.Tool, error) {
-	team, err := teamTools(c.board, s.actor, c.roster)
+	team, err := s.teamTools(teamtools.BuiltinNames)
 	if err != nil {
 		return nil, err
 	}
@@ -294,33 +294,35 @@ func (o *Orchestrator) tools(c *crew, s *seat, workspace *tools.Set) ([]agent.To
 			tools = append(tools, t)
 		}
 	}
-	tools = append(tools, o.withHelpers(s, workspace, team)...)
-	if s.member.Lead { // a teammate of this kind reports with SendMessage
-		report, err := reportTool(c.board, s.actor)
-		if err != nil {
-			return nil, err
-		}
-		tools = append(tools, report)
+	return append(tools, o.withHelpers(s, workspace, agentTools(team))...), nil
+}
+
+// teamTools are the tools of the team that the member has under such names.
+func (s *seat) teamTools(names teamtools.ToolNames) ([]teamtools.Tool, error) {
+	return s.crew.board.Tools(names, teamtools.Caller{Member: s.member, Act: s.actor})
+}
+
+// agentTools are tools of the team as an agent has them.
+func agentTools(list []teamtools.Tool) []agent.Tool {
+	tools := make([]agent.Tool, len(list))
+	for i, t := range list {
+		tools[i] = t
 	}
-	if !s.member.PlanRequired {
-		return tools, nil
-	}
-	plan, err := s.planTool(inbox.PlanTool)
-	return append(tools, plan), err
+	return tools
 }
 
 // actor is the member as it changes the team.
-func (s *seat) actor(callID string) actor {
-	a := actor{
+func (s *seat) actor(callID string) teamtools.Actor {
+	a := teamtools.Actor{
 		Actor: actors.Actor{Name: s.member.Name, Session: s.member.Session.Epoch, CallID: callID},
-		fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
+		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			return s.mate.Fire(ctx, p)
 		},
 	}
 	// Task hooks of the lead carry no teammate, and cannot stop it: a team without
 	// its lead has nobody who could end it in order.
-	if a.lead = s.member.Lead; !s.member.Lead {
-		a.teammate, a.team, a.halt = s.member.Name, s.crew.team, s.life.Halt
+	if a.Lead = s.member.Lead; !s.member.Lead {
+		a.Teammate, a.Team, a.Halt = s.member.Name, s.crew.team, s.life.Halt
 	}
 	return a
 }

@@ -21,7 +21,7 @@ import (
 func (c *crew) holdFor(ctx context.Context, r api.HoldRequest) (api.HoldReply, error) {
 	s, ok := c.seat(r.Member)
 	if !ok {
-		return api.HoldReply{}, c.board.known(r.Member)
+		return api.HoldReply{}, c.board.Known(r.Member)
 	}
 	by, lead := actors.Operator, c.seats()[0].member.Name
 	held, is := c.holds.Of(r.Member)

@@ -56,7 +56,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 				{Name: "ben", Idle: true, SelfClaim: true, Unread: tc.mail},
 			}}
 			then := clock.Clock{TimeNow: func() time.Time { return tc.ben.Since }}
-			held, err := holds.Open(t.Context(), newTable(t).board.store, then, func(string, agent.EventData) {})
+			held, err := holds.Open(t.Context(), testkit.OpenStore(t), then, func(string, agent.EventData) {})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/script"
@@ -81,15 +82,12 @@ func newHookTools(c *crew) *hooking.Tools {
 		if !ok {
 			return nil, nil
 		}
-		own, err := teamTools(c.board, s.actor, c.roster)
+		own, err := s.teamTools(teamtools.BuiltinNames)
 		if err != nil {
 			return nil, err
 		}
-		foreign, err := s.foreignTools()
-		for _, t := range foreign {
-			own = append(own, t.Tool)
-		}
-		return own, err
+		foreign, err := s.teamTools(teamtools.MCPNames)
+		return agentTools(append(own, foreign...)), err
 	}}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -173,7 +174,7 @@ func (s *seat) notes(ctx context.Context) ([]agent.Input, error) {
 	for _, n := range notes {
 		switch {
 		case n.Wakes:
-			in = append(in, agent.Input{Kind: agent.FromMail, MessageID: n.ID, Text: noteText(n)})
+			in = append(in, agent.Input{Kind: agent.FromMail, MessageID: n.ID, Text: teamtools.NoteText(n)})
 		case len(n.Completed) > 0:
 			rest = append(rest, n)
 		}
@@ -210,12 +211,6 @@ func joinedID(notes []mail.Note) string {
 		ids[i] = n.ID
 	}
 	return strings.Join(ids, ",")
-}
-
-// noteText is a note as a model sees it that is to hear of it for itself.
-func noteText(n mail.Note) string {
-	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + agent.Defuse(string(n.Shown())) +
-		"\n</teammate-message>"
 }
 
 // handNotes gives the idle lead a turn for the notes, and nothing else.

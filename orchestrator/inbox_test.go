@@ -247,7 +247,7 @@ func TestPermissionOverARestart(t *testing.T) {
 // the same login.
 func TestPermissionLendsTheSlot(t *testing.T) {
 	ctx := t.Context()
-	journal, end := runTestJournal(t, openStore(t))
+	journal, end := runTestJournal(t, testkit.OpenStore(t))
 	defer end()
 	c := &crew{loop: gang.NewLoop(nil), journal: journal, logins: loginsOf(nil, journal)}
 	member := configs.Member{Name: "dev", Agent: configs.Agent{Name: "one", Parallel: 1}}

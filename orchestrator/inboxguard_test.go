@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -39,7 +40,7 @@ func TestGuardAsksPeople(t *testing.T) {
 			"was not given by operator (rule SendMessage). not now"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &crew{store: openStore(t), loop: gang.NewLoop(nil), logins: loginsOf(nil, nil)}
+			c := &crew{store: testkit.OpenStore(t), loop: gang.NewLoop(nil), logins: loginsOf(nil, nil)}
 			c.asks = inboxOf(c, tc.onAsk)
 			s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "dev"}},
 				permissions: permission.Policy{Ask: []rules.Rule{rule}}}
@@ -51,7 +52,7 @@ func TestGuardAsksPeople(t *testing.T) {
 			defer stop()
 			done := make(chan *agent.ToolResult, 1)
 			go func() {
-				_, no := s.guard(t.Context(), api.TeamCall{Tool: mcpSend,
+				_, no := s.guard(t.Context(), api.TeamCall{Tool: teamtools.SendTool,
 					Input: rawjson.Encode(map[string]string{"to": "lead"})}, "c1")
 				done <- no
 			}()

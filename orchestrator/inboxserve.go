@@ -92,7 +92,7 @@ func (c *crew) endFor(ctx context.Context, e api.EndMember) (api.EndReply, error
 	}
 	s, ok := c.seat(e.Member)
 	if !ok {
-		return reply, c.board.known(e.Member)
+		return reply, c.board.Known(e.Member)
 	}
 	return c.awaitGone(ctx, s, reply)
 }

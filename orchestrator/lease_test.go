@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/gang"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -15,7 +16,7 @@ import (
 // TestReclaim: what somebody has in progress whom nobody runs goes back to the list after
 // the time of grace, with the reason; who runs keeps what it has.
 func TestReclaim(t *testing.T) {
-	store := openStore(t)
+	store := testkit.OpenStore(t)
 	list := []tasks.New{{Subject: "a"}, {Subject: "b"}, {Subject: "c"}}
 	if _, err := store.Add(t.Context(), actors.Actor{}, list); err != nil {
 		t.Fatal(err)

@@ -97,7 +97,7 @@ func (c *crew) tellOfLimit(ctx context.Context, s *seat, e agent.Limited) error 
 // handOn lets a member go on that was locked out. What it was asked it has kept
 // itself; mail that came in meanwhile goes along.
 func (c *crew) handOn(ctx context.Context, s *seat) error {
-	mail, _, err := c.unread(ctx, s.member.Name)
+	mail, _, err := c.board.Unread(ctx, s.member.Name)
 	if err != nil {
 		return fmt.Errorf("the mail of %s: %w", s.member.Name, err)
 	}

@@ -1,19 +1,15 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -92,7 +88,7 @@ func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 
 // Waiting returns the mail that may be shown in the middle of a turn.
 func (s *seat) Waiting(ctx context.Context) ([]agent.Input, error) {
-	mail, _, err := s.crew.unread(ctx, s.member.Name)
+	mail, _, err := s.crew.board.Unread(ctx, s.member.Name)
 	if err != nil || len(mail) == 0 {
 		return nil, err
 	}
@@ -104,10 +100,32 @@ func (s *seat) Taken(ctx context.Context, ids []string) error {
 	return s.taken(ctx, ids)
 }
 
+// handMail gives an idle member all its mail as one prompt.
+func (c *crew) handMail(ctx context.Context, s *seat) error {
+	mail, _, err := c.board.Unread(ctx, s.member.Name)
+	if err != nil {
+		return err
+	}
+	in, err := s.read(ctx, mail)
+	if err != nil {
+		return err
+	}
+	if len(in) == 0 {
+		c.loop.Poke() // all of it was moot: look again
+		return nil
+	}
+	if _, held := c.holds.Of(s.member.Name); held { // and called by the operator: see holds.Keeps
+		if err := c.holds.Lift(ctx, s.member.Name, actors.Operator); err != nil {
+			return err
+		}
+	}
+	return c.hand(s, teammate.Work{Cause: plan.CauseOf(mail), Inputs: in}, "")
+}
+
 // read turns unread mail into inputs. What has become pointless is marked as
 // delivered without being shown; what is no news yet is left for later.
 func (s *seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, error) {
-	about, err := s.crew.concerned(ctx, mail)
+	about, err := s.crew.board.Concerned(ctx, mail)
 	if err != nil {
 		return nil, err
 	}
@@ -126,48 +144,9 @@ func (s *seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, er
 	if err != nil {
 		return nil, err
 	}
-	in := append(tongueOf(s.member.CurrentAgent()).inputs(show, about), notes...)
+	in := append(teamtools.NamesFor(s.member.CurrentAgent()).Inputs(show, about), notes...)
 	if s.member.Lead {
 		s.crew.notices.Showing(show, in)
 	}
 	return in, nil
-}
-
-// concerned are the tasks that mail assigns and those that block them, in list
-// order: all that has to be known to read it. In a large team reading the whole
-// list for each member's mail takes longer than all else that covey does.
-func (c *crew) concerned(ctx context.Context, mail []mail.Message) ([]tasks.Task, error) {
-	found, looked := map[string]tasks.Task{}, map[string]bool{}
-	read := func(ids ...string) error {
-		for _, id := range ids {
-			t, err := c.store.Task(ctx, id)
-			if errors.Is(err, tasks.ErrNotFound) {
-				continue // deleted since
-			}
-			if err != nil {
-				return err
-			}
-			found[id] = t
-		}
-		return nil
-	}
-	for _, m := range mail {
-		id, ok := tasks.AssignedTask(m)
-		if loss, is := tasks.LossOf(m); is {
-			id, ok = loss.TaskID, true
-		}
-		if !ok || looked[id] {
-			continue
-		}
-		looked[id] = true
-		if err := read(id); err != nil {
-			return nil, err
-		}
-		if err := read(found[id].BlockedBy...); err != nil {
-			return nil, err
-		}
-	}
-	return slices.SortedFunc(maps.Values(found), func(a, b tasks.Task) int {
-		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), strings.Compare(a.ID, b.ID))
-	}), nil
 }

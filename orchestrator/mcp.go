@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
 // mcpPath is where the team tools are served.
@@ -71,7 +72,7 @@ func (c *crew) mcpFor(s *seat) (url, token string, err error) {
 func (c *crew) admitProgram(m *roster.Member, lists bool) (url, token string, err error) {
 	s, ok := c.seat(m.Name)
 	if !ok {
-		return "", "", c.board.known(m.Name)
+		return "", "", c.board.Known(m.Name)
 	}
 	url, token, err = c.mcpFor(s)
 	if g := c.tools.grantOf(m.Name); g != nil {
@@ -125,7 +126,7 @@ func (c *crew) desk(s *seat) (*toolDesk, error) {
 	if old != nil && old.seat == s {
 		return old, nil
 	}
-	list, err := s.foreignTools()
+	list, err := s.teamTools(teamtools.MCPNames)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func (c *crew) desk(s *seat) (*toolDesk, error) {
 	if within == 0 {
 		within = answerWithin
 	}
-	d := &toolDesk{seat: s, tools: map[string]foreignTool{}, book: newCallBook(within)}
+	d := &toolDesk{seat: s, tools: map[string]teamtools.Tool{}, book: newCallBook(within)}
 	for _, tool := range list {
 		d.tools[tool.Spec().Name] = tool
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // BenchmarkMCPCall measures what the team tools add to a call over MCP: in one
@@ -36,10 +36,10 @@ func BenchmarkMCPCall(b *testing.B) {
 	var echo, list, send, store []time.Duration
 	for b.Loop() {
 		echo = append(echo, timed(b, func() error { return benchCall(b.Context(), bare, "echo", `{"text":"x"}`) }))
-		list = append(list, timed(b, func() error { return benchCall(b.Context(), team, mcpList, `{}`) }))
-		send = append(send, timed(b, func() error { return benchCall(b.Context(), team, mcpSend, `{"to":"lead","message":"x"}`) }))
+		list = append(list, timed(b, func() error { return benchCall(b.Context(), team, teamtools.ListTool, `{}`) }))
+		send = append(send, timed(b, func() error { return benchCall(b.Context(), team, teamtools.SendTool, `{"to":"lead","message":"x"}`) }))
 		store = append(store, timed(b, func() error {
-			_, err := r.board.send(b.Context(), s.actor(""), "lead", mail.Outgoing{Text: "x"})
+			_, err := r.board.Send(b.Context(), s.actor(""), teamtools.SendMessageInput{To: "lead", Message: rawjson.Encode("x")})
 			return err
 		}))
 	}
@@ -73,8 +73,9 @@ func benchCrew(b *testing.B) *crew {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c := &crew{store: store, log: slog.New(slog.DiscardHandler), board: &board{store: store, members: []string{"lead", "dev"}}}
-	for _, name := range c.board.members {
+	c := &crew{store: store, log: slog.New(slog.DiscardHandler)}
+	giveBoard(b, c, "lead", "dev")
+	for _, name := range []string{"lead", "dev"} {
 		session, err := store.Members().Attach(b.Context(), name, func() string { return "session of " + name })
 		if err != nil {
 			b.Fatal(err)

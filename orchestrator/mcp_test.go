@@ -25,6 +25,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -217,22 +218,22 @@ func mcpFiles(more string) map[string]string {
 func TestTeamToolsOverHTTP(t *testing.T) {
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, description: the first}]\n"))
 	dev, docs := r.connect("dev"), r.connect("docs")
-	dev.use(mcpList, `{}`).want(t, false, "1", "pending", "One")
-	dev.use(mcpCreate, `{"subject":"Two","description":"the second"}`).want(t, false, "2", "Two")
-	dev.use(mcpUpdate, `{"task_id":"2","addBlockedBy":["1"]}`).want(t, false, "2", "blockedBy")
-	docs.use(mcpGet, `{"taskId":"2"}`).want(t, false, "2", "Two", "the second", "pending", "1")
-	docs.use(mcpGet, `{"taskId":"9"}`)
-	dev.use(mcpClaim, `{"taskId":"1"}`).want(t, false, "1", "One", "the first", "in_progress")
-	dev.use(mcpClaim, `{"taskId":"1"}`).want(t, false, "in_progress")
-	docs.use(mcpClaim, `{"taskId":"1"}`).want(t, true, "dev")
-	docs.use(mcpClaim, `{"taskId":"2"}`).want(t, true)
-	dev.use(mcpUpdate, `{"taskId":"1","status":"completed"}`).want(t, false, "1", "completed", "in_progress")
-	dev.use(mcpUpdate, `{"taskId":"1","status":"finished"}`).want(t, true, "finished")
-	dev.use(mcpUpdate, `{"taskId":1}`).want(t, true, "taskId")
-	dev.use(mcpSend, `{"to":"docs","message":"hello","summary":"hi"}`).want(t, false, "docs")
-	dev.use(mcpSend, `{"to":"nobody","message":"hello"}`).want(t, true, "nobody")
-	dev.use(mcpSend, `{"recipient":"dev","content":"hello"}`).want(t, true, "dev")
-	dev.use(mcpMembers, `{}`).want(t, false, "lead", "dev", "docs", "writes", "starting", "builtin/script")
+	dev.use(teamtools.ListTool, `{}`).want(t, false, "1", "pending", "One")
+	dev.use(teamtools.CreateTool, `{"subject":"Two","description":"the second"}`).want(t, false, "2", "Two")
+	dev.use(teamtools.UpdateTool, `{"task_id":"2","addBlockedBy":["1"]}`).want(t, false, "2", "blockedBy")
+	docs.use(teamtools.GetTool, `{"taskId":"2"}`).want(t, false, "2", "Two", "the second", "pending", "1")
+	docs.use(teamtools.GetTool, `{"taskId":"9"}`)
+	dev.use(teamtools.ClaimTool, `{"taskId":"1"}`).want(t, false, "1", "One", "the first", "in_progress")
+	dev.use(teamtools.ClaimTool, `{"taskId":"1"}`).want(t, false, "in_progress")
+	docs.use(teamtools.ClaimTool, `{"taskId":"1"}`).want(t, true, "dev")
+	docs.use(teamtools.ClaimTool, `{"taskId":"2"}`).want(t, true)
+	dev.use(teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`).want(t, false, "1", "completed", "in_progress")
+	dev.use(teamtools.UpdateTool, `{"taskId":"1","status":"finished"}`).want(t, true, "finished")
+	dev.use(teamtools.UpdateTool, `{"taskId":1}`).want(t, true, "taskId")
+	dev.use(teamtools.SendTool, `{"to":"docs","message":"hello","summary":"hi"}`).want(t, false, "docs")
+	dev.use(teamtools.SendTool, `{"to":"nobody","message":"hello"}`).want(t, true, "nobody")
+	dev.use(teamtools.SendTool, `{"recipient":"dev","content":"hello"}`).want(t, true, "dev")
+	dev.use(teamtools.MembersTool, `{}`).want(t, false, "lead", "dev", "docs", "writes", "starting", "builtin/script")
 	r.lines.wait(t, "dev's message", func(l journal.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"from":"dev","to":"docs"`)
 	})
@@ -246,8 +247,8 @@ func TestTeamToolsOverHTTP(t *testing.T) {
 func TestReportIsForTheLead(t *testing.T) {
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One}]\n"))
 	dev := r.connect("dev")
-	dev.use(mcpUpdate, `{"taskId":"1","status":"in_progress"}`)
-	dev.use(mcpUpdate, `{"taskId":"1","status":"completed"}`)
+	dev.use(teamtools.UpdateTool, `{"taskId":"1","status":"in_progress"}`)
+	dev.use(teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`)
 	unreported := func() int {
 		return len(r.crew.watch.Of("dev").Unreported)
 	}
@@ -257,7 +258,7 @@ func TestReportIsForTheLead(t *testing.T) {
 	if n := unreported(); n != 1 {
 		t.Fatalf("%d completed tasks are to be reported, want 1", n)
 	}
-	dev.use(mcpReport, `{"report":"One is done."}`).want(t, false, "lead")
+	dev.use(teamtools.ReportTool, `{"report":"One is done."}`).want(t, false, "lead")
 	line := r.lines.wait(t, "the report", func(l journal.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), "One is done")
 	})
@@ -269,7 +270,7 @@ func TestReportIsForTheLead(t *testing.T) {
 	if n := unreported(); n != 0 {
 		t.Errorf("%d completed tasks are still to be reported", n)
 	}
-	r.connect("lead").use(mcpReport, `{"report":"Well."}`).want(t, true, "you are the lead")
+	r.connect("lead").use(teamtools.ReportTool, `{"report":"Well."}`).want(t, true, "you are the lead")
 }
 
 // Every tool says what it and its arguments are for, and is there from the
@@ -296,16 +297,16 @@ func TestToolsDescribeThemselves(t *testing.T) {
 		}
 	}
 	for tool, want := range map[string]string{
-		mcpSend: `"required":["to","message"]`, mcpReport: `"required":["report"]`, mcpCreate: `"required":["subject","description"]`,
-		mcpClaim: `"required":["taskId"]`, mcpGet: `"required":["taskId"]`,
-		mcpUpdate: `"enum":["pending","in_progress","completed","deleted"]`,
+		teamtools.SendTool: `"required":["to","message"]`, teamtools.ReportTool: `"required":["report"]`, teamtools.CreateTool: `"required":["subject","description"]`,
+		teamtools.ClaimTool: `"required":["taskId"]`, teamtools.GetTool: `"required":["taskId"]`,
+		teamtools.UpdateTool: `"enum":["pending","in_progress","completed","deleted"]`,
 	} {
 		i := slices.IndexFunc(list.Tools, func(other *mcp.Tool) bool { return other.Name == tool })
 		if i < 0 || !strings.Contains(string(rawjson.Encode(list.Tools[i].InputSchema)), want) {
 			t.Errorf("the schema of %s lacks %s", tool, want)
 		}
 	}
-	for _, want := range []string{mcpSend, mcpMembers, mcpCreate, mcpGet, mcpUpdate, mcpList, mcpClaim, mcpReport} {
+	for _, want := range []string{teamtools.SendTool, teamtools.MembersTool, teamtools.CreateTool, teamtools.GetTool, teamtools.UpdateTool, teamtools.ListTool, teamtools.ClaimTool, teamtools.ReportTool} {
 		if !names[want] {
 			t.Errorf("there is no tool %s", want)
 		}
@@ -325,18 +326,18 @@ const touchGates = `hooks:
 func TestGatesHoldOverMCP(t *testing.T) {
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}]\n"+touchGates))
 	dev := r.connect("dev")
-	dev.use(mcpCreate, `{"subject":"banned","description":"d"}`).want(t, true, "TaskCreated hook feedback",
+	dev.use(teamtools.CreateTool, `{"subject":"banned","description":"d"}`).want(t, true, "TaskCreated hook feedback",
 		"not that")
-	dev.use(mcpList, `{}`)
+	dev.use(teamtools.ListTool, `{}`)
 	if all := r.stored(); len(all) != 1 {
 		t.Errorf("a refused task is there: %+v", all)
 	}
-	dev.use(mcpUpdate, `{"taskId":"1","status":"in_progress"}`).want(t, false, "in_progress")
+	dev.use(teamtools.UpdateTool, `{"taskId":"1","status":"in_progress"}`).want(t, false, "in_progress")
 	done := `{"taskId":"1","status":"completed"}`
-	dev.use(mcpUpdate, done).want(t, false, "TaskCompleted hook feedback", "no proof yet")
-	dev.use(mcpUpdate, done).want(t, false, "no proof yet") // asked again, judged again
+	dev.use(teamtools.UpdateTool, done).want(t, false, "TaskCompleted hook feedback", "no proof yet")
+	dev.use(teamtools.UpdateTool, done).want(t, false, "no proof yet") // asked again, judged again
 	r.write("proof", "")
-	dev.use(mcpUpdate, done).want(t, false, "completed")
+	dev.use(teamtools.UpdateTool, done).want(t, false, "completed")
 	if all := r.stored(); all[0].Status != tasks.Completed {
 		t.Errorf("the task is %s", all[0].Status)
 	}
@@ -356,8 +357,8 @@ func TestSlowGateIsAskedOnce(t *testing.T) {
 	r.crew.tools.within = 150 * time.Millisecond
 	dev := r.connect("dev")
 	done := `{"taskId":"1","status":"completed"}`
-	dev.use(mcpUpdate, done).want(t, false, "Still checking", "call team_task_update again")
-	dev.use(mcpUpdate, `{"status":"completed", "taskId":"1"}`).want(t, false, "Still checking")
+	dev.use(teamtools.UpdateTool, done).want(t, false, "Still checking", "call team_task_update again")
+	dev.use(teamtools.UpdateTool, `{"status":"completed", "taskId":"1"}`).want(t, false, "Still checking")
 	answer := func(tool, args string) facts { // on a busy machine any call may take longer than within
 		var got facts
 		testkit.Eventually(t, "an answer to "+tool, func() bool {
@@ -366,9 +367,9 @@ func TestSlowGateIsAskedOnce(t *testing.T) {
 		})
 		return got
 	}
-	answer(mcpSend, `{"to":"docs","message":"I wait"}`).want(t, false, "docs") // passes by
+	answer(teamtools.SendTool, `{"to":"docs","message":"I wait"}`).want(t, false, "docs") // passes by
 	r.write("go", "")
-	answer(mcpUpdate, done).want(t, false, "completed", "1")
+	answer(teamtools.UpdateTool, done).want(t, false, "completed", "1")
 	if runs := strings.Count(r.read("runs"), "run"); runs != 1 {
 		t.Errorf("the gate ran %d times", runs)
 	}
@@ -387,17 +388,17 @@ func TestCancelledCallDoesNotHalfDo(t *testing.T) {
 				dev := dialMCP(t, url, token)
 				ctx, cancel := context.WithCancel(t.Context())
 				go r.whenRun(cancel)
-				if _, err := dev.try(ctx, mcpUpdate, done); !errors.Is(err, context.Canceled) {
+				if _, err := dev.try(ctx, teamtools.UpdateTool, done); !errors.Is(err, context.Canceled) {
 					t.Fatalf("the cancelled call: %v", err)
 				}
 			} else {
-				r.callAndHangUp(url, token, mcpUpdate, done)
+				r.callAndHangUp(url, token, teamtools.UpdateTool, done)
 			}
 			r.write("go", "")
 			r.lines.wait(t, "the completion that goes on", func(l journal.Line) bool {
 				return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 			})
-			dialMCP(t, url, token).use(mcpUpdate, done).want(t, false, "completed", "pending") // the first one's answer
+			dialMCP(t, url, token).use(teamtools.UpdateTool, done).want(t, false, "completed", "pending") // the first one's answer
 			if runs := strings.Count(r.read("runs"), "run"); runs != 1 {
 				t.Errorf("the gate ran %d times", runs)
 			}
@@ -434,16 +435,16 @@ func TestNamedRequestHappensOnce(t *testing.T) {
 	r := newCrewRig(t, mcpFiles(""))
 	dev := r.connect("dev")
 	task := `{"subject":"One","description":"d"}`
-	dev.use(mcpCreate, task, "r1").want(t, false, "1")
-	dev.use(mcpCreate, task, "r1").want(t, false, "1")
-	dev.use(mcpCreate, task, "r2").want(t, false, "2")
-	dev.use(mcpCreate, task).want(t, false, "3")
-	dev.use(mcpCreate, task).want(t, false, "4")
+	dev.use(teamtools.CreateTool, task, "r1").want(t, false, "1")
+	dev.use(teamtools.CreateTool, task, "r1").want(t, false, "1")
+	dev.use(teamtools.CreateTool, task, "r2").want(t, false, "2")
+	dev.use(teamtools.CreateTool, task).want(t, false, "3")
+	dev.use(teamtools.CreateTool, task).want(t, false, "4")
 	// Without the book, as after a restart, the store knows it.
 	r.crew.tools.mu.Lock()
 	r.crew.tools.desks["dev"].book = newCallBook(answerWithin)
 	r.crew.tools.mu.Unlock()
-	dev.use(mcpCreate, task, "r1").want(t, false, "1")
+	dev.use(teamtools.CreateTool, task, "r1").want(t, false, "1")
 	if all := r.stored(); len(all) != 4 {
 		t.Errorf("there are %d tasks, want 4", len(all))
 	}
@@ -459,10 +460,10 @@ func TestAnswerAfterTheTurnWaits(t *testing.T) {
 		r.turn("dev", 1, false)
 		r.write("go", "")
 	})
-	dev.use(mcpCreate, task).want(t, false, "1")
+	dev.use(teamtools.CreateTool, task).want(t, false, "1")
 	r.turn("dev", 2, true)
-	dev.use(mcpCreate, task).want(t, false, "1")
-	dev.use(mcpCreate, task).want(t, false, "2")
+	dev.use(teamtools.CreateTool, task).want(t, false, "1")
+	dev.use(teamtools.CreateTool, task).want(t, false, "2")
 }
 
 const slowCreate = `hooks:
@@ -484,7 +485,7 @@ func TestManyMembersClaimOneTask(t *testing.T) {
 	won := make(chan bool)
 	for _, a := range agents {
 		go func() {
-			f, err := a.try(t.Context(), mcpClaim, `{"taskId":"1"}`)
+			f, err := a.try(t.Context(), teamtools.ClaimTool, `{"taskId":"1"}`)
 			won <- err == nil && !f.isError
 		}()
 	}
@@ -597,18 +598,18 @@ func TestManyAgentsAtOnce(t *testing.T) {
 		a := r.connect(fmt.Sprint("m", i))
 		all.Go(func() {
 			for range each {
-				f, err := a.try(t.Context(), mcpCreate, `{"subject":"s","description":"d"}`)
+				f, err := a.try(t.Context(), teamtools.CreateTool, `{"subject":"s","description":"d"}`)
 				if err != nil || f.isError {
 					t.Errorf("create: %+v, %v", f, err)
 				}
 			}
 			for id := 1; id <= members*each; id++ {
-				f, err := a.try(t.Context(), mcpClaim, fmt.Sprintf(`{"taskId":"%d"}`, id))
+				f, err := a.try(t.Context(), teamtools.ClaimTool, fmt.Sprintf(`{"taskId":"%d"}`, id))
 				if err != nil || f.isError {
 					continue // somebody else has it, or it is not there yet
 				}
 				claimed.Add(1)
-				done, err := a.try(t.Context(), mcpUpdate, fmt.Sprintf(`{"taskId":"%d","status":"completed"}`, id))
+				done, err := a.try(t.Context(), teamtools.UpdateTool, fmt.Sprintf(`{"taskId":"%d","status":"completed"}`, id))
 				if err != nil || done.isError {
 					t.Errorf("complete: %+v, %v", done, err)
 				}
@@ -731,7 +732,7 @@ func TestRevokedMemberIsDropped(t *testing.T) {
 	dev := r.connect("dev") // it has a stream open for what the server may send
 	failed := make(chan error, 1)
 	go func() {
-		_, err := dev.try(t.Context(), mcpUpdate, `{"taskId":"1","status":"completed"}`)
+		_, err := dev.try(t.Context(), teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`)
 		failed <- err
 	}()
 	r.whenRun(func() {
@@ -744,7 +745,7 @@ func TestRevokedMemberIsDropped(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 	})
-	if _, err := dev.try(t.Context(), mcpList, `{}`); err == nil {
+	if _, err := dev.try(t.Context(), teamtools.ListTool, `{}`); err == nil {
 		t.Error("a revoked member still gets answers")
 	}
 	r.write("go", "") // what had begun goes on to its end
@@ -763,7 +764,7 @@ func TestNothingIsLeftOfTheToolServer(t *testing.T) {
 	dev := dialMCP(t, url, token)
 	failed := make(chan error, 1)
 	go func() {
-		_, err := dev.try(t.Context(), mcpUpdate, `{"taskId":"1","status":"completed"}`)
+		_, err := dev.try(t.Context(), teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`)
 		failed <- err
 	}()
 	r.whenRun(func() {})
@@ -800,7 +801,7 @@ func TestTeamEndsWhileAgentsWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() {
-		f, err := dev.try(t.Context(), mcpUpdate, `{"taskId":"1","status":"completed"}`)
+		f, err := dev.try(t.Context(), teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`)
 		if err == nil && !f.isError {
 			err = errors.New("it was answered: " + f.text)
 		} else {

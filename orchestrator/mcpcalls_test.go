@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -33,7 +34,7 @@ func (c *counting) run(ctx context.Context) agent.ToolResult {
 		return agent.ToolResult{Content: fmt.Sprintf("run %d", n)}
 	case <-ctx.Done():
 		c.cut.Add(1)
-		return toolError(context.Cause(ctx))
+		return failed(context.Cause(ctx))
 	}
 }
 
@@ -375,15 +376,15 @@ func TestCallKey(t *testing.T) {
 	key := func(tool, input, name string) string {
 		return callKey(api.TeamCall{Tool: tool, Input: []byte(input), Request: name})
 	}
-	same := key(mcpUpdate, `{"taskId":"1","status":"completed","n":12345678901234567890}`, "")
-	if got := key(mcpUpdate, ` {"n": 12345678901234567890, "status":"completed", "taskId":"1"}`, ""); got != same {
+	same := key(teamtools.UpdateTool, `{"taskId":"1","status":"completed","n":12345678901234567890}`, "")
+	if got := key(teamtools.UpdateTool, ` {"n": 12345678901234567890, "status":"completed", "taskId":"1"}`, ""); got != same {
 		t.Error("the order of the fields and space make another call")
 	}
 	for name, other := range map[string]string{
-		"tool":      key(mcpClaim, `{"taskId":"1","status":"completed","n":12345678901234567890}`, ""),
-		"arguments": key(mcpUpdate, `{"taskId":"2","status":"completed","n":12345678901234567890}`, ""),
-		"digits":    key(mcpUpdate, `{"taskId":"1","status":"completed","n":12345678901234567891}`, ""),
-		"name":      key(mcpUpdate, `{"taskId":"1","status":"completed","n":12345678901234567890}`, "r1"),
+		"tool":      key(teamtools.ClaimTool, `{"taskId":"1","status":"completed","n":12345678901234567890}`, ""),
+		"arguments": key(teamtools.UpdateTool, `{"taskId":"2","status":"completed","n":12345678901234567890}`, ""),
+		"digits":    key(teamtools.UpdateTool, `{"taskId":"1","status":"completed","n":12345678901234567891}`, ""),
+		"name":      key(teamtools.UpdateTool, `{"taskId":"1","status":"completed","n":12345678901234567890}`, "r1"),
 	} {
 		if other == same {
 			t.Errorf("calls that differ in the %s have the same key", name)

@@ -12,8 +12,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
 // requestMeta is where a client may name a call (TeamCall.Request): a string
@@ -28,7 +31,7 @@ const mcpInstructions = "You are a member of a team of agents. These tools reach
 // whomever the caller has been found to be; it gets the head of the HTTP request,
 // if there is one.
 func mcpServer(
-	tools []foreignTool, call func(ctx context.Context, h http.Header, c api.TeamCall) api.TeamAnswer,
+	tools []teamtools.Description, call func(ctx context.Context, h http.Header, c api.TeamCall) api.TeamAnswer,
 ) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "covey", Title: "The team", Version: "1"}, &mcp.ServerOptions{
 		Instructions: mcpInstructions,
@@ -57,27 +60,27 @@ func mcpServer(
 
 // described is a tool as agents read it. alwaysLoad keeps agents that search
 // for tools from hiding these (ACP.md).
-func described(t foreignTool) *mcp.Tool {
+func described(t teamtools.Description) *mcp.Tool {
 	spec, no := t.Spec(), false
 	return &mcp.Tool{
-		Name: spec.Name, Description: spec.Description, InputSchema: plainSchema(spec.Schema, t.oneOf),
+		Name: spec.Name, Description: spec.Description, InputSchema: plainSchema(spec.Schema, t),
 		Meta: mcp.Meta{"anthropic/alwaysLoad": true},
 		Annotations: &mcp.ToolAnnotations{
-			ReadOnlyHint: t.looks, IdempotentHint: t.looks, OpenWorldHint: &no, DestructiveHint: &no,
+			ReadOnlyHint: t.Looks, IdempotentHint: t.Looks, OpenWorldHint: &no, DestructiveHint: &no,
 		},
 	}
 }
 
-// plainSchema is a schema without the "null" that optional fields may hold:
+// plainSchema is a tool's schema without the "null" that optional fields may hold:
 // some models' APIs know a single type only. A null is accepted all the same.
-// Fields in oneOf hold one of those words.
-func plainSchema(text json.RawMessage, oneOf map[string][]any) json.RawMessage {
+func plainSchema(text json.RawMessage, t teamtools.Description) json.RawMessage {
 	var schema jsonschema.Schema
 	if json.Unmarshal(text, &schema) != nil {
 		return text
 	}
+	schema.Required = append(schema.Required, t.Required...)
 	for name, p := range schema.Properties {
-		p.Enum = oneOf[name]
+		p.Enum = t.OneOf[name]
 		if rest := slices.DeleteFunc(p.Types, func(t string) bool { return t == "null" }); len(rest) == 1 {
 			p.Type, p.Types = rest[0], nil
 		}
@@ -86,12 +89,12 @@ func plainSchema(text json.RawMessage, oneOf map[string][]any) json.RawMessage {
 }
 
 // list is the desk's tools, in the order of their names.
-func (d *toolDesk) list() []foreignTool {
-	var list []foreignTool
+func (d *toolDesk) list() []teamtools.Description {
+	var list []teamtools.Description
 	for _, t := range d.tools {
-		list = append(list, t)
+		list = append(list, t.Description)
 	}
-	slices.SortFunc(list, func(a, b foreignTool) int { return cmp.Compare(a.Spec().Name, b.Spec().Name) })
+	slices.SortFunc(list, func(a, b teamtools.Description) int { return cmp.Compare(a.Spec().Name, b.Spec().Name) })
 	return list
 }
 
@@ -107,7 +110,7 @@ type Streams struct {
 // found out by the team, as for every request; it must be a member. It closes
 // both streams.
 func ServeTools(ctx context.Context, c *api.Client, s Streams) error {
-	tools, err := foreignTools(nil, func(string) actor { return actor{} }, nil)
+	tools, err := teamtools.Describe(teamtools.MCPNames, &roster.Member{Member: &configs.Member{}})
 	if err != nil {
 		return err
 	}
@@ -125,7 +128,7 @@ func ServeTools(ctx context.Context, c *api.Client, s Streams) error {
 	server := mcpServer(tools, func(ctx context.Context, _ http.Header, call api.TeamCall) api.TeamAnswer {
 		a, err := c.CallTool(ctx, call)
 		if err != nil {
-			return answer(toolError(err))
+			return answer(failed(err))
 		}
 		return a
 	})
@@ -140,7 +143,7 @@ func ServeTools(ctx context.Context, c *api.Client, s Streams) error {
 func (c *crew) toolFor(ctx context.Context, call api.TeamCall) (api.TeamAnswer, error) {
 	s, ok := c.seat(call.As)
 	if !ok {
-		return api.TeamAnswer{}, c.board.known(call.As)
+		return api.TeamAnswer{}, c.board.Known(call.As)
 	}
 	d, err := c.desk(s)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
@@ -97,9 +98,9 @@ func TestStdioToolsReachTheTeam(t *testing.T) {
 	f := newToolTeam(t, memberAPI)
 	s := serveStdio(t, t.Context(), f.client)
 	a := mcpAgent{t, s.ClientSession}
-	a.use(mcpClaim, `{"taskId":"1"}`, "r1").want(t, false, "done")
+	a.use(teamtools.ClaimTool, `{"taskId":"1"}`, "r1").want(t, false, "done")
 	call := <-f.calls
-	if call.Tool != mcpClaim || string(call.Input) != `{"taskId":"1"}` || call.Request != "r1" || call.As != "api" {
+	if call.Tool != teamtools.ClaimTool || string(call.Input) != `{"taskId":"1"}` || call.Request != "r1" || call.As != "api" {
 		t.Errorf("the team was asked for %+v", call)
 	}
 	tools, err := s.ListTools(t.Context(), nil)
@@ -120,7 +121,7 @@ func TestStdioToolsAreForMembers(t *testing.T) {
 	} {
 		f := newToolTeam(t, by)
 		a := mcpAgent{t, serveStdio(t, t.Context(), f.client).ClientSession}
-		a.use(mcpList, `{}`).want(t, true, "denied")
+		a.use(teamtools.ListTool, `{}`).want(t, true, "denied")
 		if len(f.calls) > 0 {
 			t.Errorf("the team was asked for %+v", <-f.calls)
 		}
@@ -162,10 +163,10 @@ func TestBusAndHTTPShareADesk(t *testing.T) {
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}]\n"+slowGate))
 	r.crew.tools.within = 100 * time.Millisecond
 	done := `{"taskId":"1","status":"completed"}`
-	r.connect("dev").use(mcpUpdate, done).want(t, false, "Still checking")
+	r.connect("dev").use(teamtools.UpdateTool, done).want(t, false, "Still checking")
 	r.write("go", "")
 	for {
-		a, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: mcpUpdate, Input: []byte(done), As: "dev"})
+		a, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: teamtools.UpdateTool, Input: []byte(done), As: "dev"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +179,7 @@ func TestBusAndHTTPShareADesk(t *testing.T) {
 	if runs := strings.Count(r.read("runs"), "run"); runs != 1 {
 		t.Errorf("the gate ran %d times", runs)
 	}
-	if _, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: mcpList, As: "nobody"}); !errors.Is(err, api.ErrNoMember) {
+	if _, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: teamtools.ListTool, As: "nobody"}); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("a stranger gets %v", err)
 	}
 	a, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: "team_explode", As: "dev"})
@@ -195,7 +196,7 @@ hooks:
   TaskCompleted:
     - hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]
 `))
-	r.connect("dev").use(mcpUpdate, `{"taskId":"1","status":"completed"}`).want(t, false, "enough")
+	r.connect("dev").use(teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`).want(t, false, "enough")
 	if reason := r.seat("dev").life.State().Halting; reason != "enough" {
 		t.Errorf("dev is to leave because of %q", reason)
 	}
@@ -215,7 +216,7 @@ func TestGoneMemberHasNoTools(t *testing.T) {
 	if code := post(t, t.Context(), url, token, hello).StatusCode; code != 401 {
 		t.Errorf("its token is worth a %d", code)
 	}
-	a, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: mcpCreate,
+	a, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: teamtools.CreateTool,
 		Input: []byte(`{"subject":"s","description":"d"}`), As: "dev"})
 	if err != nil || !a.IsError || !strings.Contains(a.Text, "it was enough") {
 		t.Errorf("its stdio tools answer %+v, %v", a, err)
@@ -249,22 +250,22 @@ func TestBothFormsHaveTheSameFacts(t *testing.T) {
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, blocked_by: [a]}]\n"+touchGates))
 	dev := r.connect("dev")
 	for _, c := range []struct{ tool, args string }{
-		{mcpMembers, `{}`},
-		{mcpList, `{}`},
-		{mcpCreate, `{"subject":"Three","description":"the third"}`},
-		{mcpCreate, `{"subject":"banned","description":"d"}`},
-		{mcpGet, `{"taskId":"2"}`},
-		{mcpClaim, `{"taskId":"1"}`},
-		{mcpClaim, `{"taskId":"2"}`},
-		{mcpUpdate, `{"taskId":"1","status":"completed"}`},
-		{mcpUpdate, `{"taskId":"1","subject":"One more","description":"d"}`},
-		{mcpUpdate, `{"taskId":"1","status":"pending","owner":""}`},
-		{mcpUpdate, `{"taskId":"1","subject":"One more"}`},
-		{mcpUpdate, `{"taskId":"9","subject":"x"}`},
-		{mcpUpdate, `{"taskId":"3","status":"deleted"}`},
-		{mcpSend, `{"to":"*","message":"hello"}`},
-		{mcpSend, `{"to":"dev","message":"hello"}`},
-		{mcpReport, `{"report":"hello"}`},
+		{teamtools.MembersTool, `{}`},
+		{teamtools.ListTool, `{}`},
+		{teamtools.CreateTool, `{"subject":"Three","description":"the third"}`},
+		{teamtools.CreateTool, `{"subject":"banned","description":"d"}`},
+		{teamtools.GetTool, `{"taskId":"2"}`},
+		{teamtools.ClaimTool, `{"taskId":"1"}`},
+		{teamtools.ClaimTool, `{"taskId":"2"}`},
+		{teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`},
+		{teamtools.UpdateTool, `{"taskId":"1","subject":"One more","description":"d"}`},
+		{teamtools.UpdateTool, `{"taskId":"1","status":"pending","owner":""}`},
+		{teamtools.UpdateTool, `{"taskId":"1","subject":"One more"}`},
+		{teamtools.UpdateTool, `{"taskId":"9","subject":"x"}`},
+		{teamtools.UpdateTool, `{"taskId":"3","status":"deleted"}`},
+		{teamtools.SendTool, `{"to":"*","message":"hello"}`},
+		{teamtools.SendTool, `{"to":"dev","message":"hello"}`},
+		{teamtools.ReportTool, `{"report":"hello"}`},
 	} {
 		f := dev.use(c.tool, c.args)
 		var structured any
@@ -292,7 +293,7 @@ func TestPlainSchema(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"type":["string","integer"]}}}`, "string integer"},
 	} {
 		var s jsonschema.Schema
-		if err := json.Unmarshal(plainSchema([]byte(tc.in), nil), &s); err != nil {
+		if err := json.Unmarshal(plainSchema([]byte(tc.in), teamtools.Description{}), &s); err != nil {
 			t.Fatal(err)
 		}
 		a := s.Properties["a"]
@@ -300,7 +301,7 @@ func TestPlainSchema(t *testing.T) {
 			t.Errorf("%s: the type is %q", tc.in, got)
 		}
 	}
-	if got := plainSchema([]byte(`{`), nil); string(got) != `{` {
+	if got := plainSchema([]byte(`{`), teamtools.Description{}); string(got) != `{` {
 		t.Errorf("what is no schema becomes %s", got)
 	}
 }

@@ -6,10 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/watch"
-	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -94,38 +91,5 @@ func TestWatchSeesWhatMembersDo(t *testing.T) {
 	if done := tally.Of(""); done.Turns != 1 || done.Passes != 2 || !done.Useful || done.Usage.InputTokens != 13 ||
 		done.Usage.OutputTokens != 4 || !done.UsageUnknown {
 		t.Errorf("it has done %+v", done)
-	}
-}
-
-func TestPromptsNameWhatIsMeant(t *testing.T) {
-	one, two := listedTask("1", tasks.Pending, "dev"), listedTask("2", tasks.InProgress, "dev", "1")
-	one.Description = "in full"
-	all := []tasks.Task{one, two}
-	wants := map[string][]string{
-		byTools.assignmentText(assignmentOf("m", "1"),
-			all): {"You own task #1: do 1\nin full", "It is ready: set it to in_progress"},
-		byTools.assignmentText(assignmentOf("m", "2"),
-			all): {"You own task #2: do 2", "It waits for task 1; you will be told"},
-		byTools.assignmentText(mail.Message{Text: "as it was", Kind: mail.TaskAssignment}, all): {"as it was"},
-		byTools.claimText(one): {"claimed task #1: do 1\nin full", "set it to completed"},
-		byTools.nudgeText(all): {"- #1 do 1 (pending)\n- #2 do 2 (in_progress)\n", "give them back"},
-		reportText([]tasks.Task{listedTask("3", tasks.Completed, "ops"), listedTask("4", tasks.Completed, "")}): {
-			"- #3 do 3 (by ops)\n- #4 do 4\n", "report to the user"},
-		plan.TellText(plan.Move{Reason: "nobody can go on: x"}): {"nobody can go on: x", "otherwise the team ends unfinished"},
-	}
-	for text, parts := range wants {
-		for _, part := range parts {
-			if !strings.Contains(text, part) {
-				t.Errorf("%q lacks %q", text, part)
-			}
-		}
-	}
-	for _, bad := range []string{`{"taskId":""}`, `{"taskId":1}`, `nonsense`, ``} {
-		if id, ok := tasks.AssignedTask(mail.Message{Kind: mail.TaskAssignment, Data: []byte(bad)}); ok {
-			t.Errorf("the assignment %q is of task %q", bad, id)
-		}
-	}
-	if _, ok := tasks.AssignedTask(mail.Message{Kind: mail.Text, Data: []byte(`{"taskId":"1"}`)}); ok {
-		t.Error("a text was taken for an assignment")
 	}
 }

@@ -12,14 +12,15 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// setMode implements protocol: the lead, or a person, gives a member another permission
+// SetMode carries out a change of a mode: the lead, or a person, gives a member another permission
 // mode, from its next call on, for its session and over restarts. The lead may give less
 // than the spec does or as much, a person anything; a spec that changes the member's mode
 // goes before.
 //
 // The mode counts before it is stored and told: of a crash in between, and of a disk that
 // is full, the call's error tells, and made again it comes to the same.
-func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
+func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode string) error {
+	c := p.c
 	person := by.Name == actors.Operator
 	if !person && by.Name != c.seats()[0].member.Name {
 		return wording.Errorf(api.ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
@@ -42,7 +43,7 @@ func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
 	if err := c.asks.Plans.KeepMode(ctx, s.member, mode); err != nil {
 		return err
 	}
-	_, err := c.store.Mail().Send(ctx, by.Actor, mail.Outgoing{
+	_, err := c.store.Mail().Send(ctx, by, mail.Outgoing{
 		To: []string{to}, Kind: mail.ModeSet, Text: "Your permission mode is " + mode + " from now on.",
 		Data: rawjson.Encode(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: c.clock.Now()}),
 	})

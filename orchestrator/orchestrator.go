@@ -325,12 +325,8 @@ func newCrew(
 		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.loop.Poke, OnLimit: c.ledger.OnLimit,
 		Fallbacks: o.agentsOf(), Command: launch.LoginCommand,
 	})
-	c.board = &board{
-		store: store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish,
-		team: c.team, letters: mail.Folder(o.place.Mail()),
-		heard: c.heard, closed: c.closed, gone: c.goneReason, answered: c.goals.Answer,
-		finished: func(ctx context.Context, t tasks.Task) { c.merges.Finished(ctx, t) },
-	}
+	c.asks = newInbox(o, c)
+	c.board = newBoard(o.team(), mail.Folder(o.place.Mail()), c)
 	c.lister = c.taskLister()
 	c.settle = func(ctx context.Context) error { return o.settle(ctx, c) }
 	c.servers = newServers(o, c, o.hooks().Servers)
@@ -341,7 +337,6 @@ func newCrew(
 	c.trust = trust.NewGuard(o.place, func(format string, args ...any) {
 		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
 	})
-	c.asks = newInbox(o, c)
 	c.writes = o.newWrites(c)
 	c.merges = o.newDesk(c)
 	c.reload = o.newReloader(c)

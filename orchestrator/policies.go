@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -55,18 +56,18 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	}
 	member := c.memberOf(in)
 	s, ok := c.seat(member)
-	words := byTools
+	words := teamtools.BuiltinNames
 	if ok {
-		words = tongueOf(s.member.CurrentAgent())
+		words = teamtools.NamesFor(s.member.CurrentAgent())
 	}
 	own := slices.DeleteFunc(c.stillOwed(tasks.Actable(all, member)), c.asks.Holds)
 	if member != "" && len(own) > 0 {
-		return runner.Refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(own), words.completing())
+		return runner.Refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(own), words.Completing())
 	}
 	for _, t := range all {
 		if tasks.Ready(&t, all) && t.Owner == "" && (!ok || t.Wants.Suits(roster.Skills(*s.member.Member))) {
 			return runner.Refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,
-				plan.SubjectLine(t), words.claiming(t.ID))
+				plan.SubjectLine(t), words.Claiming(t.ID))
 		}
 	}
 	return runner.Agree()
@@ -98,14 +99,10 @@ func (c *crew) policy(name string) runner.Policy {
 	return c.policies()[name]
 }
 
-// completing is the key under which a context has the name of whoever completes a
-// task. A context without it only looks at one, as a turn end does.
-type completing struct{}
-
 // completerOf is whose completion of a task the gates look at: a member's, or the
 // operator's. claims says that somebody says so in words.
 func (c *crew) completerOf(ctx context.Context, in hooks.Input) (who string, claims bool) {
-	if by, ok := ctx.Value(completing{}).(string); ok && by != "" {
+	if by, ok := teamtools.Completer(ctx); ok {
 		return by, true
 	}
 	return cmp.Or(c.memberOf(in), c.seats()[0].member.Name), false

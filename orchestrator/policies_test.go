@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -18,7 +19,7 @@ import (
 // policyCrew is a crew without agents: what policies ask.
 func policyCrew(t *testing.T, list ...tasks.New) *crew {
 	t.Helper()
-	c := &crew{store: openStore(t)}
+	c := &crew{store: testkit.OpenStore(t)}
 	c.asks = inboxOf(c, configs.WaitAsk)
 	for i, name := range []string{"lead", "dev", "ops"} {
 		s := &seat{member: &roster.Member{Member: &configs.Member{Name: name}, Lead: i == 0}, crew: c}

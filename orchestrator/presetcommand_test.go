@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -78,7 +79,7 @@ hooks:
 			t.Errorf("a token is in the arguments, which everybody can read: %q", args)
 		}
 	}
-	if said := read("prompts"); !strings.Contains(said, mcpClaim) || strings.Contains(said, "tasks update") {
+	if said := read("prompts"); !strings.Contains(said, teamtools.ClaimTool) || strings.Contains(said, "tasks update") {
 		t.Errorf("its prompts name tools that it has not:\n%s", said)
 	}
 }
@@ -125,24 +126,5 @@ func checkClaudeArguments(t *testing.T, args []string) {
 	}
 	if resumed := behind("--resume"); resumed != "s-1" {
 		t.Errorf("session %q is resumed", resumed)
-	}
-}
-
-// TestBriefOfAgentPrograms: what members are to know of the team before they begin.
-func TestBriefOfAgentPrograms(t *testing.T) {
-	for _, words := range []tongue{byMCP, byShell} {
-		brief := words.rules()
-		for _, want := range []string{
-			"Gates, such as the team's tests,", `"Stop hook feedback:"`, "your own tasks first",
-			"With nothing left to do, end your turn. You are woken by mail or a task; do not poll or wait.",
-			"Your own SendMessage or Agent tools do not reach this team.",
-		} {
-			if !strings.Contains(brief, want) {
-				t.Errorf("%s: the brief lacks %q:\n%s", words, want, brief)
-			}
-		}
-	}
-	if !strings.Contains(byMCP.rules(), "report to the lead with "+mcpReport) {
-		t.Errorf("the brief does not say how to report:\n%s", byMCP.rules())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -42,13 +43,13 @@ func (o *Orchestrator) programGear(ctx context.Context, s *seat, history transcr
 // member's rules when its program asks. It runs none of them through its
 // member: they come in over MCP.
 func programTools(s *seat) ([]agent.Tool, error) {
-	list, err := s.foreignTools()
+	list, err := s.teamTools(teamtools.MCPNames)
 	if err != nil {
 		return nil, err
 	}
 	tools := make([]agent.Tool, len(list))
 	for i, t := range list {
-		tools[i] = namedTool{Tool: t.Tool, name: mcpTool(t.Spec().Name)}
+		tools[i] = namedTool{Tool: t, name: mcpTool(t.Spec().Name)}
 	}
 	return tools, nil
 }

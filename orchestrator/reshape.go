@@ -165,9 +165,8 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 	c.times.Use(times)
 	c.keep = o.staysUp()
 	c.ledger.SetBudget(next.team.Budget, next.prices)
-	c.board.enlist(o.memberNames())
+	c.board.SetMembers(next.team.Members())
 	for _, m := range next.team.Members() {
-		c.board.terms.set(m)
 		c.ledger.SetLimits(m.Name, m.Limits)
 	}
 	c.logins.Allot(next.team.Members())

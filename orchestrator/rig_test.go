@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // testPatience is how long a test waits for what must happen.
@@ -53,12 +51,7 @@ func mustMkdir(t *testing.T, parts ...string) string {
 
 var testTime = time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
 
-// task makes a task of a list, with blockers behind.
+// listedTask makes a task of a list, with blockers behind.
 func listedTask(id string, status tasks.Status, owner string, blockedBy ...string) tasks.Task {
 	return tasks.Task{ID: id, Subject: "do " + id, Status: status, Owner: owner, Version: 1, BlockedBy: blockedBy}
-}
-
-// assignmentOf makes the message by which a member is given a task.
-func assignmentOf(id, taskID string) mail.Message {
-	return mail.Message{ID: id, Kind: mail.TaskAssignment, Data: json.RawMessage(`{"taskId":"` + taskID + `"}`)}
 }

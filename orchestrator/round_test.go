@@ -47,8 +47,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 		ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), logins: loginsOf(store, nil),
 	}
 	c.background = c.newBackground()
-	c.asks = inboxOf(c, configs.WaitAsk)
-	c.merges = deskOf(c)
+	giveBoard(tb, c, "lead")
 	var load tasks.Loading
 	var asking sync.WaitGroup // many at once, which are one commit
 	ask := func(n requests.New) {

@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
 // ownScript reports whether a script is played to members of the builtin agent
@@ -28,5 +29,5 @@ func ownScript(team *configs.Team, path string) bool {
 // scriptTools are the tools that a script of the builtin agent may call. Which of
 // them its member has, the member's spec says.
 func scriptTools() []string {
-	return slices.Concat(configs.Tools(), []string{mcpReport, inbox.PlanTool, runner.AnswerTool})
+	return slices.Concat(configs.Tools(), []string{teamtools.ReportTool, inbox.PlanTool, runner.AnswerTool})
 }

@@ -32,15 +32,6 @@ const (
 	lastGrace = 10 * time.Second
 )
 
-// shutdown implements protocol.
-func (c *crew) shutdown(ctx context.Context, by actor, to, reason string) (mail.ShutdownRequest, error) {
-	r, err := c.askToEnd(ctx, by.Actor, to, farewell{Reason: reason})
-	if err != nil {
-		return mail.ShutdownRequest{}, fmt.Errorf("ask %s to end: %w", to, err)
-	}
-	return shutdownRequest(r), nil
-}
-
 // farewell is how a member is asked to end.
 type farewell struct {
 	Reason string
@@ -88,7 +79,7 @@ func (c *crew) mayEnd(by actors.Actor, to string) error {
 	lead := c.seats()[0]
 	switch {
 	case !ok:
-		return c.board.known(to)
+		return c.board.Known(to)
 	case s.member.Lead:
 		return wording.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
 			"`covey down` ends the team", to)
@@ -107,25 +98,6 @@ func shutdownRequest(r requests.Request) mail.ShutdownRequest {
 		Type: mail.ShutdownAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Reason: inbox.PayloadOf(r).Reason,
 		Deadline: r.Deadline, Timestamp: r.Created,
 	}
-}
-
-// answerShutdown implements protocol.
-//
-// A yes is the member's word that its work may be left as it is; nobody else can give
-// it. The way for people is to end it without asking, which the error names.
-func (c *crew) answerShutdown(ctx context.Context, by actor, a inbox.Answer) error {
-	if by.Name == actors.Operator {
-		return wording.Errorf(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
-			"`covey down --member NAME --now` does not ask", a.ID)
-	}
-	_, err := c.asks.Answer(ctx, by.Actor, a, requests.AskShutdown)
-	return err
-}
-
-// answerPlan implements protocol.
-func (c *crew) answerPlan(ctx context.Context, by actor, a inbox.Answer) error {
-	_, err := c.asks.Answer(ctx, by.Actor, a, requests.AskPlan, requests.AskApproval, requests.AskMerge)
-	return err
 }
 
 // shutdownSettled sees off a member that has agreed, or has not answered in time.

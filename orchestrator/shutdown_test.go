@@ -201,7 +201,8 @@ func TestShutdownWithoutAnswer(t *testing.T) {
 
 // TestMayEnd: who may ask whom to leave.
 func TestMayEnd(t *testing.T) {
-	c := &crew{board: &board{members: []string{"lead", "dev", "ops"}}}
+	c := &crew{}
+	giveBoard(t, c, "lead", "dev", "ops")
 	for i, name := range []string{"lead", "dev", "ops"} {
 		s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}, Lead: i == 0}}
 		s.member.Name = name
@@ -226,8 +227,9 @@ func TestMayEnd(t *testing.T) {
 
 // TestAskToEndWantsTime: a request without an end would hold whoever waits for it.
 func TestAskToEndWantsTime(t *testing.T) {
-	c := &crew{board: &board{members: []string{"lead", "dev"}}}
-	for i, name := range c.board.members {
+	c := &crew{}
+	giveBoard(t, c, "lead", "dev")
+	for i, name := range []string{"lead", "dev"} {
 		s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}, Lead: i == 0}}
 		s.member.Name = name
 		c.sit(s)

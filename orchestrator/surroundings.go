@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -43,6 +44,14 @@ func (c *crew) surround(opts *teammate.Options, s *seat) {
 		}
 	}
 	opts.Files, opts.WatchNames = c.around.files, c.live.WatchNames
+}
+
+// systemPrompt is what covey says to every member's model.
+func systemPrompt(team *configs.Team, s *seat) string {
+	trees := s.crew.trees
+	return teamtools.SystemPrompt(team, s.member, teamtools.Place{
+		Here: trees.PlaceText(s.member, team.Workspace), Branches: trees.BranchesText(),
+	})
 }
 
 // system is the system prompt of a member whose model covey asks itself.

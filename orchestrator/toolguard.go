@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -23,14 +24,14 @@ import (
 func commandCall(req any) (tool string, input json.RawMessage, is bool) {
 	switch r := req.(type) {
 	case api.TaskCreate:
-		return mcpCreate, rawjson.Encode(struct {
-			taskCreateInput
+		return teamtools.CreateTool, rawjson.Encode(struct {
+			teamtools.TaskCreateInput
 			Owner     string   `json:"owner,omitempty"`
 			BlockedBy []string `json:"blockedBy,omitempty"`
-		}{taskCreateInput{Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Metadata: r.Metadata},
+		}{teamtools.TaskCreateInput{Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Metadata: r.Metadata},
 			r.Owner, r.BlockedBy}), true
 	case api.TaskUpdate:
-		return mcpUpdate, rawjson.Encode(struct {
+		return teamtools.UpdateTool, rawjson.Encode(struct {
 			TaskID       string                     `json:"taskId"`
 			Status       *tasks.Status              `json:"status,omitempty"`
 			Subject      *string                    `json:"subject,omitempty"`
@@ -42,11 +43,11 @@ func commandCall(req any) (tool string, input json.RawMessage, is bool) {
 			Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`
 		}{r.ID, r.Status, r.Subject, r.Description, r.ActiveForm, r.Owner, r.AddBlocks, r.AddBlockedBy, r.Metadata}), true
 	case api.TaskClaim: // to the builtin agent it is a TaskUpdate, and so has its fields
-		return mcpClaim, rawjson.Encode(map[string]string{
+		return teamtools.ClaimTool, rawjson.Encode(map[string]string{
 			"taskId": r.ID, "status": string(tasks.InProgress), "owner": r.As,
 		}), true
 	case api.Send:
-		return mcpSend, rawjson.Encode(sendMessageInput{
+		return teamtools.SendTool, rawjson.Encode(teamtools.SendMessageInput{
 			To: r.To, Message: rawjson.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
 		}), true
 	}
@@ -64,11 +65,11 @@ func (c *crew) guardCommand(ctx context.Context, member string, req any) error {
 	}
 	s, ok := c.seat(member)
 	if !ok {
-		return c.board.known(member)
+		return c.board.Known(member)
 	}
 	name := mcpTool(tool)
 	if kind := s.member.CurrentAgent().Kind; kind == configs.Builtin || kind == "" {
-		name = twins()[tool]
+		name = teamtools.Twins()[tool]
 	}
 	if rule, yes := s.forbids(tool, input); yes {
 		return wording.Errorf(api.ErrDenied, "permission to use %s has been denied (rule %s)", name, rule)

@@ -13,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
@@ -32,13 +32,15 @@ func commandCalls() []any {
 // TestCommandCallsFitTheirTools: what hooks see of a command is what the builtin
 // agent's tool would have been called with, so that one policy reads both.
 func TestCommandCallsFitTheirTools(t *testing.T) {
-	tools, err := teamTools(nil, nil, nil)
+	c := &crew{}
+	giveBoard(t, c, "lead", "ana")
+	tools, err := c.board.Tools(teamtools.BuiltinNames, teamtools.Caller{Member: &roster.Member{Member: &configs.Member{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, call := range commandCalls() {
 		tool, input, _ := commandCall(call)
-		i := slices.IndexFunc(tools, func(known agent.Tool) bool { return known.Spec().Name == twins()[tool] })
+		i := slices.IndexFunc(tools, func(known teamtools.Tool) bool { return known.Spec().Name == teamtools.Twins()[tool] })
 		if i < 0 {
 			t.Errorf("%T: no tool %q", call, tool)
 			continue
@@ -50,14 +52,15 @@ func TestCommandCallsFitTheirTools(t *testing.T) {
 }
 
 // guardRig is a crew of one member, whose hooks answer as told.
-func guardRig(kind configs.AgentKind, out hooks.Outcome, err error) (*crew, *[]string) {
+func guardRig(t *testing.T, kind configs.AgentKind, out hooks.Outcome, err error) (*crew, *[]string) {
 	var asked []string
 	s := &seat{member: &roster.Member{Member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}}
 	s.fire = func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
 		asked = append(asked, p.(hooks.PreToolUseInput).ToolName)
 		return out, err
 	}
-	c := &crew{board: &board{members: []string{"lead", "ana"}}}
+	c := &crew{}
+	giveBoard(t, c, "lead", "ana")
 	c.sit(s)
 	s.crew = c
 	return c, &asked
@@ -70,7 +73,7 @@ func TestGuardCommandAsksHooks(t *testing.T) {
 		configs.ACP: "mcp__covey__team_task_create mcp__covey__team_task_update mcp__covey__team_task_claim " +
 			"mcp__covey__team_send_message",
 	} {
-		c, asked := guardRig(kind, hooks.Outcome{Decision: hooks.Pass}, nil)
+		c, asked := guardRig(t, kind, hooks.Outcome{Decision: hooks.Pass}, nil)
 		for _, call := range commandCalls() {
 			if err := c.guardCommand(t.Context(), "ana", call); err != nil {
 				t.Errorf("%s %T: %v", kind, call, err)
@@ -79,7 +82,7 @@ func TestGuardCommandAsksHooks(t *testing.T) {
 		if got := strings.Join(*asked, " "); got != want {
 			t.Errorf("%s: asked about %s, want %s", kind, got, want)
 		}
-		if err := c.guardCommand(t.Context(), "ana", api.TeamCall{Tool: mcpSend}); err != nil || len(*asked) != 4 {
+		if err := c.guardCommand(t.Context(), "ana", api.TeamCall{Tool: teamtools.SendTool}); err != nil || len(*asked) != 4 {
 			t.Errorf("%s: a tool's call has a guard of its own: %v, %v", kind, err, *asked)
 		}
 	}
@@ -103,7 +106,7 @@ func TestGuardCommandRefuses(t *testing.T) {
 			`{"summary": "hi", "message": "hello", "to": "lead"}`)}, nil, ""},
 		"allow": {hooks.Outcome{Permission: hooks.Permission{Decision: "allow"}}, nil, ""},
 	} {
-		c, _ := guardRig(configs.Builtin, test.out, test.err)
+		c, _ := guardRig(t, configs.Builtin, test.out, test.err)
 		err := c.guardCommand(t.Context(), "ana", api.Send{To: "lead", Text: "hello", Summary: "hi"})
 		switch {
 		case test.want == "" && err != nil:
@@ -112,7 +115,7 @@ func TestGuardCommandRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
-	c, _ := guardRig(configs.Builtin, hooks.Outcome{}, nil)
+	c, _ := guardRig(t, configs.Builtin, hooks.Outcome{}, nil)
 	if err := c.guardCommand(t.Context(), "bob", api.Send{}); err == nil {
 		t.Error("a member that there is not may send")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
@@ -33,15 +34,12 @@ type Trigger struct {
 func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger, error) {
 	var list []Trigger
 	for i, m := range team.Members() {
-		t := Trigger{Member: m.Name}
+		t, who := Trigger{Member: m.Name}, &roster.Member{Member: &m, Lead: i == 0}
 		var why []string
 		for _, a := range team.AgentsOf(m) {
-			values, open, err := firedBy(m, a, event)
+			values, open, err := firedBy(who, a, event)
 			if err != nil {
 				return nil, err
-			}
-			if i == 0 && isOwn(a) && aboutTools(event) {
-				values = append(values, mcpReport)
 			}
 			t.Open = t.Open || open
 			t.Values = append(t.Values, values...)
@@ -67,7 +65,7 @@ func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger
 
 // firedBy says what of an event an agent of a member can fire, as the table in
 // docs/hooks.md has it.
-func firedBy(m configs.Member, a configs.Agent, event hooks.Event) (values []string, open bool, err error) {
+func firedBy(m *roster.Member, a configs.Agent, event hooks.Event) (values []string, open bool, err error) {
 	own := isOwn(a)
 	switch event {
 	case hooks.SubagentStart, hooks.SubagentStop:
@@ -91,12 +89,9 @@ func firedBy(m configs.Member, a configs.Agent, event hooks.Event) (values []str
 	// A program that is run once for each prompt tells of its calls when they are made.
 	// Only the team's tools are asked about before, since covey carries them out.
 	if event == hooks.PreToolUse {
-		values, err = programTeamTools()
+		values, err = programTeamTools(m)
 	}
-	switch {
-	case m.PlanRequired && event == hooks.PreToolUse:
-		values = append(values, mcpTool(mcpPlan))
-	case m.PlanRequired && event == hooks.PermissionRequest:
+	if m.PlanRequired && event == hooks.PermissionRequest {
 		values = append(values, inbox.PlanTool)
 	}
 	return values, false, err
@@ -113,10 +108,9 @@ func aboutTools(event hooks.Event) bool {
 		hooks.PostToolUse, hooks.PostToolUseFailure}, event)
 }
 
-// ownTools are the tools that Orchestrator.tools gives a member, but for the lead's
-// team_report.
-func ownTools(m configs.Member, a configs.Agent) ([]string, error) {
-	team, err := teamTools(nil, nil, nil)
+// ownTools are the tools that Orchestrator.tools gives a member.
+func ownTools(m *roster.Member, a configs.Agent) ([]string, error) {
+	team, err := teamtools.Describe(teamtools.BuiltinNames, m)
 	if err != nil {
 		return nil, err
 	}
@@ -129,27 +123,24 @@ func ownTools(m configs.Member, a configs.Agent) ([]string, error) {
 	if a.Kind != configs.Given && roster.MayUse(m.Tools, builtin.AgentTool) {
 		names = append(names, builtin.AgentTool)
 	}
-	if m.PlanRequired {
-		names = append(names, inbox.PlanTool)
-	}
 	return names, nil
 }
 
 // programTeamTools are the team tools as hooks know them that an agent program calls.
-func programTeamTools() ([]string, error) {
-	list, err := foreignTools(nil, nil, nil)
+func programTeamTools(m *roster.Member) ([]string, error) {
+	list, err := teamtools.Describe(teamtools.MCPNames, m)
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(list))
-	for i, t := range list {
-		names[i] = mcpTool(t.Spec().Name)
+	names := namesOf(list)
+	for i, name := range names {
+		names[i] = mcpTool(name)
 	}
 	return names, nil
 }
 
 // namesOf are the names of tools.
-func namesOf(tools []agent.Tool) []string {
+func namesOf[T interface{ Spec() agent.Spec }](tools []T) []string {
 	names := make([]string, len(tools))
 	for i, t := range tools {
 		names[i] = t.Spec().Name

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
 // triggersOf loads a spec and gives what its members fire, by name.
@@ -40,7 +41,7 @@ func TestTriggersKnowAllTools(t *testing.T) {
 	if got := by["dev"].Values; by["dev"].Open || !slices.Equal(got, want) {
 		t.Errorf("dev has %v, want %v", got, want)
 	}
-	if got := by["lead"].Values; !slices.Contains(got, mcpReport) || len(got) != len(want)+1 {
+	if got := by["lead"].Values; !slices.Contains(got, teamtools.ReportTool) || len(got) != len(want)+1 {
 		t.Errorf("lead has %v", got)
 	}
 }

@@ -29,6 +29,9 @@ const (
 	Goal            Kind = "goal"   // the team's goal, for the lead
 	OperatorMessage Kind = "person" // what the operator sent with `covey send` or typed in attach
 	HookMessage     Kind = "hook"   // what a hook in the background wakes its member with
+	// HelperMessage tells a member of a helper that worked beside it. It is no Notice, because
+	// UserPromptSubmit hooks are asked about it.
+	HelperMessage Kind = "helper"
 )
 
 // Message is a message from one member to another. Its id and sender come from

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
 // Plan is `covey plan`, by which a member whose agent has no tools of ours
@@ -29,14 +29,14 @@ it from standard input.`,
 			if err != nil {
 				return err
 			}
-			return callTool(cmd.Context(), env, orchestrator.PlanToolName, map[string]any{"plan": text})
+			return callTool(cmd.Context(), env, teamtools.PlanTool, map[string]any{"plan": text})
 		},
 	}
 }
 
 // insteadOf says what the operator does, who has no team tools.
 func insteadOf(tool string) string {
-	if tool == orchestrator.PlanToolName {
+	if tool == teamtools.PlanTool {
 		return "only an agent of the team submits a plan; covey inbox shows those that wait for your answer"
 	}
 	return "only an agent of the team answers its goal; covey send MEMBER TEXT tells a member, covey down ends the team"

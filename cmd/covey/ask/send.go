@@ -7,8 +7,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
 // Send is `covey send MEMBER TEXT`.
@@ -85,7 +85,7 @@ func sendAnswer(ctx context.Context, env *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	return callTool(ctx, env, orchestrator.ReportToolName, map[string]any{"report": text, "answered": true})
+	return callTool(ctx, env, teamtools.ReportTool, map[string]any{"report": text, "answered": true})
 }
 
 // deliveryText says what became of a text. Both mean that the text is safe;

@@ -1,10 +1,9 @@
-package orchestrator
+package teamtools
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,60 +11,128 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// table is a board over a real store, with hooks that a test plays.
+// table is a board over a real store, with hooks and a crew that a test plays.
 type table struct {
 	t     *testing.T
-	board *board
+	board *Board
+	crew  *fakeCrew
 	// hook answers every event; nil agrees. fired lists what was asked.
 	hook  func(hooks.Payload) (hooks.Outcome, error)
 	fired []string
 }
 
-// openStore makes a store that is checked and closed when the test is over.
-func openStore(t *testing.T) *tasks.Store {
-	t.Helper()
-	dir := t.TempDir()
-	store, err := tasks.Open(filepath.Join(dir, "tasks.db"), &tasks.Options{BlobDir: filepath.Join(dir, "blobs")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Check(context.Background()); err != nil {
-			t.Errorf("the store is not in order: %v", err)
-		}
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return store
+// fakeCrew is a crew of three as its board sees it. It notes what it was asked for.
+type fakeCrew struct {
+	spec *configs.Team
+	gone map[string]string // why members take no more turns
+	said []string
+	told int // calls of News and Work
 }
 
-func newTable(t *testing.T) *table {
+func (c *fakeCrew) Member(name string) (*roster.Member, bool) {
+	for i, m := range c.spec.Members() {
+		if m.Name == name {
+			return &roster.Member{Member: &m, Lead: i == 0}, true
+		}
+	}
+	return nil, false
+}
+
+func (c *fakeCrew) Now(name string) (state, gone string) {
+	return map[string]string{"lead": "working", "dev": "idle", "ops": "idle"}[name], c.gone[name]
+}
+
+func (c *fakeCrew) note(format string, args ...any) {
+	c.said = append(c.said, fmt.Sprintf(format, args...))
+}
+
+func (c *fakeCrew) Answer(
+	_ context.Context, by actors.Actor, a inbox.Answer, kinds ...requests.Kind,
+) (requests.Request, error) {
+	c.note("%s answers %v: %+v", by.Name, kinds, a)
+	return requests.Request{}, nil
+}
+
+func (c *fakeCrew) AskToEnd(_ context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error) {
+	c.note("%s asks %s to end: %q", by.Name, to, reason)
+	return mail.ShutdownRequest{RequestRef: mail.Ref("r1"), From: by.Name, Reason: reason}, nil
+}
+
+func (c *fakeCrew) SetMode(_ context.Context, by actors.Actor, to, mode string) error {
+	c.note("%s gives %s the mode %s", by.Name, to, mode)
+	return nil
+}
+
+func (c *fakeCrew) MustPlan(m *roster.Member) bool { return m.PlanRequired }
+
+func (c *fakeCrew) Submit(
+	_ context.Context, m *roster.Member, _ actors.Actor, in inbox.PlanInput, _ inbox.Fire,
+) agent.ToolResult {
+	c.note("%s plans: %s", m.Name, in.Plan)
+	return agent.ToolResult{Content: "submitted"}
+}
+
+func (c *fakeCrew) Finished(context.Context, tasks.Task) { c.told++ }
+func (c *fakeCrew) Sent([]mail.Message)                  { c.told++ }
+func (c *fakeCrew) Closed(tasks.Task)                    { c.told++ }
+
+func (c *fakeCrew) Answered(_ context.Context, text string) error {
+	c.note("the goal is answered: %s", text)
+	return nil
+}
+
+// newTable makes a board of the team crew, whose members are lead, dev and ops. Its long
+// messages lie in letters, or in a folder of the test's own.
+func newTable(t *testing.T, letters ...string) *table {
 	t.Helper()
-	b := &board{store: openStore(t), members: []string{"lead", "dev", "ops"}}
-	b.terms.set(configs.Member{Name: "dev", Limits: configs.Limits{MaxInProgress: 1}, Tools: []string{"Read"}})
-	return &table{t: t, board: b}
+	model := configs.Agent{Kind: configs.Builtin, Model: configs.Model{Provider: "script"}}
+	c := &fakeCrew{gone: map[string]string{}, spec: &configs.Team{
+		Name: "crew", Lead: configs.Member{Name: "lead", Agent: model},
+		Teammates: []configs.Member{
+			{Name: "dev", Agent: model, Description: "owns the service", Limits: configs.Limits{MaxInProgress: 1}, Tools: []string{"Read"}},
+			{Name: "ops", Agent: model},
+		},
+	}}
+	b := New(c.spec, Ports{
+		Store: testkit.OpenStore(t), Letters: mail.Folder(append(letters, t.TempDir())[0]),
+		Members: c, Requests: c, Plans: c, Commands: c, Work: c, News: c,
+	})
+	return &table{t: t, board: b, crew: c}
+}
+
+// caller is a member that calls tools.
+func (b *table) caller(member string, act func(callID string) Actor) Caller {
+	m, ok := b.crew.Member(member)
+	if !ok {
+		b.t.Fatalf("there is no member %s", member)
+	}
+	return Caller{m, act}
 }
 
 // as is the actor of a member, or the operator for "".
-func (b *table) as(member, callID string) actor {
-	a := actor{Actor: actors.Actor{Name: member, CallID: callID}, fire: b.fire}
+func (b *table) as(member, callID string) Actor {
+	a := Actor{Actor: actors.Actor{Name: member, CallID: callID}, Fire: b.fire}
 	if member == "" {
 		a.Name = actors.Operator
 		return a
 	}
-	m, err := b.board.store.Members().Attach(b.t.Context(), member, func() string { return "session-" + member })
+	m, err := b.board.ports.Store.Members().Attach(b.t.Context(), member, func() string { return "session-" + member })
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	a.Session = m.Epoch
-	if a.lead = member == "lead"; !a.lead {
-		a.teammate, a.team = member, "crew"
+	if a.Lead = member == "lead"; !a.Lead {
+		a.Teammate, a.Team = member, "crew"
 	}
 	return a
 }
@@ -81,7 +148,7 @@ func (b *table) fire(_ context.Context, p hooks.Payload) (hooks.Outcome, error) 
 // add stores tasks, in order, without asking hooks.
 func (b *table) add(list ...tasks.New) {
 	b.t.Helper()
-	if _, err := b.board.store.Add(b.t.Context(), actors.Actor{}, list); err != nil {
+	if _, err := b.board.ports.Store.Add(b.t.Context(), actors.Actor{}, list); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -89,7 +156,7 @@ func (b *table) add(list ...tasks.New) {
 // want checks a task's status and owner.
 func (b *table) want(id string, status tasks.Status, owner string) tasks.Task {
 	b.t.Helper()
-	t, err := b.board.store.Task(b.t.Context(), id)
+	t, err := b.board.ports.Store.Task(b.t.Context(), id)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -111,31 +178,31 @@ func TestClaimsRespectTheLimitUnlessForced(t *testing.T) {
 	b := newTable(t)
 	b.add(tasks.New{Subject: "one"}, tasks.New{Subject: "two"}, tasks.New{Subject: "three"})
 	dev := b.as("dev", "")
-	if _, _, err := b.board.update(t.Context(), dev, "1", to(tasks.InProgress)); err != nil {
+	if _, _, err := b.board.Update(t.Context(), dev, "1", to(tasks.InProgress)); err != nil {
 		t.Fatal(err)
 	}
 	b.want("1", tasks.InProgress, "dev")
-	if _, _, err := b.board.update(t.Context(), dev, "2", to(tasks.InProgress)); !errors.Is(err, tasks.ErrBusy) {
+	if _, _, err := b.board.Update(t.Context(), dev, "2", to(tasks.InProgress)); !errors.Is(err, tasks.ErrBusy) {
 		t.Errorf("a second task in progress: %v", err)
 	}
 	b.want("2", tasks.Pending, "")
 	force := b.as("", "")
-	if _, err := b.board.claim(t.Context(), force, "2", "dev"); !errors.Is(err, tasks.ErrBusy) {
+	if _, err := b.board.Claim(t.Context(), force, "2", "dev"); !errors.Is(err, tasks.ErrBusy) {
 		t.Errorf("the operator without force: %v", err)
 	}
-	force.force = true
-	if _, err := b.board.claim(t.Context(), force, "2", "dev"); err != nil {
+	force.Force = true
+	if _, err := b.board.Claim(t.Context(), force, "2", "dev"); err != nil {
 		t.Errorf("with force: %v", err)
 	}
 	b.want("2", tasks.InProgress, "dev")
 	ops := b.as("ops", "") // who has no limit
 	for _, id := range []string{"1", "3"} {
-		_, err := b.board.claim(t.Context(), ops, id, "ops")
+		_, err := b.board.Claim(t.Context(), ops, id, "ops")
 		if (id == "1") != errors.Is(err, tasks.ErrOwned) || id == "3" && err != nil {
 			t.Errorf("ops claims %s: %v", id, err)
 		}
 	}
-	if _, err := b.board.claim(t.Context(), ops, "3", "ghost"); !errors.Is(err, api.ErrNoMember) {
+	if _, err := b.board.Claim(t.Context(), ops, "3", "ghost"); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("a claim for nobody: %v", err)
 	}
 }
@@ -145,13 +212,13 @@ func TestForceSkipsTheGates(t *testing.T) {
 	b.hook = blocking("never")
 	b.add(tasks.New{Subject: "one", Owner: "dev"})
 	by := b.as("", "")
-	var refused *refusedError
-	if _, _, err := b.board.update(t.Context(), by, "1", to(tasks.Completed)); !errors.As(err, &refused) {
+	var refused *RefusedError
+	if _, _, err := b.board.Update(t.Context(), by, "1", to(tasks.Completed)); !errors.As(err, &refused) {
 		t.Fatalf("without force: %v", err)
 	}
 	b.want("1", tasks.Pending, "dev")
-	by.force = true
-	if _, _, err := b.board.update(t.Context(), by, "1", to(tasks.Completed)); err != nil {
+	by.Force = true
+	if _, _, err := b.board.Update(t.Context(), by, "1", to(tasks.Completed)); err != nil {
 		t.Fatalf("with force: %v", err)
 	}
 	b.want("1", tasks.Completed, "dev")
@@ -170,12 +237,12 @@ func TestCompletionOfATaskThatChangesMeanwhile(t *testing.T) {
 		seen = append(seen, p.(hooks.TaskCompletedInput).TaskSubject)
 		if len(seen) == 1 {
 			now := "new"
-			_, _, err := b.board.store.Update(t.Context(), actors.Actor{Name: "lead"}, "1", tasks.Patch{Subject: &now})
+			_, _, err := b.board.ports.Store.Update(t.Context(), actors.Actor{Name: "lead"}, "1", tasks.Patch{Subject: &now})
 			return hooks.Outcome{Decision: hooks.Pass}, err
 		}
 		return hooks.Outcome{Decision: hooks.Pass}, nil
 	}
-	if _, _, err := b.board.update(t.Context(), b.as("dev", "call"), "1", to(tasks.Completed)); err != nil {
+	if _, _, err := b.board.Update(t.Context(), b.as("dev", "call"), "1", to(tasks.Completed)); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.want("1", tasks.Completed, "dev"); got.Subject != "new" || !slices.Equal(seen, []string{"old", "new"}) {
@@ -190,10 +257,10 @@ func TestCompletionWhoseHookChangesTheTaskEachTime(t *testing.T) {
 	b.add(tasks.New{Subject: "one", Owner: "dev"})
 	b.hook = func(hooks.Payload) (hooks.Outcome, error) {
 		note := fmt.Sprint("asked ", len(b.fired))
-		_, _, err := b.board.store.Update(t.Context(), actors.Actor{}, "1", tasks.Patch{ActiveForm: &note})
+		_, _, err := b.board.ports.Store.Update(t.Context(), actors.Actor{}, "1", tasks.Patch{ActiveForm: &note})
 		return hooks.Outcome{Decision: hooks.Pass}, err
 	}
-	_, _, err := b.board.update(t.Context(), b.as("dev", ""), "1", to(tasks.Completed))
+	_, _, err := b.board.Update(t.Context(), b.as("dev", ""), "1", to(tasks.Completed))
 	if !errors.Is(err, tasks.ErrConflict) || !strings.Contains(err.Error(), "TaskCompleted") {
 		t.Errorf("err = %v, want a conflict that names the hooks", err)
 	}
@@ -208,10 +275,10 @@ func TestCompletionOfATaskThatIsGone(t *testing.T) {
 	b := newTable(t)
 	b.add(tasks.New{Subject: "one", Owner: "dev"})
 	b.hook = func(hooks.Payload) (hooks.Outcome, error) {
-		_, err := b.board.store.Delete(t.Context(), actors.Actor{Name: "lead"}, "1", nil)
+		_, err := b.board.ports.Store.Delete(t.Context(), actors.Actor{Name: "lead"}, "1", nil)
 		return hooks.Outcome{Decision: hooks.Pass}, err
 	}
-	_, _, err := b.board.update(t.Context(), b.as("dev", ""), "1", to(tasks.Completed))
+	_, _, err := b.board.Update(t.Context(), b.as("dev", ""), "1", to(tasks.Completed))
 	if !errors.Is(err, tasks.ErrNotFound) {
 		t.Errorf("err = %v", err)
 	}
@@ -222,14 +289,14 @@ func TestHooksThatFailStopTheChange(t *testing.T) {
 	broken := errors.New("the machinery is broken")
 	b.hook = func(hooks.Payload) (hooks.Outcome, error) { return hooks.Outcome{}, broken }
 	b.add(tasks.New{Subject: "one", Owner: "dev"})
-	if _, _, err := b.board.update(t.Context(), b.as("dev", ""), "1", to(tasks.Completed)); !errors.Is(err, broken) {
+	if _, _, err := b.board.Update(t.Context(), b.as("dev", ""), "1", to(tasks.Completed)); !errors.Is(err, broken) {
 		t.Errorf("completing: %v", err)
 	}
 	b.want("1", tasks.Pending, "dev")
-	if _, err := b.board.create(t.Context(), b.as("dev", ""), tasks.New{Subject: "two"}); !errors.Is(err, broken) {
+	if _, err := b.board.Create(t.Context(), b.as("dev", ""), tasks.New{Subject: "two"}); !errors.Is(err, broken) {
 		t.Errorf("creating: %v", err)
 	}
-	if all, err := b.board.store.List(t.Context()); err != nil || len(all) != 1 {
+	if all, err := b.board.ports.Store.List(t.Context()); err != nil || len(all) != 1 {
 		t.Errorf("the list holds %d tasks, %v; the second one was not agreed to", len(all), err)
 	}
 }
@@ -243,29 +310,29 @@ func TestCreationCutOffBeforeItsVerdict(t *testing.T) {
 			b := newTable(t)
 			by := b.as("dev", "call-1")
 			b.hook = func(hooks.Payload) (hooks.Outcome, error) { return hooks.Outcome{}, context.Canceled }
-			if _, err := b.board.create(t.Context(), by, tasks.New{Subject: "one"}); !errors.Is(err, context.Canceled) {
+			if _, err := b.board.Create(t.Context(), by, tasks.New{Subject: "one"}); !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
 			b.hook = func(hooks.Payload) (hooks.Outcome, error) {
 				return hooks.Outcome{Decision: verdict, Feedback: []string{"no"}}, nil
 			}
-			again, err := b.board.create(t.Context(), by, tasks.New{Subject: "one"})
-			var refused *refusedError
+			again, err := b.board.Create(t.Context(), by, tasks.New{Subject: "one"})
+			var refused *RefusedError
 			if again.ID != "1" || (verdict == hooks.Block) != errors.As(err, &refused) {
 				t.Fatalf("the repeated call: %+v, %v", again, err)
 			}
-			if proposed, err := b.board.store.Proposed(t.Context()); err != nil || len(proposed) > 0 {
+			if proposed, err := b.board.ports.Store.Proposed(t.Context()); err != nil || len(proposed) > 0 {
 				t.Errorf("%d tasks are still proposed, %v", len(proposed), err)
 			}
 			asked := len(b.fired)
 			b.hook = func(hooks.Payload) (hooks.Outcome, error) { // who is of another mind by now
 				return hooks.Outcome{Decision: map[bool]hooks.Decision{true: hooks.Block, false: hooks.Pass}[verdict == hooks.Pass]}, nil
 			}
-			third, err := b.board.create(t.Context(), by, tasks.New{Subject: "one"})
-			if third.ID != "1" || (verdict == hooks.Block) != errors.As(err, &refused) || refused != nil && refused.feedback != "no" {
+			third, err := b.board.Create(t.Context(), by, tasks.New{Subject: "one"})
+			if third.ID != "1" || (verdict == hooks.Block) != errors.As(err, &refused) || refused != nil && refused.Feedback != "no" {
 				t.Errorf("once more: %+v, %v", third, err)
 			}
-			all, err := b.board.store.List(t.Context())
+			all, err := b.board.ports.Store.List(t.Context())
 			if err != nil || (len(all) == 1) != (verdict == hooks.Pass) || len(b.fired) != asked {
 				t.Errorf("%d tasks, %v, asked %v; one call makes one and asks no more", len(all), err, b.fired)
 			}
@@ -282,14 +349,14 @@ func TestHaltInATaskHook(t *testing.T) {
 		}
 		var halted string
 		dev := b.as("dev", "")
-		dev.halt = func(reason string) { halted = reason }
-		_, _, err := b.board.update(t.Context(), dev, "1", to(tasks.Completed))
-		var refused *refusedError
+		dev.Halt = func(reason string) { halted = reason }
+		_, _, err := b.board.Update(t.Context(), dev, "1", to(tasks.Completed))
+		var refused *RefusedError
 		if !errors.As(err, &refused) || refused.halt != reason || halted != reason {
 			t.Errorf("err = %v, the member was halted for %q, want %q", err, halted, reason)
 		}
-		if want := "TaskCompleted hook stopped continuation: " + reason; refused.feedback != want {
-			t.Errorf("the model reads %q, want %q", refused.feedback, want)
+		if want := "TaskCompleted hook stopped continuation: " + reason; refused.Feedback != want {
+			t.Errorf("the model reads %q, want %q", refused.Feedback, want)
 		}
 		b.want("1", tasks.Pending, "dev")
 	}
@@ -303,13 +370,13 @@ func TestHaltOfTheLeadsOwnUpdate(t *testing.T) {
 		b.add(tasks.New{Subject: "one"})
 		out := hooks.Outcome{Decision: hooks.Halt, StopReason: "enough", Feedback: []string{"no"}}
 		b.hook = func(hooks.Payload) (hooks.Outcome, error) { return out, nil }
-		_, _, err := b.board.update(t.Context(), b.as(who, ""), "1", to(tasks.Completed))
-		var refused *refusedError
-		if !errors.As(err, &refused) || refused.feedback != "no" || refused.halt != "" {
+		_, _, err := b.board.Update(t.Context(), b.as(who, ""), "1", to(tasks.Completed))
+		var refused *RefusedError
+		if !errors.As(err, &refused) || refused.Feedback != "no" || refused.halt != "" {
 			t.Errorf("%q: refused with %v", who, err)
 		}
 		out.Feedback = nil
-		if _, _, err := b.board.update(t.Context(), b.as(who, ""), "1", to(tasks.Completed)); err != nil {
+		if _, _, err := b.board.Update(t.Context(), b.as(who, ""), "1", to(tasks.Completed)); err != nil {
 			t.Errorf("%q: a halt alone: %v", who, err)
 		}
 		b.want("1", tasks.Completed, "")
@@ -322,28 +389,28 @@ func TestStartTakesOtherFieldsAlong(t *testing.T) {
 	form := "doing it"
 	p := to(tasks.InProgress)
 	p.ActiveForm = &form
-	got, fields, err := b.board.update(t.Context(), b.as("dev", "c1"), "1", p)
+	got, fields, err := b.board.Update(t.Context(), b.as("dev", "c1"), "1", p)
 	if err != nil || got.ActiveForm != form || !slices.Equal(fields, []string{"activeForm", "owner", "status"}) {
 		t.Errorf("%+v, %v, %v", got, fields, err)
 	}
 	b.want("1", tasks.InProgress, "dev")
 	// Who begins another's task begins it for its owner.
-	if _, fields, err := b.board.update(t.Context(), b.as("lead", ""), "2", to(tasks.InProgress)); err != nil ||
+	if _, fields, err := b.board.Update(t.Context(), b.as("lead", ""), "2", to(tasks.InProgress)); err != nil ||
 		!slices.Equal(fields, []string{"status"}) {
 		t.Errorf("the lead begins ops's task: %v, %v", fields, err)
 	}
 	b.want("2", tasks.InProgress, "ops")
 	// The operator owns nothing, so beginning a task of nobody's is refused by the store.
 	b.add(tasks.New{Subject: "four"})
-	if _, _, err := b.board.update(t.Context(), b.as("", ""), "4", to(tasks.InProgress)); err == nil {
+	if _, _, err := b.board.Update(t.Context(), b.as("", ""), "4", to(tasks.InProgress)); err == nil {
 		t.Error("a task in progress of nobody's")
 	}
 	b.want("4", tasks.Pending, "")
 	ghost := "ghost"
-	if _, _, err := b.board.update(t.Context(), b.as("lead", ""), "4", tasks.Patch{Owner: &ghost}); !errors.Is(err, api.ErrNoMember) {
+	if _, _, err := b.board.Update(t.Context(), b.as("lead", ""), "4", tasks.Patch{Owner: &ghost}); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("an owner who is no member: %v", err)
 	}
-	if _, err := b.board.create(t.Context(), b.as("lead", ""), tasks.New{Subject: "x", Owner: ghost}); !errors.Is(err, api.ErrNoMember) {
+	if _, err := b.board.Create(t.Context(), b.as("lead", ""), tasks.New{Subject: "x", Owner: ghost}); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("created for no member: %v", err)
 	}
 }
@@ -353,10 +420,10 @@ func TestOldSessionsAreFencedOff(t *testing.T) {
 	b.add(tasks.New{Subject: "one", Owner: "dev"})
 	old := b.as("dev", "")
 	b.as("dev", "") // the member is attached anew
-	if _, _, err := b.board.update(t.Context(), old, "1", to(tasks.InProgress)); !errors.Is(err, tasks.ErrStale) {
+	if _, _, err := b.board.Update(t.Context(), old, "1", to(tasks.InProgress)); !errors.Is(err, tasks.ErrStale) {
 		t.Errorf("a claim by an earlier session: %v", err)
 	}
-	if _, err := b.board.send(t.Context(), old, "lead", mail.Outgoing{Text: "hi"}); !errors.Is(err, tasks.ErrStale) {
+	if _, err := b.board.sendText(t.Context(), old, "lead", mail.Outgoing{Text: "hi"}); !errors.Is(err, tasks.ErrStale) {
 		t.Errorf("a message by an earlier session: %v", err)
 	}
 }
@@ -381,7 +448,7 @@ func TestSendKnowsItsReceivers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.from+" to "+tt.to, func(t *testing.T) {
 			b := newTable(t)
-			sent, err := b.board.send(t.Context(), b.as(tt.from, ""), tt.to, mail.Outgoing{Text: tt.text})
+			sent, err := b.board.sendText(t.Context(), b.as(tt.from, ""), tt.to, mail.Outgoing{Text: tt.text})
 			if tt.kind != nil {
 				if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("err = %v, want %q", err, tt.want)
@@ -391,7 +458,7 @@ func TestSendKnowsItsReceivers(t *testing.T) {
 			var got []string
 			for _, m := range sent {
 				got = append(got, m.To)
-				if mail, err := b.board.store.Mail().Unread(t.Context(), m.To); err != nil || len(mail) != 1 || mail[0].ID != m.ID {
+				if mail, err := b.board.ports.Store.Mail().Unread(t.Context(), m.To); err != nil || len(mail) != 1 || mail[0].ID != m.ID {
 					t.Errorf("the mailbox of %s holds %+v, %v", m.To, mail, err)
 				}
 			}
@@ -409,7 +476,7 @@ func TestSummaryIsOneShortLine(t *testing.T) {
 		"\n  first line\nsecond": "first line",
 		long:                     strings.Repeat("ä", 199) + "…",
 	} {
-		sent, err := b.board.send(t.Context(), b.as("dev", ""), "lead", mail.Outgoing{Text: text})
+		sent, err := b.board.sendText(t.Context(), b.as("dev", ""), "lead", mail.Outgoing{Text: text})
 		if err != nil || sent[0].Summary != want || sent[0].Text != text {
 			t.Errorf("%+v, %v", sent, err)
 		}

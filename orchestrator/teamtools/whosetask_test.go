@@ -1,4 +1,4 @@
-package orchestrator
+package teamtools
 
 import (
 	"encoding/json"
@@ -38,15 +38,15 @@ func TestWhoseTask(t *testing.T) {
 			if who != "operator" && who != "forced" {
 				by = b.as(who, "")
 			}
-			by.force = who == "forced"
+			by.Force = who == "forced"
 			try := func(what string, change func(id string) error) {
 				b.add(tasks.New{Subject: what})
-				all, err := b.board.store.List(t.Context())
+				all, err := b.board.ports.Store.List(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
 				id := all[len(all)-1].ID
-				if _, err := b.board.store.Claim(t.Context(), actors.Actor{}, id, tasks.Claim{Member: "dev"}); err != nil {
+				if _, err := b.board.ports.Store.Claim(t.Context(), actors.Actor{}, id, tasks.Claim{Member: "dev"}); err != nil {
 					t.Fatal(err)
 				}
 				b.fired = nil
@@ -63,9 +63,9 @@ func TestWhoseTask(t *testing.T) {
 				}
 			}
 			for what, p := range changes {
-				try(what, func(id string) error { _, _, err := b.board.update(t.Context(), by, id, p); return err })
+				try(what, func(id string) error { _, _, err := b.board.Update(t.Context(), by, id, p); return err })
 			}
-			try("delete", func(id string) error { _, err := b.board.remove(t.Context(), by, id); return err })
+			try("delete", func(id string) error { _, err := b.board.Remove(t.Context(), by, id); return err })
 		})
 	}
 }
@@ -77,10 +77,10 @@ func TestWhoseTaskIsAskedInTheChange(t *testing.T) {
 	b.add(tasks.New{Subject: "one"})
 	ops := b.as("ops", "")
 	b.hook = func(hooks.Payload) (hooks.Outcome, error) {
-		_, err := b.board.store.Claim(t.Context(), actors.Actor{}, "1", tasks.Claim{Member: "dev"})
+		_, err := b.board.ports.Store.Claim(t.Context(), actors.Actor{}, "1", tasks.Claim{Member: "dev"})
 		return hooks.Outcome{Decision: hooks.Pass}, err
 	}
-	if _, _, err := b.board.update(t.Context(), ops, "1", to(tasks.Completed)); !errors.Is(err, tasks.ErrOwned) {
+	if _, _, err := b.board.Update(t.Context(), ops, "1", to(tasks.Completed)); !errors.Is(err, tasks.ErrOwned) {
 		t.Errorf("the other's task was completed: %v", err)
 	}
 	b.want("1", tasks.InProgress, "dev")
@@ -91,25 +91,25 @@ func TestOwnerIsToldOfItsTask(t *testing.T) {
 	b := newTable(t)
 	b.add(tasks.New{Subject: "given away"}, tasks.New{Subject: "dropped"}, tasks.New{Subject: "not begun", Owner: "dev"})
 	for _, id := range []string{"1", "2"} {
-		if _, err := b.board.store.Claim(t.Context(), b.as("dev", "").Actor, id, tasks.Claim{}); err != nil {
+		if _, err := b.board.ports.Store.Claim(t.Context(), b.as("dev", "").Actor, id, tasks.Claim{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	lead, ops := b.as("lead", ""), "ops"
-	if _, _, err := b.board.update(t.Context(), lead, "1", tasks.Patch{Owner: &ops}); err != nil {
+	if _, _, err := b.board.Update(t.Context(), lead, "1", tasks.Patch{Owner: &ops}); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"2", "3"} {
-		if _, err := b.board.remove(t.Context(), lead, id); err != nil {
+		if _, err := b.board.Remove(t.Context(), lead, id); err != nil {
 			t.Fatal(err)
 		}
 	}
-	letters, err := b.board.store.Mail().Unread(t.Context(), "dev")
+	letters, err := b.board.ports.Store.Mail().Unread(t.Context(), "dev")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var told []string
-	all, _ := b.board.store.List(t.Context())
+	all, _ := b.board.ports.Store.List(t.Context())
 	show, _ := plan.SortMail(letters, all, "dev")
 	for _, m := range show {
 		if m.Kind == mail.TaskLost {

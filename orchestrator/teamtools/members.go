@@ -1,28 +1,44 @@
-package orchestrator
+package teamtools
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 )
 
-// names lists who can own a task and get mail now, the lead first. Nobody may change
-// the list.
-func (b *board) names() []string {
-	if list := b.enlisted.Load(); list != nil {
-		return *list
-	}
-	return b.members
+// memberList is who can own tasks and get mail, by one version of the spec.
+type memberList struct {
+	names []string               // the lead first
+	terms map[string]tasks.Terms // by name
 }
 
-// enlist has other members count, when the spec has changed.
-func (b *board) enlist(names []string) { b.enlisted.Store(&names) }
+// SetMembers has other members count, the lead first: those of a spec that was changed.
+func (b *Board) SetMembers(members []configs.Member) {
+	list := &memberList{terms: map[string]tasks.Terms{}}
+	for _, m := range members {
+		has := roster.Skills(m)
+		list.names = append(list.names, m.Name)
+		list.terms[m.Name] = tasks.Terms{Max: m.Limits.MaxInProgress, Skills: &has}
+	}
+	b.list.Store(list)
+}
 
-// known refuses owners and recipients that are no members.
-func (b *board) known(member string) error {
+// names lists who can own a task and get mail now, the lead first. Nobody may change
+// the list.
+func (b *Board) names() []string { return b.list.Load().names }
+
+// TermsOf returns what binds a member that takes a task: how many it may have in progress,
+// and what it has of what tasks want. Claims ask for it inside the store's transaction, so
+// that whatever the spec says by then counts. Nothing binds a name that is no member's.
+func (b *Board) TermsOf(member string) tasks.Terms { return b.list.Load().terms[member] }
+
+// Known refuses owners and recipients that are no members.
+func (b *Board) Known(member string) error {
 	if member == "" || slices.Contains(b.names(), member) {
 		return nil
 	}
@@ -35,11 +51,11 @@ func (b *board) known(member string) error {
 // canOwn refuses an owner that is no member, or that has left: nobody would work on the
 // task, and whoever gave it away would wait. An operator's force gives it all the same.
 // Empty is no owner, and fine.
-func (b *board) canOwn(by actor, member string) error {
-	if err := b.known(member); err != nil || member == "" || by.force || b.gone == nil {
+func (b *Board) canOwn(by Actor, member string) error {
+	if err := b.Known(member); err != nil || member == "" || by.Force {
 		return err
 	}
-	if why := b.gone(member); why != "" {
+	if _, why := b.ports.Members.Now(member); why != "" {
 		return wording.Errorf(tasks.ErrInvalid, "%s takes no more turns (%s), so it gets no task: give it to another member, "+
 			"or to %[1]s when the team is next started", member, why)
 	}
@@ -48,13 +64,13 @@ func (b *board) canOwn(by actor, member string) error {
 
 // resolve is the member that a name means: its own, an agent id as other hosts
 // write them (name@team), or what they call the lead. Other names come back as
-// they are, for known to refuse.
-func (b *board) resolve(name string) string {
+// they are, for Known to refuse.
+func (b *Board) resolve(name string) string {
 	if slices.Contains(b.names(), name) {
 		return name
 	}
 	name = strings.TrimPrefix(name, "@")
-	if short, team, ok := strings.Cut(name, "@"); ok && (b.team == "" || team == b.team) {
+	if short, team, ok := strings.Cut(name, "@"); ok && team == b.team {
 		name = short
 	}
 	if slices.Contains(b.names(), name) {

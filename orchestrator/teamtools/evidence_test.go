@@ -1,4 +1,4 @@
-package orchestrator
+package teamtools
 
 import (
 	"encoding/json"
@@ -56,7 +56,7 @@ func TestGatesSeeEvidence(t *testing.T) {
 	b.add(tasks.New{Subject: "slow"})
 	dev := b.as("dev", "")
 	first := tasks.Patch{Evidence: []tasks.Evidence{{Text: "half of it", By: "lead"}}}
-	if _, _, err := b.board.update(t.Context(), dev, "1", first); err != nil {
+	if _, _, err := b.board.Update(t.Context(), dev, "1", first); err != nil {
 		t.Fatal(err)
 	}
 	var seen []string
@@ -73,15 +73,15 @@ func TestGatesSeeEvidence(t *testing.T) {
 	}
 	done := to(tasks.Completed)
 	done.Evidence = []tasks.Evidence{{File: "log.txt"}}
-	var refused *refusedError
-	if _, _, err := b.board.update(t.Context(), dev, "1", done); !errors.As(err, &refused) {
+	var refused *RefusedError
+	if _, _, err := b.board.Update(t.Context(), dev, "1", done); !errors.As(err, &refused) {
 		t.Fatalf("error %v", err)
 	}
 	if have := b.want("1", tasks.Pending, ""); len(have.Evidence) != 1 {
 		t.Errorf("a refused change left %+v", have.Evidence)
 	}
 	agree = true
-	if _, _, err := b.board.update(t.Context(), dev, "1", done); err != nil {
+	if _, _, err := b.board.Update(t.Context(), dev, "1", done); err != nil {
 		t.Fatal(err)
 	}
 	if want := "dev: half of it|dev: log.txt"; strings.Join(seen, "|") != want {

@@ -1,4 +1,4 @@
-package orchestrator
+package teamtools
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 // protocolInput is a message of TEAMS.md 4 as a model sees it: what members
 // tell each other is framed as theirs, with the JSON that models know from
 // other hosts; what covey tells is plain words.
-func (t tongue) protocolInput(m mail.Message) agent.Input {
+func (n ToolNames) protocolInput(m mail.Message) agent.Input {
 	in := agent.Input{Kind: agent.FromMail, MessageID: m.ID}
 	switch {
 	case m.Kind == mail.Text, m.Kind == mail.Broadcast, len(m.Data) == 0:
@@ -21,29 +21,29 @@ func (t tongue) protocolInput(m mail.Message) agent.Input {
 		in.Kind, in.Text = agent.FromCovey, m.Text
 	default:
 		in.Text = fmt.Sprintf("<teammate-message teammate_id=\"%s\">\n%s%s\n</teammate-message>",
-			attribute(m.From), agent.Defuse(string(m.Data)), t.howToAnswer(m))
+			attribute(m.From), agent.Defuse(string(m.Data)), n.howToAnswer(m))
 	}
 	return in
 }
 
 // howToAnswer tells what a request wants; empty for what is none.
-func (t tongue) howToAnswer(m mail.Message) string {
+func (n ToolNames) howToAnswer(m mail.Message) string {
 	var ref mail.RequestRef
 	if json.Unmarshal(m.Data, &ref) != nil || ref.RequestID == "" {
 		return ""
 	}
 	switch m.Kind {
 	case mail.ShutdownAsked:
-		return "\n\nThis is a shutdown request. To approve it, " + t.answering(m.From, shutdownAnswered, ref) +
+		return "\n\nThis is a shutdown request. To approve it, " + n.answering(m.From, shutdownAnswered, ref) +
 			" Approving ends you once this call is over; words alone do not. To decline, because you are in the " +
 			`middle of something, say the same with "approve": false and a "reason".`
 	case mail.PlanAsked:
 		return "\n\nThis plan waits for you: its author may only read until you answer. To approve it, " +
-			t.answering(m.From, mail.PlanAnswered, ref) + ` To refuse it, say the same with "approve": false and ` +
+			n.answering(m.From, mail.PlanAnswered, ref) + ` To refuse it, say the same with "approve": false and ` +
 			`"feedback" on what to change.`
 	case mail.ApprovalAsked:
 		return "\n\nThis task's completion waits for you. Look at the work. To approve it, " +
-			t.answering(m.From, mail.ApprovalAnswered,
+			n.answering(m.From, mail.ApprovalAnswered,
 				ref) + ` To refuse it, say the same with "approve": false and ` +
 			`"feedback" on what to mend.`
 	}
@@ -52,18 +52,14 @@ func (t tongue) howToAnswer(m mail.Message) string {
 
 // answering is the call that says yes to a request. The message is an object
 // here, not text.
-func (t tongue) answering(to string, kind mail.Kind, ref mail.RequestRef) string {
+func (n ToolNames) answering(to string, kind mail.Kind, ref mail.RequestRef) string {
 	object := string(rawjson.Encode(struct {
 		Type    mail.Kind `json:"type"`
 		Request string    `json:"request_id"`
 		Approve bool      `json:"approve"`
 	}{kind, ref.RequestID, true}))
-	if t == byShell {
+	if n == ShellNames {
 		return fmt.Sprintf("run: %s send %s '%s'.", coveyShell, to, object)
 	}
-	tool := "SendMessage"
-	if t == byMCP {
-		tool = mcpSend
-	}
-	return fmt.Sprintf("call %s with exactly this input: {\"to\":%s,\"message\":%s}.", tool, rawjson.Encode(to), object)
+	return fmt.Sprintf("call %s with exactly this input: {\"to\":%s,\"message\":%s}.", n.phrases().send, rawjson.Encode(to), object)
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package teamtools
 
 import (
 	"errors"
@@ -17,13 +17,13 @@ func TestLateCompletionAsksNoGate(t *testing.T) {
 	b := newTable(t)
 	b.add(tasks.New{Subject: "slow"})
 	dev, ops := b.as("dev", ""), "ops"
-	if _, err := b.board.claim(t.Context(), dev, "1", "dev"); err != nil {
+	if _, err := b.board.Claim(t.Context(), dev, "1", "dev"); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.board.update(t.Context(), b.as("lead", ""), "1", tasks.Patch{Owner: &ops}); err != nil {
+	if _, _, err := b.board.Update(t.Context(), b.as("lead", ""), "1", tasks.Patch{Owner: &ops}); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := b.board.update(t.Context(), dev, "1", to(tasks.Completed))
+	_, _, err := b.board.Update(t.Context(), dev, "1", to(tasks.Completed))
 	if !errors.Is(err, tasks.ErrStale) || len(b.fired) != 0 {
 		t.Errorf("error %v, asked %q", err, b.fired)
 	}
@@ -34,7 +34,7 @@ func TestLateCompletionAsksNoGate(t *testing.T) {
 func TestLossIsShown(t *testing.T) {
 	loss := mail.Message{ID: "m1", Kind: mail.TaskLost, Data: rawjson.Encode(tasks.Loss{TaskID: "1"})}
 	show, _ := plan.SortMail([]mail.Message{loss}, []tasks.Task{listedTask("1", tasks.InProgress, "b")}, "a")
-	in := byTools.inputs(show, nil)
+	in := BuiltinNames.Inputs(show, nil)
 	if len(in) != 1 || in[0].Kind != agent.FromTask || in[0].MessageID != "m1" || plan.CauseOf(show) != agent.ByTask {
 		t.Errorf("inputs %+v, cause %s", in, plan.CauseOf(show))
 	}

@@ -1,4 +1,4 @@
-package orchestrator
+package teamtools
 
 import (
 	"encoding/json"

@@ -1,42 +1,18 @@
-package orchestrator
+package teamtools
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 )
-
-// spyProtocol notes what it was asked for.
-type spyProtocol struct{ said []string }
-
-func (p *spyProtocol) shutdown(_ context.Context, by actor, to, reason string) (mail.ShutdownRequest, error) {
-	p.said = append(p.said, fmt.Sprintf("%s asks %s to end: %q", by.Name, to, reason))
-	return mail.ShutdownRequest{RequestRef: mail.Ref("r1"), From: by.Name, Reason: reason}, nil
-}
-
-func (p *spyProtocol) answerShutdown(_ context.Context, by actor, a inbox.Answer) error {
-	p.said = append(p.said, fmt.Sprintf("%s ends: %+v", by.Name, a))
-	return nil
-}
-
-func (p *spyProtocol) answerPlan(_ context.Context, by actor, a inbox.Answer) error {
-	p.said = append(p.said, fmt.Sprintf("%s approves: %+v", by.Name, a))
-	return nil
-}
-
-func (p *spyProtocol) setMode(_ context.Context, by actor, to, mode string) error {
-	p.said = append(p.said, fmt.Sprintf("%s gives %s the mode %s", by.Name, to, mode))
-	return nil
-}
 
 // TestGenerationsOfSendMessage: what agents of different ages call it with
 // (TEAMS.md section 2). All forms come to the same.
@@ -75,7 +51,6 @@ func TestGenerationsOfSendMessage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		b := newTable(t)
-		b.board.team = "crew"
 		r := b.call("dev", "SendMessage", tt.input)
 		if r.IsError || tt.to == "" {
 			if !r.IsError || tt.to != "" || !strings.Contains(r.Content, tt.text) {
@@ -83,7 +58,7 @@ func TestGenerationsOfSendMessage(t *testing.T) {
 			}
 			continue
 		}
-		var answer sentAnswer
+		var answer SentAnswer
 		if err := json.Unmarshal([]byte(r.Content), &answer); err != nil || string(r.Response) != r.Content {
 			t.Fatalf("%s answers %s and %s: %v", tt.input, r.Content, r.Response, err)
 		}
@@ -92,7 +67,7 @@ func TestGenerationsOfSendMessage(t *testing.T) {
 			t.Errorf("%s answers %+v, want %q", tt.input, answer, want)
 		}
 		for i, name := range names {
-			mail, err := b.board.store.Mail().Unread(t.Context(), name)
+			mail, err := b.board.ports.Store.Mail().Unread(t.Context(), name)
 			if err != nil || len(mail) != 1 || mail[0].Text != tt.text || mail[0].From != "dev" || mail[0].ID != answer.IDs[i] {
 				t.Errorf("%s: %s got %+v, %v", tt.input, name, mail, err)
 			}
@@ -104,7 +79,7 @@ func TestGenerationsOfSendMessage(t *testing.T) {
 // and who sends it must not wait for an answer.
 func TestSenderIsToldWhoIsGone(t *testing.T) {
 	b := newTable(t)
-	b.board.gone = func(member string) string { return map[string]string{"ops": "a person ended it"}[member] }
+	b.crew.gone["ops"] = "a person ended it"
 	r := b.call("dev", "SendMessage", `{"to":"*","message":"hello"}`)
 	want := "Message sent to lead's inbox, ops's inbox; ops takes no more turns (a person ended it): " +
 		"it reads this when the team is next started"
@@ -117,18 +92,18 @@ func TestSenderIsToldWhoIsGone(t *testing.T) {
 // without a word.
 func TestNoTaskForWhoIsGone(t *testing.T) {
 	b := newTable(t)
-	b.board.gone = func(member string) string { return map[string]string{"ops": "a person ended it"}[member] }
+	b.crew.gone["ops"] = "a person ended it"
 	want := "ops takes no more turns (a person ended it), so it gets no task: give it to another member"
 	b.call("dev", "TaskCreate", `{"subject":"first","description":"b"}`)
 	if r := b.call("dev", "TaskUpdate", `{"taskId":"1","owner":"ops"}`); !r.IsError || !strings.Contains(r.Content, want) {
 		t.Errorf("TaskUpdate answers %q, want %q in it", r.Content, want)
 	}
-	_, claimed := b.board.claim(t.Context(), actor{}, "1", "ops")
-	_, created := b.board.create(t.Context(), actor{}, tasks.New{Subject: "second", Owner: "ops"})
+	_, claimed := b.board.Claim(t.Context(), Actor{}, "1", "ops")
+	_, created := b.board.Create(t.Context(), Actor{}, tasks.New{Subject: "second", Owner: "ops"})
 	if !errors.Is(claimed, tasks.ErrInvalid) || !errors.Is(created, tasks.ErrInvalid) {
 		t.Errorf("claimed: %v; created: %v", claimed, created)
 	}
-	if _, _, err := b.board.update(t.Context(), actor{force: true}, "1", tasks.Patch{Owner: new("ops")}); err != nil {
+	if _, _, err := b.board.Update(t.Context(), Actor{Force: true}, "1", tasks.Patch{Owner: new("ops")}); err != nil {
 		t.Errorf("with force: %v", err)
 	}
 }
@@ -136,7 +111,7 @@ func TestNoTaskForWhoIsGone(t *testing.T) {
 // TestStructuredMessages: what asks for more than to be read goes to the
 // protocol, in whatever form it comes, and never into a mailbox as text.
 func TestStructuredMessages(t *testing.T) {
-	const yes, no = `ends: {ID:r7 Approve:true Text: Mode:}`, `ends: {ID:r7 Approve:false Text:busy Mode:}`
+	const yes, no = `answers [shutdown]: {ID:r7 Approve:true Text: Mode:}`, `answers [shutdown]: {ID:r7 Approve:false Text:busy Mode:}`
 	tests := []struct{ input, said, answer string }{
 		{`{"type":"shutdown_request","recipient":"ops","content":"done"}`, `asks ops to end: "done"`,
 			`"Shutdown request sent to ops. Request ID: r1","request_id":"r1","requestId":"r1","target":"ops"`},
@@ -150,21 +125,20 @@ func TestStructuredMessages(t *testing.T) {
 		{`{"to":"lead","message":{"type":"shutdown_approved","requestId":"r7"}}`, yes, "approved"},
 		{`{"to":"lead","message":{"type":"shutdown_rejected","request_id":"r7","reason":"busy"}}`, no, "rejected"},
 		{`{"type":"plan_approval_response","recipient":"ops","request_id":"r7","approve":false,"content":"smaller"}`,
-			`approves: {ID:r7 Approve:false Text:smaller Mode:}`, `Plan rejected with feedback: \"smaller\"`},
+			`answers [plan approval merge]: {ID:r7 Approve:false Text:smaller Mode:}`, `Plan rejected with feedback: \"smaller\"`},
 		{`{"to":"ops","message":{"type":"plan_approval_response","request_id":"r7","approve":true,"permissionMode":"acceptEdits"}}`,
-			`approves: {ID:r7 Approve:true Text: Mode:acceptEdits}`, "Plan approved."},
+			`answers [plan approval merge]: {ID:r7 Approve:true Text: Mode:acceptEdits}`, "Plan approved."},
 		{`{"to":"ops","message":{"type":"approval_response","request_id":"r7","approve":false}}`,
-			`approves: {ID:r7 Approve:false Text: Mode:}`, "Work rejected. Its author is told, without feedback"},
+			`answers [plan approval merge]: {ID:r7 Approve:false Text: Mode:}`, "Work rejected. Its author is told, without feedback"},
 	}
 	for _, tt := range tests {
-		b, spy := newTable(t), &spyProtocol{}
-		b.board.protocol = spy
+		b := newTable(t)
 		r := b.call("dev", "SendMessage", tt.input)
-		if r.IsError || len(spy.said) != 1 || spy.said[0] != "dev "+tt.said || !strings.Contains(r.Content, tt.answer) {
-			t.Errorf("%s\nasked for %q\nwant      %q\nand answers %s", tt.input, spy.said, tt.said, r.Content)
+		if r.IsError || len(b.crew.said) != 1 || b.crew.said[0] != "dev "+tt.said || !strings.Contains(r.Content, tt.answer) {
+			t.Errorf("%s\nasked for %q\nwant      %q\nand answers %s", tt.input, b.crew.said, tt.said, r.Content)
 		}
-		for _, m := range b.board.members {
-			if mail, _ := b.board.store.Mail().Unread(t.Context(), m); len(mail) > 0 {
+		for _, m := range b.board.names() {
+			if mail, _ := b.board.ports.Store.Mail().Unread(t.Context(), m); len(mail) > 0 {
 				t.Errorf("%s left mail to %s: %+v", tt.input, m, mail)
 			}
 		}
@@ -184,16 +158,10 @@ func TestStructuredMessagesRefused(t *testing.T) {
 		`{"to":"lead","message":{"type":"plan_approval_response","approve":true}}`:              `needs "request_id"`,
 		`{"to":"lead","message":{"type":"shutdown_response","request_id":"r","approve":"yes"}}`: `"approve" must be true or false`,
 	} {
-		b, spy := newTable(t), &spyProtocol{}
-		b.board.protocol = spy
-		if r := b.call("dev", "SendMessage", input); !r.IsError || !strings.Contains(r.Content, want) || len(spy.said) > 0 {
-			t.Errorf("%s says %q (error %v), asked for %v; want %q", input, r.Content, r.IsError, spy.said, want)
+		b := newTable(t)
+		if r := b.call("dev", "SendMessage", input); !r.IsError || !strings.Contains(r.Content, want) || len(b.crew.said) > 0 {
+			t.Errorf("%s says %q (error %v), asked for %v; want %q", input, r.Content, r.IsError, b.crew.said, want)
 		}
-	}
-	b := newTable(t)
-	r := b.call("dev", "SendMessage", `{"to":"ops","message":{"type":"shutdown_request"}}`)
-	if !r.IsError || !strings.Contains(r.Content, errNoProtocol.Error()) {
-		t.Errorf("a board without a protocol says %q", r.Content)
 	}
 }
 
@@ -201,19 +169,18 @@ func TestStructuredMessagesRefused(t *testing.T) {
 // and the message says where.
 func TestLongMessages(t *testing.T) {
 	b := newTable(t)
-	b.board.letters = mail.Folder(t.TempDir())
 	long := strings.Repeat("ä line of it\n", mail.MaxText/10)
-	sent, err := b.board.send(t.Context(), b.as("dev", "c1"), "*", mail.Outgoing{Text: long})
+	sent, err := b.board.sendText(t.Context(), b.as("dev", "c1"), "*", mail.Outgoing{Text: long})
 	if err != nil || len(sent) != 2 {
 		t.Fatalf("sent %d, %v", len(sent), err)
 	}
-	again, err := b.board.send(t.Context(), b.as("dev", "c2"), "ops", mail.Outgoing{Text: long})
+	again, err := b.board.sendText(t.Context(), b.as("dev", "c2"), "ops", mail.Outgoing{Text: long})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range append(sent, again...) {
 		path := regexp.MustCompile(`in the file (\S+): read it there`).FindStringSubmatch(m.Text)
-		if path == nil || !strings.HasPrefix(path[1], b.board.letters.Of(m.To)+"/") || len(m.Text) > mail.MaxText {
+		if path == nil || !strings.HasPrefix(path[1], b.board.ports.Letters.Of(m.To)+"/") || len(m.Text) > mail.MaxText {
 			t.Fatalf("%s reads, in %d bytes: %.300s", m.To, len(m.Text), m.Text)
 		}
 		whole, err := os.ReadFile(path[1])
@@ -224,28 +191,27 @@ func TestLongMessages(t *testing.T) {
 			t.Errorf("others can read it: %v, %v", info.Mode(), err)
 		}
 	}
-	if files, err := os.ReadDir(b.board.letters.Of("ops")); err != nil || len(files) != 1 {
+	if files, err := os.ReadDir(b.board.ports.Letters.Of("ops")); err != nil || len(files) != 1 {
 		t.Errorf("the same text twice makes %v, %v", files, err)
 	}
 	short := strings.Repeat("x", mail.MaxText)
-	if sent, err := b.board.send(t.Context(), b.as("dev", "c3"), "ops", mail.Outgoing{Text: short}); err != nil || sent[0].Text != short {
+	if sent, err := b.board.sendText(t.Context(), b.as("dev", "c3"), "ops", mail.Outgoing{Text: short}); err != nil || sent[0].Text != short {
 		t.Errorf("a text of 32 KiB is not shown whole: %v", err)
 	}
 }
 
 // TestLongMessageWithoutRoom: what cannot be kept is not sent.
 func TestLongMessageWithoutRoom(t *testing.T) {
-	b := newTable(t)
 	file := t.TempDir() + "/file"
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.board.letters = mail.Folder(file)
-	_, err := b.board.send(t.Context(), b.as("dev", ""), "ops", mail.Outgoing{Text: strings.Repeat("x", mail.MaxText+1)})
+	b := newTable(t, file)
+	_, err := b.board.sendText(t.Context(), b.as("dev", ""), "ops", mail.Outgoing{Text: strings.Repeat("x", mail.MaxText+1)})
 	if err == nil || !strings.Contains(err.Error(), "goes to a file, which cannot be written") {
 		t.Errorf("err = %v", err)
 	}
-	if mail, _ := b.board.store.Mail().Unread(t.Context(), "ops"); len(mail) > 0 {
+	if mail, _ := b.board.ports.Store.Mail().Unread(t.Context(), "ops"); len(mail) > 0 {
 		t.Errorf("ops got %d messages", len(mail))
 	}
 }
@@ -272,8 +238,35 @@ func TestForeignForms(t *testing.T) {
 		`{"to":"ops","message":["a"]}`:                                  `{"message":["a"],"to":"ops"}`,
 		`[]`:                                                            `[]`, `null`: `null`, `nonsense`: `nonsense`,
 	} {
-		if got := string(foldForeign(json.RawMessage(input))); got != want {
-			t.Errorf("foldForeign(%s) = %s, want %s", input, got, want)
+		if got := string(foldFor(MCPNames, json.RawMessage(input))); got != want {
+			t.Errorf("foldFor(MCPNames, %s) = %s, want %s", input, got, want)
 		}
+	}
+}
+
+// TestFullMailbox: the sender is told, and what to do; nobody else of a
+// broadcast gets it either.
+func TestFullMailbox(t *testing.T) {
+	b := newTable(t)
+	dev := b.as("dev", "")
+	var all sync.WaitGroup
+	for range 1000 { // at once: one commit takes many
+		all.Go(func() {
+			out := mail.Outgoing{To: []string{"ops"}, Text: "x"}
+			if _, err := b.board.ports.Store.Mail().Send(t.Context(), actors.Actor{Name: "x"}, out); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, to := range []string{"ops", "*"} {
+		_, err := b.board.sendText(t.Context(), dev, to, mail.Outgoing{Text: "one more"})
+		const want = "nothing was sent: mailbox full: ops has 1000 unread messages; wait until it reads them, or do without the message"
+		if err == nil || err.Error() != want {
+			t.Errorf("to %s: %v", to, err)
+		}
+	}
+	if mail, err := b.board.ports.Store.Mail().Unread(t.Context(), "lead"); err != nil || len(mail) > 0 {
+		t.Errorf("the lead has %d messages, %v", len(mail), err)
 	}
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package teamtools
 
 import (
 	"cmp"
@@ -7,17 +7,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// inputs turns mail into the pieces of one prompt, one piece a message, for an
-// agent that knows the team's tools as t says.
-func (t tongue) inputs(letters []mail.Message, all []tasks.Task) []agent.Input {
+// Inputs turns mail into the pieces of one prompt, one piece a message, for an
+// agent that knows the team's tools by such names.
+func (n ToolNames) Inputs(letters []mail.Message, all []tasks.Task) []agent.Input {
 	var in []agent.Input
 	for _, m := range letters {
 		switch m.Kind {
@@ -25,19 +27,19 @@ func (t tongue) inputs(letters []mail.Message, all []tasks.Task) []agent.Input {
 			in = append(in, agent.Input{Kind: agent.FromPerson, Text: m.Text, MessageID: m.ID})
 		case mail.HookMessage:
 			in = append(in, hooking.WakeInput(m))
-		case kindHelper:
+		case mail.HelperMessage:
 			// Its frame is the host's; whoever wrote the notice has defused the helper's words in it.
 			in = append(in, agent.Input{Kind: agent.FromHelper, Text: m.Text, MessageID: m.ID})
 		case mail.Notice:
 			// It may quote what a member has written.
 			in = append(in, agent.Input{Kind: agent.FromCovey, Text: agent.Defuse(m.Text), MessageID: m.ID})
 		case mail.TaskAssignment:
-			text := t.assignmentText(m, all)
+			text := n.assignmentText(m, all)
 			in = append(in, agent.Input{Kind: agent.FromTask, Text: text, MessageID: m.ID})
 		case mail.TaskLost:
 			in = append(in, agent.Input{Kind: agent.FromTask, Text: agent.Defuse(m.Text), MessageID: m.ID})
 		default:
-			in = append(in, t.protocolInput(m))
+			in = append(in, n.protocolInput(m))
 		}
 	}
 	return in
@@ -55,10 +57,16 @@ func attribute(s string) string {
 	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ").Replace(s)
 }
 
+// NoteText is a note that somebody is idle, as a model sees it that is to hear of it for itself.
+func NoteText(n mail.Note) string {
+	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + agent.Defuse(string(n.Shown())) +
+		"\n</teammate-message>"
+}
+
 // assignmentText tells a member of a task that it was given, by the task's
 // state now: it may have changed since the mail was written.
 // Of a task that is gone the mail itself is all there is.
-func (t tongue) assignmentText(m mail.Message, all []tasks.Task) string {
+func (n ToolNames) assignmentText(m mail.Message, all []tasks.Task) string {
 	id, _ := tasks.AssignedTask(m)
 	for _, own := range all {
 		if own.ID != id {
@@ -68,7 +76,7 @@ func (t tongue) assignmentText(m mail.Message, all []tasks.Task) string {
 		if by := tasks.OpenBlockers(own, all); len(by) > 0 {
 			return text + "\nIt waits for " + tasks.NamesOf(by) + "; you will be told when it is ready."
 		}
-		return text + "\nIt is ready: " + t.toBegin(id)
+		return text + "\nIt is ready: " + forTask(n.phrases().begin, id)
 	}
 	return agent.Defuse(m.Text)
 }
@@ -95,30 +103,40 @@ func framed(t tasks.Task, reader, text string) string {
 		attribute(t.Author), t.ID, text)
 }
 
-// claimText hands a member a task that was claimed for it.
-func (t tongue) claimText(claimed tasks.Task) string {
+// ClaimText hands a member a task that was claimed for it.
+func (n ToolNames) ClaimText(claimed tasks.Task) string {
 	return "You had nothing to do, so you have claimed task " + taskText(claimed, claimed.Owner) +
-		"\nIt is in progress and yours: " + t.toFinish(claimed.ID)
+		"\nIt is in progress and yours: " + forTask(n.phrases().finish, claimed.ID)
 }
 
-// nudgeText reminds a member of its open tasks.
+// NudgeText reminds a member of its open tasks.
 // It names the way out, for a model that is only told to go on repeats itself.
-func (t tongue) nudgeText(own []tasks.Task) string {
+func (n ToolNames) NudgeText(own []tasks.Task) string {
 	lines := make([]string, len(own))
 	for i, open := range own {
 		lines[i] = fmt.Sprintf("- #%s %s (%s)", open.ID, plan.SubjectLine(open), open.Status)
 	}
 	return "You are idle, but you own open tasks:\n" + strings.Join(lines, "\n") +
-		"\nGo on with them. If you cannot, give them back (" + t.givingBack() + ")" +
+		"\nGo on with them. If you cannot, give them back (" + n.phrases().giveBack + ")" +
 		" or tell the lead why."
+}
+
+// UnansweredText reminds a member of the questions that wait for it.
+func (n ToolNames) UnansweredText(list []requests.Request) string {
+	lines := make([]string, len(list))
+	for i, r := range list {
+		lines[i] = fmt.Sprintf("- %s (request_id %s)", wording.FirstLine(r.Text), r.ID)
+	}
+	return "You are idle, but others wait for your answer:\n" + strings.Join(lines, "\n") +
+		"\nAnswer with " + n.phrases().send + ", as the requests in your messages say."
 }
 
 // maxReported is how many tasks the request for a report names; of more it says
 // who did how many. The lead has a list to look at.
 const maxReported = 20
 
-// reportText asks the lead for the answer that `covey up` ends with.
-func reportText(all []tasks.Task) string {
+// ReportText asks the lead for the answer that `covey up` ends with.
+func ReportText(all []tasks.Task) string {
 	lines := make([]string, len(all))
 	for i, t := range all {
 		lines[i] = fmt.Sprintf("- #%s %s", t.ID, plan.SubjectLine(t))

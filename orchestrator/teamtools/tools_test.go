@@ -1,45 +1,36 @@
-package orchestrator
+package teamtools
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
-	"github.com/coveyteam/covey/teammate/builtin"
-	"github.com/coveyteam/covey/teammate/builtin/tools"
-	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // call runs one team tool as a member, with its input repaired as an agent's
 // call would be.
 func (b *table) call(member, tool, input string) agent.ToolResult {
 	b.t.Helper()
-	tools, err := teamTools(b.board, func(id string) actor { return b.as(member, id) }, b.roster)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	i := slices.IndexFunc(tools, func(t agent.Tool) bool { return t.Spec().Name == tool })
+	tools := b.tools(BuiltinNames, b.caller(member, func(id string) Actor { return b.as(member, id) }))
+	i := slices.IndexFunc(tools, func(t Tool) bool { return t.Spec().Name == tool })
 	if i < 0 {
 		b.t.Fatalf("there is no tool %s", tool)
 	}
-	repaired := tools[i].(interface {
-		Repair(json.RawMessage) json.RawMessage
-	}).Repair(json.RawMessage(input))
+	repaired := tools[i].Repair(json.RawMessage(input))
 	return tools[i].Run(b.t.Context(), agent.ToolCall{Name: tool, Input: repaired})
 }
 
-func (b *table) roster() []rosterEntry {
-	return []rosterEntry{
-		{Name: "lead", Lead: true, Agent: "builtin/script", State: "working"},
-		{Name: "dev", Agent: "builtin/script", Description: "owns the service", State: "idle"},
+// tools are those of a caller.
+func (b *table) tools(n ToolNames, c Caller) []Tool {
+	b.t.Helper()
+	tools, err := b.board.Tools(n, c)
+	if err != nil {
+		b.t.Fatal(err)
 	}
+	return tools
 }
 
 // step is one call of a team tool, and what it must answer.
@@ -148,9 +139,10 @@ func TestRefusalsReadAsFeedback(t *testing.T) {
 }
 
 func TestListMembers(t *testing.T) {
-	newTable(t).play([]step{{"ListMembers", `{}`, "lead (lead): working\ndev (you): idle - owns the service",
+	newTable(t).play([]step{{"ListMembers", `{}`, "lead (lead): working\ndev (you): idle - owns the service\nops: idle",
 		`{"members":[{"name":"lead","lead":true,"agent":"builtin/script","state":"working"},` +
-			`{"name":"dev","lead":false,"agent":"builtin/script","description":"owns the service","state":"idle"}]}`, false}})
+			`{"name":"dev","lead":false,"agent":"builtin/script","description":"owns the service","state":"idle"},` +
+			`{"name":"ops","lead":false,"agent":"builtin/script","state":"idle"}]}`, false}})
 }
 
 // TestRepeatedCallsHappenOnce: a call that a crash cut off behind its effect
@@ -159,16 +151,13 @@ func TestRepeatedCallsHappenOnce(t *testing.T) {
 	b := newTable(t)
 	b.add(tasks.New{Subject: "one"})
 	me := b.as("dev", "call-7")
-	tools, err := teamTools(b.board, func(string) actor { return me }, b.roster)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := b.tools(BuiltinNames, b.caller("dev", func(string) Actor { return me }))
 	for name, input := range map[string]string{
 		"TaskCreate":  `{"subject":"two","description":"d"}`,
 		"SendMessage": `{"to":"lead","message":"hi"}`,
 		"TaskUpdate":  `{"taskId":"1","status":"deleted"}`,
 	} {
-		i := slices.IndexFunc(tools, func(t agent.Tool) bool { return t.Spec().Name == name })
+		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Spec().Name == name })
 		call := agent.ToolCall{ID: "call-7", Name: name, Input: json.RawMessage(input)}
 		first, second := tools[i].Run(t.Context(), call), tools[i].Run(t.Context(), call)
 		if first.IsError || second.IsError {
@@ -178,64 +167,9 @@ func TestRepeatedCallsHappenOnce(t *testing.T) {
 			t.Errorf("%s answers %q, then %q", name, first.Content, second.Content)
 		}
 	}
-	all, err := b.board.store.List(t.Context())
-	mail, err2 := b.board.store.Mail().Unread(t.Context(), "lead")
+	all, err := b.board.ports.Store.List(t.Context())
+	mail, err2 := b.board.ports.Store.Mail().Unread(t.Context(), "lead")
 	if err != nil || err2 != nil || len(all) != 1 || len(mail) != 1 {
 		t.Errorf("%d tasks and %d messages, %v, %v; each call happens once", len(all), len(mail), err, err2)
 	}
-}
-
-// TestSpecsKnowAllToolsAndPolicies: what a spec may name is what members have.
-func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
-	var have []string
-	workspace := tools.New(tools.Env{Workdir: workspace.NewWorkdir(t.TempDir()), OutputDir: t.TempDir()})
-	defer func() {
-		if err := workspace.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	b := newTable(t)
-	team, err := teamTools(b.board, func(string) actor { return actor{} }, b.roster)
-	if err != nil {
-		t.Fatal(err)
-	}
-	agentTool := builtin.NewAgentTool(workspace, builtin.Helpers{})
-	for _, tool := range slices.Concat(workspace.List(), []agent.Tool{agentTool}, team) {
-		have = append(have, tool.Spec().Name)
-		var schema struct{ Type string }
-		if err := json.Unmarshal(tool.Spec().Schema, &schema); err != nil || schema.Type != "object" {
-			t.Errorf("the schema of %s is for %q, %v", tool.Spec().Name, schema.Type, err)
-		}
-	}
-	if known := toolsThatSpecsKnow(t); !slices.Equal(slices.Sorted(slices.Values(have)), known) {
-		t.Errorf("members have %v, specs know %v", have, known)
-	}
-	var policies []string
-	for name := range (&crew{}).policies() {
-		if name != owned.FilesPolicy { // covey puts it there itself, where a spec says owns
-			policies = append(policies, name)
-		}
-	}
-	if slices.Sort(policies); !slices.Equal(policies, slices.Sorted(slices.Values(configs.Policies()))) {
-		t.Errorf("the crew has the policies %v, specs know %v", policies, configs.Policies())
-	}
-}
-
-// toolsThatSpecsKnow asks for them by naming one that there is not.
-func toolsThatSpecsKnow(t *testing.T) []string {
-	t.Helper()
-	script := filepath.Join(t.TempDir(), "s.yaml")
-	if err := os.WriteFile(script, []byte("steps: []"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	team, err := configs.Parse("team.yaml", []byte("covey: 1\nmodels: {m: {provider: script, script: '"+script+"'}}\n"+
-		"lead: {model: m, tools: [Transmogrifier]}\n"))
-	if err != nil || len(team.Warnings) != 1 {
-		t.Fatalf("%+v, %v; want one warning", team, err)
-	}
-	_, list, ok := strings.Cut(team.Warnings[0].Message, "the tools are ")
-	if !ok {
-		t.Fatalf("the warning lists no tools: %+v", team.Warnings[0])
-	}
-	return slices.Sorted(slices.Values(strings.Split(list, ", ")))
 }

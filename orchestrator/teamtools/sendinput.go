@@ -1,4 +1,4 @@
-package orchestrator
+package teamtools
 
 import (
 	"bytes"
@@ -44,15 +44,17 @@ func wordSpelling() spelling {
 	}
 }
 
-// mend renames keys, where the right one is not there.
-func (s spelling) mend(fields map[string]json.RawMessage) {
+// mend renames keys, where the right one is not there. It reports whether there were any.
+func (s spelling) mend(fields map[string]json.RawMessage) (mended bool) {
 	for wrong, right := range s {
 		value, has := fields[wrong]
 		if _, hasRight := fields[right]; has && !hasRight {
 			fields[right] = value
 			delete(fields, wrong)
+			mended = true
 		}
 	}
+	return mended
 }
 
 // foldMessage brings the input of a call into the newest form. What it cannot
@@ -83,10 +85,14 @@ func foldMessage(input json.RawMessage) json.RawMessage {
 	return rawjson.Encode(fields)
 }
 
-// foldForeign is foldMessage for a tool whose message is text: an object becomes
-// its JSON.
-func foldForeign(input json.RawMessage) json.RawMessage {
+// foldFor is foldMessage for an agent that knows the tool by such a name. Over MCP the
+// message is a text, since many vendors' schemas know no field of two types: an object
+// becomes its JSON.
+func foldFor(n ToolNames, input json.RawMessage) json.RawMessage {
 	input = foldMessage(input)
+	if n != MCPNames {
+		return input
+	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil || !bytes.HasPrefix(fields["message"], []byte("{")) {
 		return input
@@ -110,18 +116,6 @@ func foldTyped(typ string, fields map[string]json.RawMessage) json.RawMessage {
 	return rawjson.Encode(object)
 }
 
-// wish is what somebody wants said or done by a message.
-type wish struct {
-	// kind is TextMessage, or what is asked of the protocol: ShutdownAsked,
-	// shutdownAnswered, PlanAnswered or ApprovalAnswered.
-	kind    mail.Kind
-	to      string // as the sender wrote it; may be empty in answers
-	text    string // of a TextMessage; the reason of a ShutdownAsked
-	summary string
-	answer  inbox.Answer // of an answer
-	waitFor []string     // of a TextMessage: ids of tasks, see mail.Message
-}
-
 // words is a message object.
 type words struct {
 	Type      string `json:"type"`
@@ -131,32 +125,6 @@ type words struct {
 	RequestID string `json:"request_id"`
 	Approve   *bool  `json:"approve"`
 	Mode      string `json:"permission_mode"`
-}
-
-// readMessage says what a call of SendMessage in its newest form wants. A text
-// that is a message object from end to end is taken for the object: models and
-// shells write it so, and it must not reach anybody as words that look like
-// covey's.
-func readMessage(in sendMessageInput) (wish, error) {
-	w := wish{kind: mail.Text, to: in.To, summary: in.Summary, waitFor: taskIDs(in.WaitFor)}
-	if len(in.Message) == 0 {
-		return w, nil // an empty text, which is refused for what it is
-	}
-	object := in.Message
-	if json.Unmarshal(in.Message, &w.text) == nil {
-		object = json.RawMessage(strings.TrimSpace(w.text))
-		if !isTyped(object) {
-			return w, nil
-		}
-	}
-	said, err := readWords(object)
-	if err != nil {
-		return w, err
-	}
-	if len(w.waitFor) > 0 {
-		return w, wording.Errorf(api.ErrEmpty, "only a text can wait for tasks, and this is a message of type %q; leave wait_for out", said.Type)
-	}
-	return w.of(said)
 }
 
 // isTyped reports whether a text is a JSON object of a type that messages have.

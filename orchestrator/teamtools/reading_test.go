@@ -1,4 +1,4 @@
-package orchestrator
+package teamtools
 
 import (
 	"fmt"
@@ -18,11 +18,8 @@ import (
 func TestConcernedIsEnough(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	for range 20 {
-		store, err := tasks.Open(t.TempDir()+"/tasks.db", &tasks.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer store.Close()
+		board := newTable(t).board
+		store := board.ports.Store
 		ctx, n := t.Context(), 14 // ids of one digit and of two
 		for i := range n {
 			task := tasks.New{Subject: fmt.Sprint("part ", i), Owner: "dev"}
@@ -56,7 +53,7 @@ func TestConcernedIsEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		about, err := (&crew{store: store}).concerned(ctx, letters)
+		about, err := board.Concerned(ctx, letters)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +62,7 @@ func TestConcernedIsEnough(t *testing.T) {
 		if !reflect.DeepEqual(show, shown) || !reflect.DeepEqual(moot, passed) {
 			t.Fatalf("of %v would be shown %v, and %v is", letters, show, shown)
 		}
-		if want, got := byMCP.inputs(show, all), byMCP.inputs(shown, about); !reflect.DeepEqual(want, got) {
+		if want, got := MCPNames.Inputs(show, all), MCPNames.Inputs(shown, about); !reflect.DeepEqual(want, got) {
 			t.Fatalf("the prompt is\n%+v\nand would be\n%+v", got, want)
 		}
 	}

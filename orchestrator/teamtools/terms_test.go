@@ -1,4 +1,4 @@
-package orchestrator
+package teamtools
 
 import (
 	"errors"
@@ -24,7 +24,7 @@ func TestLimitOnAllWays(t *testing.T) {
 			b.add(tasks.New{Subject: "hers"})
 			b.add(tasks.New{Subject: "one more"})
 			lead, member := b.as("lead", ""), b.as("dev", "")
-			if _, err := b.board.claim(t.Context(), member, "1", "dev"); err != nil {
+			if _, err := b.board.Claim(t.Context(), member, "1", "dev"); err != nil {
 				t.Fatal(err)
 			}
 			by := lead
@@ -32,18 +32,18 @@ func TestLimitOnAllWays(t *testing.T) {
 				by = member
 			}
 			if p.Status == nil { // somebody else has it in progress
-				if _, err := b.board.claim(t.Context(), lead, "2", "ops"); err != nil {
+				if _, err := b.board.Claim(t.Context(), lead, "2", "ops"); err != nil {
 					t.Fatal(err)
 				}
 			}
-			_, _, err := b.board.update(t.Context(), by, "2", p)
+			_, _, err := b.board.Update(t.Context(), by, "2", p)
 			if !errors.Is(err, tasks.ErrBusy) {
 				t.Fatalf("error %v", err)
 			}
 			person := b.as("", "")
-			person.force = true
+			person.Force = true
 			if p.Owner != nil {
-				if _, _, err := b.board.update(t.Context(), person, "2", p); err != nil {
+				if _, _, err := b.board.Update(t.Context(), person, "2", p); err != nil {
 					t.Errorf("with force: %v", err)
 				}
 			}
@@ -52,10 +52,10 @@ func TestLimitOnAllWays(t *testing.T) {
 	b := newTable(t)
 	b.add(tasks.New{Subject: "hers"})
 	b.add(tasks.New{Subject: "later"})
-	if _, err := b.board.claim(t.Context(), b.as("dev", ""), "1", "dev"); err != nil {
+	if _, err := b.board.Claim(t.Context(), b.as("dev", ""), "1", "dev"); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.board.update(t.Context(), b.as("lead", ""), "2", tasks.Patch{Owner: &dev, Status: &pending}); err != nil {
+	if _, _, err := b.board.Update(t.Context(), b.as("lead", ""), "2", tasks.Patch{Owner: &dev, Status: &pending}); err != nil {
 		t.Errorf("given for later: %v", err)
 	}
 }
@@ -67,15 +67,15 @@ func TestWishesBindSelfClaims(t *testing.T) {
 	b.add(tasks.New{Subject: "run it", Wants: tasks.Wants{Tools: []string{"Bash"}}})
 	dev, started := "dev", tasks.InProgress
 	me := b.as("dev", "")
-	_, claimed := b.board.claim(t.Context(), me, "1", "dev")
-	_, _, owned := b.board.update(t.Context(), me, "1", tasks.Patch{Owner: &dev})
-	_, _, begun := b.board.update(t.Context(), me, "1", tasks.Patch{Status: &started})
+	_, claimed := b.board.Claim(t.Context(), me, "1", "dev")
+	_, _, owned := b.board.Update(t.Context(), me, "1", tasks.Patch{Owner: &dev})
+	_, _, begun := b.board.Update(t.Context(), me, "1", tasks.Patch{Status: &started})
 	for way, err := range map[string]error{"claim": claimed, "owner": owned, "status": begun} {
 		if !errors.Is(err, tasks.ErrUnsuited) || !strings.Contains(err.Error(), "tool Bash") {
 			t.Errorf("%s: %v", way, err)
 		}
 	}
-	if _, _, err := b.board.update(t.Context(), b.as("lead", ""), "1", tasks.Patch{Owner: &dev, Status: &started}); err != nil {
+	if _, _, err := b.board.Update(t.Context(), b.as("lead", ""), "1", tasks.Patch{Owner: &dev, Status: &started}); err != nil {
 		t.Errorf("by the lead: %v", err)
 	}
 }

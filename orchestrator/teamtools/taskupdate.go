@@ -1,4 +1,4 @@
-package orchestrator
+package teamtools
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type taskUpdateInput struct {
 	AddBlocks    []string                   `json:"addBlocks,omitempty" jsonschema:"ids of tasks that wait for this one"`
 	AddBlockedBy []string                   `json:"addBlockedBy,omitempty" jsonschema:"ids of tasks that this one waits for"`
 	Metadata     map[string]json.RawMessage `json:"metadata,omitempty" jsonschema:"merged; null deletes a key"`
-	Evidence     json.RawMessage            `json:"evidence,omitempty" jsonschema:"what shows that it is done: text, or {file: path}"`
+	Evidence     json.RawMessage            `json:"evidence,omitempty" jsonschema:"what shows that it is done; a file goes into metadata as evidence: {file: path}"`
 }
 
 // taskUpdated is the structured answer of TaskUpdate.
@@ -49,32 +49,32 @@ type statusChange struct {
 // taskUpdate changes a task. It is looked up first only to tell what its status
 // was; what may happen to it is decided by the board and the store, on the task as
 // it is then.
-func taskUpdate(ctx context.Context, b *board, me actor, in taskUpdateInput) agent.ToolResult {
+func taskUpdate(ctx context.Context, c call, in taskUpdateInput) agent.ToolResult {
 	if in.Status == statusDeleted {
 		// Not looked up before: a repeated call finds its receipt and no task.
-		gone, err := b.remove(ctx, me, in.TaskID)
+		gone, err := c.board.Remove(ctx, c.me, in.TaskID)
 		if err != nil {
-			return notUpdated(in.TaskID, err)
+			return c.notUpdated(in.TaskID, err)
 		}
-		return updated(gone, statusDeleted, []string{"deleted"})
+		return c.updated(gone, statusDeleted, []string{"deleted"})
 	}
-	before, err := b.store.Task(ctx, in.TaskID)
+	before, err := c.board.ports.Store.Task(ctx, in.TaskID)
 	if err != nil {
-		return notUpdated(in.TaskID, err)
+		return c.notUpdated(in.TaskID, err)
 	}
-	patch, err := in.patch(b)
+	patch, err := in.patch(c.board)
 	if err != nil {
-		return notUpdated(in.TaskID, err)
+		return c.notUpdated(in.TaskID, err)
 	}
-	after, fields, err := b.update(ctx, me, in.TaskID, patch)
+	after, fields, err := c.board.Update(ctx, c.me, in.TaskID, patch)
 	if err != nil {
-		return notUpdated(in.TaskID, err)
+		return c.notUpdated(in.TaskID, err)
 	}
-	return updated(before, string(after.Status), fields)
+	return c.updated(before, string(after.Status), fields)
 }
 
 // patch is what the input asks the store for.
-func (in taskUpdateInput) patch(b *board) (tasks.Patch, error) {
+func (in taskUpdateInput) patch(b *Board) (tasks.Patch, error) {
 	p := tasks.Patch{
 		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm,
 		AddBlocks: in.AddBlocks, AddBlockedBy: in.AddBlockedBy, Metadata: in.Metadata,
@@ -98,79 +98,69 @@ func (in taskUpdateInput) patch(b *board) (tasks.Patch, error) {
 }
 
 // updated is the answer to a change that was made.
-// The advice after a completion is what makes agents look for more; without it
-// they report and go idle.
-func updated(before tasks.Task, status string, fields []string) agent.ToolResult {
+func (c call) updated(before tasks.Task, status string, fields []string) agent.ToolResult {
 	answer := taskUpdated{Success: true, TaskID: before.ID, UpdatedFields: fields}
 	if answer.UpdatedFields == nil {
 		answer.UpdatedFields = []string{}
 	}
-	text := "Updated task #" + before.ID + " " + strings.Join(fields, ", ")
 	if string(before.Status) != status {
 		answer.StatusChange = &statusChange{From: string(before.Status), To: status}
-		if status == string(tasks.Completed) {
-			text += "\n\nTask completed. Call TaskList now to find your next available task" +
-				" or see if your work unblocked others."
-		}
+	}
+	text := answer.text()
+	if c.names == MCPNames {
+		text = answer.factsText()
 	}
 	return agent.ToolResult{Content: text, Response: rawjson.Encode(answer)}
 }
 
+// completes reports whether the change has completed the task.
+func (a taskUpdated) completes() bool {
+	return a.StatusChange != nil && a.StatusChange.To == string(tasks.Completed)
+}
+
+// text is the answer in the words of other hosts. The advice after a completion is what
+// makes agents look for more; without it they report and go idle.
+func (a taskUpdated) text() string {
+	text := "Updated task #" + a.TaskID + " " + strings.Join(a.UpdatedFields, ", ")
+	if a.completes() {
+		text += "\n\nTask completed. Call TaskList now to find your next available task" +
+			" or see if your work unblocked others."
+	}
+	return text
+}
+
+// factsText is the answer with all that the structured one says, for agent programs: many
+// show their model the text alone.
+func (a taskUpdated) factsText() string {
+	text := "Updated task #" + a.TaskID + ": " + strings.Join(a.UpdatedFields, ", ")
+	if len(a.UpdatedFields) == 0 {
+		text = "Task #" + a.TaskID + " was so already"
+	}
+	if change := a.StatusChange; change != nil {
+		text += fmt.Sprintf("\nStatus: %s (was %s)", change.To, change.From)
+	}
+	if a.completes() {
+		text += "\nTask completed. " + ListTool + " shows what is there to do next."
+	}
+	return text
+}
+
 // notUpdated is the answer to a change that was not made. What a hook refused
 // is feedback and no error of the tool (DESIGN 10.5); nor is an unknown id.
-func notUpdated(id string, err error) agent.ToolResult {
+func (c call) notUpdated(id string, err error) agent.ToolResult {
 	answer := taskUpdated{TaskID: id, UpdatedFields: []string{}, Error: err.Error()}
-	var refused *refusedError
+	var refused *RefusedError
 	switch {
 	case errors.As(err, &refused):
-		answer.Error, answer.Awaits = refused.feedback, refused.awaits
-		if refused.awaits != "" {
+		answer.Error, answer.Awaits = refused.Feedback, refused.Awaits
+		if refused.Awaits != "" {
 			answer.Error = ""
 		}
-		return agent.ToolResult{Content: refused.feedback, Response: rawjson.Encode(answer), Halted: refused.halt}
+		return agent.ToolResult{Content: refused.Feedback, Response: rawjson.Encode(answer), Halted: refused.halt}
+	case errors.Is(err, tasks.ErrNotFound) && c.names == MCPNames:
+		return agent.ToolResult{Content: answer.Error, Response: rawjson.Encode(answer)}
 	case errors.Is(err, tasks.ErrNotFound):
 		return agent.ToolResult{Content: "Task not found", Response: rawjson.Encode(answer)}
 	}
 	return toolError(err)
-}
-
-// rosterEntry is a member as the others see it.
-type rosterEntry struct {
-	Name        string `json:"name"`
-	Lead        bool   `json:"lead"`
-	Agent       string `json:"agent"`
-	Description string `json:"description,omitempty"`
-	State       string `json:"state"`
-}
-
-// listMembers marks the one who asks, so that it does not write to itself.
-func listMembers(me string, roster []rosterEntry) agent.ToolResult {
-	return membersAnswer(roster, func(m rosterEntry) string { return m.line(me) })
-}
-
-// membersAnswer is the roster in both forms, a line a member.
-func membersAnswer(roster []rosterEntry, line func(rosterEntry) string) agent.ToolResult {
-	lines := make([]string, len(roster))
-	for i, m := range roster {
-		lines[i] = line(m)
-	}
-	return agent.ToolResult{Content: strings.Join(lines, "\n"), Response: rawjson.Encode(struct {
-		Members []rosterEntry `json:"members"`
-	}{roster})}
-}
-
-// line is a member in words, as the member called me sees it.
-func (m rosterEntry) line(me string) string {
-	text := m.Name
-	if m.Lead {
-		text += " (lead)"
-	}
-	if m.Name == me {
-		text += " (you)"
-	}
-	text += ": " + m.State
-	if m.Description != "" {
-		text += " - " + m.Description
-	}
-	return text
 }

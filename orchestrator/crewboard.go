@@ -1,0 +1,86 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// newBoard makes the board of a crew, whose inbox is there already.
+func newBoard(team *configs.Team, letters mail.Folder, c *crew) *teamtools.Board {
+	p := boardPorts{c}
+	return teamtools.New(team, teamtools.Ports{
+		Store: c.store, Letters: letters, Members: p, Requests: c.asks, Plans: c.asks.Plans,
+		Commands: p, Work: p, News: p,
+	})
+}
+
+// boardPorts is a crew as its board sees it.
+type boardPorts struct{ c *crew }
+
+// Member finds a member that has a seat.
+func (p boardPorts) Member(name string) (*roster.Member, bool) { return p.c.member(name) }
+
+// Now returns what a member does now, and why it takes no more turns.
+func (p boardPorts) Now(name string) (state, gone string) {
+	s, ok := p.c.seat(name)
+	if !ok {
+		return "", ""
+	}
+	now := s.life.State()
+	return string(s.state(now)), now.Gone
+}
+
+// AskToEnd asks a member to end.
+func (p boardPorts) AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error) {
+	r, err := p.c.askToEnd(ctx, by, to, farewell{Reason: reason})
+	if err != nil {
+		return mail.ShutdownRequest{}, fmt.Errorf("ask %s to end: %w", to, err)
+	}
+	return shutdownRequest(r), nil
+}
+
+// Finished takes down the work on a task that has just been completed.
+func (p boardPorts) Finished(ctx context.Context, t tasks.Task) { p.c.merges.Finished(ctx, t) }
+
+// Answered notes the lead's answer to its goal.
+func (p boardPorts) Answered(ctx context.Context, text string) error {
+	return p.c.goals.Answer(ctx, text)
+}
+
+// Sent serves whoever has asked the senders something.
+func (p boardPorts) Sent(texts []mail.Message) { p.c.heard(texts) }
+
+// Closed has a completed task stand in its owner's next note.
+func (p boardPorts) Closed(t tasks.Task) { p.c.closed(t) }
+
+// taskLister is what a member's turn end knows of its tasks.
+func (c *crew) taskLister() teammate.TaskLister {
+	return c.board.TaskLister(c.completes, func(text string) { c.journal.Tell(agent.Warning{Text: text}) })
+}
+
+// completes reports whether tasks are completed when a turn end passes.
+func (c *crew) completes() bool { return c.completeOnPass != nil && c.completeOnPass() }
+
+// stillOwed are the tasks for which a member may not go idle. With complete_on_pass
+// those in progress are completed when it does, so they are no reason to refuse.
+func (c *crew) stillOwed(own []tasks.Task) []tasks.Task {
+	if !c.completes() {
+		return own
+	}
+	var owed []tasks.Task
+	for _, t := range own {
+		if t.Status != tasks.InProgress {
+			owed = append(owed, t)
+		}
+	}
+	return owed
+}

@@ -1,0 +1,102 @@
+package teamtools
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// Members ask each other for more than attention (TEAMS.md 4): to leave, or whether a plan
+// or a piece of work will do. The requests are stored with the mail that they cause, so that
+// one survives a restart and is answered once. SendMessage and `covey send` bring them here;
+// who the actor is has been verified before.
+
+// demand carries out a message that is no text.
+func (b *Board) demand(ctx context.Context, me Actor, w wish) (SentAnswer, error) {
+	a := SentAnswer{Success: true, Request: w.answer.ID, RefID: w.answer.ID}
+	switch w.kind {
+	case mail.ShutdownAsked:
+		return b.askToEnd(ctx, me, w)
+	case mail.ModeSet:
+		return b.changeMode(ctx, me, w)
+	case shutdownAnswered:
+		a.Message = shutdownAnswerText(me.Name, b.names()[0], w.answer)
+		return a, b.answerShutdown(ctx, me, w.answer)
+	}
+	a.Message = approvalText(w)
+	_, err := b.ports.Requests.Answer(ctx, me.Actor, w.answer, requests.AskPlan, requests.AskApproval, requests.AskMerge)
+	return a, err
+}
+
+// answerShutdown takes in the asked member's answer. One that agrees ends once the call that
+// says so is over.
+//
+// A yes is the member's word that its work may be left as it is; nobody else can give
+// it. The way for people is to end it without asking, which the error names.
+func (b *Board) answerShutdown(ctx context.Context, by Actor, a inbox.Answer) error {
+	if by.Name == actors.Operator {
+		return wording.Errorf(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
+			"`covey down --member NAME --now` does not ask", a.ID)
+	}
+	_, err := b.ports.Requests.Answer(ctx, by.Actor, a, requests.AskShutdown)
+	return err
+}
+
+// askToEnd sends a request to end to one member.
+func (b *Board) askToEnd(ctx context.Context, me Actor, w wish) (SentAnswer, error) {
+	to, err := b.recipient(me, w.to)
+	if err != nil {
+		return SentAnswer{}, err
+	}
+	r, err := b.ports.Commands.AskToEnd(ctx, me.Actor, to, cmp.Or(w.text, w.summary))
+	if err != nil {
+		return SentAnswer{}, err
+	}
+	return SentAnswer{
+		Success: true, Message: fmt.Sprintf("Shutdown request sent to %s. Request ID: %s", to, r.RequestID),
+		Request: r.RequestID, RefID: r.RequestID, Target: to,
+	}, nil
+}
+
+// changeMode gives one member another permission mode.
+func (b *Board) changeMode(ctx context.Context, me Actor, w wish) (SentAnswer, error) {
+	to, err := b.recipient(me, w.to)
+	if err == nil {
+		err = b.ports.Commands.SetMode(ctx, me.Actor, to, w.answer.Mode)
+	}
+	if err != nil {
+		return SentAnswer{}, err
+	}
+	return SentAnswer{Success: true, Message: fmt.Sprintf("%s has permission mode %s now.", to,
+		w.answer.Mode), Target: to}, nil
+}
+
+// shutdownAnswerText tells a member what its answer to a request to end means.
+func shutdownAnswerText(me, lead string, a inbox.Answer) string {
+	if a.Approve {
+		return fmt.Sprintf("Shutdown approved. Sent confirmation to %s. Agent %s is now exiting.", lead, me)
+	}
+	return fmt.Sprintf("Shutdown rejected. Reason: %q. Continuing to work.", a.Text)
+}
+
+// approvalText tells who approves what came of it.
+func approvalText(w wish) string {
+	what := "Plan"
+	if w.kind == mail.ApprovalAnswered {
+		what = "Work"
+	}
+	switch {
+	case w.answer.Approve:
+		return what + " approved. Its author goes on."
+	case w.answer.Text == "":
+		return what + " rejected. Its author is told, without feedback: say what is missing."
+	}
+	return fmt.Sprintf("%s rejected with feedback: %q", what, w.answer.Text)
+}

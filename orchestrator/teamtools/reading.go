@@ -1,0 +1,110 @@
+package teamtools
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
+)
+
+// Mail may wait for tasks: whoever sends it wants its receiver to be woken once, when all
+// of them are done. It lies in the mailbox all the time and is left out of what is read,
+// so that it becomes readable in the transaction that completes or deletes the last task.
+
+// Unread gives the mail that a member may be shown, and the tasks that other mail for it
+// waits for.
+func (b *Board) Unread(ctx context.Context, member string) (due []mail.Message, waits []tasks.Task, err error) {
+	mail, err := b.ports.Store.Mail().Unread(ctx, member)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range mail {
+		open, err := b.openAmong(ctx, m.WaitFor)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(open) == 0 {
+			due = append(due, m)
+		}
+		waits = append(waits, open...)
+	}
+	return due, waits, nil
+}
+
+// openAmong are those of some tasks that are neither completed nor deleted.
+func (b *Board) openAmong(ctx context.Context, ids []string) (open []tasks.Task, err error) {
+	for _, id := range ids {
+		t, err := b.ports.Store.Task(ctx, id)
+		if errors.Is(err, tasks.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t.Status != tasks.Completed {
+			open = append(open, t)
+		}
+	}
+	return open, nil
+}
+
+// readAfter tells a sender when its message is read.
+func readAfter(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return "; it is read once these tasks are completed or deleted: " + strings.Join(ids, ", ")
+}
+
+// taskIDs are ids as models and people write them: "#2" is task 2.
+func taskIDs(ids []string) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = strings.TrimPrefix(strings.TrimSpace(id), "#")
+	}
+	return out
+}
+
+// Concerned returns the tasks that mail assigns and those that block them, in list
+// order: all that has to be known to read it. In a large team reading the whole
+// list for each member's mail takes longer than all else that covey does.
+func (b *Board) Concerned(ctx context.Context, mail []mail.Message) ([]tasks.Task, error) {
+	found, looked := map[string]tasks.Task{}, map[string]bool{}
+	read := func(ids ...string) error {
+		for _, id := range ids {
+			t, err := b.ports.Store.Task(ctx, id)
+			if errors.Is(err, tasks.ErrNotFound) {
+				continue // deleted since
+			}
+			if err != nil {
+				return err
+			}
+			found[id] = t
+		}
+		return nil
+	}
+	for _, m := range mail {
+		id, ok := tasks.AssignedTask(m)
+		if loss, is := tasks.LossOf(m); is {
+			id, ok = loss.TaskID, true
+		}
+		if !ok || looked[id] {
+			continue
+		}
+		looked[id] = true
+		if err := read(id); err != nil {
+			return nil, err
+		}
+		if err := read(found[id].BlockedBy...); err != nil {
+			return nil, err
+		}
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b tasks.Task) int {
+		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), strings.Compare(a.ID, b.ID))
+	}), nil
+}

@@ -1,0 +1,161 @@
+package teamtools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// taskRepairs are the misspellings of task tool inputs that hosts accept.
+func taskRepairs() spelling {
+	return spelling{"id": "taskId", "task_id": "taskId", "active_form": "activeForm"}
+}
+
+// TaskCreateInput has no owner and no dependencies, as in other hosts: a task is
+// made first and arranged with TaskUpdate afterwards.
+type TaskCreateInput struct {
+	Subject     string                     `json:"subject" jsonschema:"a short title"`
+	Description string                     `json:"description" jsonschema:"what is to be done, and when it counts as done"`
+	ActiveForm  string                     `json:"activeForm,omitempty" jsonschema:"shown while it is in progress"`
+	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" jsonschema:"anything to keep with the task"`
+}
+
+// taskCreate adds a task without owner and blockers, as the tool has it elsewhere;
+// agents that know it set both with TaskUpdate, and so does ours.
+func taskCreate(ctx context.Context, c call, in TaskCreateInput) agent.ToolResult {
+	t, err := c.board.Create(ctx, c.me, tasks.New{
+		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Metadata: in.Metadata,
+	})
+	if err != nil {
+		return toolError(err) // a refused creation is an error of the tool (DESIGN 10.5)
+	}
+	type created struct {
+		ID          string `json:"id"`
+		Subject     string `json:"subject"`
+		Description string `json:"description,omitempty"`
+	}
+	return agent.ToolResult{
+		Content: fmt.Sprintf("Task #%s created successfully: %s", t.ID, t.Subject),
+		Response: rawjson.Encode(struct {
+			Task created `json:"task"`
+		}{created{t.ID, t.Subject, t.Description}}),
+	}
+}
+
+// taskGetInput names a task.
+type taskGetInput struct {
+	TaskID string `json:"taskId" jsonschema:"the task's id"`
+}
+
+// taskShown is a task as TaskGet answers it.
+type taskShown struct {
+	ID          string       `json:"id"`
+	Subject     string       `json:"subject"`
+	Description string       `json:"description"`
+	Status      tasks.Status `json:"status"`
+	Owner       string       `json:"owner,omitempty"`
+	Blocks      []string     `json:"blocks"`
+	BlockedBy   []string     `json:"blockedBy"`
+	// Evidence is covey's own, and left out where there is none.
+	Evidence []tasks.Evidence `json:"evidence,omitempty"`
+}
+
+// taskGet shows one task. That there is none is an answer and no error: models ask
+// for tasks that others have deleted, and an error would have them try again.
+func taskGet(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
+	type answer struct {
+		Task *taskShown `json:"task"`
+	}
+	t, err := c.board.ports.Store.Task(ctx, in.TaskID)
+	if errors.Is(err, tasks.ErrNotFound) {
+		return agent.ToolResult{Content: "Task not found", Response: rawjson.Encode(answer{})}
+	}
+	if err != nil {
+		return toolError(err)
+	}
+	return agent.ToolResult{Content: inFull(t, c.me.Name), Response: rawjson.Encode(answer{shown(t)})}
+}
+
+// inFull is a task in words, as the member called reader sees it.
+func inFull(t tasks.Task, reader string) string {
+	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, wording.Unbroken(agent.Defuse(t.Subject)), t.Status)
+	if t.Owner != "" {
+		text += "\nOwner: " + t.Owner
+	}
+	text += "\nDescription: " + framed(t, reader, agent.Defuse(t.Description))
+	if len(t.BlockedBy) > 0 {
+		text += "\nBlocked by: #" + strings.Join(t.BlockedBy, ", #")
+	}
+	if len(t.Blocks) > 0 {
+		text += "\nBlocks: #" + strings.Join(t.Blocks, ", #")
+	}
+	return text + evidenceText(t.Evidence)
+}
+
+// shown is a task in its structured form. It leaves out what agents must not rely on: epoch and version are the store's
+// fences, and a model that saw them would quote stale ones.
+func shown(t tasks.Task) *taskShown {
+	return &taskShown{
+		ID: t.ID, Subject: agent.Defuse(t.Subject), Description: agent.Defuse(t.Description), Status: t.Status,
+		Owner: t.Owner, Blocks: t.Blocks, BlockedBy: t.BlockedBy, Evidence: t.Evidence,
+	}
+}
+
+// taskList shows all tasks in one line each. Blockers that are completed are left
+// out: a model would take any that it sees for a reason to wait.
+func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
+	all, err := c.board.ports.Store.List(ctx)
+	if err != nil {
+		return toolError(err)
+	}
+	type row struct {
+		ID        string       `json:"id"`
+		Subject   string       `json:"subject"`
+		Status    tasks.Status `json:"status"`
+		Owner     string       `json:"owner,omitempty"`
+		BlockedBy []string     `json:"blockedBy"`
+	}
+	rows, lines := make([]row, len(all)), make([]string, len(all))
+	for i, t := range all {
+		by := []string{}
+		for _, o := range tasks.OpenBlockers(t, all) {
+			by = append(by, o.ID)
+		}
+		rows[i] = row{t.ID, agent.Defuse(t.Subject), t.Status, t.Owner, by}
+		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, wording.Unbroken(agent.Defuse(t.Subject)))
+		if t.Owner != "" {
+			lines[i] += " (" + t.Owner + ")"
+		}
+		if len(by) > 0 {
+			lines[i] += " [blocked by #" + strings.Join(by, ", #") + "]"
+		}
+	}
+	text := strings.Join(lines, "\n")
+	if len(all) == 0 {
+		text = "No tasks found"
+	}
+	return agent.ToolResult{Content: text, Response: rawjson.Encode(struct {
+		Tasks []row `json:"tasks"`
+	}{rows})}
+}
+
+// taskClaim makes the caller the owner of a task: of many who try, one wins.
+func taskClaim(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
+	t, err := c.board.Claim(ctx, c.me, in.TaskID, c.me.Name)
+	if err != nil {
+		return toolError(err)
+	}
+	return agent.ToolResult{
+		Content: "The task is yours.\n" + inFull(t, c.me.Name),
+		Response: rawjson.Encode(struct {
+			Task *taskShown `json:"task"`
+		}{shown(t)}),
+	}
+}

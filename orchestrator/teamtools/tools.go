@@ -1,0 +1,271 @@
+package teamtools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// Caller is the member that calls tools of the team.
+type Caller struct {
+	Member *roster.Member
+	// Act is the member in one of its calls.
+	Act func(callID string) Actor
+}
+
+// Description is what is known of a team tool before it is called.
+type Description struct {
+	spec agent.Spec
+	// Looks says that it changes nothing: asked twice, it is run twice.
+	Looks bool
+	// Gated says that hooks may take their time over it: it runs behind those before it.
+	Gated bool
+	// OneOf has the words that a field may hold, as agent programs read it, and Required
+	// the fields that they are told to fill in. What else comes is answered by the tool
+	// itself, in its own words; an empty text is no value.
+	OneOf    map[string][]any
+	Required []string
+}
+
+// Spec describes the tool to a model.
+func (d Description) Spec() agent.Spec { return d.spec }
+
+// Tool is one of the tools by which an agent acts on its team.
+type Tool struct {
+	Description
+	repair func(json.RawMessage) json.RawMessage
+	run    func(ctx context.Context, call agent.ToolCall) agent.ToolResult
+}
+
+// Run carries out one call.
+func (t Tool) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult { return t.run(ctx, call) }
+
+// Repair brings the input of a call into the form that the tool knows; it leaves alone
+// what is no object.
+func (t Tool) Repair(input json.RawMessage) json.RawMessage { return t.repair(input) }
+
+// row is one tool of the team, with the names that agents know it by.
+type row struct {
+	builtin, mcp string // its names; empty: agents of that kind do not have it
+	// twin is the builtin agent's tool that does the same, if that is another one: what a
+	// rule says of it holds for this one as well.
+	twin         string
+	text         string // what it is for
+	looks, gated bool
+	oneOf        map[string][]any
+	required     []string
+	repair       func(n ToolNames, input json.RawMessage) json.RawMessage
+	work
+	// has says which members have it; nil: all.
+	has func(m *roster.Member, n ToolNames) bool
+}
+
+// work is what a tool does with its input.
+type work struct {
+	schema func(plain bool) (json.RawMessage, error)
+	do     func(ctx context.Context, c call, name string, input json.RawMessage) agent.ToolResult
+}
+
+// call is one call of a tool.
+type call struct {
+	board  *Board
+	names  ToolNames // by which the caller's agent knows the tools
+	member *roster.Member
+	me     Actor
+}
+
+// rows are all tools of the team. Claiming and reporting have tools of their own over MCP,
+// where the builtin agent says TaskUpdate and SendMessage: models that meet the tools for the
+// first time find them by their names. Submitting a plan is for members that must plan.
+func rows() []row {
+	return []row{
+		{builtin: "TaskCreate", mcp: CreateTool, gated: true, repair: rename(taskRepairs()), work: does(taskCreate),
+			text: "Add a task to the team's list. It begins as pending and without an owner; update it to set what it waits " +
+				"for. Hooks of the team may refuse it."},
+		{builtin: "TaskGet", mcp: GetTool, looks: true, repair: rename(taskRepairs()), work: does(taskGet),
+			text: "Show one task of the team's list in full."},
+		{mcp: ClaimTool, twin: "TaskUpdate", gated: true, repair: rename(taskRepairs()), work: does(taskClaim),
+			text: "Take a task that is pending and nobody else's: you become its owner and it is in progress."},
+		{builtin: "TaskUpdate", mcp: UpdateTool, gated: true, repair: rename(taskRepairs()), work: does(taskUpdate),
+			oneOf: map[string][]any{"status": {tasks.Pending, tasks.InProgress, tasks.Completed, statusDeleted}},
+			text: "Change a task: claim it (status in_progress), complete it (status completed), give it back (status pending, " +
+				"owner empty), hand it to somebody (owner), set what blocks it, or delete it. Completing may take a while, for " +
+				"the team's gates look at the work first; what they answer tells you what to mend."},
+		{builtin: "TaskList", mcp: ListTool, looks: true, repair: rename(nil), work: does(taskList),
+			text: "List the team's tasks with status, owner and what blocks them."},
+		{builtin: "SendMessage", mcp: SendTool, required: []string{"to", "message"}, repair: foldFor, work: does(sendMessage),
+			text: `Send a message to a member of the team by name, or to all others with "*". Others see nothing of what you ` +
+				`write otherwise.`},
+		{builtin: ReportTool, mcp: ReportTool, twin: "SendMessage", work: does(report), has: reports,
+			repair: rename(map[string]string{"message": "report", "text": "report", "content": "report"}),
+			text: "Report to the lead of your team what you have done and found. The lead calls it only " +
+				"where its goal was a question, or asked for no change: with answered true and the answer as the report."},
+		{builtin: "ListMembers", mcp: MembersTool, looks: true, repair: rename(nil), work: does(listMembers),
+			text: "List the members of the team: who they are and what they do now."},
+		{builtin: "ListAgents", looks: true, repair: rename(nil), work: does(listMembers),
+			text: "The same as ListMembers, as other hosts call it."},
+		{builtin: inbox.PlanTool, mcp: PlanTool, work: does(submitPlan), has: plans,
+			repair: rename(map[string]string{"text": "plan", "content": "plan"}),
+			text: "Submit your plan for approval. Until it is approved you may only read. A message will tell you the " +
+				"answer: end your turn after this call, and begin with the work when the plan is approved."},
+	}
+}
+
+// reports says who has the tool that reports: agent programs, and the lead. A teammate with
+// the builtin agent reports by SendMessage.
+func reports(m *roster.Member, n ToolNames) bool { return n == MCPNames || m.Lead }
+
+// plans says who has the tool that submits plans.
+func plans(m *roster.Member, _ ToolNames) bool { return m.PlanRequired }
+
+// Twins returns the builtin agent's names of the tools, by those that they have over MCP.
+func Twins() map[string]string {
+	twins := map[string]string{}
+	for _, r := range rows() {
+		if r.mcp == "" {
+			continue
+		}
+		if twins[r.mcp] = r.twin; r.twin == "" {
+			twins[r.mcp] = r.builtin
+		}
+	}
+	return twins
+}
+
+// Describe describes the tools that a member has under such names.
+func Describe(n ToolNames, m *roster.Member) ([]Description, error) {
+	var list []Description
+	var errs []error
+	for _, r := range rowsOf(n, m) {
+		d, err := r.describe(n)
+		list, errs = append(list, d), append(errs, err)
+	}
+	return list, errors.Join(errs...)
+}
+
+// Tools makes the tools of a member whose agent knows them by such names.
+func (b *Board) Tools(n ToolNames, c Caller) ([]Tool, error) {
+	var list []Tool
+	var errs []error
+	for _, r := range rowsOf(n, c.Member) {
+		d, err := r.describe(n)
+		errs = append(errs, err)
+		list = append(list, Tool{
+			Description: d,
+			repair:      func(input json.RawMessage) json.RawMessage { return r.repair(n, input) },
+			run: func(ctx context.Context, called agent.ToolCall) agent.ToolResult {
+				return r.do(ctx, call{b, n, c.Member, c.Act(called.ID)}, d.spec.Name, called.Input)
+			},
+		})
+	}
+	return list, errors.Join(errs...)
+}
+
+// rowsOf are the tools that a member has under such names.
+func rowsOf(n ToolNames, m *roster.Member) []row {
+	var list []row
+	for _, r := range rows() {
+		if r.name(n) != "" && (r.has == nil || r.has(m, n)) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// name is one of the names that a tool has.
+func (r row) name(n ToolNames) string {
+	if n == MCPNames {
+		return r.mcp
+	}
+	return r.builtin
+}
+
+// describe describes the tool under one of its names.
+func (r row) describe(n ToolNames) (Description, error) {
+	schema, err := r.schema(n == MCPNames)
+	if err != nil {
+		return Description{}, fmt.Errorf("schema of %s: %w", r.name(n), err)
+	}
+	return Description{
+		spec:  agent.Spec{Name: r.name(n), Description: r.text, Schema: schema, Team: true},
+		Looks: r.looks, Gated: r.gated, OneOf: r.oneOf, Required: r.required,
+	}, nil
+}
+
+// does is the work of a function over its typed input.
+func does[In any](do func(ctx context.Context, c call, in In) agent.ToolResult) work {
+	return work{inputSchema[In], func(ctx context.Context, c call, name string, input json.RawMessage) agent.ToolResult {
+		var in In
+		if err := json.Unmarshal(input, &in); err != nil {
+			return toolError(fmt.Errorf("input of %s: %w", name, err))
+		}
+		return do(ctx, c, in)
+	}}
+}
+
+// schemaKey is under what the schema of an input is kept.
+type schemaKey struct {
+	input reflect.Type
+	plain bool
+}
+
+// inputSchemas has the schemas of the tools' inputs: one copy serves all members.
+var inputSchemas sync.Map
+
+// inputSchema is the JSON Schema of a tool's input, made from its Go type, so that
+// what a model is told and what is decoded cannot differ. In a plain schema each field
+// has one type, since some vendors refuse a tool that has another one, and with it all
+// tools of the server: what may be any JSON is a text there.
+func inputSchema[In any](plain bool) (json.RawMessage, error) {
+	key := schemaKey{reflect.TypeFor[In](), plain}
+	if known, ok := inputSchemas.Load(key); ok {
+		return known.(json.RawMessage), nil
+	}
+	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not a list of bytes
+	}})
+	if err != nil {
+		return nil, err
+	}
+	for _, field := range schema.Properties {
+		if plain && field.Type == "" && len(field.Types) == 0 {
+			field.Type = "string"
+		}
+	}
+	text, err := json.Marshal(schema)
+	if err == nil {
+		inputSchemas.Store(key, json.RawMessage(text))
+	}
+	return text, err
+}
+
+// rename makes a repair that gives keys which models get wrong their right names
+// (TEAMS.md section 2), where the right one is not there.
+func rename(wrong spelling) func(ToolNames, json.RawMessage) json.RawMessage {
+	return func(_ ToolNames, input json.RawMessage) json.RawMessage {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(input, &fields) != nil {
+			return input
+		}
+		if !wrong.mend(fields) {
+			return input
+		}
+		return rawjson.Encode(fields)
+	}
+}
+
+// toolError is a result that tells the model what went wrong.
+func toolError(err error) agent.ToolResult {
+	return agent.ToolResult{Content: err.Error(), IsError: true}
+}
