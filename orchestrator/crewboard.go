@@ -48,8 +48,13 @@ func (p boardPorts) AskToEnd(ctx context.Context, by actors.Actor, to, reason st
 	return shutdownRequest(r), nil
 }
 
-// Finished takes down the work on a task that has just been completed.
-func (p boardPorts) Finished(ctx context.Context, t tasks.Task) { p.c.merges.Finished(ctx, t) }
+// Finished takes down the work on a task that has just been completed, even if whoever
+// asked for that hangs up.
+func (p boardPorts) Finished(ctx context.Context, t tasks.Task) {
+	ctx, done := p.c.loop.UntilOver(ctx)
+	defer done()
+	p.c.merges.Finished(ctx, t)
+}
 
 // Answered notes the lead's answer to its goal.
 func (p boardPorts) Answered(ctx context.Context, text string) error {

@@ -43,7 +43,11 @@ type crewRig struct {
 // newCrewRig hires the members of a team.
 func newCrewRig(t *testing.T, files map[string]string) *crewRig {
 	t.Helper()
-	r := newRig(t, files)
+	return crewRigOn(t, newRig(t, files))
+}
+
+func crewRigOn(t *testing.T, r *rig) *crewRig {
+	t.Helper()
 	o := r.orchestrator(Options{Log: slog.New(slog.DiscardHandler)})
 	if err := o.place.Create(); err != nil {
 		t.Fatal(err)

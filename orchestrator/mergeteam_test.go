@@ -373,3 +373,29 @@ func TestAnswerWithoutATeam(t *testing.T) {
 		}
 	}
 }
+
+// TestFinishedByWhoHangsUp: whoever has completed a task may hang up; the work on it is
+// taken down all the same.
+func TestFinishedByWhoHangsUp(t *testing.T) {
+	t.Parallel()
+	g := newGrove(t, groveFiles("true", "true", "merge: {}\n"))
+	r := crewRigOn(t, g.rig)
+	if !r.crew.setUpTree(t.Context(), r.seat("ana")) {
+		t.Fatal("ana has no copy")
+	}
+	if err := os.WriteFile(g.tree("ana", "made"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	completed := tasks.Completed
+	done, _, err := r.crew.store.Update(t.Context(), actors.Actor{}, "1", tasks.Patch{Status: &completed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	boardPorts{r.crew}.Finished(ctx, done)
+	merges, err := r.crew.store.Merges().List(t.Context())
+	if err != nil || len(merges) != 1 || !slices.Equal(merges[0].Tasks, []string{"1"}) {
+		t.Errorf("merges %+v, %v", merges, err)
+	}
+}

@@ -16,9 +16,6 @@ import (
 // mode, from its next call on, for its session and over restarts. The lead may give less
 // than the spec does or as much, a person anything; a spec that changes the member's mode
 // goes before.
-//
-// The mode counts before it is stored and told: of a crash in between, and of a disk that
-// is full, the call's error tells, and made again it comes to the same.
 func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode string) error {
 	c := p.c
 	person := by.Name == actors.Operator
@@ -37,10 +34,7 @@ func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode strin
 	case c.asks.Plans.MustPlan(s.member):
 		return wording.Errorf(api.ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
 	}
-	if err := s.mate.Rights().SetMode(mode); err != nil {
-		return err
-	}
-	if err := c.asks.Plans.KeepMode(ctx, s.member, mode); err != nil {
+	if err := c.asks.Plans.GiveMode(ctx, s.member, mode); err != nil {
 		return err
 	}
 	_, err := c.store.Mail().Send(ctx, by, mail.Outgoing{

@@ -54,6 +54,9 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 	if err != nil {
 		return err
 	}
+	if err := c.asks.Leave(ctx, s.member.Name); err != nil {
+		return fmt.Errorf("the questions of %s: %w", s.member.Name, err)
+	}
 	c.seatAs(slices.DeleteFunc(slices.Clone(c.seats()), func(o *seat) bool { return o == s }))
 	c.tally.Forget(s.member.Name)
 	c.watch.Forget(s.member.Name)
@@ -98,13 +101,7 @@ func (o *Orchestrator) seatAgain(ctx context.Context, c *crew, old *seat, m conf
 	list := slices.Clone(c.seats())
 	list[slices.Index(list, old)] = s
 	c.seatAs(list)
-	if s.mate != nil { // a plan that was approved in between was the old seat's
-		mode, err := c.asks.Plans.StartingMode(ctx, s.member)
-		if err == nil {
-			err = s.mate.Rights().SetMode(mode)
-		}
-		c.act(ctx, s, err) // it stays in the mode that it has, which allows less
-	}
+	c.act(ctx, s, c.asks.Plans.BeginAnew(ctx, s.member)) // after an error it stays in a mode that allows less
 	c.enter(s)
 	return nil
 }

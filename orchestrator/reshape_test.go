@@ -291,6 +291,36 @@ func TestLivingApprover(t *testing.T) {
 	l.down()
 }
 
+// TestRetiredApproverIsNotWaitedFor: what a member was asked that the spec no longer has is
+// as if it had not answered in time.
+func TestRetiredApproverIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	l := newLiving(t, map[string]string{
+		"dev.yaml": `steps:
+  - {say: Fine.}
+  - {when: Make it, call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
+  - {say: I wait., times: -1}
+`,
+		"rev.yaml": "steps: [{say: Looked., times: -1}]\n",
+	})
+	gated := livingSpec + "  rev: {model: {provider: script, script: rev.yaml}}\n" +
+		"gates: {task: [{approve: rev}]}\ntasks: [{id: a, subject: Make it, owner: dev}]\n"
+	if _, err := l.rewrite(gated); err != nil {
+		t.Fatal(err)
+	}
+	asked := func(state requests.State) func(journal.Line) bool {
+		return func(line journal.Line) bool {
+			return line.Type == "request" && strings.Contains(string(line.Data), `"state":"`+string(state)+`"`)
+		}
+	}
+	l.lines.wait(t, "the question to rev", asked(requests.Open))
+	if _, err := l.rewrite(livingSpec + "tasks: [{id: a, subject: Make it, owner: dev}]\n"); err != nil {
+		t.Fatal(err)
+	}
+	l.lines.wait(t, "its end", asked(requests.Expired))
+	l.down()
+}
+
 // TestLivingOwns: what a member may write is looked at from the moment on in which a
 // running team is told so.
 func TestLivingOwns(t *testing.T) {

@@ -147,7 +147,25 @@ func (b *Inbox) recall(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.look(ctx)
+	if err := b.look(ctx); err != nil {
+		return err
+	}
+	return b.dropStrangers(ctx)
+}
+
+// dropStrangers closes what was asked by and of members that the spec no longer has.
+func (b *Inbox) dropStrangers(ctx context.Context) error {
+	for _, r := range b.Open() {
+		for _, name := range []string{r.Member, r.To} {
+			if _, here := b.ports.Member(name); here || name == actors.Operator || name == "" {
+				continue
+			}
+			if err := b.Leave(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // look takes in which questions are open now.

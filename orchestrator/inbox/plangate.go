@@ -37,6 +37,8 @@ const PlanTool = "ExitPlanMode"
 type PlanGate struct {
 	inbox *Inbox
 
+	deciding sync.Mutex // held while a member's mode is set by what is approved, or the other way round
+
 	mu       sync.Mutex
 	approved map[string]bool // by member
 }
@@ -48,7 +50,7 @@ func keyPlan(member string) string { return "plan/" + member }
 type planLeave struct {
 	Session string `json:"session"` // for this session alone
 	Mode    string `json:"mode"`
-	// Spec is the mode that the spec gave the member when somebody changed it (KeepMode):
+	// Spec is the mode that the spec gave the member when somebody changed it (GiveMode):
 	// what the spec says later goes before. Empty: an approved plan, whose mode stays.
 	Spec configs.PermissionMode `json:"spec,omitempty"`
 }
@@ -78,6 +80,18 @@ func (g *PlanGate) StartingMode(ctx context.Context, m *roster.Member) (string, 
 		return string(usualMode(m)), nil
 	}
 	return string(configs.Plan), nil
+}
+
+// BeginAnew gives a member that begins another life in the same run the mode for it. A plan
+// that was approved while its new seat was made was approved in the old one.
+func (g *PlanGate) BeginAnew(ctx context.Context, m *roster.Member) error {
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
+	mode, err := g.StartingMode(ctx, m)
+	if err != nil {
+		return err
+	}
+	return g.inbox.ports.SetMode(m.Name, mode)
 }
 
 // approve notes whether a member's plan is approved.
@@ -293,6 +307,8 @@ func (g *PlanGate) Settled(ctx context.Context, r requests.Request) error {
 
 // leavePlanning gives a member the mode in which it works.
 func (g *PlanGate) leavePlanning(ctx context.Context, m *roster.Member, mode string) error {
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
 	// At once: the mail that tells it is on its way. If a crash comes in between,
 	// the answer is settled once more at the next start.
 	if err := g.inbox.ports.SetMode(m.Name, mode); err != nil {
@@ -306,8 +322,15 @@ func (g *PlanGate) leavePlanning(ctx context.Context, m *roster.Member, mode str
 	return nil
 }
 
-// KeepMode keeps a permission mode that somebody has given a member, for its session.
-func (g *PlanGate) KeepMode(ctx context.Context, m *roster.Member, mode string) error {
+// GiveMode gives a member a permission mode, and keeps it for its session. The mode counts
+// before it is stored: of a crash in between, and of a disk that is full, the error tells,
+// and made again the call comes to the same.
+func (g *PlanGate) GiveMode(ctx context.Context, m *roster.Member, mode string) error {
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
+	if err := g.inbox.ports.SetMode(m.Name, mode); err != nil {
+		return err
+	}
 	leave := planLeave{Session: m.Session.Session, Mode: mode, Spec: usualMode(m)}
 	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), rawjson.Encode(leave)); err != nil {
 		return fmt.Errorf("keep the permission mode of %s: %w", m.Name, err)

@@ -314,6 +314,9 @@ func (d *Desk) take(ctx context.Context, member string, done []tasks.Task) error
 		if err != nil {
 			errs = append(errs, fmt.Errorf("the work of %s on task %s is not taken down: %w", member, t.ID, err))
 		}
+		if ctx.Err() != nil {
+			return errors.Join(append(errs, err)...) // it is taken down by the next who looks
+		}
 		d.note(t, m, err) // also after an error: nobody is to wait for what does not come
 		if m == nil && err == nil {
 			errs = append(errs, d.unchanged(ctx, t))

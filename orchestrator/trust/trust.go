@@ -78,8 +78,12 @@ func (r Report) Digest() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// DigestOf is the Digest of a report on what a team would run.
+// DigestOf is the Digest of a report on what a team would run. It fails if trust.json
+// cannot be read: nobody knows then what is trusted.
 func DigestOf(team *configs.Team) (string, error) {
+	if _, err := readTrust(); err != nil {
+		return "", err
+	}
 	items, err := itemsOf(team)
 	return Report{Items: items}.Digest(), err
 }

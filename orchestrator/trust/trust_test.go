@@ -301,6 +301,9 @@ func TestTrustFileThatCannotBeRead(t *testing.T) {
 				!errors.Is(err, c.want)) {
 				t.Errorf("Check = %+v, %v", r, err)
 			}
+			if _, err := DigestOf(load()); err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("DigestOf fails with %v", err)
+			}
 			if err := Remember(t.Context(), load(), r); err == nil {
 				t.Error("what could not be read was overwritten")
 			}

@@ -47,8 +47,9 @@ func (c *Job) Abandon(err error) error { return errors.Join(err, c.forget()) }
 // Submit hands a change to the committer and waits for the commit that holds it.
 // run may run more than once; only the last run counts.
 //
-// When ctx ends while the change waits, Submit returns ctx's error although it
-// may still be committed: whoever must know asks for its receipt.
+// It fails with ctx's error only if ctx ends before the change is in line. From then on it
+// waits for the commit, so that its caller knows what has happened and can do what follows
+// from it: a change of which nobody takes notice would be as bad as one that is lost.
 func (c *Job) Submit(ctx context.Context, run func(*Tx) error) error {
 	db := c.db
 	if db.opts.ReadOnly {
@@ -63,8 +64,6 @@ func (c *Job) Submit(ctx context.Context, run func(*Tx) error) error {
 		return c.err
 	case <-db.guard.gone: // the committer may be stuck in bbolt
 		return fmt.Errorf("%s: whether it was committed is unknown: %w", c.Op, db.guard.err())
-	case <-ctx.Done():
-		return fmt.Errorf("%s: no longer waiting for the commit, which may still happen: %w", c.Op, ctx.Err())
 	}
 }
 

@@ -1,0 +1,152 @@
+package inbox
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/gang"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// planning is the inbox of a team of which dev must plan, with a store of its own.
+type planning struct {
+	*Inbox
+	store *tasks.Store
+	dev   *roster.Member
+	modes sync.Map // by member
+}
+
+func newPlanning(t *testing.T, closed func(context.Context, requests.Request) error) *planning {
+	t.Helper()
+	store, err := tasks.Open(filepath.Join(t.TempDir(), "tasks.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p := &planning{store: store, dev: &roster.Member{Member: &configs.Member{Name: "dev", PlanRequired: true}}}
+	p.dev.Session.Session = "s1"
+	var members gang.Group
+	t.Cleanup(members.Wait)
+	p.Inbox = New(&configs.Team{}, Ports{
+		Store: store, Log: slog.New(slog.DiscardHandler), Changed: func() {}, Go: members.Go, Closed: closed,
+		Notify: func(context.Context, string, requests.Request) {},
+		Member: func(name string) (*roster.Member, bool) { return p.dev, name == "dev" },
+		SetMode: func(member, mode string) error {
+			p.modes.Store(member, mode)
+			return nil
+		},
+	})
+	return p
+}
+
+// begin begins the inbox, as a run does.
+func (p *planning) begin(t *testing.T) {
+	t.Helper()
+	stop, err := p.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+}
+
+// ask puts a question about a plan of a member's.
+func (p *planning) ask(t *testing.T, member, to string) requests.Request {
+	t.Helper()
+	r, err := p.Ask(t.Context(), actors.Actor{Name: member}, requests.New{
+		Kind: requests.AskPlan, Member: member, To: to, Text: "May I?", Payload: rawjson.Encode(Payload{Session: "s1"}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestAnswerIsActedOn: whoever answers may hang up once the answer is stored: what follows
+// from it is done all the same, because nobody could answer a second time.
+func TestAnswerIsActedOn(t *testing.T) {
+	ctx, hangUp := context.WithCancel(t.Context())
+	var p *planning
+	p = newPlanning(t, func(ctx context.Context, r requests.Request) error {
+		hangUp()
+		return p.Plans.Settled(ctx, r)
+	})
+	p.begin(t)
+	r := p.ask(t, "dev", actors.Operator)
+	if _, err := p.Answer(ctx, actors.Actor{Name: actors.Operator}, Answer{ID: r.ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	if mode, _ := p.modes.Load("dev"); mode != "default" || p.Plans.MustPlan(p.dev) || len(p.Open()) > 0 {
+		t.Errorf("the member is in mode %v, must plan: %v; open: %v", mode, p.Plans.MustPlan(p.dev), p.Open())
+	}
+	again, err := p.store.Requests().Find(t.Context(), r.ID)
+	if err != nil || !again.Taken {
+		t.Errorf("request %+v, %v: it would be acted on again", again, err)
+	}
+	if _, err := p.Answer(ctx, actors.Actor{Name: actors.Operator}, Answer{ID: p.ask(t, "dev", actors.Operator).ID}); err == nil {
+		t.Error("who has hung up before can answer")
+	}
+}
+
+// TestQuestionsOfStrangers: what was asked by and of members that the spec no longer has is
+// closed when the next run begins.
+func TestQuestionsOfStrangers(t *testing.T) {
+	var closed []requests.Request
+	p := newPlanning(t, func(_ context.Context, r requests.Request) error {
+		closed = append(closed, r)
+		return nil
+	})
+	asked := []requests.Request{p.ask(t, "dev", "rev"), p.ask(t, "ana", "dev"), p.ask(t, "dev", actors.Operator)}
+	p.begin(t)
+	for i, want := range []requests.State{requests.Expired, requests.Withdrawn, requests.Open} {
+		r, err := p.store.Requests().Find(t.Context(), asked[i].ID)
+		if err != nil || r.State != want {
+			t.Errorf("%s asks %s: %s, %v; want %s", r.Member, r.To, r.State, err, want)
+		}
+	}
+	if len(closed) != 1 || closed[0].To != "rev" {
+		t.Errorf("acted on %+v", closed)
+	}
+}
+
+// TestApprovedAsItBeginsAnew: a plan that is approved in the moment in which its member
+// begins another life is approved there, too, or in neither: never approved in a mode that
+// allows no work.
+func TestApprovedAsItBeginsAnew(t *testing.T) {
+	var p *planning
+	p = newPlanning(t, func(ctx context.Context, r requests.Request) error { return p.Plans.Settled(ctx, r) })
+	for range 100 {
+		if err := p.store.Put(t.Context(), keyPlan("dev"), []byte("null")); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Plans.BeginAnew(t.Context(), p.dev); err != nil {
+			t.Fatal(err)
+		}
+		var both sync.WaitGroup
+		both.Go(func() {
+			if err := p.Plans.leavePlanning(t.Context(), p.dev, "default"); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Go(func() {
+			if err := p.Plans.BeginAnew(t.Context(), p.dev); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Wait()
+		if mode, _ := p.modes.Load("dev"); mode != "default" || p.Plans.MustPlan(p.dev) {
+			t.Fatalf("the approved member is in mode %v, must plan: %v", mode, p.Plans.MustPlan(p.dev))
+		}
+	}
+}
