@@ -79,7 +79,8 @@ type crew struct {
 	only       part                 // what the run is for
 	settings   hooking.GateSettings // that gates go by
 	servers    *hooking.Servers     // of mcp_tool hooks
-	functions  *hooks.Registry      // the program's hooks, and those that agents register while they run
+	policies   *hooking.Policies
+	functions  *hooks.Registry // the program's hooks, and those that agents register while they run
 	team       string
 	pid        int
 	up         chan struct{} // closed once every member has begun its session
@@ -96,10 +97,6 @@ type crew struct {
 	holds      *holds.Holds
 	goals      *goals.Goals
 	restarts   lives.Restarts
-
-	// completeOnPass says whether tasks in progress are completed when a turn end passes
-	// its gates, as the spec has it by then; nil: they are not.
-	completeOnPass func() bool
 
 	mu       sync.Mutex // guards what seats say it guards, and the fields below
 	told     string

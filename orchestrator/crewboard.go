@@ -1,10 +1,12 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
@@ -67,25 +69,20 @@ func (p boardPorts) Sent(texts []mail.Message) { p.c.heard(texts) }
 // Closed has a completed task stand in its owner's next note.
 func (p boardPorts) Closed(t tasks.Task) { p.c.closed(t) }
 
-// taskLister is what a member's turn end knows of its tasks.
-func (c *crew) taskLister() teammate.TaskLister {
-	return c.board.TaskLister(c.completes, func(text string) { c.journal.Tell(agent.Warning{Text: text}) })
+// newTaskLister makes what a member's turn end knows of its tasks.
+func newTaskLister(o *Orchestrator, c *crew) teammate.TaskLister {
+	return c.board.TaskLister(o.completesOnPass, func(text string) { c.journal.Tell(agent.Warning{Text: text}) })
 }
 
-// completes reports whether tasks are completed when a turn end passes.
-func (c *crew) completes() bool { return c.completeOnPass != nil && c.completeOnPass() }
+// completesOnPass reports whether tasks in progress are completed when a turn end passes
+// its gates, as the spec has it now.
+func (o *Orchestrator) completesOnPass() bool { return o.team().CompleteOnPass }
 
-// stillOwed are the tasks for which a member may not go idle. With complete_on_pass
-// those in progress are completed when it does, so they are no reason to refuse.
-func (c *crew) stillOwed(own []tasks.Task) []tasks.Task {
-	if !c.completes() {
-		return own
+// completerOf is whose completion of a task the gates look at: a member's, or the
+// operator's. claims says that somebody says so in words.
+func (c *crew) completerOf(ctx context.Context, in hooks.Input) (who string, claims bool) {
+	if by, ok := teamtools.Completer(ctx); ok {
+		return by, true
 	}
-	var owed []tasks.Task
-	for _, t := range own {
-		if t.Status != tasks.InProgress {
-			owed = append(owed, t)
-		}
-	}
-	return owed
+	return cmp.Or(c.policies.MemberOf(in), c.seats()[0].member.Name), false
 }

@@ -23,7 +23,7 @@ func newInbox(o *Orchestrator, c *crew) *inbox.Inbox {
 		Member:   c.member, Gone: c.goneReason, Lend: c.lendSlot, Notify: c.notifyPeople, Closed: c.requestClosed,
 		Completer: func(ctx context.Context, in hooks.Input) (who string, completes bool) {
 			who, says := c.completerOf(ctx, in)
-			return who, says || c.completes()
+			return who, says || o.completesOnPass()
 		},
 		Lead:    func() *roster.Member { return c.seats()[0].member },
 		Letters: mail.Folder(o.place.Mail()),

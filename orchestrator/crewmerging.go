@@ -22,14 +22,8 @@ func (o *Orchestrator) newDesk(c *crew) *merging.Desk {
 		Spawned: func(pid int, h runner.Spawn) func() {
 			return c.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, hookRun(h.Input, h.Depth))
 		},
-		SessionOf: func(session string) (*roster.Member, bool) {
-			s, ok := c.bySession(session)
-			if !ok {
-				return nil, false
-			}
-			return s.member, true
-		},
-		Landing: c.writes.Landing, Notify: c.notifyPeople, Changed: c.loop.Poke,
+		SessionOf: c.sessionOf,
+		Landing:   c.writes.Landing, Notify: c.notifyPeople, Changed: c.loop.Poke,
 	})
 }
 

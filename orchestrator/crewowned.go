@@ -17,7 +17,7 @@ func (o *Orchestrator) newWrites(c *crew) *owned.Writes {
 		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: c.journal, Git: c.trees.Git(),
 		Past: o.past, Team: o.team, Members: c.roll, CopyOf: c.copyOf, People: c.asks.Keepers(),
 		MemberOf: func(in hooks.Input) (*roster.Member, bool) {
-			return c.member(c.memberOf(in))
+			return c.member(c.policies.MemberOf(in))
 		},
 		Turn: func(member string) int {
 			s, ok := c.seat(member)

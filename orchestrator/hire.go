@@ -129,7 +129,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
 		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),
 		Gates:      c.merges.GateRun,
-		Policies:   c.policy,
+		Policies:   c.policies.Named,
 		Callbacks:  c.functions,
 		Models:     o.newHookModels(c),
 		Tools:      newHookTools(c),
@@ -159,7 +159,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
 			}
 			return c.processes.RegisterHook(pid, owner, hookRun(h.Input, h.Depth))
 		},
-		Crowded: c.hookCrowded,
+		Crowded: c.warnOfCrowd,
 	})
 }
 
@@ -179,6 +179,15 @@ func (c *crew) bySession(id string) (*seat, bool) {
 		return nil, false
 	}
 	return seats[i], true
+}
+
+// sessionOf is the member of bySession.
+func (c *crew) sessionOf(id string) (*roster.Member, bool) {
+	s, ok := c.bySession(id)
+	if !ok {
+		return nil, false
+	}
+	return s.member, true
 }
 
 // seatMember makes the teammate of a seat.

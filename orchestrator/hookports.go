@@ -91,6 +91,35 @@ func newHookTools(c *crew) *hooking.Tools {
 	}}
 }
 
+// newPolicies makes the gates that ship with covey.
+func newPolicies(o *Orchestrator, c *crew) *hooking.Policies {
+	return hooking.NewPolicies(hooking.PolicyOptions{
+		Store: c.store, Writes: c.writes, Approvals: c.asks.Approvals.By, Member: c.member, SessionOf: c.sessionOf,
+		Lead:    func() *roster.Member { return c.seats()[0].member },
+		Awaited: c.asks.Holds, OnPass: o.completesOnPass,
+		Words: func(m *roster.Member) hooking.Words {
+			if m == nil {
+				return teamtools.BuiltinNames
+			}
+			return teamtools.NamesFor(m.CurrentAgent())
+		},
+		Unreported: func(ctx context.Context, member string) []string {
+			c.journal.CatchUp(ctx) // a report that was just sent counts
+			return c.watch.Of(member).Unreported
+		},
+	})
+}
+
+// warnOfCrowd tells people that what a hook had left running became too many processes
+// and was killed. The hook's own result was in the journal long before.
+func (c *crew) warnOfCrowd(in hooks.Input, command, warning string) {
+	e := agent.Event{Data: agent.Warning{Text: string(in.Payload.Event()) + " hook " + command + ": " + warning}}
+	if s, ok := c.bySession(in.SessionID); ok {
+		e.Member, e.Turn = s.member.Name, s.turn()
+	}
+	c.journal.Append(e)
+}
+
 // hookMember is a seat as a hooking.Member.
 type hookMember struct {
 	o *Orchestrator

@@ -312,8 +312,7 @@ func newCrew(
 		processes: process.New(o.place.Mark()), pid: os.Getpid(), team: o.team().Name,
 		functions: o.opts.Hooks, keep: o.staysUp(), around: surroundingsOf(o.team().Workspace),
 		setup: o.opts.Setup, only: o.only,
-		completeOnPass: func() bool { return o.team().CompleteOnPass },
-		down:           make(chan string, 1), up: make(chan struct{}),
+		down: make(chan string, 1), up: make(chan struct{}),
 	}
 	if c.functions == nil {
 		c.functions = &hooks.Registry{}
@@ -327,7 +326,7 @@ func newCrew(
 	})
 	c.asks = newInbox(o, c)
 	c.board = newBoard(o.team(), mail.Folder(o.place.Mail()), c)
-	c.lister = c.taskLister()
+	c.lister = newTaskLister(o, c)
 	c.settle = func(ctx context.Context) error { return o.settle(ctx, c) }
 	c.servers = newServers(o, c, o.hooks().Servers)
 	c.programs = o.programsOf(c)
@@ -338,6 +337,7 @@ func newCrew(
 		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
 	})
 	c.writes = o.newWrites(c)
+	c.policies = newPolicies(o, c)
 	c.merges = o.newDesk(c)
 	c.reload = o.newReloader(c)
 	var err error

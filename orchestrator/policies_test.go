@@ -8,16 +8,17 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/hooking"
+	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // policyCrew is a crew without agents: what policies ask.
-func policyCrew(t *testing.T, list ...tasks.New) *crew {
+func policyCrew(t *testing.T) *crew {
 	t.Helper()
 	c := &crew{store: testkit.OpenStore(t)}
 	c.asks = inboxOf(c, configs.WaitAsk)
@@ -29,85 +30,15 @@ func policyCrew(t *testing.T, list ...tasks.New) *crew {
 		}
 		c.sit(s)
 	}
-	if len(list) > 0 {
-		if _, err := c.store.Add(t.Context(), actors.Actor{}, list); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c.policies = hooking.NewPolicies(hooking.PolicyOptions{
+		Writes: &owned.Writes{}, Member: c.member, SessionOf: c.sessionOf, Lead: func() *roster.Member { return c.seats()[0].member },
+		Unreported: func(_ context.Context, member string) []string { return c.watch.Of(member).Unreported },
+	})
 	return c
 }
 
 func idle(member string) hooks.Input {
 	return hooks.Input{Payload: hooks.TeammateIdleInput{TeammateName: member}}
-}
-
-func TestNoOpenTasks(t *testing.T) {
-	bash := tasks.Wants{Tools: []string{"Bash"}}
-	tests := []struct {
-		name   string
-		list   []tasks.New
-		member string
-		want   string // part of the feedback; empty: it agrees
-	}{
-		{"no tasks", nil, "dev", ""},
-		{"an own one", []tasks.New{{Subject: "one", Owner: "dev"}}, "dev", "You still own task 1"},
-		{"two own ones", []tasks.New{{Subject: "one", Owner: "dev"}, {Subject: "two", Owner: "dev"}}, "dev",
-			"tasks 1 and 2"},
-		{"one of somebody else", []tasks.New{{Subject: "one", Owner: "ops"}}, "dev", ""},
-		{"one of nobody", []tasks.New{{Subject: "one"}}, "dev", "Task 1 (one) is ready and nobody has it"},
-		{"one that waits", []tasks.New{{Key: "a", Subject: "one", Owner: "ops"}, {Subject: "two", Owner: "dev",
-			BlockedBy: []string{"a"}}}, "dev", ""},
-		{"one for other hands", []tasks.New{{Subject: "one", Wants: bash}}, "ops", ""},
-		{"one for these hands", []tasks.New{{Subject: "one", Wants: bash}}, "dev", "Task 1"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := policyCrew(t, tt.list...)
-			got := c.noOpenTasks(t.Context(), idle(tt.member))
-			if (got.Outcome == hooks.Blocking) != (tt.want != "") || !strings.Contains(got.Feedback, tt.want) {
-				t.Errorf("the policy says %+v, want %q", got, tt.want)
-			}
-		})
-	}
-	c := policyCrew(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if got := c.noOpenTasks(ctx, idle("dev")); got.Outcome != hooks.NonBlockingError || got.Warning == "" {
-		t.Errorf("a store that cannot be read: %+v", got)
-	}
-}
-
-func TestMemberOf(t *testing.T) {
-	inputs := map[string]hooks.Input{
-		"idle":      idle("dev"),
-		"completed": {Payload: hooks.TaskCompletedInput{TaskInput: hooks.TaskInput{TeammateName: "dev"}}},
-		"stop":      {Payload: hooks.StopInput{TeammateName: "dev"}},
-		"other":     {Common: hooks.Common{AgentID: "dev@crew"}, Payload: hooks.NotificationInput{}},
-	}
-	for name, in := range inputs {
-		if got := policyCrew(t).memberOf(in); got != "dev" {
-			t.Errorf("%s: the member is %q", name, got)
-		}
-	}
-}
-
-// TestNoOpenTasksOfTheLead: its hooks name no teammate, and what belongs to
-// nobody is not its own.
-func TestNoOpenTasksOfTheLead(t *testing.T) {
-	stop := hooks.Input{Common: hooks.Common{SessionID: "session-lead"}, Payload: hooks.StopInput{}}
-	c := policyCrew(t, tasks.New{Subject: "one", Owner: "ops"}, tasks.New{Subject: "two"})
-	if got := c.noOpenTasks(t.Context(), stop); !strings.HasPrefix(got.Feedback,
-		"Task 2 (two) is ready and nobody has it") {
-		t.Errorf("a task of nobody's: %+v", got)
-	}
-	c = policyCrew(t, tasks.New{Subject: "one", Owner: "lead"})
-	if got := c.noOpenTasks(t.Context(), stop); !strings.HasPrefix(got.Feedback, "You still own task 1") {
-		t.Errorf("a task of its own: %+v", got)
-	}
-	c = policyCrew(t, tasks.New{Subject: "one", Owner: "ops"})
-	if got := c.noOpenTasks(t.Context(), stop); got.Outcome != hooks.Success {
-		t.Errorf("a task of another's: %+v", got)
-	}
 }
 
 func TestReportSent(t *testing.T) {
@@ -117,7 +48,7 @@ func TestReportSent(t *testing.T) {
 	}
 	want := func(member, feedback string) {
 		t.Helper()
-		got := c.reportSent(t.Context(), idle(member))
+		got := c.policies.All()["report-sent"](t.Context(), idle(member))
 		if (got.Outcome == hooks.Blocking) != (feedback != "") || !strings.Contains(got.Feedback, feedback) {
 			t.Errorf("%s: the policy says %+v, want %q", member, got, feedback)
 		}

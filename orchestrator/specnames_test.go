@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -49,7 +50,7 @@ func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
 		t.Errorf("members have %v, specs know %v", have, known)
 	}
 	var policies []string
-	for name := range (&crew{}).policies() {
+	for name := range hooking.NewPolicies(hooking.PolicyOptions{Writes: &owned.Writes{}}).All() {
 		if name != owned.FilesPolicy { // covey puts it there itself, where a spec says owns
 			policies = append(policies, name)
 		}

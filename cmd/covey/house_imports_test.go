@@ -80,7 +80,8 @@ var floors = []arrows{
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/clock orchestrator/gang " +
 		"orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives orchestrator/owned orchestrator/roster orchestrator/state orchestrator/trees " +
 		"orchestrator/trust orchestrator/worktree"},
-	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/api orchestrator/clock orchestrator/hooklist orchestrator/roster orchestrator/trust"},
+	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/api orchestrator/clock " +
+		"orchestrator/hooklist orchestrator/inbox orchestrator/owned orchestrator/plan orchestrator/roster orchestrator/trust"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/hooking orchestrator/inbox orchestrator/plan orchestrator/roster"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},

@@ -1,0 +1,135 @@
+package hooking
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/owned"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// PolicyOptions are what the policies need of the team.
+type PolicyOptions struct {
+	Store  *tasks.Store
+	Writes Writes
+	// Approvals is the gate that asks an approver.
+	Approvals func(approver string) runner.Policy
+
+	Lead      func() *roster.Member
+	Member    func(name string) (*roster.Member, bool)
+	SessionOf func(session string) (*roster.Member, bool) // the member of a session
+	// Words are those in which a member reads of its tools; m is nil where the member is
+	// not known.
+	Words func(m *roster.Member) Words
+	// Awaited reports whether a task waits for somebody's answer.
+	Awaited func(tasks.Task) bool
+	// OnPass reports whether tasks are completed when a turn end passes its gates.
+	OnPass func() bool
+	// Unreported are the tasks that a member has completed since it last wrote to the lead.
+	Unreported func(ctx context.Context, member string) []string
+}
+
+// Words name the tools of a member.
+type Words interface {
+	Completing() string          // the way to complete a task
+	Claiming(task string) string // the way to claim one
+}
+
+// Writes judge what members have written.
+type Writes interface {
+	Committed(ctx context.Context, in hooks.Input) hooks.Result
+	Files(ctx context.Context, in hooks.Input) hooks.Result
+}
+
+// Policies are the gates that ship with covey (DESIGN 4). Each refuses with what the
+// member should do instead.
+type Policies struct{ opts PolicyOptions }
+
+// NewPolicies makes the policies of a team.
+func NewPolicies(o PolicyOptions) *Policies { return &Policies{o} }
+
+// All returns the policies by their names.
+func (p *Policies) All() map[string]runner.Policy {
+	return map[string]runner.Policy{
+		"no-open-tasks":       p.noOpenTasks,
+		owned.CommittedPolicy: p.opts.Writes.Committed,
+		"report-sent":         p.reportSent,
+		owned.FilesPolicy:     p.opts.Writes.Files,
+	}
+}
+
+// Named is runner.Options.Policies: the policy that a gate names, or the approval of
+// somebody.
+func (p *Policies) Named(name string) runner.Policy {
+	if who, ok := inbox.Approver(name); ok {
+		return p.opts.Approvals(inbox.ApproverOf(who))
+	}
+	return p.All()[name]
+}
+
+// MemberOf returns the name of the member that an input is about. Hooks of the lead name
+// no teammate; who they are for follows from the session.
+func (p *Policies) MemberOf(in hooks.Input) string {
+	var name string
+	switch about := in.Payload.(type) {
+	case hooks.TeammateIdleInput:
+		name = about.TeammateName
+	case hooks.TaskCompletedInput:
+		name = about.TeammateName
+	case hooks.StopInput:
+		name = about.TeammateName
+	default:
+		name, _, _ = strings.Cut(in.AgentID, "@")
+	}
+	if name != "" {
+		return name
+	}
+	if m, ok := p.opts.SessionOf(in.SessionID); ok {
+		return m.Name
+	}
+	return ""
+}
+
+// noOpenTasks refuses while the member owns a task that it could work on, or
+// while one that it could take waits for somebody.
+func (p *Policies) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
+	all, err := p.opts.Store.List(ctx)
+	if err != nil {
+		return runner.Broken(err)
+	}
+	name := p.MemberOf(in)
+	member, known := p.opts.Member(name)
+	owed := slices.DeleteFunc(tasks.Actable(all, name), func(t tasks.Task) bool {
+		return p.opts.Awaited(t) || t.Status == tasks.InProgress && p.opts.OnPass() // which completes it
+	})
+	if name != "" && len(owed) > 0 {
+		return runner.Refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(owed), p.opts.Words(member).Completing())
+	}
+	for _, t := range all {
+		if tasks.Ready(&t, all) && t.Owner == "" && (!known || t.Wants.Suits(roster.Skills(*member.Member))) {
+			return runner.Refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,
+				plan.SubjectLine(t), p.opts.Words(member).Claiming(t.ID))
+		}
+	}
+	return runner.Agree()
+}
+
+// reportSent refuses while the member has completed a task since it last wrote
+// to the lead.
+func (p *Policies) reportSent(ctx context.Context, in hooks.Input) hooks.Result {
+	member, ok := p.opts.Member(p.MemberOf(in))
+	if !ok || member.Lead {
+		return runner.Agree() // the lead reports to nobody
+	}
+	if open := p.opts.Unreported(ctx, member.Name); len(open) > 0 {
+		return runner.Refuse("You have completed %s and the lead has not heard of it. Send %s a message about the result first.",
+			tasks.Named(open...), p.opts.Lead().Name)
+	}
+	return runner.Agree()
+}
