@@ -57,7 +57,10 @@ func (c *crew) hurryOn(seats []plan.Seat) {
 	var turns map[string]int
 	for i := range seats {
 		v := &seats[i]
-		if s, ok := c.seat(v.Name); ok && v.Spent != "" && !v.Idle && !v.Gone {
+		if v.Spent == "" || v.Idle || v.Gone {
+			continue
+		}
+		if s, ok := c.seat(v.Name); ok {
 			if turns == nil {
 				turns = map[string]int{}
 			}

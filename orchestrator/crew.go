@@ -28,6 +28,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -256,7 +257,7 @@ func (c *crew) scene(ctx context.Context) (plan.Scene, error) {
 	for i, m := range seats {
 		s.Seats[i] = m.view()
 	}
-	c.lookAtLogins(seats, s.Seats)
+	c.logins.Look(s.Seats, func(i int) *roster.Member { return seats[i].member })
 	c.mu.Unlock()
 	s.Free = c.logins.Free()
 	// Before the mail is read: an answer that closes a question in between is mail by
@@ -269,19 +270,8 @@ func (c *crew) scene(ctx context.Context) (plan.Scene, error) {
 	}
 	s.Merging = c.merges.OnWay(s.Tasks)
 	c.asks.Attention.ClearSolved(&s, c.ledger.Raised)
-	// One read for all mailboxes: mostly all but a few are empty.
-	mail, err := c.store.Mail().UnreadCounts(ctx)
-	if err != nil {
+	if err := c.board.ViewMail(ctx, s.Seats); err != nil {
 		return s, err
-	}
-	for i := range s.Seats {
-		m := &s.Seats[i]
-		if !m.Idle || m.Gone || mail[m.Name] == 0 {
-			continue
-		}
-		if m.Unread, m.MailWaits, err = c.board.Unread(ctx, m.Name); err != nil {
-			return s, err
-		}
 	}
 	viewHolds(c.holds, s.Seats)
 	return s, nil

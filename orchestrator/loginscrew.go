@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -57,20 +56,6 @@ func (c *crew) lendSlot(member string) (takeBack func(context.Context) error) {
 		}
 		_, err := s.Admit(ctx)
 		return err
-	}
-}
-
-// lookAtLogins fills in what their logins mean for the members of a scene. crew.mu is held.
-func (c *crew) lookAtLogins(seats []*seat, seen []plan.Seat) {
-	views := make([]login.View, len(seats))
-	for i, s := range seats {
-		v := &seen[i]
-		views[i] = login.View{Member: s.member, Idle: v.Idle, Able: !v.Gone && v.Spent == ""}
-	}
-	c.logins.Look(views)
-	for i, l := range views {
-		v := &seen[i]
-		v.Agent, v.Lock, v.Until, v.LockText, v.Borrowed = l.Login, l.Lock, l.Until, l.Text, l.Borrowed
 	}
 }
 

@@ -52,8 +52,8 @@ func (s *seat) view() plan.Seat {
 	now := s.life.State()
 	v := plan.Seat{
 		Name: s.member.Name, Lead: s.member.Lead, Began: s.crew.watch.Of(s.member.Name).Turn > 0, Idle: now.Idle &&
-			now.Leaving == "", Gone: now.Gone != "", GoneFor: now.Gone, Attention: s.crew.asks.Attention.Of(s.member.Name),
-		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: roster.Skills(*s.member.Member),
+			now.Leaving == "", Gone: now.Gone != "", GoneFor: now.Gone,
+		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: roster.Skills(s.member.Member),
 		Nudged: now.Nudged,
 	}
 	v.Spent, v.LastWord = s.crew.ledger.Spent(s.member.Name)

@@ -72,17 +72,22 @@ func (r *taskRecord) same(field string, l kv.Long) bool {
 // clone gives a copy that shares nothing: whoever has it may change it.
 func (r *taskRecord) clone() *taskRecord {
 	c := *r
-	c.Files = maps.Clone(r.Files)
-	c.Metadata = maps.Clone(r.Metadata)
-	for key, value := range c.Metadata {
-		c.Metadata[key] = bytes.Clone(value)
+	c.own()
+	return &c
+}
+
+// own copies what r shares with the record that it is a copy of.
+func (r *taskRecord) own() {
+	r.Files = maps.Clone(r.Files)
+	r.Metadata = maps.Clone(r.Metadata)
+	for key, value := range r.Metadata {
+		r.Metadata[key] = bytes.Clone(value)
 	}
-	for _, list := range []*[]string{&c.Blocks, &c.BlockedBy, &c.Labels, &c.Wants.Tools, &c.Wants.Labels} {
+	for _, list := range []*[]string{&r.Blocks, &r.BlockedBy, &r.Labels, &r.Wants.Tools, &r.Wants.Labels} {
 		*list = slices.Clone(*list)
 	}
-	c.Evidence = slices.Clone(r.Evidence)
-	c.normalize()
-	return &c
+	r.Evidence = slices.Clone(r.Evidence)
+	r.normalize()
 }
 
 // normalize makes what is empty print as [] and {}.
@@ -99,7 +104,9 @@ func (r *taskRecord) normalize() {
 
 // Open fills in the fields that are in files.
 func (r *taskRecord) Open(b *kv.Blobs) (Task, error) {
-	t := r.clone().Task
+	c := *r
+	c.own()
+	t := c.Task
 	for field, ref := range r.Files {
 		text, err := b.Read(ref)
 		if err != nil {

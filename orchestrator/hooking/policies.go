@@ -112,7 +112,7 @@ func (p *Policies) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result
 		return runner.Refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(owed), p.opts.Words(member).Completing())
 	}
 	for _, t := range all {
-		if tasks.Ready(&t, all) && t.Owner == "" && (!known || t.Wants.Suits(roster.Skills(*member.Member))) {
+		if tasks.Ready(&t, all) && t.Owner == "" && (!known || t.Wants.Suits(roster.Skills(member.Member))) {
 			return runner.Refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,
 				plan.SubjectLine(t), p.opts.Words(member).Claiming(t.ID))
 		}

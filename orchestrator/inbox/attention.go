@@ -32,6 +32,11 @@ func (a *Attention) change(member string, do func(*trouble)) {
 	defer a.mu.Unlock()
 	t := a.members[member]
 	do(&t)
+	a.set(member, t)
+}
+
+// set changes the trouble of a member. a.mu is held.
+func (a *Attention) set(member string, t trouble) {
 	if t == (trouble{}) {
 		delete(a.members, member)
 		return
@@ -82,22 +87,28 @@ func (a *Attention) ClearReason(member string) {
 // and the team would end unfinished though all is done. raised must not call a.
 func (a *Attention) ClearSolved(s *plan.Scene, raised func(member string) bool) {
 	var index *plan.TaskIndex // in most scenes nobody is stuck
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for i := range s.Seats {
 		seat := &s.Seats[i]
-		a.change(seat.Name, func(t *trouble) {
-			if t.tasks != "" {
-				if index == nil {
-					index = plan.IndexTasks(s.Tasks)
-				}
-				if t.tasks != plan.Fingerprint(index.Actable(seat.Name)) {
-					*t = trouble{}
-				}
+		over := raised(seat.Name) // it says so once
+		t, troubled := a.members[seat.Name]
+		if !troubled {
+			continue
+		}
+		if t.tasks != "" {
+			if index == nil {
+				index = plan.IndexTasks(s.Tasks)
 			}
-			if raised(seat.Name) { // it says so once
-				t.reason = ""
+			if t.tasks != plan.Fingerprint(index.Actable(seat.Name)) {
+				t = trouble{}
 			}
-			seat.Attention = t.reason
-		})
+		}
+		if over {
+			t.reason = ""
+		}
+		a.set(seat.Name, t)
+		seat.Attention = t.reason
 	}
 }
 

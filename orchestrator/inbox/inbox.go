@@ -17,7 +17,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/gang"
-	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -44,7 +43,7 @@ type Inbox struct {
 	asides    asides
 
 	mu      sync.Mutex
-	open    requests.Sorted
+	open    questions
 	due     map[string]time.Time // by id; of the clock that cannot be set
 	changed chan struct{}        // closed and replaced whenever open changes
 	poked   chan struct{}        // something may have changed that nobody looked at
@@ -189,7 +188,7 @@ func (b *Inbox) look(ctx context.Context) error {
 		close(b.changed)
 		b.changed = make(chan struct{})
 	}
-	b.open, b.due = requests.Sort(open), due
+	b.open, b.due = sort(open), due
 	b.ports.Changed()
 	return nil
 }
@@ -263,7 +262,7 @@ func (b *Inbox) fault(ctx context.Context, err error) {
 func (b *Inbox) Open() []requests.Request { return b.sorted().All }
 
 // sorted are the open questions as they are looked up. Nobody may change them.
-func (b *Inbox) sorted() requests.Sorted {
+func (b *Inbox) sorted() questions {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.open
@@ -393,40 +392,8 @@ func holdsUp(r requests.Request) bool {
 		r.Kind == requests.AskPermission || asksToKeep(r)
 }
 
-// Awaits returns for whose answer a member waits, for people, behind "waits for ";
-// empty: for nobody's.
-func (b *Inbox) Awaits(member string) string {
-	for _, r := range b.sorted().About[member] {
-		if holdsUp(r) {
-			return Awaited(r)
-		}
-	}
-	return ""
-}
-
-// awaitsFrom is the member whose answer another waits for; empty: nobody's, or
-// a person's.
-func (b *Inbox) awaitsFrom(member string) string {
-	for _, r := range b.sorted().About[member] {
-		if holdsUp(r) && r.To != actors.Operator {
-			return r.To
-		}
-	}
-	return ""
-}
-
 // toAnswer are the questions that a member is to answer.
 func (b *Inbox) toAnswer(member string) []requests.Request { return b.sorted().To[member] }
-
-// View tells plan who waits for an answer, and who owes one.
-func (b *Inbox) View(seats []plan.Seat) {
-	for i := range seats {
-		seats[i].Awaits, seats[i].AwaitsFrom = b.Awaits(seats[i].Name), b.awaitsFrom(seats[i].Name)
-		for _, r := range b.reminders.due(b.toAnswer(seats[i].Name)) {
-			seats[i].Questions += r.ID + " "
-		}
-	}
-}
 
 // Remind counts one more reminder of the questions that a member has not answered, and
 // returns them.

@@ -151,7 +151,7 @@ func TestClearSolved(t *testing.T) {
 // the list of them all.
 func TestQuestionsAreFoundByName(t *testing.T) {
 	b := New(&configs.Team{}, Ports{})
-	b.open = requests.Sort([]requests.Request{
+	b.open = sort([]requests.Request{
 		{ID: "0", Kind: requests.AskPlan, Member: "m0", To: "m1"}, {ID: "1", Kind: requests.AskPlan, Member: "m1", To: "m0"},
 	})
 	b.open.All = nil

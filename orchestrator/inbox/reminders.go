@@ -42,6 +42,17 @@ func (r *reminders) due(list []requests.Request) []requests.Request {
 	return slices.DeleteFunc(slices.Clone(list), func(q requests.Request) bool { return r.times[q.ID] >= plan.MaxNudges })
 }
 
+// mark names those of some questions of which their member is still to be reminded; r.mu is
+// held.
+func (r *reminders) mark(ids []string) (mark string) {
+	for _, id := range ids {
+		if r.times[id] < plan.MaxNudges {
+			mark += id + " "
+		}
+	}
+	return mark
+}
+
 // count counts one more reminder of some questions, and forgets those that are not open
 // any more.
 func (r *reminders) count(ctx context.Context, of, open []requests.Request) error {

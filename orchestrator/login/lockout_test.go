@@ -177,12 +177,12 @@ func TestLoginOf(t *testing.T) {
 				[]string{"claude"}
 		}), false},
 	} {
-		if got := Of(claude) == Of(tt.other); got != tt.same {
-			t.Errorf("%s: shared %v (%q, %q)", name, got, Of(claude), Of(tt.other))
+		if got := Of(&claude) == Of(&tt.other); got != tt.same {
+			t.Errorf("%s: shared %v (%q, %q)", name, got, Of(&claude), Of(&tt.other))
 		}
 	}
-	key := func(name string, p configs.Preset) configs.Agent {
-		return configs.Agent{Name: name, Kind: configs.ACP, Preset: p, Auth: configs.Key, KeyVar: "MY_KEY"}
+	key := func(name string, p configs.Preset) *configs.Agent {
+		return &configs.Agent{Name: name, Kind: configs.ACP, Preset: p, Auth: configs.Key, KeyVar: "MY_KEY"}
 	}
 	if Of(key("a", configs.Qwen)) != Of(key("b", configs.OpenCode)) {
 		t.Error("one key is two logins")
@@ -190,7 +190,7 @@ func TestLoginOf(t *testing.T) {
 	l := New(Ports{OnLimit: func() configs.OnLimit { return configs.WaitForLimit }})
 	sizes := l.parallel([]configs.Member{{Agent: claude}, {Agent: with(func(a *configs.Agent) { a.Parallel = 3 })},
 		{Agent: with(func(a *configs.Agent) { a.Name, a.Parallel = "c", 2 })}})
-	if !slices.Equal([]int{sizes[Of(claude)], len(sizes)}, []int{2, 1}) {
+	if !slices.Equal([]int{sizes[Of(&claude)], len(sizes)}, []int{2, 1}) {
 		t.Errorf("slots %v", sizes)
 	}
 }

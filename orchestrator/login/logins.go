@@ -42,7 +42,8 @@ type Logins struct {
 	slots slots
 
 	mu      sync.Mutex
-	members map[string]*member
+	members map[string]*member // who is here stays
+	places  roster.Places[*member]
 	waits   string // the wait for usage limits that was last told of
 }
 
@@ -51,6 +52,9 @@ type member struct {
 	state State
 	used  map[string]time.Time // until when which of its agents are used up; not changed once it stands here
 	slot  func()               // gives back its place among those on one login; nil: it has none
+
+	agent *configs.Agent // that it used when Look last saw it
+	login string         // of that agent
 }
 
 // State is what keeps a member from its turns.
@@ -124,11 +128,11 @@ func (l *Logins) Recall(ctx context.Context, name string) error {
 // Of names the account that an agent works on. Agents with the same login share its
 // slots, and the news of its limits. An agent program that is given variables of its own
 // may well have another login than one without, so these count.
-func Of(a configs.Agent) string {
+func Of(a *configs.Agent) string {
 	if a.Kind != configs.ACP && a.Kind != configs.Command || a.Model.Script != "" {
 		return a.Name
 	}
-	program := roster.ProgramName(a)
+	program := roster.ProgramName(*a)
 	if a.Auth == configs.Key {
 		if key := cmp.Or(a.KeyFile, a.KeyVar); key != "" {
 			return "key " + key
@@ -145,55 +149,53 @@ func Of(a configs.Agent) string {
 	return "login of " + program + env.String()
 }
 
-// View is what the login of a member means for it at one moment.
-type View struct {
-	Member *roster.Member
-	Idle   bool
-	Able   bool // it may take turns: it is not gone, and has used nothing up
-
-	// Look fills in these.
-	Login    string
-	Lock     plan.Lock
-	Until    time.Time // of LockUsedUp and LockFailed
-	Text     string    // of LockUsedUp, for people
-	Borrowed bool      // the lock is that of another member on the same login
+// loginOf is Of for the agent that the member uses. It is asked again and again for the
+// same agent.
+func (m *member) loginOf(a *configs.Agent) string {
+	if m.agent != a {
+		m.agent, m.login = a, Of(a)
+	}
+	return m.login
 }
 
-// Look completes the views of all members. It passes the news of each login on to the
-// members that share it: while one of them is locked out, or tries whether it still is,
-// the others wait with it.
-func (l *Logins) Look(views []View) {
+// Look fills in what their logins mean for members: Agent, Lock, Until, LockText and
+// Borrowed of their seats. who gives the member that has a seat. Look passes the news of each
+// login on to the members that share it: while one of them is locked out, or tries whether
+// it still is, the others wait with it.
+func (l *Logins) Look(seats []plan.Seat, who func(i int) *roster.Member) {
 	now := l.ports.Clock.Now()
+	told := l.ports.OnLimit() == configs.StopAtLimit
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	known := map[string]*View{}
-	for i := range views {
-		v := &views[i]
-		lockout := l.of(v.Member.Name).state.Lockout
-		v.Login, v.Lock = Of(v.Member.CurrentAgent()), lockout.State(now)
+	known := map[string]*plan.Seat{}
+	for i := range seats {
+		v := &seats[i]
+		is, m := who(i), l.places.At(i, v.Name, l.of)
+		lockout := m.state.Lockout
+		v.Agent, v.Lock = m.loginOf(is.AgentInUse()), lockout.State(now)
 		if v.Lock == plan.LockUsedUp || v.Lock == plan.LockFailed {
 			v.Until = lockout.Until
 		}
-		if v.Lock == plan.LockUsedUp {
-			v.Text = limitText(v.Member.CurrentAgent(), *lockout, now)
+		if v.Lock == plan.LockUsedUp && told {
+			v.LockText = limitText(is.CurrentAgent(), *lockout, now)
 		}
 		if lockout == nil || lockout.Heard || lockout.Failed {
 			continue
 		}
 		// A member that takes no turn itself can try nothing for others.
-		if v.Lock == plan.LockOver && !v.Able {
+		if v.Lock == plan.LockOver && (v.Gone || v.Spent != "") {
 			continue
 		}
-		if had := known[v.Login]; had == nil || had.Lock == "" || had.Until.Before(v.Until) {
-			known[v.Login] = v
+		if had := known[v.Agent]; had == nil || had.Lock == "" || had.Until.Before(v.Until) {
+			known[v.Agent] = v
 		}
 	}
-	for i := range views {
-		v := &views[i]
-		m := l.of(v.Member.Name)
+	for i := range seats {
+		v := &seats[i]
+		m := l.places.At(i, v.Name, l.of)
 		m.state.Lent = time.Time{}
-		from := known[v.Login]
-		if from == nil || v.Login == "" || m.state.Lockout != nil {
+		from := known[v.Agent]
+		if from == nil || v.Agent == "" || m.state.Lockout != nil {
 			continue
 		}
 		v.Lock, v.Until, v.Borrowed = from.Lock, from.Until, true

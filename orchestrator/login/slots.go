@@ -54,7 +54,7 @@ func (l *Logins) parallel(members []configs.Member) map[string]int {
 	sizes := map[string]int{}
 	for _, m := range members {
 		for _, a := range l.chain(m.Agent) {
-			login := Of(a)
+			login := Of(&a)
 			if had := sizes[login]; login != "" && (had == 0 || a.Parallel > 0 && a.Parallel < had) {
 				sizes[login] = a.Parallel
 			}
@@ -79,7 +79,7 @@ func (l *Logins) Free() map[string]int {
 // back.
 func (l *Logins) Admit(ctx context.Context, m *roster.Member, turn int) (release func(), err error) {
 	what := "a slot of " + roster.AgentName(m.CurrentAgent())
-	give, err := l.slots.of(Of(m.CurrentAgent())).Take(ctx, func() {
+	give, err := l.slots.of(Of(m.AgentInUse())).Take(ctx, func() {
 		l.change(m.Name, func(m *member) { m.state.Waits = what })
 		l.ports.Journal.Append(agent.Event{Member: m.Name, Turn: turn, Data: agent.Waiting{For: what}})
 	})

@@ -33,7 +33,7 @@ func heldWork(s Scene) string {
 // leftTo reports whether a held member has something to do.
 func leftTo(s Scene, seat Seat) bool {
 	show, _ := SortMail(seat.Unread, s.Tasks, seat.Name)
-	return len(show) > 0 || s.hasWork(seat) ||
+	return len(show) > 0 || withIndexes(s).index.hasWork(&seat) ||
 		seat.Lead && len(s.Tasks) > 0 && len(tasks.OpenTasks(s.Tasks)) == 0 && s.Reports != Fingerprint(s.Tasks)
 }
 

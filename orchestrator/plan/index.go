@@ -95,9 +95,9 @@ func (x *TaskIndex) Actable(member string) []tasks.Task {
 	return own
 }
 
-// take gives a member the first ready task that suits it; false if there is none. A task
-// is given once.
-func (x *TaskIndex) take(seat Seat) (tasks.Task, bool) {
+// take gives a member the first ready task that suits it, as a list of one; nil if there is
+// none. A task is given once.
+func (x *TaskIndex) take(seat Seat) []tasks.Task {
 	var first *wanted
 	for _, g := range x.wants {
 		x.looks++
@@ -106,11 +106,11 @@ func (x *TaskIndex) take(seat Seat) (tasks.Task, bool) {
 		}
 	}
 	if first == nil {
-		return tasks.Task{}, false
+		return nil
 	}
 	i := first.free[0]
 	first.free = first.free[1:]
-	return x.all[i], true
+	return x.all[i : i+1 : i+1]
 }
 
 // openOf gives the places of the tasks that a member owns and that are not completed.
@@ -118,10 +118,9 @@ func (s Scene) openOf(member string) []int { return withIndexes(s).index.owned[m
 
 // hasWork reports whether a member owns a task that is open, or would take one that nobody
 // has.
-func (s Scene) hasWork(seat Seat) bool {
-	s = withIndexes(s)
-	return len(s.index.owned[seat.Name]) > 0 || seat.SelfClaim && slices.ContainsFunc(s.index.wants, func(g *wanted) bool {
-		s.index.looks++
+func (x *TaskIndex) hasWork(seat *Seat) bool {
+	return len(x.owned[seat.Name]) > 0 || seat.SelfClaim && slices.ContainsFunc(x.wants, func(g *wanted) bool {
+		x.looks++
 		return len(g.Lacking(seat.Skills)) == 0
 	})
 }

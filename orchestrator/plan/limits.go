@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"strings"
-	"time"
+	"hash/fnv"
+	"strconv"
 )
 
 // Lock says why a member's agent cannot be used for now.
@@ -20,37 +20,44 @@ const (
 // waits is what a team does in which nobody has anything to do, but somebody
 // will once a usage limit is over.
 func waits(s Scene) (Move, bool) {
+	s = withIndexes(s)
 	m := Move{Kind: WaitLimit}
-	var mark strings.Builder
+	all := fnv.New64a()
+	var one []byte
 	for i := range s.Seats {
 		seat := &s.Seats[i]
-		if seat.Gone || seat.Held || seat.Lock != LockUsedUp || !needed(s, *seat) {
+		if seat.Gone || seat.Held || seat.Lock != LockUsedUp || !needed(s, seat) {
 			continue
 		}
+		if m.Names == nil {
+			m.Names = make([]string, 0, len(s.Seats)-i)
+		}
 		m.Names = append(m.Names, seat.Name)
-		mark.WriteString(seat.Name + " " + seat.Until.UTC().Format(time.RFC3339Nano) + " ")
+		one = strconv.AppendInt(append(append(one[:0], seat.Name...), ' '), seat.Until.UnixNano(), 10)
+		_, _ = all.Write(append(one, ' ')) // a hash takes everything
 		if m.Until.IsZero() || seat.Until.Before(m.Until) {
 			m.Until = seat.Until
 		}
 	}
-	m.Mark = mark.String()
+	m.Mark = strconv.FormatUint(all.Sum64(), 16)
 	return m, len(m.Names) > 0
 }
 
 // needed reports whether the team would miss a member that is locked out: the
 // lead, whoever owns or could take something that is open, and in a team without
 // tasks everybody.
-func needed(s Scene, seat Seat) bool {
+func needed(s Scene, seat *Seat) bool {
 	if seat.Lead || len(s.Tasks) == 0 {
 		return true
 	}
-	return s.hasWork(seat)
+	return withIndexes(s).index.hasWork(seat)
 }
 
 // atLimit says whose limit is to end the team (on_limit: stop): that of a member
 // without which the team can do nothing more of what is open. Empty: nobody's.
 func atLimit(s Scene) string {
-	for _, seat := range s.Seats {
+	for i := range s.Seats {
+		seat := &s.Seats[i]
 		if !seat.Gone && seat.Lock == LockUsedUp && needed(s, seat) {
 			return seat.Name + ": " + seat.LockText + "; budget.on_limit is stop, so run `covey up` after that"
 		}

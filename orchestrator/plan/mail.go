@@ -13,30 +13,31 @@ import (
 // that no longer matter are moot as well.
 func SortMail(letters []mail.Message, all []tasks.Task, member string) (show []mail.Message, moot []string) {
 	// A task that was handed to and fro has left several assignments.
-	last := map[string]string{} // task -> its latest assignment
-	for _, m := range letters {
+	last := map[string]string{}              // task -> its latest assignment
+	assigned := make([]string, len(letters)) // what each assigns; empty: nothing
+	for i, m := range letters {
 		if id, ok := tasks.AssignedTask(m); ok {
-			last[id] = m.ID
+			assigned[i], last[id] = id, m.ID
 		}
 	}
 	news := false
-	for _, m := range letters {
+	for i, m := range letters {
 		if lossIsMoot(m, all, member) {
 			moot = append(moot, m.ID)
 			continue
 		}
-		id, ok := tasks.AssignedTask(m)
-		if !ok {
+		id := assigned[i]
+		if id == "" {
 			news = news || m.Kind != mail.Terminated // that somebody has left is told along with other news
 			show = append(show, m)
 			continue
 		}
-		i, there := tasks.Find(all, id)
-		if last[id] != m.ID || !there || all[i].Owner != member || all[i].Status != tasks.Pending {
+		at, there := tasks.Find(all, id)
+		if last[id] != m.ID || !there || all[at].Owner != member || all[at].Status != tasks.Pending {
 			moot = append(moot, m.ID)
 			continue
 		}
-		news = news || tasks.Ready(&all[i], all)
+		news = news || tasks.Ready(&all[at], all)
 		show = append(show, m)
 	}
 	// An assignment that waits for a blocker is no reason to wake anybody.

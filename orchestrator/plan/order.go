@@ -7,14 +7,15 @@ import (
 )
 
 // inOrder are the seats with those first that others wait for (depends_on), and else
-// in their order: whether somebody gets work depends on what these are given now.
-func inOrder(s Scene) []Seat {
-	seats, some := s.Seats, false
-	for i := range seats { // in place: a seatView is large
-		some = some || len(seats[i].DependsOn) > 0
+// in their order: whether somebody gets work depends on what these are given now. depend
+// says whether anybody waits for others.
+func inOrder(s Scene) (order []Seat, depend bool) {
+	seats := s.Seats
+	for i := range seats { // in place: a Seat is large
+		depend = depend || len(seats[i].DependsOn) > 0
 	}
-	if !some {
-		return seats
+	if !depend {
+		return seats, false
 	}
 	out := make([]Seat, 0, len(seats))
 	seen := make([]bool, len(seats))
@@ -39,7 +40,7 @@ func inOrder(s Scene) []Seat {
 	for i := range seats {
 		add(i)
 	}
-	return out
+	return out, true
 }
 
 // heldBy is the first member that another waits for because it has open work; "" if

@@ -84,7 +84,8 @@ func TestInOrder(t *testing.T) {
 		}
 		shuffled := rapid.Permutation(seats).Draw(t, "seats")
 		var seen []string
-		for _, v := range inOrder(Scene{Seats: shuffled}) {
+		order, _ := inOrder(Scene{Seats: shuffled})
+		for _, v := range order {
 			for _, on := range v.DependsOn {
 				if !slices.Contains(seen, on) {
 					t.Fatalf("%s comes before %s", v.Name, on)

@@ -57,7 +57,7 @@ type Seat struct {
 	Agent     string    // key of Scene.Free
 	Lock      Lock      // its agent cannot be used for now
 	Until     time.Time // LockUsedUp and LockFailed only: for how long
-	LockText  string    // LockUsedUp only: for people
+	LockText  string    // LockUsedUp only, with AtLimit: for people
 	Borrowed  bool      // the lock is another member's, on the same login
 	SelfClaim bool
 	DependsOn []string // members whose open work it waits for
@@ -122,7 +122,8 @@ func Next(s Scene) []Move {
 	s.Free = maps.Clone(s.Free)
 	busy := len(s.Merging) > 0 || s.Asked // what comes of it may be news for somebody
 	s = indexed(s)
-	for _, seat := range inOrder(s) {
+	order, depend := inOrder(s)
+	for _, seat := range order {
 		if seat.Gone {
 			continue
 		}
@@ -136,7 +137,13 @@ func Next(s Scene) []Move {
 			held[seat.Name] = seat.HeldBy
 		}
 		if m, ok := next(s, seat); ok {
-			moves, working[seat.Name] = append(moves, m), true
+			if len(moves) == cap(moves) {
+				moves = slices.Grow(moves, len(moves)+1) // append alone would copy a long list more often
+			}
+			moves = append(moves, m)
+			if depend {
+				working[seat.Name] = true
+			}
 			if _, limited := s.Free[seat.Agent]; limited {
 				s.Free[seat.Agent]--
 			}
@@ -208,8 +215,8 @@ func next(s Scene, seat Seat) (Move, bool) {
 	if free, limited := s.Free[seat.Agent]; !seat.SelfClaim || limited && free <= 0 {
 		return Move{}, false
 	}
-	if t, ok := s.index.take(seat); ok {
-		return Move{Kind: GiveClaim, Member: seat.Name, Tasks: []tasks.Task{t}}, true
+	if t := s.index.take(seat); t != nil {
+		return Move{Kind: GiveClaim, Member: seat.Name, Tasks: t}, true
 	}
 	return Move{}, false
 }

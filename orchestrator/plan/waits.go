@@ -34,6 +34,9 @@ func waitsOf(s Scene) []wait {
 
 // withHeld is a list of seats that says which member keeps which from its work.
 func withHeld(seats []Seat, by map[string]string) []Seat {
+	if len(by) == 0 {
+		return seats
+	}
 	seats = slices.Clone(seats)
 	for i := range seats {
 		seats[i].HeldBy = by[seats[i].Name]

@@ -29,11 +29,14 @@ func (m *Member) Actor() actors.Actor {
 
 // CurrentAgent is the agent that the member uses now: that of its spec, or a
 // fallback. It may be called from any goroutine.
-func (m *Member) CurrentAgent() configs.Agent {
+func (m *Member) CurrentAgent() configs.Agent { return *m.AgentInUse() }
+
+// AgentInUse is CurrentAgent without a copy. It must not be changed.
+func (m *Member) AgentInUse() *configs.Agent {
 	if a := m.fallback.Load(); a != nil {
-		return *a
+		return a
 	}
-	return m.Agent
+	return &m.Agent
 }
 
 // Current is the member's spec with its current agent.
@@ -57,7 +60,7 @@ func (m *Member) FallbackAgent() string {
 func (m *Member) SwitchAgent(a *configs.Agent) { m.fallback.Store(a) }
 
 // Skills are what a member has of what tasks may want.
-func Skills(m configs.Member) tasks.Skills {
+func Skills(m *configs.Member) tasks.Skills {
 	return tasks.Skills{Role: m.Role, Labels: m.Labels, Tools: m.Tools}
 }
 

@@ -21,7 +21,7 @@ type memberList struct {
 func (b *Board) SetMembers(members []configs.Member) {
 	list := &memberList{terms: map[string]tasks.Terms{}}
 	for _, m := range members {
-		has := roster.Skills(m)
+		has := roster.Skills(&m)
 		list.names = append(list.names, m.Name)
 		list.terms[m.Name] = tasks.Terms{Max: m.Limits.MaxInProgress, Skills: &has}
 	}

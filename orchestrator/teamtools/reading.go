@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -19,11 +20,45 @@ import (
 // Unread gives the mail that a member may be shown, and the tasks that other mail for it
 // waits for.
 func (b *Board) Unread(ctx context.Context, member string) (due []mail.Message, waits []tasks.Task, err error) {
-	mail, err := b.ports.Store.Mail().Unread(ctx, member)
+	letters, err := b.ports.Store.Mail().Unread(ctx, member)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, m := range mail {
+	return b.due(ctx, letters)
+}
+
+// ViewMail tells plan what mail the idle members have. It is two reads of the store for all
+// mailboxes, and mostly all but a few are empty.
+func (b *Board) ViewMail(ctx context.Context, seats []plan.Seat) error {
+	counts, err := b.ports.Store.Mail().UnreadCounts(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	var with []*plan.Seat
+	for i := range seats {
+		if m := &seats[i]; m.Idle && !m.Gone && counts[m.Name] > 0 {
+			names, with = append(names, m.Name), append(with, m)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	boxes, err := b.ports.Store.Mail().UnreadOf(ctx, names)
+	for i, m := range with {
+		if err == nil {
+			m.Unread, m.MailWaits, err = b.due(ctx, boxes[i])
+		}
+	}
+	return err
+}
+
+// due splits unread mail into what is due and the open tasks that the rest waits for.
+func (b *Board) due(ctx context.Context, letters []mail.Message) (due []mail.Message, waits []tasks.Task, err error) {
+	if !slices.ContainsFunc(letters, func(m mail.Message) bool { return len(m.WaitFor) > 0 }) {
+		return letters, nil, nil
+	}
+	for _, m := range letters {
 		open, err := b.openAmong(ctx, m.WaitFor)
 		if err != nil {
 			return nil, nil, err

@@ -81,7 +81,7 @@ func TestWishesBindSelfClaims(t *testing.T) {
 }
 
 func TestSkillsOf(t *testing.T) {
-	has := roster.Skills(configs.Member{Role: "reviewer", Labels: []string{"go"}, Tools: []string{"Read"}})
+	has := roster.Skills(&configs.Member{Role: "reviewer", Labels: []string{"go"}, Tools: []string{"Read"}})
 	for _, tt := range []struct {
 		wants tasks.Wants
 		want  bool

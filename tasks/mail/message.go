@@ -318,13 +318,33 @@ func Restore(t *kv.Tx, m *Record) {
 // Unread gives a member's unread messages in the order they were sent.
 func (b *Boxes) Unread(ctx context.Context, member string) ([]Message, error) {
 	return kv.View(ctx, b.db, "unread mail of "+kv.Clip(member), func(r kv.Reader) ([]Message, error) {
-		return kv.All(r, MailBucket, kv.NameKey(member), func(k, v []byte) (Message, error) {
-			rec, err := kv.Decode[Record](fmt.Sprintf("message %d", kv.LastNum(k)), v)
-			if err != nil {
-				return Message{}, err
+		return unread(r, member)
+	})
+}
+
+// UnreadOf gives the unread messages of each of some members, as Unread does. It is one read
+// for any number of members.
+func (b *Boxes) UnreadOf(ctx context.Context, members []string) ([][]Message, error) {
+	return kv.View(ctx, b.db, "unread mail", func(r kv.Reader) ([][]Message, error) {
+		boxes := make([][]Message, len(members))
+		for i, member := range members {
+			var err error
+			if boxes[i], err = unread(r, member); err != nil {
+				return nil, err
 			}
-			return rec.Open(r.Blobs())
-		})
+		}
+		return boxes, nil
+	})
+}
+
+// unread reads a mailbox.
+func unread(r kv.Reader, member string) ([]Message, error) {
+	return kv.All(r, MailBucket, kv.NameKey(member), func(k, v []byte) (Message, error) {
+		rec, err := kv.Decode[Record](fmt.Sprintf("message %d", kv.LastNum(k)), v)
+		if err != nil {
+			return Message{}, err
+		}
+		return rec.Open(r.Blobs())
 	})
 }
 
