@@ -84,9 +84,7 @@ func (c *crew) weighed(ctx context.Context, s *seat, data agent.EventData) agent
 	if !ok {
 		return data
 	}
-	c.mu.Lock()
-	end.Empty = !c.tally.Of(s.member.Name).Useful && !s.stint.asked
-	c.mu.Unlock()
+	end.Empty = !c.tally.Of(s.member.Name).Useful && !c.notes.WasAsked(s.member.Name)
 	if end.Empty && s.member.Lead {
 		all, err := c.store.List(ctx)
 		end.Empty = err == nil && len(tasks.OpenTasks(all)) > 0

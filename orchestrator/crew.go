@@ -25,6 +25,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/notes"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -97,13 +98,12 @@ type crew struct {
 	writes     *owned.Writes
 	holds      *holds.Holds
 	goals      *goals.Goals
+	notes      *notes.Notes
 	restarts   lives.Restarts
 
 	mu       sync.Mutex // guards what seats say it guards, and the fields below
 	told     string
 	reported string
-	noted    bool       // a note for the lead waits that is worth a turn
-	digests  int        // turns in a row that it got for notes alone
 	resting  *plan.Move // keep: the team is at rest for this reason
 	begun    int        // members that have begun their session, or never will
 	first    int        // members that the run began with
@@ -191,7 +191,7 @@ func (c *crew) recall(ctx context.Context) error {
 			}
 		}
 	}
-	return errors.Join(c.recallNotes(ctx), c.recallLogins(ctx))
+	return errors.Join(c.notes.Recall(ctx), c.recallLogins(ctx))
 }
 
 // direct is the crew's loop.
@@ -251,7 +251,7 @@ func (c *crew) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 func (c *crew) scene(ctx context.Context) (plan.Scene, error) {
 	s := plan.Scene{Broke: c.ledger.Broke(), AtLimit: c.ledger.OnLimit() == configs.StopAtLimit}
 	c.mu.Lock()
-	s.Told, s.Reports, s.Noted, s.Digests = c.told, c.reported, c.noted, c.digests
+	s.Told, s.Reports = c.told, c.reported
 	seats := c.seats()
 	s.Seats = make([]plan.Seat, len(seats))
 	for i, m := range seats {
@@ -259,6 +259,7 @@ func (c *crew) scene(ctx context.Context) (plan.Scene, error) {
 	}
 	c.logins.Look(s.Seats, func(i int) *roster.Member { return seats[i].member })
 	c.mu.Unlock()
+	s.Noted, s.Digests = c.notes.Waits()
 	s.Free = c.logins.Free()
 	// Before the mail is read: an answer that closes a question in between is mail by
 	// then.

@@ -21,7 +21,7 @@ func newBoard(team *configs.Team, letters mail.Folder, c *crew) *teamtools.Board
 	p := boardPorts{c}
 	return teamtools.New(team, teamtools.Ports{
 		Store: c.store, Letters: letters, Members: p, Requests: c.asks, Plans: c.asks.Plans,
-		Commands: p, Work: p, News: p,
+		Commands: p, Work: p, News: c.notes,
 	})
 }
 
@@ -62,12 +62,6 @@ func (p boardPorts) Finished(ctx context.Context, t tasks.Task) {
 func (p boardPorts) Answered(ctx context.Context, text string) error {
 	return p.c.goals.Answer(ctx, text)
 }
-
-// Sent serves whoever has asked the senders something.
-func (p boardPorts) Sent(texts []mail.Message) { p.c.heard(texts) }
-
-// Closed has a completed task stand in its owner's next note.
-func (p boardPorts) Closed(t tasks.Task) { p.c.closed(t) }
 
 // newTaskLister makes what a member's turn end knows of its tasks.
 func newTaskLister(o *Orchestrator, c *crew) teammate.TaskLister {

@@ -38,10 +38,10 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 	c.switchAgent(s)
 	c.ledger.Begin(s.member.Name)
 	c.logins.EndWait()
-	c.mu.Lock()
 	if s.member.Lead {
-		c.digests = 0
+		c.notes.GivenTurn(w.Inputs)
 	}
+	c.mu.Lock()
 	c.resting = nil
 	c.mu.Unlock()
 	c.asks.Attention.Clear(s.member.Name)
@@ -83,4 +83,19 @@ func (c *crew) askForReport(ctx context.Context, mark string) error {
 		return err
 	}
 	return c.note(ctx, keyReported, mark, teamtools.ReportText(all))
+}
+
+// handNotes gives the idle lead a turn for the notes, and nothing else.
+func (c *crew) handNotes(ctx context.Context, lead *seat) error {
+	in, err := c.notes.Take(ctx)
+	if err != nil {
+		return err
+	}
+	if len(in) == 0 {
+		c.loop.Poke() // they have gone along with something else
+		return nil
+	}
+	c.notices.Showing(nil, in)
+	c.notices.Digest()
+	return c.hand(lead, teammate.Work{Cause: agent.ByMessage, Inputs: in}, "")
 }

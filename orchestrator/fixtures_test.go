@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/notes"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
@@ -57,6 +59,12 @@ func giveBoard(t testing.TB, c *crew, names ...string) {
 	t.Helper()
 	if c.store == nil {
 		c.store = testkit.OpenStore(t)
+	}
+	if c.loop == nil {
+		c.loop = gang.NewLoop(nil)
+	}
+	if c.notes == nil {
+		c.notes = notes.New(c.store.Mail(), func() string { return names[0] }, func() {})
 	}
 	if c.asks == nil {
 		c.asks = inboxOf(c, configs.WaitAsk)

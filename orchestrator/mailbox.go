@@ -40,7 +40,6 @@ type seat struct {
 
 	life lives.Life
 
-	stint stint          // guarded by crew.mu
 	asked map[string]int // team tools that its program may call now, for it has asked; guarded by crew.mu
 }
 
@@ -95,9 +94,16 @@ func (s *seat) Waiting(ctx context.Context) ([]agent.Input, error) {
 	return s.read(ctx, mail)
 }
 
-// Taken marks mail as delivered: it stands in the transcript.
+// Taken notes that mail and notes stand in the transcript: ids are those of all that the turn
+// was begun with. A crash between the two stores shows the mail again, under an id by which
+// the member's history knows it.
 func (s *seat) Taken(ctx context.Context, ids []string) error {
-	return s.taken(ctx, ids)
+	s.crew.notices.Shown(ids, s.crew.watch.Of(s.member.Name).Pass)
+	letters, err := s.crew.notes.Drop(ctx, s.member.Actor(), ids)
+	if err != nil || len(letters) == 0 && len(ids) > 0 {
+		return err
+	}
+	return s.crew.store.Mail().Deliver(ctx, s.member.Actor(), letters)
 }
 
 // handMail gives an idle member all its mail as one prompt.
@@ -139,14 +145,16 @@ func (s *seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, er
 	if len(show) == 0 {
 		return nil, nil
 	}
-	s.asking(show)
-	notes, err := s.notes(ctx)
+	s.crew.notes.Asked(s.member.Name, show)
+	in := teamtools.NamesFor(s.member.CurrentAgent()).Inputs(show, about)
+	if !s.member.Lead {
+		return in, nil
+	}
+	notes, err := s.crew.notes.Show(ctx)
 	if err != nil {
 		return nil, err
 	}
-	in := append(teamtools.NamesFor(s.member.CurrentAgent()).Inputs(show, about), notes...)
-	if s.member.Lead {
-		s.crew.notices.Showing(show, in)
-	}
+	in = append(in, notes...)
+	s.crew.notices.Showing(show, in)
 	return in, nil
 }

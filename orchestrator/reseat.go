@@ -63,6 +63,7 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 	c.live.Tallies.Forget(s.member.Name)
 	c.logins.Forget(s.member.Name, false)
 	c.background.Forget(s.member.Name)
+	c.notes.Forget(s.member.Name)
 	c.asks.Forget(s.member.Name)
 	c.trees.Forget(s.member.Name)
 	if err := c.trees.Retire(ctx); err != nil { // work that is nowhere else stays
@@ -96,6 +97,7 @@ func (o *Orchestrator) seatAgain(ctx context.Context, c *crew, old *seat, m conf
 	}
 	c.logins.Forget(m.Name, m.Agent.Name == old.member.Agent.Name)
 	c.background.Forget(m.Name)
+	c.notes.Forget(m.Name)
 	c.watch.BeginAnew(m.Name)
 	c.asks.Forget(m.Name)
 	list := slices.Clone(c.seats())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
@@ -130,7 +131,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
 		// member wait, and ps must not.
 		data, err := c.logins.Take(ctx, s.member, e.Data)
 		c.act(ctx, s, err)
-		e.Data = c.weighed(ctx, s, s.full(data))
+		e.Data = c.weighed(ctx, s, c.full(s, data))
 		c.tally.See(e)
 		c.watch.See(s.member.Name, e)
 		if end, ok := e.Data.(agent.HookFinished); ok {
@@ -161,6 +162,21 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
 	}
 }
 
+// full returns an idle event with what the crew knows and the member does not; other events
+// stay as they are. What runs in the background is cut to the width of a line.
+func (c *crew) full(s *seat, data agent.EventData) agent.EventData {
+	idle, ok := data.(agent.Idle)
+	if !ok {
+		return data
+	}
+	for _, b := range s.backgroundTasks() {
+		idle.Background = append(idle.Background, wording.Short(b.Command, wording.LineWidth))
+	}
+	idle.Background = append(idle.Background, c.background.Commands(s.member.Name)...)
+	idle.Completed = c.notes.CompletedBy(s.member.Name)
+	return idle
+}
+
 // idled leaves the member's note for the lead, and sees to turns that came to
 // nothing: the lead is told at once, and a member that nobody will remind of
 // anything needs attention.
@@ -173,19 +189,19 @@ func (c *crew) idled(ctx context.Context, s *seat, idle agent.Idle) error {
 	case worn != "":
 		failed = worn
 	}
-	note := s.noteOf(idle)
+	note := c.notes.Of(s.member.Name, idle)
 	if idle.Reason == agent.IdleStopped {
 		note.FailureReason = "a hook stopped its turn"
 	}
 	if idle.Reason == agent.IdleFailed && c.stumble(ctx, s, failed) {
-		return c.sendNote(ctx, s, note)
+		return c.notes.Send(ctx, note, c.clock.Now())
 	}
 	switch {
 	case idle.Reason != agent.IdleFailed && idle.Reason != agent.IdleStopped:
 		if s.member.Lead {
 			return nil
 		}
-		return c.putNote(ctx, s, note)
+		return c.notes.Put(ctx, note)
 	case idle.Reason == agent.IdleFailed:
 		all, err := c.store.List(ctx)
 		if err != nil {
@@ -197,7 +213,7 @@ func (c *crew) idled(ctx context.Context, s *seat, idle agent.Idle) error {
 	case s.member.Lead:
 		return nil
 	}
-	return c.sendNote(ctx, s, note)
+	return c.notes.Send(ctx, note, c.clock.Now())
 }
 
 // act notes an error of something that was done on the side.

@@ -83,6 +83,7 @@ var floors = []arrows{
 	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/api orchestrator/clock " +
 		"orchestrator/hooklist orchestrator/inbox orchestrator/owned orchestrator/plan orchestrator/roster orchestrator/trust"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/hooking orchestrator/inbox orchestrator/plan orchestrator/roster"},
+	{"orchestrator/notes", "tasks tasks/mail tasks/actors teammate/agent orchestrator/teamtools"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "orchestrator orchestrator/* cmd/covey/term"},

@@ -33,9 +33,9 @@ type Answer struct {
 //
 // Whether the one who answers may do so at all is for the store to say, in the commit
 // in which the answer is written; here only what the store cannot know is looked at.
-// When it returns without an error, what follows from the answer has been done. An answer
-// that is stored is acted on even if ctx ends: the request is closed then, and nobody could
-// answer it again.
+// When it returns without an error, what follows from the answer has been done, or the team
+// has ended and its next run does it. An answer that is stored is acted on even if ctx ends:
+// the request is closed then, and nobody could answer it again.
 func (b *Inbox) Answer(
 	ctx context.Context, by actors.Actor, a Answer, kinds ...requests.Kind,
 ) (requests.Request, error) {
@@ -49,18 +49,18 @@ func (b *Inbox) Answer(
 	if err := b.mayGrant(by, r, a); err != nil {
 		return r, err
 	}
-	if err := ctx.Err(); err != nil {
-		return r, err
-	}
-	ctx, done := b.UntilEnd(ctx)
-	defer done()
 	r, err = b.ports.Store.Requests().Answer(ctx, by, r.ID, requests.Ruling{
 		Approve: a.Approve, Feedback: a.Text, Mode: a.Mode, Mail: b.tell,
 	})
 	if err != nil {
 		return r, err
 	}
-	return r, b.concluded(ctx, r)
+	acting, done := b.UntilEnd(ctx)
+	defer done()
+	if err = b.concluded(acting, r); acting.Err() != nil {
+		return r, nil // the team ends; the next run acts on the answer
+	}
+	return r, err
 }
 
 // MayAnswer refuses what a person cannot answer in the inbox, or not with a permission mode.
