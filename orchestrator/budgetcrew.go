@@ -119,8 +119,10 @@ func (s *seat) billed(next agent.Sink) agent.Sink {
 			end.CostUSD, end.UsageUnknown = end.CostUSD+cost, unknown
 			e.Data = end
 		}
-		s.noteAsked(e.Data)
+		s.caller.See(e.Data)
 		next(e)
-		s.missTools(e.Data)
+		if warning := s.crew.tools.Missed(s.member.Name, e.Data); warning != "" {
+			s.crew.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: agent.Warning{Text: warning}})
+		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/login"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/notes"
 	"github.com/coveyteam/covey/orchestrator/owned"
@@ -69,7 +70,7 @@ type crew struct {
 	board      *teamtools.Board
 	lister     teammate.TaskLister // of all members
 	control    *api.Server
-	tools      toolServer // for members whose agents are programs of their own
+	tools      *mcp.Server // for members whose agents are programs of their own
 	programs   *launch.Programs
 	live       hooking.Live
 	background *hooking.Background
@@ -161,7 +162,7 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 	}
 	c.members.Wait()
 	c.live.EndAll(ctx)
-	c.tools.close() // what it runs tells the journal, which ends after the crew
+	c.tools.Close() // what it runs tells the journal, which ends after the crew
 	cancel(nil)
 	return end, err
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
@@ -61,6 +63,17 @@ func (p boardPorts) Finished(ctx context.Context, t tasks.Task) {
 // Answered notes the lead's answer to its goal.
 func (p boardPorts) Answered(ctx context.Context, text string) error {
 	return p.c.goals.Answer(ctx, text)
+}
+
+// mcpMembers is a crew as its server of team tools sees it.
+type mcpMembers struct{ c *crew }
+
+// Caller finds a member in its present life.
+func (p mcpMembers) Caller(member string) (*mcp.Caller, error) {
+	if s, ok := p.c.seat(member); ok && s.caller != nil {
+		return s.caller, nil
+	}
+	return nil, cmp.Or(p.c.board.Known(member), fmt.Errorf("%s: %w", member, api.ErrNoMember))
 }
 
 // newTaskLister makes what a member's turn end knows of its tasks.

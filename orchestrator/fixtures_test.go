@@ -54,7 +54,7 @@ func deskOf(c *crew) *merging.Desk {
 }
 
 // giveBoard makes the board of a crew for members of such names, the lead first, and a
-// store, an inbox and a merge desk if the crew has none.
+// store, a loop, an inbox and a merge desk if the crew has none.
 func giveBoard(t testing.TB, c *crew, names ...string) {
 	t.Helper()
 	if c.store == nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -442,7 +443,7 @@ func TestAgentProgramIsInterrupted(t *testing.T) {
 		t.Errorf("the program was started %d times", len(starts))
 	}
 	url, token := toldFake(t, dir, "url")[0], toldFake(t, dir, "token")[0]
-	if code := send(t, newPost(t.Context(), url, token, `{}`)).StatusCode; code == http.StatusUnauthorized {
+	if code := testkit.Send(t, testkit.NewPost(t.Context(), url, token, `{}`)).StatusCode; code == http.StatusUnauthorized {
 		t.Errorf("the program's token is void while it runs")
 	}
 	if _, err := c.Down(t.Context(), "enough"); err != nil {
@@ -466,7 +467,7 @@ hooks:
 	r.lines.wait(t, "the lead's notice", func(l journal.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), "takes no more turns")
 	})
-	if code := send(t, newPost(t.Context(), toldFake(t, dir, "url")[0], toldFake(t, dir, "token")[0],
+	if code := testkit.Send(t, testkit.NewPost(t.Context(), toldFake(t, dir, "url")[0], toldFake(t, dir, "token")[0],
 		`{}`)).StatusCode; code != http.StatusUnauthorized {
 		t.Errorf("the token of a member that has left still counts: %d", code)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // fakeVariable makes the test binary an agent program that speaks ACP. It names
@@ -302,7 +303,7 @@ func (f *fakeProgram) workUntilSteered(m rpc, id string) {
 func (f *fakeProgram) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	return mcp.NewClient(&mcp.Implementation{Name: "fake", Version: "1"}, nil).Connect(ctx,
 		&mcp.StreamableClientTransport{
-			Endpoint: f.server.URL, HTTPClient: &http.Client{Transport: bearer{f.token(), http.DefaultTransport}}, MaxRetries: -1,
+			Endpoint: f.server.URL, HTTPClient: &http.Client{Transport: testkit.Bearer{Token: f.token(), Next: http.DefaultTransport}}, MaxRetries: -1,
 		}, nil)
 }
 

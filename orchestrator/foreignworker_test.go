@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
@@ -257,7 +258,7 @@ func (w *worker) use(tool, name, args string) (string, error) {
 	w.calls++
 	id := fmt.Sprintf("mcp-%d-%d", os.Getpid(), w.calls)
 	w.update(`{"sessionUpdate":"tool_call","toolCallId":%s,"title":%s,"kind":"other","status":"in_progress","rawInput":%s}`,
-		rawjson.Encode(id), rawjson.Encode(mcpTool(tool)), args)
+		rawjson.Encode(id), rawjson.Encode(mcp.ToolName(tool)), args)
 	w.tools.sent = nil
 	if tool == teamtools.UpdateTool {
 		w.tools.sent = func() { w.at("mcp sent") }
@@ -456,7 +457,7 @@ func (c *mcpByHand) call(tool, name, args string) (string, error) {
 	c.calls++
 	meta := ""
 	if name != "" {
-		meta = fmt.Sprintf(`,"_meta":{%q:%q}`, requestMeta, name)
+		meta = fmt.Sprintf(`,"_meta":{%q:%q}`, "covey/requestId", name)
 	}
 	body, _, err := c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s%s}}`,
 		c.calls, tool, args, meta))

@@ -37,7 +37,7 @@ func (o *Orchestrator) handlers(c *crew) []api.Handler {
 		api.VerbUpdate.Handle(c.updateFor),
 		api.VerbClaim.Handle(c.claimFor),
 		api.VerbSend.Handle(c.sendFor),
-		api.VerbTool.Handle(c.toolFor),
+		api.VerbTool.Handle(c.tools.Call),
 		api.VerbInterrupt.Handle(c.interrupt),
 		api.VerbHold.Handle(c.holdFor),
 		api.VerbEnd.Handle(c.endFor),

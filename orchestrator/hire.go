@@ -19,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -240,7 +241,11 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	}
 	c.surround(&options, s)
 	if s.mate, err = teammate.New(options); err == nil {
-		s.permissions, s.fire = permissions, s.mate.Fire
+		s.permissions = permissions
+		s.caller = mcp.NewCaller(mcp.Life{
+			Member: s.member, Life: &s.life, Mate: s.mate, Asker: c.asks.Asker(s.member.Name),
+			Tools: func() ([]teamtools.Tool, error) { return s.teamTools(teamtools.MCPNames) },
+		})
 	}
 	return err
 }
@@ -279,7 +284,7 @@ func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *workspace.Workd
 		EnvFile:   o.envFile(s),
 		OutputDir: filepath.Join(o.place.Scratch(), s.member.Name),
 		Withheld: func(tool string, dir *workspace.Workdir, file string) bool {
-			return s.rulesNow().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
+			return s.mate.Rights().Now().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
 		},
 		Started: func(pid int) func() {
 			return c.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member.Name})
@@ -406,7 +411,7 @@ func (c *crew) unseatStrangers(ctx context.Context) error {
 // that their output goes into.
 func (c *crew) dismiss() {
 	defer c.trees.Close()
-	c.tools.close()
+	c.tools.Close()
 	defer c.programs.Close()
 	if err := c.around.files.Close(); err != nil {
 		c.log.Error("closing the watch over files", "err", err)

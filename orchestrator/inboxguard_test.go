@@ -7,70 +7,10 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/rules"
-	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
-	"github.com/coveyteam/covey/teammate/permission"
 )
-
-// TestGuardAsksPeople: a team tool of an agent program that a rule wants asked
-// goes to the inbox where somebody may answer, and is refused where nobody can.
-func TestGuardAsksPeople(t *testing.T) {
-	rule, err := rules.Parse("SendMessage")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, tc := range map[string]struct {
-		onAsk  configs.OnAsk
-		answer *requests.Ruling
-		says   string
-	}{
-		"nobody": {configs.DenyAsk, nil, "has been denied (rule SendMessage)"},
-		"yes":    {configs.WaitAsk, &requests.Ruling{Approve: true}, ""},
-		"no": {configs.WaitAsk, &requests.Ruling{Feedback: "not now"},
-			"was not given by operator (rule SendMessage). not now"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := &crew{store: testkit.OpenStore(t), loop: gang.NewLoop(nil), logins: loginsOf(nil, nil)}
-			c.asks = inboxOf(c, tc.onAsk)
-			s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "dev"}},
-				permissions: permission.Policy{Ask: []rules.Rule{rule}}}
-			c.sit(s)
-			stop, err := c.asks.Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer stop()
-			done := make(chan *agent.ToolResult, 1)
-			go func() {
-				_, no := s.guard(t.Context(), api.TeamCall{Tool: teamtools.SendTool,
-					Input: rawjson.Encode(map[string]string{"to": "lead"})}, "c1")
-				done <- no
-			}()
-			if tc.answer != nil {
-				testkit.Eventually(t, "the question", func() bool { return len(c.asks.Open()) == 1 })
-				_, err := c.asks.Answer(t.Context(), actors.Actor{Name: actors.Operator},
-					inbox.Answer{ID: c.asks.Open()[0].ID, Approve: tc.answer.Approve, Text: tc.answer.Feedback})
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			no := <-done
-			if (no == nil) != (tc.says == "") || no != nil && !strings.Contains(no.Content, tc.says) {
-				t.Errorf("answered %+v, want %q", no, tc.says)
-			}
-		})
-	}
-}
 
 // TestPlanNeedsAnAgentThatAsks: where an agent asks nobody, an approval would come
 // after the fact, and the spec is refused.

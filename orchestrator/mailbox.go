@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 
-	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -30,17 +30,13 @@ type seat struct {
 	instructions *workspace.Instructions
 
 	// workspace has the workspace tools; nil before the member's first turn.
-	workspace *tools.Set
-	// permissions and fire are what guards the team tools of an agent program; a
-	// nil fire runs no hooks.
-	permissions permission.Policy
-	fire        func(context.Context, hooks.Payload) (hooks.Outcome, error)
-	closers     []func() error // what the member has open, in the order of opening
-	settled     bool           // it looks for work, and what came of its last turn is seen to; it belongs to its goroutine
+	workspace   *tools.Set
+	permissions permission.Policy // as configured; guarded by crew.mu
+	caller      *mcp.Caller       // in calls over MCP; as mate, nil until all of the seat is there
+	closers     []func() error    // what the member has open, in the order of opening
+	settled     bool              // it looks for work, and what came of its last turn is seen to; it belongs to its goroutine
 
 	life lives.Life
-
-	asked map[string]int // team tools that its program may call now, for it has asked; guarded by crew.mu
 }
 
 // view is what plan is to know of a member, without its login.

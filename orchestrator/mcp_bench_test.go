@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -28,7 +29,7 @@ import (
 func BenchmarkMCPCall(b *testing.B) {
 	r := benchCrew(b)
 	s, _ := r.seat("dev")
-	url, token, err := r.mcpFor(s)
+	url, token, err := r.tools.Admit(s.member, false)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func benchCrew(b *testing.B) *crew {
 		c.sit(s)
 	}
 	b.Cleanup(func() {
-		c.tools.close()
+		c.tools.Close()
 		if err := store.Close(); err != nil {
 			b.Error(err)
 		}
@@ -117,7 +118,7 @@ func benchDial(b *testing.B, url, token string) *mcp.ClientSession {
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "bench", Version: "1"}, nil).Connect(b.Context(),
 		&mcp.StreamableClientTransport{
 			Endpoint: url, MaxRetries: -1, DisableStandaloneSSE: true,
-			HTTPClient: &http.Client{Transport: bearer{token, &http.Transport{}}},
+			HTTPClient: &http.Client{Transport: testkit.Bearer{Token: token, Next: &http.Transport{}}},
 		}, nil)
 	if err != nil {
 		b.Fatal(err)

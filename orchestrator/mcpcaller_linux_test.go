@@ -96,7 +96,7 @@ func TestTokenCountsOnlyBelowItsMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newCrewRig(t, mcpFiles(""))
-	url, token, err := r.crew.mcpFor(r.seat("dev"))
+	url, token, err := r.crew.tools.Admit(r.seat("dev").member, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestHiddenProgramGetsNoTools(t *testing.T) {
 		t.Skip("root may read everything; TestWithoutRoot runs this as another user")
 	}
 	r := newCrewRig(t, mcpFiles(""))
-	url, token, err := r.crew.mcpFor(r.seat("dev"))
+	url, token, err := r.crew.tools.Admit(r.seat("dev").member, false)
 	if err != nil {
 		t.Fatal(err)
 	}

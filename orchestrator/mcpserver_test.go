@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -25,7 +25,7 @@ import (
 
 // stdio is an agent's end of the streams that a Client serves tools on.
 type stdio struct {
-	*mcp.ClientSession
+	*sdk.ClientSession
 	in    *io.PipeReader // what the client sends; closing it hangs up
 	out   *io.PipeWriter
 	ended chan error // of ServeTools
@@ -37,9 +37,9 @@ func serveStdio(t *testing.T, ctx context.Context, c *api.Client) stdio {
 	toServer, fromAgent := io.Pipe()
 	toAgent, fromServer := io.Pipe()
 	s := stdio{in: toAgent, out: fromAgent, ended: make(chan error, 1)}
-	go func() { s.ended <- ServeTools(ctx, c, Streams{In: toServer, Out: fromServer}) }()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).
-		Connect(t.Context(), &mcp.IOTransport{Reader: toAgent, Writer: fromAgent}, nil)
+	go func() { s.ended <- mcp.ServeTools(ctx, c, mcp.Streams{In: toServer, Out: fromServer}) }()
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).
+		Connect(t.Context(), &sdk.IOTransport{Reader: toAgent, Writer: fromAgent}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +97,8 @@ var memberAPI = process.Caller{Kind: process.MemberTool, Member: "api", PID: 2}
 func TestStdioToolsReachTheTeam(t *testing.T) {
 	f := newToolTeam(t, memberAPI)
 	s := serveStdio(t, t.Context(), f.client)
-	a := mcpAgent{t, s.ClientSession}
-	a.use(teamtools.ClaimTool, `{"taskId":"1"}`, "r1").want(t, false, "done")
+	a := testkit.MCPAgent{T: t, ClientSession: s.ClientSession}
+	a.Use(teamtools.ClaimTool, `{"taskId":"1"}`, "r1").Want(t, false, "done")
 	call := <-f.calls
 	if call.Tool != teamtools.ClaimTool || string(call.Input) != `{"taskId":"1"}` || call.Request != "r1" || call.As != "api" {
 		t.Errorf("the team was asked for %+v", call)
@@ -120,8 +120,8 @@ func TestStdioToolsAreForMembers(t *testing.T) {
 		{Kind: process.Operator, PID: 1}, {Kind: process.Stray, PID: 5}, {Kind: process.Hook, PID: 4},
 	} {
 		f := newToolTeam(t, by)
-		a := mcpAgent{t, serveStdio(t, t.Context(), f.client).ClientSession}
-		a.use(teamtools.ListTool, `{}`).want(t, true, "denied")
+		a := testkit.MCPAgent{T: t, ClientSession: serveStdio(t, t.Context(), f.client).ClientSession}
+		a.Use(teamtools.ListTool, `{}`).Want(t, true, "denied")
 		if len(f.calls) > 0 {
 			t.Errorf("the team was asked for %+v", <-f.calls)
 		}
@@ -158,36 +158,6 @@ func TestStdioToolsEnd(t *testing.T) {
 	})
 }
 
-// Calls that come over the socket meet the same desk as those over HTTP.
-func TestBusAndHTTPShareADesk(t *testing.T) {
-	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}]\n"+slowGate))
-	r.crew.tools.within = 100 * time.Millisecond
-	done := `{"taskId":"1","status":"completed"}`
-	r.connect("dev").use(teamtools.UpdateTool, done).want(t, false, "Still checking")
-	r.write("go", "")
-	for {
-		a, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: teamtools.UpdateTool, Input: []byte(done), As: "dev"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(a.Text, "Still checking") {
-			facts{text: a.Text, structured: string(a.Structured), isError: a.IsError}.want(t, false,
-				"completed", "pending")
-			break
-		}
-	}
-	if runs := strings.Count(r.read("runs"), "run"); runs != 1 {
-		t.Errorf("the gate ran %d times", runs)
-	}
-	if _, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: teamtools.ListTool, As: "nobody"}); !errors.Is(err, api.ErrNoMember) {
-		t.Errorf("a stranger gets %v", err)
-	}
-	a, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: "team_explode", As: "dev"})
-	if err != nil || !a.IsError || !strings.Contains(a.Text, "team_explode") {
-		t.Errorf("an unknown tool gives %+v, %v", a, err)
-	}
-}
-
 // A hook that stops the member for good says so in the answer, and the member
 // leaves when its turn is over.
 func TestHaltOverMCP(t *testing.T) {
@@ -196,7 +166,7 @@ hooks:
   TaskCompleted:
     - hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]
 `))
-	r.connect("dev").use(teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`).want(t, false, "enough")
+	r.connect("dev").Use(teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`).Want(t, false, "enough")
 	if reason := r.seat("dev").life.State().Halting; reason != "enough" {
 		t.Errorf("dev is to leave because of %q", reason)
 	}
@@ -208,15 +178,15 @@ hooks:
 // Who has left the team cannot act in it, by no way.
 func TestGoneMemberHasNoTools(t *testing.T) {
 	r := newCrewRig(t, mcpFiles(""))
-	url, token, err := r.crew.mcpFor(r.seat("dev"))
+	url, token, err := r.crew.tools.Admit(r.seat("dev").member, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.crew.leave(t.Context(), r.seat("dev"), "it was enough")
-	if code := post(t, t.Context(), url, token, hello).StatusCode; code != 401 {
+	if code := testkit.Post(t.Context(), t, url, token, testkit.Hello).StatusCode; code != 401 {
 		t.Errorf("its token is worth a %d", code)
 	}
-	a, err := r.crew.toolFor(t.Context(), api.TeamCall{Tool: teamtools.CreateTool,
+	a, err := r.crew.tools.Call(t.Context(), api.TeamCall{Tool: teamtools.CreateTool,
 		Input: []byte(`{"subject":"s","description":"d"}`), As: "dev"})
 	if err != nil || !a.IsError || !strings.Contains(a.Text, "it was enough") {
 		t.Errorf("its stdio tools answer %+v, %v", a, err)
@@ -267,41 +237,21 @@ func TestBothFormsHaveTheSameFacts(t *testing.T) {
 		{teamtools.SendTool, `{"to":"dev","message":"hello"}`},
 		{teamtools.ReportTool, `{"report":"hello"}`},
 	} {
-		f := dev.use(c.tool, c.args)
+		f := dev.Use(c.tool, c.args)
 		var structured any
-		if err := json.Unmarshal([]byte(f.structured), &structured); err != nil {
+		if err := json.Unmarshal([]byte(f.Structured), &structured); err != nil {
 			t.Fatal(err)
 		}
 		if _, object := structured.(map[string]any); !object {
-			t.Errorf("%s %s: the structured form is no object: %s", c.tool, c.args, f.structured)
+			t.Errorf("%s %s: the structured form is no object: %s", c.tool, c.args, f.Structured)
 		}
 		for _, fact := range leaves(structured) {
-			if !strings.Contains(f.text, fact) && !strings.Contains(c.args, fact) {
-				t.Errorf("%s %s: %q is missing in the text %q", c.tool, c.args, fact, f.text)
+			if !strings.Contains(f.Text, fact) && !strings.Contains(c.args, fact) {
+				t.Errorf("%s %s: %q is missing in the text %q", c.tool, c.args, fact, f.Text)
 			}
 		}
-		if f.isError && !slices.Contains(leaves(structured), f.text) {
-			t.Errorf("%s %s: the error is missing in the structured form: %s", c.tool, c.args, f.structured)
+		if f.IsError && !slices.Contains(leaves(structured), f.Text) {
+			t.Errorf("%s %s: the error is missing in the structured form: %s", c.tool, c.args, f.Structured)
 		}
-	}
-}
-
-func TestPlainSchema(t *testing.T) {
-	for _, tc := range []struct{ in, types string }{
-		{`{"type":"object","properties":{"a":{"type":["null","string"]}}}`, "string"},
-		{`{"type":"object","properties":{"a":{"type":"integer"}}}`, "integer"},
-		{`{"type":"object","properties":{"a":{"type":["string","integer"]}}}`, "string integer"},
-	} {
-		var s jsonschema.Schema
-		if err := json.Unmarshal(plainSchema([]byte(tc.in), teamtools.Description{}), &s); err != nil {
-			t.Fatal(err)
-		}
-		a := s.Properties["a"]
-		if got := strings.TrimSpace(a.Type + " " + strings.Join(a.Types, " ")); got != tc.types {
-			t.Errorf("%s: the type is %q", tc.in, got)
-		}
-	}
-	if got := plainSchema([]byte(`{`), teamtools.Description{}); string(got) != `{` {
-		t.Errorf("what is no schema becomes %s", got)
 	}
 }

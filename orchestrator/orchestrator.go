@@ -26,6 +26,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/login"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/notes"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -328,6 +329,7 @@ func newCrew(
 	c.notes = notes.New(store.Mail(), func() string { return c.seats()[0].member.Name }, c.loop.Poke)
 	c.asks = newInbox(o, c)
 	c.board = newBoard(o.team(), mail.Folder(o.place.Mail()), c)
+	c.tools = mcp.New(mcp.Options{Log: c.log, Processes: c.processes, Watch: &c.watch, Members: mcpMembers{c}})
 	c.lister = newTaskLister(o, c)
 	c.settle = func(ctx context.Context) error { return o.settle(ctx, c) }
 	c.servers = newServers(o, c, o.hooks().Servers)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -15,7 +16,7 @@ func (o *Orchestrator) programsOf(c *crew) *launch.Programs {
 		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: c.store, Processes: c.processes, Ledger: c.ledger,
 		Timeouts: o.patience, Backoff: o.backoff,
 		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: c.goals.Text,
-		Admit: c.admitProgram, Revoke: c.mcpRevoke,
+		Admit: c.tools.Admit, Revoke: c.tools.Revoke,
 	})
 }
 
@@ -28,7 +29,7 @@ func (o *Orchestrator) programGear(ctx context.Context, s *seat, history transcr
 	}
 	c := s.crew
 	a, err := c.programs.Open(ctx, launch.Request{
-		Member: s.member, History: history, Rules: s.rulesNow(), Environ: c.trees.AuthorEnv(s.member.Name),
+		Member: s.member, History: history, Rules: s.mate.Rights().Now(), Environ: c.trees.AuthorEnv(s.member.Name),
 		System: func() string { return systemPrompt(o.team(), s) },
 		Said:   func() string { return c.watch.Of(s.member.Name).LastText },
 	})
@@ -49,7 +50,7 @@ func programTools(s *seat) ([]agent.Tool, error) {
 	}
 	tools := make([]agent.Tool, len(list))
 	for i, t := range list {
-		tools[i] = namedTool{Tool: t, name: mcpTool(t.Spec().Name)}
+		tools[i] = namedTool{Tool: t, name: mcp.ToolName(t.Spec().Name)}
 	}
 	return tools, nil
 }

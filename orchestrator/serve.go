@@ -82,7 +82,7 @@ func (c *crew) halted(ctx context.Context, s *seat, reason string) {
 // leave is for a member that will not be started again in this run: its tasks
 // go back to the list, and the lead is told.
 func (c *crew) leave(ctx context.Context, s *seat, reason string) {
-	c.mcpRevoke(s.member) // what is left of its agent must not act for it any more
+	c.tools.Revoke(s.member) // what is left of its agent must not act for it any more
 	c.store.Members().LetGo(s.member.Name)
 	released, err := c.release(ctx, s.member.Name, reason)
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.member.Name, reason)
@@ -236,20 +236,6 @@ func (c *crew) goneReason(member string) string {
 		return s.life.State().Gone
 	}
 	return ""
-}
-
-// moment tells the times apart at which a member can be spoken to: each of its
-// turns, and the time between two of them.
-type moment struct {
-	turn   int
-	inTurn bool
-}
-
-// moment is the present one. Turn and whether it is in one are read together: read apart,
-// they could name a moment that never was.
-func (s *seat) moment() moment {
-	now := s.crew.watch.Of(s.member.Name)
-	return moment{now.Turn, now.InTurn}
 }
 
 // killStrays ends what members' tools have left running behind covey's back.

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -67,17 +68,14 @@ func (c *crew) guardCommand(ctx context.Context, member string, req any) error {
 	if !ok {
 		return c.board.Known(member)
 	}
-	name := mcpTool(tool)
+	name := mcp.ToolName(tool)
 	if kind := s.member.CurrentAgent().Kind; kind == configs.Builtin || kind == "" {
 		name = teamtools.Twins()[tool]
 	}
-	if rule, yes := s.forbids(tool, input); yes {
+	if rule, yes := s.caller.Forbids(tool, input); yes {
 		return wording.Errorf(api.ErrDenied, "permission to use %s has been denied (rule %s)", name, rule)
 	}
-	if s.fire == nil {
-		return nil
-	}
-	wanted, no := s.askHooks(ctx, name, input, "covey/"+uuid.NewString())
+	wanted, no := s.caller.AskHooks(ctx, name, input, "covey/"+uuid.NewString())
 	if no == nil {
 		return sameInput(name, input, wanted)
 	}

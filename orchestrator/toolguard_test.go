@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
@@ -51,16 +52,33 @@ func TestCommandCallsFitTheirTools(t *testing.T) {
 	}
 }
 
+// hookedMate is a member that has hooks, and no rules.
+type hookedMate struct {
+	fire func(context.Context, hooks.Payload) (hooks.Outcome, error)
+}
+
+func (m hookedMate) Rights() *permission.Rights {
+	return permission.NewRights(permission.Policy{}, nil)
+}
+
+func (m hookedMate) Fire(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
+	return m.fire(ctx, p)
+}
+
+func (m hookedMate) Interrupt(string) {}
+
 // guardRig is a crew of one member, whose hooks answer as told.
 func guardRig(t *testing.T, kind configs.AgentKind, out hooks.Outcome, err error) (*crew, *[]string) {
 	var asked []string
 	s := &seat{member: &roster.Member{Member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}}
-	s.fire = func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
-		asked = append(asked, p.(hooks.PreToolUseInput).ToolName)
-		return out, err
-	}
 	c := &crew{}
 	giveBoard(t, c, "lead", "ana")
+	s.caller = mcp.NewCaller(mcp.Life{Member: s.member, Life: &s.life, Asker: c.asks.Asker("ana"), Mate: hookedMate{
+		func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
+			asked = append(asked, p.(hooks.PreToolUseInput).ToolName)
+			return out, err
+		},
+	}})
 	c.sit(s)
 	s.crew = c
 	return c, &asked

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -134,7 +135,7 @@ func programTeamTools(m *roster.Member) ([]string, error) {
 	}
 	names := namesOf(list)
 	for i, name := range names {
-		names[i] = mcpTool(name)
+		names[i] = mcp.ToolName(name)
 	}
 	return names, nil
 }

@@ -208,12 +208,12 @@ func TestMailWaitsByMCP(t *testing.T) {
 		`{"to":"docs","message":"{\"type\":\"shutdown_request\"}","wait_for":["2"]}`: "only a text can wait",
 		`{"to":"docs","message":"hi","wait_for":"2"}`:                                "wait_for",
 	} {
-		if f := a.use("team_send_message", in); !f.isError || !strings.Contains(f.text, want) {
+		if f := a.Use("team_send_message", in); !f.IsError || !strings.Contains(f.Text, want) {
 			t.Errorf("%s: the answer is %+v, want an error with %q", in, f, want)
 		}
 	}
 	for range 2 { // the same call again, as after a connection that broke
-		a.use("team_send_message", `{"to":"docs","message":"join","wait_for":["2","#3"]}`, "call-1").want(t, false,
+		a.Use("team_send_message", `{"to":"docs","message":"join","wait_for":["2","#3"]}`, "call-1").Want(t, false,
 			"it is read once these tasks are completed or deleted: 2, 3")
 	}
 	unread(0)
@@ -221,7 +221,7 @@ func TestMailWaitsByMCP(t *testing.T) {
 		task  string
 		texts int
 	}{{"1", 0}, {"2", 0}, {"3", 1}} {
-		a.use("team_task_update", `{"taskId":"`+step.task+`","status":"completed"}`)
+		a.Use("team_task_update", `{"taskId":"`+step.task+`","status":"completed"}`)
 		unread(step.texts)
 	}
 }

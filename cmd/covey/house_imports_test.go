@@ -84,6 +84,8 @@ var floors = []arrows{
 		"orchestrator/hooklist orchestrator/inbox orchestrator/owned orchestrator/plan orchestrator/roster orchestrator/trust"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/hooking orchestrator/inbox orchestrator/plan orchestrator/roster"},
 	{"orchestrator/notes", "tasks tasks/mail tasks/actors teammate/agent orchestrator/teamtools"},
+	{"orchestrator/mcp", "configs hooks hooks/rules teammate teammate/agent teammate/permission orchestrator/api orchestrator/launch orchestrator/lives " +
+		"orchestrator/process orchestrator/roster orchestrator/teamtools orchestrator/watch"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "orchestrator orchestrator/* cmd/covey/term"},
@@ -115,6 +117,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/api", "orchestrator/testkit"},
 	{"orchestrator/trust", "orchestrator/testkit"},
 	{"orchestrator/teamtools", "orchestrator/testkit"},
+	{"orchestrator/mcp", "orchestrator/inbox orchestrator/testkit tasks tasks/*"},
 	{"orchestrator/worktree", "orchestrator/testkit"},
 	{"orchestrator/written", "orchestrator/testkit"},
 	{"orchestrator/owned", "hooks/*"},

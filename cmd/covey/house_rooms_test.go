@@ -27,7 +27,7 @@ func ceilings() (packageLines, typeMethods, structFields ceiling) {
 		unit: "lines of code", most: 3200, slack: 200, count: linesOfPackages,
 		advice: "move a part that knows little of the rest to a package of its own",
 		above: map[string]int{
-			"orchestrator": 6550,
+			"orchestrator": 5400,
 		},
 	}
 	typeMethods = ceiling{
@@ -35,7 +35,7 @@ func ceilings() (packageLines, typeMethods, structFields ceiling) {
 		advice: "give a part of its state, with its methods, a type of its own",
 		above: map[string]int{
 			"orchestrator.Orchestrator": 72,
-			"orchestrator.crew":         127,
+			"orchestrator.crew":         122,
 		},
 	}
 	structFields = ceiling{

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 )
 
 // MCP is `covey mcp`.
@@ -26,7 +26,7 @@ with the team.`,
 				return err
 			}
 			defer client.Close()
-			return orchestrator.ServeTools(cmd.Context(), client, orchestrator.Streams{
+			return mcp.ServeTools(cmd.Context(), client, mcp.Streams{
 				In: io.NopCloser(env.In), Out: keptOpen{env.Out.Writer},
 			})
 		},

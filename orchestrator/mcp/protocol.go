@@ -1,4 +1,4 @@
-package orchestrator
+package mcp
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
@@ -23,23 +23,23 @@ import (
 // in the _meta of tools/call.
 const requestMeta = "covey/requestId"
 
-// mcpInstructions tells a model that sees the tools what they are for.
-const mcpInstructions = "You are a member of a team of agents. These tools reach the team: its members, its messages and " +
+// instructions tells a model that sees the tools what they are for.
+const instructions = "You are a member of a team of agents. These tools reach the team: its members, its messages and " +
 	"its list of tasks. Others see of your work only what you tell them with these tools."
 
-// mcpServer makes an MCP server of team tools. call carries them out, for
+// newServer makes an MCP server of team tools. call carries them out, for
 // whomever the caller has been found to be; it gets the head of the HTTP request,
 // if there is one.
-func mcpServer(
+func newServer(
 	tools []teamtools.Description, call func(ctx context.Context, h http.Header, c api.TeamCall) api.TeamAnswer,
-) *mcp.Server {
-	server := mcp.NewServer(&mcp.Implementation{Name: "covey", Title: "The team", Version: "1"}, &mcp.ServerOptions{
-		Instructions: mcpInstructions,
+) *sdk.Server {
+	server := sdk.NewServer(&sdk.Implementation{Name: "covey", Title: "The team", Version: "1"}, &sdk.ServerOptions{
+		Instructions: instructions,
 		// Without this the SDK also offers logging and news of a list that never changes.
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
 	for _, t := range tools {
-		server.AddTool(described(t), func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		server.AddTool(described(t), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			// The name comes in _meta and not among the arguments: models would fill it
 			// in with what is not unique.
 			named, _ := r.Params.Meta[requestMeta].(string)
@@ -48,8 +48,8 @@ func mcpServer(
 				head = r.Extra.Header
 			}
 			a := call(ctx, head, api.TeamCall{Tool: r.Params.Name, Input: r.Params.Arguments, Request: named})
-			return &mcp.CallToolResult{
-				Content:           []mcp.Content{&mcp.TextContent{Text: a.Text}},
+			return &sdk.CallToolResult{
+				Content:           []sdk.Content{&sdk.TextContent{Text: a.Text}},
 				StructuredContent: a.Structured,
 				IsError:           a.IsError,
 			}, nil
@@ -60,12 +60,12 @@ func mcpServer(
 
 // described is a tool as agents read it. alwaysLoad keeps agents that search
 // for tools from hiding these (ACP.md).
-func described(t teamtools.Description) *mcp.Tool {
+func described(t teamtools.Description) *sdk.Tool {
 	spec, no := t.Spec(), false
-	return &mcp.Tool{
+	return &sdk.Tool{
 		Name: spec.Name, Description: spec.Description, InputSchema: plainSchema(spec.Schema, t),
-		Meta: mcp.Meta{"anthropic/alwaysLoad": true},
-		Annotations: &mcp.ToolAnnotations{
+		Meta: sdk.Meta{"anthropic/alwaysLoad": true},
+		Annotations: &sdk.ToolAnnotations{
 			ReadOnlyHint: t.Looks, IdempotentHint: t.Looks, OpenWorldHint: &no, DestructiveHint: &no,
 		},
 	}
@@ -89,7 +89,7 @@ func plainSchema(text json.RawMessage, t teamtools.Description) json.RawMessage 
 }
 
 // list is the desk's tools, in the order of their names.
-func (d *toolDesk) list() []teamtools.Description {
+func (d *desk) list() []teamtools.Description {
 	var list []teamtools.Description
 	for _, t := range d.tools {
 		list = append(list, t.Description)
@@ -125,29 +125,16 @@ func ServeTools(ctx context.Context, c *api.Client, s Streams) error {
 		case <-ctx.Done():
 		}
 	})
-	server := mcpServer(tools, func(ctx context.Context, _ http.Header, call api.TeamCall) api.TeamAnswer {
+	server := newServer(tools, func(ctx context.Context, _ http.Header, call api.TeamCall) api.TeamAnswer {
 		a, err := c.CallTool(ctx, call)
 		if err != nil {
 			return answer(failed(err))
 		}
 		return a
 	})
-	err = server.Run(ctx, &mcp.IOTransport{Reader: s.In, Writer: s.Out})
+	err = server.Run(ctx, &sdk.IOTransport{Reader: s.In, Writer: s.Out})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
-}
-
-// toolFor carries out a call that came over the bus; its As has been checked.
-func (c *crew) toolFor(ctx context.Context, call api.TeamCall) (api.TeamAnswer, error) {
-	s, ok := c.seat(call.As)
-	if !ok {
-		return api.TeamAnswer{}, c.board.Known(call.As)
-	}
-	d, err := c.desk(s)
-	if err != nil {
-		return api.TeamAnswer{}, err
-	}
-	return d.call(ctx, call), nil
 }

@@ -1,6 +1,10 @@
-package orchestrator
+// Package mcp serves the tools of a team to members whose agents are programs of their own:
+// over HTTP on loopback, and on the streams of `covey mcp`. It is covey's own and makes no
+// promise to other programs.
+package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -17,131 +21,145 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/watch"
 )
 
-// mcpPath is where the team tools are served.
-const mcpPath = "/mcp"
+// path is where the team tools are served.
+const path = "/mcp"
 
 // headerWait is how long a connection may take to send the head of a request.
 const headerWait = 10 * time.Second
 
-// toolServer serves the team tools to members whose agents are programs of
-// their own: one listener on loopback for the whole team, opened when the
-// first member needs it, and one desk per member. Who a caller is follows from
-// its bearer token, which counts only from a process of that member, and from nothing
-// else that it says. The zero value serves nobody yet.
-type toolServer struct {
-	within time.Duration // answerWithin, unless a test sets another
+// Server serves the team tools to members whose agents are programs of their own: one
+// listener on loopback for the whole team, opened when the first member needs it, and one
+// desk per member. Who a caller is follows from its bearer token, which counts only from a
+// process of that member, and from nothing else that it says.
+type Server struct {
+	options Options
 
 	mu       sync.Mutex
 	closed   bool
-	desks    map[string]*toolDesk // by member
-	grants   map[string]*grant    // by member
-	listener net.Listener         // nil: nobody has needed one
+	desks    map[string]*desk  // by member
+	grants   map[string]*grant // by member
+	listener net.Listener      // nil: nobody has needed one
 	http     *http.Server
 	serving  sync.WaitGroup // the listener's loop and all requests
 }
 
-// mcpFor opens the team tools to the agent of a member: it gives the URL of
+// Options are what a Server needs. All but Within must be set.
+type Options struct {
+	Log       *slog.Logger
+	Processes *process.Processes // whose processes may use a token
+	Watch     *watch.Watch       // what the members do
+	Members   Members
+	Within    time.Duration // how long a call may stay without an answer; 0: 40 seconds
+}
+
+// Members finds members. The crew does.
+type Members interface {
+	// Caller returns a member in its present life. It fails if there is no such member.
+	Caller(member string) (*Caller, error)
+}
+
+// New makes the server of a team. It listens once a member needs it.
+func New(o Options) *Server {
+	o.Within = cmp.Or(o.Within, answerWithin)
+	return &Server{options: o, desks: map[string]*desk{}, grants: map[string]*grant{}}
+}
+
+// Admit opens the team tools to the agent program of a member: it gives the URL of
 // the MCP server (streamable HTTP) and the bearer token to send with every
-// request. A member has one token; asking again makes the one before it void.
-func (c *crew) mcpFor(s *seat) (url, token string, err error) {
-	desk, err := c.desk(s)
+// request. A member has one token; asking again makes the one before it void. Lists says
+// that the program has to ask which tools there are before it works; Missed tells if it
+// does not.
+func (t *Server) Admit(m *roster.Member, lists bool) (url, token string, err error) {
+	d, err := t.desk(m.Name)
 	if err != nil {
 		return "", "", err
 	}
-	// 260 bits: a token is guessed by nobody, so no count of failures is kept.
+	// 260 bits: nobody guesses a token, so failures are not counted.
 	token = rand.Text() + rand.Text()
-	g := newGrant(desk, token)
-	old, err := c.tools.admit(g, c.log)
+	g := newGrant(d, token, t.options.Processes)
+	g.unasked.Store(lists)
+	old, err := t.admit(g)
 	if err != nil {
 		return "", "", fmt.Errorf("serve the team tools: %w", err)
 	}
 	if old != nil { // an agent that was started anew: the dead one's token must not live on
 		old.revoke()
 	}
-	return "http://" + c.tools.listener.Addr().String() + mcpPath, token, nil
-}
-
-// admitProgram is mcpFor for the program of a member. Lists says that the program has to
-// ask which tools there are before it works; missTools warns if it does not.
-func (c *crew) admitProgram(m *roster.Member, lists bool) (url, token string, err error) {
-	s, ok := c.seat(m.Name)
-	if !ok {
-		return "", "", c.board.Known(m.Name)
-	}
-	url, token, err = c.mcpFor(s)
-	if g := c.tools.grantOf(m.Name); g != nil {
-		g.unasked.Store(lists)
-	}
-	return url, token, err
+	return "http://" + t.listener.Addr().String() + path, token, nil
 }
 
 // admit lets a grant in, in place of the one that the member had.
-func (t *toolServer) admit(g *grant, log *slog.Logger) (old *grant, err error) {
+func (t *Server) admit(g *grant) (old *grant, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return nil, errEnding
 	}
-	if err := t.open(log); err != nil {
+	if err := t.open(); err != nil {
 		return nil, err
-	}
-	if t.grants == nil {
-		t.grants = map[string]*grant{}
 	}
 	old = t.grants[g.member]
 	t.grants[g.member] = g
 	return old, nil
 }
 
-// mcpRevoke makes a member's token void and hangs up on who uses it. Calls
+// Revoke makes a member's token void and hangs up on who uses it. Calls
 // that have begun go on: they belong to the member, not to the connection.
-func (c *crew) mcpRevoke(m *roster.Member) {
-	c.tools.mu.Lock()
-	g := c.tools.grants[m.Name]
-	delete(c.tools.grants, m.Name)
-	c.tools.mu.Unlock()
+func (t *Server) Revoke(m *roster.Member) {
+	t.mu.Lock()
+	g := t.grants[m.Name]
+	delete(t.grants, m.Name)
+	t.mu.Unlock()
 	if g != nil {
 		g.revoke()
 	}
+}
+
+// Call carries out a call that came over the bus; its As has been checked.
+func (t *Server) Call(ctx context.Context, call api.TeamCall) (api.TeamAnswer, error) {
+	d, err := t.desk(call.As)
+	if err != nil {
+		return api.TeamAnswer{}, err
+	}
+	return d.call(ctx, call), nil
 }
 
 // desk is where a member's calls go; it is made when the member's life first needs it.
 //
 // A desk belongs to one life of its member, whose epoch it acts under: what the life
 // before it has left there is cut off, as the store would refuse it anyway.
-func (c *crew) desk(s *seat) (*toolDesk, error) {
-	t := &c.tools
+func (t *Server) desk(member string) (*desk, error) {
+	c, err := t.options.Members.Caller(member)
+	if err != nil {
+		return nil, err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return nil, errEnding
 	}
-	old := t.desks[s.member.Name]
-	if old != nil && old.seat == s {
+	old := t.desks[member]
+	if old != nil && old.caller == c {
 		return old, nil
 	}
-	list, err := s.teamTools(teamtools.MCPNames)
+	list, err := c.Tools()
 	if err != nil {
 		return nil, err
 	}
-	within := t.within
-	if within == 0 {
-		within = answerWithin
-	}
-	d := &toolDesk{seat: s, tools: map[string]teamtools.Tool{}, book: newCallBook(within)}
+	d := &desk{caller: c, watch: t.options.Watch, tools: map[string]teamtools.Tool{}, book: newCallBook(t.options.Within)}
 	for _, tool := range list {
 		d.tools[tool.Spec().Name] = tool
 	}
-	if t.desks == nil {
-		t.desks = map[string]*toolDesk{}
-	}
-	t.desks[s.member.Name] = d
+	t.desks[member] = d
 	if old != nil {
 		t.serving.Go(old.book.close)
 	}
@@ -149,7 +167,7 @@ func (c *crew) desk(s *seat) (*toolDesk, error) {
 }
 
 // open begins to listen, unless the server does; t.mu is held.
-func (t *toolServer) open(log *slog.Logger) error {
+func (t *Server) open() error {
 	if t.listener != nil {
 		return nil
 	}
@@ -160,12 +178,12 @@ func (t *toolServer) open(log *slog.Logger) error {
 	t.listener = l
 	t.http = &http.Server{
 		Handler: t.handler(l.Addr().String()), ReadHeaderTimeout: headerWait,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), ConnContext: withCaller,
+		ErrorLog: slog.NewLogLogger(t.options.Log.Handler(), slog.LevelDebug), ConnContext: withConnection,
 	}
 	server := t.http
 	t.serving.Go(func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("the team tools are no longer served", "err", err)
+			t.options.Log.Error("the team tools are no longer served", "err", err)
 		}
 	})
 	return nil
@@ -174,12 +192,12 @@ func (t *toolServer) open(log *slog.Logger) error {
 // handler lets a request through to its member's tools: not from a web page
 // (403), with the token of a member (401), to a loopback address (403), as
 // JSON (415).
-func (t *toolServer) handler(addr string) http.Handler {
-	tools := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server { return grantOf(r).server }, nil)
+func (t *Server) handler(addr string) http.Handler {
+	tools := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return grantOf(r).server }, nil)
 	// The tokens live as long as the team's process; they have no date.
 	known := auth.RequireBearerToken(t.verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
 	mux := http.NewServeMux()
-	mux.Handle(mcpPath, sameOrigin(addr, known(whileGranted(tools))))
+	mux.Handle(path, sameOrigin(addr, known(whileGranted(tools))))
 	// What a browser sends is refused before anything looks at its token.
 	outer := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -194,7 +212,7 @@ func (t *toolServer) handler(addr string) http.Handler {
 
 // enter counts a request, which must call serving.Done; false: the server is
 // closed.
-func (t *toolServer) enter() bool {
+func (t *Server) enter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.closed {
@@ -228,8 +246,8 @@ func ownOrigin(origin []string, addr string) bool {
 	return err == nil && u.Scheme == "http" && u.Host == addr
 }
 
-// errOldToken refuses a token that is nobody's. Most of those that come were somebody's:
-// a program that was stopped or cut off and speaks late is to read why.
+// errOldToken refuses an unknown token, usually a revoked one: a program that was stopped or
+// cut off and speaks late reads why.
 var errOldToken = fmt.Errorf("%w: it was never given out, or the agent program that had it has ended or was begun anew",
 	auth.ErrInvalidToken)
 
@@ -238,7 +256,7 @@ const grantKey = "grant"
 
 // verify finds the member that a token belongs to, and whether who brings it is a process
 // of that member.
-func (t *toolServer) verify(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
+func (t *Server) verify(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 	found := t.grantFor(token)
 	if found == nil || token == "" {
 		return nil, errOldToken
@@ -251,7 +269,7 @@ func (t *toolServer) verify(ctx context.Context, token string, _ *http.Request) 
 
 // grantFor finds the grant with a token; nil: there is none. All grants are compared, in
 // constant time each, so that the time taken tells nothing of any token.
-func (t *toolServer) grantFor(token string) *grant {
+func (t *Server) grantFor(token string) *grant {
 	hash := sha256.Sum256([]byte(token))
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -269,10 +287,10 @@ func grantOf(r *http.Request) *grant {
 	return auth.TokenInfoFromContext(r.Context()).Extra[grantKey].(*grant)
 }
 
-// close ends the team tools: nobody is let in any more, what is under way is
+// Close ends the team tools: nobody is let in any more, what is under way is
 // cut off, and nothing of it runs when close returns. It may be called more
 // than once, and without anything open.
-func (t *toolServer) close() {
+func (t *Server) Close() {
 	t.mu.Lock()
 	t.closed = true
 	server := t.http

@@ -1,4 +1,4 @@
-package orchestrator
+package mcp
 
 import (
 	"cmp"
@@ -7,47 +7,87 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
+// Caller is a member in one of its lives, as the calls of its agent's program meet it: under
+// its rules and hooks. Its methods may be called from any goroutine.
+type Caller struct {
+	member *roster.Member
+	life   *lives.Life
+	mate   Mate
+	asker  teammate.Asker
+	tools  func() ([]teamtools.Tool, error)
+
+	mu    sync.Mutex
+	asked map[string]int // tools that its program may call now, for it has asked
+}
+
+// Mate guards the calls of a member; a teammate.Teammate does.
+type Mate interface {
+	// Rights are the member's rules.
+	Rights() *permission.Rights
+	// Fire runs the member's hooks for an event.
+	Fire(context.Context, hooks.Payload) (hooks.Outcome, error)
+	// Interrupt ends the member's turn.
+	Interrupt(reason string)
+}
+
+// Life is what a Caller is made of. All fields must be set.
+type Life struct {
+	Member *roster.Member
+	Life   *lives.Life
+	Mate   Mate
+	Asker  teammate.Asker // puts calls before a person
+	Tools  func() ([]teamtools.Tool, error)
+}
+
+// NewCaller makes the caller of a member's life.
+func NewCaller(l Life) *Caller {
+	return &Caller{member: l.Member, life: l.Life, mate: l.Mate, asker: l.Asker, tools: l.Tools}
+}
+
+// Tools are the team tools that the member has over MCP.
+func (c *Caller) Tools() ([]teamtools.Tool, error) { return c.tools() }
+
 // guard is what stands between an agent program's call of a team tool and the
 // tool: the member's rules and its PreToolUse hooks, as before any tool. Many
 // programs ask nobody before they call a tool over MCP, but all calls come in
 // here. It returns the input to run with, or the answer to give instead.
-func (s *seat) guard(ctx context.Context, c api.TeamCall, id string) (json.RawMessage, *agent.ToolResult) {
-	name := mcpTool(c.Tool)
-	may := s.rulesNow()
-	if rule, ok := catches(may.Deny, c.Tool, c.Input); ok {
+func (c *Caller) guard(ctx context.Context, call api.TeamCall, id string) (json.RawMessage, *agent.ToolResult) {
+	name := ToolName(call.Tool)
+	may := c.mate.Rights().Now()
+	if rule, ok := catches(may.Deny, call.Tool, call.Input); ok {
 		return nil, refused("Permission to use %s has been denied (rule %s).", name, rule)
 	}
-	if s.hadAsked(name) {
-		return c.Input, nil
+	if c.hadAsked(name) {
+		return call.Input, nil
 	}
-	if rule, ok := catches(may.Ask, c.Tool, c.Input); ok {
-		if no := s.askPeople(ctx, agent.ToolCall{ID: id, Name: name, Input: c.Input}, rule); no != nil {
+	if rule, ok := catches(may.Ask, call.Tool, call.Input); ok {
+		if no := c.askPeople(ctx, agent.ToolCall{ID: id, Name: name, Input: call.Input}, rule); no != nil {
 			return nil, no
 		}
 	}
-	if s.fire == nil {
-		return c.Input, nil
-	}
-	return s.askHooks(ctx, name, c.Input, id)
+	return c.AskHooks(ctx, name, call.Input, id)
 }
 
-// askHooks asks the member's PreToolUse hooks about a call of a team tool, whose name
+// AskHooks asks the member's PreToolUse hooks about a call of a team tool, whose name
 // is that in hooks; it answers as guard does.
-func (s *seat) askHooks(
+func (c *Caller) AskHooks(
 	ctx context.Context, name string, input json.RawMessage, id string,
 ) (json.RawMessage, *agent.ToolResult) {
-	out, err := s.fire(ctx, hooks.PreToolUseInput{ToolName: name, ToolInput: input, ToolUseID: id})
+	out, err := c.mate.Fire(ctx, hooks.PreToolUseInput{ToolName: name, ToolInput: input, ToolUseID: id})
 	switch {
 	case err != nil:
 		return nil, refused("The hooks that guard %s could not run, so it was not run: %v", name, err)
@@ -72,29 +112,21 @@ func refused(format string, args ...any) *agent.ToolResult {
 	return &agent.ToolResult{Content: fmt.Sprintf(format, args...), IsError: true}
 }
 
-// mcpTool is a team tool's name in rules and hooks of agent programs.
-func mcpTool(tool string) string { return "mcp__" + launch.MCPName + "__" + tool }
+// ToolName is a team tool's name in rules and hooks of agent programs.
+func ToolName(tool string) string { return "mcp__" + launch.MCPName + "__" + tool }
 
-// forbids names the deny or ask rule that is against a call of a team tool, for
+// Forbids names the deny or ask rule that is against a call of a team tool, for
 // callers that can ask nobody.
-func (s *seat) forbids(tool string, input json.RawMessage) (rule string, yes bool) {
-	may := s.rulesNow()
+func (c *Caller) Forbids(tool string, input json.RawMessage) (rule string, yes bool) {
+	may := c.mate.Rights().Now()
 	return catches(slices.Concat(may.Deny, may.Ask), tool, input)
-}
-
-// rulesNow are the member's rules now: a PermissionRequest hook may have changed them.
-func (s *seat) rulesNow() permission.Policy {
-	if s.mate != nil {
-		return s.mate.Rights().Now()
-	}
-	return s.permissions
 }
 
 // catches names the first rule of list that catches a call of a team tool. A rule may
 // name it as agent programs do or as the builtin agent does: one that is meant for
 // all members should hold for all.
 func catches(list []rules.Rule, tool string, input json.RawMessage) (rule string, yes bool) {
-	for _, name := range []string{mcpTool(tool), teamtools.Twins()[tool]} {
+	for _, name := range []string{ToolName(tool), teamtools.Twins()[tool]} {
 		for _, r := range list {
 			if r.Forbids(rules.Call{Tool: name, Input: input}) {
 				return r.String(), true
@@ -106,12 +138,11 @@ func catches(list []rules.Rule, tool string, input json.RawMessage) (rule string
 
 // askPeople puts a call of a team tool before a person, if there is one; nil: it
 // may run.
-func (s *seat) askPeople(ctx context.Context, call agent.ToolCall, rule string) *agent.ToolResult {
-	a := s.crew.asks.Asker(s.member.Name)
-	if !a.Present() {
+func (c *Caller) askPeople(ctx context.Context, call agent.ToolCall, rule string) *agent.ToolResult {
+	if !c.asker.Present() {
 		return refused("Permission to use %s has been denied (rule %s).", call.Name, rule)
 	}
-	said := a.Ask(ctx, teammate.Question{Member: s.member.Name, Call: call, Reason: "ask rule " + rule})
+	said := c.asker.Ask(ctx, teammate.Question{Member: c.member.Name, Call: call, Reason: "ask rule " + rule})
 	switch {
 	case said.Allow:
 		return nil
@@ -123,33 +154,33 @@ func (s *seat) askPeople(ctx context.Context, call agent.ToolCall, rule string) 
 
 // hadAsked reports whether the program has asked for this call, and was
 // allowed it: then its hooks have run. It counts for one call.
-func (s *seat) hadAsked(tool string) bool {
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
-	if s.asked[tool] == 0 {
+func (c *Caller) hadAsked(tool string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.asked[tool] == 0 {
 		return false
 	}
-	s.asked[tool]--
+	c.asked[tool]--
 	return true
 }
 
-// noteAsked takes in what a program was allowed to do. What it was allowed in
+// See takes in what a program was allowed to do. What it was allowed in
 // one turn and did not do counts for nothing in the next.
-func (s *seat) noteAsked(e agent.EventData) {
+func (c *Caller) See(e agent.EventData) {
 	switch data := e.(type) {
 	case agent.TurnStarted:
-		s.crew.mu.Lock()
-		defer s.crew.mu.Unlock()
-		clear(s.asked)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		clear(c.asked)
 	case agent.PermissionDecided:
-		if data.Decision != "allow" || !strings.HasPrefix(data.Tool, mcpTool("")) {
+		if data.Decision != "allow" || !strings.HasPrefix(data.Tool, ToolName("")) {
 			return
 		}
-		s.crew.mu.Lock()
-		defer s.crew.mu.Unlock()
-		if s.asked == nil {
-			s.asked = map[string]int{}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.asked == nil {
+			c.asked = map[string]int{}
 		}
-		s.asked[data.Tool]++
+		c.asked[data.Tool]++
 	}
 }

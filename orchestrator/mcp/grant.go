@@ -1,4 +1,4 @@
-package orchestrator
+package mcp
 
 import (
 	"context"
@@ -9,10 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // grant is a member's right to use the team tools over HTTP. It knows all that
@@ -21,7 +22,7 @@ import (
 type grant struct {
 	member string
 	hash   [sha256.Size]byte // of the token, so that no copy of it lies around
-	server *mcp.Server
+	server *sdk.Server
 	// processes tell whether a connection was made by one of the member's.
 	processes *process.Processes
 
@@ -43,12 +44,12 @@ type openRequest struct {
 }
 
 // newGrant makes a grant of the tools of a desk.
-func newGrant(d *toolDesk, token string) *grant {
+func newGrant(d *desk, token string, processes *process.Processes) *grant {
 	g := &grant{
-		member: d.seat.member.Name, hash: sha256.Sum256([]byte(token)), processes: d.seat.crew.processes,
+		member: d.caller.member.Name, hash: sha256.Sum256([]byte(token)), processes: processes,
 		open: map[string]*openRequest{},
 	}
-	g.server = mcpServer(d.list(), func(ctx context.Context, h http.Header, c api.TeamCall) api.TeamAnswer {
+	g.server = newServer(d.list(), func(ctx context.Context, h http.Header, c api.TeamCall) api.TeamAnswer {
 		// The context is the session's. When the request is gone, so is who
 		// could take the answer.
 		ctx, cancel := context.WithCancel(ctx)
@@ -56,7 +57,7 @@ func newGrant(d *toolDesk, token string) *grant {
 		g.tie(h.Get(requestHeader), cancel)
 		return d.call(ctx, c)
 	})
-	g.server.AddReceivingMiddleware(g.heedList)
+	g.server.AddReceivingMiddleware(g.noteList)
 	return g
 }
 
@@ -141,4 +142,34 @@ func (g *grant) revoke() {
 	for s := range g.server.Sessions() {
 		_ = s.Close() // its peer is hung up on: there is nobody to tell
 	}
+}
+
+// noteList notes that a client has asked which tools there are.
+func (g *grant) noteList(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if method == "tools/list" {
+			g.listed.Store(true)
+		}
+		return next(ctx, method, r)
+	}
+}
+
+// Missed returns a warning when the member's program answers its first prompt without having
+// asked for the team tools: its model has none of them. It is empty otherwise. What programs do
+// between the prompt and the first word counts, for some connect only then.
+func (t *Server) Missed(member string, e agent.EventData) (warning string) {
+	switch e.(type) {
+	case agent.TextSaid, agent.ToolCalled:
+	default:
+		return ""
+	}
+	t.mu.Lock()
+	g := t.grants[member]
+	t.mu.Unlock()
+	// One warning for each life of the program.
+	if g == nil || !g.unasked.Swap(false) || g.listed.Load() {
+		return ""
+	}
+	return "the agent program has answered without having asked for the team's tools (tools/list), so its model had none of " +
+		"them; it may connect to MCP servers too late, or not at all"
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package mcp
 
 import (
 	"bytes"
@@ -15,27 +15,29 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/watch"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
-// toolDesk serves one member's team tools to its agent, over whatever way the
+// desk serves one member's team tools to its agent, over whatever way the
 // calls come.
-type toolDesk struct {
-	seat  *seat
-	tools map[string]teamtools.Tool
-	book  *callBook
+type desk struct {
+	caller *Caller
+	watch  *watch.Watch
+	tools  map[string]teamtools.Tool
+	book   *callBook
 }
 
 // call runs one call. It always gives an answer, whatever went wrong.
-func (d *toolDesk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
+func (d *desk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
 	tool, ok := d.tools[c.Tool]
 	if !ok {
 		return answer(failed(fmt.Errorf("there is no team tool %q", c.Tool)))
 	}
-	if gone := d.seat.life.State().Gone; gone != "" {
+	if gone := d.caller.life.State().Gone; gone != "" {
 		return answer(failed(fmt.Errorf("%s takes no more turns and has left the team: %s",
-			d.seat.member.Name, gone)))
+			d.caller.member.Name, gone)))
 	}
 	input, err := permission.PrepareInput(tool, c.Input)
 	if err != nil {
@@ -56,14 +58,14 @@ func (d *toolDesk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
 	}
 	if result.Halted != "" {
 		// A hook has stopped the member; nothing else ends a foreign agent's turn.
-		d.seat.mate.Interrupt(result.Halted)
+		d.caller.mate.Interrupt(result.Halted)
 	}
 	return answer(result)
 }
 
 // run runs a call, if the member may make it.
-func (d *toolDesk) run(ctx context.Context, tool teamtools.Tool, c api.TeamCall, id string) agent.ToolResult {
-	input, no := d.seat.guard(ctx, c, id)
+func (d *desk) run(ctx context.Context, tool teamtools.Tool, c api.TeamCall, id string) agent.ToolResult {
+	input, no := d.caller.guard(ctx, c, id)
 	if no != nil {
 		return *no
 	}
@@ -75,7 +77,7 @@ func (d *toolDesk) run(ctx context.Context, tool teamtools.Tool, c api.TeamCall,
 }
 
 // request is a call as the book wants it.
-func (d *toolDesk) request(tool teamtools.Tool, c api.TeamCall) request {
+func (d *desk) request(tool teamtools.Tool, c api.TeamCall) request {
 	key := callKey(c)
 	// Under this id the store keeps the receipt of the effect. A call without
 	// a name is remembered by the book alone: to the store, a later call with
@@ -84,13 +86,13 @@ func (d *toolDesk) request(tool teamtools.Tool, c api.TeamCall) request {
 	if c.Request != "" {
 		id = "mcp/" + key
 	}
-	asked := d.seat.moment()
+	asked := d.moment()
 	return request{
 		key: key, named: c.Request != "", queued: tool.Gated,
 		run: func(ctx context.Context) agent.ToolResult {
 			return d.run(ctx, tool, c, id)
 		},
-		listens: func() bool { return d.seat.moment() == asked },
+		listens: func() bool { return d.moment() == asked },
 	}
 }
 
@@ -135,4 +137,18 @@ func answer(r agent.ToolResult) api.TeamAnswer {
 // failed is a result that tells the model what went wrong.
 func failed(err error) agent.ToolResult {
 	return agent.ToolResult{Content: err.Error(), IsError: true}
+}
+
+// moment tells the times apart at which a member can be spoken to: each of its
+// turns, and the time between two of them.
+type moment struct {
+	turn   int
+	inTurn bool
+}
+
+// moment is the present one. Turn and whether it is in one are read together: read apart,
+// they could name a moment that never was.
+func (d *desk) moment() moment {
+	now := d.watch.Of(d.caller.member.Name)
+	return moment{now.Turn, now.InTurn}
 }
