@@ -3,11 +3,14 @@
 package runner
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,10 +24,9 @@ type goldenCase struct {
 	Name  string
 	Event hooks.Event
 	Hooks json.RawMessage
-	Tool  struct {
-		Name  string
-		Input json.RawMessage
-	}
+	// Input is the recorded input without the session, the folder and the event's name; nil:
+	// none of the hooks was the one that records.
+	Input     json.RawMessage
 	Outcomes  [][2]any // exit code and outcome of each hook
 	Halt      bool     // the host ended the turn
 	UserBlock bool     `json:"user_block"` // the host told its user of a refusal
@@ -33,7 +35,6 @@ type goldenCase struct {
 	Fired     []string // who was called; nil: not recorded in a form that can be compared
 
 	// What cases of conformance.jsonl have besides.
-	Input      json.RawMessage            // the recorded input, without the common fields
 	Decision   hooks.Decision             // if the recording shows it
 	Permission string                     // likewise
 	Output     map[string]json.RawMessage // fields of hookSpecificOutput that the host acted on
@@ -41,40 +42,82 @@ type goldenCase struct {
 	Free       bool                       // the recording does not show what the model saw
 }
 
-// input is an input as recorded, with the bench's common fields where those of the
-// recording were left out.
+// input is the recorded input. It is read into the payload that covey itself has for the
+// event, which has to know each of its fields.
 func (c goldenCase) input(t *testing.T, b *bench) hooks.Input {
 	if c.Input == nil {
-		return b.input(c.payload())
+		return b.input(c.unrecorded())
 	}
-	in, err := hooks.ParseInput(c.Event, c.Input, b.input(nil).Common)
+	common := b.input(nil).Common
+	common.PermissionMode = ""
+	in, err := hooks.ParseInput(c.Event, c.Input, common)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if read, ok := payloads[c.Event]; ok {
+		fields, err := json.Marshal(in.Payload)
+		if err == nil {
+			in.Payload, err = read(fields)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	return in
 }
 
-// payload is what is particular to an event's input.
-func (c goldenCase) payload() hooks.Payload {
+// unrecorded stands for the input of a case whose hooks have recorded none.
+func (c goldenCase) unrecorded() hooks.Payload {
 	switch c.Event {
 	case hooks.PreToolUse:
-		return hooks.PreToolUseInput{ToolName: c.Tool.Name, ToolInput: c.Tool.Input, ToolUseID: "toolu_1"}
-	case hooks.PostToolUse:
-		return hooks.PostToolUseInput{ToolName: c.Tool.Name, ToolInput: c.Tool.Input, ToolUseID: "toolu_1",
-			ToolResponse: json.RawMessage(`{"stdout":"TOOLRAN"}`)}
-	case hooks.PostToolUseFailure:
-		return hooks.PostToolUseFailureInput{ToolName: c.Tool.Name, ToolInput: c.Tool.Input, ToolUseID: "toolu_1",
-			Error: "Exit code 3"}
+		return hooks.PreToolUseInput{ToolName: "Bash", ToolInput: json.RawMessage(`{"command":"true"}`), ToolUseID: "toolu_1"}
 	case hooks.UserPromptSubmit:
 		return hooks.UserPromptSubmitInput{Prompt: "a please"}
-	case hooks.SessionStart:
-		return hooks.SessionStartInput{Source: "startup"}
-	case hooks.TaskCreated:
-		return hooks.TaskCreatedInput{TaskInput: hooks.TaskInput{TaskID: "1", TaskSubject: "T"}}
-	case hooks.TaskCompleted:
-		return hooks.TaskCompletedInput{TaskInput: hooks.TaskInput{TaskID: "1", TaskSubject: "T one"}}
 	}
 	return hooks.StopInput{LastAssistantMessage: "first answer"}
+}
+
+// payloads read the inputs of events that covey fires.
+var payloads = map[hooks.Event]func([]byte) (hooks.Payload, error){
+	hooks.SessionStart: payloadAs[hooks.SessionStartInput], hooks.SessionEnd: payloadAs[hooks.SessionEndInput],
+	hooks.UserPromptSubmit: payloadAs[hooks.UserPromptSubmitInput], hooks.PreToolUse: payloadAs[hooks.PreToolUseInput],
+	hooks.PostToolUse: payloadAs[hooks.PostToolUseInput], hooks.PostToolUseFailure: payloadAs[hooks.PostToolUseFailureInput],
+	hooks.PostToolBatch: payloadAs[hooks.PostToolBatchInput], hooks.PermissionRequest: payloadAs[hooks.PermissionRequestInput],
+	hooks.PermissionDenied: payloadAs[hooks.PermissionDeniedInput], hooks.Stop: payloadAs[hooks.StopInput],
+	hooks.StopFailure: payloadAs[hooks.StopFailureInput], hooks.SubagentStart: payloadAs[hooks.SubagentStartInput],
+	hooks.SubagentStop: payloadAs[hooks.SubagentStopInput], hooks.TaskCreated: payloadAs[hooks.TaskCreatedInput],
+	hooks.TaskCompleted: payloadAs[hooks.TaskCompletedInput],
+}
+
+func payloadAs[P hooks.Payload](fields []byte) (hooks.Payload, error) {
+	var p P
+	d := json.NewDecoder(bytes.NewReader(fields))
+	d.DisallowUnknownFields()
+	err := d.Decode(&p)
+	return p, err
+}
+
+// leftOut are fields that the recordings leave out, and a hook reads all the same.
+var leftOut = []string{"session_id", "transcript_path", "cwd", "session_crons"}
+
+// checkGoldenInput holds what a hook has read to the recording, field by field.
+func checkGoldenInput(t *testing.T, c goldenCase, read []byte) {
+	t.Helper()
+	var got, want map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(read, &got), json.Unmarshal(c.Input, &want)); err != nil {
+		t.Fatal(err)
+	}
+	want["hook_event_name"] = json.RawMessage(strconv.Quote(string(c.Event)))
+	for name, value := range want {
+		if !sameJSON(got[name], value) {
+			t.Errorf("a hook read %s as %s, want %s", name, got[name], value)
+		}
+	}
+	for name, value := range got {
+		if _, ok := want[name]; !ok && !slices.Contains(leftOut, name) {
+			t.Errorf("a hook read %s as %s, which the recording does not have", name, value)
+		}
+	}
 }
 
 // keptIn is where a long text was put, which differs from run to run.
@@ -113,7 +156,12 @@ func checkGolden(t *testing.T, c goldenCase) {
 			t.Errorf("fired %q, want %q", fired, c.Fired)
 		}
 	}
-	if c.Input != nil && c.Background != out.Background {
+	if c.Input != nil {
+		for _, tag := range b.tags(t) {
+			checkGoldenInput(t, c, b.recorded(t, tag, 0))
+		}
+	}
+	if c.Background != out.Background {
 		t.Errorf("%d hooks in the background, want %d", out.Background, c.Background)
 	}
 	if c.Background == 0 || c.Outcomes != nil {

@@ -152,7 +152,7 @@ func checkGoldenHTTP(t *testing.T, c recordedHTTP) {
 	if len(warnings) > 0 {
 		t.Errorf("warnings %v", warnings)
 	}
-	out := post(t, posting(t, []string{"RIGTOK=secret"}, settings.Source{Name: "golden", Settings: file.Hooks}), c.payload())
+	out := post(t, posting(t, []string{"RIGTOK=secret"}, settings.Source{Name: "golden", Settings: file.Hooks}), c.unrecorded())
 	result := out.Results[0]
 	if result.Stdout != c.Response.Stdout || result.Stderr != c.Response.Stderr {
 		t.Errorf("stdout %q and stderr %q, want %q and %q", result.Stdout, result.Stderr, c.Response.Stdout,
