@@ -113,6 +113,9 @@ type goldenCase struct {
 	Model []string // what the model saw; null: the recording has gaps
 	Fired []string // the events of the hooks that ran, in order; null: not recorded
 	End   string   // why the turn ended
+	// Besides are events that covey fires at the end and the recorded host does not: that a
+	// member needs attention, and the end of a teammate's session, which is its own (deviation 1).
+	Besides []string
 
 	// What cases of conformance.jsonl have besides.
 	Teammate bool           // the member is no lead
@@ -182,11 +185,9 @@ func replay(t *testing.T, c goldenCase) {
 	}
 	var fired []string
 	for _, s := range all[agent.HookStarted](r.journal) {
-		if s.Event != string(hooks.SessionEnd) && s.Event != string(hooks.Notification) {
-			fired = append(fired, s.Event)
-		}
+		fired = append(fired, s.Event)
 	}
-	equal(t, "fired", strings.Join(fired, " "), strings.Join(c.Fired, " "))
+	equal(t, "fired", strings.Join(fired, " "), strings.Join(slices.Concat(c.Fired, c.Besides), " "))
 	if len(c.Then) > 0 {
 		return
 	}
