@@ -46,6 +46,7 @@ type recordedTeam struct {
 	Sees []string // what was new to the model, request by request
 
 	Before string // the goal of a run before, without hooks
+	Then   string // the goal of a run behind; before it the transcripts are taken away: /clear there
 	Loose  bool   // the order is chance
 	More   bool   // the team goes on where the recording ends
 	Trusts string // a file: once it is there, the operator trusts all that has changed; then the file trusted is made
@@ -137,6 +138,13 @@ func (c recordedTeam) replay(t *testing.T) {
 	}
 	r.finish(testPatience, run)
 	trusting.Wait()
+	if c.Then != "" {
+		if err := os.RemoveAll(r.place().Transcripts()); err != nil {
+			t.Fatal(err)
+		}
+		put(t, r.dir, "team.yaml", c.spec(t, c.Then))
+		r.run(opts)
+	}
 	c.compare(t, r, firedIn(t, log))
 }
 
@@ -282,11 +290,15 @@ func sortRuns(list []string, words string) {
 }
 
 // wanted are the hooks of the recording, and the Notification of its end that a team that
-// works fires besides (DESIGN 10.4).
+// works fires besides (DESIGN 10.4). That a session is to be taken away nobody knows at its end.
 func (c recordedTeam) wanted() []string {
 	var all []string
 	cwd := any("<CWD>")
 	for _, f := range c.Fired {
+		if f.Input["hook_event_name"] == "SessionEnd" && f.Input["reason"] == "clear" {
+			f.Input = maps.Clone(f.Input)
+			f.Input["reason"] = "other"
+		}
 		all = append(all, describe(f.Handler, f.Input, f.Input, "<CWD>"))
 		cwd = f.Input["cwd"]
 	}
@@ -294,6 +306,9 @@ func (c recordedTeam) wanted() []string {
 		done := map[string]any{"hook_event_name": "Notification", "cwd": cwd,
 			"message": "crew has completed its work", "notification_type": "agent_completed"}
 		all = append(all, describe("all.Notification", done, done, "<CWD>"))
+		if c.Then != "" {
+			all = append(all, all[len(all)-1])
+		}
 	}
 	return all
 }
