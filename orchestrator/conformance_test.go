@@ -32,14 +32,9 @@ type recordedTeam struct {
 	Mode   string
 	Hooks  json.RawMessage
 	Prompt string
-	Script []struct {
-		Text  string
-		Tools []struct {
-			Name  string
-			Input json.RawMessage
-		}
-	}
-	Fired []struct {
+	Script []recordedStep
+	Helper []recordedStep // what a helper's model says
+	Fired  []struct {
 		Handler string
 		Input   map[string]any
 	}
@@ -49,7 +44,18 @@ type recordedTeam struct {
 	Then   string // the goal of a run behind; before it the transcripts are taken away: /clear there
 	Loose  bool   // the order is chance
 	More   bool   // the team goes on where the recording ends
-	Trusts string // a file: once it is there, the operator trusts all that has changed; then the file trusted is made
+	// Unfinished says that tasks stay open: the lead is told, which is one turn more.
+	Unfinished bool
+	Trusts     string // a file: once it is there, the operator trusts all that has changed; then the file trusted is made
+}
+
+// recordedStep is what a model answers once.
+type recordedStep struct {
+	Text  string
+	Tools []struct {
+		Name  string
+		Input json.RawMessage
+	}
 }
 
 // recordedTeams reads the recordings; the list of all of them, with what of each is a
@@ -112,6 +118,8 @@ func (c recordedTeam) replay(t *testing.T) {
 		"\ncase $2 in *sleep*5*) sleep 5;; *0.2*) sleep 0.2;; esac\n" +
 		"case $2 in *'\"decision\": {\"behavior\": \"allow\"}'*) printf %s " +
 		`'{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'` + ";; esac\n"
+	// A helper goes on once its member has stopped, as in the recording.
+	rec += "case $1$in in all.PostToolBatch*agent_id*) until grep -q ^all.Stop " + log + "; do sleep 0.05; done;; esac\n"
 	if err := testkit.WriteProgram(filepath.Join(bin, "REC"), []byte(rec)); err != nil {
 		t.Fatal(err)
 	}
@@ -205,8 +213,20 @@ func (c recordedTeam) spec(t *testing.T, goal string) string {
 // script is the recorded model's.
 func (c recordedTeam) script(t *testing.T) string {
 	t.Helper()
-	var steps []map[string]any
-	for _, s := range c.Script {
+	script := map[string]any{"exhausted": "stop", "steps": stepsOf(c.Script)}
+	if c.Helper != nil {
+		script["helpers"] = []any{map[string]any{"steps": stepsOf(c.Helper)}}
+	}
+	text, err := json.Marshal(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// stepsOf are steps as a script has them.
+func stepsOf(recorded []recordedStep) (steps []map[string]any) {
+	for _, s := range recorded {
 		step := map[string]any{"say": s.Text}
 		var calls []map[string]any
 		for _, call := range s.Tools {
@@ -217,11 +237,7 @@ func (c recordedTeam) script(t *testing.T) string {
 		}
 		steps = append(steps, step)
 	}
-	text, err := json.Marshal(map[string]any{"exhausted": "stop", "steps": steps})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return steps
 }
 
 // firing is one call of REC.
@@ -302,7 +318,10 @@ func (c recordedTeam) wanted() []string {
 		all = append(all, describe(f.Handler, f.Input, f.Input, "<CWD>"))
 		cwd = f.Input["cwd"]
 	}
-	if c.Flag != "init-only" && bytes.Contains(c.Hooks, []byte("REC all.Notification ")) {
+	if c.Unfinished {
+		all = append(all, describe("all.Stop", nil, nil, "<CWD>"))
+	}
+	if c.Flag != "init-only" && !c.Unfinished && bytes.Contains(c.Hooks, []byte("REC all.Notification ")) {
 		done := map[string]any{"hook_event_name": "Notification", "cwd": cwd,
 			"message": "crew has completed its work", "notification_type": "agent_completed"}
 		all = append(all, describe("all.Notification", done, done, "<CWD>"))
@@ -320,16 +339,20 @@ func (c recordedTeam) shown(fired []firing, dir string) []string {
 	seen := map[string]int{}
 	for _, f := range fired {
 		fields, n := f.input, 0
+		key := fmt.Sprint(f.handler, f.input["agent_id"] != nil) // a helper works beside its member
 		for _, w := range c.Fired {
-			if w.Handler != f.handler {
+			if w.Handler != f.handler || (w.Input["agent_id"] != nil) != (f.input["agent_id"] != nil) {
 				continue
 			}
-			if n == seen[f.handler] {
+			if n == seen[key] {
 				fields = w.Input
 			}
 			n++
 		}
-		seen[f.handler]++
+		if n <= seen[key] && c.Unfinished {
+			fields = nil // what it is about is in no recording
+		}
+		seen[key]++
 		all = append(all, describe(f.handler, f.input, fields, dir))
 	}
 	return all
@@ -343,8 +366,15 @@ func (c recordedTeam) aside(line string) string {
 	return "~"
 }
 
-// callID is the id of a tool call, there as here.
-var callID = regexp.MustCompile(`<TOOLUSE-\d+>|toolu_[a-z0-9_]+`)
+// callID is the id of a tool call, there as here, or of a helper.
+var callID = regexp.MustCompile(`<TOOLUSE-\d+>|toolu_[a-z0-9_]+|\ba[0-9a-f]{16}\b`)
+
+// helperFile is where a helper's conversation is.
+var helperFile = regexp.MustCompile(`[^\s=:]*/\S+\.(output|jsonl)`)
+
+// cutNotice is what recordings leave out of the notice that a helper has ended, and what it
+// used.
+var cutNotice = regexp.MustCompile(`(?s)<output-file>.*</usage>`)
 
 // denial is what a model is told of a call that was denied, in each host's own words.
 var denial = regexp.MustCompile(`Permission to use \w+ (has been|was not)[^\]]*\.`)
@@ -357,7 +387,8 @@ func describe(handler string, input, fields map[string]any, cwd string) string {
 			fmt.Fprintf(&b, " %s=%v", name, value)
 		}
 	}
-	text := callID.ReplaceAllString(strings.ReplaceAll(b.String(), cwd, "<CWD>"), "<ID>")
+	text := helperFile.ReplaceAllString(cutNotice.ReplaceAllString(b.String(), "<CUT>"), "<FILE>")
+	text = callID.ReplaceAllString(strings.ReplaceAll(text, cwd, "<CWD>"), "<ID>")
 	return handler + denial.ReplaceAllString(text, "<DENIED>")
 }
 

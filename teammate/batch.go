@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
@@ -14,7 +15,7 @@ import (
 // answer of the model asked for, it fires PostToolBatch; what those hooks say
 // stands below that call's result.
 func (run *agentRun) batched(ctx context.Context, call agent.ToolCall, r agent.ToolResult) []agent.Input {
-	response, err := rawjson.Marshal(r.Content)
+	response, err := rawjson.Marshal(batchResponse(call.Name, r.Content))
 	if err != nil || ctx.Err() != nil || run.deferred != "" {
 		run.batch = nil
 		return nil
@@ -29,6 +30,15 @@ func (run *agentRun) batched(ctx context.Context, call agent.ToolCall, r agent.T
 		}
 	}
 	return run.endBatch(ctx)
+}
+
+// batchResponse is what a tool's result is in PostToolBatch: a text, but of Agent and of
+// tools over MCP a list of blocks (golden, team_basic and elicitation).
+func batchResponse(tool, content string) any {
+	if tool != "Agent" && !strings.HasPrefix(tool, "mcp__") {
+		return content
+	}
+	return []map[string]string{{"type": "text", "text": content}}
 }
 
 // endBatch fires PostToolBatch for the calls that were made and not yet told
