@@ -18,33 +18,39 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// handlers answer what other processes ask of the running team, a row for each verb. Who may ask
-// for what has been checked before they are called.
-func (o *Orchestrator) handlers(c *crew) []api.Handler {
-	status := func(ctx context.Context) (api.Status, error) { return o.status(ctx, c) }
+// commands answers what other processes ask of the running team. Who may ask for what has
+// been checked before its methods are called.
+type commands struct {
+	o *Orchestrator
+	c *crew
+}
+
+// handlers has a row for each verb.
+func (q commands) handlers() []api.Handler {
+	o, c := q.o, q.c
 	return []api.Handler{
-		api.VerbStatus.Handle(api.NoInput(status)),
+		api.VerbStatus.Handle(api.NoInput(q.status)),
 		api.VerbReady.Handle(func(ctx context.Context, _ struct{}) (api.Status, error) {
-			if err := c.allStarted(ctx); err != nil {
+			if err := q.allStarted(ctx); err != nil {
 				return api.Status{}, err
 			}
-			return status(ctx)
+			return q.status(ctx)
 		}),
 		api.VerbTasks.Handle(api.ListTasks(c.store.List, c.store.Outline)),
 		api.VerbTask.Handle(func(ctx context.Context, t api.TaskRef) (tasks.Task, error) { return c.store.Task(ctx, t.ID) }),
 		api.VerbStanding.Handle(func(ctx context.Context, t api.TaskRef) (api.Standing, error) { return StandingOf(ctx, c.store, t.ID) }),
-		api.VerbCreate.Handle(c.createFor),
-		api.VerbUpdate.Handle(c.updateFor),
-		api.VerbClaim.Handle(c.claimFor),
-		api.VerbSend.Handle(c.sendFor),
+		api.VerbCreate.Handle(q.create),
+		api.VerbUpdate.Handle(q.update),
+		api.VerbClaim.Handle(q.claim),
+		api.VerbSend.Handle(q.send),
 		api.VerbTool.Handle(c.tools.Call),
-		api.VerbInterrupt.Handle(c.interrupt),
-		api.VerbHold.Handle(c.holdFor),
-		api.VerbEnd.Handle(c.endFor),
+		api.VerbInterrupt.Handle(q.interrupt),
+		api.VerbHold.Handle(q.hold),
+		api.VerbEnd.Handle(q.endMember),
 		api.VerbMerge.Handle(c.merges.Merge),
 		api.VerbReview.Handle(c.merges.Review),
-		api.VerbInbox.Handle(c.inboxFor),
-		api.VerbAnswer.Handle(c.answerFor),
+		api.VerbInbox.Handle(q.inbox),
+		api.VerbAnswer.Handle(q.answer),
 		api.VerbReshape.Handle(func(ctx context.Context, r api.Reshape) (api.SpecChange, error) { return o.reshape(ctx, c, r) }),
 		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return o.hookInfos(c) }),
 		api.VerbReload.Handle(api.NoInput(c.reload.Ask)),
@@ -54,7 +60,7 @@ func (o *Orchestrator) handlers(c *crew) []api.Handler {
 		api.VerbTrusted.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {
 			return api.TrustReply{Counts: c.trust.Counts(n)}, nil
 		}),
-		api.VerbDown.Handle(c.takeDown),
+		api.VerbDown.Handle(q.takeDown),
 		api.HandleAttach(func(context.Context) (api.AttachReply, error) {
 			return api.AttachReply{Seq: c.journal.Last(), Journal: o.place.Journal()}, nil
 		}),
@@ -71,48 +77,48 @@ func checksOf(c *crew) api.Checks {
 	}
 }
 
-// actorFor is whoever a request acts for: a member, or the operator, whose
+// actor is whoever a request acts for: a member, or the operator, whose
 // changes run the task hooks in the lead's session.
-func (c *crew) actorFor(as string, force bool) (teamtools.Actor, error) {
+func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 	if as == "" {
-		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: c.seats()[0].mate.Fire, Force: force}, nil
+		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: q.c.seats()[0].mate.Fire, Force: force}, nil
 	}
-	s, ok := c.seat(as)
+	s, ok := q.c.seat(as)
 	if !ok {
-		return teamtools.Actor{}, c.board.Known(as)
+		return teamtools.Actor{}, q.c.board.Known(as)
 	}
 	by := s.actor("")
 	by.Force = force
 	return by, nil
 }
 
-// createFor makes a task for somebody outside. The call has no id: the asker gets
+// create makes a task for somebody outside. The call has no id: the asker gets
 // its answer or an error at once, and nobody repeats it after a crash.
-func (c *crew) createFor(ctx context.Context, r api.TaskCreate) (api.TaskReply, error) {
-	by, err := c.actorFor(r.As, r.Force)
+func (q commands) create(ctx context.Context, r api.TaskCreate) (api.TaskReply, error) {
+	by, err := q.actor(r.As, r.Force)
 	if err != nil {
 		return api.TaskReply{}, err
 	}
-	t, err := c.board.Create(ctx, by, tasks.New{
+	t, err := q.c.board.Create(ctx, by, tasks.New{
 		Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Owner: r.Owner,
 		BlockedBy: r.BlockedBy, Labels: r.Labels, Wants: r.Wants, Metadata: r.Metadata,
 	})
 	return taskReply(t, nil, err)
 }
 
-// updateFor changes a task. To delete one is an action of its own, because the
+// update changes a task. To delete one is an action of its own, because the
 // store keeps no task in such a state; no gate is asked, for nothing is claimed to
 // be done.
-func (c *crew) updateFor(ctx context.Context, r api.TaskUpdate) (api.TaskReply, error) {
-	by, err := c.actorFor(r.As, r.Force)
+func (q commands) update(ctx context.Context, r api.TaskUpdate) (api.TaskReply, error) {
+	by, err := q.actor(r.As, r.Force)
 	if err != nil {
 		return api.TaskReply{}, err
 	}
 	if r.Status != nil && *r.Status == api.Deleted {
-		t, err := c.board.Remove(ctx, by, r.ID)
+		t, err := q.c.board.Remove(ctx, by, r.ID)
 		return taskReply(t, []string{"deleted"}, err)
 	}
-	t, changed, err := c.board.Update(ctx, by, r.ID, tasks.Patch{
+	t, changed, err := q.c.board.Update(ctx, by, r.ID, tasks.Patch{
 		Status: r.Status, Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Owner: r.Owner,
 		AddBlocks: r.AddBlocks, AddBlockedBy: r.AddBlockedBy, Metadata: r.Metadata,
 		Evidence: r.Evidence,
@@ -120,17 +126,17 @@ func (c *crew) updateFor(ctx context.Context, r api.TaskUpdate) (api.TaskReply, 
 	return taskReply(t, changed, err)
 }
 
-// claimFor claims a task for a member. The operator must say for which one: it
+// claim claims a task for a member. The operator must say for which one: it
 // can own no task, since nobody would ever be woken for it.
-func (c *crew) claimFor(ctx context.Context, r api.TaskClaim) (api.TaskReply, error) {
-	by, err := c.actorFor(r.As, r.Force)
+func (q commands) claim(ctx context.Context, r api.TaskClaim) (api.TaskReply, error) {
+	by, err := q.actor(r.As, r.Force)
 	if err != nil {
 		return api.TaskReply{}, err
 	}
 	if r.As == "" {
 		return api.TaskReply{}, fmt.Errorf("say which member is to own task %s: --as MEMBER", r.ID)
 	}
-	t, err := c.board.Claim(ctx, by, r.ID, r.As)
+	t, err := q.c.board.Claim(ctx, by, r.ID, r.As)
 	return taskReply(t, []string{"owner", "status"}, err)
 }
 
@@ -146,15 +152,15 @@ func taskReply(t tasks.Task, changed []string, err error) (api.TaskReply, error)
 	return api.TaskReply{Task: t, Changed: changed}, err
 }
 
-// sendFor stores what a person or a member's process sends.
-func (c *crew) sendFor(ctx context.Context, r api.Send) (api.SendReply, error) {
-	by, err := c.actorFor(r.As, false)
+// send stores what a person or a member's process sends.
+func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
+	by, err := q.actor(r.As, false)
 	if err != nil {
 		return api.SendReply{}, err
 	}
 	// Asked before: a member may be in its turn with the text by the time it is sent.
-	takes := c.takingMail(r.As == "")
-	a, err := c.board.Send(ctx, by, teamtools.SendMessageInput{
+	takes := q.takingMail(r.As == "")
+	a, err := q.c.board.Send(ctx, by, teamtools.SendMessageInput{
 		To: r.To, Message: rawjson.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
 	})
 	if err != nil {
@@ -175,11 +181,11 @@ func (c *crew) sendFor(ctx context.Context, r api.Send) (api.SendReply, error) {
 
 // takingMail are the members that begin a turn with new mail at once. Those
 // that are locked out do so for a person alone.
-func (c *crew) takingMail(person bool) map[string]bool {
+func (q commands) takingMail(person bool) map[string]bool {
 	takes := map[string]bool{}
-	for _, s := range c.seats() {
+	for _, s := range q.c.seats() {
 		now := s.life.State()
-		takes[s.member.Name] = now.Idle && now.Gone == "" && (person || c.logins.State(s.member.Name).Lockout == nil)
+		takes[s.member.Name] = now.Idle && now.Gone == "" && (person || q.c.logins.State(s.member.Name).Lockout == nil)
 	}
 	return takes
 }
@@ -188,15 +194,15 @@ func (c *crew) takingMail(person bool) map[string]bool {
 // just before: a turn that ends by itself in between is no error.
 //
 // The member is held before its turn ends, or it might begin another one in between.
-func (c *crew) interrupt(ctx context.Context, r api.InterruptRequest) (api.InterruptReply, error) {
-	s, ok := c.seat(r.Member)
+func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.InterruptReply, error) {
+	s, ok := q.c.seat(r.Member)
 	if !ok {
-		return api.InterruptReply{}, c.board.Known(r.Member)
+		return api.InterruptReply{}, q.c.board.Known(r.Member)
 	}
-	reply := api.InterruptReply{Interrupted: !s.life.State().Idle && c.logins.State(s.member.Name).Waits == "", Turn: c.watch.Of(s.member.Name).Turn}
-	reply.Retries = c.tryNow(s)
+	reply := api.InterruptReply{Interrupted: !s.life.State().Idle && q.c.logins.State(s.member.Name).Waits == "", Turn: q.c.watch.Of(s.member.Name).Turn}
+	reply.Retries = q.c.tryNow(s)
 	if !r.GoOn && !reply.Retries && s.life.State().Gone == "" {
-		if err := c.holds.Hold(ctx, r.Member, actors.Operator, reply.Interrupted); err != nil {
+		if err := q.c.holds.Hold(ctx, r.Member, actors.Operator, reply.Interrupted); err != nil {
 			return reply, err
 		}
 		reply.Held = true
@@ -208,12 +214,12 @@ func (c *crew) interrupt(ctx context.Context, r api.InterruptRequest) (api.Inter
 }
 
 // takeDown asks the team to end. The answer goes out before it does.
-func (c *crew) takeDown(_ context.Context, r api.Down) (api.DownReply, error) {
+func (q commands) takeDown(_ context.Context, r api.Down) (api.DownReply, error) {
 	select {
-	case c.down <- r.Reason:
+	case q.c.down <- r.Reason:
 	default: // it has been told already
 	}
-	return api.DownReply{PID: c.pid}, nil
+	return api.DownReply{PID: q.c.pid}, nil
 }
 
 // errTold ends a team that was told to stop with `covey down`.
@@ -235,9 +241,9 @@ func (c *crew) waitDown(ctx context.Context) error {
 // allStarted waits until every member has begun its session.
 // A member that is gone from the start counts as started: else nobody could ever
 // wait for a team with a halted member.
-func (c *crew) allStarted(ctx context.Context) error {
+func (q commands) allStarted(ctx context.Context) error {
 	select {
-	case <-c.up:
+	case <-q.c.up:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -272,7 +278,8 @@ func (s *seat) state(now lives.State) api.MemberState {
 }
 
 // status is the team as `covey ps` shows it.
-func (o *Orchestrator) status(ctx context.Context, c *crew) (api.Status, error) {
+func (q commands) status(ctx context.Context) (api.Status, error) {
+	o, c := q.o, q.c
 	all, err := c.store.Outline(ctx)
 	if err != nil {
 		return api.Status{}, err
@@ -301,7 +308,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (api.Status, error) 
 	}
 	var names []string
 	for _, s := range c.seats() {
-		m := c.memberStatus(s, owned[s.member.Name], all)
+		m := q.memberStatus(s, owned[s.member.Name], all)
 		m.Unread = unread[s.member.Name]
 		st.FailOpen += m.FailedOpen
 		st.Members = append(st.Members, m)
@@ -315,14 +322,14 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (api.Status, error) 
 
 // memberStatus is one member as `covey ps` shows it. own are the places of the tasks that
 // it owns.
-func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) api.MemberStatus {
-	ran := c.live.Tallies.Of(s.member.Name)
-	done, login, now := c.tally.Of(s.member.Name), c.logins.State(s.member.Name), c.watch.Of(s.member.Name)
+func (q commands) memberStatus(s *seat, own []int, all []tasks.Outline) api.MemberStatus {
+	ran := q.c.live.Tallies.Of(s.member.Name)
+	done, login, now := q.c.tally.Of(s.member.Name), q.c.logins.State(s.member.Name), q.c.watch.Of(s.member.Name)
 	life := s.life.State()
 	m := api.MemberStatus{
 		Name: s.member.Name, Lead: s.member.Lead, Agent: roster.AgentTitle(s.member.CurrentAgent()),
 		State: s.state(life), Doing: now.Doing,
-		Turn: now.Turn, Attention: cmp.Or(life.Gone, c.asks.Attention.Of(s.member.Name)), Refusals: now.Refusals,
+		Turn: now.Turn, Attention: cmp.Or(life.Gone, q.c.asks.Attention.Of(s.member.Name)), Refusals: now.Refusals,
 		Turns: done.Turns, Empty: done.Empty,
 		FailedOpen: ran.FailedOpen(), Hooks: ran.Noteworthy(),
 		Tokens: done.Usage.Total(), TokensUnknown: done.UsageUnknown,
@@ -343,20 +350,20 @@ func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) api.MemberS
 		}
 	}
 	if m.State != api.Resting {
-		m.WaitsFor = cmp.Or(login.Waits, c.asks.Aside(s.member.Name))
+		m.WaitsFor = cmp.Or(login.Waits, q.c.asks.Aside(s.member.Name))
 	}
-	if now := c.clock.Now(); login.Lockout != nil && life.Idle && s.holdsBack(now) {
+	if now := q.c.clock.Now(); login.Lockout != nil && life.Idle && s.holdsBack(now) {
 		m.WaitsFor = login.Lockout.RetryText(now)
 	}
-	if awaits := c.asks.Awaits(s.member.Name); life.Idle && life.Gone == "" && awaits != "" {
+	if awaits := q.c.asks.Awaits(s.member.Name); life.Idle && life.Gone == "" && awaits != "" {
 		m.WaitsFor = awaits
 	}
 	if m.State == api.Held {
 		m.WaitsFor = "covey resume " + s.member.Name
 	}
 	m.Held = s.held()
-	m.Limits, m.CostUSD = c.ledger.ReportOf(s.member.Name)
-	m.Background = c.background.Commands(s.member.Name)
+	m.Limits, m.CostUSD = q.c.ledger.ReportOf(s.member.Name)
+	m.Background = q.c.background.Commands(s.member.Name)
 	if m.State == api.Resting && m.WaitsFor == "" && s.crew.background.MayWake(s.member.Name) {
 		m.WaitsFor = "hook " + m.Background[0]
 	}

@@ -17,14 +17,14 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// holdFor holds or resumes a member for the operator or the lead.
-func (c *crew) holdFor(ctx context.Context, r api.HoldRequest) (api.HoldReply, error) {
-	s, ok := c.seat(r.Member)
+// hold holds or resumes a member for the operator or the lead.
+func (q commands) hold(ctx context.Context, r api.HoldRequest) (api.HoldReply, error) {
+	s, ok := q.c.seat(r.Member)
 	if !ok {
-		return api.HoldReply{}, c.board.Known(r.Member)
+		return api.HoldReply{}, q.c.board.Known(r.Member)
 	}
-	by, lead := actors.Operator, c.seats()[0].member.Name
-	held, is := c.holds.Of(r.Member)
+	by, lead := actors.Operator, q.c.seats()[0].member.Name
+	held, is := q.c.holds.Of(r.Member)
 	switch {
 	case r.As == "":
 	case r.As != lead:
@@ -44,11 +44,11 @@ func (c *crew) holdFor(ctx context.Context, r api.HoldRequest) (api.HoldReply, e
 	reply := api.HoldReply{Member: r.Member, Held: !r.Resume, Changed: is == r.Resume, InTurn: !now.Idle}
 	switch {
 	case r.Resume:
-		return reply, c.holds.Resume(ctx, r.Member, by)
+		return reply, q.c.holds.Resume(ctx, r.Member, by)
 	case is && (held.By == actors.Operator || by != actors.Operator):
 		return reply, nil
 	}
-	return reply, c.holds.Hold(ctx, r.Member, by, false)
+	return reply, q.c.holds.Hold(ctx, r.Member, by, false)
 }
 
 // toldHold puts a change of a member's hold into the journal, and has the crew look at

@@ -16,13 +16,13 @@ import (
 // request alone.
 const maxPayload = 4 << 10
 
-// inboxFor answers an InboxQuery.
-func (c *crew) inboxFor(ctx context.Context, q api.InboxQuery) ([]requests.Request, error) {
-	if q.ID != "" {
-		r, err := c.asks.Find(ctx, actors.Operator, q.ID)
+// inbox answers an InboxQuery.
+func (q commands) inbox(ctx context.Context, which api.InboxQuery) ([]requests.Request, error) {
+	if which.ID != "" {
+		r, err := q.c.asks.Find(ctx, actors.Operator, which.ID)
 		return []requests.Request{r}, err
 	}
-	return inboxList(ctx, c.store, q.All)
+	return inboxList(ctx, q.c.store, which.All)
 }
 
 // inboxList reads the questions from a store.
@@ -45,60 +45,60 @@ func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]requests.Re
 	return list[max(0, len(list)-most):], nil
 }
 
-// answerFor takes in a person's answer.
-func (c *crew) answerFor(ctx context.Context, a api.InboxAnswer) (requests.Request, error) {
+// answer takes in a person's answer.
+func (q commands) answer(ctx context.Context, a api.InboxAnswer) (requests.Request, error) {
 	// Not by name: what a member asks may be something else by now.
-	r, err := c.asks.Find(ctx, "", a.ID)
+	r, err := q.c.asks.Find(ctx, "", a.ID)
 	if err != nil {
 		return r, err
 	}
 	if err := inbox.MayAnswer(r, a.Mode); err != nil {
 		return r, err
 	}
-	return c.asks.Answer(ctx, actors.Actor{Name: actors.Operator}, inbox.Answer{
+	return q.c.asks.Answer(ctx, actors.Actor{Name: actors.Operator}, inbox.Answer{
 		ID: r.ID, Approve: a.Approve, Text: a.Feedback, Mode: a.Mode,
 	})
 }
 
-// endFor ends a member, and waits until it has left or says that it stays.
+// endMember ends a member, and waits until it has left or says that it stays.
 //
 // It blocks for as long as the member may take to answer, and then until it has gone; ctx
 // ends with the connection of whoever asks, and what was begun goes on without them.
-func (c *crew) endFor(ctx context.Context, e api.EndMember) (api.EndReply, error) {
+func (q commands) endMember(ctx context.Context, e api.EndMember) (api.EndReply, error) {
 	by := actors.Actor{Name: actors.Operator}
 	if e.Now {
-		if err := c.mayEnd(by, e.Member); err != nil {
+		if err := q.c.mayEnd(by, e.Member); err != nil {
 			return api.EndReply{}, err
 		}
-		s, _ := c.seat(e.Member)
+		s, _ := q.c.seat(e.Member)
 		reason := "a person ended it"
 		if e.Reason != "" {
 			reason += ": " + wording.Preview(e.Reason, 500)
 		}
-		c.dismissMember(ctx, s, reason, 0)
-		return c.awaitGone(ctx, s, api.EndReply{})
+		q.c.dismissMember(ctx, s, reason, 0)
+		return q.awaitGone(ctx, s, api.EndReply{})
 	}
-	r, err := c.askToEnd(ctx, by, e.Member, farewell{Reason: e.Reason, Wait: e.Wait})
+	r, err := q.c.askToEnd(ctx, by, e.Member, farewell{Reason: e.Reason, Wait: e.Wait})
 	if err != nil {
 		return api.EndReply{}, err
 	}
 	reply := api.EndReply{Request: r.ID}
-	if r, err = c.asks.Wait(ctx, r.ID); err != nil {
+	if r, err = q.c.asks.Wait(ctx, r.ID); err != nil {
 		return reply, err
 	}
 	if !r.Approved() {
 		reply.Reason = strings.TrimSuffix(inbox.ClosingText(r), ".")
 		return reply, nil
 	}
-	s, ok := c.seat(e.Member)
+	s, ok := q.c.seat(e.Member)
 	if !ok {
-		return reply, c.board.Known(e.Member)
+		return reply, q.c.board.Known(e.Member)
 	}
-	return c.awaitGone(ctx, s, reply)
+	return q.awaitGone(ctx, s, reply)
 }
 
 // awaitGone waits until a member has left.
-func (c *crew) awaitGone(ctx context.Context, s *seat, reply api.EndReply) (api.EndReply, error) {
+func (q commands) awaitGone(ctx context.Context, s *seat, reply api.EndReply) (api.EndReply, error) {
 	select {
 	case <-s.life.Left():
 	case <-ctx.Done():

@@ -409,7 +409,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end plan.Move, e
 	if err := c.bus.Listen(o.place.Socket(), c.processes.Identify); err != nil {
 		return plan.Move{}, err
 	}
-	if c.control, err = api.Serve(c.bus, checksOf(c), o.handlers(c)...); err != nil {
+	if c.control, err = api.Serve(c.bus, checksOf(c), commands{o, c}.handlers()...); err != nil {
 		return plan.Move{}, err
 	}
 	// Whoever announces trust from here on is heard, and no member runs yet who could write it.
