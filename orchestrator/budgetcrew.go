@@ -8,9 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -40,39 +38,6 @@ func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 		}
 	}
 	return c.ledger.Resume(ctx)
-}
-
-// handLast gives a member the prompt to finish and to hand over.
-func (c *crew) handLast(s *seat) error {
-	in, ok := c.ledger.HandOver(s.member.Name)
-	if !ok { // the limit was raised just now
-		c.loop.Poke()
-		return nil
-	}
-	return c.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{in}}, "")
-}
-
-// hurryOn interrupts the turns that go on for too long after something was used up.
-func (c *crew) hurryOn(seats []plan.Seat) {
-	var turns map[string]int
-	for i := range seats {
-		v := &seats[i]
-		if v.Spent == "" || v.Idle || v.Gone {
-			continue
-		}
-		if s, ok := c.seat(v.Name); ok {
-			if turns == nil {
-				turns = map[string]int{}
-			}
-			turns[v.Name] = s.turn()
-		}
-	}
-	for _, name := range c.ledger.Overrun(turns) {
-		if s, ok := c.seat(name); ok {
-			reason, _ := c.ledger.Spent(name)
-			s.mate.Interrupt(reason)
-		}
-	}
 }
 
 // weighed fills in whether a turn that has ended was empty; other events stay as they are.

@@ -8,10 +8,8 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -110,17 +108,4 @@ func (c *crew) notifyPeople(ctx context.Context, member string, r requests.Reque
 	}) {
 		done()
 	}
-}
-
-// handQuestions reminds an idle member of the questions that it has not answered. It is
-// counted first: a crash in between costs one reminder, and not one more turn.
-func (c *crew) handQuestions(ctx context.Context, s *seat, mark string) error {
-	all, err := c.asks.Remind(ctx, s.member.Name)
-	if err != nil {
-		return err
-	}
-	text := teamtools.NamesFor(s.member.CurrentAgent()).UnansweredText(all)
-	return c.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
-		{Kind: agent.FromCovey, Text: text},
-	}}, mark)
 }

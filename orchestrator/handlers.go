@@ -243,7 +243,7 @@ func (c *crew) waitDown(ctx context.Context) error {
 // wait for a team with a halted member.
 func (q commands) allStarted(ctx context.Context) error {
 	select {
-	case <-q.c.up:
+	case <-q.c.opening.Up():
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -298,7 +298,7 @@ func (q commands) status(ctx context.Context) (api.Status, error) {
 	spent := c.coordination()
 	st.Coordination, st.Turns = &spent, c.tally.Sum()
 	select {
-	case <-c.up:
+	case <-c.opening.Up():
 		st.Up = true
 	default:
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -79,25 +78,6 @@ func (c *crew) tellOfLimit(ctx context.Context, s *seat, e agent.Limited) error 
 	return c.tellLeadOf(ctx, s, text)
 }
 
-// handOn lets a member go on that was locked out. What it was asked it has kept
-// itself; mail that came in meanwhile goes along.
-func (c *crew) handOn(ctx context.Context, s *seat) error {
-	mail, _, err := c.board.Unread(ctx, s.member.Name)
-	if err != nil {
-		return fmt.Errorf("the mail of %s: %w", s.member.Name, err)
-	}
-	in, err := s.read(ctx, mail)
-	if err != nil {
-		return fmt.Errorf("the mail of %s: %w", s.member.Name, err)
-	}
-	c.tryNow(s)
-	goOn := agent.Input{Kind: agent.FromCovey, Text: teammate.GoOn}
-	if lockout := c.logins.State(s.member.Name).Lockout; lockout != nil && lockout.Failed {
-		goOn.Text = teammate.TryAgain
-	}
-	return c.hand(s, teammate.Work{Cause: agent.ByResume, Inputs: append([]agent.Input{goOn}, in...)}, "")
-}
-
 // tryNow lets an idle member that is locked out try again at once. It reports
 // whether there is such a lockout.
 func (c *crew) tryNow(s *seat) bool {
@@ -115,27 +95,6 @@ func (c *crew) vendorAnswered(s *seat) {
 // holdsBack reports whether an idle member waits to try its last turn again.
 func (s *seat) holdsBack(now time.Time) bool {
 	return !s.held() && s.crew.logins.State(s.member.Name).Lockout.State(now) == plan.LockFailed
-}
-
-// maxSleep is how long the crew looks at no clock: timers stand still while a
-// machine sleeps, and clocks are set.
-const maxSleep = time.Minute
-
-// nextRetry fires when the next of a scene's members may try again, or a little
-// sooner; nil if none waits for a time. The time may have come since the scene
-// was taken: then it fires at once.
-func (c *crew) nextRetry(seats []plan.Seat) <-chan time.Time {
-	var next time.Time
-	for _, s := range seats {
-		if !s.Gone && !s.Held && (s.Lock == plan.LockUsedUp || s.Lock == plan.LockFailed) && (next.IsZero() ||
-			s.Until.Before(next)) {
-			next = s.Until
-		}
-	}
-	if next.IsZero() {
-		return nil
-	}
-	return c.clock.After(min(max(next.Round(0).Sub(c.clock.Now().Round(0)), 0), maxSleep))
 }
 
 // agentsOf makes what gives the agents that one may be followed by, of the kinds

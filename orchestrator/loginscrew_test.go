@@ -36,11 +36,11 @@ func TestNextRetry(t *testing.T) {
 		"who is gone":     {[]plan.Seat{gone, locked(40 * time.Second)}, 40 * time.Second},
 		"over since then": {[]plan.Seat{locked(-time.Hour)}, 0},
 	} {
-		if c.nextRetry(tt.seats) == nil || slept != tt.want {
+		if (&director{c: c}).nextRetry(tt.seats) == nil || slept != tt.want {
 			t.Errorf("%s: sleeps for %v, want %v", name, slept, tt.want)
 		}
 	}
-	if c.nextRetry([]plan.Seat{{}, {Lock: plan.LockLogin}, {Lock: plan.LockOver}, gone}) != nil {
+	if (&director{c: c}).nextRetry([]plan.Seat{{}, {Lock: plan.LockLogin}, {Lock: plan.LockOver}, gone}) != nil {
 		t.Error("nobody waits for a time, and there is a timer")
 	}
 }

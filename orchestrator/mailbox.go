@@ -9,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -100,28 +99,6 @@ func (s *seat) Taken(ctx context.Context, ids []string) error {
 		return err
 	}
 	return s.crew.store.Mail().Deliver(ctx, s.member.Actor(), letters)
-}
-
-// handMail gives an idle member all its mail as one prompt.
-func (c *crew) handMail(ctx context.Context, s *seat) error {
-	mail, _, err := c.board.Unread(ctx, s.member.Name)
-	if err != nil {
-		return err
-	}
-	in, err := s.read(ctx, mail)
-	if err != nil {
-		return err
-	}
-	if len(in) == 0 {
-		c.loop.Poke() // all of it was moot: look again
-		return nil
-	}
-	if _, held := c.holds.Of(s.member.Name); held { // and called by the operator: see holds.Keeps
-		if err := c.holds.Lift(ctx, s.member.Name, actors.Operator); err != nil {
-			return err
-		}
-	}
-	return c.hand(s, teammate.Work{Cause: plan.CauseOf(mail), Inputs: in}, "")
 }
 
 // read turns unread mail into inputs. What has become pointless is marked as

@@ -25,6 +25,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/notes"
@@ -314,7 +315,7 @@ func newCrew(
 		processes: process.New(o.place.Mark()), pid: os.Getpid(), team: o.team().Name,
 		functions: o.opts.Hooks, keep: o.staysUp(), around: surroundingsOf(o.team().Workspace),
 		setup: o.opts.Setup, only: o.only,
-		down: make(chan string, 1), up: make(chan struct{}),
+		down: make(chan string, 1), opening: lives.NewOpening(),
 	}
 	if c.functions == nil {
 		c.functions = &hooks.Registry{}

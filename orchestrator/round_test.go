@@ -106,7 +106,7 @@ func BenchmarkRound(b *testing.B) {
 				c := crewAtRest(b, kind, members)
 				round := func() time.Duration {
 					begun := time.Now()
-					if _, _, err := c.round(b.Context()); err != nil {
+					if _, _, err := (&director{c: c}).round(b.Context()); err != nil {
 						b.Fatal(err)
 					}
 					return time.Since(begun)
@@ -129,7 +129,7 @@ func TestRoundGrowsWithTheTeam(t *testing.T) {
 		for _, members := range []int{100, 1000} {
 			t.Run(fmt.Sprint(kind, members), func(t *testing.T) {
 				c := crewAtRest(t, kind, members)
-				s, err := c.scene(t.Context())
+				s, err := (&director{c: c}).scene(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -141,7 +141,7 @@ func TestRoundGrowsWithTheTeam(t *testing.T) {
 				}
 				// A read of the store for each member makes it more than twenty.
 				allocs := testing.AllocsPerRun(1, func() {
-					if _, _, err := c.round(t.Context()); err != nil {
+					if _, _, err := (&director{c: c}).round(t.Context()); err != nil {
 						t.Error(err)
 					}
 				})

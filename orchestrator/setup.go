@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/plan"
 )
 
@@ -37,35 +36,9 @@ func (c *crew) setUp(ctx context.Context) error {
 // only prepares.
 func (c *crew) atSetup(ctx context.Context) (plan.Move, error) {
 	select {
-	case <-c.up:
+	case <-c.opening.Up():
 		return plan.Move{Kind: plan.Finish, Done: true, Reason: prepared}, nil
 	case <-ctx.Done():
 		return plan.Move{}, context.Cause(ctx)
 	}
-}
-
-// announce tells whoever would want to know that the team is at rest: its lead
-// waits for a person, or all is done.
-func (c *crew) announce(ctx context.Context, m plan.Move) {
-	n := hooks.NotificationInput{
-		Message: c.team + " is waiting for your input", NotificationType: "idle_prompt",
-	}
-	if !c.keep {
-		if !m.Done {
-			return // who needs attention has said so
-		}
-		n = hooks.NotificationInput{
-			Message: c.team + " has completed its work", NotificationType: "agent_completed",
-		}
-	}
-	lead := c.seats()[0]
-	if lead.life.State().Gone != "" {
-		return
-	}
-	// As giveUpOn's: the crew does not wait for hooks, but its end does.
-	c.members.Go(func() {
-		if _, err := lead.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			c.log.Warn("Notification hooks", "member", lead.member.Name, "err", err)
-		}
-	})
 }

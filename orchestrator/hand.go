@@ -1,0 +1,161 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// hand gives an idle member work. mark is set for a nudge, which is counted under it.
+func (d *director) hand(s *seat, w teammate.Work, mark string) error {
+	d.c.switchAgent(s)
+	d.c.ledger.Begin(s.member.Name)
+	d.c.logins.EndWait()
+	if s.member.Lead {
+		d.c.notes.GivenTurn(w.Inputs)
+	}
+	d.resting = nil
+	d.c.asks.Attention.Clear(s.member.Name)
+	d.c.asks.Recheck() // it may have needed attention
+	s.life.Give(w, mark)
+	return nil
+}
+
+// handMail gives an idle member all its mail as one prompt.
+func (d *director) handMail(ctx context.Context, s *seat) error {
+	mail, _, err := d.c.board.Unread(ctx, s.member.Name)
+	if err != nil {
+		return err
+	}
+	in, err := s.read(ctx, mail)
+	if err != nil {
+		return err
+	}
+	if len(in) == 0 {
+		d.c.loop.Poke() // all of it was moot: look again
+		return nil
+	}
+	if _, held := d.c.holds.Of(s.member.Name); held { // and called by the operator: see holds.Keeps
+		if err := d.c.holds.Lift(ctx, s.member.Name, actors.Operator); err != nil {
+			return err
+		}
+	}
+	return d.hand(s, teammate.Work{Cause: plan.CauseOf(mail), Inputs: in}, "")
+}
+
+// handClaim claims a ready task for an idle member. If somebody was faster,
+// the next look finds it something else.
+func (d *director) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
+	by := s.member.Actor()
+	terms := d.c.board.TermsOf(s.member.Name)
+	t, err := d.c.store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.member.Name, Max: terms.Max, Skills: terms.Skills})
+	if err != nil {
+		if ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed) {
+			return err
+		}
+		d.c.loop.Poke()
+		return nil
+	}
+	return d.hand(s, teammate.Work{Cause: agent.ByTask, Inputs: []agent.Input{
+		{Kind: agent.FromTask, Text: teamtools.NamesFor(s.member.CurrentAgent()).ClaimText(t)},
+	}}, "")
+}
+
+// handNotes gives the idle lead a turn for the notes, and nothing else.
+func (d *director) handNotes(ctx context.Context, lead *seat) error {
+	in, err := d.c.notes.Take(ctx)
+	if err != nil {
+		return err
+	}
+	if len(in) == 0 {
+		d.c.loop.Poke() // they have gone along with something else
+		return nil
+	}
+	d.c.notices.Showing(nil, in)
+	d.c.notices.Digest()
+	return d.hand(lead, teammate.Work{Cause: agent.ByMessage, Inputs: in}, "")
+}
+
+// handQuestions reminds an idle member of the questions that it has not answered. It is
+// counted first: a crash in between costs one reminder, and not one more turn.
+func (d *director) handQuestions(ctx context.Context, s *seat, mark string) error {
+	all, err := d.c.asks.Remind(ctx, s.member.Name)
+	if err != nil {
+		return err
+	}
+	text := teamtools.NamesFor(s.member.CurrentAgent()).UnansweredText(all)
+	return d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
+		{Kind: agent.FromCovey, Text: text},
+	}}, mark)
+}
+
+// handOn lets a member go on that was locked out. What it was asked it has kept
+// itself; mail that came in meanwhile goes along.
+func (d *director) handOn(ctx context.Context, s *seat) error {
+	mail, _, err := d.c.board.Unread(ctx, s.member.Name)
+	if err != nil {
+		return fmt.Errorf("the mail of %s: %w", s.member.Name, err)
+	}
+	in, err := s.read(ctx, mail)
+	if err != nil {
+		return fmt.Errorf("the mail of %s: %w", s.member.Name, err)
+	}
+	d.c.tryNow(s)
+	goOn := agent.Input{Kind: agent.FromCovey, Text: teammate.GoOn}
+	if lockout := d.c.logins.State(s.member.Name).Lockout; lockout != nil && lockout.Failed {
+		goOn.Text = teammate.TryAgain
+	}
+	return d.hand(s, teammate.Work{Cause: agent.ByResume, Inputs: append([]agent.Input{goOn}, in...)}, "")
+}
+
+// handLast gives a member the prompt to finish and to hand over.
+func (d *director) handLast(s *seat) error {
+	in, ok := d.c.ledger.HandOver(s.member.Name)
+	if !ok { // the limit was raised just now
+		d.c.loop.Poke()
+		return nil
+	}
+	return d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{in}}, "")
+}
+
+// note puts a notice into the lead's mailbox once per mark.
+func (d *director) note(ctx context.Context, key, mark, text string) error {
+	by := actors.Actor{CallID: actors.CallID(key, mark)}
+	out := mail.Outgoing{
+		To: []string{d.c.seats()[0].member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
+	}
+	if _, err := d.c.store.Mail().Send(ctx, by, out); err != nil {
+		return err
+	}
+	// The notice comes first: a crash in between sends it again under the same call
+	// id, which does nothing, while the other order could lose it.
+	if err := d.c.store.Put(ctx, key, rawjson.Encode(mark)); err != nil {
+		return err
+	}
+	if key == keyTold {
+		d.told = mark
+	} else {
+		d.reported = mark
+	}
+	d.c.loop.Poke()
+	return nil
+}
+
+// askForReport lists what was done once more, because the lead may have forgotten
+// it, or begun anew since.
+func (d *director) askForReport(ctx context.Context, mark string) error {
+	all, err := d.c.store.List(ctx)
+	if err != nil {
+		return err
+	}
+	return d.note(ctx, keyReported, mark, teamtools.ReportText(all))
+}
