@@ -9,11 +9,10 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Agent programs give up on a tool that is silent for a minute (ACP.md), some
-// forget a call that they have cancelled, and none can tell whether what it
-// asked for has happened. So a call that changes the team is worked on apart
-// from the request that asked for it: once begun it goes on to its end, and
-// its result waits until somebody has it.
+// Agent programs give up on a tool that does not answer for a minute (ACP.md), some forget
+// a call that they have cancelled, and none can tell whether the call has had its effect.
+// So a call that changes the team outlives the request that asked for it: once begun it goes
+// on to its end, and its result is kept until somebody fetches it.
 const (
 	// answerWithin is how long a call may stay without an answer. With the way
 	// to the agent it must stay below 45 s.

@@ -61,10 +61,9 @@ func NewCaller(l Life) *Caller {
 // Tools are the team tools that the member has over MCP.
 func (c *Caller) Tools() ([]teamtools.Tool, error) { return c.tools() }
 
-// guard is what stands between an agent program's call of a team tool and the
-// tool: the member's rules and its PreToolUse hooks, as before any tool. Many
-// programs ask nobody before they call a tool over MCP, but all calls come in
-// here. It returns the input to run with, or the answer to give instead.
+// guard holds a call of a team tool against the member's rules and its PreToolUse hooks.
+// Many programs do not ask before they call a tool over MCP, but all calls come in here.
+// It returns the input to run with, or the answer to give instead.
 func (c *Caller) guard(ctx context.Context, call api.TeamCall, id string) (json.RawMessage, *agent.ToolResult) {
 	name := ToolName(call.Tool)
 	may := c.mate.Rights().Now()
@@ -98,7 +97,7 @@ func (c *Caller) AskHooks(
 	case out.Decision == hooks.Block && len(out.Feedback) > 0:
 		return nil, refused("%s", strings.Join(out.Feedback, "\n"))
 	case out.Decision == hooks.Block, out.Permission.Decision == "deny", out.Permission.Decision == "ask":
-		// Where a hook wants somebody asked there is nobody.
+		// There is nobody to ask where a hook wants that.
 		reason := cmp.Or(out.Permission.Reason, "Blocked by hook")
 		return nil, refused("PreToolUse:%s hook error: %s", name, reason)
 	case out.UpdatedInput != nil:
@@ -122,9 +121,9 @@ func (c *Caller) Forbids(tool string, input json.RawMessage) (rule string, yes b
 	return catches(slices.Concat(may.Deny, may.Ask), tool, input)
 }
 
-// catches names the first rule of list that catches a call of a team tool. A rule may
-// name it as agent programs do or as the builtin agent does: one that is meant for
-// all members should hold for all.
+// catches names the first rule of list that catches a call of a team tool. A rule may have
+// the tool's name over MCP or that of the builtin agent, so that one rule holds for all
+// members.
 func catches(list []rules.Rule, tool string, input json.RawMessage) (rule string, yes bool) {
 	for _, name := range []string{ToolName(tool), teamtools.Twins()[tool]} {
 		for _, r := range list {
@@ -164,8 +163,8 @@ func (c *Caller) hadAsked(tool string) bool {
 	return true
 }
 
-// See takes in what a program was allowed to do. What it was allowed in
-// one turn and did not do counts for nothing in the next.
+// See takes in an event of the member: its program may make a call that it has asked for.
+// The permission ends with the turn.
 func (c *Caller) See(e agent.EventData) {
 	switch data := e.(type) {
 	case agent.TurnStarted:

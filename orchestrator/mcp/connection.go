@@ -9,15 +9,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
-// A token of the team tools can be read by whoever may read the environment or the
-// memory of the program that has it, which are all processes of the user. So it counts
-// only for connections that a process below its member has made.
+// All processes of the user can read the environment and the memory of the program that has
+// a token. So a token is valid only on connections that a process of its member has made.
 
-// connectionKey is under what the context of a request has its connection.
+// connectionKey is the key of the connection in the context of a request.
 type connectionKey struct{}
 
-// connection is a connection to the team tools. Whose process made it is found out
-// once, because a connection does not change hands and the search takes time.
+// connection is a connection to the team tools. The search for the process that made it
+// takes time and is done once.
 type connection struct {
 	conn net.Conn
 

@@ -96,8 +96,9 @@ func (d *desk) request(tool teamtools.Tool, c api.TeamCall) request {
 	}
 }
 
-// callKey tells calls apart. The order of the arguments' fields and the space
-// between them do not count: a model that repeats itself writes them anew.
+// callKey is the same for calls that repeat each other. The order of the arguments' fields
+// and the space between them do not count, because a model that repeats a call may write
+// them otherwise.
 func callKey(c api.TeamCall) string {
 	dec := json.NewDecoder(bytes.NewReader(c.Input))
 	dec.UseNumber() // large ids must not become the same float
@@ -121,8 +122,8 @@ func stillChecking(tool string) api.TeamAnswer {
 	}{true, text})}
 }
 
-// answer gives the result of a tool in both forms. Errors, for which tools have
-// no structured form, get one: an agent that shows only that would show nothing.
+// answer returns the result of a tool in both forms. Errors get a structured form as well,
+// because some agents show only that.
 func answer(r agent.ToolResult) api.TeamAnswer {
 	a := api.TeamAnswer{Text: r.Content, Structured: r.Response, IsError: r.IsError}
 	if r.IsError || len(a.Structured) == 0 {

@@ -16,9 +16,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// grant is a member's right to use the team tools over HTTP. It knows all that
-// is open in the member's name, so that revoking it can hang up: a token that
-// is merely forgotten would leave its streams open.
+// grant is a member's right to use the team tools over HTTP. It knows all requests and
+// sessions of its token, so that they end when it is revoked.
 type grant struct {
 	member string
 	hash   [sha256.Size]byte // of the token, so that no copy of it lies around
@@ -27,7 +26,7 @@ type grant struct {
 	processes *process.Processes
 
 	listed  atomic.Bool // the tools were asked for (tools/list)
-	unasked atomic.Bool // the program has to ask for them, and has said nothing yet
+	unasked atomic.Bool // the program has to ask for them, and has not answered a prompt yet
 
 	mu      sync.Mutex
 	revoked bool
@@ -35,9 +34,9 @@ type grant struct {
 	open    map[string]*openRequest // by what requestHeader says
 }
 
-// openRequest is an HTTP request under way, with the calls that it carries. The
-// SDK hands a call the context of its session, which lives on when the agent
-// that asked has died; the request is what ends with it.
+// openRequest is an HTTP request under way, with the calls that it carries. The SDK gives
+// a call the context of its session, which outlives an agent that has died; its request
+// does not.
 type openRequest struct {
 	cancel context.CancelFunc
 	calls  []context.CancelFunc
@@ -50,8 +49,7 @@ func newGrant(d *desk, token string, processes *process.Processes) *grant {
 		open: map[string]*openRequest{},
 	}
 	g.server = newServer(d.list(), func(ctx context.Context, h http.Header, c api.TeamCall) api.TeamAnswer {
-		// The context is the session's. When the request is gone, so is who
-		// could take the answer.
+		// The context is the session's; the call ends with its request.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		g.tie(h.Get(requestHeader), cancel)
@@ -138,7 +136,7 @@ func (g *grant) revoke() {
 		o.cancel()
 	}
 	g.mu.Unlock()
-	// Closing a session waits for its calls, so those had to be told first.
+	// Closing a session waits for its calls, so they are cancelled first.
 	for s := range g.server.Sessions() {
 		_ = s.Close() // its peer is hung up on: there is nobody to tell
 	}

@@ -35,13 +35,13 @@ func newServer(
 ) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "covey", Title: "The team", Version: "1"}, &sdk.ServerOptions{
 		Instructions: instructions,
-		// Without this the SDK also offers logging and news of a list that never changes.
+		// Otherwise the SDK offers logging, and notifications of a list that never changes.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
 	for _, t := range tools {
 		server.AddTool(described(t), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			// The name comes in _meta and not among the arguments: models would fill it
-			// in with what is not unique.
+			// The name is in _meta and not among the arguments, where models would fill in
+			// names that are not unique.
 			named, _ := r.Params.Meta[requestMeta].(string)
 			var head http.Header
 			if r.Extra != nil {

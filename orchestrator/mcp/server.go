@@ -133,10 +133,11 @@ func (t *Server) Call(ctx context.Context, call api.TeamCall) (api.TeamAnswer, e
 	return d.call(ctx, call), nil
 }
 
-// desk is where a member's calls go; it is made when the member's life first needs it.
+// desk returns what carries out a member's calls. It is made when the member's life first
+// needs it.
 //
-// A desk belongs to one life of its member, whose epoch it acts under: what the life
-// before it has left there is cut off, as the store would refuse it anyway.
+// A desk belongs to one life of its member and acts under that life's epoch. Calls of an
+// earlier life are cut off; the store would refuse them anyway.
 func (t *Server) desk(member string) (*desk, error) {
 	c, err := t.options.Members.Caller(member)
 	if err != nil {
@@ -194,7 +195,7 @@ func (t *Server) open() error {
 // JSON (415).
 func (t *Server) handler(addr string) http.Handler {
 	tools := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return grantOf(r).server }, nil)
-	// The tokens live as long as the team's process; they have no date.
+	// Tokens do not expire: they are valid while the team's process runs.
 	known := auth.RequireBearerToken(t.verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
 	mux := http.NewServeMux()
 	mux.Handle(path, sameOrigin(addr, known(whileGranted(tools))))
@@ -236,8 +237,8 @@ func sameOrigin(addr string, next http.Handler) http.Handler {
 	})
 }
 
-// ownOrigin says whether an Origin is the server's own. No page is served here,
-// so in earnest there is none: agents send no Origin at all.
+// ownOrigin reports whether an Origin is the server's own. The server has no pages, and
+// agents send no Origin.
 func ownOrigin(origin []string, addr string) bool {
 	if len(origin) != 1 {
 		return false
@@ -251,11 +252,11 @@ func ownOrigin(origin []string, addr string) bool {
 var errOldToken = fmt.Errorf("%w: it was never given out, or the agent program that had it has ended or was begun anew",
 	auth.ErrInvalidToken)
 
-// grantKey is under what verify leaves the grant in a token's extra fields.
+// grantKey is the key of the grant in a token's extra fields.
 const grantKey = "grant"
 
-// verify finds the member that a token belongs to, and whether who brings it is a process
-// of that member.
+// verify finds the member that a token belongs to, and checks that a process of that member
+// sent it.
 func (t *Server) verify(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 	found := t.grantFor(token)
 	if found == nil || token == "" {
@@ -267,8 +268,8 @@ func (t *Server) verify(ctx context.Context, token string, _ *http.Request) (*au
 	return &auth.TokenInfo{UserID: found.member, Extra: map[string]any{grantKey: found}}, nil
 }
 
-// grantFor finds the grant with a token; nil: there is none. All grants are compared, in
-// constant time each, so that the time taken tells nothing of any token.
+// grantFor finds the grant with a token; nil if there is none. It compares all grants in
+// constant time, so that the time taken says nothing about any token.
 func (t *Server) grantFor(token string) *grant {
 	hash := sha256.Sum256([]byte(token))
 	t.mu.Lock()
@@ -282,21 +283,20 @@ func (t *Server) grantFor(token string) *grant {
 	return found
 }
 
-// grantOf is what a request was let in with by verify.
+// grantOf returns the grant that verify found for a request.
 func grantOf(r *http.Request) *grant {
 	return auth.TokenInfoFromContext(r.Context()).Extra[grantKey].(*grant)
 }
 
-// Close ends the team tools: nobody is let in any more, what is under way is
-// cut off, and nothing of it runs when close returns. It may be called more
-// than once, and without anything open.
+// Close stops the server: it refuses new requests, cuts off calls that are under way, and
+// waits for them. It may be called more than once, and before the server listens.
 func (t *Server) Close() {
 	t.mu.Lock()
 	t.closed = true
 	server := t.http
 	grants, desks := slices.Collect(maps.Values(t.grants)), slices.Collect(maps.Values(t.desks))
 	t.mu.Unlock()
-	// First the work, whose answers may still go out, then who waits for them.
+	// The calls come first, so that their answers can still go out.
 	for _, d := range desks {
 		d.book.close()
 	}

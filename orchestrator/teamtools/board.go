@@ -66,8 +66,8 @@ type Plans interface {
 	Submit(ctx context.Context, m *roster.Member, by actors.Actor, in inbox.PlanInput, fire inbox.Fire) agent.ToolResult
 }
 
-// Commands carries out what one member may ask of another, who exists. It decides whether
-// by may.
+// Commands carries out what one member asks of another, and decides whether it may ask
+// for it. The other one exists.
 type Commands interface {
 	// AskToEnd asks a member to leave the team, and returns the request as it was sent.
 	AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error)
@@ -75,7 +75,7 @@ type Commands interface {
 	SetMode(ctx context.Context, by actors.Actor, to, mode string) error
 }
 
-// Work is told of what comes of members' work, within the call that brings it.
+// Work takes in the results of members' work, within the call that brings them.
 type Work interface {
 	// Finished takes in a completed task. It is called again when somebody changes such a
 	// task, or repeats the call that completed it.
@@ -152,10 +152,10 @@ func (b *Board) Create(ctx context.Context, by Actor, n tasks.New) (tasks.Task, 
 	return b.ports.Store.Confirm(ctx, by.Actor, t.ID)
 }
 
-// createdBefore answers a call that a crash cut off behind its hooks' verdict
-// by what they said then: asked again they could say something else about a
-// task that others have seen. A call that was cut off before the verdict is
-// not known; its task is still proposed, and Create gives it again.
+// createdBefore returns what a call came to that a crash cut off after its hooks had
+// decided. They are not asked again: they could decide otherwise about a task that
+// others have seen. A call that was cut off before they decided is not known; its task
+// is still proposed, and Store.Create returns it again.
 func (b *Board) createdBefore(ctx context.Context, by Actor) (t tasks.Task, known bool, err error) {
 	if by.CallID == "" {
 		return t, false, nil
@@ -173,7 +173,7 @@ func (b *Board) createdBefore(ctx context.Context, by Actor) (t tasks.Task, know
 	return t, false, nil
 }
 
-// step is the actor for a further change of the same call.
+// step returns the actor for another change within the same call.
 func (a Actor) step(name string) actors.Actor {
 	next := a.Actor
 	if next.CallID != "" {
@@ -219,14 +219,13 @@ func (b *Board) Update(ctx context.Context, by Actor, id string, p tasks.Patch) 
 	}
 }
 
-// maxConflicts is how often a completion is tried against changes that come in
-// while its hooks run. A hook that writes into the task itself would otherwise
-// be asked for ever.
+// maxConflicts limits how often a completion is tried when the task changes while its
+// hooks run. Without a limit, a hook that changes the task would be asked for ever.
 const maxConflicts = 5
 
-// updateOnce is one try of update, on the task as it is now. It fails with
-// tasks.ErrConflict when the task changed while the hooks were asked: what they
-// agreed to is no longer what would be completed.
+// updateOnce tries an update once, on the task as it is now. It fails with
+// tasks.ErrConflict if the task changed while the hooks ran, because they agreed to
+// another state of it.
 func (b *Board) updateOnce(ctx context.Context, by Actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
 	t, err := b.ports.Store.Task(ctx, id)
 	if err != nil {
@@ -282,7 +281,7 @@ func (b *Board) mayComplete(ctx context.Context, by Actor, t tasks.Task, shown [
 		return err
 	}
 	if out.Decision == hooks.Halt && by.Teammate == "" {
-		// Hosts ignore continue:false where nobody can be stopped: for a main agent.
+		// As in other hosts, continue:false does not stop a main agent.
 		if out.Decision = hooks.Block; len(out.Feedback) == 0 {
 			return nil
 		}
@@ -320,7 +319,7 @@ func (b *Board) planned(member string) error {
 		"submit the plan with %s and wait for the answer", NamesFor(m.CurrentAgent()).phrases().plan)
 }
 
-// newOwner is who will own a task that is set to in_progress.
+// newOwner returns who owns a task once it is set to in_progress.
 func newOwner(by Actor, t tasks.Task, p tasks.Patch) string {
 	if p.Owner != nil {
 		return *p.Owner
@@ -353,7 +352,7 @@ func (b *Board) start(
 	return after, append(more, changed...), err
 }
 
-// nothing says whether a patch changes no field.
+// nothing reports whether a patch changes no field.
 func nothing(p tasks.Patch) bool {
 	return p.Status == nil && p.Subject == nil && p.Description == nil && p.ActiveForm == nil && p.Owner == nil &&
 		len(p.AddBlocks) == 0 && len(p.AddBlockedBy) == 0 && len(p.Metadata) == 0 && len(p.Evidence) == 0

@@ -24,7 +24,6 @@ func (b *Board) TaskLister(on func() bool, warn func(text string)) teammate.Task
 	return completer{b, on, warn}
 }
 
-// completer must be what a turn end asks for.
 var _ teammate.TaskCloser = completer{}
 
 // InProgress lists what the gates are asked about.
@@ -32,9 +31,9 @@ func (c completer) InProgress(ctx context.Context, member string) ([]tasks.Task,
 	return c.board.ports.Store.InProgress(ctx, member)
 }
 
-// Passed completes tasks in covey's name, each only as the gates have seen it. One that
-// somebody has changed meanwhile stays in progress: its member is reminded of it, and
-// the gates are asked about it as it is then.
+// Passed completes tasks in covey's name, in the version that the gates have seen. A task
+// that has changed since stays in progress: its member is reminded of it, and the gates
+// are asked again.
 func (c completer) Passed(ctx context.Context, list []tasks.Task) error {
 	if !c.on() {
 		return nil

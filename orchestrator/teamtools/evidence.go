@@ -11,12 +11,12 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// metadataEvidence is the metadata key that agents use for evidence who know the task
-// tools of other hosts: those have no field for it.
+// metadataEvidence is the metadata key for evidence. Agents use it that know the task tools
+// of other hosts, which have no field for evidence.
 const metadataEvidence = "evidence"
 
 // readEvidence takes evidence in the forms in which agents give it: a text, an object
-// with text or file, or a list of both. Nothing, and null, is no evidence.
+// with text or file, or a list of these. An empty input and null are no evidence.
 func readEvidence(given json.RawMessage) ([]tasks.Evidence, error) {
 	var list []json.RawMessage
 	if json.Unmarshal(given, &list) != nil {

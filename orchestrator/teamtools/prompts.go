@@ -28,7 +28,7 @@ func (n ToolNames) Inputs(letters []mail.Message, all []tasks.Task) []agent.Inpu
 		case mail.HookMessage:
 			in = append(in, hooking.WakeInput(m))
 		case mail.HelperMessage:
-			// Its frame is the host's; whoever wrote the notice has defused the helper's words in it.
+			// The notice has a frame of its own, and the helper's words in it are defused.
 			in = append(in, agent.Input{Kind: agent.FromHelper, Text: m.Text, MessageID: m.ID})
 		case mail.Notice:
 			// It may quote what a member has written.
@@ -57,15 +57,15 @@ func attribute(s string) string {
 	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ").Replace(s)
 }
 
-// NoteText is a note that somebody is idle, as a model sees it that is to hear of it for itself.
+// NoteText returns a note that a member is idle, for a prompt that tells of this note alone.
 func NoteText(n mail.Note) string {
 	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + agent.Defuse(string(n.Shown())) +
 		"\n</teammate-message>"
 }
 
 // assignmentText tells a member of a task that it was given, by the task's
-// state now: it may have changed since the mail was written.
-// Of a task that is gone the mail itself is all there is.
+// state now: it may have changed since the mail was written. If the task is gone, the
+// text is that of the mail.
 func (n ToolNames) assignmentText(m mail.Message, all []tasks.Task) string {
 	id, _ := tasks.AssignedTask(m)
 	for _, own := range all {
@@ -109,8 +109,8 @@ func (n ToolNames) ClaimText(claimed tasks.Task) string {
 		"\nIt is in progress and yours: " + forTask(n.phrases().finish, claimed.ID)
 }
 
-// NudgeText reminds a member of its open tasks.
-// It names the way out, for a model that is only told to go on repeats itself.
+// NudgeText reminds a member of its open tasks. It says how to give them back, because a
+// model that is only told to go on repeats itself.
 func (n ToolNames) NudgeText(own []tasks.Task) string {
 	lines := make([]string, len(own))
 	for i, open := range own {
@@ -131,8 +131,8 @@ func (n ToolNames) UnansweredText(list []requests.Request) string {
 		"\nAnswer with " + n.phrases().send + ", as the requests in your messages say."
 }
 
-// maxReported is how many tasks the request for a report names; of more it says
-// who did how many. The lead has a list to look at.
+// maxReported is how many tasks the request for a report names. Of more tasks it says only
+// who did how many, since the lead can list them.
 const maxReported = 20
 
 // ReportText asks the lead for the answer that `covey up` ends with.

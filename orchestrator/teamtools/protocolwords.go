@@ -9,9 +9,9 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// protocolInput is a message of TEAMS.md 4 as a model sees it: what members
-// tell each other is framed as theirs, with the JSON that models know from
-// other hosts; what covey tells is plain words.
+// protocolInput returns a message of TEAMS.md 4 as a model sees it. A message of a member
+// has the member's frame and the JSON that models know from other hosts; a message of
+// covey's is plain text.
 func (n ToolNames) protocolInput(m mail.Message) agent.Input {
 	in := agent.Input{Kind: agent.FromMail, MessageID: m.ID}
 	switch {
@@ -26,7 +26,7 @@ func (n ToolNames) protocolInput(m mail.Message) agent.Input {
 	return in
 }
 
-// howToAnswer tells what a request wants; empty for what is none.
+// howToAnswer says how to answer a request. It is empty for other messages.
 func (n ToolNames) howToAnswer(m mail.Message) string {
 	var ref mail.RequestRef
 	if json.Unmarshal(m.Data, &ref) != nil || ref.RequestID == "" {
@@ -50,8 +50,7 @@ func (n ToolNames) howToAnswer(m mail.Message) string {
 	return ""
 }
 
-// answering is the call that says yes to a request. The message is an object
-// here, not text.
+// answering returns the call that says yes to a request. Its message is an object, not text.
 func (n ToolNames) answering(to string, kind mail.Kind, ref mail.RequestRef) string {
 	object := string(rawjson.Encode(struct {
 		Type    mail.Kind `json:"type"`

@@ -13,9 +13,9 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// Mail may wait for tasks: whoever sends it wants its receiver to be woken once, when all
-// of them are done. It lies in the mailbox all the time and is left out of what is read,
-// so that it becomes readable in the transaction that completes or deletes the last task.
+// Mail may wait for tasks: its receiver is woken once, when all of them are done. Such mail
+// lies in the mailbox from the start and is left out when the mailbox is read, so that it
+// becomes readable in the transaction that completes or deletes the last task.
 
 // Unread gives the mail that a member may be shown, and the tasks that other mail for it
 // waits for.
@@ -71,7 +71,7 @@ func (b *Board) due(ctx context.Context, letters []mail.Message) (due []mail.Mes
 	return due, waits, nil
 }
 
-// openAmong are those of some tasks that are neither completed nor deleted.
+// openAmong returns those tasks that are neither completed nor deleted.
 func (b *Board) openAmong(ctx context.Context, ids []string) (open []tasks.Task, err error) {
 	for _, id := range ids {
 		t, err := b.ports.Store.Task(ctx, id)

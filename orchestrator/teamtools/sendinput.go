@@ -29,7 +29,7 @@ import (
 // end. What is sent on says how: ShutdownApproved or ShutdownRejected.
 const shutdownAnswered mail.Kind = "shutdown_response"
 
-// spelling maps how keys of a message are written to how we write them.
+// spelling maps other spellings of keys to covey's.
 type spelling map[string]string
 
 // callSpelling is for the call, wordSpelling for a message object in it.
@@ -57,9 +57,9 @@ func (s spelling) mend(fields map[string]json.RawMessage) (mended bool) {
 	return mended
 }
 
-// foldMessage brings the input of a call into the newest form. What it cannot
-// read it leaves alone, for the schema to refuse. Fields of other hosts that say
-// nothing here are dropped: the lead hears of idle members in any case.
+// foldMessage brings the input of a call into the newest form. It leaves alone what it
+// cannot read; the schema refuses that. It drops fields of other hosts that have no
+// meaning here: the lead hears of idle members in any case.
 func foldMessage(input json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil || fields == nil {
@@ -162,7 +162,7 @@ func readWords(object json.RawMessage) (words, error) {
 	return said, nil
 }
 
-// shorten is a value as an error shows it.
+// shorten returns a value as errors show it.
 func shorten(value json.RawMessage) string { return wording.OneLine(string(value)) }
 
 // mayAsk reports whether members may send messages of this type, as objects.
@@ -173,8 +173,8 @@ func mayAsk(k mail.Kind) bool {
 	}, k)
 }
 
-// oursAlone reports whether covey alone sends messages of this type: a member
-// that could would tell others what has not happened.
+// oursAlone reports whether only covey sends messages of this type. A member could
+// announce by them what has not happened.
 func oursAlone(k mail.Kind) bool {
 	return slices.Contains([]mail.Kind{
 		mail.TaskAssignment, mail.IdleNotification, mail.PlanAsked, mail.ApprovalAsked,

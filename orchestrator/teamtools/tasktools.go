@@ -27,8 +27,8 @@ type TaskCreateInput struct {
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" jsonschema:"anything to keep with the task"`
 }
 
-// taskCreate adds a task without owner and blockers, as the tool has it elsewhere;
-// agents that know it set both with TaskUpdate, and so does ours.
+// taskCreate adds a task without owner and blockers, as in other hosts. Agents set both
+// with TaskUpdate.
 func taskCreate(ctx context.Context, c call, in TaskCreateInput) agent.ToolResult {
 	t, err := c.board.Create(ctx, c.me, tasks.New{
 		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Metadata: in.Metadata,
@@ -63,12 +63,12 @@ type taskShown struct {
 	Owner       string       `json:"owner,omitempty"`
 	Blocks      []string     `json:"blocks"`
 	BlockedBy   []string     `json:"blockedBy"`
-	// Evidence is covey's own, and left out where there is none.
+	// Evidence is not in other hosts, and left out if empty.
 	Evidence []tasks.Evidence `json:"evidence,omitempty"`
 }
 
-// taskGet shows one task. That there is none is an answer and no error: models ask
-// for tasks that others have deleted, and an error would have them try again.
+// taskGet shows one task. An unknown id is answered and is no error: models ask for tasks
+// that others have deleted, and after an error they would try again.
 func taskGet(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 	type answer struct {
 		Task *taskShown `json:"task"`
@@ -99,8 +99,8 @@ func inFull(t tasks.Task, reader string) string {
 	return text + evidenceText(t.Evidence)
 }
 
-// shown is a task in its structured form. It leaves out what agents must not rely on: epoch and version are the store's
-// fences, and a model that saw them would quote stale ones.
+// shown returns a task in its structured form. It leaves out epoch and version, which are
+// the store's own: a model would quote stale ones.
 func shown(t tasks.Task) *taskShown {
 	return &taskShown{
 		ID: t.ID, Subject: agent.Defuse(t.Subject), Description: agent.Defuse(t.Description), Status: t.Status,
@@ -108,8 +108,8 @@ func shown(t tasks.Task) *taskShown {
 	}
 }
 
-// taskList shows all tasks in one line each. Blockers that are completed are left
-// out: a model would take any that it sees for a reason to wait.
+// taskList shows all tasks in one line each. It leaves out completed blockers, because a
+// model waits for any that it sees.
 func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
 	all, err := c.board.ports.Store.List(ctx)
 	if err != nil {

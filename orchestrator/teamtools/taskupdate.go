@@ -15,8 +15,8 @@ import (
 // statusDeleted is an action of TaskUpdate, not a state of a task.
 const statusDeleted = "deleted"
 
-// taskUpdateInput leaves alone what is not in it; that is why texts are pointers.
-// An empty owner is a wish of its own: it gives the task back.
+// taskUpdateInput changes the fields that are in it; hence its texts are pointers. An empty
+// owner gives the task back.
 type taskUpdateInput struct {
 	TaskID       string                     `json:"taskId" jsonschema:"the task's id"`
 	Status       string                     `json:"status,omitempty" jsonschema:"pending, in_progress, completed or deleted"`
@@ -40,15 +40,14 @@ type taskUpdated struct {
 	StatusChange  *statusChange `json:"statusChange,omitempty"`
 }
 
-// statusChange is in the answer only if the status is another one now.
+// statusChange is in the answer only if the status has changed.
 type statusChange struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// taskUpdate changes a task. It is looked up first only to tell what its status
-// was; what may happen to it is decided by the board and the store, on the task as
-// it is then.
+// taskUpdate changes a task. It reads the task first only to say what its status was; the
+// board and the store decide on the task as it is when it changes.
 func taskUpdate(ctx context.Context, c call, in taskUpdateInput) agent.ToolResult {
 	if in.Status == statusDeleted {
 		// Not looked up before: a repeated call finds its receipt and no task.
@@ -73,7 +72,7 @@ func taskUpdate(ctx context.Context, c call, in taskUpdateInput) agent.ToolResul
 	return c.updated(before, string(after.Status), fields)
 }
 
-// patch is what the input asks the store for.
+// patch returns the change that the input asks for.
 func (in taskUpdateInput) patch(b *Board) (tasks.Patch, error) {
 	p := tasks.Patch{
 		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm,

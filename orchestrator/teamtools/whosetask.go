@@ -9,11 +9,11 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// A task that a member has in progress is that member's (DESIGN 10.11): the gates look at
-// its files, so nobody else can say that it is done. The store asks within the change, so
-// that a task which was claimed a moment ago counts as well.
+// Only its owner completes a task in progress (DESIGN 10.11), because the gates look at the
+// owner's files. The store checks it within the change, so that a claim which was made a
+// moment ago counts.
 
-// may gives the check of a patch by this actor, for tasks.Patch.May.
+// may returns the check of a patch by this actor, for tasks.Patch.May.
 func (a Actor) may(p tasks.Patch) func(tasks.Task) error {
 	return func(t tasks.Task) error {
 		if p.Status != nil && *p.Status == tasks.Completed {
@@ -47,7 +47,7 @@ func (a Actor) mayChange(t tasks.Task) error {
 		tasks.ErrOwned, t.Owner, t.ID, t.Owner)
 }
 
-// operator says whether a person acts, and for no member.
+// operator reports whether the operator acts, and for no member.
 func (a Actor) operator() bool { return a.Session == 0 && a.Name == actors.Operator }
 
 // Remove deletes a task. Its owner is told if it had the task in progress.

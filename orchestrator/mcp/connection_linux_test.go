@@ -1,4 +1,4 @@
-package orchestrator
+package mcp
 
 import (
 	"bufio"
@@ -95,8 +95,8 @@ func TestTokenCountsOnlyBelowItsMember(t *testing.T) {
 	if err := process.BecomeReaper(); err != nil {
 		t.Fatal(err)
 	}
-	r := newCrewRig(t, mcpFiles(""))
-	url, token, err := r.crew.tools.Admit(r.seat("dev").member, false)
+	r := newRig(t)
+	url, token, err := r.server.Admit(r.members["dev"], false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestTokenCountsOnlyBelowItsMember(t *testing.T) {
 		{"a process that belongs to nobody", "$USE; true", nil, "401 "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := useToken(t, r.crew.processes, c.owner, c.script, env...); !strings.HasPrefix(got, c.want) {
+			if got := useToken(t, r.server.options.Processes, c.owner, c.script, env...); !strings.HasPrefix(got, c.want) {
 				t.Errorf("it got %q, want %s", got, c.want)
 			} else if c.want == "401 " && !strings.Contains(got, "it is the token of dev and counts only from a process of that member") {
 				t.Errorf("the refusal says %q", got)
@@ -128,13 +128,13 @@ func TestHiddenProgramGetsNoTools(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may read everything; TestWithoutRoot runs this as another user")
 	}
-	r := newCrewRig(t, mcpFiles(""))
-	url, token, err := r.crew.tools.Admit(r.seat("dev").member, false)
+	r := newRig(t)
+	url, token, err := r.server.Admit(r.members["dev"], false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	env := []string{tokenURL + "=" + url, tokenValue + "=" + token, tokenHidden + "=1"}
-	got := useToken(t, r.crew.processes, &process.Owner{Kind: process.MemberTool, Member: "dev"}, "exec $USE", env...)
+	got := useToken(t, r.server.options.Processes, &process.Owner{Kind: process.MemberTool, Member: "dev"}, "exec $USE", env...)
 	if !strings.HasPrefix(got, "401 ") || !strings.Contains(got, process.ErrHidden.Error()) {
 		t.Errorf("it got %q", got)
 	}
@@ -156,7 +156,7 @@ func TestWithoutRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin := filepath.Join(dir, "orchestrator.test")
+	bin := filepath.Join(dir, "mcp.test")
 	if err := errors.Join(testkit.WriteProgram(bin, data), os.Chown(dir, nobodyID, nobodyID)); err != nil {
 		t.Fatal(err)
 	}
