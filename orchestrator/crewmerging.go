@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/merging"
@@ -20,7 +21,7 @@ func (o *Orchestrator) newDesk(c *crew) *merging.Desk {
 		Team: o.team, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		GateEnv: c.settings.Environ,
 		Spawned: func(pid int, h runner.Spawn) func() {
-			return c.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, hookRun(h.Input, h.Depth))
+			return c.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, hooking.RunOf(h.Input, h.Depth))
 		},
 		SessionOf: c.sessionOf,
 		Landing:   c.writes.Landing, Notify: c.notifyPeople, Changed: c.loop.Poke,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -72,7 +73,7 @@ func checksOf(c *crew) api.Checks {
 	return api.Checks{
 		Member: c.guardCommand,
 		Hook: func(ctx context.Context, by process.Caller) (context.Context, error) {
-			return withinHook(ctx, c.processes, by)
+			return hooking.Within(ctx, c.processes, by)
 		},
 	}
 }

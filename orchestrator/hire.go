@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mcp"
@@ -158,7 +159,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
 			if s, ok := c.bySession(h.Input.SessionID); ok {
 				owner.Member = s.member.Name
 			}
-			return c.processes.RegisterHook(pid, owner, hookRun(h.Input, h.Depth))
+			return c.processes.RegisterHook(pid, owner, hooking.RunOf(h.Input, h.Depth))
 		},
 		Crowded: c.warnOfCrowd,
 	})

@@ -7,7 +7,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -64,15 +63,8 @@ func (o *Orchestrator) newHookModels(c *crew) *hooking.Models {
 		},
 		Lead:    func() *roster.Member { return c.seats()[0].member },
 		Environ: launch.ChildEnvironment(o.opts.Bin, o.place), Scratch: o.place.Scratch(),
-		Started: startedHook(c.processes),
+		Started: hooking.Registrar(c.processes),
 	})
-}
-
-// startedHook registers the processes of agent hooks.
-func startedHook(all *process.Processes) func(pid int, member string) func() {
-	return func(pid int, member string) func() {
-		return all.Register(pid, process.Owner{Kind: process.Hook, Member: member})
-	}
 }
 
 // newHookTools makes what carries out mcp_tool hooks.
@@ -97,12 +89,6 @@ func newPolicies(o *Orchestrator, c *crew) *hooking.Policies {
 		Store: c.store, Writes: c.writes, Approvals: c.asks.Approvals.By, Member: c.member, SessionOf: c.sessionOf,
 		Lead:    func() *roster.Member { return c.seats()[0].member },
 		Awaited: c.asks.Holds, OnPass: o.completesOnPass,
-		Words: func(m *roster.Member) hooking.Words {
-			if m == nil {
-				return teamtools.BuiltinNames
-			}
-			return teamtools.NamesFor(m.CurrentAgent())
-		},
 		Unreported: func(ctx context.Context, member string) []string {
 			c.journal.CatchUp(ctx) // a report that was just sent counts
 			return c.watch.Of(member).Unreported
@@ -143,17 +129,10 @@ func (m hookMember) Spent(asked hooking.ModelAsked) {
 	c.journal.Append(agent.Event{Member: m.s.member.Name, Turn: m.s.turn(), Data: asked})
 }
 
-// HookHand is what the hooks of a team ask, for events that are fired by hand
-// while no team runs: its models, and the MCP servers of its plugins. Agent hooks
-// have the lead's permissions, and their calls meet no hooks. Close it.
-type HookHand struct {
-	models *hooking.Models
-	tools  *hooking.Tools
-}
-
-// ByHand makes a HookHand. It starts nothing. Programs that members need may be
-// missing; what else is wrong with the team is an error, which wraps configs.ErrSpec.
-func ByHand(team *configs.Team) (*HookHand, error) {
+// ByHand makes what the hooks of a team ask while no team runs. It starts nothing.
+// Programs that members need may be missing; what else is wrong with the team is an error,
+// which wraps configs.ErrSpec.
+func ByHand(team *configs.Team) (*hooking.Hand, error) {
 	checked, _, wrong := check(team, nil)
 	if wrong != nil {
 		return nil, fmt.Errorf("%w:\n%w", configs.ErrSpec, wrong)
@@ -162,50 +141,12 @@ func ByHand(team *configs.Team) (*HookHand, error) {
 	if err != nil {
 		return nil, err
 	}
-	lead := handMember{member: &roster.Member{Member: &team.Lead, Lead: true}}
-	if lead.permissions, err = permissionsOf(team.Lead, checked.hooks.Settings); err != nil {
+	permissions, err := permissionsOf(team.Lead, checked.hooks.Settings)
+	if err != nil {
 		return nil, err
 	}
-	processes, environ := process.New(""), launch.ChildEnvironment("", place)
-	return &HookHand{
-		models: hooking.NewModels(hooking.ModelOptions{
-			Spec:    func() (*configs.Team, map[string]*script.Script) { return team, checked.scripts },
-			Member:  func(string) hooking.Member { return lead },
-			Lead:    func() *roster.Member { return lead.member },
-			Environ: environ, Scratch: place.Scratch(), Started: startedHook(processes),
-		}),
-		tools: &hooking.Tools{
-			Servers: hooking.NewServers(hooking.ServerOptions{
-				Workspace: team.Workspace, Environ: environ,
-				Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },
-				Fault:   func(error) {}, // no server is replaced
-			}, checked.hooks.Servers),
-			TeamTools: func(string) ([]agent.Tool, error) { return nil, nil },
-		},
-	}, nil
+	return hooking.NewHand(hooking.HandOptions{
+		Team: team, Scripts: checked.scripts, Servers: checked.hooks.Servers, Permissions: permissions,
+		Environ: launch.ChildEnvironment("", place), Scratch: place.Scratch(),
+	}), nil
 }
-
-// handMember is the lead of a team that does not run, as a hooking.Member.
-type handMember struct {
-	member      *roster.Member
-	permissions permission.Policy
-}
-
-func (m handMember) Spec() *roster.Member { return m.member }
-
-func (m handMember) Permissions() permission.Policy { return m.permissions }
-
-func (m handMember) Fire(context.Context, hooks.Payload) (hooks.Outcome, error) {
-	return hooks.Outcome{Decision: hooks.Pass}, nil
-}
-
-func (m handMember) Spent(hooking.ModelAsked) {}
-
-// Models answers prompt and agent hooks.
-func (h *HookHand) Models() runner.Model { return h.models }
-
-// Tools makes the calls of mcp_tool hooks. The team's own tools need a team.
-func (h *HookHand) Tools() runner.Tools { return h.tools }
-
-// Close ends the servers that were started.
-func (h *HookHand) Close() error { return h.tools.Servers.Close() }

@@ -80,12 +80,13 @@ var floors = []arrows{
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/clock orchestrator/gang " +
 		"orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives orchestrator/owned orchestrator/roster orchestrator/state orchestrator/trees " +
 		"orchestrator/trust orchestrator/worktree"},
-	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/api orchestrator/clock " +
-		"orchestrator/hooklist orchestrator/inbox orchestrator/owned orchestrator/plan orchestrator/roster orchestrator/trust"},
-	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/hooking orchestrator/inbox orchestrator/plan orchestrator/roster"},
+	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/inbox orchestrator/plan orchestrator/roster"},
 	{"orchestrator/notes", "tasks tasks/mail tasks/actors teammate/agent orchestrator/teamtools"},
 	{"orchestrator/mcp", "configs hooks hooks/rules teammate teammate/agent teammate/permission orchestrator/api orchestrator/launch orchestrator/lives " +
 		"orchestrator/process orchestrator/roster orchestrator/teamtools orchestrator/watch"},
+	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/api orchestrator/clock " +
+		"orchestrator/hooklist orchestrator/inbox orchestrator/launch orchestrator/mcp orchestrator/owned orchestrator/plan orchestrator/process orchestrator/roster " +
+		"orchestrator/state orchestrator/teamtools orchestrator/trust"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "orchestrator orchestrator/* cmd/covey/term"},
@@ -121,7 +122,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/worktree", "orchestrator/testkit"},
 	{"orchestrator/written", "orchestrator/testkit"},
 	{"orchestrator/owned", "hooks/*"},
-	{"orchestrator/hooking", "orchestrator/process orchestrator/testkit"},
+	{"orchestrator/hooking", "orchestrator/testkit"},
 	{"orchestrator/merging", "hooks/* orchestrator/testkit"},
 	{"teammate", "teammate/* hooks/*"},
 	{"teammate/*", "hooks hooks/* tasks teammate/*"},

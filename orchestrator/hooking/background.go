@@ -2,7 +2,6 @@ package hooking
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,17 +15,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// wakeCall is the Data of a mail.HookMessage: the call of the hook that it came from.
-type wakeCall struct {
-	Event     hooks.Event `json:"event"`
-	ToolUseID string      `json:"tool_use_id"`
-	Command   string      `json:"command"`
-	// Feedback says that a hook of a turn end refused the end, after it.
-	Feedback bool `json:"feedback,omitempty"`
-}
 
 // wakeLimit bounds how long it may take to store a message that wakes a member.
 const wakeLimit = 10 * time.Second
@@ -96,23 +85,13 @@ func (b *Background) wake(ctx context.Context, member string, p hooks.Progress) 
 	by := actors.Actor{CallID: actors.CallID("hook", member+" "+p.Background.ID)}
 	_, err := b.store.Mail().Send(ctx, by, mail.Outgoing{
 		To: []string{member}, Kind: mail.HookMessage, Text: strings.Join(p.Background.Messages, "\n"),
-		Summary: mail.Summary(p.Background.Summary), Data: rawjson.Encode(wakeCall{
-			Event: p.Event, ToolUseID: p.ToolUseID, Command: p.Command, Feedback: p.Background.Feedback,
+		Summary: mail.Summary(p.Background.Summary), Data: rawjson.Encode(mail.HookCall{
+			Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Feedback: p.Background.Feedback,
 		}),
 	})
 	if err != nil {
 		b.warn(member, fmt.Sprintf("what the hook %s was to wake %s with could not be stored: %v", p.Command, member, err))
 	}
-}
-
-// WakeInput is a mail.HookMessage as the input of a turn.
-func WakeInput(m mail.Message) agent.Input {
-	in := agent.Input{Kind: agent.FromContext, Text: m.Text, MessageID: m.ID}
-	var call wakeCall
-	if json.Unmarshal(m.Data, &call) == nil && call.Feedback {
-		in.Kind = agent.FromHook
-	}
-	return in
 }
 
 // MayWake reports whether a hook in the background may wake the member.

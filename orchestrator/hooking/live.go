@@ -1,7 +1,10 @@
-// Package hooking runs the hooks of one running team: which ones count now, what
-// they ask of models and MCP servers, which settings of tools its gates go by, and those
-// hooks that go on in the background. It is
-// covey's own and makes no promise to other programs.
+// Package hooking runs the hooks of one running team: which ones count now and what is
+// taken up when their files change, what they ask of models and MCP servers, the policies
+// that ship with covey, which settings of tools its gates go by, and those hooks that go on
+// in the background. It says what of an event the members of a team can fire, and fires
+// events and gates by hand where no team runs.
+//
+// It is covey's own and makes no promise to other programs.
 package hooking
 
 import (

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -24,21 +25,12 @@ type PolicyOptions struct {
 	Lead      func() *roster.Member
 	Member    func(name string) (*roster.Member, bool)
 	SessionOf func(session string) (*roster.Member, bool) // the member of a session
-	// Words are those in which a member reads of its tools; m is nil where the member is
-	// not known.
-	Words func(m *roster.Member) Words
 	// Awaited reports whether a task waits for somebody's answer.
 	Awaited func(tasks.Task) bool
 	// OnPass reports whether tasks are completed when a turn end passes its gates.
 	OnPass func() bool
 	// Unreported are the tasks that a member has completed since it last wrote to the lead.
 	Unreported func(ctx context.Context, member string) []string
-}
-
-// Words name the tools of a member.
-type Words interface {
-	Completing() string          // the way to complete a task
-	Claiming(task string) string // the way to claim one
 }
 
 // Writes judge what members have written.
@@ -105,16 +97,20 @@ func (p *Policies) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result
 	}
 	name := p.MemberOf(in)
 	member, known := p.opts.Member(name)
+	words := teamtools.BuiltinNames
+	if known {
+		words = teamtools.NamesFor(member.CurrentAgent())
+	}
 	owed := slices.DeleteFunc(tasks.Actable(all, name), func(t tasks.Task) bool {
 		return p.opts.Awaited(t) || t.Status == tasks.InProgress && p.opts.OnPass() // which completes it
 	})
 	if name != "" && len(owed) > 0 {
-		return runner.Refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(owed), p.opts.Words(member).Completing())
+		return runner.Refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(owed), words.Completing())
 	}
 	for _, t := range all {
 		if tasks.Ready(&t, all) && t.Owner == "" && (!known || t.Wants.Suits(roster.Skills(member.Member))) {
 			return runner.Refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,
-				plan.SubjectLine(t), p.opts.Words(member).Claiming(t.ID))
+				plan.SubjectLine(t), words.Claiming(t.ID))
 		}
 	}
 	return runner.Agree()

@@ -14,12 +14,6 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-type plainWords struct{}
-
-func (plainWords) Completing() string { return "an update" }
-
-func (plainWords) Claiming(task string) string { return "a claim of " + task }
-
 // policiesOf are the policies of a team of three with these tasks.
 func policiesOf(t *testing.T, list ...tasks.New) *Policies {
 	t.Helper()
@@ -41,7 +35,6 @@ func policiesOf(t *testing.T, list ...tasks.New) *Policies {
 		SessionOf: func(session string) (*roster.Member, bool) {
 			return named(strings.TrimPrefix(session, "session-"))
 		},
-		Words:   func(*roster.Member) Words { return plainWords{} },
 		Awaited: func(t tasks.Task) bool { return t.Subject == "asked" },
 		OnPass:  func() bool { return false },
 	})

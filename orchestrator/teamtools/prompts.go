@@ -2,13 +2,13 @@ package teamtools
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -16,6 +16,16 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
+
+// hookInput is what a hook in the background wakes its member with.
+func hookInput(m mail.Message) agent.Input {
+	in := agent.Input{Kind: agent.FromContext, Text: m.Text, MessageID: m.ID}
+	var call mail.HookCall
+	if json.Unmarshal(m.Data, &call) == nil && call.Feedback {
+		in.Kind = agent.FromHook
+	}
+	return in
+}
 
 // Inputs turns mail into the pieces of one prompt, one piece a message, for an
 // agent that knows the team's tools by such names.
@@ -26,7 +36,7 @@ func (n ToolNames) Inputs(letters []mail.Message, all []tasks.Task) []agent.Inpu
 		case mail.Goal, mail.OperatorMessage:
 			in = append(in, agent.Input{Kind: agent.FromPerson, Text: m.Text, MessageID: m.ID})
 		case mail.HookMessage:
-			in = append(in, hooking.WakeInput(m))
+			in = append(in, hookInput(m))
 		case mail.HelperMessage:
 			// The notice has a frame of its own, and the helper's words in it are defused.
 			in = append(in, agent.Input{Kind: agent.FromHelper, Text: m.Text, MessageID: m.ID})

@@ -115,6 +115,15 @@ type Answer struct {
 	Timestamp      time.Time `json:"timestamp"`
 }
 
+// HookCall is the Data of a HookMessage: the call of the hook that it came from.
+type HookCall struct {
+	Event     string `json:"event"`
+	ToolUseID string `json:"tool_use_id"`
+	Command   string `json:"command"`
+	// Feedback says that a hook of a turn end refused the end, after it.
+	Feedback bool `json:"feedback,omitempty"`
+}
+
 // ModeChange is the Data of a mode_set_request.
 type ModeChange struct {
 	Type      Kind      `json:"type"`

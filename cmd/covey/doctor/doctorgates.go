@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 )
 
@@ -51,7 +51,7 @@ func tryGate(ctx context.Context, team *configs.Team, g hooklist.Gate) (finding,
 		return ok("gates", "%s: it looks at a running team, so it was not tried", what), nil
 	}
 	began := time.Now()
-	out, err := orchestrator.TryGate(ctx, team, g, hooks.Common{SessionID: uuid.NewString()})
+	out, err := hooking.TryGate(ctx, team, g, hooks.Common{SessionID: uuid.NewString()})
 	took := term.Elapsed(time.Since(began))
 	switch {
 	case err != nil:

@@ -19,7 +19,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 )
 
@@ -35,7 +35,7 @@ type hookExam struct {
 	seen  map[string]int        // how often a text of a source and event was met
 	infos map[hooks.Event]hooks.EventInfo
 	// triggers are what members can fire, by event; none without a team.
-	triggers map[hooks.Event][]orchestrator.Trigger
+	triggers map[hooks.Event][]hooking.Trigger
 	found    []finding
 }
 

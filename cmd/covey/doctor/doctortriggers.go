@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/hooking"
 )
 
 // untriggered says that no agent of the team can ever fire the event in a way that the
@@ -31,7 +31,7 @@ func (x *hookExam) untriggered(h *runner.Configured, info hooks.EventInfo) flaw 
 	holds := func(tool string) bool {
 		return fits(tool) && (h.Handler.If == "" || err != nil || rule.Concerns(tool))
 	}
-	var all []orchestrator.Trigger
+	var all []hooking.Trigger
 	for _, t := range x.triggers[h.Event] {
 		switch {
 		case h.Source.Member != "" && h.Source.Member != t.Member:
@@ -41,14 +41,14 @@ func (x *hookExam) untriggered(h *runner.Configured, info hooks.EventInfo) flaw 
 		}
 		all = append(all, t)
 	}
-	values := func(t orchestrator.Trigger) bool { return slices.ContainsFunc(t.Values, fits) }
+	values := func(t hooking.Trigger) bool { return slices.ContainsFunc(t.Values, fits) }
 	switch {
 	case len(all) == 0:
 		return flaw{}
 	case slices.ContainsFunc(all, values):
 		return flaw{fmt.Sprintf("its if %q never holds: %s", h.Handler.If, lacks(all)),
 			"give a member the tool, or correct the if", true}
-	case !slices.ContainsFunc(all, func(t orchestrator.Trigger) bool { return len(t.Values) > 0 }):
+	case !slices.ContainsFunc(all, func(t hooking.Trigger) bool { return len(t.Values) > 0 }):
 		return flaw{"nothing fires it in this team: " + lacks(all), "delete it, or leave it if another host reads it", true}
 	}
 	return flaw{fmt.Sprintf("the matcher %q never fits: %s", h.Matcher, lacks(all)),
@@ -56,7 +56,7 @@ func (x *hookExam) untriggered(h *runner.Configured, info hooks.EventInfo) flaw 
 }
 
 // lacks says why nothing comes from some members, those with one reason together.
-func lacks(list []orchestrator.Trigger) string {
+func lacks(list []hooking.Trigger) string {
 	var reasons []string
 	members := map[string][]string{}
 	for _, t := range list {
@@ -73,13 +73,13 @@ func lacks(list []orchestrator.Trigger) string {
 
 // teamTriggers says for each event what the members of a team can fire.
 func (x *hookExam) teamTriggers(list []runner.Configured) error {
-	x.triggers = map[hooks.Event][]orchestrator.Trigger{}
+	x.triggers = map[hooks.Event][]hooking.Trigger{}
 	if x.set.Team == nil {
 		return nil
 	}
 	agents := slices.ContainsFunc(list, func(h runner.Configured) bool { return h.Handler.Type == "agent" })
 	for event := range x.infos {
-		triggers, err := orchestrator.Triggers(x.set.Team, event, agents)
+		triggers, err := hooking.Triggers(x.set.Team, event, agents)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package orchestrator
+package hooking
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
-// hookRun says what a hook's process is started for.
-func hookRun(in hooks.Input, depth int) process.HookRun {
+// RunOf says what a hook's process is started for.
+func RunOf(in hooks.Input, depth int) process.HookRun {
 	at := process.HookRun{Depth: depth}
 	if judged, ok := in.Payload.(hooks.TaskCompletedInput); ok {
 		at.Task = judged.TaskID
@@ -21,9 +21,9 @@ func hookRun(in hooks.Input, depth int) process.HookRun {
 	return at
 }
 
-// withinHook is the context for what a hook's process asks for. It fails if nobody can say what hook that is:
-// then nothing would bound what it begins.
-func withinHook(ctx context.Context, all *process.Processes, by process.Caller) (context.Context, error) {
+// Within returns the context for what a hook's process asks for. It fails if it is not
+// known what hook that is: then nothing would bound what it begins.
+func Within(ctx context.Context, all *process.Processes, by process.Caller) (context.Context, error) {
 	at, err := all.HookOf(by)
 	if errors.Is(err, process.ErrNoHook) {
 		err = fmt.Errorf("%w: %s: %w", api.ErrDenied, by, err)

@@ -1,4 +1,4 @@
-package orchestrator
+package hooking
 
 import (
 	"path/filepath"
@@ -9,17 +9,16 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // triggersOf loads a spec and gives what its members fire, by name.
 func triggersOf(t *testing.T, spec string, event hooks.Event, agentHooks bool) map[string]Trigger {
 	t.Helper()
-	r := newRig(t, map[string]string{"team.yaml": spec, "lead.yaml": "steps: []\n"})
-	team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := Triggers(team, event, agentHooks)
+	dir := t.TempDir()
+	testkit.Put(t, dir, "lead.yaml", "steps: []\n")
+	testkit.Put(t, dir, "team.yaml", spec)
+	list, err := Triggers(mustLoad(t, filepath.Join(dir, "team.yaml")), event, agentHooks)
 	if err != nil {
 		t.Fatal(err)
 	}

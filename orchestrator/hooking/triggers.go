@@ -1,4 +1,4 @@
-package orchestrator
+package hooking
 
 import (
 	"slices"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mcp"
@@ -47,7 +46,7 @@ func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger
 			why = append(why, lackWords(a, values))
 		}
 		if agentHooks && aboutTools(event) {
-			for _, tool := range hooking.VerifierTools() {
+			for _, tool := range VerifierTools() {
 				if roster.MayUse(m.Tools, tool) {
 					t.Values = append(t.Values, tool)
 				}

@@ -1,0 +1,87 @@
+package hooking
+
+import (
+	"context"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
+	"github.com/coveyteam/covey/teammate/script"
+)
+
+// HandOptions are what a Hand needs of a team.
+type HandOptions struct {
+	Team        *configs.Team
+	Scripts     map[string]*script.Script // of the team's models, by path
+	Servers     []hookfiles.Server
+	Permissions permission.Policy // the lead's
+	Environ     []string
+	Scratch     string
+}
+
+// Hand is what the hooks of a team ask, for events that are fired by hand
+// while no team runs: its models, and the MCP servers of its plugins. Agent hooks
+// have the lead's permissions, and their calls meet no hooks. Close it.
+type Hand struct {
+	models *Models
+	tools  *Tools
+}
+
+// NewHand makes a Hand. It starts nothing.
+func NewHand(o HandOptions) *Hand {
+	lead := handMember{&roster.Member{Member: &o.Team.Lead, Lead: true}, o.Permissions}
+	processes := process.New("")
+	return &Hand{
+		models: NewModels(ModelOptions{
+			Spec:    func() (*configs.Team, map[string]*script.Script) { return o.Team, o.Scripts },
+			Member:  func(string) Member { return lead },
+			Lead:    func() *roster.Member { return lead.member },
+			Environ: o.Environ, Scratch: o.Scratch, Started: Registrar(processes),
+		}),
+		tools: &Tools{
+			Servers: NewServers(ServerOptions{
+				Workspace: o.Team.Workspace, Environ: o.Environ,
+				Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },
+				Fault:   func(error) {}, // no server is replaced
+			}, o.Servers),
+			TeamTools: func(string) ([]agent.Tool, error) { return nil, nil },
+		},
+	}
+}
+
+// Models answers prompt and agent hooks.
+func (h *Hand) Models() runner.Model { return h.models }
+
+// Tools makes the calls of mcp_tool hooks. The team's own tools need a team.
+func (h *Hand) Tools() runner.Tools { return h.tools }
+
+// Close ends the servers that were started.
+func (h *Hand) Close() error { return h.tools.Servers.Close() }
+
+// Registrar is ModelOptions.Started: it registers the processes of agent hooks.
+func Registrar(all *process.Processes) func(pid int, member string) (ended func()) {
+	return func(pid int, member string) func() {
+		return all.Register(pid, process.Owner{Kind: process.Hook, Member: member})
+	}
+}
+
+// handMember is the lead of a team that does not run, as a Member.
+type handMember struct {
+	member      *roster.Member
+	permissions permission.Policy
+}
+
+func (m handMember) Spec() *roster.Member { return m.member }
+
+func (m handMember) Permissions() permission.Policy { return m.permissions }
+
+func (m handMember) Fire(context.Context, hooks.Payload) (hooks.Outcome, error) {
+	return hooks.Outcome{Decision: hooks.Pass}, nil
+}
+
+func (m handMember) Spent(ModelAsked) {}
