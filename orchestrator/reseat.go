@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -29,7 +30,7 @@ func (o *Orchestrator) settle(ctx context.Context, c *crew) error {
 		if !s.life.Free() {
 			continue
 		}
-		if m, stays := findMember(o.team(), s.member.Name); stays {
+		if m, stays := specs.Member(o.team(), s.member.Name); stays {
 			err := o.seatAgain(ctx, c, s, m)
 			if errors.Is(err, errUnseated) {
 				c.keepOut(s, err)

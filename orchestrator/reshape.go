@@ -18,10 +18,10 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/schedule"
+	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
-	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -39,16 +39,16 @@ func (o *Orchestrator) reshape(ctx context.Context, c *crew, r api.Reshape) (api
 	if err != nil {
 		return api.SpecChange{}, err
 	}
-	change, err := compareTeams(o.team(), next.team)
+	change, err := specs.Compare(o.team(), next.team)
 	if err != nil {
 		return change, err
 	}
 	// The same path may be a link that leads elsewhere by now.
 	if dir, err := state.RealPath(next.team.Workspace); err == nil && dir != o.place.Workspace {
-		return change, cannotChange(fmt.Sprintf("workspace (%s, now %s)", o.place.Workspace, dir))
+		return change, specs.CannotChange(fmt.Sprintf("workspace (%s, now %s)", o.place.Workspace, dir))
 	}
 	change.Members = append(change.Members, c.unseated(next.team, change)...)
-	goal, err := o.foresee(ctx, c, next.team, r.Goal, &change)
+	goal, err := specs.Foresee(ctx, c.store, next.team, r.Goal, &change)
 	if err != nil || r.DryRun || change.Empty() {
 		return change, err
 	}
@@ -113,28 +113,6 @@ func (o *Orchestrator) redesign(r api.Reshape) (design, error) {
 	}, nil
 }
 
-// foresee adds to a change which tasks and which goal the new spec brings.
-func (o *Orchestrator) foresee(
-	ctx context.Context, c *crew, team *configs.Team, given string, change *api.SpecChange,
-) (goals.Record, error) {
-	loaded := map[string]string{}
-	if err := tasks.ReadValue(ctx, c.store, keySpec, &loaded); err != nil {
-		return goals.Record{}, err
-	}
-	goal, err := goals.Read(ctx, c.store)
-	if err != nil {
-		return goal, err
-	}
-	for _, n := range newTasks(team, loaded) {
-		change.Tasks = append(change.Tasks, n.Subject)
-	}
-	next := goal.Next(given, team.Goal)
-	if next.No != goal.No {
-		change.Goal = next.Given
-	}
-	return next, nil
-}
-
 // takeShape has a design count from now on. It runs in the crew's loop, so that
 // nobody is given work meanwhile.
 //
@@ -145,18 +123,19 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 	goal goals.Record) error {
 	before := o.design.Load()
 	o.design.Store(&next)
-	n := novelty{loaded: map[string]string{}, values: map[string]json.RawMessage{}}
+	n := specs.News{Values: map[string]json.RawMessage{}}
 	if change.Goal != "" {
-		n.goal = &goal
+		n.Goal = &goal
 	}
-	err := tasks.ReadValue(ctx, c.store, keySpec, &n.loaded)
+	var err error
+	n.Loaded, err = specs.ReadLoaded(ctx, c.store)
 	var times schedule.Plans
 	if err == nil {
 		times, err = c.times.Plan(ctx, next.team.Schedules)
-		n.values[schedule.Key] = times.Record()
+		n.Values[schedule.Key] = times.Record()
 	}
 	if err == nil {
-		err = o.bringIn(ctx, c, n)
+		err = n.Load(ctx, c.store, next.team)
 	}
 	if err != nil {
 		o.design.Store(before)
@@ -211,7 +190,7 @@ func (o *Orchestrator) restaff(ctx context.Context, c *crew, change api.SpecChan
 		case seated: // it changes, or it was retired and is still in its turn
 			s.life.Relieve(lives.Anew)
 		default:
-			member, _ := findMember(o.team(), m.Name)
+			member, _ := specs.Member(o.team(), m.Name)
 			if err := o.seatLate(ctx, c, member); err != nil {
 				c.journal.Append(agent.Event{Member: m.Name, Data: agent.Warning{
 					Text: fmt.Sprintf("it has no place in the team yet; covey up tries again: %v", err),

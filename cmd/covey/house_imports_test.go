@@ -76,6 +76,7 @@ var floors = []arrows{
 	{"orchestrator/hooklist", "configs configs/* hooks hooks/* teammate/agent orchestrator/state"},
 	{"orchestrator/api", "bus configs hooks/wording tasks tasks/requests tasks/verdicts orchestrator/budget orchestrator/gang orchestrator/hooklist " +
 		"orchestrator/journal orchestrator/process orchestrator/schedule orchestrator/state orchestrator/trees"},
+	{"orchestrator/specs", "configs tasks tasks/* orchestrator/api orchestrator/goals orchestrator/roster orchestrator/state"},
 	{"orchestrator/trust", "configs configs/runs configs/hookfiles orchestrator/api orchestrator/journal orchestrator/state orchestrator/worktree"},
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/clock orchestrator/gang " +
 		"orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives orchestrator/owned orchestrator/roster orchestrator/state orchestrator/trees " +

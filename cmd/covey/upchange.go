@@ -9,9 +9,9 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
@@ -68,7 +68,7 @@ func dryRun(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, go
 	done, err := upRunning(ctx, env.Out, team, f, goal)
 	if err == nil && !done {
 		var change api.SpecChange
-		if change, err = orchestrator.Preview(ctx, team, goal, f.fresh); err == nil {
+		if change, err = specs.Preview(ctx, team, goal, f.fresh); err == nil {
 			err = printChange(env.Out, change, f)
 		}
 	}

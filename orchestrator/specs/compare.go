@@ -1,4 +1,4 @@
-package orchestrator
+package specs
 
 import (
 	"fmt"
@@ -12,15 +12,15 @@ import (
 	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
-// compareTeams finds out what a new spec makes different. Its error says what of it
-// cannot change while the team runs.
-func compareTeams(was, now *configs.Team) (api.SpecChange, error) {
+// Compare returns what a new spec changes. Its error says what of it cannot change while
+// the team runs.
+func Compare(was, now *configs.Team) (api.SpecChange, error) {
 	change := api.SpecChange{Team: was.Name, Running: true, Members: []api.MemberChange{}, Tasks: []string{}, Settings: []string{}}
 	if fixed := fixedKeys(was, now); len(fixed) > 0 {
-		return change, cannotChange(fixed...)
+		return change, CannotChange(fixed...)
 	}
 	for _, m := range now.Members() {
-		old, known := findMember(was, m.Name)
+		old, known := Member(was, m.Name)
 		if !known {
 			change.Members = append(change.Members, api.MemberChange{
 				Name: m.Name, Change: api.MemberAdded, Agent: roster.AgentTitle(m.Agent),
@@ -31,7 +31,7 @@ func compareTeams(was, now *configs.Team) (api.SpecChange, error) {
 		}
 	}
 	for _, m := range was.Members() {
-		if _, stays := findMember(now, m.Name); !stays {
+		if _, stays := Member(now, m.Name); !stays {
 			change.Members = append(change.Members, api.MemberChange{
 				Name: m.Name, Change: api.MemberRetires, Agent: roster.AgentTitle(m.Agent),
 			})
@@ -41,9 +41,9 @@ func compareTeams(was, now *configs.Team) (api.SpecChange, error) {
 	return change, nil
 }
 
-// cannotChange refuses changes of keys that hold as long as the team runs. A team's state
+// CannotChange is the error for keys that cannot change while the team runs. A team's state
 // lies under its name and workspace: with another one it is another team.
-func cannotChange(keys ...string) error {
+func CannotChange(keys ...string) error {
 	then := "starts it with the new spec"
 	if slices.ContainsFunc(keys, func(key string) bool {
 		return strings.HasPrefix(key, "name (") || strings.HasPrefix(key, "workspace (")
@@ -54,8 +54,8 @@ func cannotChange(keys ...string) error {
 		strings.Join(keys, ", "), then)
 }
 
-// fixedKeys names what must not differ: all that the state of a team lies under, and
-// what its parts were made with when it came up.
+// fixedKeys lists the keys that differ and must not: what the state of a team lies under,
+// and what its parts were made with when it came up.
 func fixedKeys(was, now *configs.Team) []string {
 	var fixed []string
 	add := func(key, was, now string) {
@@ -70,8 +70,8 @@ func fixedKeys(was, now *configs.Team) []string {
 	return fixed
 }
 
-// findMember finds a member of a spec.
-func findMember(t *configs.Team, name string) (configs.Member, bool) {
+// Member finds a member of a spec.
+func Member(t *configs.Team, name string) (configs.Member, bool) {
 	all := t.Members()
 	i := slices.IndexFunc(all, func(m configs.Member) bool { return m.Name == name })
 	if i < 0 {
@@ -80,13 +80,13 @@ func findMember(t *configs.Team, name string) (configs.Member, bool) {
 	return all[i], true
 }
 
-// keyed is a key of a spec with what it came to.
+// keyed is a key of a spec and the value that it has in a T.
 type keyed[T any] struct {
 	key string
 	of  func(T) any
 }
 
-// differing lists the keys by which two things differ.
+// differing lists the keys whose values differ.
 func differing[T any](keys []keyed[T], was, now T) []string {
 	var out []string
 	for _, k := range keys {
@@ -97,7 +97,7 @@ func differing[T any](keys []keyed[T], was, now T) []string {
 	return out
 }
 
-// memberKeys lists the keys by which two versions of a member differ.
+// memberKeys lists the keys that differ between two versions of a member.
 func memberKeys(was, now configs.Member) []string {
 	return differing([]keyed[configs.Member]{
 		{"agent", func(m configs.Member) any { return m.Agent }},
@@ -119,8 +119,8 @@ func memberKeys(was, now configs.Member) []string {
 	}, was, now)
 }
 
-// teamKeys lists the keys at the top of two specs that differ, but for members,
-// tasks and the goal.
+// teamKeys lists the keys at the top of two specs that differ, without members, tasks
+// and the goal.
 func teamKeys(was, now *configs.Team) []string {
 	return differing([]keyed[*configs.Team]{
 		{"models", func(t *configs.Team) any { return t.Models }},

@@ -1,4 +1,8 @@
-package orchestrator
+// Package specs compares the versions of a team's spec, and brings what is new in one into
+// the team's store.
+//
+// The package makes no promise of compatibility to programs outside covey.
+package specs
 
 import (
 	"context"
@@ -12,7 +16,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/tasks"
 )
 
 // Preview says what a team that does not run would begin with. It starts and writes
@@ -29,7 +32,7 @@ func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (
 			Name: m.Name, Change: api.MemberStarts, Agent: roster.AgentTitle(m.Agent),
 		})
 	}
-	for _, n := range newTasks(team, loaded) {
+	for _, n := range loaded.New(team) {
 		change.Tasks = append(change.Tasks, n.Subject)
 	}
 	if was == nil {
@@ -43,7 +46,7 @@ func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (
 
 // readEarlier reads which tasks of the spec an earlier run has taken up, and which
 // goal it had; nil: there was none.
-func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (map[string]string, *goals.Record, error) {
+func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (Loaded, *goals.Record, error) {
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil || fresh {
 		return nil, nil, err
@@ -56,8 +59,8 @@ func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (map[strin
 		return nil, nil, err
 	}
 	defer store.Close()
-	loaded := map[string]string{}
-	if err := tasks.ReadValue(ctx, store, keySpec, &loaded); err != nil {
+	loaded, err := ReadLoaded(ctx, store)
+	if err != nil {
 		return nil, nil, err
 	}
 	goal, err := goals.Read(ctx, store)

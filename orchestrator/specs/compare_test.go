@@ -1,4 +1,4 @@
-package orchestrator
+package specs
 
 import (
 	"errors"
@@ -51,7 +51,7 @@ func TestCompareTeams(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			now := diffTeam()
 			test.edit(now)
-			change, err := compareTeams(diffTeam(), now)
+			change, err := Compare(diffTeam(), now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +76,7 @@ func TestCompareTeams(t *testing.T) {
 func TestFixedKeys(t *testing.T) {
 	now := diffTeam()
 	now.Name, now.Workspace, now.Lead.Name, now.FailClosed = "other", "/v", "boss", true
-	_, err := compareTeams(diffTeam(), now)
+	_, err := Compare(diffTeam(), now)
 	want := "name (crew, now other), workspace (/w, now /v), the lead's name (lead, now boss), " +
 		"fail_closed (false, now true) cannot change while the team runs; `covey down` ends it, " +
 		"and `covey up` then starts another team, without the tasks and messages of this one"
@@ -85,7 +85,7 @@ func TestFixedKeys(t *testing.T) {
 	}
 	now = diffTeam()
 	now.FailClosed = true
-	if _, err := compareTeams(diffTeam(), now); err == nil || !strings.HasSuffix(err.Error(), "starts it with the new spec") {
+	if _, err := Compare(diffTeam(), now); err == nil || !strings.HasSuffix(err.Error(), "starts it with the new spec") {
 		t.Errorf("error %v", err)
 	}
 }
