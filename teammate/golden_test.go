@@ -295,6 +295,8 @@ func goldenRunner(t *testing.T, c goldenCase) HookRunner {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A hook in the background writes into its folder, which is taken away when the test has ended.
+	t.Cleanup(func() { hookRunner.Settle(context.Background(), "") })
 	return hookRunner
 }
 

@@ -33,8 +33,7 @@ var runBegan = time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
 // endedTeam is the place of a team, in a state home of its own, whose process is gone.
 func endedTeam(t *testing.T) state.Place {
 	t.Helper()
-	t.Setenv("COVEY_STATE_HOME", t.TempDir())
-	p, err := state.PlaceOf("crew", t.TempDir())
+	p, err := state.PlaceIn(t.TempDir(), "crew", t.TempDir())
 	testkit.Must(t, err)
 	testkit.Must(t, p.Create())
 	r := state.NewRunFile(p, runBegan, Protocol)
@@ -262,6 +261,7 @@ func (f *fakeTeam) last() any {
 }
 
 func TestClientAsksAndIsAnswered(t *testing.T) {
+	t.Parallel()
 	f := newFakeTeam(t)
 	c := f.dial(byOperator)
 	ctx := t.Context()
@@ -311,6 +311,7 @@ func TestClientAsksAndIsAnswered(t *testing.T) {
 
 // The handlers learn whom to act for from the connection, not from the request.
 func TestMembersActAsThemselves(t *testing.T) {
+	t.Parallel()
 	f := newFakeTeam(t)
 	for _, by := range []process.Caller{byAPI, byActing} {
 		c := f.dial(by)
@@ -335,6 +336,7 @@ func TestMembersActAsThemselves(t *testing.T) {
 }
 
 func TestDeniedRequestsReachNoHandler(t *testing.T) {
+	t.Parallel()
 	f := newFakeTeam(t)
 	for _, by := range []process.Caller{byAPI, byHook, byStray, byTeamHook} {
 		c := f.dial(by)
@@ -365,6 +367,7 @@ func TestDeniedRequestsReachNoHandler(t *testing.T) {
 }
 
 func TestErrorsKeepTheirKind(t *testing.T) {
+	t.Parallel()
 	f := newFakeTeam(t)
 	c := f.dial(byOperator)
 	for _, k := range remoteKinds() {
@@ -386,6 +389,7 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 }
 
 func TestTooLargeRequest(t *testing.T) {
+	t.Parallel()
 	f := newFakeTeam(t)
 	c := f.dial(byOperator)
 	_, err := c.Send(t.Context(), Send{To: "api", Text: strings.Repeat("x", 10<<20)})
@@ -399,6 +403,7 @@ func TestTooLargeRequest(t *testing.T) {
 }
 
 func TestLongTaskLists(t *testing.T) {
+	t.Parallel()
 	f := newFakeTeam(t)
 	for i := range 3000 {
 		f.tasks = append(f.tasks, tasks.Task{ID: fmt.Sprint(2*i + 1), Description: strings.Repeat("d", 3000)})
@@ -417,6 +422,7 @@ func TestLongTaskLists(t *testing.T) {
 }
 
 func TestPresence(t *testing.T) {
+	t.Parallel()
 	f := newFakeTeam(t)
 	expect := func(n int) {
 		t.Helper()
@@ -452,6 +458,7 @@ func TestPresence(t *testing.T) {
 }
 
 func TestWaitUp(t *testing.T) {
+	t.Parallel()
 	f := newFakeTeam(t)
 	c := f.dial(byOperator)
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -466,6 +473,7 @@ func TestWaitUp(t *testing.T) {
 }
 
 func TestClientLearnsThatTheTeamEnded(t *testing.T) {
+	t.Parallel()
 	f := newFakeTeam(t)
 	c := f.dial(byOperator)
 	wake, err := c.JournalWake()
@@ -508,6 +516,7 @@ func TestClientLearnsThatTheTeamEnded(t *testing.T) {
 }
 
 func TestDialByPlace(t *testing.T) {
+	t.Parallel()
 	p := endedTeam(t)
 	if _, err := Dial(t.Context(), p); !errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "covey up") {
 		t.Errorf("a team whose process is gone: %v", err)

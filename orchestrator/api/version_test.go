@@ -55,6 +55,7 @@ func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')
 
 // A team of another version is told apart at once, whatever it says or does not say.
 func TestDialOtherVersions(t *testing.T) {
+	t.Parallel()
 	newer, err := json.Marshal(map[string]any{"covey": 2, "hello": "world"})
 	if err != nil {
 		t.Fatal(err)
@@ -117,10 +118,12 @@ func oldTeam(t *testing.T, opts bus.Options, protocol int) state.Place {
 // Of a team of another version only the end can be asked for; one that does not answer
 // that either is named, too.
 func TestAskOtherVersions(t *testing.T) {
+	t.Parallel()
 	for name, opts := range map[string]bus.Options{
 		"old": {}, "newer": {Protocol: Protocol + 1, Version: "9.0.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := oldTeam(t, opts, opts.Protocol)
 			c, err := Dial(t.Context(), p)
 			if err != nil {
@@ -155,6 +158,7 @@ func TestAskOtherVersions(t *testing.T) {
 
 // A request that the team does not know is answered at once, whoever of the two is older.
 func TestUnknownRequest(t *testing.T) {
+	t.Parallel()
 	f := newFakeTeam(t)
 	c := f.dial(byOperator)
 	_, err := ask(t.Context(), c, forAll[struct{}, Status]("conjure"), struct{}{})
@@ -168,6 +172,7 @@ func TestUnknownRequest(t *testing.T) {
 
 // A run.json of a newer covey is no team that does not run.
 func TestDialNewerRunFile(t *testing.T) {
+	t.Parallel()
 	p := endedTeam(t)
 	if err := os.WriteFile(p.RunFile(), []byte(`{"format": 99}`), 0o600); err != nil {
 		t.Fatal(err)

@@ -72,6 +72,7 @@ func (b *bench) runs(file string) int {
 }
 
 func TestUnchangedTreeIsNotTestedTwice(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "echo 1 >a")
 	count := filepath.Join(testkit.Folder(t), "runs")
 	gate := line("echo ran >>" + count + "; echo looked; ! grep -q bad a")
@@ -107,6 +108,7 @@ func TestUnchangedTreeIsNotTestedTwice(t *testing.T) {
 
 // A gate under which the files change has said nothing about either of them.
 func TestTreeThatMovesHasNoVerdict(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "echo 1 >a")
 	b.ask(line("echo 2 >>a"))
 	if list, err := b.store.Verdicts().About(t.Context(), ""); err != nil || len(list) != 0 {
@@ -121,6 +123,7 @@ func TestTreeThatMovesHasNoVerdict(t *testing.T) {
 
 // Nobody can edit its own judge (issue 5, point 6).
 func TestGatesRunTheScriptsOfTheBase(t *testing.T) {
+	t.Parallel()
 	const files = "mkdir policy; printf '#!/bin/sh\necho refused by $0; exit 1\n' >policy/gate.sh; " +
 		"chmod +x policy/gate.sh; cp policy/gate.sh plain.sh; chmod -x plain.sh; " +
 		"printf 'import sys; sys.exit(1)\n' >check.py"
@@ -151,6 +154,7 @@ func TestGatesRunTheScriptsOfTheBase(t *testing.T) {
 }
 
 func TestScriptsThatTheBaseLacks(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "echo 1 >a")
 	top := b.c.Copy.Top
 	// The workspace has it, though in no commit: it is trusted as it lies there.
@@ -167,6 +171,7 @@ func TestScriptsThatTheBaseLacks(t *testing.T) {
 }
 
 func TestScriptsRunWhereTheyAreWhileUnchanged(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "mkdir p; echo yes >p/word; printf '#!/bin/sh\ngrep -q yes \"$(dirname $0)/word\"\n' >p/gate.sh; chmod +x p/gate.sh")
 	if out := b.ask(line("./p/gate.sh")); out.Decision != hooks.Pass {
 		t.Errorf("it did not find its neighbour: %+v", out.Results)
@@ -174,6 +179,7 @@ func TestScriptsRunWhereTheyAreWhileUnchanged(t *testing.T) {
 }
 
 func TestLinkInTheBaseIsRefused(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "echo 'exit 0' >real.sh; ln -s real.sh gate.sh")
 	out := b.ask(line("sh gate.sh"))
 	if out.Decision != hooks.Block || !strings.Contains(out.Feedback[0], "link") {
@@ -183,6 +189,7 @@ func TestLinkInTheBaseIsRefused(t *testing.T) {
 
 // A gate whose script has changed in the base is another gate.
 func TestNewScriptIsANewGate(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "echo 'exit 0' >gate.sh")
 	b.ask(line("sh gate.sh"))
 	testkit.Shell(t, b.c.Trust, "echo 'echo stricter; exit 1' >gate.sh; git commit -qam stricter")
@@ -192,6 +199,7 @@ func TestNewScriptIsANewGate(t *testing.T) {
 }
 
 func TestManyGatesAtOnce(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "echo 1 >a")
 	var gates []hooks.Handler
 	for _, n := range strings.Fields("1 2 3 4 5 6 7 8") {
@@ -205,6 +213,7 @@ func TestManyGatesAtOnce(t *testing.T) {
 }
 
 func TestBookOfNoCommit(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "echo 'exit 0' >gate.sh")
 	b.c.Base = "nowhere"
 	if out := b.ask(line("sh gate.sh")); out.Decision != hooks.Block {

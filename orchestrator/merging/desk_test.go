@@ -28,6 +28,7 @@ func (m oneMember) StateOf(name string) (lives.State, bool) { return lives.State
 // TestDeskWithoutRepository: a team in no git repository has a desk that does nothing,
 // whatever merges an earlier run has left in the store.
 func TestDeskWithoutRepository(t *testing.T) {
+	t.Parallel()
 	ctx, store := t.Context(), newStore(t)
 	done, err := store.Create(ctx, actors.Actor{}, tasks.New{Subject: "Do it", Owner: "ana"})
 	testkit.Must(t, err)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestBelow(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ prefix, path, want string }{
 		{"", "a/b", "a/b"},
 		{"web", "web/x", "x"},
@@ -25,6 +26,7 @@ func TestBelow(t *testing.T) {
 
 // Below says what filepath.Rel says, whatever the folders are.
 func TestBelowIsRel(t *testing.T) {
+	t.Parallel()
 	name := rapid.SampledFrom([]string{"a", "b", "ab"})
 	rapid.Check(t, func(r *rapid.T) {
 		folder := strings.Join(rapid.SliceOfN(name, 1, 3).Draw(r, "folder"), "/")

@@ -105,6 +105,7 @@ func (s *shop) on(rev, file string) string {
 }
 
 func TestWorkIsMerged(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")
 	s.does("ana", "echo ana >x")
 	s.does("ben", "echo ben >y; git add y; git commit -qm mine")
@@ -139,6 +140,7 @@ func TestWorkIsMerged(t *testing.T) {
 }
 
 func TestNothingToMerge(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
 	if m := s.does("ana", "true"); m != nil {
 		t.Errorf("%+v", m)
@@ -158,6 +160,7 @@ func TestNothingToMerge(t *testing.T) {
 }
 
 func TestConflictGoesToItsAuthor(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")
 	s.does("ana", "echo ana >a")
 	s.does("ben", "echo ben >a")
@@ -183,6 +186,7 @@ func TestConflictGoesToItsAuthor(t *testing.T) {
 }
 
 func TestRefusalGoesToItsAuthor(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")
 	s.does("ana", "echo x >bad")
 	s.does("ben", "echo y >good")
@@ -243,6 +247,7 @@ func mustTask(t testing.TB, s *shop, id string) *tasks.Task {
 }
 
 func TestPersonsWorkIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a; echo 1 >b", "ana", "ben")
 	testkit.Shell(t, s.Repo.Top, "echo mine >a; echo other >untracked")
 	s.does("ana", "echo ana >a")
@@ -263,6 +268,7 @@ func TestPersonsWorkIsLeftAlone(t *testing.T) {
 }
 
 func TestBranchThatIsNowhereCheckedOut(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
 	testkit.Shell(t, s.Repo.Top, "git branch release; echo mine >a")
 	s.Rules.Into = "release"
@@ -276,6 +282,7 @@ func TestBranchThatIsNowhereCheckedOut(t *testing.T) {
 
 // The branch moves while the gates look: what lands was tested on top of that.
 func TestBaseMovesMeanwhile(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
 	gates := s.Gates
 	moves := 2
@@ -301,6 +308,7 @@ func TestBaseMovesMeanwhile(t *testing.T) {
 }
 
 func TestOwnsAndProtect(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "mkdir docs; echo 1 >docs/a; echo 1 >main.go", "ana", "ben")
 	s.Rules.Owns = map[string][]string{"ana": {"docs/**"}}
 	s.Rules.Protect = []string{"policy/**"}
@@ -344,6 +352,7 @@ func TestOwnsAndProtect(t *testing.T) {
 }
 
 func TestPullRequest(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
 	s.Rules.Pull = true
 	s.does("ana", "echo ana >x")
@@ -374,6 +383,7 @@ func TestPullRequest(t *testing.T) {
 }
 
 func TestOneBranchPerMember(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
 	s.Rules.PerMember, s.Rules.Auto = true, false
 	s.does("ana", "echo 1 >x")
@@ -399,6 +409,7 @@ func TestOneBranchPerMember(t *testing.T) {
 
 // A crash may come between any two steps; whoever is started next finds out.
 func TestCrashAtEachStep(t *testing.T) {
+	t.Parallel()
 	for _, at := range []tasks.MergeState{tasks.MergeQueued, tasks.MergeTesting, tasks.MergeLanding} {
 		for _, landed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, moved %v", at, landed), func(t *testing.T) {
@@ -433,6 +444,7 @@ func TestCrashAtEachStep(t *testing.T) {
 
 // The scratch copy is as a crash may have left it.
 func TestScratchIsMadeAnew(t *testing.T) {
+	t.Parallel()
 	for name, spoil := range map[string]string{
 		"gone":          "rm -rf $S",
 		"a file":        "rm -rf $S; echo x >$S",
@@ -458,6 +470,7 @@ func TestScratchIsMadeAnew(t *testing.T) {
 }
 
 func TestPrepareFails(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
 	s.Prepare = func(context.Context, string) error { return errors.New("npm is not there") }
 	s.does("ana", "echo 1 >x")
@@ -473,6 +486,7 @@ func TestPrepareFails(t *testing.T) {
 
 // Two processes would be stopped by the team's lock; two callers take turns.
 func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")
 	s.does("ana", "echo 1 >x")
 	s.does("ben", "echo 2 >y")
@@ -493,6 +507,7 @@ func TestTwoAtOnce(t *testing.T) {
 
 // Aborted work stays in the queue, whatever it was about.
 func TestQueueIsCutOff(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
 	ctx, cancel := context.WithCancel(t.Context())
 	gates := s.Gates
@@ -512,6 +527,7 @@ func TestQueueIsCutOff(t *testing.T) {
 }
 
 func TestFreshen(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")
 	s.does("ana", "echo ana >x")
 	s.work()
@@ -542,6 +558,7 @@ func TestFreshen(t *testing.T) {
 }
 
 func TestFreshenForATask(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")
 	s.Rules.Auto = false
 	m := s.does("ana", "echo ana >x")
@@ -560,6 +577,7 @@ func TestFreshenForATask(t *testing.T) {
 
 // All work needs approval: what is answered is done, and nothing twice.
 func TestApproval(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
 	s.Rules.Approve = true
 	yes := map[string]bool{}
@@ -582,6 +600,7 @@ func TestApproval(t *testing.T) {
 }
 
 func TestMergeOnRequest(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")
 	s.Rules.Auto = false
 	s.does("ana", "echo 1 >x")
@@ -599,6 +618,7 @@ func TestMergeOnRequest(t *testing.T) {
 
 // With --fresh tasks get the same ids again, and so their branches the same names.
 func TestForgottenWorkIsRescued(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
 	s.Rules.Auto = false
 	old := s.does("ana", "echo old >x")
@@ -615,6 +635,7 @@ func TestForgottenWorkIsRescued(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
 	testkit.Shell(t, s.Repo.Top, "git checkout -q --detach")
 	if _, err := s.Target(t.Context()); err == nil || !strings.Contains(err.Error(), "merge: {into: main}") {
@@ -629,6 +650,7 @@ func TestTargets(t *testing.T) {
 
 // Fifty in the long run (COVEY_LONG=1).
 func TestManyBranches(t *testing.T) {
+	t.Parallel()
 	many := 8
 	if os.Getenv("COVEY_LONG") != "" {
 		many = 50

@@ -8,6 +8,7 @@ import (
 )
 
 func TestScriptsIn(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]string{
 		"./gate.sh":                                "./gate.sh",
 		"policy/gate.sh --all x/y":                 "policy/gate.sh",
@@ -46,6 +47,7 @@ func TestScriptsIn(t *testing.T) {
 }
 
 func TestReplaced(t *testing.T) {
+	t.Parallel()
 	line := `A=1 './a gate.sh' x && sh b.sh && ./c.sh`
 	got := replaced(line, scriptsIn(line), map[string]string{"./a gate.sh": "/s/it's", "./c.sh": "/s/c"})
 	if want := `A=1 '/s/it'\''s' x && sh b.sh && '/s/c'`; got != want {
@@ -55,6 +57,7 @@ func TestReplaced(t *testing.T) {
 
 // Whatever a line is, reading it ends, and putting nothing in place changes nothing.
 func TestScriptsInAnything(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		line := rapid.StringOf(rapid.SampledFrom([]rune("ab./ '\"$(){};&|\\\n=-"))).Draw(r, "line")
 		words := scriptsIn(line)

@@ -50,6 +50,7 @@ var allStates = []tasks.MergeState{
 // TestStatesAfterARestart: what was cut off is begun anew, what a person was to see to is
 // tried again, and what waits for somebody goes on to wait.
 func TestStatesAfterARestart(t *testing.T) {
+	t.Parallel()
 	q := paperQueue(t, "ana")
 	for _, s := range allStates {
 		stands(t, q, s)
@@ -74,6 +75,7 @@ func TestStatesAfterARestart(t *testing.T) {
 // TestStatesOnRequest: who asks for work has it queued, unless covey is at it or it is
 // over, and only what was asked for.
 func TestStatesOnRequest(t *testing.T) {
+	t.Parallel()
 	q := paperQueue(t, "ana")
 	for _, s := range allStates {
 		stands(t, q, s)
@@ -100,6 +102,7 @@ func TestStatesOnRequest(t *testing.T) {
 // TestStatesOfAnAnswer: an answer moves the work that was asked about while it is held;
 // another's, or one that comes too late, moves nothing.
 func TestStatesOfAnAnswer(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		from tasks.MergeState
 		say  Answer
@@ -131,6 +134,7 @@ func TestStatesOfAnAnswer(t *testing.T) {
 // TestStatesAfterAQuestion to whoever must agree: each of their answers leads somewhere,
 // and work is never let through without a yes.
 func TestStatesAfterAQuestion(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("no inbox")
 	for name, tc := range map[string]struct {
 		ask    func(context.Context, tasks.Merge, []string) (Answer, error)
@@ -165,6 +169,7 @@ func says(a Answer, err error) func(context.Context, tasks.Merge, []string) (Ans
 // TestStatesOfMending: work goes back to its author with a task as often as it may, and
 // then to a person, without one; a member that has gone gets no task of its own.
 func TestStatesOfMending(t *testing.T) {
+	t.Parallel()
 	for members, owner := range map[string]string{"ana": "ana", "ben": ""} {
 		q := paperQueue(t, members)
 		m := stands(t, q, tasks.MergeTesting)

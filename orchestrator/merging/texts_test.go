@@ -23,6 +23,7 @@ var (
 // TestSetbacks: whoever gets work back reads what is wrong, where, what to do and how to
 // say that it is done. A person reads the reason in one line.
 func TestSetbacks(t *testing.T) {
+	t.Parallel()
 	files := []string{"a.go", "it's.go"}
 	for name, tc := range map[string]struct {
 		back          setback
@@ -81,6 +82,7 @@ func TestSetbacks(t *testing.T) {
 
 // TestMessage: git finds the trailers that say whose work a merge commit brings.
 func TestMessage(t *testing.T) {
+	t.Parallel()
 	for want, m := range map[string]tasks.Merge{
 		"Merge tasks 3 and 4: Add it\n\nCovey-Member: ana\nCovey-Branch: b\nCovey-Task: 3\nCovey-Task: 4\n": taskWork,
 		"Merge work of ben\n\nCovey-Member: ben\nCovey-Branch: covey/crew/ben\n":                            branchWork,
@@ -94,6 +96,7 @@ func TestMessage(t *testing.T) {
 // TestEvidence: the text of a pull request is a table whose rows a gate's command cannot
 // break, and it says what refuses as well as what agrees.
 func TestEvidence(t *testing.T) {
+	t.Parallel()
 	got := evidence(taskWork, []verdicts.Verdict{
 		{Key: verdicts.Key{Tree: "0123456789abcdef"}, Command: "a | b\nsecond", Moment: "merge",
 			Pass: true, Duration: 1234567 * time.Nanosecond},
@@ -112,6 +115,7 @@ func TestEvidence(t *testing.T) {
 // TestPullOf: the papers of each merge have a folder of their own, and the commands name
 // the branch that the work is in and the one that it is for.
 func TestPullOf(t *testing.T) {
+	t.Parallel()
 	p, other := PullOf("/papers", taskWork), PullOf("/papers", branchWork)
 	if p.Body == other.Body || p.Title == other.Title || p.Title == p.Body {
 		t.Errorf("%+v and %+v share files", p, other)
@@ -128,6 +132,7 @@ func TestPullOf(t *testing.T) {
 // TestRoundOf: a task that mends work counts on from how often that has come back;
 // metadata that says something else is no reason to fail.
 func TestRoundOf(t *testing.T) {
+	t.Parallel()
 	earlier := []tasks.Merge{{ID: "1", Round: 2}, {ID: "2", Round: 1}}
 	for meta, want := range map[string]int{`"1"`: 2, `"2"`: 1, `"3"`: 0, `7`: 0, `{`: 0, `""`: 0, ``: 0} {
 		task := &tasks.Task{Metadata: map[string]json.RawMessage{KeyMerge: json.RawMessage(meta)}}
@@ -143,6 +148,7 @@ func TestRoundOf(t *testing.T) {
 // TestTaskBranch: tasks have branches beside their author's, so that no branch is a
 // folder of another, which git refuses.
 func TestTaskBranch(t *testing.T) {
+	t.Parallel()
 	own := "covey/crew/ana"
 	for _, id := range []string{"1", "12"} {
 		got := taskBranch(own, id)

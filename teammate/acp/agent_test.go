@@ -16,6 +16,7 @@ import (
 )
 
 func TestTurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{
 		"say I look. ", "say Now.", "tool c1 ls", "done c1 a.go", "say All good.",
 		`answer {"stopReason":"end_turn","usage":{"inputTokens":10,"outputTokens":5,"totalTokens":115,"cachedReadTokens":100}}`,
@@ -40,6 +41,7 @@ func TestTurn(t *testing.T) {
 }
 
 func TestSession(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{})
 	var kept string
 	r.opts.OnSession = func(id string) error { kept = id; return nil }
@@ -66,6 +68,7 @@ func TestSession(t *testing.T) {
 
 // What a program connects to is asked for anew with each of its lives.
 func TestConnect(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{"die"}}}, life{})
 	r.opts.Meta = map[string]any{"claudeCode": map[string]any{"options": 1}}
 	r.opts.SystemBy, r.opts.System = SystemMeta, func() string { return "be kind" }
@@ -86,6 +89,7 @@ func TestConnect(t *testing.T) {
 }
 
 func TestSystemPrompt(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		mode   SystemMode
@@ -108,6 +112,7 @@ func TestSystemPrompt(t *testing.T) {
 }
 
 func TestResumeAndLoad(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		init string
@@ -151,6 +156,7 @@ func TestResumeAndLoad(t *testing.T) {
 }
 
 func TestResumer(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{})
 	r.opts.Session = "old"
 	r.opts.History = transcript.History{
@@ -169,6 +175,7 @@ func TestResumer(t *testing.T) {
 }
 
 func TestLoadWaitsForTheMinute(t *testing.T) {
+	t.Parallel()
 	made := time.Date(2026, 11, 1, 12, 0, 59, 800e6, time.UTC)
 	for _, tt := range []struct {
 		name  string
@@ -231,6 +238,7 @@ func TestLoadOfNothing(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{"tool c1 sleep 100", "say wait", "cancelled", "end cancelled"},
 		{"say on", "end end_turn"}}})
 	r.start(t)
@@ -265,6 +273,7 @@ func TestCancel(t *testing.T) {
 // A program that ignores cancel and TERM is killed, and started again with its
 // session when there is work.
 func TestCancelLadder(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Deaf: true, Prompts: [][]string{{"tool c1 x", "hang"}}}, life{})
 	r.opts.Timeouts.Cancel, r.opts.Timeouts.Grace = 50*time.Millisecond, 50*time.Millisecond
 	r.start(t)
@@ -293,6 +302,7 @@ func TestCancelLadder(t *testing.T) {
 }
 
 func TestReopenAfterCancel(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{"say hm", "cancelled", "end cancelled"}}}, life{})
 	r.opts.Quirks.ReopenAfterCancel = true
 	r.opts.Timeouts.Silence = 100 * time.Millisecond
@@ -363,6 +373,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestPassRefuses(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{})
 	r.host.refuse = agent.ErrMaxTurns
 	if _, err := r.turn(t); !errors.Is(err, agent.ErrMaxTurns) {
@@ -376,6 +387,7 @@ func TestPassRefuses(t *testing.T) {
 }
 
 func TestStarted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{})
 	pids, released := 0, 0
 	r.opts.Started = func(pid int) func() { pids = pid; return func() { released = pid } }
@@ -388,6 +400,7 @@ func TestStarted(t *testing.T) {
 
 // A program starts when it may, and tells once whether its session came to be.
 func TestEnter(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{"say a", "end end_turn"}}})
 	var told []bool
 	entered, refusal := 0, errors.New("not now")

@@ -110,6 +110,7 @@ func (r *rig) chaoticTurn(t *testing.T) {
 // A program that asks, sends more than there is room for and is killed waits
 // for no answer any more, though nobody has read its last words.
 func TestQuestionBeforeAFlood(t *testing.T) {
+	t.Parallel()
 	flood := []string{`raw {"id":1000,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"c"}}}`}
 	for range 4 {
 		flood = append(flood, "big 16 c1")
@@ -139,6 +140,7 @@ func TestQuestionBeforeAFlood(t *testing.T) {
 // A question about a call that has its result is decided, and stands in no
 // transcript; so does one without any call.
 func TestQuestionAboutNoOpenCall(t *testing.T) {
+	t.Parallel()
 	const ask = `raw {"id":1000,"method":"session/request_permission","params":{"toolCall":%s,"options":[{"optionId":"y","kind":"allow_once"}]}}`
 	r := newRig(t, life{Prompts: [][]string{{
 		"tool c1 x", "done c1 y", fmt.Sprintf(ask,
@@ -160,6 +162,7 @@ func TestQuestionAboutNoOpenCall(t *testing.T) {
 // Programs count their calls anew with each prompt: the calls of one are not
 // those of the one before.
 func TestCallsWithTheIDsOfBefore(t *testing.T) {
+	t.Parallel()
 	again := []string{"ask c1 ls", "done c1 out", "end end_turn"}
 	r := newRig(t, life{Prompts: [][]string{again, again}})
 	for range 2 {

@@ -11,6 +11,7 @@ import (
 // Failures that programs tell of in the model's place, as they were recorded, end the turn
 // as a failure; a model's own words about failures do not.
 func TestFailuresToldAsText(t *testing.T) {
+	t.Parallel()
 	say := func(words string) string {
 		return `update {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":` + strconv.Quote(words) + `}}`
 	}

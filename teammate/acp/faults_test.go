@@ -13,6 +13,7 @@ import (
 
 // What a program may send without harm, between a turn's first and last word.
 func TestNonsense(t *testing.T) {
+	t.Parallel()
 	for name, words := range map[string][]string{
 		"unknown updates": {`update {"sessionUpdate":"compaction_summary_chunk","content":{"type":"text","text":"no"}}`, `update {"sessionUpdate":7}`, `update 7`, `update null`},
 		"unknown methods": {`raw {"jsonrpc":"2.0","method":"qwen/whatever","params":[]}`,
@@ -46,6 +47,7 @@ func TestNonsense(t *testing.T) {
 }
 
 func TestLateAndDoubleAnswers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{
 		{"say one", "end end_turn", "end end_turn", "say late", `raw {"id":$ID,"error":{"code":-32000}}`,
 			`raw {"id":77,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"c"}}}`},
@@ -66,6 +68,7 @@ func TestLateAndDoubleAnswers(t *testing.T) {
 
 // A program that answers and ends at once has answered.
 func TestAnswersAndDies(t *testing.T) {
+	t.Parallel()
 	var r *rig
 	for first := time.Now(); ; { // until the machine is fast enough to tell the turn from the wait
 		r = newRig(t, life{Init: steerInit, On: mapped{"_session/steering": {}}, Prompts: [][]string{
@@ -84,11 +87,13 @@ func TestAnswersAndDies(t *testing.T) {
 }
 
 func TestAnswerWithIDAsString(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{"say x", `raw {"id":"$ID","result":{"stopReason":"end_turn"}}`}}})
 	r.mustTurn(t)
 }
 
 func TestBurst(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{"burst 5000", "end end_turn"}}})
 	reply := r.mustTurn(t)
 	if !strings.HasPrefix(reply.Text, "0,1,2,") || !strings.HasSuffix(reply.Text, ",4998,4999,") {
@@ -97,6 +102,7 @@ func TestBurst(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it reads 85 MiB, one line behind the other")
 	}
@@ -114,6 +120,7 @@ func TestLongLines(t *testing.T) {
 // Calls side by side, ended in another order, with words between: each has one
 // result, and nothing is lost.
 func TestCallsSideBySide(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{
 		"tool c1 a", "tool c2 b", "say between", "tool c3 c", "done c3 3", "done c1 1", "done c1 again", "done c2 2", "say end", "end end_turn",
 	}}})
@@ -126,6 +133,7 @@ func TestCallsSideBySide(t *testing.T) {
 // The program dies at every point of the protocol, once: it is started again
 // and the turn comes to its end.
 func TestDiesOnce(t *testing.T) {
+	t.Parallel()
 	points := map[string]life{
 		"before anything":   {Before: []string{"die"}},
 		"initialize":        {On: mapped{"initialize": {"die"}}},
@@ -168,6 +176,7 @@ func TestDiesOnce(t *testing.T) {
 // The session that was entered again and kills the program is left for a new
 // one; a program that dies for ever is given up, with its last words.
 func TestDiesForEver(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{On: mapped{"session/resume": {"die"}, "session/load": {"die"}}})
 	r.opts.Session, r.opts.Brief = "poison", func() string { return "the brief" }
 	r.mustTurn(t)
@@ -186,6 +195,7 @@ func TestDiesForEver(t *testing.T) {
 }
 
 func TestHangsAtStart(t *testing.T) {
+	t.Parallel()
 	for wait, at := range []string{"initialize", "session/new"} { // each has a wait of its own
 		t.Run(at, func(t *testing.T) {
 			t.Parallel()
@@ -217,6 +227,7 @@ func TestHangsAtStart(t *testing.T) {
 }
 
 func TestWrongVersion(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Init: `{"protocolVersion":2}`})
 	r.opts.Restarts = 1
 	if _, err := r.turn(t); err == nil || !strings.Contains(err.Error(), "version 1") {
@@ -226,6 +237,7 @@ func TestWrongVersion(t *testing.T) {
 
 // Limits and logins end the Run at once, at any point, without a restart.
 func TestLimitsAndLogins(t *testing.T) {
+	t.Parallel()
 	for i, tt := range []struct {
 		life  life
 		login bool
@@ -256,6 +268,7 @@ func TestLimitsAndLogins(t *testing.T) {
 }
 
 func TestStopReasons(t *testing.T) {
+	t.Parallel()
 	for reason, typ := range map[string]string{
 		"end_turn": "", "cancelled": "", "max_turn_requests": "", "something_new": "", "": "",
 		"max_tokens": "max_output_tokens", "refusal": "invalid_request",
@@ -270,6 +283,7 @@ func TestStopReasons(t *testing.T) {
 }
 
 func TestLostSession(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{`error {"code":-32603,"message":"Session not found"}`}}}, life{})
 	r.opts.Brief = func() string { return "the brief" }
 	r.mustTurn(t)
@@ -277,6 +291,7 @@ func TestLostSession(t *testing.T) {
 }
 
 func TestSessionIDCannotBeKept(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{})
 	full := errors.New("disk full")
 	r.opts.OnSession = func(string) error { return full }
@@ -288,6 +303,7 @@ func TestSessionIDCannotBeKept(t *testing.T) {
 // TestCutCallShowsWhy: what a call showed before its program died, such as what
 // it was for, is no result of it.
 func TestCutCallShowsWhy(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{
 		`update {"sessionUpdate":"tool_call","toolCallId":"c1","title":"ls","kind":"execute","status":"in_progress",` +
 			`"rawInput":{"command":"ls"},"content":[{"type":"content","content":{"type":"text","text":"Look around"}}]}`, "die",

@@ -14,6 +14,7 @@ import (
 // A turn that is cut off behind words of the program is not at its gates: the
 // words are left out, unless a person interrupted the turn, which ends it.
 func TestCutBehindWords(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		cause error

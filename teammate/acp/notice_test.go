@@ -14,6 +14,7 @@ import (
 // What programs say again and again while they do not reach their model is told to
 // people, once, and is no sign of life.
 func TestRetryNoticesAreNoSignOfLife(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ words, told string }{
 		"codex-acp 2.6": {`update {"sessionUpdate":"session_info_update","_meta":{"codex":{"error":{"message":"Reconnecting... 2/5",` +
 			`"additionalDetails":"429 Too Many Requests","turnId":"t","willRetry":true}}}}`, "Reconnecting... 2/5 429 Too Many Requests"},
@@ -44,6 +45,7 @@ func TestRetryNoticesAreNoSignOfLife(t *testing.T) {
 // TestMute: a program that gives no answer at all is told of after 20 s and given up
 // within 90 s, by the clock that the agent is given.
 func TestMute(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Before: []string{"raw I speak no ACP", "hang"}})
 	clock := &alarms{}
 	r.opts.After = clock.after
@@ -106,6 +108,7 @@ func (c *alarms) after(d time.Duration) <-chan time.Time {
 // A program that is lost in the middle of its work is told of, with what it says on its
 // stderr alone.
 func TestSilenceInTheMiddle(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{"stderr API error 401, attempt 3", "say Well", "cancelled",
 		"end cancelled"}}})
 	r.opts.Timeouts.Quiet, r.opts.Timeouts.Silence = 100*time.Millisecond, 1500*time.Millisecond

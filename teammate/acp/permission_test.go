@@ -29,6 +29,7 @@ func TestChoose(t *testing.T) {
 }
 
 func TestPermission(t *testing.T) {
+	t.Parallel()
 	deny := func(_ context.Context, call agent.ToolCall) agent.Permission {
 		return agent.Permission{Allow: !strings.Contains(string(call.Input), "rm"), Reason: "rm is not for you"}
 	}
@@ -52,6 +53,7 @@ func TestPermission(t *testing.T) {
 
 // A refused call whose program says no more of it has its result all the same.
 func TestRefusedAndSilent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{"ask c1 rm", "end end_turn"}}})
 	r.host.permit = func(context.Context, agent.ToolCall) agent.Permission {
 		return agent.Permission{Reason: "no"}
@@ -62,6 +64,7 @@ func TestRefusedAndSilent(t *testing.T) {
 
 // Thin questions are put together with what was said of the call before.
 func TestThinQuestions(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{
 		`update {"sessionUpdate":"tool_call","toolCallId":"c1","title":"edit","kind":"edit","status":"pending","rawInput":{"file_path":"/w/a","x":1}}`,
 		`askraw {"toolCallId":"c1"}`,
@@ -88,6 +91,7 @@ func TestThinQuestions(t *testing.T) {
 
 // What a question shows is not the call's output.
 func TestQuestionShowsNoOutput(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{
 		`askraw {"toolCallId":"c1","kind":"edit","content":[{"type":"content","content":{"type":"text","text":"needs it"}},{"type":"diff","path":"/w/a","oldText":"x"}]}`,
 		`update {"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed","rawOutput":{"formatted_output":"out"}}`, "end end_turn",
@@ -99,6 +103,7 @@ func TestQuestionShowsNoOutput(t *testing.T) {
 // Nobody waits for an answer any more when the program has died or the turn is
 // over.
 func TestQuestionIsWithdrawn(t *testing.T) {
+	t.Parallel()
 	for name, words := range map[string][]string{
 		"died":     {`raw {"id":1000,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"c"}}}`, "die"},
 		"answered": {`raw {"id":1000,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"c"}}}`, "end end_turn"},
@@ -118,6 +123,7 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 }
 
 func TestHostIsNoSupervisor(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{"ask c1 ls", "end end_turn"}}})
 	r.start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -138,6 +144,7 @@ func (b bare) Call(ctx context.Context, c agent.ToolCall) agent.ToolResult {
 }
 
 func TestHalt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{"ask c1 ls", "cancelled", "say stopped", "end cancelled"}}})
 	r.host.permit = func(context.Context, agent.ToolCall) agent.Permission {
 		return agent.Permission{Reason: "stop", Remarks: agent.Remarks{Halted: "enough"}}
@@ -153,6 +160,7 @@ func TestHalt(t *testing.T) {
 const steerInit = `{"protocolVersion":1,"agentCapabilities":{},"_meta":{"steering":{"supported":true}}}`
 
 func TestSteering(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Init: steerInit, Prompts: [][]string{{"tool c1 x", "done c1 y", "steered",
 		"ask c2 z", "end end_turn"}}})
 	r.host.mail = [][]agent.Input{{{Kind: agent.FromMail, Text: "mail", MessageID: "m1"}}}
@@ -164,6 +172,7 @@ func TestSteering(t *testing.T) {
 
 // Mail that the program did not take is the next prompt, before the gates.
 func TestSteeringRefused(t *testing.T) {
+	t.Parallel()
 	for name, words := range map[string][]string{
 		"by outcome": {`answer {"outcome":"promptRequired"}`},
 		"by error":   {`error {"code":-32603,"message":"no"}`},
@@ -186,6 +195,7 @@ func TestSteeringRefused(t *testing.T) {
 
 // What hooks say of a call that is done goes to the model before the gates.
 func TestFeedbackOfReport(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{"tool c1 x", "done c1 y", "end end_turn"}, {"say mended",
 		"end end_turn"}}})
 	r.host.report = func(agent.ToolCall, agent.ToolResult) agent.Remarks {
@@ -199,6 +209,7 @@ func TestFeedbackOfReport(t *testing.T) {
 
 // A hook that finds fault with every call keeps no turn up for ever.
 func TestFeedbackWithoutEnd(t *testing.T) {
+	t.Parallel()
 	var prompts [][]string
 	for range 12 {
 		prompts = append(prompts, []string{"tool c1 x", "done c1 y", "end end_turn"})
@@ -213,6 +224,7 @@ func TestFeedbackWithoutEnd(t *testing.T) {
 }
 
 func TestRecordFails(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("disk full")
 	r := newRig(t, life{Prompts: [][]string{{"ask c1 x", "done c1 y", "cancelled", "end cancelled"}}})
 	r.host.permit = func(context.Context, agent.ToolCall) agent.Permission {
@@ -225,6 +237,7 @@ func TestRecordFails(t *testing.T) {
 }
 
 func TestPlan(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{{
 		`update {"sessionUpdate":"plan","entries":[{"content":"look","priority":"high","status":"pending"}]}`, "end end_turn",
 	}}})

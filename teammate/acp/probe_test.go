@@ -27,6 +27,7 @@ func probe(t *testing.T, l life, limit time.Duration) (About, error) {
 
 // TestProbe reads what a program tells of itself.
 func TestProbe(t *testing.T) {
+	t.Parallel()
 	about, err := probe(t, life{
 		Init: `{"protocolVersion":1,"agentInfo":{"name":"x","version":"1.2"},` +
 			`"agentCapabilities":{"loadSession":true,"mcpCapabilities":{"http":true}},` +
@@ -44,6 +45,7 @@ func TestProbe(t *testing.T) {
 // TestProbeFailures: what is wrong with a program is told, with what it has
 // said before. TestMain looks for goroutines that are left.
 func TestProbeFailures(t *testing.T) {
+	t.Parallel()
 	about, err := probe(t, life{
 		Init: `{"protocolVersion":1,"agentInfo":{"version":"3"}}`,
 		On:   mapped{"session/new": {`error {"code":-32000,"message":"log in first"}`}},

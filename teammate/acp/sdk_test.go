@@ -99,6 +99,7 @@ func (p *peer) say(ctx context.Context, id sdk.SessionId, text string) error {
 }
 
 func TestPublicLibrary(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.opts.Env = []string{"ACP_FAKE=sdk"}
 	r.opts.Mode = "default"
@@ -120,6 +121,7 @@ func TestPublicLibrary(t *testing.T) {
 }
 
 func TestPublicLibraryCancel(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.opts.Env = []string{"ACP_FAKE=sdk"}
 	r.start(t)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestText(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"read", "print ", "print  I did it. ", "half Two lines."})
 	var spent []Spent
 	r.opts.OnUsage = func(s Spent) { spent = append(spent, s) }
@@ -36,6 +37,7 @@ func TestText(t *testing.T) {
 }
 
 func TestPromptAsArgument(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"read", "print ok"})
 	r.opts.Command = append(r.opts.Command, "-p", "{prompt}", "--x=<{prompt}>{session}")
 	r.opts.ExtraArgs = []string{"--as-is", "{prompt}"}
@@ -60,6 +62,7 @@ func TestPromptAsArgument(t *testing.T) {
 }
 
 func TestConnectFails(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{})
 	want := errors.New("no token")
 	r.opts.Connect = func() (Extra, error) { return Extra{}, want }
@@ -69,6 +72,7 @@ func TestConnectFails(t *testing.T) {
 }
 
 func TestCodex(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"read", "file " + testdata(t, "codex.jsonl")})
 	var spent []Spent
 	var kept []string
@@ -107,6 +111,7 @@ func TestCodex(t *testing.T) {
 
 // A thread of an earlier life has used nobody knows how much before.
 func TestCodexUsageOfAnEarlierLife(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"file " + testdata(t, "codex.jsonl")},
 		life{`print {"type":"thread.started","thread_id":"t1"}`,
 			`print {"type":"turn.completed","usage":{"input_tokens":1000,"output_tokens":100}}`})
@@ -121,6 +126,7 @@ func TestCodexUsageOfAnEarlierLife(t *testing.T) {
 }
 
 func TestClaude(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"print npm warn something", "file " + testdata(t, "claude.jsonl")})
 	var spent []Spent
 	var kept string
@@ -152,6 +158,7 @@ func TestClaude(t *testing.T) {
 
 // claude may give a resumed session a new id each time: the latest counts.
 func TestLatestSession(t *testing.T) {
+	t.Parallel()
 	lives := []life{}
 	for _, id := range []string{"s1", "s2", "s3"} {
 		lives = append(lives, life{`print {"type":"system","subtype":"init","session_id":"` + id + `"}`,
@@ -172,6 +179,7 @@ func TestLatestSession(t *testing.T) {
 
 // An id that could be read as an option is no id.
 func TestHostileSession(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{`print {"type":"thread.started","thread_id":"--yolo"}`, `print {"type":"turn.completed"}`})
 	r.opts.Resume = []string{"{session}"}
 	r.mustTurn(t)
@@ -182,6 +190,7 @@ func TestHostileSession(t *testing.T) {
 }
 
 func TestSessionCannotBeKept(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"file " + testdata(t, "codex.jsonl"), "hang"})
 	want := errors.New("disk full")
 	r.opts.Resume = []string{"{session}"}
@@ -192,6 +201,7 @@ func TestSessionCannotBeKept(t *testing.T) {
 }
 
 func TestLostSession(t *testing.T) {
+	t.Parallel()
 	for name, words := range map[string]life{
 		"codex": {"err Error: thread/resume failed: no rollout found for thread id t1 (code -32600)", "exit 1"},
 		"claude": {`print {"type":"result","subtype":"error_during_execution","is_error":true,"session_id":"t1",` +
@@ -216,6 +226,7 @@ func TestLostSession(t *testing.T) {
 
 // Feedback of hooks on a call that is done is said in a prompt of its own.
 func TestFeedback(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"file " + testdata(t, "codex.jsonl")}, life{"read", "print thanks"})
 	r.host.report = func(call agent.ToolCall, _ agent.ToolResult) (m agent.Remarks) {
 		if call.Name == "Write" {
@@ -235,6 +246,7 @@ func TestFeedback(t *testing.T) {
 }
 
 func TestHalt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"file " + testdata(t, "codex.jsonl"), "hang"})
 	r.host.report = func(call agent.ToolCall, _ agent.ToolResult) (m agent.Remarks) {
 		if call.Name == "Write" {
@@ -251,6 +263,7 @@ func TestHalt(t *testing.T) {
 }
 
 func TestPassRefuses(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"read", "print ok"})
 	r.host.refuse = agent.ErrMaxTurns
 	if _, err := r.turn(t); !errors.Is(err, agent.ErrMaxTurns) {
@@ -264,6 +277,7 @@ func TestPassRefuses(t *testing.T) {
 }
 
 func TestRecordFails(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"file " + testdata(t, "codex.jsonl"), "flood 10", "hang"})
 	want := errors.New("disk full")
 	r.host.report = func(agent.ToolCall, agent.ToolResult) agent.Remarks {
@@ -276,6 +290,7 @@ func TestRecordFails(t *testing.T) {
 }
 
 func TestResumeAfterCrash(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		cut      transcript.Cut
 		messages []agent.Message
@@ -335,6 +350,7 @@ func TestOptions(t *testing.T) {
 // A hook that finds fault with every call keeps no turn up for ever: what it said last
 // waits for the next prompt.
 func TestFeedbackWithoutEnd(t *testing.T) {
+	t.Parallel()
 	var lives []life
 	for range 9 {
 		lives = append(lives, life{"file " + testdata(t, "codex.jsonl")})
@@ -358,6 +374,7 @@ func TestFeedbackWithoutEnd(t *testing.T) {
 // A run begins when it may, and tells first that its session came to be, or last that
 // none did.
 func TestEnter(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		life life
 		told []bool

@@ -39,6 +39,7 @@ func kind(err error) string {
 }
 
 func TestFailures(t *testing.T) {
+	t.Parallel()
 	const (
 		thread = `print {"type":"thread.started","thread_id":"t1"}`
 		failed = `print {"type":"turn.failed","error":{"message":"`
@@ -99,6 +100,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestLastWordsAreShown(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"err ValueError: boo", "exit 3"})
 	if _, err := r.turn(t); err == nil || !strings.Contains(err.Error(),
 		"exit code 3; its last words: ValueError: boo") {
@@ -108,6 +110,7 @@ func TestLastWordsAreShown(t *testing.T) {
 
 // Explicit dialects say what was printed instead.
 func TestNotItsDialect(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"print Usage: claude [options]"})
 	r.opts.Dialect = Claude
 	if _, err := r.turn(t); kind(err) != "unknown" || !strings.Contains(err.Error(), "Usage: claude") {
@@ -117,6 +120,7 @@ func TestNotItsDialect(t *testing.T) {
 
 // A program that something else kills is started again, and knows of it.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{`print {"type":"thread.started","thread_id":"t1"}`,
 		`print {"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"make"}}`, "die"},
 		life{"read", "print done"})
@@ -132,6 +136,7 @@ func TestKilled(t *testing.T) {
 }
 
 func TestKilledAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"die"})
 	r.opts.Restarts = 2
 	r.opts.Resume, r.opts.Session = []string{"{session}"}, "s1"
@@ -151,6 +156,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 // Each exit code costs a turn, however many follow each other: whoever runs the agent
 // decides how often it is tried again.
 func TestFailsAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"exit 1"}, life{"exit 1"}, life{"print ok"}, life{"exit 1"})
 	r.opts.Restarts = 2
 	var got []string
@@ -164,6 +170,7 @@ func TestFailsAgainAndAgain(t *testing.T) {
 }
 
 func TestCannotStart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{})
 	r.opts.Command = []string{"no-such-program"}
 	began := time.Now()
@@ -191,6 +198,7 @@ func (r *rig) cancelled(tb testing.TB) time.Duration {
 }
 
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	begun := `print {"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"make"}}`
 	for name, tt := range map[string]struct {
 		words life
@@ -262,6 +270,7 @@ func TestLeavesChildren(t *testing.T) {
 }
 
 func TestBigPrompt(t *testing.T) {
+	t.Parallel()
 	prompt := []agent.Input{{Text: strings.Repeat("word ", 2_000_000)}}
 	for _, words := range []life{{"print ok"}, {"exit 0"}, {"read", "print ok"}} {
 		r := newRig(t, words)
@@ -272,6 +281,7 @@ func TestBigPrompt(t *testing.T) {
 }
 
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	started := `print {"type":"thread.started","thread_id":"t"}`
 	begun := `print {"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"make"}}`
 	for name, tt := range map[string]struct {
@@ -309,6 +319,7 @@ func TestSilence(t *testing.T) {
 // What a program prints while it does not reach its model is no sign of life: people are
 // told of each new word of it.
 func TestRetryNotices(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		words life
 		told  string
@@ -339,6 +350,7 @@ func TestRetryNotices(t *testing.T) {
 
 // A program that tells what it does and tells nothing is told of.
 func TestQuiet(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"hang"})
 	r.opts.Dialect, r.opts.Timeouts.Quiet, r.opts.Timeouts.Silence = Codex, 50*time.Millisecond, 500*time.Millisecond
 	if _, err := r.turn(t); kind(err) != "server_error" || len(r.host.held) != 1 {
@@ -347,6 +359,7 @@ func TestQuiet(t *testing.T) {
 }
 
 func TestNonsense(t *testing.T) {
+	t.Parallel()
 	odd := []string{
 		"noise", "print {", "print []", "print 7", "print null", `print {"type":7}`, `print {"type":"future","x":[null]}`,
 		`print {"type":"item.completed"}`, `print {"type":"item.completed","item":7}`, `print {"type":"item.completed","item":{"type":"command_execution"}}`,
@@ -372,6 +385,7 @@ func TestNonsense(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
+	t.Parallel()
 	item := `half {"type":"item.completed","item":{"id":"item_`
 	r := newRig(t, life{`print {"type":"thread.started","thread_id":"t"}`,
 		item + `1","type":"command_execution","command":"cat big","status":"completed","aggregated_output":"`, "bytes 20000000", `print "}}`,
@@ -387,6 +401,7 @@ func TestLongLines(t *testing.T) {
 }
 
 func TestFloods(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"flood 20", "half end"})
 	r.opts.MaxOutput = 1000
 	reply := r.mustTurn(t)
@@ -397,6 +412,7 @@ func TestFloods(t *testing.T) {
 }
 
 func TestBinaryText(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"noise", "bytes 3000000", "print ", "half end"})
 	reply := r.mustTurn(t)
 	if !strings.HasPrefix(reply.Text, "\uFFFD\uFFFD{\"type\":\x01") && !strings.HasPrefix(reply.Text,

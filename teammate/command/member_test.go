@@ -95,6 +95,7 @@ func (r *rig) member(tb testing.TB, g *gates, o *office) *teammate.Teammate {
 // A member with a command agent passes three gates, each of which refuses once:
 // each refusal is a run of the program, in its session.
 func TestMemberPassesGates(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{"read", "file " + testdata(t, "codex.jsonl")})
 	r.opts.Resume = []string{"resume", "{session}"}
 	g, o := &gates{asked: map[hooks.Event]int{}}, &office{turns: 1}
@@ -125,6 +126,7 @@ func TestMemberPassesGates(t *testing.T) {
 // A member whose covey was told to stop in mid-turn goes on with the turn, also
 // if the program had just said something.
 func TestMemberGoesOn(t *testing.T) {
+	t.Parallel()
 	for name, line := range map[string]string{
 		"in a call":    `{"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"make"}}`,
 		"behind words": `{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"I begin."}}`,
@@ -160,6 +162,7 @@ func TestMemberGoesOn(t *testing.T) {
 
 // What was said before a person interrupted the turn stays in the transcript.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{`print {"type":"thread.started","thread_id":"t1"}`,
 		`print {"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"I begin."}}`, "mark ready", "hang"})
 	r.start(t)
