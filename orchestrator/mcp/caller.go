@@ -125,6 +125,9 @@ func (c *Caller) Forbids(tool string, input json.RawMessage) (rule string, yes b
 // the tool's name over MCP or that of the builtin agent, so that one rule holds for all
 // members.
 func catches(list []rules.Rule, tool string, input json.RawMessage) (rule string, yes bool) {
+	if len(list) == 0 {
+		return "", false
+	}
 	for _, name := range []string{ToolName(tool), teamtools.Twins()[tool]} {
 		for _, r := range list {
 			if r.Forbids(rules.Call{Tool: name, Input: input}) {

@@ -85,11 +85,14 @@ type call struct {
 	me     Actor
 }
 
-// rows are all tools of the team. Claiming and reporting have tools of their own over MCP,
+// rows are all tools of the team. One copy serves all members; nobody may change it.
+var rows = sync.OnceValue(makeRows)
+
+// makeRows makes the table of tools. Claiming and reporting have tools of their own over MCP,
 // where the builtin agent says TaskUpdate and SendMessage: models that meet the tools for the
 // first time find them by their names. Submitting a plan is for members that must plan.
-func rows() []row {
-	return []row{
+func makeRows() []*row {
+	return []*row{
 		{builtin: "TaskCreate", mcp: CreateTool, gated: true, repair: rename(taskRepairs()), work: does(taskCreate),
 			text: "Add a task to the team's list. It begins as pending and without an owner; update it to set what it waits " +
 				"for. Hooks of the team may refuse it."},
@@ -173,8 +176,8 @@ func (b *Board) Tools(n ToolNames, c Caller) ([]Tool, error) {
 }
 
 // rowsOf are the tools that a member has under such names.
-func rowsOf(n ToolNames, m *roster.Member) []row {
-	var list []row
+func rowsOf(n ToolNames, m *roster.Member) []*row {
+	var list []*row
 	for _, r := range rows() {
 		if r.name(n) != "" && (r.has == nil || r.has(m, n)) {
 			list = append(list, r)
@@ -184,7 +187,7 @@ func rowsOf(n ToolNames, m *roster.Member) []row {
 }
 
 // name is one of the names that a tool has.
-func (r row) name(n ToolNames) string {
+func (r *row) name(n ToolNames) string {
 	if n == MCPNames {
 		return r.mcp
 	}
@@ -192,7 +195,7 @@ func (r row) name(n ToolNames) string {
 }
 
 // describe describes the tool under one of its names.
-func (r row) describe(n ToolNames) (Description, error) {
+func (r *row) describe(n ToolNames) (Description, error) {
 	schema, err := r.schema(n == MCPNames)
 	if err != nil {
 		return Description{}, fmt.Errorf("schema of %s: %w", r.name(n), err)
@@ -205,7 +208,15 @@ func (r row) describe(n ToolNames) (Description, error) {
 
 // does is the work of a function over its typed input.
 func does[In any](do func(ctx context.Context, c call, in In) agent.ToolResult) work {
-	return work{inputSchema[In], func(ctx context.Context, c call, name string, input json.RawMessage) agent.ToolResult {
+	full := sync.OnceValues(func() (json.RawMessage, error) { return inputSchema[In](false) })
+	plain := sync.OnceValues(func() (json.RawMessage, error) { return inputSchema[In](true) })
+	schema := func(isPlain bool) (json.RawMessage, error) {
+		if isPlain {
+			return plain()
+		}
+		return full()
+	}
+	return work{schema, func(ctx context.Context, c call, name string, input json.RawMessage) agent.ToolResult {
 		var in In
 		if err := json.Unmarshal(input, &in); err != nil {
 			return toolError(fmt.Errorf("input of %s: %w", name, err))
@@ -214,24 +225,11 @@ func does[In any](do func(ctx context.Context, c call, in In) agent.ToolResult) 
 	}}
 }
 
-// schemaKey is under what the schema of an input is kept.
-type schemaKey struct {
-	input reflect.Type
-	plain bool
-}
-
-// inputSchemas has the schemas of the tools' inputs: one copy serves all members.
-var inputSchemas sync.Map
-
 // inputSchema is the JSON Schema of a tool's input, made from its Go type, so that
 // what a model is told and what is decoded cannot differ. In a plain schema each field
 // has one type, since some vendors refuse a tool that has another one, and with it all
 // tools of the server: what may be any JSON is a text there.
 func inputSchema[In any](plain bool) (json.RawMessage, error) {
-	key := schemaKey{reflect.TypeFor[In](), plain}
-	if known, ok := inputSchemas.Load(key); ok {
-		return known.(json.RawMessage), nil
-	}
 	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not a list of bytes
 	}})
@@ -243,11 +241,7 @@ func inputSchema[In any](plain bool) (json.RawMessage, error) {
 			field.Type = "string"
 		}
 	}
-	text, err := json.Marshal(schema)
-	if err == nil {
-		inputSchemas.Store(key, json.RawMessage(text))
-	}
-	return text, err
+	return json.Marshal(schema)
 }
 
 // rename makes a repair that gives keys which models get wrong their right names
