@@ -14,7 +14,7 @@ import (
 // take of its own. The goal is 10 ms (PERF.md), which BenchmarkCommand measures. A test
 // cannot hold a time against it: on a busy machine all processes take longer, this one,
 // too, so it is held against another one that is run at the same moment.
-const commandCost = 40
+const commandCost = 20
 
 // runningTeam starts a team in the background and returns its folder.
 func runningTeam(tb testing.TB) string {
