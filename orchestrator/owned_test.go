@@ -110,7 +110,8 @@ func TestProtectedInAWorktree(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	p := g.place()
-	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs()})
+	// Another test that starts a program at this moment has the store's lock until the program runs.
+	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), LockTimeout: testPatience})
 	if err != nil {
 		t.Fatal(err)
 	}
