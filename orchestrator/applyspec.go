@@ -25,17 +25,17 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// reshape takes up another version of the spec. All that can be wrong is looked for
+// applySpec takes up another version of the spec. All that can be wrong is looked for
 // before anything is changed, so that a bad edit changes nothing.
 //
 // There are three stages. Reading and comparing may fail and have touched nothing. The
 // hooks are taken up next, as a hook that cannot be is the likeliest fault. The rest
 // happens in the crew's loop between two of its rounds; if that fails, the hooks are
 // put back. A dry run ends before the second stage.
-func (o *Orchestrator) reshape(ctx context.Context, c *crew, r api.Reshape) (api.SpecChange, error) {
-	o.reshaping.Lock() // one after another
-	defer o.reshaping.Unlock()
-	next, err := o.redesign(r)
+func (o *Orchestrator) applySpec(ctx context.Context, c *crew, r api.ApplySpec) (api.SpecChange, error) {
+	o.applying.Lock() // one after another
+	defer o.applying.Unlock()
+	next, err := o.readSpec(r)
 	if err != nil {
 		return api.SpecChange{}, err
 	}
@@ -62,7 +62,7 @@ func (o *Orchestrator) reshape(ctx context.Context, c *crew, r api.Reshape) (api
 	} else if err != nil {
 		return change, wording.Errorf(configs.ErrSpec, "nothing has changed: %v", err)
 	}
-	err = c.loop.Do(ctx, func(ctx context.Context) error { return o.takeShape(ctx, c, next, change, goal) })
+	err = c.loop.Do(ctx, func(ctx context.Context) error { return o.useSpec(ctx, c, next, change, goal) })
 	if err != nil {
 		if undo := c.reload.Adopt(ctx, o.team(), before); undo != nil {
 			c.log.Error("the hooks of a spec that was not taken up count", "err", undo)
@@ -72,12 +72,12 @@ func (o *Orchestrator) reshape(ctx context.Context, c *crew, r api.Reshape) (api
 	return change, nil
 }
 
-// redesign reads a version of the spec and all that goes with it.
+// readSpec reads a version of the spec and all that goes with it.
 //
 // The digest is compared with what this process reads now, because the caller is another
 // process and may have looked at other bytes. All faults of the spec are of kind configs.ErrSpec,
 // with which the CLI exits as for any bad spec.
-func (o *Orchestrator) redesign(r api.Reshape) (design, error) {
+func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 	given := slices.Sorted(maps.Keys(o.opts.Agents))
 	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given})
 	if err != nil {
@@ -113,13 +113,13 @@ func (o *Orchestrator) redesign(r api.Reshape) (design, error) {
 	}, nil
 }
 
-// takeShape has a design count from now on. It runs in the crew's loop, so that
+// useSpec has a design count from now on. It runs in the crew's loop, so that
 // nobody is given work meanwhile.
 //
 // What can fail comes first: all of it is one change of the store. From setting keep on nothing fails,
 // so that a spec never counts by halves. Limits and budgets count at once, also for
 // turns that run; who is in a turn keeps its agent and its prompt until it ends.
-func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, change api.SpecChange,
+func (o *Orchestrator) useSpec(ctx context.Context, c *crew, next design, change api.SpecChange,
 	goal goals.Record) error {
 	before := o.design.Load()
 	o.design.Store(&next)

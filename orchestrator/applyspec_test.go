@@ -70,11 +70,11 @@ func (l *living) rewrite(spec string) (api.SpecChange, error) {
 	if err := os.WriteFile(filepath.Join(l.dir, "team.yaml"), []byte(spec), 0o644); err != nil {
 		l.t.Fatal(err)
 	}
-	return l.ask(api.Reshape{})
+	return l.ask(api.ApplySpec{})
 }
 
 // ask asks the team to take up the spec as it is on disk.
-func (l *living) ask(r api.Reshape) (api.SpecChange, error) {
+func (l *living) ask(r api.ApplySpec) (api.SpecChange, error) {
 	l.t.Helper()
 	r.Spec = filepath.Join(l.dir, "team.yaml")
 	if !r.DryRun && r.Digest == "" {
@@ -86,7 +86,7 @@ func (l *living) ask(r api.Reshape) (api.SpecChange, error) {
 			r.Digest = report.Digest()
 		}
 	}
-	return l.client.Reshape(l.t.Context(), r)
+	return l.client.ApplySpec(l.t.Context(), r)
 }
 
 // members are the names in ps, with those of members that are gone in brackets.
@@ -159,7 +159,7 @@ func (l *living) count(typ string) (n int) {
 // TestLivingSettings: gates, schedules, goal and keep change, and count from then on.
 func TestLivingSettings(t *testing.T) {
 	l := newLiving(t, nil)
-	dry, err := l.ask(api.Reshape{DryRun: true})
+	dry, err := l.ask(api.ApplySpec{DryRun: true})
 	if err != nil || !dry.Empty() || !dry.Running {
 		t.Errorf("nothing was changed: %+v, %v", dry, err)
 	}
@@ -204,11 +204,11 @@ func TestLivingBadEdits(t *testing.T) {
 		}
 	}
 	put(t, l.dir, "team.yaml", livingSpec+"keep: true\n")
-	if _, err := l.ask(api.Reshape{}); !errors.Is(err, configs.ErrSpec) {
+	if _, err := l.ask(api.ApplySpec{}); !errors.Is(err, configs.ErrSpec) {
 		t.Errorf("a key twice: %v", err)
 	}
 	put(t, l.dir, "team.yaml", strings.Replace(livingSpec, "keep: true", "keep: false", 1))
-	if _, err := l.ask(api.Reshape{Digest: "of something else"}); !errors.Is(err, configs.ErrSpec) ||
+	if _, err := l.ask(api.ApplySpec{Digest: "of something else"}); !errors.Is(err, configs.ErrSpec) ||
 		!strings.Contains(err.Error(), "has changed since it was looked at") {
 		t.Errorf("something that was not looked at: %v", err)
 	}
@@ -237,7 +237,7 @@ func TestLivingTogether(t *testing.T) {
 				t.Error(err)
 			}
 			// Somebody else's edit may be there by now: then it is refused, or half written.
-			if _, err := l.ask(api.Reshape{}); err != nil && !errors.Is(err, configs.ErrSpec) {
+			if _, err := l.ask(api.ApplySpec{}); err != nil && !errors.Is(err, configs.ErrSpec) {
 				t.Error(err)
 			}
 		})

@@ -52,7 +52,7 @@ func (q commands) handlers() []api.Handler {
 		api.VerbReview.Handle(c.merges.Review),
 		api.VerbInbox.Handle(q.inbox),
 		api.VerbAnswer.Handle(q.answer),
-		api.VerbReshape.Handle(func(ctx context.Context, r api.Reshape) (api.SpecChange, error) { return o.reshape(ctx, c, r) }),
+		api.VerbApplySpec.Handle(func(ctx context.Context, r api.ApplySpec) (api.SpecChange, error) { return o.applySpec(ctx, c, r) }),
 		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return o.hookInfos(c) }),
 		api.VerbReload.Handle(api.NoInput(c.reload.Ask)),
 		api.VerbTrust.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {

@@ -84,7 +84,7 @@ func upToKill(t *testing.T, r *rig, match func(line string) bool) {
 	go func() {
 		defer close(asked)
 		defer client.Close()
-		_, _ = client.Reshape(t.Context(), reshapeTo(t, r)) // it is cut off, or was just in time
+		_, _ = client.ApplySpec(t.Context(), applySpecOf(t, r)) // it is cut off, or was just in time
 	}()
 	for match != nil && in.Scan() && !match(in.Text()) {
 	}
@@ -92,19 +92,19 @@ func upToKill(t *testing.T, r *rig, match func(line string) bool) {
 	<-asked
 }
 
-// reshapeTo is what covey up asks after it has looked at the spec of a rig.
-func reshapeTo(t *testing.T, r *rig) api.Reshape {
+// applySpecOf is what covey up asks after it has looked at the spec of a rig.
+func applySpecOf(t *testing.T, r *rig) api.ApplySpec {
 	path := filepath.Join(r.dir, "team.yaml")
 	team, err := configs.Load(path)
 	if err != nil {
 		t.Error(err)
-		return api.Reshape{}
+		return api.ApplySpec{}
 	}
 	report, err := trust.Check(t.Context(), team)
 	if err != nil {
 		t.Error(err)
 	}
-	return api.Reshape{Spec: path, Digest: report.Digest()}
+	return api.ApplySpec{Spec: path, Digest: report.Digest()}
 }
 
 // TestLivingKilled: wherever kill -9 hits while a spec is taken up, the next run has
@@ -135,7 +135,7 @@ func TestLivingCancelled(t *testing.T) {
 			put(t, l.dir, "team.yaml", grownSpec)
 			asked := make(chan error, 1)
 			go func() {
-				_, err := l.client.Reshape(t.Context(), reshapeTo(t, l.rig))
+				_, err := l.client.ApplySpec(t.Context(), applySpecOf(t, l.rig))
 				asked <- err
 			}()
 			if typ != "" {

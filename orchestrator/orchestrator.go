@@ -80,18 +80,18 @@ type Options struct {
 // Orchestrator runs one team once. Make it with New.
 type Orchestrator struct {
 	design atomic.Pointer[design]
-	// reshaping is held while another spec is taken up.
-	reshaping sync.Mutex
-	opts      Options
-	only      part // of a run, if it is for one alone
-	place     state.Place
-	patience  acp.Timeouts  // with agent programs; zero but in tests
-	backoff   time.Duration // before a program is started again; likewise
-	prices    budget.PriceList
-	short     state.Shortage
-	started   time.Time
-	readers   *readers // loops over the journal of this run
-	record    state.RunRecord
+	// applying is held while another spec is taken up.
+	applying sync.Mutex
+	opts     Options
+	only     part // of a run, if it is for one alone
+	place    state.Place
+	patience acp.Timeouts  // with agent programs; zero but in tests
+	backoff  time.Duration // before a program is started again; likewise
+	prices   budget.PriceList
+	short    state.Shortage
+	started  time.Time
+	readers  *readers // loops over the journal of this run
+	record   state.RunRecord
 	// leftovers tells of what a killed run had left; empty: nothing.
 	leftovers string
 	repairs   []string      // of the store, likewise

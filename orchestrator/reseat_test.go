@@ -36,19 +36,19 @@ func TestNewMemberCannotBeSeated(t *testing.T) {
 	}
 	grown := livingSpec + "  ana: {model: {provider: script, script: ana.yaml}}\n"
 	put(t, l.dir, "team.yaml", grown)
-	if _, err := l.ask(api.Reshape{}); err != nil {
+	if _, err := l.ask(api.ApplySpec{}); err != nil {
 		t.Fatal(err)
 	}
 	l.warned("no place in the team yet", 1)
 	put(t, l.dir, "team.yaml", strings.Replace(grown, "Ship it.", "Sail it.", 1))
-	if _, err := l.ask(api.Reshape{}); err != nil {
+	if _, err := l.ask(api.ApplySpec{}); err != nil {
 		t.Fatal(err)
 	}
 	l.warned("no place in the team yet", 2)
 	if err := os.Remove(blocked); err != nil {
 		t.Fatal(err)
 	}
-	if change, err := l.ask(api.Reshape{}); err != nil || len(change.Members) != 1 || change.Members[0].Name != "ana" {
+	if change, err := l.ask(api.ApplySpec{}); err != nil || len(change.Members) != 1 || change.Members[0].Name != "ana" {
 		t.Fatalf("%+v, %v", change, err)
 	}
 	l.lines.wait(t, "ana to begin", func(line journal.Line) bool {
@@ -70,7 +70,7 @@ func TestMemberCannotBeginAnew(t *testing.T) {
 	for i, description := range []string{"one", "two"} {
 		put(t, l.dir, "team.yaml", strings.Replace(livingSpec, "{model: dev}",
 			"{model: dev, description: "+description+"}", 1))
-		if _, err := l.ask(api.Reshape{}); err != nil {
+		if _, err := l.ask(api.ApplySpec{}); err != nil {
 			t.Fatal(err)
 		}
 		l.warned("it could not be started", i+1)
@@ -79,7 +79,7 @@ func TestMemberCannotBeginAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, l.dir, "team.yaml", livingSpec)
-	if _, err := l.ask(api.Reshape{}); err != nil {
+	if _, err := l.ask(api.ApplySpec{}); err != nil {
 		t.Fatal(err)
 	}
 	began := 0
@@ -99,7 +99,7 @@ func TestSpecCountsWithoutItsRunFile(t *testing.T) {
 	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.ask(api.Reshape{}); err != nil {
+	if _, err := l.ask(api.ApplySpec{}); err != nil {
 		t.Errorf("it was not taken up: %v", err)
 	}
 	l.warned("run.json does not say so yet", 1)

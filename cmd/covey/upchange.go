@@ -44,7 +44,7 @@ func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFl
 		return false, err
 	}
 	defer client.Close()
-	r := api.Reshape{Spec: team.File, Goal: goal, DryRun: f.dryRun}
+	r := api.ApplySpec{Spec: team.File, Goal: goal, DryRun: f.dryRun}
 	if !f.dryRun {
 		report, err := trust.Check(ctx, team)
 		if err != nil {
@@ -52,7 +52,7 @@ func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFl
 		}
 		r.Digest = report.Digest()
 	}
-	change, err := client.Reshape(ctx, r)
+	change, err := client.ApplySpec(ctx, r)
 	if errors.Is(err, context.Canceled) && !f.dryRun {
 		return true, fmt.Errorf("%w; what the running team has begun to take up it takes up to the end, "+
 			"and covey up --dry-run says whether anything is left", err)

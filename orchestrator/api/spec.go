@@ -8,13 +8,13 @@ import (
 
 // The verbs about what a team is made from.
 var (
-	VerbReshape = forOperator[Reshape, SpecChange]("reshape")
-	VerbHooks   = forAll[struct{}, []hooklist.Info]("hooks")
-	VerbReload  = forOperator[struct{}, ReloadReply]("reload")
+	VerbApplySpec = forOperator[ApplySpec, SpecChange]("reshape") // its name on the wire since the first version
+	VerbHooks     = forAll[struct{}, []hooklist.Info]("hooks")
+	VerbReload    = forOperator[struct{}, ReloadReply]("reload")
 )
 
-// Reshape asks a running team to take up another version of its spec.
-type Reshape struct {
+// ApplySpec asks a running team to take up another version of its spec.
+type ApplySpec struct {
 	Spec string `json:"spec"`           // absolute path
 	Goal string `json:"goal,omitempty"` // instead of the spec's
 	// Digest is the Digest of what the caller has looked at and trusts; what
@@ -23,11 +23,11 @@ type Reshape struct {
 	DryRun bool   `json:"dry_run,omitempty"` // only tell what would change
 }
 
-// Reshape has the team take up another version of its spec, or tell what would
+// ApplySpec has the team take up another version of its spec, or tell what would
 // change. It fails with configs.ErrSpec for a spec that cannot count, and then nothing has
 // changed. Only the operator may ask for it.
-func (c *Client) Reshape(ctx context.Context, r Reshape) (SpecChange, error) {
-	return ask(ctx, c, VerbReshape, r)
+func (c *Client) ApplySpec(ctx context.Context, r ApplySpec) (SpecChange, error) {
+	return ask(ctx, c, VerbApplySpec, r)
 }
 
 // SpecChange says what another spec makes different in a team, or what a team that
