@@ -8,7 +8,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -38,33 +37,6 @@ func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 		}
 	}
 	return c.ledger.Resume(ctx)
-}
-
-// weighed fills in whether a turn that has ended was empty; other events stay as they are.
-//
-// Words are needed where a person has written, where another member has asked and is told
-// of them by a note, and where they are the lead's last: those `covey up` prints.
-func (c *crew) weighed(ctx context.Context, s *seat, data agent.EventData) agent.EventData {
-	end, ok := data.(agent.TurnEnded)
-	if !ok {
-		return data
-	}
-	end.Empty = !c.tally.Of(s.member.Name).Useful && !c.notes.WasAsked(s.member.Name)
-	if end.Empty && s.member.Lead {
-		all, err := c.store.List(ctx)
-		end.Empty = err == nil && len(tasks.OpenTasks(all)) > 0
-	}
-	return end
-}
-
-// coordinated tells the journal what a turn of the lead's has spent on notices.
-func (c *crew) coordinated(s *seat, e agent.Event) {
-	if !s.member.Lead || e.Helper != "" {
-		return
-	}
-	if spent, ok := c.notices.See(e.Data); ok {
-		c.journal.Append(agent.Event{Member: e.Member, Turn: e.Turn, Data: spent})
-	}
 }
 
 // coordination is what the run has spent on notices so far.

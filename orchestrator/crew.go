@@ -131,7 +131,7 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 		runtime.Gosched()
 	}
 	c.members.Go(func() { c.merges.Serve(mctx) })
-	rest := c.watchOver(mctx)
+	rest := watchdog{c}.watchOver(mctx)
 	end, err := d.direct(ctx)
 	rest()
 	c.merges.Close()

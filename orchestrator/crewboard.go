@@ -45,7 +45,7 @@ func (p boardPorts) Now(name string) (state, gone string) {
 
 // AskToEnd asks a member to end.
 func (p boardPorts) AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error) {
-	r, err := p.c.askToEnd(ctx, by, to, farewell{Reason: reason})
+	r, err := departures{p.c}.askToEnd(ctx, by, to, farewell{Reason: reason})
 	if err != nil {
 		return mail.ShutdownRequest{}, fmt.Errorf("ask %s to end: %w", to, err)
 	}

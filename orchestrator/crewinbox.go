@@ -57,7 +57,7 @@ func (c *crew) requestClosed(ctx context.Context, r requests.Request) error {
 	case requests.AskPlan:
 		return c.asks.Plans.Settled(ctx, r)
 	case requests.AskShutdown:
-		c.shutdownSettled(ctx, r)
+		departures{c}.shutdownSettled(ctx, r)
 	case requests.AskAttention:
 		c.reassured(r)
 	case requests.AskMerge:

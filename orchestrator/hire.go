@@ -229,7 +229,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	options := teammate.Options{
 		Name: s.member.Name, Team: o.team().Name, Lead: s.member.Lead, Kind: roster.AgentTitle(s.member.CurrentAgent()),
 		Equip: o.equipment(ctx, s, past, workdir),
-		Hooks: &c.live, Tasks: c.lister, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
+		Hooks: &c.live, Tasks: c.lister, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(monitor{c}.sinkOf(ctx, s))),
 		SessionID: s.member.Session.Session, Resumed: s.member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: file, History: history, Workdir: workdir,
 		Permissions: permissions, Beside: []string{letters}, Writable: c.writes.Writable(s.member),

@@ -67,7 +67,7 @@ func (q commands) answer(ctx context.Context, a api.InboxAnswer) (requests.Reque
 func (q commands) endMember(ctx context.Context, e api.EndMember) (api.EndReply, error) {
 	by := actors.Actor{Name: actors.Operator}
 	if e.Now {
-		if err := q.c.mayEnd(by, e.Member); err != nil {
+		if err := (departures{q.c}).mayEnd(by, e.Member); err != nil {
 			return api.EndReply{}, err
 		}
 		s, _ := q.c.seat(e.Member)
@@ -75,10 +75,10 @@ func (q commands) endMember(ctx context.Context, e api.EndMember) (api.EndReply,
 		if e.Reason != "" {
 			reason += ": " + wording.Preview(e.Reason, 500)
 		}
-		q.c.dismissMember(ctx, s, reason, 0)
+		departures{q.c}.dismissMember(ctx, s, reason, 0)
 		return q.awaitGone(ctx, s, api.EndReply{})
 	}
-	r, err := q.c.askToEnd(ctx, by, e.Member, farewell{Reason: e.Reason, Wait: e.Wait})
+	r, err := departures{q.c}.askToEnd(ctx, by, e.Member, farewell{Reason: e.Reason, Wait: e.Wait})
 	if err != nil {
 		return api.EndReply{}, err
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
@@ -16,15 +18,15 @@ const leaseGrace = time.Minute
 // good, or was never begun since covey was started, and somebody gave it work all the
 // same. A member that is silent keeps its tasks, however long: whether it is at fault is
 // for the watchdog and for people to say.
-func (c *crew) reclaim(ctx context.Context) error {
+func reclaim(ctx context.Context, store *tasks.Store, at clock.Clock, changed func()) error {
 	var before []string
 	for {
 		select {
-		case <-c.clock.After(leaseGrace): // no clock that is set can shorten that
+		case <-at.After(leaseGrace): // no clock that is set can shorten that
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		now, err := c.store.Members().Lapsed(ctx)
+		now, err := store.Members().Lapsed(ctx)
 		if err != nil {
 			return err
 		}
@@ -33,10 +35,10 @@ func (c *crew) reclaim(ctx context.Context) error {
 				continue // it has the whole time to come back
 			}
 			reason := "nobody has run " + name + " for " + leaseGrace.String()
-			if _, err := c.store.Release(ctx, actors.Actor{}, name, reason); err != nil {
+			if _, err := store.Release(ctx, actors.Actor{}, name, reason); err != nil {
 				return err
 			}
-			c.loop.Poke()
+			changed()
 		}
 		before = now
 	}

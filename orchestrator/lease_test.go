@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/clock"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -35,16 +34,16 @@ func TestReclaim(t *testing.T) {
 	attach("gone")
 	store.Members().LetGo("gone")
 	ticks, looked := make(chan time.Time), make(chan struct{})
-	c := &crew{store: store, loop: gang.NewLoop(nil), clock: clock.Clock{TimeAfter: func(d time.Duration) <-chan time.Time {
+	byHand := clock.Clock{TimeAfter: func(d time.Duration) <-chan time.Time {
 		if d != leaseGrace {
 			t.Errorf("it waits for %v", d)
 		}
 		looked <- struct{}{}
 		return ticks
-	}}}
+	}}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- c.reclaim(ctx) }()
+	go func() { done <- reclaim(ctx, store, byHand, func() {}) }()
 	for i := range 3 { // begin, and two looks
 		<-looked
 		if i == 1 {

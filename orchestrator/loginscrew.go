@@ -2,14 +2,10 @@ package orchestrator
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // recallLogins reads which members were locked out when the last run ended, so that also
@@ -58,38 +54,11 @@ func (c *crew) lendSlot(member string) (takeBack func(context.Context) error) {
 	}
 }
 
-// tellOfLimit tells the lead of a member's usage limit, once for all the tries
-// that come to the same.
-func (c *crew) tellOfLimit(ctx context.Context, s *seat, e agent.Limited) error {
-	text, waits, again := c.logins.LimitText(s.member, e)
-	if again {
-		return nil
-	}
-	if waits {
-		owned, err := c.store.Owned(ctx, s.member.Name)
-		if err != nil {
-			return fmt.Errorf("the tasks of %s: %w", s.member.Name, err)
-		}
-		open := slices.DeleteFunc(owned, func(t tasks.Task) bool { return t.Status == tasks.Completed })
-		if len(open) > 0 {
-			text += " It keeps " + tasks.NamesOf(open) + " and goes on with what it was asked; reassign what cannot wait."
-		}
-	}
-	return c.tellLeadOf(ctx, s, text)
-}
-
 // tryNow lets an idle member that is locked out try again at once. It reports
 // whether there is such a lockout.
 func (c *crew) tryNow(s *seat) bool {
 	now := s.life.State()
 	return now.Idle && now.Gone == "" && c.logins.Retry(s.member.Name)
-}
-
-// vendorAnswered notes that the vendor behind a member has answered in its turn.
-func (c *crew) vendorAnswered(s *seat) {
-	if !s.life.State().Idle {
-		c.logins.Answered(s.member.Name)
-	}
 }
 
 // holdsBack reports whether an idle member waits to try its last turn again.

@@ -62,7 +62,7 @@ func crewRigOn(t *testing.T, r *rig) *crewRig {
 		t.Fatal(err)
 	}
 	views := viewsOf(o.opts.OnLine)
-	views.Stored = c.stored
+	views.Stored = monitor{c}.stored
 	go j.Run(journal.TeamStarted{Members: o.memberNames()}, views)
 	stopped := false
 	stop := func() {

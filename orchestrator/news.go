@@ -11,46 +11,46 @@ import (
 // stored takes in what the store has committed, once its line stands in the
 // journal: it wakes the receiver of mail over the bus, and the crew looks at
 // the team again.
-func (c *crew) stored(e tasks.Event) {
+func (m monitor) stored(e tasks.Event) {
 	switch e.Type {
 	case tasks.TaskEvent:
-		c.noteTask(e.Data)
-		c.asks.Recheck() // somebody may wait for approval of it
+		m.noteTask(e.Data)
+		m.c.asks.Recheck() // somebody may wait for approval of it
 	case tasks.RequestEvent:
-		c.asks.Recheck()
+		m.c.asks.Recheck()
 	case tasks.MessageEvent:
-		if to := c.noteMessage(e.Data); to != "" {
-			if err := c.bus.Wake(to); err != nil {
-				c.log.Debug("nobody was woken for a message", "to", to, "err", err)
+		if to := m.noteMessage(e.Data); to != "" {
+			if err := m.c.bus.Wake(to); err != nil {
+				m.c.log.Debug("nobody was woken for a message", "to", to, "err", err)
 			}
 		}
 	}
-	c.loop.Poke()
+	m.c.loop.Poke()
 }
 
 // noteTask remembers who completed what.
-func (c *crew) noteTask(data json.RawMessage) {
+func (m monitor) noteTask(data json.RawMessage) {
 	var change tasks.Change
 	if json.Unmarshal(data, &change) != nil || change.Op != tasks.TaskCompleted {
 		return
 	}
-	if s, ok := c.seat(change.Task.Owner); ok {
-		c.tally.Completed(change.Task.Owner, change.Task.ID)
-		c.watch.Completed(s.member.Name, change.Task.ID)
+	if s, ok := m.c.seat(change.Task.Owner); ok {
+		m.c.tally.Completed(change.Task.Owner, change.Task.ID)
+		m.c.watch.Completed(s.member.Name, change.Task.ID)
 	}
 }
 
 // noteMessage remembers who has written to the lead, and tells whose mail it is.
-func (c *crew) noteMessage(data json.RawMessage) (to string) {
-	var m mail.Message
-	if json.Unmarshal(data, &m) != nil || len(c.seats()) == 0 {
+func (m monitor) noteMessage(data json.RawMessage) (to string) {
+	var letter mail.Message
+	if json.Unmarshal(data, &letter) != nil || len(m.c.seats()) == 0 {
 		return ""
 	}
 	// Any message will do: whether it says enough is for the lead to judge.
-	if s, ok := c.seat(m.From); ok && m.To == c.seats()[0].member.Name {
-		c.watch.Reported(s.member.Name)
+	if s, ok := m.c.seat(letter.From); ok && letter.To == m.c.seats()[0].member.Name {
+		m.c.watch.Reported(s.member.Name)
 	}
-	return m.To
+	return letter.To
 }
 
 // reports are what the lines of earlier runs say about the tasks that members

@@ -270,7 +270,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if err != nil {
 		return Ending{}, errors.Join(err, b.Close(), j.Abandon())
 	}
-	views := journal.Views{Line: o.opts.OnLine, Stored: c.stored, Grew: func(seq uint64) {
+	views := journal.Views{Line: o.opts.OnLine, Stored: monitor{c}.stored, Grew: func(seq uint64) {
 		o.readers.grew()
 		if err := b.JournalGrew(seq); err != nil {
 			o.opts.Log.Debug("nobody heard that the journal grew", "err", err)
@@ -430,10 +430,10 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end plan.Move, e
 		return context.Cause(crewCtx)
 	}, func(error) {})
 	g.Add(func() error { return o.guardState(crewCtx, c) }, func(error) {})
-	g.Add(func() error { return c.reclaim(crewCtx) }, func(error) {})
+	g.Add(func() error { return reclaim(crewCtx, c.store, c.clock, c.loop.Poke) }, func(error) {})
 	g.Add(func() error { return c.trees.Watch(crewCtx) }, func(error) {})
-	g.Add(func() error { return c.watchBackups(crewCtx) }, func(error) {})
-	g.Add(func() error { return c.watchStore(crewCtx) }, func(error) {})
+	g.Add(func() error { return watchBackups(crewCtx, c.store, c.journal, c.log) }, func(error) {})
+	g.Add(func() error { return watchStore(crewCtx, c.store, c.journal) }, func(error) {})
 	if o.opts.OwnProcess {
 		g.Add(func() error {
 			c.processes.Reap(crewCtx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -18,13 +19,37 @@ const readersWait = 30 * time.Second
 
 // watchStore waits until the store's file is overwritten or replaced, which ends the team:
 // what it would do from then on nobody would remember.
-func (c *crew) watchStore(ctx context.Context) error {
+func watchStore(ctx context.Context, store *tasks.Store, j *journal.Journal) error {
 	select {
-	case <-c.store.Lost():
-		c.journal.Hurry()
-		return c.store.Cause()
+	case <-store.Lost():
+		j.Hurry()
+		return store.Cause()
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// watchBackups tells people when the store is not backed up any more, and when it is
+// again, once each. It returns when ctx ends.
+func watchBackups(ctx context.Context, store *tasks.Store, j *journal.Journal, log *slog.Logger) error {
+	told := false
+	for {
+		select {
+		case <-store.Backups().News():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		trouble := store.Backups().Trouble()
+		switch {
+		case trouble != nil && !told:
+			log.Warn("the store is not backed up", "err", trouble)
+			j.Tell(agent.Warning{Text: fmt.Sprintf("the team's store is not backed up at present; work goes on, "+
+				"and covey doctor says how old the last backup is: %v", trouble)})
+		case trouble == nil && told:
+			log.Info("the store is backed up again")
+			j.Tell(agent.Warning{Text: "the team's store is backed up again"})
+		}
+		told = trouble != nil
 	}
 }
 
@@ -74,30 +99,6 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 		o.repairs = append(o.repairs, said)
 	}
 	return j, nil
-}
-
-// watchBackups tells people when the store is not backed up any more, and when it is
-// again, once each. It returns when ctx ends.
-func (c *crew) watchBackups(ctx context.Context) error {
-	told := false
-	for {
-		select {
-		case <-c.store.Backups().News():
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		trouble := c.store.Backups().Trouble()
-		switch {
-		case trouble != nil && !told:
-			c.log.Warn("the store is not backed up", "err", trouble)
-			c.journal.Tell(agent.Warning{Text: fmt.Sprintf("the team's store is not backed up at present; work goes on, "+
-				"and covey doctor says how old the last backup is: %v", trouble)})
-		case trouble == nil && told:
-			c.log.Info("the store is backed up again")
-			c.journal.Tell(agent.Warning{Text: "the team's store is backed up again"})
-		}
-		told = trouble != nil
-	}
 }
 
 // closeStore closes the store when all who use it have ended. That its last backup failed

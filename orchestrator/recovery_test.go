@@ -215,7 +215,7 @@ func TestFailingBackupsAreTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := &crew{store: store, journal: j, log: slog.New(slog.DiscardHandler)}
 	over := make(chan error, 1)
-	go func() { over <- c.watchBackups(ctx) }()
+	go func() { over <- watchBackups(ctx, c.store, c.journal, c.log) }()
 	if err := store.Backup(ctx); err != nil {
 		t.Fatal(err)
 	}

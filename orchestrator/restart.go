@@ -75,7 +75,7 @@ func (c *crew) stumble(ctx context.Context, s *seat, reason string) bool {
 		if s.member.Lead {
 			return false // a team without its lead has nobody to report
 		}
-		c.dismissMember(ctx, s, lives.GivenUp(*s.member.Member, reason), 0)
+		departures{c}.dismissMember(ctx, s, lives.GivenUp(*s.member.Member, reason), 0)
 		return true
 	}
 	s.life.BeginAnew(rest)

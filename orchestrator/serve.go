@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -56,7 +54,7 @@ func (c *crew) lived(ctx context.Context, s *seat, err error) {
 	now := s.life.State()
 	switch {
 	case now.Leaving != "":
-		c.seeOff(ctx, s)
+		departures{c}.seeOff(ctx, s)
 	case ctx.Err() != nil:
 	case err == nil && now.Exit != lives.Stays && now.Halting == "":
 		c.vacateRested(ctx, s)
@@ -89,7 +87,7 @@ func (c *crew) leave(ctx context.Context, s *seat, reason string) {
 	if len(released) > 0 {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
-	c.act(ctx, s, errors.Join(err, c.tellLeadOf(ctx, s, text), c.parted(ctx, s, reason, released),
+	c.act(ctx, s, errors.Join(err, c.tellLeadOf(ctx, s, text), departures{c}.parted(ctx, s, reason, released),
 		c.asks.Leave(ctx, s.member.Name)))
 	// Last, because a member that is gone makes the crew look for the end: by then
 	// its tasks are open again and the lead has its mail.
@@ -122,99 +120,6 @@ func (c *crew) release(ctx context.Context, member, reason string) ([]tasks.Task
 // stateHalted is the actors.Member.State of a member that a hook has stopped
 // for good.
 const stateHalted = "halted"
-
-// sinkOf makes the sink of a member: events go to the journal, and the crew
-// takes from them what it must know.
-func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
-	return func(e agent.Event) {
-		// The crew knows before the journal does, because the journal may make the
-		// member wait, and ps must not.
-		data, err := c.logins.Take(ctx, s.member, e.Data)
-		c.act(ctx, s, err)
-		e.Data = c.weighed(ctx, s, c.full(s, data))
-		c.tally.See(e)
-		c.watch.See(s.member.Name, e)
-		if end, ok := e.Data.(agent.HookFinished); ok {
-			c.live.Tallies.Add(s.member.Name, hooklist.EndOf(end))
-		}
-		c.writes.See(ctx, s.member, e) // first, for it looks at the clock
-		c.journal.Append(e)
-		c.coordinated(s, e)
-		switch data := e.Data.(type) {
-		case agent.MemberStarted:
-			c.begin(s)
-		case agent.NeedsAttention:
-			c.act(ctx, s, c.needsAttention(ctx, s, data.Reason))
-		case agent.ToolReturned:
-			c.afterCall(s)
-		case agent.ToolCalled:
-			c.vendorAnswered(s)
-		case agent.HelperEnded:
-			c.loop.Poke() // it may be what the team was waiting for
-		case agent.Idle:
-			c.act(ctx, s, c.idled(ctx, s, data))
-		case agent.Limited:
-			c.act(ctx, s, c.tellOfLimit(ctx, s, data))
-		case agent.TurnEnded:
-			c.ledger.TurnEnded(s.member.Name, s.turn(), data)
-			c.act(ctx, s, c.logins.TurnEnded(ctx, s.member.Name, data.Reason))
-		}
-	}
-}
-
-// full returns an idle event with what the crew knows and the member does not; other events
-// stay as they are. What runs in the background is cut to the width of a line.
-func (c *crew) full(s *seat, data agent.EventData) agent.EventData {
-	idle, ok := data.(agent.Idle)
-	if !ok {
-		return data
-	}
-	for _, b := range s.backgroundTasks() {
-		idle.Background = append(idle.Background, wording.Short(b.Command, wording.LineWidth))
-	}
-	idle.Background = append(idle.Background, c.background.Commands(s.member.Name)...)
-	idle.Completed = c.notes.CompletedBy(s.member.Name)
-	return idle
-}
-
-// idled leaves the member's note for the lead, and sees to turns that came to
-// nothing: the lead is told at once, and a member that nobody will remind of
-// anything needs attention.
-func (c *crew) idled(ctx context.Context, s *seat, idle agent.Idle) error {
-	failed := "its last turn failed: " + idle.LastText
-	again, worn := c.logins.TriesAgain(s.member.Name)
-	switch {
-	case again:
-		return nil // its work has not come to an end yet
-	case worn != "":
-		failed = worn
-	}
-	note := c.notes.Of(s.member.Name, idle)
-	if idle.Reason == agent.IdleStopped {
-		note.FailureReason = "a hook stopped its turn"
-	}
-	if idle.Reason == agent.IdleFailed && c.stumble(ctx, s, failed) {
-		return c.notes.Send(ctx, note, c.clock.Now())
-	}
-	switch {
-	case idle.Reason != agent.IdleFailed && idle.Reason != agent.IdleStopped:
-		if s.member.Lead {
-			return nil
-		}
-		return c.notes.Put(ctx, note)
-	case idle.Reason == agent.IdleFailed:
-		all, err := c.store.List(ctx)
-		if err != nil {
-			return err
-		}
-		if worn != "" || s.member.Lead || len(tasks.Actable(all, s.member.Name)) == 0 {
-			return c.giveUpOn(ctx, s, failed)
-		}
-	case s.member.Lead:
-		return nil
-	}
-	return c.notes.Send(ctx, note, c.clock.Now())
-}
 
 // act notes an error of something that was done on the side.
 // It has nobody to return it to: members' events come from their own goroutines,

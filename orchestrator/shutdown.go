@@ -32,64 +32,13 @@ const (
 	lastGrace = 10 * time.Second
 )
 
+// departures see to members that leave the team while it goes on.
+type departures struct{ c *crew }
+
 // farewell is how a member is asked to end.
 type farewell struct {
 	Reason string
 	Wait   time.Duration // until it is ended without an answer; 0: shutdownLimit
-}
-
-// askToEnd asks a member to end. One that was asked before is not asked again.
-//
-// Key makes a second request to the same member the first one again. The default answer
-// is yes: a member that does not answer by the deadline leaves all the same, which is
-// what tells a shutdown from a plea. The mail is built by a function,
-// because the request has its id only once it is stored.
-func (c *crew) askToEnd(ctx context.Context, by actors.Actor, to string, f farewell) (requests.Request, error) {
-	if err := c.mayEnd(by, to); err != nil {
-		return requests.Request{}, err
-	}
-	if f.Wait < 0 {
-		return requests.Request{}, wording.Errorf(tasks.ErrInvalid, "it cannot have %s to answer; give it some time", f.Wait)
-	}
-	why := ""
-	if f.Reason != "" {
-		why = ": " + wording.Preview(f.Reason, 4000)
-	}
-	return c.asks.Ask(ctx, by, requests.New{
-		Kind: requests.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
-		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
-		Payload: rawjson.Encode(inbox.Payload{Reason: f.Reason}),
-		Mail: func(r requests.Request) mail.Outgoing {
-			now := c.clock.Now()
-			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
-			return mail.Outgoing{
-				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: rawjson.Encode(shutdownRequest(r)),
-			}
-		},
-	})
-}
-
-// mayEnd refuses who may not ask a member to end, and members that cannot be
-// ended so.
-//
-// Members may not end each other, only the lead and people may: the one has given out
-// the work, the others own the team. Each refusal says what to do in its place.
-func (c *crew) mayEnd(by actors.Actor, to string) error {
-	s, ok := c.seat(to)
-	lead := c.seats()[0]
-	switch {
-	case !ok:
-		return c.board.Known(to)
-	case s.member.Lead:
-		return wording.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
-			"`covey down` ends the team", to)
-	case by.Name != lead.member.Name && by.Name != actors.Operator:
-		return wording.Errorf(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
-			lead.member.Name, to)
-	case s.life.State().Gone != "":
-		return wording.Errorf(tasks.ErrInvalid, "%s has left already: %s", to, s.life.State().Gone)
-	}
-	return nil
 }
 
 // shutdownRequest is a request in the form in which it is sent.
@@ -97,65 +46,6 @@ func shutdownRequest(r requests.Request) mail.ShutdownRequest {
 	return mail.ShutdownRequest{
 		Type: mail.ShutdownAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Reason: inbox.PayloadOf(r).Reason,
 		Deadline: r.Deadline, Timestamp: r.Created,
-	}
-}
-
-// shutdownSettled sees off a member that has agreed, or has not answered in time.
-//
-// The inbox calls it whenever such a request is settled, also one of an earlier run; a
-// seat without a mate has nothing that could be ended yet. A refusal changes nothing:
-// whoever asked is told of it by mail (closingMail).
-func (c *crew) shutdownSettled(ctx context.Context, r requests.Request) {
-	s, ok := c.seat(r.To)
-	if !ok || !r.Approved() || s.mate == nil {
-		return
-	}
-	reason := "it was asked to end by " + inbox.AnswererName(r.Member)
-	if why := inbox.PayloadOf(r).Reason; why != "" {
-		reason += ": " + wording.Preview(why, 500)
-	}
-	grace := lastCall
-	if r.State == requests.Expired {
-		reason, grace = reason+" (it did not answer)", 0
-	} else {
-		s.mate.Leave()
-	}
-	c.dismissMember(ctx, s, reason, grace)
-}
-
-// dismissMember has a member leave: after its call, or after grace, its turn is
-// interrupted, and what is still there after lastGrace is killed. It returns at
-// once.
-//
-// The first reason stays: a member that is asked to end twice leaves once. The goroutine
-// is counted among the members, so the team's end waits for it; the detached ctx lets it
-// finish its kill although the request that it came from is over.
-func (c *crew) dismissMember(ctx context.Context, s *seat, reason string, grace time.Duration) {
-	left, underway := s.life.Leave(reason)
-	if !underway {
-		return
-	}
-	ctx, done := c.asks.UntilEnd(ctx)
-	if !c.members.Go(func() { // ends when the member has gone, or with the team
-		defer done()
-		for _, step := range []struct {
-			after time.Duration
-			do    func()
-		}{
-			{grace, func() { s.mate.Interrupt("it leaves the team: " + reason) }},
-			{lastGrace, func() { c.killMember(s) }},
-		} {
-			select {
-			case <-left:
-				return
-			case <-ctx.Done():
-				return
-			case <-c.clock.After(step.after):
-				step.do()
-			}
-		}
-	}) {
-		done() // the team has ended, and the member with it
 	}
 }
 
@@ -169,21 +59,134 @@ func (c *crew) own(ctx context.Context, s *seat) context.Context {
 	return ctx
 }
 
+// askToEnd asks a member to end. One that was asked before is not asked again.
+//
+// Key makes a second request to the same member the first one again. The default answer
+// is yes: a member that does not answer by the deadline leaves all the same, which is
+// what tells a shutdown from a plea. The mail is built by a function,
+// because the request has its id only once it is stored.
+func (d departures) askToEnd(ctx context.Context, by actors.Actor, to string, f farewell) (requests.Request, error) {
+	if err := d.mayEnd(by, to); err != nil {
+		return requests.Request{}, err
+	}
+	if f.Wait < 0 {
+		return requests.Request{}, wording.Errorf(tasks.ErrInvalid, "it cannot have %s to answer; give it some time", f.Wait)
+	}
+	why := ""
+	if f.Reason != "" {
+		why = ": " + wording.Preview(f.Reason, 4000)
+	}
+	return d.c.asks.Ask(ctx, by, requests.New{
+		Kind: requests.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
+		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
+		Payload: rawjson.Encode(inbox.Payload{Reason: f.Reason}),
+		Mail: func(r requests.Request) mail.Outgoing {
+			now := d.c.clock.Now()
+			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
+			return mail.Outgoing{
+				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: rawjson.Encode(shutdownRequest(r)),
+			}
+		},
+	})
+}
+
+// mayEnd refuses who may not ask a member to end, and members that cannot be
+// ended so.
+//
+// Members may not end each other, only the lead and people may: the one has given out
+// the work, the others own the team. Each refusal says what to do in its place.
+func (d departures) mayEnd(by actors.Actor, to string) error {
+	s, ok := d.c.seat(to)
+	lead := d.c.seats()[0]
+	switch {
+	case !ok:
+		return d.c.board.Known(to)
+	case s.member.Lead:
+		return wording.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
+			"`covey down` ends the team", to)
+	case by.Name != lead.member.Name && by.Name != actors.Operator:
+		return wording.Errorf(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
+			lead.member.Name, to)
+	case s.life.State().Gone != "":
+		return wording.Errorf(tasks.ErrInvalid, "%s has left already: %s", to, s.life.State().Gone)
+	}
+	return nil
+}
+
+// shutdownSettled sees off a member that has agreed, or has not answered in time.
+//
+// The inbox calls it whenever such a request is settled, also one of an earlier run; a
+// seat without a mate has nothing that could be ended yet. A refusal changes nothing:
+// whoever asked is told of it by mail (closingMail).
+func (d departures) shutdownSettled(ctx context.Context, r requests.Request) {
+	s, ok := d.c.seat(r.To)
+	if !ok || !r.Approved() || s.mate == nil {
+		return
+	}
+	reason := "it was asked to end by " + inbox.AnswererName(r.Member)
+	if why := inbox.PayloadOf(r).Reason; why != "" {
+		reason += ": " + wording.Preview(why, 500)
+	}
+	grace := lastCall
+	if r.State == requests.Expired {
+		reason, grace = reason+" (it did not answer)", 0
+	} else {
+		s.mate.Leave()
+	}
+	d.dismissMember(ctx, s, reason, grace)
+}
+
+// dismissMember has a member leave: after its call, or after grace, its turn is
+// interrupted, and what is still there after lastGrace is killed. It returns at
+// once.
+//
+// The first reason stays: a member that is asked to end twice leaves once. The goroutine
+// is counted among the members, so the team's end waits for it; the detached ctx lets it
+// finish its kill although the request that it came from is over.
+func (d departures) dismissMember(ctx context.Context, s *seat, reason string, grace time.Duration) {
+	left, underway := s.life.Leave(reason)
+	if !underway {
+		return
+	}
+	ctx, done := d.c.asks.UntilEnd(ctx)
+	if !d.c.members.Go(func() { // ends when the member has gone, or with the team
+		defer done()
+		for _, step := range []struct {
+			after time.Duration
+			do    func()
+		}{
+			{grace, func() { s.mate.Interrupt("it leaves the team: " + reason) }},
+			{lastGrace, func() { d.killMember(s) }},
+		} {
+			select {
+			case <-left:
+				return
+			case <-ctx.Done():
+				return
+			case <-d.c.clock.After(step.after):
+				step.do()
+			}
+		}
+	}) {
+		done() // the team has ended, and the member with it
+	}
+}
+
 // afterCall interrupts the turn of a member that leaves, once the call by which
 // it agreed has its result.
 //
 // The tools' server calls it after every call. Without it a member that has said yes
 // would think on until lastCall is over, and pay for that.
-func (c *crew) afterCall(s *seat) {
+func (d departures) afterCall(s *seat) {
 	if leaves := s.life.State().Leaving; leaves != "" {
 		s.mate.Interrupt("it leaves the team: " + leaves)
 	}
 }
 
 // killMember ends a member that did not leave by itself, and all that it runs.
-func (c *crew) killMember(s *seat) {
+func (d departures) killMember(s *seat) {
 	s.life.Kill()
-	c.processes.KillOf(s.member.Name)
+	d.c.processes.KillOf(s.member.Name)
 }
 
 // seeOff is for a member that leaves by a shutdown: nothing of it goes on, its
@@ -192,12 +195,12 @@ func (c *crew) killMember(s *seat) {
 // The member's goroutine calls it last. Processes are killed again after
 // killMember, because the last call may have begun one meanwhile. Then the store and the
 // others are told, with a ctx that outlives the member's own.
-func (c *crew) seeOff(ctx context.Context, s *seat) {
-	c.closeSeat(s)
-	c.processes.KillOf(s.member.Name)
-	ctx, done := c.asks.UntilEnd(ctx)
+func (d departures) seeOff(ctx context.Context, s *seat) {
+	d.c.closeSeat(s)
+	d.c.processes.KillOf(s.member.Name)
+	ctx, done := d.c.asks.UntilEnd(ctx)
 	defer done()
-	c.leave(ctx, s, s.life.State().Leaving)
+	d.c.leave(ctx, s, s.life.State().Leaving)
 }
 
 // parted tells everybody that a member has left: the lead by words that begin a
@@ -206,9 +209,9 @@ func (c *crew) seeOff(ctx context.Context, s *seat) {
 // released are the tasks that are open again; the others learn of them by id, so that one
 // of them can claim them. Who has left hears nothing: mail to it would wait for a life
 // that may never come.
-func (c *crew) parted(ctx context.Context, s *seat, reason string, released []tasks.Task) error {
+func (d departures) parted(ctx context.Context, s *seat, reason string, released []tasks.Task) error {
 	others := []string{}
-	for _, other := range c.seats() {
+	for _, other := range d.c.seats() {
 		if other != s && !other.member.Lead && other.life.State().Gone == "" {
 			others = append(others, other.member.Name)
 		}
@@ -221,10 +224,10 @@ func (c *crew) parted(ctx context.Context, s *seat, reason string, released []ta
 		ids[i] = t.ID
 	}
 	text := fmt.Sprintf("Member %s has left the team: %s", s.member.Name, reason)
-	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+	_, err := d.c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
 		To: others, Kind: mail.Terminated, Text: text, Summary: mail.Summary(text),
 		Data: rawjson.Encode(mail.Termination{
-			Type: mail.Terminated, From: s.member.Name, Reason: reason, TaskIDs: ids, Timestamp: c.clock.Now(),
+			Type: mail.Terminated, From: s.member.Name, Reason: reason, TaskIDs: ids, Timestamp: d.c.clock.Now(),
 		}),
 	})
 	return err

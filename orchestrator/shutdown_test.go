@@ -218,7 +218,7 @@ func TestMayEnd(t *testing.T) {
 		{"lead", "ops", "ops has left already: it failed"},
 		{"lead", "devv", "did you mean dev?"},
 	} {
-		err := c.mayEnd(actors.Actor{Name: tc.by}, tc.to)
+		err := departures{c}.mayEnd(actors.Actor{Name: tc.by}, tc.to)
 		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s ends %s: %v, want %q", tc.by, tc.to, err, tc.says)
 		}
@@ -234,7 +234,7 @@ func TestAskToEndWantsTime(t *testing.T) {
 		s.member.Name = name
 		c.sit(s)
 	}
-	_, err := c.askToEnd(t.Context(), actors.Actor{Name: "lead"}, "dev", farewell{Wait: -time.Second})
+	_, err := departures{c}.askToEnd(t.Context(), actors.Actor{Name: "lead"}, "dev", farewell{Wait: -time.Second})
 	if !errors.Is(err, tasks.ErrInvalid) || !strings.Contains(err.Error(), "-1s") {
 		t.Errorf("asked with -1s: %v", err)
 	}

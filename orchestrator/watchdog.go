@@ -11,19 +11,22 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
+// watchdog looks after members that neither work nor rest, in a goroutine of its own.
+type watchdog struct{ c *crew }
+
 // watchOver starts the watchdog. stop ends it and waits for it: it must not
 // begin anything once nobody waits for what it begins.
 //
 // The crew calls it when its members begin, and stop before it waits for them: an
 // interrupt or a notice that is sent after that would reach a store that is closed.
-func (c *crew) watchOver(ctx context.Context) (stop func()) {
+func (w watchdog) watchOver(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		c.watch.Guard(ctx, c.clock, c.watched, func(member string, f watch.Finding) {
-			if s, ok := c.seat(member); ok {
-				c.act(ctx, s, c.rouse(ctx, s, f))
+		w.c.watch.Guard(ctx, w.c.clock, w.watched, func(member string, f watch.Finding) {
+			if s, ok := w.c.seat(member); ok {
+				w.c.act(ctx, s, w.rouse(ctx, s, f))
 			}
 		})
 	}()
@@ -34,14 +37,14 @@ func (c *crew) watchOver(ctx context.Context) (stop func()) {
 }
 
 // watched are the members as the watchdog sees them. It makes up for a poke that was lost.
-func (c *crew) watched() []watch.Member {
-	c.loop.PokeSurely()
-	seats := c.seats()
+func (w watchdog) watched() []watch.Member {
+	w.c.loop.PokeSurely()
+	seats := w.c.seats()
 	list := make([]watch.Member, len(seats))
 	for i, s := range seats {
 		m := watch.Member{
 			Name: s.member.Name, Helped: s.mate != nil && s.mate.Helpers() > 0,
-			Waits:  c.asks.Awaits(s.member.Name) != "" || c.logins.State(s.member.Name).Waits != "",
+			Waits:  w.c.asks.Awaits(s.member.Name) != "" || w.c.logins.State(s.member.Name).Waits != "",
 			ByWire: speaksByWire(*s.member.Member), Limit: s.member.Limits.TurnTimeout,
 		}
 		now := s.life.State()
@@ -52,44 +55,44 @@ func (c *crew) watched() []watch.Member {
 	return list
 }
 
-// speaksByWire reports whether a member's agent is a program, which may think
-// for long with nothing in it that is an event.
-func speaksByWire(m configs.Member) bool {
-	return m.Agent.Kind == configs.ACP || m.Agent.Kind == configs.Command
-}
-
 // rouse does what a finding asks for, and tells of it.
 //
 // The event comes before the deed, so that the journal has the reason even if covey
 // dies over it. What the member is to go on with is stored before the interrupt: a crash
 // between the two leaves a notice too many, never a member that has lost its work.
-func (c *crew) rouse(ctx context.Context, s *seat, f watch.Finding) error {
-	c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: f})
+func (w watchdog) rouse(ctx context.Context, s *seat, f watch.Finding) error {
+	w.c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: f})
 	switch f.Did {
 	case watch.LookedAgain:
 		return nil // watched has poked the crew
 	case watch.Ended:
-		c.dismissMember(ctx, s, f.Reason, 0)
+		departures{w.c}.dismissMember(ctx, s, f.Reason, 0)
 		return nil // its leaving is told
 	case watch.GivenUp:
 		s.mate.Interrupt("covey's watchdog: " + f.Reason)
-		return c.giveUpOn(ctx, s, "twice in a row "+f.Reason)
+		return w.c.giveUpOn(ctx, s, "twice in a row "+f.Reason)
 	}
-	if err := c.onceMore(ctx, s, f.Reason); err != nil {
+	if err := w.onceMore(ctx, s, f.Reason); err != nil {
 		return err
 	}
 	s.mate.Interrupt("covey's watchdog: " + f.Reason)
-	return c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s was interrupted and begins again: %s",
+	return w.c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s was interrupted and begins again: %s",
 		s.member.Name, f.Reason))
 }
 
 // onceMore has a member go on with the turn that is about to be cut off. It is
 // mail, so that it survives a crash.
-func (c *crew) onceMore(ctx context.Context, s *seat, reason string) error {
+func (w watchdog) onceMore(ctx context.Context, s *seat, reason string) error {
 	text := "covey has ended your last turn, because " + reason + ". Go on with what it was about; if something in it " +
 		"does not come to an end, do without."
-	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+	_, err := w.c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
 		To: []string{s.member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	})
 	return err
+}
+
+// speaksByWire reports whether a member's agent is a program, which may think
+// for long with nothing in it that is an event.
+func speaksByWire(m configs.Member) bool {
+	return m.Agent.Kind == configs.ACP || m.Agent.Kind == configs.Command
 }

@@ -1,0 +1,163 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// monitor takes in what members and the store report: the journal gets it, and the crew
+// learns from it what it must know. The members' goroutines and that of the journal call it.
+type monitor struct{ c *crew }
+
+// sinkOf makes the sink of a member: events go to the journal, and the crew
+// takes from them what it must know.
+func (m monitor) sinkOf(ctx context.Context, s *seat) agent.Sink {
+	return func(e agent.Event) {
+		// The crew knows before the journal does, because the journal may make the
+		// member wait, and ps must not.
+		data, err := m.c.logins.Take(ctx, s.member, e.Data)
+		m.c.act(ctx, s, err)
+		e.Data = m.weighed(ctx, s, m.full(s, data))
+		m.c.tally.See(e)
+		m.c.watch.See(s.member.Name, e)
+		if end, ok := e.Data.(agent.HookFinished); ok {
+			m.c.live.Tallies.Add(s.member.Name, hooklist.EndOf(end))
+		}
+		m.c.writes.See(ctx, s.member, e) // first, for it looks at the clock
+		m.c.journal.Append(e)
+		m.coordinated(s, e)
+		switch data := e.Data.(type) {
+		case agent.MemberStarted:
+			m.c.begin(s)
+		case agent.NeedsAttention:
+			m.c.act(ctx, s, m.c.needsAttention(ctx, s, data.Reason))
+		case agent.ToolReturned:
+			departures{m.c}.afterCall(s)
+		case agent.ToolCalled:
+			m.vendorAnswered(s)
+		case agent.HelperEnded:
+			m.c.loop.Poke() // it may be what the team was waiting for
+		case agent.Idle:
+			m.c.act(ctx, s, m.idled(ctx, s, data))
+		case agent.Limited:
+			m.c.act(ctx, s, m.tellOfLimit(ctx, s, data))
+		case agent.TurnEnded:
+			m.c.ledger.TurnEnded(s.member.Name, s.turn(), data)
+			m.c.act(ctx, s, m.c.logins.TurnEnded(ctx, s.member.Name, data.Reason))
+		}
+	}
+}
+
+// full returns an idle event with what the crew knows and the member does not; other events
+// stay as they are. What runs in the background is cut to the width of a line.
+func (m monitor) full(s *seat, data agent.EventData) agent.EventData {
+	idle, ok := data.(agent.Idle)
+	if !ok {
+		return data
+	}
+	for _, b := range s.backgroundTasks() {
+		idle.Background = append(idle.Background, wording.Short(b.Command, wording.LineWidth))
+	}
+	idle.Background = append(idle.Background, m.c.background.Commands(s.member.Name)...)
+	idle.Completed = m.c.notes.CompletedBy(s.member.Name)
+	return idle
+}
+
+// weighed fills in whether a turn that has ended was empty; other events stay as they are.
+//
+// Words are needed where a person has written, where another member has asked and is told
+// of them by a note, and where they are the lead's last: those `covey up` prints.
+func (m monitor) weighed(ctx context.Context, s *seat, data agent.EventData) agent.EventData {
+	end, ok := data.(agent.TurnEnded)
+	if !ok {
+		return data
+	}
+	end.Empty = !m.c.tally.Of(s.member.Name).Useful && !m.c.notes.WasAsked(s.member.Name)
+	if end.Empty && s.member.Lead {
+		all, err := m.c.store.List(ctx)
+		end.Empty = err == nil && len(tasks.OpenTasks(all)) > 0
+	}
+	return end
+}
+
+// coordinated tells the journal what a turn of the lead's has spent on notices.
+func (m monitor) coordinated(s *seat, e agent.Event) {
+	if !s.member.Lead || e.Helper != "" {
+		return
+	}
+	if spent, ok := m.c.notices.See(e.Data); ok {
+		m.c.journal.Append(agent.Event{Member: e.Member, Turn: e.Turn, Data: spent})
+	}
+}
+
+// idled leaves the member's note for the lead, and sees to turns that came to
+// nothing: the lead is told at once, and a member that nobody will remind of
+// anything needs attention.
+func (m monitor) idled(ctx context.Context, s *seat, idle agent.Idle) error {
+	failed := "its last turn failed: " + idle.LastText
+	again, worn := m.c.logins.TriesAgain(s.member.Name)
+	switch {
+	case again:
+		return nil // its work has not come to an end yet
+	case worn != "":
+		failed = worn
+	}
+	note := m.c.notes.Of(s.member.Name, idle)
+	if idle.Reason == agent.IdleStopped {
+		note.FailureReason = "a hook stopped its turn"
+	}
+	if idle.Reason == agent.IdleFailed && m.c.stumble(ctx, s, failed) {
+		return m.c.notes.Send(ctx, note, m.c.clock.Now())
+	}
+	switch {
+	case idle.Reason != agent.IdleFailed && idle.Reason != agent.IdleStopped:
+		if s.member.Lead {
+			return nil
+		}
+		return m.c.notes.Put(ctx, note)
+	case idle.Reason == agent.IdleFailed:
+		all, err := m.c.store.List(ctx)
+		if err != nil {
+			return err
+		}
+		if worn != "" || s.member.Lead || len(tasks.Actable(all, s.member.Name)) == 0 {
+			return m.c.giveUpOn(ctx, s, failed)
+		}
+	case s.member.Lead:
+		return nil
+	}
+	return m.c.notes.Send(ctx, note, m.c.clock.Now())
+}
+
+// tellOfLimit tells the lead of a member's usage limit, once for all the tries
+// that come to the same.
+func (m monitor) tellOfLimit(ctx context.Context, s *seat, e agent.Limited) error {
+	text, waits, again := m.c.logins.LimitText(s.member, e)
+	if again {
+		return nil
+	}
+	if waits {
+		owned, err := m.c.store.Owned(ctx, s.member.Name)
+		if err != nil {
+			return fmt.Errorf("the tasks of %s: %w", s.member.Name, err)
+		}
+		open := slices.DeleteFunc(owned, func(t tasks.Task) bool { return t.Status == tasks.Completed })
+		if len(open) > 0 {
+			text += " It keeps " + tasks.NamesOf(open) + " and goes on with what it was asked; reassign what cannot wait."
+		}
+	}
+	return m.c.tellLeadOf(ctx, s, text)
+}
+
+// vendorAnswered notes that the vendor behind a member has answered in its turn.
+func (m monitor) vendorAnswered(s *seat) {
+	if !s.life.State().Idle {
+		m.c.logins.Answered(s.member.Name)
+	}
+}
