@@ -33,7 +33,7 @@ const (
 )
 
 // departures see to members that leave the team while it goes on.
-type departures struct{ c *crew }
+type departures struct{ crew *crew }
 
 // farewell is how a member is asked to end.
 type farewell struct {
@@ -76,12 +76,12 @@ func (d departures) askToEnd(ctx context.Context, by actors.Actor, to string, f 
 	if f.Reason != "" {
 		why = ": " + wording.Preview(f.Reason, 4000)
 	}
-	return d.c.asks.Ask(ctx, by, requests.New{
+	return d.crew.asks.Ask(ctx, by, requests.New{
 		Kind: requests.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
 		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
 		Payload: rawjson.Encode(inbox.Payload{Reason: f.Reason}),
 		Mail: func(r requests.Request) mail.Outgoing {
-			now := d.c.clock.Now()
+			now := d.crew.clock.Now()
 			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
 			return mail.Outgoing{
 				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: rawjson.Encode(shutdownRequest(r)),
@@ -96,11 +96,11 @@ func (d departures) askToEnd(ctx context.Context, by actors.Actor, to string, f 
 // Members may not end each other, only the lead and people may: the one has given out
 // the work, the others own the team. Each refusal says what to do in its place.
 func (d departures) mayEnd(by actors.Actor, to string) error {
-	s, ok := d.c.seat(to)
-	lead := d.c.seats()[0]
+	s, ok := d.crew.seat(to)
+	lead := d.crew.seats()[0]
 	switch {
 	case !ok:
-		return d.c.board.Known(to)
+		return d.crew.board.Known(to)
 	case s.member.Lead:
 		return wording.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
 			"`covey down` ends the team", to)
@@ -119,7 +119,7 @@ func (d departures) mayEnd(by actors.Actor, to string) error {
 // seat without a mate has nothing that could be ended yet. A refusal changes nothing:
 // whoever asked is told of it by mail (closingMail).
 func (d departures) shutdownSettled(ctx context.Context, r requests.Request) {
-	s, ok := d.c.seat(r.To)
+	s, ok := d.crew.seat(r.To)
 	if !ok || !r.Approved() || s.mate == nil {
 		return
 	}
@@ -148,8 +148,8 @@ func (d departures) dismissMember(ctx context.Context, s *seat, reason string, g
 	if !underway {
 		return
 	}
-	ctx, done := d.c.asks.UntilEnd(ctx)
-	if !d.c.members.Go(func() { // ends when the member has gone, or with the team
+	ctx, done := d.crew.asks.UntilEnd(ctx)
+	if !d.crew.members.Go(func() { // ends when the member has gone, or with the team
 		defer done()
 		for _, step := range []struct {
 			after time.Duration
@@ -163,7 +163,7 @@ func (d departures) dismissMember(ctx context.Context, s *seat, reason string, g
 				return
 			case <-ctx.Done():
 				return
-			case <-d.c.clock.After(step.after):
+			case <-d.crew.clock.After(step.after):
 				step.do()
 			}
 		}
@@ -186,7 +186,7 @@ func (d departures) afterCall(s *seat) {
 // killMember ends a member that did not leave by itself, and all that it runs.
 func (d departures) killMember(s *seat) {
 	s.life.Kill()
-	d.c.processes.KillOf(s.member.Name)
+	d.crew.processes.KillOf(s.member.Name)
 }
 
 // seeOff is for a member that leaves by a shutdown: nothing of it goes on, its
@@ -196,11 +196,11 @@ func (d departures) killMember(s *seat) {
 // killMember, because the last call may have begun one meanwhile. Then the store and the
 // others are told, with a ctx that outlives the member's own.
 func (d departures) seeOff(ctx context.Context, s *seat) {
-	d.c.closeSeat(s)
-	d.c.processes.KillOf(s.member.Name)
-	ctx, done := d.c.asks.UntilEnd(ctx)
+	d.crew.closeSeat(s)
+	d.crew.processes.KillOf(s.member.Name)
+	ctx, done := d.crew.asks.UntilEnd(ctx)
 	defer done()
-	d.c.leave(ctx, s, s.life.State().Leaving)
+	d.crew.leave(ctx, s, s.life.State().Leaving)
 }
 
 // parted tells everybody that a member has left: the lead by words that begin a
@@ -211,7 +211,7 @@ func (d departures) seeOff(ctx context.Context, s *seat) {
 // that may never come.
 func (d departures) parted(ctx context.Context, s *seat, reason string, released []tasks.Task) error {
 	others := []string{}
-	for _, other := range d.c.seats() {
+	for _, other := range d.crew.seats() {
 		if other != s && !other.member.Lead && other.life.State().Gone == "" {
 			others = append(others, other.member.Name)
 		}
@@ -224,10 +224,10 @@ func (d departures) parted(ctx context.Context, s *seat, reason string, released
 		ids[i] = t.ID
 	}
 	text := fmt.Sprintf("Member %s has left the team: %s", s.member.Name, reason)
-	_, err := d.c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+	_, err := d.crew.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
 		To: others, Kind: mail.Terminated, Text: text, Summary: mail.Summary(text),
 		Data: rawjson.Encode(mail.Termination{
-			Type: mail.Terminated, From: s.member.Name, Reason: reason, TaskIDs: ids, Timestamp: d.c.clock.Now(),
+			Type: mail.Terminated, From: s.member.Name, Reason: reason, TaskIDs: ids, Timestamp: d.crew.clock.Now(),
 		}),
 	})
 	return err
