@@ -121,8 +121,8 @@ func (at *scope) jot(subtype string, used agent.Usage, usd float64) {
 	}
 }
 
-// mourn tells the member of helpers that the end of its last life cut off.
-func (t *Teammate) mourn(ctx context.Context, lost []string) error {
+// reportLostHelpers tells the member which helpers were cut off when its last life ended.
+func (t *Teammate) reportLostHelpers(ctx context.Context, lost []string) error {
 	for _, id := range lost {
 		if t.opts.Later == nil {
 			break

@@ -169,7 +169,7 @@ func (t *Teammate) enter(ctx context.Context) error {
 	if err := t.startSession(ctx); err != nil {
 		return err
 	}
-	if err := t.mourn(ctx, t.opts.History.Helpers); err != nil {
+	if err := t.reportLostHelpers(ctx, t.opts.History.Helpers); err != nil {
 		return err
 	}
 	if cut := t.opts.History.Cut; cut != nil {
