@@ -167,7 +167,7 @@ func (o *Orchestrator) useSpec(ctx context.Context, c *crew, next design, change
 func (c *crew) unseated(team *configs.Team, change api.SpecChange) []api.MemberChange {
 	var list []api.MemberChange
 	for _, m := range team.Members() {
-		_, seated := c.seat(m.Name)
+		_, seated := c.seating.of(m.Name)
 		if seated || slices.ContainsFunc(change.Members, func(o api.MemberChange) bool { return o.Name == m.Name }) {
 			continue
 		}
@@ -183,7 +183,7 @@ func (c *crew) unseated(team *configs.Team, change api.SpecChange) []api.MemberC
 // next covey up tries again (unseated).
 func (o *Orchestrator) restaff(ctx context.Context, c *crew, change api.SpecChange) {
 	for _, m := range change.Members {
-		s, seated := c.seat(m.Name)
+		s, seated := c.seating.of(m.Name)
 		switch {
 		case m.Change == api.MemberRetires && seated:
 			s.life.Relieve(lives.ForGood)

@@ -21,7 +21,7 @@ func (c *crew) tellLeadOf(ctx context.Context, s *seat, text string) error {
 		return nil
 	}
 	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
-		To: []string{c.seats()[0].member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
+		To: []string{c.seating.lead().member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	})
 	return err
 }

@@ -8,7 +8,7 @@ import "github.com/coveyteam/covey/hooks"
 func (s *seat) backgroundTasks() []hooks.BackgroundTask {
 	var list []hooks.BackgroundTask
 	if s.member.Lead {
-		list = s.crew.teammates()
+		list = s.crew.seating.teammates()
 	}
 	if s.workspace == nil {
 		return list
@@ -16,25 +16,6 @@ func (s *seat) backgroundTasks() []hooks.BackgroundTask {
 	for _, r := range s.workspace.Background() {
 		list = append(list, hooks.BackgroundTask{
 			ID: r.ID, Type: "shell", Status: "running", Description: r.Description, Command: r.Command,
-		})
-	}
-	return list
-}
-
-// teammates are the teammates that have not ended, as a recorded host lists them among
-// its lead's background tasks: an idle one is running, too.
-func (c *crew) teammates() []hooks.BackgroundTask {
-	var list []hooks.BackgroundTask
-	for _, s := range c.seats() {
-		if s.member.Lead || s.life.State().Gone != "" {
-			continue
-		}
-		what := s.member.Description
-		if what == "" {
-			what = s.member.Name
-		}
-		list = append(list, hooks.BackgroundTask{
-			ID: teammateTask(s.member.Session.Session), Type: "teammate", Status: "running", Description: what,
 		})
 	}
 	return list

@@ -25,7 +25,7 @@ func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 		return fmt.Errorf("list members: %w", err)
 	}
 	for _, m := range known {
-		if _, ok := c.seat(m.Name); !ok {
+		if _, ok := c.seating.of(m.Name); !ok {
 			past, err := transcript.ReadHistory(o.place.Transcript(m.Name, m.Session))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("what %s has used, who is no member any more: %w", m.Name, err)

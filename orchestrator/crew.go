@@ -121,10 +121,10 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 	}
 	mctx, cancel := context.WithCancelCause(ctx)
 	c.let = func(s *seat) { c.members.Go(func() { c.serve(mctx, s) }) }
-	c.opening.Expect(len(c.seats()))
+	c.opening.Expect(len(c.seating.all()))
 	c.trees.Begin()
 	c.reportHolds()
-	for _, s := range c.seats() {
+	for _, s := range c.seating.all() {
 		c.enter(s)
 		// Who has nothing to begin with is at rest before the next one comes, and leaves
 		// it its goroutine.
@@ -138,7 +138,7 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 	c.loop.Close()
 	// Members that wait for work go home; who is in a turn finishes it, unless the
 	// context has ended.
-	for _, s := range c.seats() {
+	for _, s := range c.seating.all() {
 		s.life.SendHome()
 	}
 	if err != nil {

@@ -31,11 +31,11 @@ func newBoard(team *configs.Team, letters mail.Folder, c *crew) *teamtools.Board
 type boardPorts struct{ c *crew }
 
 // Member finds a member that has a seat.
-func (p boardPorts) Member(name string) (*roster.Member, bool) { return p.c.member(name) }
+func (p boardPorts) Member(name string) (*roster.Member, bool) { return p.c.seating.member(name) }
 
 // Now returns what a member does now, and why it takes no more turns.
 func (p boardPorts) Now(name string) (state, gone string) {
-	s, ok := p.c.seat(name)
+	s, ok := p.c.seating.of(name)
 	if !ok {
 		return "", ""
 	}
@@ -70,7 +70,7 @@ type mcpMembers struct{ c *crew }
 
 // Caller finds a member in its present life.
 func (p mcpMembers) Caller(member string) (*mcp.Caller, error) {
-	if s, ok := p.c.seat(member); ok && s.caller != nil {
+	if s, ok := p.c.seating.of(member); ok && s.caller != nil {
 		return s.caller, nil
 	}
 	return nil, cmp.Or(p.c.board.Known(member), fmt.Errorf("%s: %w", member, api.ErrNoMember))
@@ -91,5 +91,5 @@ func (c *crew) completerOf(ctx context.Context, in hooks.Input) (who string, cla
 	if by, ok := teamtools.Completer(ctx); ok {
 		return by, true
 	}
-	return cmp.Or(c.policies.MemberOf(in), c.seats()[0].member.Name), false
+	return cmp.Or(c.policies.MemberOf(in), c.seating.lead().member.Name), false
 }

@@ -18,36 +18,27 @@ func newInbox(o *Orchestrator, c *crew) *inbox.Inbox {
 	return inbox.New(o.team(), inbox.Ports{
 		Store: c.store, Clock: c.clock, Log: c.log, Changed: c.loop.Poke, Go: c.members.Go,
 		Attached: func() bool { return c.control != nil && c.control.Attached() > 0 },
-		Member:   c.member, Gone: c.goneReason, Lend: c.lendSlot, Notify: c.notifyPeople, Closed: c.requestClosed,
+		Member:   c.seating.member, Gone: c.seating.goneFor, Lend: c.lendSlot, Notify: c.notifyPeople, Closed: c.requestClosed,
 		Completer: func(ctx context.Context, in hooks.Input) (who string, completes bool) {
 			who, says := c.completerOf(ctx, in)
 			return who, says || o.completesOnPass()
 		},
-		Lead:    func() *roster.Member { return c.seats()[0].member },
+		Lead:    func() *roster.Member { return c.seating.lead().member },
 		Letters: mail.Folder(o.place.Mail()),
 		SetMode: func(member, mode string) error {
-			if s, ok := c.seat(member); ok && s.mate != nil {
+			if s, ok := c.seating.of(member); ok && s.mate != nil {
 				return s.mate.Rights().SetMode(mode)
 			}
 			return nil
 		},
 		Files: func(ctx context.Context, member string) (tree string, err error) {
-			s, ok := c.seat(member)
+			s, ok := c.seating.of(member)
 			if !ok {
 				return "", nil
 			}
 			return c.merges.TreeOf(ctx, s.member)
 		},
 	})
-}
-
-// member finds a member that has a seat.
-func (c *crew) member(name string) (*roster.Member, bool) {
-	s, ok := c.seat(name)
-	if !ok {
-		return nil, false
-	}
-	return s.member, true
 }
 
 // requestClosed does what follows from the answer to a request. It may be called again
@@ -70,7 +61,7 @@ func (c *crew) requestClosed(ctx context.Context, r requests.Request) error {
 // is in a turn: it reads so there, and no new work would take it away. An idle member loses
 // it with the turn that the person's word begins.
 func (c *crew) reassured(r requests.Request) {
-	s, ok := c.seat(r.Member)
+	s, ok := c.seating.of(r.Member)
 	if !ok || !r.Approved() {
 		return
 	}
@@ -84,9 +75,9 @@ func (c *crew) reassured(r requests.Request) {
 // attached, of a question for a person. Calls that ask for permission have
 // their own notice, in the turn that they belong to.
 func (c *crew) notifyPeople(ctx context.Context, member string, r requests.Request) {
-	s, ok := c.seat(member)
+	s, ok := c.seating.of(member)
 	if !ok {
-		s = c.seats()[0]
+		s = c.seating.lead()
 	}
 	n := hooks.NotificationInput{
 		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", wording.FirstLine(r.Text), r.ID),

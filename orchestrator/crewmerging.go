@@ -23,7 +23,7 @@ func (o *Orchestrator) newDesk(c *crew) *merging.Desk {
 		Spawned: func(pid int, h runner.Spawn) func() {
 			return c.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, hooking.RunOf(h.Input, h.Depth))
 		},
-		SessionOf: c.sessionOf,
+		SessionOf: c.seating.sessionOf,
 		Landing:   c.writes.Landing, Notify: c.notifyPeople, Changed: c.loop.Poke,
 	})
 }
@@ -31,10 +31,10 @@ func (o *Orchestrator) newDesk(c *crew) *merging.Desk {
 // deskMembers are a crew's members as merging.Members.
 type deskMembers struct{ crew *crew }
 
-func (m deskMembers) All() []*roster.Member { return m.crew.roll() }
+func (m deskMembers) All() []*roster.Member { return m.crew.seating.members() }
 
 func (m deskMembers) StateOf(member string) (lives.State, bool) {
-	s, ok := m.crew.seat(member)
+	s, ok := m.crew.seating.of(member)
 	if !ok {
 		return lives.State{}, false
 	}

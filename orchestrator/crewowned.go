@@ -15,19 +15,19 @@ import (
 func (o *Orchestrator) newWrites(c *crew) *owned.Writes {
 	return owned.New(owned.Options{
 		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: c.journal, Git: c.trees.Git(),
-		Past: o.past, Team: o.team, Members: c.roll, CopyOf: c.copyOf, People: c.asks.Keepers(),
+		Past: o.past, Team: o.team, Members: c.seating.members, CopyOf: c.copyOf, People: c.asks.Keepers(),
 		MemberOf: func(in hooks.Input) (*roster.Member, bool) {
-			return c.member(c.policies.MemberOf(in))
+			return c.seating.member(c.policies.MemberOf(in))
 		},
 		Turn: func(member string) int {
-			s, ok := c.seat(member)
+			s, ok := c.seating.of(member)
 			if !ok {
 				return 0
 			}
 			return s.turn()
 		},
 		Lingers: func(member string) bool {
-			s, ok := c.seat(member)
+			s, ok := c.seating.of(member)
 			return ok && s.workspace != nil && s.workspace.Lingers()
 		},
 		OnBranch: func(ctx context.Context, m *roster.Member) ([]string, string, error) {
@@ -35,16 +35,6 @@ func (o *Orchestrator) newWrites(c *crew) *owned.Writes {
 		},
 		Asks: func(policy string) bool { return namesPolicy(c.live.Sources(), policy) },
 	})
-}
-
-// roll are the members that have a seat.
-func (c *crew) roll() []*roster.Member {
-	seats := c.seats()
-	list := make([]*roster.Member, len(seats))
-	for i, s := range seats {
-		list[i] = s.member
-	}
-	return list
 }
 
 // namesPolicy reports whether a hook or gate of some layers asks a policy.

@@ -23,7 +23,7 @@ func (o *Orchestrator) newTrees(c *crew) *trees.Trees {
 		Functions: c.functions, Hooks: &c.live, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		Team: o.team, Filters: func() []worktree.Filter { return o.design.Load().filters },
 		Attention: func(ctx context.Context, member, why string) {
-			if s, ok := c.seat(member); ok {
+			if s, ok := c.seating.of(member); ok {
 				c.act(ctx, s, c.giveUpOn(ctx, s, why))
 			}
 		},
@@ -77,7 +77,7 @@ func (c *crew) copyOf(member string) (own, inGit bool) {
 // scripts that hooks name are those of the workspace.
 func (c *crew) locate(o *Orchestrator) runner.Locate {
 	return func(in hooks.Input, h hooks.Handler) (string, []string) {
-		if s, ok := c.bySession(in.SessionID); ok {
+		if s, ok := c.seating.bySession(in.SessionID); ok {
 			if _, own := c.trees.Of(s.member.Name); own {
 				return o.team().Place().Located(h)
 			}
@@ -88,7 +88,7 @@ func (c *crew) locate(o *Orchestrator) runner.Locate {
 
 // rootOf is runner.Options.Root.
 func (c *crew) rootOf(in hooks.Input) string {
-	if s, ok := c.bySession(in.SessionID); ok {
+	if s, ok := c.seating.bySession(in.SessionID); ok {
 		return s.member.Dir
 	}
 	return ""

@@ -110,7 +110,7 @@ func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 	s := plan.Scene{Broke: d.c.ledger.Broke(), AtLimit: d.c.ledger.OnLimit() == configs.StopAtLimit}
 	s.Told, s.Reports = d.told, d.reported
-	seats := d.c.seats()
+	seats := d.c.seating.all()
 	s.Seats = make([]plan.Seat, len(seats))
 	for i, m := range seats {
 		s.Seats[i] = m.view()
@@ -137,7 +137,7 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 
 // carryOut does one thing that plan asked for.
 func (d *director) carryOut(ctx context.Context, m plan.Move) error {
-	s, ok := d.c.seat(m.Member)
+	s, ok := d.c.seating.of(m.Member)
 	if !ok && m.Member != "" {
 		return fmt.Errorf("%s: %w", m.Member, api.ErrNoMember)
 	}
@@ -205,7 +205,7 @@ func (d *director) hurryOn(seats []plan.Seat) {
 		if v.Spent == "" || v.Idle || v.Gone {
 			continue
 		}
-		if s, ok := d.c.seat(v.Name); ok {
+		if s, ok := d.c.seating.of(v.Name); ok {
 			if turns == nil {
 				turns = map[string]int{}
 			}
@@ -213,7 +213,7 @@ func (d *director) hurryOn(seats []plan.Seat) {
 		}
 	}
 	for _, name := range d.c.ledger.Overrun(turns) {
-		if s, ok := d.c.seat(name); ok {
+		if s, ok := d.c.seating.of(name); ok {
 			reason, _ := d.c.ledger.Spent(name)
 			s.mate.Interrupt(reason)
 		}
@@ -234,7 +234,7 @@ func (d *director) announce(ctx context.Context, m plan.Move) {
 			Message: d.c.team + " has completed its work", NotificationType: "agent_completed",
 		}
 	}
-	lead := d.c.seats()[0]
+	lead := d.c.seating.lead()
 	if lead.life.State().Gone != "" {
 		return
 	}

@@ -51,7 +51,7 @@ func (o *Orchestrator) cameToNothing(ctx context.Context, c *crew) bool {
 // folders are those in which members work.
 func (c *crew) folders() []goals.Folder {
 	var list []goals.Folder
-	for _, s := range c.seats() {
+	for _, s := range c.seating.all() {
 		list = append(list, goals.Folder{Dir: s.member.Dir, Look: func(ctx context.Context, base string) (written.Snapshot, error) {
 			g, err := c.writes.Ground(ctx, s.member)
 			if err != nil {

@@ -165,7 +165,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.Coordination, e.Turns = c.coordination(), c.tally.Sum()
-	for _, s := range c.seats() {
+	for _, s := range c.seating.all() {
 		done := c.tally.Of(s.member.Name)
 		m := MemberEnding{
 			Name: s.member.Name, Agent: roster.AgentTitle(s.member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,

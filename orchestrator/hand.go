@@ -131,7 +131,7 @@ func (d *director) handLast(s *seat) error {
 func (d *director) note(ctx context.Context, key, mark, text string) error {
 	by := actors.Actor{CallID: actors.CallID(key, mark)}
 	out := mail.Outgoing{
-		To: []string{d.c.seats()[0].member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
+		To: []string{d.c.seating.lead().member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	}
 	if _, err := d.c.store.Mail().Send(ctx, by, out); err != nil {
 		return err

@@ -82,9 +82,9 @@ func checksOf(c *crew) api.Checks {
 // changes run the task hooks in the lead's session.
 func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 	if as == "" {
-		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: q.c.seats()[0].mate.Fire, Force: force}, nil
+		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: q.c.seating.lead().mate.Fire, Force: force}, nil
 	}
-	s, ok := q.c.seat(as)
+	s, ok := q.c.seating.of(as)
 	if !ok {
 		return teamtools.Actor{}, q.c.board.Known(as)
 	}
@@ -184,7 +184,7 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 // that are locked out do so for a person alone.
 func (q commands) takingMail(person bool) map[string]bool {
 	takes := map[string]bool{}
-	for _, s := range q.c.seats() {
+	for _, s := range q.c.seating.all() {
 		now := s.life.State()
 		takes[s.member.Name] = now.Idle && now.Gone == "" && (person || q.c.logins.State(s.member.Name).Lockout == nil)
 	}
@@ -196,7 +196,7 @@ func (q commands) takingMail(person bool) map[string]bool {
 //
 // The member is held before its turn ends, or it might begin another one in between.
 func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.InterruptReply, error) {
-	s, ok := q.c.seat(r.Member)
+	s, ok := q.c.seating.of(r.Member)
 	if !ok {
 		return api.InterruptReply{}, q.c.board.Known(r.Member)
 	}
@@ -308,7 +308,7 @@ func (q commands) status(ctx context.Context) (api.Status, error) {
 		owned[all[i].Owner] = append(owned[all[i].Owner], i)
 	}
 	var names []string
-	for _, s := range c.seats() {
+	for _, s := range c.seating.all() {
 		m := q.memberStatus(s, owned[s.member.Name], all)
 		m.Unread = unread[s.member.Name]
 		st.FailOpen += m.FailedOpen

@@ -81,9 +81,9 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 		if err != nil {
 			return err
 		}
-		s := newSeat(c, m, len(c.seats()) == 0)
+		s := newSeat(c, m, len(c.seating.all()) == 0)
 		s.member.Session = session
-		c.sit(s)
+		c.seating.add(s)
 	}
 	// All seats stand before the runner is made: a hook's member is found by its
 	// session among them.
@@ -103,7 +103,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	if err := c.merges.Open(ctx); err != nil {
 		return err
 	}
-	for _, s := range c.seats() {
+	for _, s := range c.seating.all() {
 		if err := o.seatMember(ctx, c, s); err != nil {
 			return fmt.Errorf("member %s: %w", s.member.Name, err)
 		}
@@ -139,13 +139,13 @@ func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
 		Locate: c.locate(o),
 		Root:   c.rootOf,
 		EnvFile: func(in hooks.Input) string {
-			if s, ok := c.bySession(in.SessionID); ok {
+			if s, ok := c.seating.bySession(in.SessionID); ok {
 				return o.envFile(s)
 			}
 			return ""
 		},
 		Who: func(in hooks.Input) (team, member string) {
-			if s, ok := c.bySession(in.SessionID); ok {
+			if s, ok := c.seating.bySession(in.SessionID); ok {
 				return o.team().Name, s.member.Name
 			}
 			return o.team().Name, ""
@@ -156,7 +156,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
 			if h.Hook.MayAct {
 				owner.Kind = process.ActingHook
 			}
-			if s, ok := c.bySession(h.Input.SessionID); ok {
+			if s, ok := c.seating.bySession(h.Input.SessionID); ok {
 				owner.Member = s.member.Name
 			}
 			return c.processes.RegisterHook(pid, owner, hooking.RunOf(h.Input, h.Depth))
@@ -170,26 +170,6 @@ func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
 // shell runs.
 func (o *Orchestrator) envFile(s *seat) string {
 	return filepath.Join(o.place.Scratch(), s.member.Name+".env.sh")
-}
-
-// bySession finds the member of a session. Hooks name a session and no member,
-// because the input that they get is fixed by what scripts expect.
-func (c *crew) bySession(id string) (*seat, bool) {
-	seats := c.seats()
-	i := slices.IndexFunc(seats, func(s *seat) bool { return s.member.Session.Session == id })
-	if i < 0 {
-		return nil, false
-	}
-	return seats[i], true
-}
-
-// sessionOf is the member of bySession.
-func (c *crew) sessionOf(id string) (*roster.Member, bool) {
-	s, ok := c.bySession(id)
-	if !ok {
-		return nil, false
-	}
-	return s.member, true
 }
 
 // seatMember makes the teammate of a seat.
@@ -397,7 +377,7 @@ func (c *crew) unseatStrangers(ctx context.Context) error {
 		return err
 	}
 	for _, m := range known {
-		if _, ok := c.seat(m.Name); ok {
+		if _, ok := c.seating.of(m.Name); ok {
 			continue
 		}
 		if _, err := c.release(ctx, m.Name, "the spec has no member of this name any more"); err != nil {
@@ -420,7 +400,7 @@ func (c *crew) dismiss() {
 	if err := c.servers.Close(); err != nil {
 		c.log.Error("ending the servers of hooks' tools", "err", err)
 	}
-	for _, s := range c.seats() {
+	for _, s := range c.seating.all() {
 		c.closeSeat(s)
 	}
 }

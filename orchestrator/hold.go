@@ -19,11 +19,11 @@ import (
 
 // hold holds or resumes a member for the operator or the lead.
 func (q commands) hold(ctx context.Context, r api.HoldRequest) (api.HoldReply, error) {
-	s, ok := q.c.seat(r.Member)
+	s, ok := q.c.seating.of(r.Member)
 	if !ok {
 		return api.HoldReply{}, q.c.board.Known(r.Member)
 	}
-	by, lead := actors.Operator, q.c.seats()[0].member.Name
+	by, lead := actors.Operator, q.c.seating.lead().member.Name
 	held, is := q.c.holds.Of(r.Member)
 	switch {
 	case r.As == "":
@@ -54,7 +54,7 @@ func (q commands) hold(ctx context.Context, r api.HoldRequest) (api.HoldReply, e
 // toldHold puts a change of a member's hold into the journal, and has the crew look at
 // the team.
 func (c *crew) toldHold(member string, e agent.EventData) {
-	if s, ok := c.seat(member); ok {
+	if s, ok := c.seating.of(member); ok {
 		c.journal.Append(agent.Event{Member: member, Turn: s.turn(), Data: e})
 	}
 	c.loop.Poke()
@@ -113,7 +113,7 @@ func (s *seat) held() bool {
 
 // reportHolds tells the journal of a new run who is held since an earlier one.
 func (c *crew) reportHolds() {
-	for _, s := range c.seats() {
+	for _, s := range c.seating.all() {
 		if h, held := c.holds.Of(s.member.Name); held {
 			c.journal.Append(agent.Event{Member: s.member.Name, Data: holds.MemberHeld{By: h.By, Cut: h.Cut}})
 		}

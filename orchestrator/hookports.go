@@ -35,7 +35,7 @@ func (o *Orchestrator) hookInfos(c *crew) ([]hooklist.Info, error) {
 func (c *crew) newBackground() *hooking.Background {
 	return hooking.NewBackground(c.store, c.clock, c.loop.Poke, func(member, text string) {
 		e := agent.Event{Member: member, Data: agent.Warning{Text: text}}
-		if s, ok := c.seat(member); ok {
+		if s, ok := c.seating.of(member); ok {
 			e.Turn = s.turn()
 		}
 		c.journal.Append(e)
@@ -56,12 +56,12 @@ func (o *Orchestrator) newHookModels(c *crew) *hooking.Models {
 	return hooking.NewModels(hooking.ModelOptions{
 		Spec: func() (*configs.Team, map[string]*script.Script) { return o.team(), o.scripts() },
 		Member: func(session string) hooking.Member {
-			if s, ok := c.bySession(session); ok {
+			if s, ok := c.seating.bySession(session); ok {
 				return hookMember{o, s}
 			}
-			return hookMember{o, c.seats()[0]}
+			return hookMember{o, c.seating.lead()}
 		},
-		Lead:    func() *roster.Member { return c.seats()[0].member },
+		Lead:    func() *roster.Member { return c.seating.lead().member },
 		Environ: launch.ChildEnvironment(o.opts.Bin, o.place), Scratch: o.place.Scratch(),
 		Started: hooking.Registrar(c.processes),
 	})
@@ -70,7 +70,7 @@ func (o *Orchestrator) newHookModels(c *crew) *hooking.Models {
 // newHookTools makes what carries out mcp_tool hooks.
 func newHookTools(c *crew) *hooking.Tools {
 	return &hooking.Tools{Servers: c.servers, TeamTools: func(session string) ([]agent.Tool, error) {
-		s, ok := c.bySession(session)
+		s, ok := c.seating.bySession(session)
 		if !ok {
 			return nil, nil
 		}
@@ -86,8 +86,8 @@ func newHookTools(c *crew) *hooking.Tools {
 // newPolicies makes the gates that ship with covey.
 func newPolicies(o *Orchestrator, c *crew) *hooking.Policies {
 	return hooking.NewPolicies(hooking.PolicyOptions{
-		Store: c.store, Writes: c.writes, Approvals: c.asks.Approvals.By, Member: c.member, SessionOf: c.sessionOf,
-		Lead:    func() *roster.Member { return c.seats()[0].member },
+		Store: c.store, Writes: c.writes, Approvals: c.asks.Approvals.By, Member: c.seating.member, SessionOf: c.seating.sessionOf,
+		Lead:    func() *roster.Member { return c.seating.lead().member },
 		Awaited: c.asks.Holds, OnPass: o.completesOnPass,
 		Unreported: func(ctx context.Context, member string) []string {
 			c.journal.CatchUp(ctx) // a report that was just sent counts
@@ -100,7 +100,7 @@ func newPolicies(o *Orchestrator, c *crew) *hooking.Policies {
 // and was killed. The hook's own result was in the journal long before.
 func (c *crew) warnOfCrowd(in hooks.Input, command, warning string) {
 	e := agent.Event{Data: agent.Warning{Text: string(in.Payload.Event()) + " hook " + command + ": " + warning}}
-	if s, ok := c.bySession(in.SessionID); ok {
+	if s, ok := c.seating.bySession(in.SessionID); ok {
 		e.Member, e.Turn = s.member.Name, s.turn()
 	}
 	c.journal.Append(e)

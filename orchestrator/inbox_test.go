@@ -253,7 +253,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	member := configs.Member{Name: "dev", Agent: configs.Agent{Name: "one", Parallel: 1}}
 	c.logins.Allot([]configs.Member{member})
 	s := &seat{crew: c, member: &roster.Member{Member: &member}}
-	c.sit(s)
+	c.seating.add(s)
 	release, err := s.Admit(ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -70,7 +70,7 @@ func (q commands) endMember(ctx context.Context, e api.EndMember) (api.EndReply,
 		if err := (departures{q.c}).mayEnd(by, e.Member); err != nil {
 			return api.EndReply{}, err
 		}
-		s, _ := q.c.seat(e.Member)
+		s, _ := q.c.seating.of(e.Member)
 		reason := "a person ended it"
 		if e.Reason != "" {
 			reason += ": " + wording.Preview(e.Reason, 500)
@@ -90,7 +90,7 @@ func (q commands) endMember(ctx context.Context, e api.EndMember) (api.EndReply,
 		reply.Reason = strings.TrimSuffix(inbox.ClosingText(r), ".")
 		return reply, nil
 	}
-	s, ok := q.c.seat(e.Member)
+	s, ok := q.c.seating.of(e.Member)
 	if !ok {
 		return reply, q.c.board.Known(e.Member)
 	}

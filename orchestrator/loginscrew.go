@@ -12,7 +12,7 @@ import (
 // a turn that was cut off goes on with the agent that it had.
 func (c *crew) recallLogins(ctx context.Context) error {
 	var members []configs.Member
-	for _, s := range c.seats() {
+	for _, s := range c.seating.all() {
 		if err := c.logins.Recall(ctx, s.member.Name); err != nil {
 			return err
 		}
@@ -41,12 +41,12 @@ func (s *seat) Admit(ctx context.Context) (release func(), err error) {
 // lendSlot lends the slot of a member to others. A member that holds none now, takes none
 // back.
 func (c *crew) lendSlot(member string) (takeBack func(context.Context) error) {
-	s, ok := c.seat(member)
+	s, ok := c.seating.of(member)
 	if !c.logins.GiveBack(member) || !ok {
 		return func(context.Context) error { return nil }
 	}
 	return func(ctx context.Context) error {
-		if now, ok := c.seat(member); !ok || now != s {
+		if now, ok := c.seating.of(member); !ok || now != s {
 			return nil // the call has outlived its member's life: the slot is the next life's
 		}
 		_, err := s.Admit(ctx)

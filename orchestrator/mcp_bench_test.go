@@ -28,7 +28,7 @@ import (
 // the bar is 1 ms for what is our own.
 func BenchmarkMCPCall(b *testing.B) {
 	r := benchCrew(b)
-	s, _ := r.seat("dev")
+	s, _ := r.seating.of("dev")
 	url, token, err := r.tools.Admit(s.member, false)
 	if err != nil {
 		b.Fatal(err)
@@ -83,7 +83,7 @@ func benchCrew(b *testing.B) *crew {
 		}
 		s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}, Session: session}}
 		s.member.Name = name
-		c.sit(s)
+		c.seating.add(s)
 	}
 	b.Cleanup(func() {
 		c.tools.Close()

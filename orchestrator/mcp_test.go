@@ -82,7 +82,7 @@ func crewRigOn(t *testing.T, r *rig) *crewRig {
 // seat finds a member.
 func (r *crewRig) seat(name string) *seat {
 	r.t.Helper()
-	s, ok := r.crew.seat(name)
+	s, ok := r.crew.seating.of(name)
 	if !ok {
 		r.t.Fatalf("no member %s", name)
 	}

@@ -19,15 +19,15 @@ import (
 func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode string) error {
 	c := p.c
 	person := by.Name == actors.Operator
-	if !person && by.Name != c.seats()[0].member.Name {
+	if !person && by.Name != c.seating.lead().member.Name {
 		return wording.Errorf(api.ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
-			c.seats()[0].member.Name)
+			c.seating.lead().member.Name)
 	}
-	m, ok := c.member(to)
+	m, ok := c.seating.member(to)
 	if err := inbox.MayHaveMode(person || !ok, m, mode); err != nil {
 		return err
 	}
-	s, ok := c.seat(to)
+	s, ok := c.seating.of(to)
 	switch {
 	case !ok || s.mate == nil:
 		return fmt.Errorf("%s: %w", to, api.ErrNoMember)

@@ -34,7 +34,7 @@ func (m monitor) noteTask(data json.RawMessage) {
 	if json.Unmarshal(data, &change) != nil || change.Op != tasks.TaskCompleted {
 		return
 	}
-	if s, ok := m.c.seat(change.Task.Owner); ok {
+	if s, ok := m.c.seating.of(change.Task.Owner); ok {
 		m.c.tally.Completed(change.Task.Owner, change.Task.ID)
 		m.c.watch.Completed(s.member.Name, change.Task.ID)
 	}
@@ -43,11 +43,11 @@ func (m monitor) noteTask(data json.RawMessage) {
 // noteMessage remembers who has written to the lead, and tells whose mail it is.
 func (m monitor) noteMessage(data json.RawMessage) (to string) {
 	var letter mail.Message
-	if json.Unmarshal(data, &letter) != nil || len(m.c.seats()) == 0 {
+	if json.Unmarshal(data, &letter) != nil || len(m.c.seating.all()) == 0 {
 		return ""
 	}
 	// Any message will do: whether it says enough is for the lead to judge.
-	if s, ok := m.c.seat(letter.From); ok && letter.To == m.c.seats()[0].member.Name {
+	if s, ok := m.c.seating.of(letter.From); ok && letter.To == m.c.seating.lead().member.Name {
 		m.c.watch.Reported(s.member.Name)
 	}
 	return letter.To

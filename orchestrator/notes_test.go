@@ -165,7 +165,7 @@ func TestNotesSurvive(t *testing.T) {
 // those who answered somebody their words; both once, and mail comes first.
 func TestNotesInOnePrompt(t *testing.T) {
 	r := newCrewRig(t, mcpFiles(""))
-	lead := r.crew.seats()[0]
+	lead := r.crew.seating.lead()
 	put := func(from string, wakes bool, completed ...string) {
 		t.Helper()
 		n := mail.Note{IdleNote: mail.IdleNote{From: from, IdleReason: "available", Result: "words of " + from}}

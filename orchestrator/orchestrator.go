@@ -277,7 +277,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		}
 	}}
 	before, err := o.assemble(ctx, c)
-	for _, s := range c.seats() {
+	for _, s := range c.seating.all() {
 		c.watch.Completed(s.member.Name, heard.open[s.member.Name]...)
 	}
 	defer c.dismiss()
@@ -327,7 +327,7 @@ func newCrew(
 		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.loop.Poke, OnLimit: c.ledger.OnLimit,
 		Fallbacks: o.agentsOf(), Command: launch.LoginCommand,
 	})
-	c.notes = notes.New(store.Mail(), func() string { return c.seats()[0].member.Name }, c.loop.Poke)
+	c.notes = notes.New(store.Mail(), func() string { return c.seating.lead().member.Name }, c.loop.Poke)
 	c.asks = newInbox(o, c)
 	c.board = newBoard(o.team(), mail.Folder(o.place.Mail()), c)
 	c.tools = mcp.New(mcp.Options{Log: c.log, Processes: c.processes, Watch: &c.watch, Members: mcpMembers{c}})

@@ -28,10 +28,10 @@ func policyCrew(t *testing.T) *crew {
 		if name == "ops" {
 			s.member.Tools = []string{"Read"}
 		}
-		c.sit(s)
+		c.seating.add(s)
 	}
 	c.policies = hooking.NewPolicies(hooking.PolicyOptions{
-		Writes: &owned.Writes{}, Member: c.member, SessionOf: c.sessionOf, Lead: func() *roster.Member { return c.seats()[0].member },
+		Writes: &owned.Writes{}, Member: c.seating.member, SessionOf: c.seating.sessionOf, Lead: func() *roster.Member { return c.seating.lead().member },
 		Unreported: func(_ context.Context, member string) []string { return c.watch.Of(member).Unreported },
 	})
 	return c

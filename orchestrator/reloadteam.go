@@ -20,7 +20,7 @@ func (o *Orchestrator) newReloader(c *crew) *hooking.Reloader {
 	return hooking.NewReloader(hooking.ReloaderOptions{
 		Team: o.team(), Layers: o.hooks(), Managed: o.opts.ManagedFolders, Watch: c.around.files.Watch(),
 		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
-			return c.seats()[0].mate.Fire(ctx, p)
+			return c.seating.lead().mate.Fire(ctx, p)
 		},
 		Warn: func(format string, args ...any) {
 			c.journal.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
@@ -39,7 +39,7 @@ func (o *Orchestrator) applyHooks(c *crew, team *configs.Team, l hooklist.Layers
 	if err := hooklist.PreparePlugins(o.place.Home(), l.Sources); err != nil {
 		return err
 	}
-	seats := c.seats()
+	seats := c.seating.all()
 	next := make([]permission.Policy, len(seats))
 	var errs []error
 	for i, s := range seats {

@@ -26,7 +26,7 @@ func (c *crew) vacate(s *seat) {
 // settle sees to seats that were given up: their members begin anew as the spec has
 // them by now, or have left the team. In the crew's loop only.
 func (o *Orchestrator) settle(ctx context.Context, c *crew) error {
-	for _, s := range c.seats() {
+	for _, s := range c.seating.all() {
 		if !s.life.Free() {
 			continue
 		}
@@ -58,7 +58,7 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 	if err := c.asks.Leave(ctx, s.member.Name); err != nil {
 		return fmt.Errorf("the questions of %s: %w", s.member.Name, err)
 	}
-	c.seatAs(slices.DeleteFunc(slices.Clone(c.seats()), func(o *seat) bool { return o == s }))
+	c.seating.put(slices.DeleteFunc(slices.Clone(c.seating.all()), func(o *seat) bool { return o == s }))
 	c.tally.Forget(s.member.Name)
 	c.watch.Forget(s.member.Name)
 	c.live.Tallies.Forget(s.member.Name)
@@ -85,7 +85,7 @@ func (o *Orchestrator) seatLate(ctx context.Context, c *crew, m configs.Member) 
 		c.trees.Forget(m.Name)
 		return err
 	}
-	c.seatAs(inFileOrder(append(slices.Clone(c.seats()), s), o.memberNames()))
+	c.seating.put(inFileOrder(append(slices.Clone(c.seating.all()), s), o.memberNames()))
 	c.enter(s)
 	return nil
 }
@@ -101,9 +101,9 @@ func (o *Orchestrator) seatAgain(ctx context.Context, c *crew, old *seat, m conf
 	c.notes.Forget(m.Name)
 	c.watch.BeginAnew(m.Name)
 	c.asks.Forget(m.Name)
-	list := slices.Clone(c.seats())
+	list := slices.Clone(c.seating.all())
 	list[slices.Index(list, old)] = s
-	c.seatAs(list)
+	c.seating.put(list)
 	c.act(ctx, s, c.asks.Plans.BeginAnew(ctx, s.member)) // after an error it stays in a mode that allows less
 	c.enter(s)
 	return nil

@@ -57,8 +57,8 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 			}
 		})
 	}
-	c.sit(newSeat(c, &configs.Member{Name: "lead"}, true))
-	c.seats()[0].life.Wait()
+	c.seating.add(newSeat(c, &configs.Member{Name: "lead"}, true))
+	c.seating.lead().life.Wait()
 	for i := range members {
 		s := newSeat(c, &configs.Member{Name: fmt.Sprint("m", i), SelfClaim: true}, false)
 		s.life.Wait()
@@ -80,7 +80,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 				tb.Fatal(err)
 			}
 		}
-		c.sit(s)
+		c.seating.add(s)
 		load.Tasks = append(load.Tasks, t)
 	}
 	if _, err := store.Load(tb.Context(), load); err != nil {
@@ -156,20 +156,20 @@ func TestRoundGrowsWithTheTeam(t *testing.T) {
 // TestSeatsAreFoundByName: a member's seat is found without going through the list of them all.
 func TestSeatsAreFoundByName(t *testing.T) {
 	c := crewAtRest(t, "claim", 3)
-	one, ok := c.seat("m1")
+	one, ok := c.seating.of("m1")
 	if !ok || one.member.Name != "m1" {
 		t.Fatalf("seat = %v, %v", one, ok)
 	}
 	c.seating.list.Load().all = nil
-	if again, ok := c.seat("m1"); !ok || again != one {
+	if again, ok := c.seating.of("m1"); !ok || again != one {
 		t.Error("the seat is looked for in the list")
 	}
 	other := &seat{crew: c, member: &roster.Member{Member: &configs.Member{Name: "m1"}}}
-	c.seatAs([]*seat{other})
-	if found, _ := c.seat("m1"); found != other {
+	c.seating.put([]*seat{other})
+	if found, _ := c.seating.of("m1"); found != other {
 		t.Error("the old seat is found")
 	}
-	if _, ok := c.seat("m2"); ok {
+	if _, ok := c.seating.of("m2"); ok {
 		t.Error("a seat is found that is not there any more")
 	}
 }

@@ -135,14 +135,6 @@ func (s *seat) turn() int {
 	return s.crew.watch.Of(s.member.Name).Turn
 }
 
-// goneReason is that of a member's seat, by its name; empty, too, for who has none.
-func (c *crew) goneReason(member string) string {
-	if s, ok := c.seat(member); ok {
-		return s.life.State().Gone
-	}
-	return ""
-}
-
 // killStrays ends what members' tools have left running behind covey's back.
 // The context that ended the team must not end this.
 func (c *crew) killStrays(ctx context.Context) {

@@ -96,8 +96,8 @@ func (d departures) askToEnd(ctx context.Context, by actors.Actor, to string, f 
 // Members may not end each other, only the lead and people may: the one has given out
 // the work, the others own the team. Each refusal says what to do in its place.
 func (d departures) mayEnd(by actors.Actor, to string) error {
-	s, ok := d.crew.seat(to)
-	lead := d.crew.seats()[0]
+	s, ok := d.crew.seating.of(to)
+	lead := d.crew.seating.lead()
 	switch {
 	case !ok:
 		return d.crew.board.Known(to)
@@ -119,7 +119,7 @@ func (d departures) mayEnd(by actors.Actor, to string) error {
 // seat without a mate has nothing that could be ended yet. A refusal changes nothing:
 // whoever asked is told of it by mail (closingMail).
 func (d departures) shutdownSettled(ctx context.Context, r requests.Request) {
-	s, ok := d.crew.seat(r.To)
+	s, ok := d.crew.seating.of(r.To)
 	if !ok || !r.Approved() || s.mate == nil {
 		return
 	}
@@ -211,7 +211,7 @@ func (d departures) seeOff(ctx context.Context, s *seat) {
 // that may never come.
 func (d departures) parted(ctx context.Context, s *seat, reason string, released []tasks.Task) error {
 	others := []string{}
-	for _, other := range d.crew.seats() {
+	for _, other := range d.crew.seating.all() {
 		if other != s && !other.member.Lead && other.life.State().Gone == "" {
 			others = append(others, other.member.Name)
 		}

@@ -206,9 +206,9 @@ func TestMayEnd(t *testing.T) {
 	for i, name := range []string{"lead", "dev", "ops"} {
 		s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}, Lead: i == 0}}
 		s.member.Name = name
-		c.sit(s)
+		c.seating.add(s)
 	}
-	gone, _ := c.seat("ops")
+	gone, _ := c.seating.of("ops")
 	gone.life.Retire("it failed")
 	for _, tc := range []struct{ by, to, says string }{
 		{"lead", "dev", ""},
@@ -232,7 +232,7 @@ func TestAskToEndWantsTime(t *testing.T) {
 	for i, name := range []string{"lead", "dev"} {
 		s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}, Lead: i == 0}}
 		s.member.Name = name
-		c.sit(s)
+		c.seating.add(s)
 	}
 	_, err := departures{c}.askToEnd(t.Context(), actors.Actor{Name: "lead"}, "dev", farewell{Wait: -time.Second})
 	if !errors.Is(err, tasks.ErrInvalid) || !strings.Contains(err.Error(), "-1s") {

@@ -64,7 +64,7 @@ func (c *crew) guardCommand(ctx context.Context, member string, req any) error {
 	if !is {
 		return nil
 	}
-	s, ok := c.seat(member)
+	s, ok := c.seating.of(member)
 	if !ok {
 		return c.board.Known(member)
 	}

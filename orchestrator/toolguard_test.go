@@ -79,7 +79,7 @@ func guardRig(t *testing.T, kind configs.AgentKind, out hooks.Outcome, err error
 			return out, err
 		},
 	}})
-	c.sit(s)
+	c.seating.add(s)
 	s.crew = c
 	return c, &asked
 }

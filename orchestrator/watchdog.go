@@ -25,7 +25,7 @@ func (w watchdog) watchOver(ctx context.Context) (stop func()) {
 	go func() {
 		defer close(over)
 		w.c.watch.Guard(ctx, w.c.clock, w.watched, func(member string, f watch.Finding) {
-			if s, ok := w.c.seat(member); ok {
+			if s, ok := w.c.seating.of(member); ok {
 				w.c.act(ctx, s, w.rouse(ctx, s, f))
 			}
 		})
@@ -39,7 +39,7 @@ func (w watchdog) watchOver(ctx context.Context) (stop func()) {
 // watched are the members as the watchdog sees them. It makes up for a poke that was lost.
 func (w watchdog) watched() []watch.Member {
 	w.c.loop.PokeSurely()
-	seats := w.c.seats()
+	seats := w.c.seating.all()
 	list := make([]watch.Member, len(seats))
 	for i, s := range seats {
 		m := watch.Member{
