@@ -47,7 +47,7 @@ func (o *Orchestrator) applySpec(ctx context.Context, c *crew, r api.ApplySpec) 
 	if dir, err := state.RealPath(next.team.Workspace); err == nil && dir != o.place.Workspace {
 		return change, specs.CannotChange(fmt.Sprintf("workspace (%s, now %s)", o.place.Workspace, dir))
 	}
-	change.Members = append(change.Members, c.unseated(next.team, change)...)
+	change.Members = append(change.Members, unseated(c, next.team, change)...)
 	goal, err := specs.Foresee(ctx, c.store, next.team, r.Goal, &change)
 	if err != nil || r.DryRun || change.Empty() {
 		return change, err
@@ -164,7 +164,7 @@ func (o *Orchestrator) useSpec(ctx context.Context, c *crew, next design, change
 
 // unseated lists the members of a spec that have no place in the team, and of whom a change says
 // nothing: they could not be seated when they came.
-func (c *crew) unseated(team *configs.Team, change api.SpecChange) []api.MemberChange {
+func unseated(c *crew, team *configs.Team, change api.SpecChange) []api.MemberChange {
 	var list []api.MemberChange
 	for _, m := range team.Members() {
 		_, seated := c.seating.of(m.Name)
@@ -191,7 +191,7 @@ func (o *Orchestrator) restaff(ctx context.Context, c *crew, change api.SpecChan
 			s.life.Relieve(lives.Anew)
 		default:
 			member, _ := specs.Member(o.team(), m.Name)
-			if err := o.seatLate(ctx, c, member); err != nil {
+			if err := (hiring{o, c}).seatLate(ctx, member); err != nil {
 				c.journal.Append(agent.Event{Member: m.Name, Data: agent.Warning{
 					Text: fmt.Sprintf("it has no place in the team yet; covey up tries again: %v", err),
 				}})

@@ -11,43 +11,47 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
+// alarms tell the lead and people of members that cannot go on, and of questions that only
+// they can answer.
+type alarms struct{ c *crew }
+
 // Members in trouble: who needs attention, who is told of it, and when it is over.
 
 // tellLeadOf puts what happened to a member into the lead's mailbox, unless it
 // happened to the lead itself.
 // It is sent without a call id: the same thing may happen again.
-func (c *crew) tellLeadOf(ctx context.Context, s *seat, text string) error {
+func (a alarms) tellLeadOf(ctx context.Context, s *seat, text string) error {
 	if s.member.Lead {
 		return nil
 	}
-	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
-		To: []string{c.seating.lead().member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
+	_, err := a.c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+		To: []string{a.c.seating.lead().member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	})
 	return err
 }
 
 // needsAttention marks a member that only a person, or mail, can help on.
-func (c *crew) needsAttention(ctx context.Context, s *seat, reason string) error {
-	return errors.Join(c.asks.Attention.Need(ctx, s.member.Name, reason, c.writes.Blame(s.member)),
-		c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.member.Name, reason)))
+func (a alarms) needsAttention(ctx context.Context, s *seat, reason string) error {
+	return errors.Join(a.c.asks.Attention.Need(ctx, s.member.Name, reason, a.c.writes.Blame(s.member)),
+		a.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.member.Name, reason)))
 }
 
 // giveUpOn is needsAttention for a member that does not know it itself: the
 // journal and the Notification hooks are told as well.
-func (c *crew) giveUpOn(ctx context.Context, s *seat, reason string) error {
+func (a alarms) giveUpOn(ctx context.Context, s *seat, reason string) error {
 	n := hooks.NotificationInput{
 		Message: s.member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
 	}
 	turn := s.turn()
-	c.journal.Append(agent.Event{Member: s.member.Name, Turn: turn, Data: agent.NeedsAttention{Reason: reason}})
-	c.journal.Append(agent.Event{
+	a.c.journal.Append(agent.Event{Member: s.member.Name, Turn: turn, Data: agent.NeedsAttention{Reason: reason}})
+	a.c.journal.Append(agent.Event{
 		Member: s.member.Name, Turn: turn, Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
 	// The hooks may take long, and the crew must not wait: other members have work.
-	c.members.Go(func() {
+	a.c.members.Go(func() {
 		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
+			a.c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
 		}
 	})
-	return c.needsAttention(ctx, s, reason)
+	return a.needsAttention(ctx, s, reason)
 }

@@ -40,7 +40,7 @@ func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 }
 
 // coordination is what the run has spent on notices so far.
-func (c *crew) coordination() budget.Coordination {
+func coordination(c *crew) budget.Coordination {
 	all := c.notices.Run()
 	all.Finished = c.tally.Sum().Completed
 	return all

@@ -18,7 +18,7 @@ func newInbox(o *Orchestrator, c *crew) *inbox.Inbox {
 	return inbox.New(o.team(), inbox.Ports{
 		Store: c.store, Clock: c.clock, Log: c.log, Changed: c.loop.Poke, Go: c.members.Go,
 		Attached: func() bool { return c.control != nil && c.control.Attached() > 0 },
-		Member:   c.seating.member, Gone: c.seating.goneFor, Lend: c.lendSlot, Notify: c.notifyPeople, Closed: c.requestClosed,
+		Member:   c.seating.member, Gone: c.seating.goneFor, Lend: c.lendSlot, Notify: (alarms{c}).notifyPeople, Closed: c.requestClosed,
 		Completer: func(ctx context.Context, in hooks.Input) (who string, completes bool) {
 			who, says := c.completerOf(ctx, in)
 			return who, says || o.completesOnPass()
@@ -50,7 +50,7 @@ func (c *crew) requestClosed(ctx context.Context, r requests.Request) error {
 	case requests.AskShutdown:
 		departures{c}.shutdownSettled(ctx, r)
 	case requests.AskAttention:
-		c.reassured(r)
+		(alarms{c}).reassured(r)
 	case requests.AskMerge:
 		return c.merges.Answered(ctx, r)
 	}
@@ -60,41 +60,41 @@ func (c *crew) requestClosed(ctx context.Context, r requests.Request) error {
 // reassured takes the attention from a member that a person has told to go on while it
 // is in a turn: it reads so there, and no new work would take it away. An idle member loses
 // it with the turn that the person's word begins.
-func (c *crew) reassured(r requests.Request) {
-	s, ok := c.seating.of(r.Member)
+func (a alarms) reassured(r requests.Request) {
+	s, ok := a.c.seating.of(r.Member)
 	if !ok || !r.Approved() {
 		return
 	}
 	if now := s.life.State(); !now.Idle && now.Gone == "" {
-		c.asks.Attention.ClearReason(r.Member)
+		a.c.asks.Attention.ClearReason(r.Member)
 	}
-	c.writes.Acquit(s.member)
+	a.c.writes.Acquit(s.member)
 }
 
 // notifyPeople tells the Notification hooks, and through the journal whoever is
 // attached, of a question for a person. Calls that ask for permission have
 // their own notice, in the turn that they belong to.
-func (c *crew) notifyPeople(ctx context.Context, member string, r requests.Request) {
-	s, ok := c.seating.of(member)
+func (a alarms) notifyPeople(ctx context.Context, member string, r requests.Request) {
+	s, ok := a.c.seating.of(member)
 	if !ok {
-		s = c.seating.lead()
+		s = a.c.seating.lead()
 	}
 	n := hooks.NotificationInput{
 		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", wording.FirstLine(r.Text), r.ID),
 		NotificationType: "agent_needs_input",
 	}
-	c.journal.Append(agent.Event{
+	a.c.journal.Append(agent.Event{
 		Member: member, Turn: s.turn(), Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
 	if s.mate == nil {
 		return
 	}
 	// The hooks may take long, and nobody waits for them but the end of the team.
-	ctx, done := c.asks.UntilEnd(ctx)
-	if !c.members.Go(func() {
+	ctx, done := a.c.asks.UntilEnd(ctx)
+	if !a.c.members.Go(func() {
 		defer done()
 		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
+			a.c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
 		}
 	}) {
 		done()

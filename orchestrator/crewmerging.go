@@ -14,7 +14,7 @@ import (
 )
 
 // newDesk makes what merges the work of a crew's members.
-func (o *Orchestrator) newDesk(c *crew) *merging.Desk {
+func newDesk(o *Orchestrator, c *crew) *merging.Desk {
 	return merging.New(merging.Options{
 		Place: o.place, Store: c.store, Journal: c.journal, Clock: c.clock, Log: c.log,
 		Trees: c.trees, Members: deskMembers{c}, Inbox: c.asks, Tallies: &c.live.Tallies,
@@ -24,7 +24,7 @@ func (o *Orchestrator) newDesk(c *crew) *merging.Desk {
 			return c.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, hooking.RunOf(h.Input, h.Depth))
 		},
 		SessionOf: c.seating.sessionOf,
-		Landing:   c.writes.Landing, Notify: c.notifyPeople, Changed: c.loop.Poke,
+		Landing:   c.writes.Landing, Notify: (alarms{c}).notifyPeople, Changed: c.loop.Poke,
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // newWrites makes what holds a crew's members to what they may write.
-func (o *Orchestrator) newWrites(c *crew) *owned.Writes {
+func newWrites(o *Orchestrator, c *crew) *owned.Writes {
 	return owned.New(owned.Options{
 		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: c.journal, Git: c.trees.Git(),
 		Past: o.past, Team: o.team, Members: c.seating.members, CopyOf: c.copyOf, People: c.asks.Keepers(),

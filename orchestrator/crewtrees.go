@@ -17,14 +17,14 @@ import (
 )
 
 // newTrees makes the working copies of a crew's members; nobody has one yet.
-func (o *Orchestrator) newTrees(c *crew) *trees.Trees {
+func newTrees(o *Orchestrator, c *crew) *trees.Trees {
 	return trees.New(trees.Options{
 		Place: o.place, Store: c.store, Journal: c.journal, Processes: c.processes, Clock: c.clock,
 		Functions: c.functions, Hooks: &c.live, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		Team: o.team, Filters: func() []worktree.Filter { return o.design.Load().filters },
 		Attention: func(ctx context.Context, member, why string) {
 			if s, ok := c.seating.of(member); ok {
-				c.act(ctx, s, c.giveUpOn(ctx, s, why))
+				c.act(ctx, s, (alarms{c}).giveUpOn(ctx, s, why))
 			}
 		},
 		Fresh: o.opts.Fresh, Left: o.left, MakeNone: o.only.merge != nil,
@@ -75,7 +75,7 @@ func (c *crew) copyOf(member string) (own, inGit bool) {
 
 // locate is runner.Options.Locate: for a member in a working copy of its own, the
 // scripts that hooks name are those of the workspace.
-func (c *crew) locate(o *Orchestrator) runner.Locate {
+func locate(c *crew, o *Orchestrator) runner.Locate {
 	return func(in hooks.Input, h hooks.Handler) (string, []string) {
 		if s, ok := c.seating.bySession(in.SessionID); ok {
 			if _, own := c.trees.Of(s.member.Name); own {

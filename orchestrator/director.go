@@ -50,13 +50,13 @@ func (d *director) recall(ctx context.Context) error {
 			}
 		}
 	}
-	return errors.Join(d.c.notes.Recall(ctx), d.c.recallLogins(ctx))
+	return errors.Join(d.c.notes.Recall(ctx), d.recallLogins(ctx))
 }
 
 // direct is the loop.
 func (d *director) direct(ctx context.Context) (plan.Move, error) {
 	if d.c.only.setup {
-		return d.c.atSetup(ctx)
+		return d.atSetup(ctx)
 	}
 	for {
 		if err := errors.Join(d.c.ledger.HeedClock(ctx), d.c.times.Run(ctx), d.c.settle(ctx)); err != nil {
@@ -160,12 +160,12 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 		}}, m.Mark)
 	case plan.NeedAttention:
 		d.c.asks.Attention.Stuck(s.member.Name, plan.Fingerprint(m.Tasks))
-		return d.c.giveUpOn(ctx, s, m.Reason)
+		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)
 	case plan.GiveLast:
 		return d.handLast(s)
 	case plan.GiveUp:
 		d.c.ledger.GiveUp(s.member.Name)
-		return d.c.giveUpOn(ctx, s, m.Reason)
+		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)
 	case plan.TellLead:
 		return d.note(ctx, keyTold, m.Mark, plan.TellText(m))
 	case plan.AskReport:
@@ -244,4 +244,32 @@ func (d *director) announce(ctx context.Context, m plan.Move) {
 			d.c.log.Warn("Notification hooks", "member", lead.member.Name, "err", err)
 		}
 	})
+}
+
+// atSetup waits until every session has begun, and is the end of a run that
+// only prepares.
+func (d *director) atSetup(ctx context.Context) (plan.Move, error) {
+	select {
+	case <-d.c.opening.Up():
+		return plan.Move{Kind: plan.Finish, Done: true, Reason: prepared}, nil
+	case <-ctx.Done():
+		return plan.Move{}, context.Cause(ctx)
+	}
+}
+
+// recallLogins reads which members were locked out when the last run ended, so that also
+// a turn that was cut off goes on with the agent that it had.
+func (d *director) recallLogins(ctx context.Context) error {
+	var members []configs.Member
+	for _, s := range d.c.seating.all() {
+		if err := d.c.logins.Recall(ctx, s.member.Name); err != nil {
+			return err
+		}
+		if s.mate != nil {
+			d.c.switchAgent(s)
+		}
+		members = append(members, *s.member.Member)
+	}
+	d.c.logins.Allot(members)
+	return nil
 }

@@ -30,7 +30,7 @@ func (o *Orchestrator) beginEffort(ctx context.Context, c *crew) {
 	if !o.mustShow() {
 		return
 	}
-	if err := c.goals.Begin(ctx, c.folders()); err != nil {
+	if err := c.goals.Begin(ctx, folders(c)); err != nil {
 		o.repairs = append(o.repairs, fmt.Sprintf("whether this run changes anything cannot be found out: %v", err))
 	}
 }
@@ -41,7 +41,7 @@ func (o *Orchestrator) cameToNothing(ctx context.Context, c *crew) bool {
 	if !o.mustShow() {
 		return false
 	}
-	nothing, err := c.goals.Fruitless(ctx, c.folders())
+	nothing, err := c.goals.Fruitless(ctx, folders(c))
 	if err != nil {
 		c.journal.Tell(agent.Warning{Text: fmt.Sprintf("whether the run has changed anything is not known: %v", err)})
 	}
@@ -49,7 +49,7 @@ func (o *Orchestrator) cameToNothing(ctx context.Context, c *crew) bool {
 }
 
 // folders are those in which members work.
-func (c *crew) folders() []goals.Folder {
+func folders(c *crew) []goals.Folder {
 	var list []goals.Folder
 	for _, s := range c.seating.all() {
 		list = append(list, goals.Folder{Dir: s.member.Dir, Look: func(ctx context.Context, base string) (written.Snapshot, error) {

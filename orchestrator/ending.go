@@ -101,7 +101,7 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	}
 	// The members are summed up after the tasks were read: nobody works any more,
 	// so the two belong together.
-	limited := c.sumUp(&e)
+	limited := sumUp(c, &e)
 	e.Budget = c.ledger.Report()
 	err = errors.Join(err, c.ledger.KeepTime(context.WithoutCancel(ctx)))
 	unmerged, stuck := c.merges.Left(context.WithoutCancel(ctx))
@@ -161,10 +161,10 @@ var stateOfLock = map[plan.Lock]api.MemberState{
 
 // sumUp fills in what the members did. It reports whether a limit holds one of
 // those that need attention.
-func (c *crew) sumUp(e *Ending) (limited bool) {
+func sumUp(c *crew, e *Ending) (limited bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.Coordination, e.Turns = c.coordination(), c.tally.Sum()
+	e.Coordination, e.Turns = coordination(c), c.tally.Sum()
 	for _, s := range c.seating.all() {
 		done := c.tally.Of(s.member.Name)
 		m := MemberEnding{

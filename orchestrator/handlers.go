@@ -53,7 +53,7 @@ func (q commands) handlers() []api.Handler {
 		api.VerbInbox.Handle(q.inbox),
 		api.VerbAnswer.Handle(q.answer),
 		api.VerbApplySpec.Handle(func(ctx context.Context, r api.ApplySpec) (api.SpecChange, error) { return o.applySpec(ctx, c, r) }),
-		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return o.hookInfos(c) }),
+		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return hookInfos(o, c) }),
 		api.VerbReload.Handle(api.NoInput(c.reload.Ask)),
 		api.VerbTrust.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {
 			return api.TrustReply{Counts: n.Digest != ""}, c.trust.Announce(n)
@@ -227,7 +227,7 @@ func (q commands) takeDown(_ context.Context, r api.Down) (api.DownReply, error)
 var errTold = errors.New("told to stop")
 
 // waitDown is the actor that ends the team when somebody says so.
-func (c *crew) waitDown(ctx context.Context) error {
+func waitDown(c *crew, ctx context.Context) error {
 	select {
 	case reason := <-c.down:
 		if reason == "" {
@@ -296,7 +296,7 @@ func (q commands) status(ctx context.Context) (api.Status, error) {
 	}
 	st.Budget = c.ledger.Report()
 	st.Schedules = c.times.Status()
-	spent := c.coordination()
+	spent := coordination(c)
 	st.Coordination, st.Turns = &spent, c.tally.Sum()
 	select {
 	case <-c.opening.Up():

@@ -17,13 +17,13 @@ import (
 
 // withHelpers adds the tool Agent to a member's team tools, if it has that one:
 // agents that a program brings have helpers of their own, if any.
-func (o *Orchestrator) withHelpers(s *seat, workspace *tools.Set, team []agent.Tool) []agent.Tool {
+func (h hiring) withHelpers(s *seat, workspace *tools.Set, team []agent.Tool) []agent.Tool {
 	if s.member.CurrentAgent().Kind != configs.Builtin || !roster.MayUse(s.member.Tools, builtin.AgentTool) {
 		return team
 	}
 	agentTool := builtin.NewAgentTool(workspace, builtin.Helpers{
-		Types: func() []builtin.HelperType { return helperTypes(o.team().Helpers()) },
-		Model: func(h builtin.HelperModel) (agent.Model, error) { return o.helperModel(s, h) },
+		Types: func() []builtin.HelperType { return helperTypes(h.o.team().Helpers()) },
+		Model: func(of builtin.HelperModel) (agent.Model, error) { return h.helperModel(s, of) },
 		System: func(kind builtin.HelperType) string {
 			return helperPrompt(s.member.Dir, *s.member.Member, kind)
 		},
@@ -54,18 +54,18 @@ func helperTypes(files []hookfiles.Helper) []builtin.HelperType {
 
 // helperModel is what answers a helper of a member: the script that its own has
 // for helpers with such a prompt. Each helper plays it from the beginning.
-func (o *Orchestrator) helperModel(s *seat, h builtin.HelperModel) (agent.Model, error) {
+func (h hiring) helperModel(s *seat, of builtin.HelperModel) (agent.Model, error) {
 	path := s.member.CurrentAgent().Model.Script
-	played := o.scripts()[path]
+	played := h.o.scripts()[path]
 	if played == nil {
 		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", configs.ErrSpec, s.member.CurrentAgent().Name)
 	}
-	own, ok := played.Helper(h.Prompt)
+	own, ok := played.Helper(of.Prompt)
 	if !ok {
 		return nil, fmt.Errorf("script %s has no helper whose `when` is found in this prompt; add one under `helpers:`",
 			path)
 	}
-	return own.Model(&script.Options{IDPrefix: s.member.Name + "_" + h.ID + "_", Served: h.Served}), nil
+	return own.Model(&script.Options{IDPrefix: s.member.Name + "_" + of.ID + "_", Served: of.Served}), nil
 }
 
 // helperPrompt is the system prompt of a helper.

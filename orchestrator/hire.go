@@ -73,56 +73,63 @@ func hookScripts(team *configs.Team) []string {
 	return paths
 }
 
+// hiring makes members of a crew: it seats them, with the transcript, the agent and the tools
+// that each works with, when a team begins and while it runs.
+type hiring struct {
+	o *Orchestrator
+	c *crew
+}
+
 // hire makes the members: each is attached to the store, gets its transcript,
 // tools and agent, and a seat. The crew's dismiss closes what hire has opened.
-func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
-	for _, m := range spots(o.team()) {
-		session, err := c.store.Members().Attach(ctx, m.Name, uuid.NewString)
+func (h hiring) hire(ctx context.Context) error {
+	for _, m := range spots(h.o.team()) {
+		session, err := h.c.store.Members().Attach(ctx, m.Name, uuid.NewString)
 		if err != nil {
 			return err
 		}
-		s := newSeat(c, m, len(c.seating.all()) == 0)
+		s := newSeat(h.c, m, len(h.c.seating.all()) == 0)
 		s.member.Session = session
-		c.seating.add(s)
+		h.c.seating.add(s)
 	}
 	// All seats stand before the runner is made: a hook's member is found by its
 	// session among them.
-	changed, err := c.settings.Open(o.place.GateSettings())
+	changed, err := h.c.settings.Open(h.o.place.GateSettings())
 	if err != nil {
 		return err
 	}
-	o.repairs = append(o.repairs, changed...)
-	runner, err := o.hookRunner(c)
+	h.o.repairs = append(h.o.repairs, changed...)
+	runner, err := hookRunner(h.o, h.c)
 	if err != nil {
 		return err
 	}
-	c.live.Begin(runner, o.hooks())
-	if err := c.trees.Open(ctx); err != nil {
+	h.c.live.Begin(runner, h.o.hooks())
+	if err := h.c.trees.Open(ctx); err != nil {
 		return ofSpec(err)
 	}
-	if err := c.merges.Open(ctx); err != nil {
+	if err := h.c.merges.Open(ctx); err != nil {
 		return err
 	}
-	for _, s := range c.seating.all() {
-		if err := o.seatMember(ctx, c, s); err != nil {
+	for _, s := range h.c.seating.all() {
+		if err := h.seatMember(ctx, s); err != nil {
 			return fmt.Errorf("member %s: %w", s.member.Name, err)
 		}
 	}
-	if err := c.unseatStrangers(ctx); err != nil {
+	if err := h.unseatStrangers(ctx); err != nil {
 		return err
 	}
-	if err := c.trees.Retire(ctx); err != nil {
+	if err := h.c.trees.Retire(ctx); err != nil {
 		return err
 	}
-	if err := o.openAccounts(ctx, c); err != nil || c.only.setup {
+	if err := h.o.openAccounts(ctx, h.c); err != nil || h.c.only.setup {
 		return err
 	}
-	return c.times.Take(ctx, o.team().Schedules) // before anybody can ask what comes next
+	return h.c.times.Take(ctx, h.o.team().Schedules) // before anybody can ask what comes next
 }
 
 // hookRunner is the one runner of all members' hooks. Which member a hook runs
 // for follows from the session in its input.
-func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
+func hookRunner(o *Orchestrator, c *crew) (*runner.Runner, error) {
 	if err := hooklist.PreparePlugins(o.place.Home(), o.hooks().Sources); err != nil {
 		return nil, err
 	}
@@ -133,14 +140,14 @@ func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
 		Gates:      c.merges.GateRun,
 		Policies:   c.policies.Named,
 		Callbacks:  c.functions,
-		Models:     o.newHookModels(c),
+		Models:     newHookModels(o, c),
 		Tools:      newHookTools(c),
 		FailClosed: o.team().FailClosed, Interactive: c.keep,
-		Locate: c.locate(o),
+		Locate: locate(c, o),
 		Root:   c.rootOf,
 		EnvFile: func(in hooks.Input) string {
 			if s, ok := c.seating.bySession(in.SessionID); ok {
-				return o.envFile(s)
+				return (hiring{o, c}).envFile(s)
 			}
 			return ""
 		},
@@ -168,63 +175,63 @@ func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
 // envFile is where a member's SessionStart hooks leave variables for its shell.
 // It is not in the workspace, where another member could write what this one's
 // shell runs.
-func (o *Orchestrator) envFile(s *seat) string {
-	return filepath.Join(o.place.Scratch(), s.member.Name+".env.sh")
+func (h hiring) envFile(s *seat) string {
+	return filepath.Join(h.o.place.Scratch(), s.member.Name+".env.sh")
 }
 
 // seatMember makes the teammate of a seat.
-func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
+func (h hiring) seatMember(ctx context.Context, s *seat) error {
 	// It is hired all the same, because its tasks, its mail and what it has cost
 	// are shown; it only gets no turns.
 	if s.member.Session.State == stateHalted {
 		s.life.Retire(s.member.Session.Reason)
 	}
-	file, history, err := o.openTranscript(s)
+	file, history, err := h.openTranscript(s)
 	if err != nil {
 		return err
 	}
 	s.closers = append(s.closers, file.Close)
-	if err := c.trees.Settle(ctx, s.member); err != nil {
+	if err := h.c.trees.Settle(ctx, s.member); err != nil {
 		return err
 	}
 	workdir := workspace.NewWorkdir(s.member.Dir)
-	permissions, err := permissionsOf(*s.member.Member, c.live.Layers().Settings)
+	permissions, err := permissionsOf(*s.member.Member, h.c.live.Layers().Settings)
 	if err != nil {
 		return err
 	}
-	if permissions.Mode, err = c.asks.Plans.StartingMode(ctx, s.member); err != nil {
+	if permissions.Mode, err = h.c.asks.Plans.StartingMode(ctx, s.member); err != nil {
 		return err
 	}
-	letters, err := mail.Folder(o.place.Mail()).Make(s.member.Name)
+	letters, err := mail.Folder(h.o.place.Mail()).Make(s.member.Name)
 	if err != nil {
 		return err
 	}
 	limits := s.member.Limits
-	c.ledger.Open(s.member.Name, limits, s.member.CurrentAgent(), history)
+	h.c.ledger.Open(s.member.Name, limits, s.member.CurrentAgent(), history)
 	var past *transcript.History // what a member has that is not new: of most there is nothing
 	if history.Turns > 0 || len(history.Messages) > 0 {
 		own := history
 		past = &own
 	}
 	options := teammate.Options{
-		Name: s.member.Name, Team: o.team().Name, Lead: s.member.Lead, Kind: roster.AgentTitle(s.member.CurrentAgent()),
-		Equip: o.equipment(ctx, s, past, workdir),
-		Hooks: &c.live, Tasks: c.lister, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(monitor{c}.sinkOf(ctx, s))),
+		Name: s.member.Name, Team: h.o.team().Name, Lead: s.member.Lead, Kind: roster.AgentTitle(s.member.CurrentAgent()),
+		Equip: h.equipment(ctx, s, past, workdir),
+		Hooks: &h.c.live, Tasks: h.c.lister, Inbox: s, Sink: h.afterTurns(ctx, s, s.billed(monitor{h.c}.sinkOf(ctx, s))),
 		SessionID: s.member.Session.Session, Resumed: s.member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: file, History: history, Workdir: workdir,
-		Permissions: permissions, Beside: []string{letters}, Writable: c.writes.Writable(s.member),
+		Permissions: permissions, Beside: []string{letters}, Writable: h.c.writes.Writable(s.member),
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
-		Background: s.backgroundTasks, Purse: c.ledger.Purse(s.member.Name), Later: s.later,
-		Behind: func(p hooks.Progress) { c.background.Observe(ctx, s.member.Name, p) },
-		Asker:  c.asks.Asker(s.member.Name), OnHold: func() string { return c.asks.Plans.OnHold(s.member) },
+		Background: s.backgroundTasks, Purse: h.c.ledger.Purse(s.member.Name), Later: s.later,
+		Behind: func(p hooks.Progress) { h.c.background.Observe(ctx, s.member.Name, p) },
+		Asker:  h.c.asks.Asker(s.member.Name), OnHold: func() string { return h.c.asks.Plans.OnHold(s.member) },
 	}
-	c.surround(&options, s)
+	h.c.surround(&options, s)
 	if s.mate, err = teammate.New(options); err == nil {
 		s.permissions = permissions
 		s.caller = mcp.NewCaller(mcp.Life{
-			Member: s.member, Life: &s.life, Mate: s.mate, Asker: c.asks.Asker(s.member.Name),
+			Member: s.member, Life: &s.life, Mate: s.mate, Asker: h.c.asks.Asker(s.member.Name),
 			Tools: func() ([]teamtools.Tool, error) { return s.teamTools(teamtools.MCPNames) },
 		})
 	}
@@ -233,7 +240,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 
 // equipment makes a member's agent and tools when its first turn begins. A nil past is
 // that of a new member.
-func (o *Orchestrator) equipment(
+func (h hiring) equipment(
 	ctx context.Context, s *seat, past *transcript.History, workdir *workspace.Workdir,
 ) func() (agent.Agent, []agent.Tool, error) {
 	return func() (agent.Agent, []agent.Tool, error) {
@@ -243,32 +250,31 @@ func (o *Orchestrator) equipment(
 		}
 		switch s.member.CurrentAgent().Kind {
 		case configs.ACP, configs.Command:
-			return o.programGear(ctx, s, history)
+			return h.programGear(ctx, s, history)
 		}
-		c := s.crew
-		workspace := o.workspaceTools(c, s, workdir)
-		tools, err := o.tools(c, s, workspace)
+		workspace := h.workspaceTools(s, workdir)
+		tools, err := h.tools(s, workspace)
 		if err != nil {
 			return nil, nil, err
 		}
-		agent, err := o.agent(s, history, tools)
+		agent, err := h.agent(s, history, tools)
 		return agent, tools, err
 	}
 }
 
 // workspaceTools are the tools by which a builtin agent works in the workspace.
-func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *workspace.Workdir) *tools.Set {
+func (h hiring) workspaceTools(s *seat, workdir *workspace.Workdir) *tools.Set {
 	t := tools.New(tools.Env{
 		Workdir: workdir,
-		Environ: slices.Concat(launch.ChildEnvironment(o.opts.Bin, o.place), c.trees.AuthorEnv(s.member.Name),
+		Environ: slices.Concat(launch.ChildEnvironment(h.o.opts.Bin, h.o.place), h.c.trees.AuthorEnv(s.member.Name),
 			[]string{"COVEY_MEMBER=" + s.member.Name}),
-		EnvFile:   o.envFile(s),
-		OutputDir: filepath.Join(o.place.Scratch(), s.member.Name),
+		EnvFile:   h.envFile(s),
+		OutputDir: filepath.Join(h.o.place.Scratch(), s.member.Name),
 		Withheld: func(tool string, dir *workspace.Workdir, file string) bool {
 			return s.mate.Rights().Now().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
 		},
 		Started: func(pid int) func() {
-			return c.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member.Name})
+			return h.c.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member.Name})
 		},
 	})
 	s.workspace = t
@@ -278,7 +284,7 @@ func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *workspace.Workd
 
 // tools are all that a member may call: the workspace tools that its spec
 // names, and the team tools, which every member has.
-func (o *Orchestrator) tools(c *crew, s *seat, workspace *tools.Set) ([]agent.Tool, error) {
+func (h hiring) tools(s *seat, workspace *tools.Set) ([]agent.Tool, error) {
 	team, err := s.teamTools(teamtools.BuiltinNames)
 	if err != nil {
 		return nil, err
@@ -289,7 +295,7 @@ func (o *Orchestrator) tools(c *crew, s *seat, workspace *tools.Set) ([]agent.To
 			tools = append(tools, t)
 		}
 	}
-	return append(tools, o.withHelpers(s, workspace, agentTools(team))...), nil
+	return append(tools, h.withHelpers(s, workspace, agentTools(team))...), nil
 }
 
 // teamTools are the tools of the team that the member has under such names.
@@ -323,15 +329,15 @@ func (s *seat) actor(callID string) teamtools.Actor {
 }
 
 // agent makes what thinks behind a member.
-func (o *Orchestrator) agent(s *seat, history transcript.History, tools []agent.Tool) (agent.Agent, error) {
+func (h hiring) agent(s *seat, history transcript.History, tools []agent.Tool) (agent.Agent, error) {
 	specs := make([]agent.Spec, len(tools))
 	for i, t := range tools {
 		specs[i] = t.Spec()
 	}
 	if s.member.CurrentAgent().Kind == configs.Given {
-		return o.givenAgent(s, history, specs)
+		return h.givenAgent(s, history, specs)
 	}
-	played := o.scripts()[s.member.CurrentAgent().Model.Script]
+	played := h.o.scripts()[s.member.CurrentAgent().Model.Script]
 	if played == nil {
 		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", configs.ErrSpec, s.member.CurrentAgent().Name)
 	}
@@ -339,7 +345,7 @@ func (o *Orchestrator) agent(s *seat, history transcript.History, tools []agent.
 		Model: played.Model(&script.Options{
 			Served: history.Served(s.member.FallbackAgent()), IDPrefix: s.member.Name + "_",
 		}),
-		System:  func() string { return o.system(s) },
+		System:  func() string { return h.system(s) },
 		Tools:   specs,
 		History: history.Messages,
 	})
@@ -366,25 +372,6 @@ func permissionsOf(m configs.Member, settings configs.Permissions) (permission.P
 	p.Ask = parse(m.Permissions.Ask, settings.Ask)
 	p.Deny = parse(m.Permissions.Deny, settings.Deny, launch.Withheld(m))
 	return p, errors.Join(errs...)
-}
-
-// unseatStrangers gives back the tasks of members that the spec no longer has.
-// Nobody would ever be woken for them. A name that comes back into the spec later
-// finds its session again, and its mail.
-func (c *crew) unseatStrangers(ctx context.Context) error {
-	known, err := c.store.Members().List(ctx)
-	if err != nil {
-		return err
-	}
-	for _, m := range known {
-		if _, ok := c.seating.of(m.Name); ok {
-			continue
-		}
-		if _, err := c.release(ctx, m.Name, "the spec has no member of this name any more"); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // dismiss closes what members had open. No member runs any more.
@@ -416,4 +403,23 @@ func (c *crew) closeSeat(s *seat) {
 			c.log.Error("closing what a member had open", "member", s.member.Name, "err", err)
 		}
 	}
+}
+
+// unseatStrangers gives back the tasks of members that the spec no longer has.
+// Nobody would ever be woken for them. A name that comes back into the spec later
+// finds its session again, and its mail.
+func (h hiring) unseatStrangers(ctx context.Context) error {
+	known, err := h.c.store.Members().List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range known {
+		if _, ok := h.c.seating.of(m.Name); ok {
+			continue
+		}
+		if _, err := h.c.release(ctx, m.Name, "the spec has no member of this name any more"); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -21,7 +21,7 @@ import (
 
 // hookInfos lists the hooks that the team has now, callbacks included, with what
 // came of them in this run.
-func (o *Orchestrator) hookInfos(c *crew) ([]hooklist.Info, error) {
+func hookInfos(o *Orchestrator, c *crew) ([]hooklist.Info, error) {
 	infos, err := hooklist.List(o.team(), c.live.Sources(), nil)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (o *Orchestrator) hookInfos(c *crew) ([]hooklist.Info, error) {
 }
 
 // newBackground makes what knows the hooks that members have in the background.
-func (c *crew) newBackground() *hooking.Background {
+func newBackground(c *crew) *hooking.Background {
 	return hooking.NewBackground(c.store, c.clock, c.loop.Poke, func(member, text string) {
 		e := agent.Event{Member: member, Data: agent.Warning{Text: text}}
 		if s, ok := c.seating.of(member); ok {
@@ -52,7 +52,7 @@ func newServers(o *Orchestrator, c *crew, list []hookfiles.Server) *hooking.Serv
 }
 
 // newHookModels makes what answers prompt and agent hooks.
-func (o *Orchestrator) newHookModels(c *crew) *hooking.Models {
+func newHookModels(o *Orchestrator, c *crew) *hooking.Models {
 	return hooking.NewModels(hooking.ModelOptions{
 		Spec: func() (*configs.Team, map[string]*script.Script) { return o.team(), o.scripts() },
 		Member: func(session string) hooking.Member {

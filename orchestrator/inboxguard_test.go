@@ -39,7 +39,7 @@ func TestPlanNeedsAnAgentThatAsks(t *testing.T) {
 func inboxOf(c *crew, onAsk configs.OnAsk) *inbox.Inbox {
 	return inbox.New(&configs.Team{OnAsk: onAsk}, inbox.Ports{
 		Store: c.store, Clock: c.clock, Log: slog.New(slog.DiscardHandler), Changed: c.loop.Poke, Go: c.members.Go,
-		Attached: func() bool { return false }, Member: c.seating.member, Gone: c.seating.goneFor, Lend: c.lendSlot, Notify: c.notifyPeople,
+		Attached: func() bool { return false }, Member: c.seating.member, Gone: c.seating.goneFor, Lend: c.lendSlot, Notify: (alarms{c}).notifyPeople,
 		Closed: func(context.Context, requests.Request) error { return nil },
 	})
 }

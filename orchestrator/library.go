@@ -55,7 +55,7 @@ func checkGiven(team *configs.Team, agents map[string]AgentMaker) error {
 }
 
 // givenAgent makes a member's agent of kind Given.
-func (o *Orchestrator) givenAgent(
+func (h hiring) givenAgent(
 	s *seat, history transcript.History, tools []agent.Spec,
 ) (agent agent.Agent, err error) {
 	name := s.member.CurrentAgent().Name
@@ -65,9 +65,9 @@ func (o *Orchestrator) givenAgent(
 			err = fmt.Errorf("make agent %q: panic: %v", name, cause)
 		}
 	}()
-	agent, err = o.opts.Agents[name](Brief{
-		Team: o.team().Name, Member: s.member.Name, Lead: s.member.Lead, Workspace: s.member.Dir,
-		System: o.system(s), Tools: tools, History: history,
+	agent, err = h.o.opts.Agents[name](Brief{
+		Team: h.o.team().Name, Member: s.member.Name, Lead: s.member.Lead, Workspace: s.member.Dir,
+		System: h.system(s), Tools: tools, History: history,
 		Functions: s.crew.functions.Session(s.member.Session.Session),
 	})
 	switch {

@@ -21,7 +21,7 @@ func (AfterTurn) EventType() string { return "after_turn" }
 // afterTurns is a sink before next that calls the program's callbacks behind
 // each turn that came to its end. They run in the member's goroutine, so that
 // its next turn waits for them, and before it counts as idle.
-func (o *Orchestrator) afterTurns(ctx context.Context, s *seat, next agent.Sink) agent.Sink {
+func (h hiring) afterTurns(ctx context.Context, s *seat, next agent.Sink) agent.Sink {
 	// Only the member's goroutine tells of the end of turns, so this needs no lock.
 	atMax := false // the last one had all its passes
 	return func(e agent.Event) {
@@ -31,7 +31,7 @@ func (o *Orchestrator) afterTurns(ctx context.Context, s *seat, next agent.Sink)
 		case agent.Idle:
 			switch data.Reason {
 			case agent.IdleAvailable, agent.IdleStopped, agent.IdleLimited:
-				o.callAfterTurn(ctx, s, atMax, func(told agent.EventData) {
+				h.callAfterTurn(ctx, s, atMax, func(told agent.EventData) {
 					next(agent.Event{Member: e.Member, Turn: e.Turn, Data: told})
 				})
 			}
@@ -41,8 +41,8 @@ func (o *Orchestrator) afterTurns(ctx context.Context, s *seat, next agent.Sink)
 }
 
 // callAfterTurn calls them for one turn, and tells what they left.
-func (o *Orchestrator) callAfterTurn(ctx context.Context, s *seat, reachedMax bool, tell func(agent.EventData)) {
-	o.opts.Hooks.TurnEnded(ctx, o.place.Transcript(s.member.Name, s.member.Session.Session), reachedMax,
+func (h hiring) callAfterTurn(ctx context.Context, s *seat, reachedMax bool, tell func(agent.EventData)) {
+	h.o.opts.Hooks.TurnEnded(ctx, h.o.place.Transcript(s.member.Name, s.member.Session.Session), reachedMax,
 		func(name string, note hooks.Note, err error) {
 			switch {
 			case name == "":

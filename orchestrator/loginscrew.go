@@ -8,23 +8,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 )
 
-// recallLogins reads which members were locked out when the last run ended, so that also
-// a turn that was cut off goes on with the agent that it had.
-func (c *crew) recallLogins(ctx context.Context) error {
-	var members []configs.Member
-	for _, s := range c.seating.all() {
-		if err := c.logins.Recall(ctx, s.member.Name); err != nil {
-			return err
-		}
-		if s.mate != nil {
-			c.switchAgent(s)
-		}
-		members = append(members, *s.member.Member)
-	}
-	c.logins.Allot(members)
-	return nil
-}
-
 // switchAgent gives an idle member the agent that it is to go on with.
 func (c *crew) switchAgent(s *seat) {
 	if a, changed := c.logins.Switch(s.member, s.turn()); changed {
@@ -68,7 +51,7 @@ func (s *seat) holdsBack(now time.Time) bool {
 
 // agentsOf makes what gives the agents that one may be followed by, of the kinds
 // that their programs turned out to have.
-func (o *Orchestrator) agentsOf() func(configs.Agent) []configs.Agent {
+func agentsOf(o *Orchestrator) func(configs.Agent) []configs.Agent {
 	return func(a configs.Agent) []configs.Agent {
 		chain := o.team().Chain(a)
 		for i := range chain {

@@ -36,7 +36,7 @@ func (m monitor) sinkOf(ctx context.Context, s *seat) agent.Sink {
 		case agent.MemberStarted:
 			m.c.begin(s)
 		case agent.NeedsAttention:
-			m.c.act(ctx, s, m.c.needsAttention(ctx, s, data.Reason))
+			m.c.act(ctx, s, (alarms{m.c}).needsAttention(ctx, s, data.Reason))
 		case agent.ToolReturned:
 			departures{m.c}.afterCall(s)
 		case agent.ToolCalled:
@@ -127,7 +127,7 @@ func (m monitor) idled(ctx context.Context, s *seat, idle agent.Idle) error {
 			return err
 		}
 		if worn != "" || s.member.Lead || len(tasks.Actable(all, s.member.Name)) == 0 {
-			return m.c.giveUpOn(ctx, s, failed)
+			return (alarms{m.c}).giveUpOn(ctx, s, failed)
 		}
 	case s.member.Lead:
 		return nil
@@ -152,7 +152,7 @@ func (m monitor) tellOfLimit(ctx context.Context, s *seat, e agent.Limited) erro
 			text += " It keeps " + tasks.NamesOf(open) + " and goes on with what it was asked; reassign what cannot wait."
 		}
 	}
-	return m.c.tellLeadOf(ctx, s, text)
+	return (alarms{m.c}).tellLeadOf(ctx, s, text)
 }
 
 // vendorAnswered notes that the vendor behind a member has answered in its turn.

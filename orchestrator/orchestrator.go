@@ -325,26 +325,26 @@ func newCrew(
 	})
 	c.logins = login.New(login.Ports{
 		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.loop.Poke, OnLimit: c.ledger.OnLimit,
-		Fallbacks: o.agentsOf(), Command: launch.LoginCommand,
+		Fallbacks: agentsOf(o), Command: launch.LoginCommand,
 	})
 	c.notes = notes.New(store.Mail(), func() string { return c.seating.lead().member.Name }, c.loop.Poke)
 	c.asks = newInbox(o, c)
 	c.board = newBoard(o.team(), mail.Folder(o.place.Mail()), c)
 	c.tools = mcp.New(mcp.Options{Log: c.log, Processes: c.processes, Watch: &c.watch, Members: mcpMembers{c}})
 	c.lister = newTaskLister(o, c)
-	c.settle = func(ctx context.Context) error { return o.settle(ctx, c) }
+	c.settle = func(ctx context.Context) error { return (hiring{o, c}).settle(ctx) }
 	c.servers = newServers(o, c, o.hooks().Servers)
-	c.programs = o.programsOf(c)
-	c.trees = o.newTrees(c)
+	c.programs = programsOf(o, c)
+	c.trees = newTrees(o, c)
 	c.times = schedule.New(store, j, o.clock, c.loop.Poke)
-	c.background = c.newBackground()
+	c.background = newBackground(c)
 	c.trust = trust.NewGuard(o.place, func(format string, args ...any) {
 		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
 	})
-	c.writes = o.newWrites(c)
+	c.writes = newWrites(o, c)
 	c.policies = newPolicies(o, c)
-	c.merges = o.newDesk(c)
-	c.reload = o.newReloader(c)
+	c.merges = newDesk(o, c)
+	c.reload = newReloader(o, c)
 	var err error
 	c.holds, err = holds.Open(ctx, store, o.clock, c.toldHold)
 	return c, err
@@ -358,7 +358,7 @@ func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
 	if err != nil || before.done {
 		return before, err
 	}
-	if err := o.hire(ctx, c); err != nil {
+	if err := (hiring{o, c}).hire(ctx); err != nil {
 		return before, err
 	}
 	o.beginEffort(ctx, c)
@@ -390,7 +390,7 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 		c.trees.Tidy(ctx)
 		c.merges.Tidy(ctx)
 		if o.opts.OwnProcess {
-			c.killStrays(ctx) // also what git has just left
+			killStrays(c, ctx) // also what git has just left
 		}
 	}
 	return o.ending(ctx, c, rest, before)
@@ -403,7 +403,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end plan.Move, e
 		if err := process.BecomeReaper(); err != nil {
 			return plan.Move{}, err
 		}
-		defer c.killStrays(ctx)
+		defer killStrays(c, ctx)
 	}
 	// Listening comes after the reaper: who calls is told by its ancestors, and an
 	// orphan would have none of ours.
@@ -423,7 +423,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end plan.Move, e
 		end, err = c.run(crewCtx)
 		return err
 	}, func(cause error) { stopCrew(cause) })
-	g.Add(func() error { return c.waitDown(crewCtx) }, func(error) {})
+	g.Add(func() error { return waitDown(c, crewCtx) }, func(error) {})
 	g.Add(func() error { return c.journal.Broken(crewCtx) }, func(error) {})
 	g.Add(func() error {
 		c.reload.Run(crewCtx)

@@ -11,7 +11,7 @@ import (
 )
 
 // programsOf makes what starts and ends the agent programs of a crew.
-func (o *Orchestrator) programsOf(c *crew) *launch.Programs {
+func programsOf(o *Orchestrator, c *crew) *launch.Programs {
 	return launch.NewPrograms(launch.Options{
 		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: c.store, Processes: c.processes, Ledger: c.ledger,
 		Timeouts: o.patience, Backoff: o.backoff,
@@ -22,7 +22,7 @@ func (o *Orchestrator) programsOf(c *crew) *launch.Programs {
 
 // programGear makes the agent of a member that is a program, and tells which team
 // tools it has.
-func (o *Orchestrator) programGear(ctx context.Context, s *seat, history transcript.History) (agent.Agent, []agent.Tool, error) {
+func (h hiring) programGear(ctx context.Context, s *seat, history transcript.History) (agent.Agent, []agent.Tool, error) {
 	tools, err := programTools(s)
 	if err != nil {
 		return nil, nil, err
@@ -30,7 +30,7 @@ func (o *Orchestrator) programGear(ctx context.Context, s *seat, history transcr
 	c := s.crew
 	a, err := c.programs.Open(ctx, launch.Request{
 		Member: s.member, History: history, Rules: s.mate.Rights().Now(), Environ: c.trees.AuthorEnv(s.member.Name),
-		System: func() string { return systemPrompt(o.team(), s) },
+		System: func() string { return systemPrompt(h.o.team(), s) },
 		Said:   func() string { return c.watch.Of(s.member.Name).LastText },
 	})
 	if err != nil {

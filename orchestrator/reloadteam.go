@@ -16,7 +16,7 @@ import (
 )
 
 // newReloader makes what takes up changes of the files that a crew's hooks come from.
-func (o *Orchestrator) newReloader(c *crew) *hooking.Reloader {
+func newReloader(o *Orchestrator, c *crew) *hooking.Reloader {
 	return hooking.NewReloader(hooking.ReloaderOptions{
 		Team: o.team(), Layers: o.hooks(), Managed: o.opts.ManagedFolders, Watch: c.around.files.Watch(),
 		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {

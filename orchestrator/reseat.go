@@ -25,15 +25,15 @@ func (c *crew) vacate(s *seat) {
 
 // settle sees to seats that were given up: their members begin anew as the spec has
 // them by now, or have left the team. In the crew's loop only.
-func (o *Orchestrator) settle(ctx context.Context, c *crew) error {
-	for _, s := range c.seating.all() {
+func (h hiring) settle(ctx context.Context) error {
+	for _, s := range h.c.seating.all() {
 		if !s.life.Free() {
 			continue
 		}
-		if m, stays := specs.Member(o.team(), s.member.Name); stays {
-			err := o.seatAgain(ctx, c, s, m)
+		if m, stays := specs.Member(h.o.team(), s.member.Name); stays {
+			err := h.seatAgain(ctx, s, m)
 			if errors.Is(err, errUnseated) {
-				c.keepOut(s, err)
+				h.c.keepOut(s, err)
 				continue
 			}
 			if err != nil {
@@ -41,7 +41,7 @@ func (o *Orchestrator) settle(ctx context.Context, c *crew) error {
 			}
 			continue
 		}
-		if err := c.depart(ctx, s); err != nil {
+		if err := h.c.depart(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -75,37 +75,37 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
 	c.loop.Poke()
-	return c.tellLeadOf(ctx, s, text)
+	return (alarms{c}).tellLeadOf(ctx, s, text)
 }
 
 // seatLate seats a member that comes while the team runs.
-func (o *Orchestrator) seatLate(ctx context.Context, c *crew, m configs.Member) error {
-	s, err := o.seatOne(ctx, c, m)
+func (h hiring) seatLate(ctx context.Context, m configs.Member) error {
+	s, err := h.seatOne(ctx, m)
 	if err != nil {
-		c.trees.Forget(m.Name)
+		h.c.trees.Forget(m.Name)
 		return err
 	}
-	c.seating.put(inFileOrder(append(slices.Clone(c.seating.all()), s), o.memberNames()))
-	c.enter(s)
+	h.c.seating.put(inFileOrder(append(slices.Clone(h.c.seating.all()), s), h.o.memberNames()))
+	h.c.enter(s)
 	return nil
 }
 
 // seatAgain gives a member another seat in place of its old one.
-func (o *Orchestrator) seatAgain(ctx context.Context, c *crew, old *seat, m configs.Member) error {
-	s, err := o.seatOne(ctx, c, m)
+func (h hiring) seatAgain(ctx context.Context, old *seat, m configs.Member) error {
+	s, err := h.seatOne(ctx, m)
 	if err != nil {
 		return err
 	}
-	c.logins.Forget(m.Name, m.Agent.Name == old.member.Agent.Name)
-	c.background.Forget(m.Name)
-	c.notes.Forget(m.Name)
-	c.watch.BeginAnew(m.Name)
-	c.asks.Forget(m.Name)
-	list := slices.Clone(c.seating.all())
+	h.c.logins.Forget(m.Name, m.Agent.Name == old.member.Agent.Name)
+	h.c.background.Forget(m.Name)
+	h.c.notes.Forget(m.Name)
+	h.c.watch.BeginAnew(m.Name)
+	h.c.asks.Forget(m.Name)
+	list := slices.Clone(h.c.seating.all())
 	list[slices.Index(list, old)] = s
-	c.seating.put(list)
-	c.act(ctx, s, c.asks.Plans.BeginAnew(ctx, s.member)) // after an error it stays in a mode that allows less
-	c.enter(s)
+	h.c.seating.put(list)
+	h.c.act(ctx, s, h.c.asks.Plans.BeginAnew(ctx, s.member)) // after an error it stays in a mode that allows less
+	h.c.enter(s)
 	return nil
 }
 
@@ -122,18 +122,18 @@ func (c *crew) keepOut(s *seat, why error) {
 
 // seatOne makes a seat, whole or not at all: whoever goes through the seats may call upon the
 // teammate of each. It fails with errUnseated if that is the member's own trouble.
-func (o *Orchestrator) seatOne(ctx context.Context, c *crew, m configs.Member) (*seat, error) {
-	session, err := c.store.Members().Attach(ctx, m.Name, uuid.NewString)
+func (h hiring) seatOne(ctx context.Context, m configs.Member) (*seat, error) {
+	session, err := h.c.store.Members().Attach(ctx, m.Name, uuid.NewString)
 	if err != nil {
 		return nil, fmt.Errorf("member %s: %w", m.Name, err)
 	}
-	s := newSeat(c, &m, m.Name == o.team().Lead.Name)
+	s := newSeat(h.c, &m, m.Name == h.o.team().Lead.Name)
 	s.member.Session, s.late = session, true
-	if err := o.seatMember(ctx, c, s); err != nil {
-		c.vacate(s)
+	if err := h.seatMember(ctx, s); err != nil {
+		h.c.vacate(s)
 		return nil, fmt.Errorf("%w: %w", errUnseated, err)
 	}
-	return s, c.programs.RecallCost(ctx, m.Name)
+	return s, h.c.programs.RecallCost(ctx, m.Name)
 }
 
 // newSeat makes a seat for a member.

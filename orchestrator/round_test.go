@@ -46,7 +46,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 		store: store, loop: gang.NewLoop(nil), holds: &holds.Holds{},
 		ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), logins: loginsOf(store, nil),
 	}
-	c.background = c.newBackground()
+	c.background = newBackground(c)
 	giveBoard(tb, c, "lead")
 	var load tasks.Loading
 	var asking sync.WaitGroup // many at once, which are one commit

@@ -87,7 +87,7 @@ func (c *crew) leave(ctx context.Context, s *seat, reason string) {
 	if len(released) > 0 {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
-	c.act(ctx, s, errors.Join(err, c.tellLeadOf(ctx, s, text), departures{c}.parted(ctx, s, reason, released),
+	c.act(ctx, s, errors.Join(err, (alarms{c}).tellLeadOf(ctx, s, text), departures{c}.parted(ctx, s, reason, released),
 		c.asks.Leave(ctx, s.member.Name)))
 	// Last, because a member that is gone makes the crew look for the end: by then
 	// its tasks are open again and the lead has its mail.
@@ -137,7 +137,7 @@ func (s *seat) turn() int {
 
 // killStrays ends what members' tools have left running behind covey's back.
 // The context that ended the team must not end this.
-func (c *crew) killStrays(ctx context.Context) {
+func killStrays(c *crew, ctx context.Context) {
 	if killed := c.processes.KillStrays(context.WithoutCancel(ctx)); len(killed) > 0 {
 		c.journal.Tell(agent.Warning{Text: fmt.Sprintf("processes that tools had left running were killed: %v", killed)})
 	}

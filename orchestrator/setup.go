@@ -3,8 +3,6 @@ package orchestrator
 import (
 	"context"
 	"fmt"
-
-	"github.com/coveyteam/covey/orchestrator/plan"
 )
 
 // Setup says what the Setup hooks of a run are to do before any session begins
@@ -30,15 +28,4 @@ func (c *crew) setUp(ctx context.Context) error {
 		return fmt.Errorf("Setup hooks: %w", err)
 	}
 	return nil
-}
-
-// atSetup waits until every session has begun, and is the end of a run that
-// only prepares.
-func (c *crew) atSetup(ctx context.Context) (plan.Move, error) {
-	select {
-	case <-c.opening.Up():
-		return plan.Move{Kind: plan.Finish, Done: true, Reason: prepared}, nil
-	case <-ctx.Done():
-		return plan.Move{}, context.Cause(ctx)
-	}
 }

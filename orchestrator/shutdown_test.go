@@ -244,7 +244,7 @@ func TestAskToEndWantsTime(t *testing.T) {
 // all its own tasks, which are open again one after another before it is gone.
 func TestWhoLeavesGetsNothing(t *testing.T) {
 	c := &crew{ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), holds: &holds.Holds{}}
-	c.background, c.asks = c.newBackground(), inboxOf(c, configs.WaitAsk)
+	c.background, c.asks = newBackground(c), inboxOf(c, configs.WaitAsk)
 	s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}}}
 	s.member.Name, s.member.SelfClaim = "dev", true
 	s.life.Wait()

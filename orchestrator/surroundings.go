@@ -55,8 +55,8 @@ func systemPrompt(team *configs.Team, s *seat) string {
 }
 
 // system is the system prompt of a member whose model covey asks itself.
-func (o *Orchestrator) system(s *seat) string {
-	text := systemPrompt(o.team(), s)
+func (h hiring) system(s *seat) string {
+	text := systemPrompt(h.o.team(), s)
 	if more := s.crew.instructionsOf(s).Text(); more != "" {
 		text += "\n" + more
 	}

@@ -15,14 +15,14 @@ import (
 // others to stay away: its member gets an empty one in its place, so that it can be shown,
 // and does not begin. What the damaged file tells of its work cannot be known, so nobody
 // but a person can say whether the member may begin anew.
-func (o *Orchestrator) openTranscript(s *seat) (*transcript.File, transcript.History, error) {
-	path := o.place.Transcript(s.member.Name, s.member.Session.Session)
+func (h hiring) openTranscript(s *seat) (*transcript.File, transcript.History, error) {
+	path := h.o.place.Transcript(s.member.Name, s.member.Session.Session)
 	file, history, err := transcript.Open(path)
 	if !errors.Is(err, transcript.ErrDamaged) {
 		return file, history, err
 	}
 	s.unfit = fmt.Sprintf("it cannot begin: %v; then run covey up again", err)
-	instead := filepath.Join(o.place.Scratch(), s.member.Name+".no-transcript.jsonl")
+	instead := filepath.Join(h.o.place.Scratch(), s.member.Name+".no-transcript.jsonl")
 	if err := os.Remove(instead); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, transcript.History{}, err
 	}
@@ -46,7 +46,7 @@ func (c *crew) keepAway(ctx context.Context, s *seat, reason string) {
 		return
 	}
 	c.journal.Append(agent.Event{Member: s.member.Name, Data: agent.NeedsAttention{Reason: reason}})
-	c.act(ctx, s, c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.member.Name, reason)))
+	c.act(ctx, s, (alarms{c}).tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.member.Name, reason)))
 	s.life.Retire(reason)
 	c.loop.Poke()
 }

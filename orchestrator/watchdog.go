@@ -70,13 +70,13 @@ func (w watchdog) rouse(ctx context.Context, s *seat, f watch.Finding) error {
 		return nil // its leaving is told
 	case watch.GivenUp:
 		s.mate.Interrupt("covey's watchdog: " + f.Reason)
-		return w.c.giveUpOn(ctx, s, "twice in a row "+f.Reason)
+		return (alarms{w.c}).giveUpOn(ctx, s, "twice in a row "+f.Reason)
 	}
 	if err := w.onceMore(ctx, s, f.Reason); err != nil {
 		return err
 	}
 	s.mate.Interrupt("covey's watchdog: " + f.Reason)
-	return w.c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s was interrupted and begins again: %s",
+	return (alarms{w.c}).tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s was interrupted and begins again: %s",
 		s.member.Name, f.Reason))
 }
 
