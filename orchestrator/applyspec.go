@@ -56,15 +56,15 @@ func (o *Orchestrator) applySpec(ctx context.Context, c *crew, r api.ApplySpec) 
 	// that was cut off in its middle would be one of half a spec.
 	ctx, done := c.loop.UntilOver(ctx)
 	defer done()
-	before := c.live.Layers()
-	if err := c.reload.Adopt(ctx, next.team, next.hooks); errors.Is(err, gang.ErrOver) {
+	before := c.hooks.live.Layers()
+	if err := c.hooks.reload.Adopt(ctx, next.team, next.hooks); errors.Is(err, gang.ErrOver) {
 		return change, err
 	} else if err != nil {
 		return change, wording.Errorf(configs.ErrSpec, "nothing has changed: %v", err)
 	}
 	err = c.loop.Do(ctx, func(ctx context.Context) error { return o.useSpec(ctx, c, next, change, goal) })
 	if err != nil {
-		if undo := c.reload.Adopt(ctx, o.team(), before); undo != nil {
+		if undo := c.hooks.reload.Adopt(ctx, o.team(), before); undo != nil {
 			c.log.Error("the hooks of a spec that was not taken up count", "err", undo)
 		}
 		return change, fmt.Errorf("the spec was not taken up: %w", err)
@@ -143,10 +143,10 @@ func (o *Orchestrator) useSpec(ctx context.Context, c *crew, next design, change
 	}
 	c.times.Use(times)
 	c.keep = o.staysUp()
-	c.ledger.SetBudget(next.team.Budget, next.prices)
+	c.accounts.ledger.SetBudget(next.team.Budget, next.prices)
 	c.board.SetMembers(next.team.Members())
 	for _, m := range next.team.Members() {
-		c.ledger.SetLimits(m.Name, m.Limits)
+		c.accounts.ledger.SetLimits(m.Name, m.Limits)
 	}
 	c.logins.Allot(next.team.Members())
 	if change.Goal != "" {

@@ -13,7 +13,7 @@ import (
 
 // alarms tell the lead and people of members that cannot go on, and of questions that only
 // they can answer.
-type alarms struct{ c *crew }
+type alarms struct{ team *crew }
 
 // Members in trouble: who needs attention, who is told of it, and when it is over.
 
@@ -24,15 +24,15 @@ func (a alarms) tellLeadOf(ctx context.Context, s *seat, text string) error {
 	if s.member.Lead {
 		return nil
 	}
-	_, err := a.c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
-		To: []string{a.c.seating.lead().member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
+	_, err := a.team.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+		To: []string{a.team.seating.lead().member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	})
 	return err
 }
 
 // needsAttention marks a member that only a person, or mail, can help on.
 func (a alarms) needsAttention(ctx context.Context, s *seat, reason string) error {
-	return errors.Join(a.c.asks.Attention.Need(ctx, s.member.Name, reason, a.c.writes.Blame(s.member)),
+	return errors.Join(a.team.asks.Attention.Need(ctx, s.member.Name, reason, a.team.work.writes.Blame(s.member)),
 		a.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.member.Name, reason)))
 }
 
@@ -43,14 +43,14 @@ func (a alarms) giveUpOn(ctx context.Context, s *seat, reason string) error {
 		Message: s.member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
 	}
 	turn := s.turn()
-	a.c.journal.Append(agent.Event{Member: s.member.Name, Turn: turn, Data: agent.NeedsAttention{Reason: reason}})
-	a.c.journal.Append(agent.Event{
+	a.team.journal.Append(agent.Event{Member: s.member.Name, Turn: turn, Data: agent.NeedsAttention{Reason: reason}})
+	a.team.journal.Append(agent.Event{
 		Member: s.member.Name, Turn: turn, Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
 	// The hooks may take long, and the crew must not wait: other members have work.
-	a.c.members.Go(func() {
+	a.team.members.Go(func() {
 		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			a.c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
+			a.team.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
 		}
 	})
 	return a.needsAttention(ctx, s, reason)

@@ -30,19 +30,19 @@ func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("what %s has used, who is no member any more: %w", m.Name, err)
 			}
-			c.ledger.Open(m.Name, configs.Limits{}, configs.Agent{}, past)
+			c.accounts.ledger.Open(m.Name, configs.Limits{}, configs.Agent{}, past)
 		}
 		if err := c.programs.RecallCost(ctx, m.Name); err != nil {
 			return err
 		}
 	}
-	return c.ledger.Resume(ctx)
+	return c.accounts.ledger.Resume(ctx)
 }
 
 // coordination is what the run has spent on notices so far.
 func coordination(c *crew) budget.Coordination {
-	all := c.notices.Run()
-	all.Finished = c.tally.Sum().Completed
+	all := c.accounts.notices.Run()
+	all.Finished = c.accounts.tally.Sum().Completed
 	return all
 }
 
@@ -51,7 +51,7 @@ func coordination(c *crew) budget.Coordination {
 func (s *seat) billed(next agent.Sink) agent.Sink {
 	return func(e agent.Event) {
 		if end, ok := e.Data.(agent.TurnEnded); ok {
-			end.CostUSD = s.crew.ledger.Purse(s.member.Name).Price(end.Usage)
+			end.CostUSD = s.crew.accounts.ledger.Purse(s.member.Name).Price(end.Usage)
 			cost, unknown := s.crew.programs.Billed(s.member)
 			end.CostUSD, end.UsageUnknown = end.CostUSD+cost, unknown
 			e.Data = end

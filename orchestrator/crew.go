@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"runtime"
-	"sync"
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks"
@@ -33,7 +32,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/watch"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 )
 
 // crew makes the members take turns. One goroutine, run, looks at the team
@@ -49,55 +47,61 @@ type crew struct {
 	keep      bool
 	seating   seating
 	loop      *gang.Loop
-	// settle sees to seats that were given up, and let lets a member begin. Both are
-	// fixed before the loop begins.
-	settle     func(context.Context) error
-	let        func(*seat)
-	down       chan string // why somebody told the team to stop
-	members    gang.Group
-	board      *teamtools.Board
-	lister     teammate.TaskLister // of all members
-	control    *api.Server
-	tools      *mcp.Server // for members whose agents are programs of their own
-	programs   *launch.Programs
+	let       func(*seat) // lets a member begin; fixed before the loop begins
+	members   gang.Group
+	board     *teamtools.Board
+	control   *api.Server
+	tools     *mcp.Server // for members whose agents are programs of their own
+	programs  *launch.Programs
+	hooks     teamHooks
+	trust     *trust.Guard
+	around    surroundings
+	only      part // what the run is for
+	team      string
+	opening   *lives.Opening // of all members' sessions
+	clock     clock.Clock
+	times     *schedule.Timetable
+	logins    *login.Logins
+	accounts  accounts
+	work      work
+	watch     watch.Watch
+	asks      *inbox.Inbox
+	holds     *holds.Holds
+	goals     *goals.Goals
+	notes     *notes.Notes
+	restarts  lives.Restarts
+}
+
+// teamHooks are the hooks of a team, and what runs them.
+type teamHooks struct {
 	live       hooking.Live
 	background *hooking.Background
 	reload     *hooking.Reloader
-	trust      *trust.Guard
-	around     surroundings
-	trees      *trees.Trees
-	setup      Setup                // what Setup hooks are to do
-	only       part                 // what the run is for
 	settings   hooking.GateSettings // that gates go by
 	servers    *hooking.Servers     // of mcp_tool hooks
 	policies   *hooking.Policies
 	functions  *hooks.Registry // the program's hooks, and those that agents register while they run
-	team       string
-	pid        int
-	opening    *lives.Opening // of all members' sessions
-	clock      clock.Clock
-	times      *schedule.Timetable
-	logins     *login.Logins
-	ledger     *budget.Ledger
-	tally      budget.Tally
-	notices    budget.Notices
-	watch      watch.Watch
-	asks       *inbox.Inbox
-	merges     *merging.Desk
-	writes     *owned.Writes
-	holds      *holds.Holds
-	goals      *goals.Goals
-	notes      *notes.Notes
-	restarts   lives.Restarts
-
-	mu sync.Mutex // guards what seats say it guards
 }
 
-// run takes the team through its work. It returns why the team came to rest,
+// accounts are what members and the team have used and may use.
+type accounts struct {
+	ledger  *budget.Ledger
+	tally   budget.Tally
+	notices budget.Notices
+}
+
+// work is where members work, what they write there, and how it comes together.
+type work struct {
+	trees  *trees.Trees
+	writes *owned.Writes
+	merges *merging.Desk
+}
+
+// run takes the team through its work. settle sees to seats that members have left. It returns why the team came to rest,
 // or an error when ctx ended or the store failed. When it returns, no member
 // runs any more.
-func (c *crew) run(ctx context.Context) (plan.Move, error) {
-	d := &director{c: c}
+func (c *crew) run(ctx context.Context, settle func(context.Context) error) (plan.Move, error) {
+	d := &director{c: c, settle: settle}
 	if err := d.recall(ctx); err != nil {
 		return plan.Move{}, err
 	}
@@ -122,7 +126,7 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 	mctx, cancel := context.WithCancelCause(ctx)
 	c.let = func(s *seat) { c.members.Go(func() { c.serve(mctx, s) }) }
 	c.opening.Expect(len(c.seating.all()))
-	c.trees.Begin()
+	c.work.trees.Begin()
 	c.reportHolds()
 	for _, s := range c.seating.all() {
 		c.enter(s)
@@ -130,11 +134,11 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 		// it its goroutine.
 		runtime.Gosched()
 	}
-	c.members.Go(func() { c.merges.Serve(mctx) })
+	c.members.Go(func() { c.work.merges.Serve(mctx) })
 	rest := watchdog{c}.watchOver(mctx)
 	end, err := d.direct(ctx)
 	rest()
-	c.merges.Close()
+	c.work.merges.Close()
 	c.loop.Close()
 	// Members that wait for work go home; who is in a turn finishes it, unless the
 	// context has ended.
@@ -145,7 +149,7 @@ func (c *crew) run(ctx context.Context) (plan.Move, error) {
 		cancel(err)
 	}
 	c.members.Wait()
-	c.live.EndAll(ctx)
+	c.hooks.live.EndAll(ctx)
 	c.tools.Close() // what it runs tells the journal, which ends after the crew
 	cancel(nil)
 	return end, err

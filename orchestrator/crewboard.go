@@ -57,7 +57,7 @@ func (p boardPorts) AskToEnd(ctx context.Context, by actors.Actor, to, reason st
 func (p boardPorts) Finished(ctx context.Context, t tasks.Task) {
 	ctx, done := p.c.loop.UntilOver(ctx)
 	defer done()
-	p.c.merges.Finished(ctx, t)
+	p.c.work.merges.Finished(ctx, t)
 }
 
 // Answered notes the lead's answer to its goal.
@@ -91,5 +91,5 @@ func (c *crew) completerOf(ctx context.Context, in hooks.Input) (who string, cla
 	if by, ok := teamtools.Completer(ctx); ok {
 		return by, true
 	}
-	return cmp.Or(c.policies.MemberOf(in), c.seating.lead().member.Name), false
+	return cmp.Or(c.hooks.policies.MemberOf(in), c.seating.lead().member.Name), false
 }

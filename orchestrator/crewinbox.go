@@ -36,7 +36,7 @@ func newInbox(o *Orchestrator, c *crew) *inbox.Inbox {
 			if !ok {
 				return "", nil
 			}
-			return c.merges.TreeOf(ctx, s.member)
+			return c.work.merges.TreeOf(ctx, s.member)
 		},
 	})
 }
@@ -52,7 +52,7 @@ func (c *crew) requestClosed(ctx context.Context, r requests.Request) error {
 	case requests.AskAttention:
 		(alarms{c}).reassured(r)
 	case requests.AskMerge:
-		return c.merges.Answered(ctx, r)
+		return c.work.merges.Answered(ctx, r)
 	}
 	return nil
 }
@@ -61,40 +61,40 @@ func (c *crew) requestClosed(ctx context.Context, r requests.Request) error {
 // is in a turn: it reads so there, and no new work would take it away. An idle member loses
 // it with the turn that the person's word begins.
 func (a alarms) reassured(r requests.Request) {
-	s, ok := a.c.seating.of(r.Member)
+	s, ok := a.team.seating.of(r.Member)
 	if !ok || !r.Approved() {
 		return
 	}
 	if now := s.life.State(); !now.Idle && now.Gone == "" {
-		a.c.asks.Attention.ClearReason(r.Member)
+		a.team.asks.Attention.ClearReason(r.Member)
 	}
-	a.c.writes.Acquit(s.member)
+	a.team.work.writes.Acquit(s.member)
 }
 
 // notifyPeople tells the Notification hooks, and through the journal whoever is
 // attached, of a question for a person. Calls that ask for permission have
 // their own notice, in the turn that they belong to.
 func (a alarms) notifyPeople(ctx context.Context, member string, r requests.Request) {
-	s, ok := a.c.seating.of(member)
+	s, ok := a.team.seating.of(member)
 	if !ok {
-		s = a.c.seating.lead()
+		s = a.team.seating.lead()
 	}
 	n := hooks.NotificationInput{
 		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", wording.FirstLine(r.Text), r.ID),
 		NotificationType: "agent_needs_input",
 	}
-	a.c.journal.Append(agent.Event{
+	a.team.journal.Append(agent.Event{
 		Member: member, Turn: s.turn(), Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
 	if s.mate == nil {
 		return
 	}
 	// The hooks may take long, and nobody waits for them but the end of the team.
-	ctx, done := a.c.asks.UntilEnd(ctx)
-	if !a.c.members.Go(func() {
+	ctx, done := a.team.asks.UntilEnd(ctx)
+	if !a.team.members.Go(func() {
 		defer done()
 		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			a.c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
+			a.team.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
 		}
 	}) {
 		done()

@@ -17,14 +17,14 @@ import (
 func newDesk(o *Orchestrator, c *crew) *merging.Desk {
 	return merging.New(merging.Options{
 		Place: o.place, Store: c.store, Journal: c.journal, Clock: c.clock, Log: c.log,
-		Trees: c.trees, Members: deskMembers{c}, Inbox: c.asks, Tallies: &c.live.Tallies,
+		Trees: c.work.trees, Members: deskMembers{c}, Inbox: c.asks, Tallies: &c.hooks.live.Tallies,
 		Team: o.team, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
-		GateEnv: c.settings.Environ,
+		GateEnv: c.hooks.settings.Environ,
 		Spawned: func(pid int, h runner.Spawn) func() {
 			return c.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, hooking.RunOf(h.Input, h.Depth))
 		},
 		SessionOf: c.seating.sessionOf,
-		Landing:   c.writes.Landing, Notify: (alarms{c}).notifyPeople, Changed: c.loop.Poke,
+		Landing:   c.work.writes.Landing, Notify: (alarms{c}).notifyPeople, Changed: c.loop.Poke,
 	})
 }
 
@@ -43,7 +43,7 @@ func (m deskMembers) StateOf(member string) (lives.State, bool) {
 
 // atMerge merges what a run is only for, and ends it.
 func (c *crew) atMerge(ctx context.Context) (plan.Move, error) {
-	done, err := c.merges.MergeHere(ctx, *c.only.merge)
+	done, err := c.work.merges.MergeHere(ctx, *c.only.merge)
 	if err != nil {
 		return plan.Move{}, err
 	}

@@ -14,10 +14,10 @@ import (
 // newWrites makes what holds a crew's members to what they may write.
 func newWrites(o *Orchestrator, c *crew) *owned.Writes {
 	return owned.New(owned.Options{
-		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: c.journal, Git: c.trees.Git(),
+		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: c.journal, Git: c.work.trees.Git(),
 		Past: o.past, Team: o.team, Members: c.seating.members, CopyOf: c.copyOf, People: c.asks.Keepers(),
 		MemberOf: func(in hooks.Input) (*roster.Member, bool) {
-			return c.seating.member(c.policies.MemberOf(in))
+			return c.seating.member(c.hooks.policies.MemberOf(in))
 		},
 		Turn: func(member string) int {
 			s, ok := c.seating.of(member)
@@ -31,9 +31,9 @@ func newWrites(o *Orchestrator, c *crew) *owned.Writes {
 			return ok && s.workspace != nil && s.workspace.Lingers()
 		},
 		OnBranch: func(ctx context.Context, m *roster.Member) ([]string, string, error) {
-			return c.merges.OutsideOf(ctx, m)
+			return c.work.merges.OutsideOf(ctx, m)
 		},
-		Asks: func(policy string) bool { return namesPolicy(c.live.Sources(), policy) },
+		Asks: func(policy string) bool { return namesPolicy(c.hooks.live.Sources(), policy) },
 	})
 }
 

@@ -20,7 +20,7 @@ import (
 func newTrees(o *Orchestrator, c *crew) *trees.Trees {
 	return trees.New(trees.Options{
 		Place: o.place, Store: c.store, Journal: c.journal, Processes: c.processes, Clock: c.clock,
-		Functions: c.functions, Hooks: &c.live, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
+		Functions: c.hooks.functions, Hooks: &c.hooks.live, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		Team: o.team, Filters: func() []worktree.Filter { return o.design.Load().filters },
 		Attention: func(ctx context.Context, member, why string) {
 			if s, ok := c.seating.of(member); ok {
@@ -58,7 +58,7 @@ func leftBehind(ctx context.Context, p state.Place) trees.Remains {
 // the next run starts it again.
 func (c *crew) setUpTree(ctx context.Context, s *seat) bool {
 	doing := func(what string) { c.watch.SetDoing(s.member.Name, what) }
-	err := c.trees.Ready(ctx, s.member, doing)
+	err := c.work.trees.Ready(ctx, s.member, doing)
 	doing("")
 	if err == nil {
 		return true
@@ -69,7 +69,7 @@ func (c *crew) setUpTree(ctx context.Context, s *seat) bool {
 
 // copyOf reports whether a member works in a copy of its own, and whether git knows it.
 func (c *crew) copyOf(member string) (own, inGit bool) {
-	tree, own := c.trees.Of(member)
+	tree, own := c.work.trees.Of(member)
 	return own, tree.Branch != ""
 }
 
@@ -78,7 +78,7 @@ func (c *crew) copyOf(member string) (own, inGit bool) {
 func locate(c *crew, o *Orchestrator) runner.Locate {
 	return func(in hooks.Input, h hooks.Handler) (string, []string) {
 		if s, ok := c.seating.bySession(in.SessionID); ok {
-			if _, own := c.trees.Of(s.member.Name); own {
+			if _, own := c.work.trees.Of(s.member.Name); own {
 				return o.team().Place().Located(h)
 			}
 		}

@@ -28,6 +28,7 @@ const (
 // to be done, and gives idle members their work. Only the goroutine of the loop uses it.
 type director struct {
 	c        *crew
+	settle   func(context.Context) error // sees to seats that members have left
 	told     string
 	reported string
 	resting  *plan.Move // keep: the team is at rest for this reason
@@ -59,7 +60,7 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 		return d.atSetup(ctx)
 	}
 	for {
-		if err := errors.Join(d.c.ledger.HeedClock(ctx), d.c.times.Run(ctx), d.c.settle(ctx)); err != nil {
+		if err := errors.Join(d.c.accounts.ledger.HeedClock(ctx), d.c.times.Run(ctx), d.settle(ctx)); err != nil {
 			return plan.Move{}, err
 		}
 		s, moves, err := d.round(ctx)
@@ -82,7 +83,7 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 		case <-d.c.loop.Poked():
 		case <-d.nextRetry(s.Seats):
 		case <-d.c.times.Wait():
-		case <-d.c.ledger.Next():
+		case <-d.c.accounts.ledger.Next():
 		case order := <-d.c.loop.Orders():
 			order.Do(ctx)
 		case <-ctx.Done():
@@ -108,7 +109,7 @@ func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 // it went idle is committed by then, so a team never looks more at rest than
 // it is.
 func (d *director) scene(ctx context.Context) (plan.Scene, error) {
-	s := plan.Scene{Broke: d.c.ledger.Broke(), AtLimit: d.c.ledger.OnLimit() == configs.StopAtLimit}
+	s := plan.Scene{Broke: d.c.accounts.ledger.Broke(), AtLimit: d.c.accounts.ledger.OnLimit() == configs.StopAtLimit}
 	s.Told, s.Reports = d.told, d.reported
 	seats := d.c.seating.all()
 	s.Seats = make([]plan.Seat, len(seats))
@@ -126,8 +127,8 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 	if s.Tasks, err = d.c.store.List(ctx); err != nil {
 		return s, err
 	}
-	s.Merging = d.c.merges.OnWay(s.Tasks)
-	d.c.asks.Attention.ClearSolved(&s, d.c.ledger.Raised)
+	s.Merging = d.c.work.merges.OnWay(s.Tasks)
+	d.c.asks.Attention.ClearSolved(&s, d.c.accounts.ledger.Raised)
 	if err := d.c.board.ViewMail(ctx, s.Seats); err != nil {
 		return s, err
 	}
@@ -164,7 +165,7 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 	case plan.GiveLast:
 		return d.handLast(s)
 	case plan.GiveUp:
-		d.c.ledger.GiveUp(s.member.Name)
+		d.c.accounts.ledger.GiveUp(s.member.Name)
 		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)
 	case plan.TellLead:
 		return d.note(ctx, keyTold, m.Mark, plan.TellText(m))
@@ -212,9 +213,9 @@ func (d *director) hurryOn(seats []plan.Seat) {
 			turns[v.Name] = s.turn()
 		}
 	}
-	for _, name := range d.c.ledger.Overrun(turns) {
+	for _, name := range d.c.accounts.ledger.Overrun(turns) {
 		if s, ok := d.c.seating.of(name); ok {
-			reason, _ := d.c.ledger.Spent(name)
+			reason, _ := d.c.accounts.ledger.Spent(name)
 			s.mate.Interrupt(reason)
 		}
 	}

@@ -53,7 +53,7 @@ func folders(c *crew) []goals.Folder {
 	var list []goals.Folder
 	for _, s := range c.seating.all() {
 		list = append(list, goals.Folder{Dir: s.member.Dir, Look: func(ctx context.Context, base string) (written.Snapshot, error) {
-			g, err := c.writes.Ground(ctx, s.member)
+			g, err := c.work.writes.Ground(ctx, s.member)
 			if err != nil {
 				return written.Snapshot{}, err
 			}

@@ -102,9 +102,9 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	// The members are summed up after the tasks were read: nobody works any more,
 	// so the two belong together.
 	limited := sumUp(c, &e)
-	e.Budget = c.ledger.Report()
-	err = errors.Join(err, c.ledger.KeepTime(context.WithoutCancel(ctx)))
-	unmerged, stuck := c.merges.Left(context.WithoutCancel(ctx))
+	e.Budget = c.accounts.ledger.Report()
+	err = errors.Join(err, c.accounts.ledger.KeepTime(context.WithoutCancel(ctx)))
+	unmerged, stuck := c.work.merges.Left(context.WithoutCancel(ctx))
 	e.Unmerged, e.Problems = unmerged, append(e.Problems, stuck...)
 	switch {
 	case end.Kind == plan.Finish:
@@ -162,17 +162,15 @@ var stateOfLock = map[plan.Lock]api.MemberState{
 // sumUp fills in what the members did. It reports whether a limit holds one of
 // those that need attention.
 func sumUp(c *crew, e *Ending) (limited bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e.Coordination, e.Turns = coordination(c), c.tally.Sum()
+	e.Coordination, e.Turns = coordination(c), c.accounts.tally.Sum()
 	for _, s := range c.seating.all() {
-		done := c.tally.Of(s.member.Name)
+		done := c.accounts.tally.Of(s.member.Name)
 		m := MemberEnding{
 			Name: s.member.Name, Agent: roster.AgentTitle(s.member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
 			Completed: done.Completed, Refusals: c.watch.Of(s.member.Name).Refusals, State: api.Resting,
 			Tokens: done.Usage.Total(), CostUSD: done.CostUSD, TokensUnknown: done.UsageUnknown,
 		}
-		m.Limits, _ = c.ledger.ReportOf(s.member.Name)
+		m.Limits, _ = c.accounts.ledger.ReportOf(s.member.Name)
 		lock, text := c.logins.Ending(s.member)
 		switch {
 		case s.life.State().Gone != "":
@@ -181,7 +179,7 @@ func sumUp(c *crew, e *Ending) (limited bool) {
 			m.State, m.Reason = stateOfLock[lock], text
 		case c.asks.Attention.Of(s.member.Name) != "":
 			m.State, m.Reason = api.NeedsAttention, c.asks.Attention.Of(s.member.Name)
-			limited = limited || c.ledger.Limited(s.member.Name)
+			limited = limited || c.accounts.ledger.Limited(s.member.Name)
 		}
 		// A usage limit that nothing had to wait for is no problem.
 		if m.Reason != "" && (m.State != api.Limited || e.open() > 0) {
@@ -190,7 +188,7 @@ func sumUp(c *crew, e *Ending) (limited bool) {
 		if s.member.Lead {
 			e.Answer = c.watch.Of(s.member.Name).LastText
 		}
-		e.FailedOpen += c.live.Tallies.Of(s.member.Name).FailedOpen()
+		e.FailedOpen += c.hooks.live.Tallies.Of(s.member.Name).FailedOpen()
 		e.Members = append(e.Members, m)
 	}
 	return limited

@@ -69,8 +69,8 @@ func giveBoard(t testing.TB, c *crew, names ...string) {
 	if c.asks == nil {
 		c.asks = inboxOf(c, configs.WaitAsk)
 	}
-	if c.merges == nil {
-		c.merges = deskOf(c)
+	if c.work.merges == nil {
+		c.work.merges = deskOf(c)
 	}
 	team := &configs.Team{Name: "crew", Lead: configs.Member{Name: names[0]}}
 	for _, name := range names[1:] {

@@ -18,7 +18,7 @@ import (
 // hand gives an idle member work. mark is set for a nudge, which is counted under it.
 func (d *director) hand(s *seat, w teammate.Work, mark string) error {
 	d.c.switchAgent(s)
-	d.c.ledger.Begin(s.member.Name)
+	d.c.accounts.ledger.Begin(s.member.Name)
 	d.c.logins.EndWait()
 	if s.member.Lead {
 		d.c.notes.GivenTurn(w.Inputs)
@@ -80,8 +80,8 @@ func (d *director) handNotes(ctx context.Context, lead *seat) error {
 		d.c.loop.Poke() // they have gone along with something else
 		return nil
 	}
-	d.c.notices.Showing(nil, in)
-	d.c.notices.Digest()
+	d.c.accounts.notices.Showing(nil, in)
+	d.c.accounts.notices.Digest()
 	return d.hand(lead, teammate.Work{Cause: agent.ByMessage, Inputs: in}, "")
 }
 
@@ -119,7 +119,7 @@ func (d *director) handOn(ctx context.Context, s *seat) error {
 
 // handLast gives a member the prompt to finish and to hand over.
 func (d *director) handLast(s *seat) error {
-	in, ok := d.c.ledger.HandOver(s.member.Name)
+	in, ok := d.c.accounts.ledger.HandOver(s.member.Name)
 	if !ok { // the limit was raised just now
 		d.c.loop.Poke()
 		return nil

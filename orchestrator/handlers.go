@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
@@ -48,13 +49,13 @@ func (q commands) handlers() []api.Handler {
 		api.VerbInterrupt.Handle(q.interrupt),
 		api.VerbHold.Handle(q.hold),
 		api.VerbEnd.Handle(q.endMember),
-		api.VerbMerge.Handle(c.merges.Merge),
-		api.VerbReview.Handle(c.merges.Review),
+		api.VerbMerge.Handle(c.work.merges.Merge),
+		api.VerbReview.Handle(c.work.merges.Review),
 		api.VerbInbox.Handle(q.inbox),
 		api.VerbAnswer.Handle(q.answer),
 		api.VerbApplySpec.Handle(func(ctx context.Context, r api.ApplySpec) (api.SpecChange, error) { return o.applySpec(ctx, c, r) }),
 		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return hookInfos(o, c) }),
-		api.VerbReload.Handle(api.NoInput(c.reload.Ask)),
+		api.VerbReload.Handle(api.NoInput(c.hooks.reload.Ask)),
 		api.VerbTrust.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {
 			return api.TrustReply{Counts: n.Digest != ""}, c.trust.Announce(n)
 		}),
@@ -216,20 +217,17 @@ func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.In
 
 // takeDown asks the team to end. The answer goes out before it does.
 func (q commands) takeDown(_ context.Context, r api.Down) (api.DownReply, error) {
-	select {
-	case q.c.down <- r.Reason:
-	default: // it has been told already
-	}
-	return api.DownReply{PID: q.c.pid}, nil
+	q.c.loop.Stop(r.Reason)
+	return api.DownReply{PID: os.Getpid()}, nil
 }
 
 // errTold ends a team that was told to stop with `covey down`.
 var errTold = errors.New("told to stop")
 
 // waitDown is the actor that ends the team when somebody says so.
-func waitDown(c *crew, ctx context.Context) error {
+func waitDown(ctx context.Context, c *crew) error {
 	select {
-	case reason := <-c.down:
+	case reason := <-c.loop.Stopped():
 		if reason == "" {
 			return errTold
 		}
@@ -290,14 +288,14 @@ func (q commands) status(ctx context.Context) (api.Status, error) {
 		return api.Status{}, err
 	}
 	st := api.Status{
-		Team: o.team().Name, Goal: c.goals.Text(), Workspace: o.place.Workspace, Spec: o.team().File, PID: c.pid,
+		Team: o.team().Name, Goal: c.goals.Text(), Workspace: o.place.Workspace, Spec: o.team().File, PID: os.Getpid(),
 		Started: o.started, Elapsed: time.Since(o.started), Tasks: api.CountTasks(all), Seq: c.journal.Last(),
 		Attached: c.control.Attached(), Requests: c.asks.ForPeople(),
 	}
-	st.Budget = c.ledger.Report()
+	st.Budget = c.accounts.ledger.Report()
 	st.Schedules = c.times.Status()
 	spent := coordination(c)
-	st.Coordination, st.Turns = &spent, c.tally.Sum()
+	st.Coordination, st.Turns = &spent, c.accounts.tally.Sum()
 	select {
 	case <-c.opening.Up():
 		st.Up = true
@@ -315,7 +313,7 @@ func (q commands) status(ctx context.Context) (api.Status, error) {
 		st.Members = append(st.Members, m)
 		names = append(names, m.Name)
 	}
-	for i, copy := range c.trees.Status(ctx, names) {
+	for i, copy := range c.work.trees.Status(ctx, names) {
 		st.Members[i].Worktree = copy
 	}
 	return st, nil
@@ -324,8 +322,8 @@ func (q commands) status(ctx context.Context) (api.Status, error) {
 // memberStatus is one member as `covey ps` shows it. own are the places of the tasks that
 // it owns.
 func (q commands) memberStatus(s *seat, own []int, all []tasks.Outline) api.MemberStatus {
-	ran := q.c.live.Tallies.Of(s.member.Name)
-	done, login, now := q.c.tally.Of(s.member.Name), q.c.logins.State(s.member.Name), q.c.watch.Of(s.member.Name)
+	ran := q.c.hooks.live.Tallies.Of(s.member.Name)
+	done, login, now := q.c.accounts.tally.Of(s.member.Name), q.c.logins.State(s.member.Name), q.c.watch.Of(s.member.Name)
 	life := s.life.State()
 	m := api.MemberStatus{
 		Name: s.member.Name, Lead: s.member.Lead, Agent: roster.AgentTitle(s.member.CurrentAgent()),
@@ -363,9 +361,9 @@ func (q commands) memberStatus(s *seat, own []int, all []tasks.Outline) api.Memb
 		m.WaitsFor = "covey resume " + s.member.Name
 	}
 	m.Held = s.held()
-	m.Limits, m.CostUSD = q.c.ledger.ReportOf(s.member.Name)
-	m.Background = q.c.background.Commands(s.member.Name)
-	if m.State == api.Resting && m.WaitsFor == "" && s.crew.background.MayWake(s.member.Name) {
+	m.Limits, m.CostUSD = q.c.accounts.ledger.ReportOf(s.member.Name)
+	m.Background = q.c.hooks.background.Commands(s.member.Name)
+	if m.State == api.Resting && m.WaitsFor == "" && s.crew.hooks.background.MayWake(s.member.Name) {
 		m.WaitsFor = "hook " + m.Background[0]
 	}
 	if m.State == api.Limited {

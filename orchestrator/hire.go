@@ -94,7 +94,7 @@ func (h hiring) hire(ctx context.Context) error {
 	}
 	// All seats stand before the runner is made: a hook's member is found by its
 	// session among them.
-	changed, err := h.c.settings.Open(h.o.place.GateSettings())
+	changed, err := h.c.hooks.settings.Open(h.o.place.GateSettings())
 	if err != nil {
 		return err
 	}
@@ -103,11 +103,11 @@ func (h hiring) hire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.c.live.Begin(runner, h.o.hooks())
-	if err := h.c.trees.Open(ctx); err != nil {
+	h.c.hooks.live.Begin(runner, h.o.hooks())
+	if err := h.c.work.trees.Open(ctx); err != nil {
 		return ofSpec(err)
 	}
-	if err := h.c.merges.Open(ctx); err != nil {
+	if err := h.c.work.merges.Open(ctx); err != nil {
 		return err
 	}
 	for _, s := range h.c.seating.all() {
@@ -118,7 +118,7 @@ func (h hiring) hire(ctx context.Context) error {
 	if err := h.unseatStrangers(ctx); err != nil {
 		return err
 	}
-	if err := h.c.trees.Retire(ctx); err != nil {
+	if err := h.c.work.trees.Retire(ctx); err != nil {
 		return err
 	}
 	if err := h.o.openAccounts(ctx, h.c); err != nil || h.c.only.setup {
@@ -137,9 +137,9 @@ func hookRunner(o *Orchestrator, c *crew) (*runner.Runner, error) {
 		Env:        launch.ChildEnvironment(o.opts.Bin, o.place),
 		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),
-		Gates:      c.merges.GateRun,
-		Policies:   c.policies.Named,
-		Callbacks:  c.functions,
+		Gates:      c.work.merges.GateRun,
+		Policies:   c.hooks.policies.Named,
+		Callbacks:  c.hooks.functions,
 		Models:     newHookModels(o, c),
 		Tools:      newHookTools(c),
 		FailClosed: o.team().FailClosed, Interactive: c.keep,
@@ -157,7 +157,7 @@ func hookRunner(o *Orchestrator, c *crew) (*runner.Runner, error) {
 			}
 			return o.team().Name, ""
 		},
-		GateEnv: c.settings.Environ,
+		GateEnv: c.hooks.settings.Environ,
 		Spawned: func(pid int, h runner.Spawn) func() {
 			owner := process.Owner{Kind: process.Hook}
 			if h.Hook.MayAct {
@@ -191,11 +191,11 @@ func (h hiring) seatMember(ctx context.Context, s *seat) error {
 		return err
 	}
 	s.closers = append(s.closers, file.Close)
-	if err := h.c.trees.Settle(ctx, s.member); err != nil {
+	if err := h.c.work.trees.Settle(ctx, s.member); err != nil {
 		return err
 	}
 	workdir := workspace.NewWorkdir(s.member.Dir)
-	permissions, err := permissionsOf(*s.member.Member, h.c.live.Layers().Settings)
+	permissions, err := permissionsOf(*s.member.Member, h.c.hooks.live.Layers().Settings)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (h hiring) seatMember(ctx context.Context, s *seat) error {
 		return err
 	}
 	limits := s.member.Limits
-	h.c.ledger.Open(s.member.Name, limits, s.member.CurrentAgent(), history)
+	h.c.accounts.ledger.Open(s.member.Name, limits, s.member.CurrentAgent(), history)
 	var past *transcript.History // what a member has that is not new: of most there is nothing
 	if history.Turns > 0 || len(history.Messages) > 0 {
 		own := history
@@ -216,15 +216,15 @@ func (h hiring) seatMember(ctx context.Context, s *seat) error {
 	options := teammate.Options{
 		Name: s.member.Name, Team: h.o.team().Name, Lead: s.member.Lead, Kind: roster.AgentTitle(s.member.CurrentAgent()),
 		Equip: h.equipment(ctx, s, past, workdir),
-		Hooks: &h.c.live, Tasks: h.c.lister, Inbox: s, Sink: h.afterTurns(ctx, s, s.billed(monitor{h.c}.sinkOf(ctx, s))),
+		Hooks: &h.c.hooks.live, Tasks: newTaskLister(h.o, h.c), Inbox: s, Sink: h.afterTurns(ctx, s, s.billed(monitor{h.c}.sinkOf(ctx, s))),
 		SessionID: s.member.Session.Session, Resumed: s.member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: file, History: history, Workdir: workdir,
-		Permissions: permissions, Beside: []string{letters}, Writable: h.c.writes.Writable(s.member),
+		Permissions: permissions, Beside: []string{letters}, Writable: h.c.work.writes.Writable(s.member),
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
-		Background: s.backgroundTasks, Purse: h.c.ledger.Purse(s.member.Name), Later: s.later,
-		Behind: func(p hooks.Progress) { h.c.background.Observe(ctx, s.member.Name, p) },
+		Background: s.backgroundTasks, Purse: h.c.accounts.ledger.Purse(s.member.Name), Later: s.later,
+		Behind: func(p hooks.Progress) { h.c.hooks.background.Observe(ctx, s.member.Name, p) },
 		Asker:  h.c.asks.Asker(s.member.Name), OnHold: func() string { return h.c.asks.Plans.OnHold(s.member) },
 	}
 	h.c.surround(&options, s)
@@ -266,7 +266,7 @@ func (h hiring) equipment(
 func (h hiring) workspaceTools(s *seat, workdir *workspace.Workdir) *tools.Set {
 	t := tools.New(tools.Env{
 		Workdir: workdir,
-		Environ: slices.Concat(launch.ChildEnvironment(h.o.opts.Bin, h.o.place), h.c.trees.AuthorEnv(s.member.Name),
+		Environ: slices.Concat(launch.ChildEnvironment(h.o.opts.Bin, h.o.place), h.c.work.trees.AuthorEnv(s.member.Name),
 			[]string{"COVEY_MEMBER=" + s.member.Name}),
 		EnvFile:   h.envFile(s),
 		OutputDir: filepath.Join(h.o.place.Scratch(), s.member.Name),
@@ -378,13 +378,13 @@ func permissionsOf(m configs.Member, settings configs.Permissions) (permission.P
 // In reverse order of opening, as defers would: tools end before the transcript
 // that their output goes into.
 func (c *crew) dismiss() {
-	defer c.trees.Close()
+	defer c.work.trees.Close()
 	c.tools.Close()
 	defer c.programs.Close()
 	if err := c.around.files.Close(); err != nil {
 		c.log.Error("closing the watch over files", "err", err)
 	}
-	if err := c.servers.Close(); err != nil {
+	if err := c.hooks.servers.Close(); err != nil {
 		c.log.Error("ending the servers of hooks' tools", "err", err)
 	}
 	for _, s := range c.seating.all() {

@@ -22,12 +22,12 @@ import (
 // hookInfos lists the hooks that the team has now, callbacks included, with what
 // came of them in this run.
 func hookInfos(o *Orchestrator, c *crew) ([]hooklist.Info, error) {
-	infos, err := hooklist.List(o.team(), c.live.Sources(), nil)
+	infos, err := hooklist.List(o.team(), c.hooks.live.Sources(), nil)
 	if err != nil {
 		return nil, err
 	}
 	infos = append(infos, hooklist.Callbacks(o.opts.Hooks)...)
-	hooklist.SetCounts(infos, c.live.Tallies.Of(append(o.memberNames(), hooklist.AtMerge)...))
+	hooklist.SetCounts(infos, c.hooks.live.Tallies.Of(append(o.memberNames(), hooklist.AtMerge)...))
 	return infos, nil
 }
 
@@ -69,7 +69,7 @@ func newHookModels(o *Orchestrator, c *crew) *hooking.Models {
 
 // newHookTools makes what carries out mcp_tool hooks.
 func newHookTools(c *crew) *hooking.Tools {
-	return &hooking.Tools{Servers: c.servers, TeamTools: func(session string) ([]agent.Tool, error) {
+	return &hooking.Tools{Servers: c.hooks.servers, TeamTools: func(session string) ([]agent.Tool, error) {
 		s, ok := c.seating.bySession(session)
 		if !ok {
 			return nil, nil
@@ -86,7 +86,7 @@ func newHookTools(c *crew) *hooking.Tools {
 // newPolicies makes the gates that ship with covey.
 func newPolicies(o *Orchestrator, c *crew) *hooking.Policies {
 	return hooking.NewPolicies(hooking.PolicyOptions{
-		Store: c.store, Writes: c.writes, Approvals: c.asks.Approvals.By, Member: c.seating.member, SessionOf: c.seating.sessionOf,
+		Store: c.store, Writes: c.work.writes, Approvals: c.asks.Approvals.By, Member: c.seating.member, SessionOf: c.seating.sessionOf,
 		Lead:    func() *roster.Member { return c.seating.lead().member },
 		Awaited: c.asks.Holds, OnPass: o.completesOnPass,
 		Unreported: func(ctx context.Context, member string) []string {
@@ -122,7 +122,7 @@ func (m hookMember) Fire(ctx context.Context, p hooks.Payload) (hooks.Outcome, e
 
 func (m hookMember) Spent(asked hooking.ModelAsked) {
 	c := m.s.crew
-	c.tally.Spend(m.s.member.Name, asked.Usage)
+	c.accounts.tally.Spend(m.s.member.Name, asked.Usage)
 	if err := m.s.mate.Spend(asked.Usage); err != nil {
 		m.o.opts.Log.Warn("what a hook has used is not counted in the next run", "member", m.s.member.Name, "err", err)
 	}

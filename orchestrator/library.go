@@ -68,7 +68,7 @@ func (h hiring) givenAgent(
 	agent, err = h.o.opts.Agents[name](Brief{
 		Team: h.o.team().Name, Member: s.member.Name, Lead: s.member.Lead, Workspace: s.member.Dir,
 		System: h.system(s), Tools: tools, History: history,
-		Functions: s.crew.functions.Session(s.member.Session.Session),
+		Functions: s.crew.hooks.functions.Session(s.member.Session.Session),
 	})
 	switch {
 	case err != nil:

@@ -12,7 +12,7 @@ import (
 func (c *crew) switchAgent(s *seat) {
 	if a, changed := c.logins.Switch(s.member, s.turn()); changed {
 		s.mate.Renew(s.member.FallbackAgent())
-		c.ledger.SetAgent(s.member.Name, a)
+		c.accounts.ledger.SetAgent(s.member.Name, a)
 	}
 }
 

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"io"
+	"sync"
 
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
@@ -30,7 +31,8 @@ type seat struct {
 
 	// workspace has the workspace tools; nil before the member's first turn.
 	workspace   *tools.Set
-	permissions permission.Policy // as configured; guarded by crew.mu
+	mu          sync.Mutex
+	permissions permission.Policy // as configured; guarded by mu
 	caller      *mcp.Caller       // in calls over MCP; as mate, nil until all of the seat is there
 	closers     []func() error    // what the member has open, in the order of opening
 	settled     bool              // it looks for work, and what came of its last turn is seen to; it belongs to its goroutine
@@ -50,8 +52,8 @@ func (s *seat) view() plan.Seat {
 		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: roster.Skills(s.member.Member),
 		Nudged: now.Nudged,
 	}
-	v.Spent, v.LastWord = s.crew.ledger.Spent(s.member.Name)
-	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.crew.background.MayWake(s.member.Name)
+	v.Spent, v.LastWord = s.crew.accounts.ledger.Spent(s.member.Name)
+	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.crew.hooks.background.MayWake(s.member.Name)
 	return v
 }
 
@@ -65,7 +67,7 @@ func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 		case now.Exit != lives.Stays:
 			return teammate.Work{}, now.Exit.LastWork()
 		}
-		s.crew.merges.Settle(ctx, s.member.Name)
+		s.crew.work.merges.Settle(ctx, s.member.Name)
 		s.settled = true
 		s.life.Wait()
 		s.crew.loop.Poke()
@@ -75,7 +77,7 @@ func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 		return teammate.Work{}, err
 	}
 	s.settled = false
-	s.crew.merges.Freshen(ctx, s.member.Name)
+	s.crew.work.merges.Freshen(ctx, s.member.Name)
 	s.crew.asks.Attention.Calm(ctx, s.member.Name)
 	return w, nil
 }
@@ -93,7 +95,7 @@ func (s *seat) Waiting(ctx context.Context) ([]agent.Input, error) {
 // was begun with. A crash between the two stores shows the mail again, under an id by which
 // the member's history knows it.
 func (s *seat) Taken(ctx context.Context, ids []string) error {
-	s.crew.notices.Shown(ids, s.crew.watch.Of(s.member.Name).Pass)
+	s.crew.accounts.notices.Shown(ids, s.crew.watch.Of(s.member.Name).Pass)
 	letters, err := s.crew.notes.Drop(ctx, s.member.Actor(), ids)
 	if err != nil || len(letters) == 0 && len(ids) > 0 {
 		return err
@@ -108,7 +110,7 @@ func (s *seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, er
 	if err != nil {
 		return nil, err
 	}
-	about = plan.WithUnmerged(about, s.crew.merges.OnWay(about))
+	about = plan.WithUnmerged(about, s.crew.work.merges.OnWay(about))
 	show, moot := plan.SortMail(mail, about, s.member.Name)
 	if len(moot) > 0 {
 		if err := s.crew.store.Mail().Deliver(ctx, s.member.Actor(), moot); err != nil {
@@ -128,6 +130,6 @@ func (s *seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, er
 		return nil, err
 	}
 	in = append(in, notes...)
-	s.crew.notices.Showing(show, in)
+	s.crew.accounts.notices.Showing(show, in)
 	return in, nil
 }

@@ -339,7 +339,7 @@ func TestTeamEndsWhileAgentsWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, failed := make(chan error, 1), make(chan error, 1)
 	go func() {
-		_, err := r.crew.run(ctx)
+		_, err := r.crew.run(ctx, func(context.Context) error { return nil })
 		ended <- err
 	}()
 	// A run that is cancelled before its loop begins is not what ends the call.

@@ -24,12 +24,12 @@ func (m monitor) sinkOf(ctx context.Context, s *seat) agent.Sink {
 		data, err := m.c.logins.Take(ctx, s.member, e.Data)
 		m.c.act(ctx, s, err)
 		e.Data = m.weighed(ctx, s, m.full(s, data))
-		m.c.tally.See(e)
+		m.c.accounts.tally.See(e)
 		m.c.watch.See(s.member.Name, e)
 		if end, ok := e.Data.(agent.HookFinished); ok {
-			m.c.live.Tallies.Add(s.member.Name, hooklist.EndOf(end))
+			m.c.hooks.live.Tallies.Add(s.member.Name, hooklist.EndOf(end))
 		}
-		m.c.writes.See(ctx, s.member, e) // first, for it looks at the clock
+		m.c.work.writes.See(ctx, s.member, e) // first, for it looks at the clock
 		m.c.journal.Append(e)
 		m.coordinated(s, e)
 		switch data := e.Data.(type) {
@@ -48,7 +48,7 @@ func (m monitor) sinkOf(ctx context.Context, s *seat) agent.Sink {
 		case agent.Limited:
 			m.c.act(ctx, s, m.tellOfLimit(ctx, s, data))
 		case agent.TurnEnded:
-			m.c.ledger.TurnEnded(s.member.Name, s.turn(), data)
+			m.c.accounts.ledger.TurnEnded(s.member.Name, s.turn(), data)
 			m.c.act(ctx, s, m.c.logins.TurnEnded(ctx, s.member.Name, data.Reason))
 		}
 	}
@@ -64,7 +64,7 @@ func (m monitor) full(s *seat, data agent.EventData) agent.EventData {
 	for _, b := range s.backgroundTasks() {
 		idle.Background = append(idle.Background, wording.Short(b.Command, wording.LineWidth))
 	}
-	idle.Background = append(idle.Background, m.c.background.Commands(s.member.Name)...)
+	idle.Background = append(idle.Background, m.c.hooks.background.Commands(s.member.Name)...)
 	idle.Completed = m.c.notes.CompletedBy(s.member.Name)
 	return idle
 }
@@ -78,7 +78,7 @@ func (m monitor) weighed(ctx context.Context, s *seat, data agent.EventData) age
 	if !ok {
 		return data
 	}
-	end.Empty = !m.c.tally.Of(s.member.Name).Useful && !m.c.notes.WasAsked(s.member.Name)
+	end.Empty = !m.c.accounts.tally.Of(s.member.Name).Useful && !m.c.notes.WasAsked(s.member.Name)
 	if end.Empty && s.member.Lead {
 		all, err := m.c.store.List(ctx)
 		end.Empty = err == nil && len(tasks.OpenTasks(all)) > 0
@@ -91,7 +91,7 @@ func (m monitor) coordinated(s *seat, e agent.Event) {
 	if !s.member.Lead || e.Helper != "" {
 		return
 	}
-	if spent, ok := m.c.notices.See(e.Data); ok {
+	if spent, ok := m.c.accounts.notices.See(e.Data); ok {
 		m.c.journal.Append(agent.Event{Member: e.Member, Turn: e.Turn, Data: spent})
 	}
 }

@@ -35,7 +35,7 @@ func (m monitor) noteTask(data json.RawMessage) {
 		return
 	}
 	if s, ok := m.c.seating.of(change.Task.Owner); ok {
-		m.c.tally.Completed(change.Task.Owner, change.Task.ID)
+		m.c.accounts.tally.Completed(change.Task.Owner, change.Task.ID)
 		m.c.watch.Completed(s.member.Name, change.Task.ID)
 	}
 }

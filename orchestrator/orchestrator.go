@@ -157,6 +157,7 @@ func (o *Orchestrator) Place() state.Place { return o.place }
 // part is what a run is for that does not let all members work. The zero part is for a
 // run of all members.
 type part struct {
+	hooks  Setup               // what its Setup hooks are to do
 	setup  bool                // it ends when every session has begun
 	merge  *api.MergeRequest   // it merges finished work and ends
 	merged func([]tasks.Merge) // is told what became of that
@@ -198,6 +199,7 @@ func (o *Orchestrator) Merge(ctx context.Context, r api.MergeRequest) (api.Merge
 // run is a run of all members, or of one part of what a run does.
 func (o *Orchestrator) run(ctx context.Context, only part) (ending Ending, err error) {
 	o.only = only
+	o.only.hooks = o.opts.Setup
 	o.started = time.Now()
 	defer o.readers.end()
 	defer func() { err = o.short.OutOf(o.place, err) }()
@@ -288,7 +290,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	var ending Ending
 	if err == nil {
 		ending, err = o.withCrew(ctx, c, before)
-		awaitCallbacks(ctx, c.functions, c)
+		awaitCallbacks(ctx, c.hooks.functions, c)
 	}
 	if err == nil {
 		j.Tell(journal.TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts(),
@@ -312,39 +314,35 @@ func newCrew(
 	c := &crew{
 		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, loop: gang.NewLoop(o.lost),
 		goals:     goals.New(store, filepath.Join(o.place.Scratch(), "effort.json")),
-		processes: process.New(o.place.Mark()), pid: os.Getpid(), team: o.team().Name,
-		functions: o.opts.Hooks, keep: o.staysUp(), around: surroundingsOf(o.team().Workspace),
-		setup: o.opts.Setup, only: o.only,
-		down: make(chan string, 1), opening: lives.NewOpening(),
+		processes: process.New(o.place.Mark()), team: o.team().Name,
+		keep: o.staysUp(), around: surroundingsOf(o.team().Workspace), only: o.only, opening: lives.NewOpening(),
 	}
-	if c.functions == nil {
-		c.functions = &hooks.Registry{}
+	if c.hooks.functions = o.opts.Hooks; c.hooks.functions == nil {
+		c.hooks.functions = &hooks.Registry{}
 	}
-	c.ledger = budget.New(o.team().Budget, o.prices, budget.Ports{
+	c.accounts.ledger = budget.New(o.team().Budget, o.prices, budget.Ports{
 		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.loop.Poke,
 	})
 	c.logins = login.New(login.Ports{
-		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.loop.Poke, OnLimit: c.ledger.OnLimit,
+		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.loop.Poke, OnLimit: c.accounts.ledger.OnLimit,
 		Fallbacks: agentsOf(o), Command: launch.LoginCommand,
 	})
 	c.notes = notes.New(store.Mail(), func() string { return c.seating.lead().member.Name }, c.loop.Poke)
 	c.asks = newInbox(o, c)
 	c.board = newBoard(o.team(), mail.Folder(o.place.Mail()), c)
 	c.tools = mcp.New(mcp.Options{Log: c.log, Processes: c.processes, Watch: &c.watch, Members: mcpMembers{c}})
-	c.lister = newTaskLister(o, c)
-	c.settle = func(ctx context.Context) error { return (hiring{o, c}).settle(ctx) }
-	c.servers = newServers(o, c, o.hooks().Servers)
+	c.hooks.servers = newServers(o, c, o.hooks().Servers)
 	c.programs = programsOf(o, c)
-	c.trees = newTrees(o, c)
+	c.work.trees = newTrees(o, c)
 	c.times = schedule.New(store, j, o.clock, c.loop.Poke)
-	c.background = newBackground(c)
+	c.hooks.background = newBackground(c)
 	c.trust = trust.NewGuard(o.place, func(format string, args ...any) {
 		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
 	})
-	c.writes = newWrites(o, c)
-	c.policies = newPolicies(o, c)
-	c.merges = newDesk(o, c)
-	c.reload = newReloader(o, c)
+	c.work.writes = newWrites(o, c)
+	c.hooks.policies = newPolicies(o, c)
+	c.work.merges = newDesk(o, c)
+	c.hooks.reload = newReloader(o, c)
 	var err error
 	c.holds, err = holds.Open(ctx, store, o.clock, c.toldHold)
 	return c, err
@@ -383,14 +381,14 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 	end, err := o.runActors(ctx, c)
 	rest := restOf{end: end, err: err}
 	if o.only.merge != nil {
-		c.merges.Tidy(context.WithoutCancel(ctx)) // also when it was cut off: no run may follow
+		c.work.merges.Tidy(context.WithoutCancel(ctx)) // also when it was cut off: no run may follow
 	}
 	if err == nil && end.Done && ctx.Err() == nil {
 		rest.nothing = o.cameToNothing(ctx, c) // before the working copies go
-		c.trees.Tidy(ctx)
-		c.merges.Tidy(ctx)
+		c.work.trees.Tidy(ctx)
+		c.work.merges.Tidy(ctx)
 		if o.opts.OwnProcess {
-			killStrays(c, ctx) // also what git has just left
+			killStrays(ctx, c) // also what git has just left
 		}
 	}
 	return o.ending(ctx, c, rest, before)
@@ -403,7 +401,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end plan.Move, e
 		if err := process.BecomeReaper(); err != nil {
 			return plan.Move{}, err
 		}
-		defer killStrays(c, ctx)
+		defer killStrays(ctx, c)
 	}
 	// Listening comes after the reaper: who calls is told by its ancestors, and an
 	// orphan would have none of ours.
@@ -420,18 +418,18 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end plan.Move, e
 	crewCtx, stopCrew := context.WithCancelCause(ctx)
 	g.Add(func() error {
 		var err error
-		end, err = c.run(crewCtx)
+		end, err = c.run(crewCtx, hiring{o, c}.settle)
 		return err
 	}, func(cause error) { stopCrew(cause) })
-	g.Add(func() error { return waitDown(c, crewCtx) }, func(error) {})
+	g.Add(func() error { return waitDown(crewCtx, c) }, func(error) {})
 	g.Add(func() error { return c.journal.Broken(crewCtx) }, func(error) {})
 	g.Add(func() error {
-		c.reload.Run(crewCtx)
+		c.hooks.reload.Run(crewCtx)
 		return context.Cause(crewCtx)
 	}, func(error) {})
 	g.Add(func() error { return o.guardState(crewCtx, c) }, func(error) {})
 	g.Add(func() error { return reclaim(crewCtx, c.store, c.clock, c.loop.Poke) }, func(error) {})
-	g.Add(func() error { return c.trees.Watch(crewCtx) }, func(error) {})
+	g.Add(func() error { return c.work.trees.Watch(crewCtx) }, func(error) {})
 	g.Add(func() error { return watchBackups(crewCtx, c.store, c.journal, c.log) }, func(error) {})
 	g.Add(func() error { return watchStore(crewCtx, c.store, c.journal) }, func(error) {})
 	if o.opts.OwnProcess {

@@ -30,7 +30,7 @@ func policyCrew(t *testing.T) *crew {
 		}
 		c.seating.add(s)
 	}
-	c.policies = hooking.NewPolicies(hooking.PolicyOptions{
+	c.hooks.policies = hooking.NewPolicies(hooking.PolicyOptions{
 		Writes: &owned.Writes{}, Member: c.seating.member, SessionOf: c.seating.sessionOf, Lead: func() *roster.Member { return c.seating.lead().member },
 		Unreported: func(_ context.Context, member string) []string { return c.watch.Of(member).Unreported },
 	})
@@ -48,7 +48,7 @@ func TestReportSent(t *testing.T) {
 	}
 	want := func(member, feedback string) {
 		t.Helper()
-		got := c.policies.All()["report-sent"](t.Context(), idle(member))
+		got := c.hooks.policies.All()["report-sent"](t.Context(), idle(member))
 		if (got.Outcome == hooks.Blocking) != (feedback != "") || !strings.Contains(got.Feedback, feedback) {
 			t.Errorf("%s: the policy says %+v, want %q", member, got, feedback)
 		}

@@ -13,7 +13,7 @@ import (
 // programsOf makes what starts and ends the agent programs of a crew.
 func programsOf(o *Orchestrator, c *crew) *launch.Programs {
 	return launch.NewPrograms(launch.Options{
-		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: c.store, Processes: c.processes, Ledger: c.ledger,
+		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: c.store, Processes: c.processes, Ledger: c.accounts.ledger,
 		Timeouts: o.patience, Backoff: o.backoff,
 		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: c.goals.Text,
 		Admit: c.tools.Admit, Revoke: c.tools.Revoke,
@@ -29,7 +29,7 @@ func (h hiring) programGear(ctx context.Context, s *seat, history transcript.His
 	}
 	c := s.crew
 	a, err := c.programs.Open(ctx, launch.Request{
-		Member: s.member, History: history, Rules: s.mate.Rights().Now(), Environ: c.trees.AuthorEnv(s.member.Name),
+		Member: s.member, History: history, Rules: s.mate.Rights().Now(), Environ: c.work.trees.AuthorEnv(s.member.Name),
 		System: func() string { return systemPrompt(h.o.team(), s) },
 		Said:   func() string { return c.watch.Of(s.member.Name).LastText },
 	})

@@ -50,8 +50,8 @@ func (o *Orchestrator) applyHooks(c *crew, team *configs.Team, l hooklist.Layers
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	c.servers.Replace(l.Servers) // first: the new hooks may call them at once
-	c.live.Renew(l, owned.WithPolicy(team, l.Sources))
+	c.hooks.servers.Replace(l.Servers) // first: the new hooks may call them at once
+	c.hooks.live.Renew(l, owned.WithPolicy(team, l.Sources))
 	for i, s := range seats {
 		was := s.rules()
 		s.mate.Rights().Reconfigure(was, next[i])
@@ -62,14 +62,14 @@ func (o *Orchestrator) applyHooks(c *crew, team *configs.Team, l hooklist.Layers
 
 // rules are the member's configured rules.
 func (s *seat) rules() permission.Policy {
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.permissions
 }
 
 // setRules gives the member other configured rules.
 func (s *seat) setRules(p permission.Policy) {
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.permissions = p
 }

@@ -59,15 +59,15 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 		return fmt.Errorf("the questions of %s: %w", s.member.Name, err)
 	}
 	c.seating.put(slices.DeleteFunc(slices.Clone(c.seating.all()), func(o *seat) bool { return o == s }))
-	c.tally.Forget(s.member.Name)
+	c.accounts.tally.Forget(s.member.Name)
 	c.watch.Forget(s.member.Name)
-	c.live.Tallies.Forget(s.member.Name)
+	c.hooks.live.Tallies.Forget(s.member.Name)
 	c.logins.Forget(s.member.Name, false)
-	c.background.Forget(s.member.Name)
+	c.hooks.background.Forget(s.member.Name)
 	c.notes.Forget(s.member.Name)
 	c.asks.Forget(s.member.Name)
-	c.trees.Forget(s.member.Name)
-	if err := c.trees.Retire(ctx); err != nil { // work that is nowhere else stays
+	c.work.trees.Forget(s.member.Name)
+	if err := c.work.trees.Retire(ctx); err != nil { // work that is nowhere else stays
 		return fmt.Errorf("the working copy of %s: %w", s.member.Name, err)
 	}
 	text := fmt.Sprintf("Teammate %s has left the team: the spec has it no more.", s.member.Name)
@@ -82,7 +82,7 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 func (h hiring) seatLate(ctx context.Context, m configs.Member) error {
 	s, err := h.seatOne(ctx, m)
 	if err != nil {
-		h.c.trees.Forget(m.Name)
+		h.c.work.trees.Forget(m.Name)
 		return err
 	}
 	h.c.seating.put(inFileOrder(append(slices.Clone(h.c.seating.all()), s), h.o.memberNames()))
@@ -97,7 +97,7 @@ func (h hiring) seatAgain(ctx context.Context, old *seat, m configs.Member) erro
 		return err
 	}
 	h.c.logins.Forget(m.Name, m.Agent.Name == old.member.Agent.Name)
-	h.c.background.Forget(m.Name)
+	h.c.hooks.background.Forget(m.Name)
 	h.c.notes.Forget(m.Name)
 	h.c.watch.BeginAnew(m.Name)
 	h.c.asks.Forget(m.Name)

@@ -44,9 +44,9 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 	})
 	c := &crew{
 		store: store, loop: gang.NewLoop(nil), holds: &holds.Holds{},
-		ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), logins: loginsOf(store, nil),
+		accounts: accounts{ledger: budget.New(configs.Budget{}, nil, budget.Ports{})}, logins: loginsOf(store, nil),
 	}
-	c.background = newBackground(c)
+	c.hooks.background = newBackground(c)
 	giveBoard(tb, c, "lead")
 	var load tasks.Loading
 	var asking sync.WaitGroup // many at once, which are one commit

@@ -49,7 +49,7 @@ func (c *crew) lived(ctx context.Context, s *seat, err error) {
 	c.short.Note(err)
 	// Before its tasks are anybody else's: its agent must not work at them any more.
 	c.act(ctx, s, c.programs.End(s.member))
-	c.functions.Session(s.member.Session.Session).Release() // what its agent has registered ends with it
+	c.hooks.functions.Session(s.member.Session.Session).Release() // what its agent has registered ends with it
 	c.begin(s)
 	now := s.life.State()
 	switch {
@@ -137,7 +137,7 @@ func (s *seat) turn() int {
 
 // killStrays ends what members' tools have left running behind covey's back.
 // The context that ended the team must not end this.
-func killStrays(c *crew, ctx context.Context) {
+func killStrays(ctx context.Context, c *crew) {
 	if killed := c.processes.KillStrays(context.WithoutCancel(ctx)); len(killed) > 0 {
 		c.journal.Tell(agent.Warning{Text: fmt.Sprintf("processes that tools had left running were killed: %v", killed)})
 	}

@@ -21,10 +21,10 @@ const prepared = "the workspace is prepared"
 
 // setUp runs the Setup hooks, once for the team, in the lead's session.
 func (c *crew) setUp(ctx context.Context) error {
-	if c.setup == SetupNone || c.seating.lead().life.State().Gone != "" {
+	if c.only.hooks == SetupNone || c.seating.lead().life.State().Gone != "" {
 		return nil
 	}
-	if err := c.seating.lead().mate.Setup(ctx, string(c.setup)); err != nil {
+	if err := c.seating.lead().mate.Setup(ctx, string(c.only.hooks)); err != nil {
 		return fmt.Errorf("Setup hooks: %w", err)
 	}
 	return nil

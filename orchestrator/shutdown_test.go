@@ -243,8 +243,8 @@ func TestAskToEndWantsTime(t *testing.T) {
 // TestWhoLeavesGetsNothing: an idle member that is seen off is given no work, least of
 // all its own tasks, which are open again one after another before it is gone.
 func TestWhoLeavesGetsNothing(t *testing.T) {
-	c := &crew{ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), holds: &holds.Holds{}}
-	c.background, c.asks = newBackground(c), inboxOf(c, configs.WaitAsk)
+	c := &crew{accounts: accounts{ledger: budget.New(configs.Budget{}, nil, budget.Ports{})}, holds: &holds.Holds{}}
+	c.hooks.background, c.asks = newBackground(c), inboxOf(c, configs.WaitAsk)
 	s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}}}
 	s.member.Name, s.member.SelfClaim = "dev", true
 	s.life.Wait()

@@ -24,7 +24,7 @@ func (c *crew) instructionsOf(s *seat) *workspace.Instructions {
 	if s.member.CurrentAgent().Kind == configs.ACP || s.member.CurrentAgent().Kind == configs.Command {
 		return nil
 	}
-	if _, own := c.trees.Of(s.member.Name); own { // on its branch they may be others, and there they are its own to read
+	if _, own := c.work.trees.Of(s.member.Name); own { // on its branch they may be others, and there they are its own to read
 		return s.instructions
 	}
 	return c.around.instructions
@@ -33,7 +33,7 @@ func (c *crew) instructionsOf(s *seat) *workspace.Instructions {
 // surround adds to a member's options what it has of its surroundings. Who is
 // in a working copy of its own has instructions of its own, too.
 func (c *crew) surround(opts *teammate.Options, s *seat) {
-	if _, own := c.trees.Of(s.member.Name); own {
+	if _, own := c.work.trees.Of(s.member.Name); own {
 		s.instructions = workspace.ReadInstructions(s.member.Dir)
 	}
 	opts.Instructions = c.instructionsOf(s)
@@ -43,12 +43,12 @@ func (c *crew) surround(opts *teammate.Options, s *seat) {
 			return workspace.FindCommand(workdir.Root(), name)
 		}
 	}
-	opts.Files, opts.WatchNames = c.around.files, c.live.WatchNames
+	opts.Files, opts.WatchNames = c.around.files, c.hooks.live.WatchNames
 }
 
 // systemPrompt is what covey says to every member's model.
 func systemPrompt(team *configs.Team, s *seat) string {
-	trees := s.crew.trees
+	trees := s.crew.work.trees
 	return teamtools.SystemPrompt(team, s.member, teamtools.Place{
 		Here: trees.PlaceText(s.member, team.Workspace), Branches: trees.BranchesText(),
 	})

@@ -16,6 +16,7 @@ type Loop struct {
 	poked  chan struct{}
 	orders chan Order
 	over   chan struct{}
+	stop   chan string
 	lost   func() bool
 }
 
@@ -34,7 +35,8 @@ func NewLoop(lost func() bool) *Loop {
 	if lost == nil {
 		lost = func() bool { return false }
 	}
-	return &Loop{poked: make(chan struct{}, 1), orders: make(chan Order), over: make(chan struct{}), lost: lost}
+	return &Loop{poked: make(chan struct{}, 1), orders: make(chan Order), over: make(chan struct{}),
+		stop: make(chan string, 1), lost: lost}
 }
 
 // Poke makes the loop look again. It never blocks. One that is lost costs time: the
@@ -53,6 +55,17 @@ func (l *Loop) Poked() <-chan struct{} { return l.poked }
 
 // Orders gives what is to be done in the loop.
 func (l *Loop) Orders() <-chan Order { return l.orders }
+
+// Stop says that the loop is to end, and why. Only the first call counts.
+func (l *Loop) Stop(reason string) {
+	select {
+	case l.stop <- reason:
+	default:
+	}
+}
+
+// Stopped gives the reason of Stop, once.
+func (l *Loop) Stopped() <-chan string { return l.stop }
 
 // Over is closed when the loop has ended.
 func (l *Loop) Over() <-chan struct{} { return l.over }
