@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +12,10 @@ import (
 
 	"github.com/coveyteam/covey/tasks/requests"
 )
+
+// leastRequests is how many requests a child has made at least when it is killed. Each is two
+// lines: that it was asked, and that it was answered.
+const leastRequests = 10
 
 // TestRequestKill kills a process that asks and answers as fast as it can:
 // what it acknowledged is there, with exactly the mail that belongs to it.
@@ -33,7 +36,7 @@ func TestRequestKill(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(acked) < 10 {
+	if len(acked) < leastRequests {
 		t.Errorf("only %d requests: that proves little", len(acked))
 	}
 }
@@ -64,29 +67,14 @@ func verifyRequests(t *testing.T, s *Store, acked map[string]requests.State) {
 	}
 }
 
-// requestsAndKill runs a child until a random moment and gives what it has said.
+// requestsAndKill runs a child until it has said some lines, and a moment longer, and gives
+// what it has said. Lines are counted: a slow machine says few in a fixed time.
 func requestsAndKill(t *testing.T, path string) map[string]requests.State {
 	t.Helper()
-	cmd := child(t.Context(), "requests", path)
-	out, err := cmd.StdoutPipe()
-	ok(t, out, err)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
 	said := map[string]requests.State{}
-	lines := bufio.NewReader(out)
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			break // what follows the last newline was cut off
-		}
-		id, state, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if said[id] = requests.State(state); len(said) == 1 {
-			time.AfterFunc(time.Duration(rand.IntN(50))*time.Millisecond, func() { _ = cmd.Process.Kill() })
-		}
-	}
-	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Fatalf("the child was not killed: %v", err)
+	for _, line := range killChild(t, "requests", path, 1+2*leastRequests+rand.IntN(100), time.Duration(rand.IntN(4))*time.Millisecond) {
+		id, state, _ := strings.Cut(line, " ")
+		said[id] = requests.State(state)
 	}
 	return said
 }
