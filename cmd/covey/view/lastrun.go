@@ -67,6 +67,9 @@ func (r *lastRun) apply(l journal.Line) {
 	for _, name := range p.Members {
 		r.member(name)
 	}
+	if l.Type == "team_ended" && p.Merge == "" && p.ExitCode != nil && *p.ExitCode == 0 {
+		r.solved()
+	}
 	m := r.known(l.Member)
 	if m == nil {
 		if l.Member == "" && l.Type == "hook_finished" { // gates at a merge are no member's
@@ -101,6 +104,17 @@ func (r *lastRun) apply(l journal.Line) {
 			r.Hooks[m.Name] = &hooklist.Tally{}
 		}
 		r.Hooks[m.Name].Add(hookEnd(l))
+	}
+}
+
+// solved takes in that the team was done: what a member needed attention for came to an end
+// in another way, for example because a person completed its task.
+func (r *lastRun) solved() {
+	for _, m := range r.Members {
+		m.Attention = ""
+		if m.State == api.NeedsAttention {
+			m.State = api.Resting
+		}
 	}
 }
 

@@ -38,6 +38,24 @@ func TestReadLastRun(t *testing.T) {
 	}
 }
 
+// TestReadLastRunThatIsDone: a team that was done has nobody who needs attention, however
+// the trouble came to an end.
+func TestReadLastRunThatIsDone(t *testing.T) {
+	teamtest.StateHome(t)
+	for code, want := range map[string]api.MemberState{"0": api.Resting, "1": api.NeedsAttention} {
+		place := teamtest.Place(t, "crew"+code)
+		end := teamtest.Line(0, "", "team_ended", `{"reason":"over","exit_code":`+code+`}`)
+		teamtest.WriteJournal(t, place, append(teamtest.TwoRuns(), end)...)
+		run, err := ReadLastRun(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ana := run.Members[1]; ana.State != want || (ana.Attention == "") != (code == "0") {
+			t.Errorf("after code %s ana is %+v", code, ana)
+		}
+	}
+}
+
 // TestReadLastRunOfDamage: damaged and torn lines cost only themselves, and a
 // team without a journal has an empty run.
 func TestReadLastRunOfDamage(t *testing.T) {

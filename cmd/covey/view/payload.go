@@ -29,6 +29,7 @@ type payload struct {
 	Description string          `json:"description"`
 	Empty       bool            `json:"empty"`
 	Event       string          `json:"event"`
+	ExitCode    *int            `json:"exit_code"`
 	Failed      int             `json:"failed"`
 	Feedback    string          `json:"feedback"`
 	For         string          `json:"for"`
