@@ -14,8 +14,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// quickClock makes the watchdog's rounds follow each other quickly, save that a
-// turn that was interrupted gets the time to end; all other waits are as long as
+// quickClock makes the watchdog's rounds follow each other quickly, save that there is none
+// between an alarm and the member's next turn, if one comes; all other waits are as long as
 // they are.
 func quickClock(log *lineLog) clock.Clock {
 	return clock.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
@@ -26,10 +26,9 @@ func quickClock(log *lineLog) clock.Clock {
 		go func() {
 			for {
 				log.mu.Lock()
-				begun, ended, more := count(log.lines, "watchdog"), count(log.lines, "idle",
-					`"interrupted"`), log.more
+				alarms, turns, more := count(log.lines, "watchdog"), count(log.lines, "turn_started"), log.more
 				log.mu.Unlock()
-				if begun <= ended {
+				if alarms < turns {
 					break
 				}
 				<-more
