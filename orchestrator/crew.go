@@ -101,6 +101,7 @@ type work struct {
 // or an error when ctx ended or the store failed. When it returns, no member
 // runs any more.
 func (c *crew) run(ctx context.Context, settle func(context.Context) error) (plan.Move, error) {
+	defer c.loop.Close() // also if it never begins: somebody may wait for it
 	d := &director{c: c, settle: settle}
 	if err := d.recall(ctx); err != nil {
 		return plan.Move{}, err

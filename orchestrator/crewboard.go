@@ -55,7 +55,7 @@ func (p boardPorts) AskToEnd(ctx context.Context, by actors.Actor, to, reason st
 // Finished takes down the work on a task that has just been completed, even if whoever
 // asked for that hangs up.
 func (p boardPorts) Finished(ctx context.Context, t tasks.Task) {
-	ctx, done := p.c.loop.UntilOver(ctx)
+	ctx, done := p.c.asks.UntilEnd(ctx)
 	defer done()
 	p.c.work.merges.Finished(ctx, t)
 }
@@ -73,7 +73,7 @@ func (p mcpMembers) Caller(member string) (*mcp.Caller, error) {
 	if s, ok := p.c.seating.of(member); ok && s.caller != nil {
 		return s.caller, nil
 	}
-	return nil, cmp.Or(p.c.board.Known(member), fmt.Errorf("%s: %w", member, api.ErrNoMember))
+	return nil, p.c.noSeat(member)
 }
 
 // newTaskLister makes what a member's turn end knows of its tasks.
@@ -92,4 +92,10 @@ func (c *crew) completerOf(ctx context.Context, in hooks.Input) (who string, cla
 		return by, true
 	}
 	return cmp.Or(c.hooks.policies.MemberOf(in), c.seating.lead().member.Name), false
+}
+
+// noSeat returns why nothing is done in a member's name that has no seat: there is no such
+// member, or its seat is still being made.
+func (c *crew) noSeat(member string) error {
+	return cmp.Or(c.board.Known(member), fmt.Errorf("%s: %w", member, api.ErrNoMember))
 }

@@ -87,7 +87,7 @@ func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 	}
 	s, ok := q.c.seating.of(as)
 	if !ok {
-		return teamtools.Actor{}, q.c.board.Known(as)
+		return teamtools.Actor{}, q.c.noSeat(as)
 	}
 	by := s.actor("")
 	by.Force = force

@@ -374,8 +374,8 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	}
 }
 
-// TestFinishedByWhoHangsUp: whoever has completed a task may hang up; the work on it is
-// taken down all the same.
+// TestFinishedByWhoHangsUp: whoever has completed a task may hang up, while the team works or
+// its loop has just ended; the work on it is taken down all the same.
 func TestFinishedByWhoHangsUp(t *testing.T) {
 	t.Parallel()
 	g := newGrove(t, groveFiles("true", "true", "merge: {}\n"))
@@ -393,6 +393,11 @@ func TestFinishedByWhoHangsUp(t *testing.T) {
 	}
 	ctx, hangUp := context.WithCancel(t.Context())
 	hangUp()
+	r.crew.work.merges.Finished(ctx, done) // as a member that is killed meanwhile
+	if unmerged, problems := r.crew.work.merges.Left(t.Context()); len(unmerged)+len(problems) == 0 {
+		t.Error("nobody is told of work that was not taken down")
+	}
+	r.crew.loop.Close()
 	boardPorts{r.crew}.Finished(ctx, done)
 	merges, err := r.crew.store.Merges().List(t.Context())
 	if err != nil || len(merges) != 1 || !slices.Equal(merges[0].Tasks, []string{"1"}) {

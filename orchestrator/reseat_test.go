@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -113,6 +114,33 @@ func TestSpecCountsWithoutItsRunFile(t *testing.T) {
 	l.warned("it was written anew", 1)
 	if run, err := state.ReadRunFile(l.o.Place()); err != nil || len(run.Members) != 3 {
 		t.Errorf("%+v, %v", run, err)
+	}
+}
+
+// A run that ends before its loop begins keeps nobody waiting who wants something done there.
+func TestRunThatNeverBegins(t *testing.T) {
+	r := newCrewRig(t, mcpFiles(""))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.crew.run(ctx, func(context.Context) error { return nil }); err == nil {
+		t.Fatal("it has run")
+	}
+	err := r.crew.loop.Do(t.Context(), func(context.Context) error { return nil })
+	if !errors.Is(err, gang.ErrOver) {
+		t.Errorf("who waits for the loop is told %v", err)
+	}
+}
+
+// A member of the spec that has no seat yet is nobody in whose name something is done.
+func TestNobodyActsWithoutASeat(t *testing.T) {
+	r := newCrewRig(t, mcpFiles(""))
+	r.crew.board.SetMembers([]configs.Member{{Name: "lead"}, {Name: "dev"}, {Name: "ghost"}})
+	_, err := commands{c: r.crew}.send(t.Context(), api.Send{As: "ghost", To: "lead", Text: "hi"})
+	if !errors.Is(err, api.ErrNoMember) {
+		t.Errorf("it may send: %v", err)
+	}
+	if err := r.crew.guardCommand(t.Context(), "ghost", api.Send{To: "lead", Text: "hi"}); !errors.Is(err, api.ErrNoMember) {
+		t.Errorf("its call is guarded by nobody: %v", err)
 	}
 }
 

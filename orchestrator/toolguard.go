@@ -66,7 +66,7 @@ func (c *crew) guardCommand(ctx context.Context, member string, req any) error {
 	}
 	s, ok := c.seating.of(member)
 	if !ok {
-		return c.board.Known(member)
+		return c.noSeat(member)
 	}
 	name := mcp.ToolName(tool)
 	if kind := s.member.CurrentAgent().Kind; kind == configs.Builtin || kind == "" {

@@ -7,8 +7,9 @@
 // A change happens whole or not at all: the task, the messages that it sends,
 // the events that it causes and the receipt of the call that asked for it are
 // one transaction. A change that is refused leaves nothing. When a call
-// returns without error the change is on the disk. A call whose context ends
-// while its change is on the way there waits for it, for as long as that takes.
+// returns without error the change is on the disk. A call whose context is
+// cancelled while its change is on the way there waits for it; one whose deadline
+// passes does not: the change may still happen then, and its receipt tells.
 //
 // Changes happen one after another. A reader sees all of a change or none of
 // it, and sees its own changes. Mail is delivered in the order it was sent,

@@ -11,13 +11,14 @@ var ErrOver = errors.New("the team is about to end")
 
 // Loop is how others reach a goroutine that looks at the same things again and again: they
 // poke it to make it look once more, or have it do something between two looks. Any
-// goroutine may call its methods, but for Close.
+// goroutine may call its methods.
 type Loop struct {
 	poked  chan struct{}
 	orders chan Order
 	over   chan struct{}
 	stop   chan string
 	lost   func() bool
+	close  sync.Once
 }
 
 // Order is something to be done in the loop.
@@ -70,8 +71,8 @@ func (l *Loop) Stopped() <-chan string { return l.stop }
 // Over is closed when the loop has ended.
 func (l *Loop) Over() <-chan struct{} { return l.over }
 
-// Close notes that the loop has ended. The loop calls it once.
-func (l *Loop) Close() { close(l.over) }
+// Close notes that the loop has ended, or never begins. A second call does nothing.
+func (l *Loop) Close() { l.close.Do(func() { close(l.over) }) }
 
 // Do does something in the loop, between two looks, and waits for it. ctx is that of the
 // caller; what is done has the loop's. It fails with ErrOver if the loop has ended.

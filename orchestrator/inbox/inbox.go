@@ -368,14 +368,17 @@ func (b *Inbox) withdrawAll(ctx context.Context, reason string, want func(reques
 // for others, that is as if it had not answered in time.
 //
 // Both are needed: a request that waits for a member that is gone would hold its asker
-// for as long as its deadline, and an answer to somebody gone would reach nobody.
+// for as long as its deadline, and an answer to somebody gone would reach nobody. Whether
+// its finished work is merged is still to be answered: the work is there.
 func (b *Inbox) Leave(ctx context.Context, member string) error {
 	for _, r := range b.toAnswer(member) {
 		if err := b.expire(ctx, r.ID); err != nil {
 			return err
 		}
 	}
-	return b.withdrawAll(ctx, member+" has left the team", func(r requests.Request) bool { return r.Member == member })
+	return b.withdrawAll(ctx, member+" has left the team", func(r requests.Request) bool {
+		return r.Member == member && (r.Kind != requests.AskMerge || asksToKeep(r))
+	})
 }
 
 // Forget drops what is known of a member's life that has ended: that it needs attention,

@@ -120,6 +120,26 @@ func TestQuestionsOfStrangers(t *testing.T) {
 	}
 }
 
+// TestMergeOfALeaver: whether the finished work of a member that has left is merged is still to
+// be answered; what else it asked is withdrawn.
+func TestMergeOfALeaver(t *testing.T) {
+	p := newPlanning(t, func(context.Context, requests.Request) error { return nil })
+	p.begin(t)
+	merge, err := p.Ask(t.Context(), actors.Actor{Name: "dev"}, requests.New{
+		Kind: requests.AskMerge, Member: "dev", To: actors.Operator, Text: "Merge it?",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.ask(t, "dev", actors.Operator)
+	if err := p.Leave(t.Context(), "dev"); err != nil {
+		t.Fatal(err)
+	}
+	if open := p.Open(); len(open) != 1 || open[0].ID != merge.ID {
+		t.Errorf("open are %+v", open)
+	}
+}
+
 // TestApprovedAsItBeginsAnew: a plan that is approved in the moment in which its member
 // begins another life is approved there, too, or in neither: never approved in a mode that
 // allows no work.

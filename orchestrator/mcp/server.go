@@ -139,14 +139,15 @@ func (t *Server) Call(ctx context.Context, call api.TeamCall) (api.TeamAnswer, e
 // A desk belongs to one life of its member and acts under that life's epoch. Calls of an
 // earlier life are cut off; the store would refuse them anyway.
 func (t *Server) desk(member string) (*desk, error) {
-	c, err := t.options.Members.Caller(member)
-	if err != nil {
-		return nil, err
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return nil, errEnding
+	}
+	// Under the lock: a call that has been slow must not bring back the desk of an earlier life.
+	c, err := t.options.Members.Caller(member)
+	if err != nil {
+		return nil, err
 	}
 	old := t.desks[member]
 	if old != nil && old.caller == c {

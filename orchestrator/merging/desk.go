@@ -314,8 +314,11 @@ func (d *Desk) take(ctx context.Context, member string, done []tasks.Task) error
 		if err != nil {
 			errs = append(errs, fmt.Errorf("the work of %s on task %s is not taken down: %w", member, t.ID, err))
 		}
-		if ctx.Err() != nil {
-			return errors.Join(append(errs, err)...) // it is taken down by the next who looks
+		if err != nil && ctx.Err() != nil {
+			d.mu.Lock()
+			d.left[t.ID] = err.Error() // the next who looks takes it down
+			d.mu.Unlock()
+			break
 		}
 		d.note(t, m, err) // also after an error: nobody is to wait for what does not come
 		if m == nil && err == nil {

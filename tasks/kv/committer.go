@@ -47,9 +47,11 @@ func (c *Job) Abandon(err error) error { return errors.Join(err, c.forget()) }
 // Submit hands a change to the committer and waits for the commit that holds it.
 // run may run more than once; only the last run counts.
 //
-// It fails with ctx's error only if ctx ends before the change is in line. From then on it
-// waits for the commit, so that its caller knows what has happened and can do what follows
-// from it: a change of which nobody takes notice would be as bad as one that is lost.
+// A ctx that is cancelled counts only before the change is in line. From then on Submit waits
+// for the commit, so that its caller knows what has happened and can do what follows from it:
+// a change of which nobody takes notice would be as bad as one that is lost. A deadline
+// counts all the while, for a disk may hang; the change may still be committed after it, and
+// whoever must know asks for its receipt.
 func (c *Job) Submit(ctx context.Context, run func(*Tx) error) error {
 	db := c.db
 	if db.opts.ReadOnly {
@@ -59,11 +61,18 @@ func (c *Job) Submit(ctx context.Context, run func(*Tx) error) error {
 	if err := db.enqueue(ctx, c); err != nil {
 		return c.Abandon(err)
 	}
-	select {
-	case <-c.done:
-		return c.err
-	case <-db.guard.gone: // the committer may be stuck in bbolt
-		return fmt.Errorf("%s: whether it was committed is unknown: %w", c.Op, db.guard.err())
+	for over := ctx.Done(); ; {
+		select {
+		case <-c.done:
+			return c.err
+		case <-db.guard.gone: // the committer may be stuck in bbolt
+			return fmt.Errorf("%s: whether it was committed is unknown: %w", c.Op, db.guard.err())
+		case <-over:
+			if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
+				return fmt.Errorf("%s: no longer waiting for the commit, which may still happen: %w", c.Op, err)
+			}
+			over = nil
+		}
 	}
 }
 
