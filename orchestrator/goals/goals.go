@@ -30,7 +30,8 @@ type Record struct {
 
 // Read returns the goal that stands in a store; the zero Record if there is none.
 func Read(ctx context.Context, s *tasks.Store) (r Record, err error) {
-	return r, tasks.ReadValue(ctx, s, Key, &r)
+	err = tasks.ReadValue(ctx, s, Key, &r)
+	return r, err
 }
 
 // Next returns what the lead works for from now on. A goal that was given on the command

@@ -2,13 +2,11 @@ package mcp
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -142,31 +140,5 @@ func TestHiddenProgramGetsNoTools(t *testing.T) {
 
 // TestWithoutRoot runs the tests that root cannot fail as another user.
 func TestWithoutRoot(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("the tests run without root anyway")
-	}
-	t.Parallel()
-	const nobodyID = 65534
-	dir, err := os.MkdirTemp("", "n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	data, err := os.ReadFile(testkit.Binary(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := filepath.Join(dir, "mcp.test")
-	if err := errors.Join(testkit.WriteProgram(bin, data), os.Chown(dir, nobodyID, nobodyID)); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), bin, "-test.v",
-		"-test.run=^(TestTokenCountsOnlyBelowItsMember|TestHiddenProgramGetsNoTools)$")
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyID, Gid: nobodyID}}
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestHiddenProgramGetsNoTools") {
-		t.Errorf("%v\n%s", err, out)
-	}
+	testkit.WithoutRoot(t, "TestHiddenProgramGetsNoTools", "TestTokenCountsOnlyBelowItsMember")
 }

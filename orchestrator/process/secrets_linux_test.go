@@ -1,13 +1,10 @@
 package process
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -76,31 +73,5 @@ func TestHiddenMemory(t *testing.T) {
 
 // TestWithoutRoot runs the tests that root cannot fail as another user.
 func TestWithoutRoot(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("the tests run without root anyway")
-	}
-	t.Parallel()
-	const nobodyID = 65534
-	dir, err := os.MkdirTemp("", "n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	data, err := os.ReadFile(testkit.Binary(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := filepath.Join(dir, "process.test")
-	if err := errors.Join(testkit.WriteProgram(bin, data), os.Chown(dir, nobodyID, nobodyID)); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), bin, "-test.v",
-		"-test.run=^(TestHiddenMemory|TestIdentifyRealProcesses|TestIdentifyOperator)$")
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyID, Gid: nobodyID}}
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestHiddenMemory") {
-		t.Errorf("%v\n%s", err, out)
-	}
+	testkit.WithoutRoot(t, "TestHiddenMemory", "TestIdentifyRealProcesses", "TestIdentifyOperator")
 }

@@ -27,7 +27,8 @@ type Loaded map[string]string
 // ReadLoaded reads which tasks a store has taken from specs.
 func ReadLoaded(ctx context.Context, s *tasks.Store) (Loaded, error) {
 	loaded := Loaded{}
-	return loaded, tasks.ReadValue(ctx, s, keyLoaded, &loaded)
+	err := tasks.ReadValue(ctx, s, keyLoaded, &loaded)
+	return loaded, err
 }
 
 // New returns the tasks of a spec that no run has loaded yet.
