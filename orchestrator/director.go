@@ -156,14 +156,14 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 	case plan.GiveQuestions:
 		return d.handQuestions(ctx, s, m.Mark)
 	case plan.GiveNudge:
-		return d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
+		d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
 			{Kind: agent.FromCovey, Text: teamtools.NamesFor(s.member.CurrentAgent()).NudgeText(m.Tasks)},
 		}}, m.Mark)
 	case plan.NeedAttention:
 		d.c.asks.Attention.Stuck(s.member.Name, plan.Fingerprint(m.Tasks))
 		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)
 	case plan.GiveLast:
-		return d.handLast(s)
+		d.handLast(s)
 	case plan.GiveUp:
 		d.c.accounts.ledger.GiveUp(s.member.Name)
 		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)

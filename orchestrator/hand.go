@@ -16,7 +16,7 @@ import (
 )
 
 // hand gives an idle member work. mark is set for a nudge, which is counted under it.
-func (d *director) hand(s *seat, w teammate.Work, mark string) error {
+func (d *director) hand(s *seat, w teammate.Work, mark string) {
 	d.c.switchAgent(s)
 	d.c.accounts.ledger.Begin(s.member.Name)
 	d.c.logins.EndWait()
@@ -27,7 +27,6 @@ func (d *director) hand(s *seat, w teammate.Work, mark string) error {
 	d.c.asks.Attention.Clear(s.member.Name)
 	d.c.asks.Recheck() // it may have needed attention
 	s.life.Give(w, mark)
-	return nil
 }
 
 // handMail gives an idle member all its mail as one prompt.
@@ -49,7 +48,8 @@ func (d *director) handMail(ctx context.Context, s *seat) error {
 			return err
 		}
 	}
-	return d.hand(s, teammate.Work{Cause: plan.CauseOf(mail), Inputs: in}, "")
+	d.hand(s, teammate.Work{Cause: plan.CauseOf(mail), Inputs: in}, "")
+	return nil
 }
 
 // handClaim claims a ready task for an idle member. If somebody was faster,
@@ -65,9 +65,10 @@ func (d *director) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 		d.c.loop.Poke()
 		return nil
 	}
-	return d.hand(s, teammate.Work{Cause: agent.ByTask, Inputs: []agent.Input{
+	d.hand(s, teammate.Work{Cause: agent.ByTask, Inputs: []agent.Input{
 		{Kind: agent.FromTask, Text: teamtools.NamesFor(s.member.CurrentAgent()).ClaimText(t)},
 	}}, "")
+	return nil
 }
 
 // handNotes gives the idle lead a turn for the notes, and nothing else.
@@ -82,7 +83,8 @@ func (d *director) handNotes(ctx context.Context, lead *seat) error {
 	}
 	d.c.accounts.notices.Showing(nil, in)
 	d.c.accounts.notices.Digest()
-	return d.hand(lead, teammate.Work{Cause: agent.ByMessage, Inputs: in}, "")
+	d.hand(lead, teammate.Work{Cause: agent.ByMessage, Inputs: in}, "")
+	return nil
 }
 
 // handQuestions reminds an idle member of the questions that it has not answered. It is
@@ -93,9 +95,10 @@ func (d *director) handQuestions(ctx context.Context, s *seat, mark string) erro
 		return err
 	}
 	text := teamtools.NamesFor(s.member.CurrentAgent()).UnansweredText(all)
-	return d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
+	d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
 		{Kind: agent.FromCovey, Text: text},
 	}}, mark)
+	return nil
 }
 
 // handOn lets a member go on that was locked out. What it was asked it has kept
@@ -114,17 +117,18 @@ func (d *director) handOn(ctx context.Context, s *seat) error {
 	if lockout := d.c.logins.State(s.member.Name).Lockout; lockout != nil && lockout.Failed {
 		goOn.Text = teammate.TryAgain
 	}
-	return d.hand(s, teammate.Work{Cause: agent.ByResume, Inputs: append([]agent.Input{goOn}, in...)}, "")
+	d.hand(s, teammate.Work{Cause: agent.ByResume, Inputs: append([]agent.Input{goOn}, in...)}, "")
+	return nil
 }
 
 // handLast gives a member the prompt to finish and to hand over.
-func (d *director) handLast(s *seat) error {
+func (d *director) handLast(s *seat) {
 	in, ok := d.c.accounts.ledger.HandOver(s.member.Name)
 	if !ok { // the limit was raised just now
 		d.c.loop.Poke()
-		return nil
+		return
 	}
-	return d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{in}}, "")
+	d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{in}}, "")
 }
 
 // note puts a notice into the lead's mailbox once per mark.

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -40,7 +41,9 @@ func (q commands) handlers() []api.Handler {
 		}),
 		api.VerbTasks.Handle(api.ListTasks(c.store.List, c.store.Outline)),
 		api.VerbTask.Handle(func(ctx context.Context, t api.TaskRef) (tasks.Task, error) { return c.store.Task(ctx, t.ID) }),
-		api.VerbStanding.Handle(func(ctx context.Context, t api.TaskRef) (api.Standing, error) { return StandingOf(ctx, c.store, t.ID) }),
+		api.VerbStanding.Handle(func(ctx context.Context, t api.TaskRef) (api.Standing, error) {
+			return merging.StandingOf(ctx, c.store, t.ID)
+		}),
 		api.VerbCreate.Handle(q.create),
 		api.VerbUpdate.Handle(q.update),
 		api.VerbClaim.Handle(q.claim),
@@ -72,7 +75,7 @@ func (q commands) handlers() []api.Handler {
 // checksOf are what is asked before something is done in a member's name.
 func checksOf(c *crew) api.Checks {
 	return api.Checks{
-		Member: c.guardCommand,
+		Member: c.tools.GuardCommand,
 		Hook: func(ctx context.Context, by process.Caller) (context.Context, error) {
 			return hooking.Within(ctx, c.processes, by)
 		},

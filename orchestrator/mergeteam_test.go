@@ -93,8 +93,8 @@ func TestWorkWaitsUnasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err1 := StandingOf(t.Context(), store, "1")
-	two, err2 := StandingOf(t.Context(), store, "2")
+	one, err1 := merging.StandingOf(t.Context(), store, "1")
+	two, err2 := merging.StandingOf(t.Context(), store, "2")
 	if err := errors.Join(err1, err2, store.Close()); err != nil {
 		t.Fatal(err)
 	}

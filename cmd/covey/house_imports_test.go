@@ -83,7 +83,7 @@ var floors = []arrows{
 		"orchestrator/trust orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/inbox orchestrator/plan orchestrator/roster"},
 	{"orchestrator/notes", "tasks tasks/mail tasks/actors teammate/agent orchestrator/teamtools"},
-	{"orchestrator/mcp", "configs hooks hooks/rules teammate teammate/agent teammate/permission orchestrator/api orchestrator/launch orchestrator/lives " +
+	{"orchestrator/mcp", "configs hooks hooks/rules tasks tasks/mail teammate teammate/agent teammate/permission orchestrator/api orchestrator/launch orchestrator/lives " +
 		"orchestrator/process orchestrator/roster orchestrator/teamtools orchestrator/watch"},
 	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/api orchestrator/clock " +
 		"orchestrator/hooklist orchestrator/inbox orchestrator/launch orchestrator/mcp orchestrator/owned orchestrator/plan orchestrator/process orchestrator/roster " +

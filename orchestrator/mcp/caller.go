@@ -78,12 +78,12 @@ func (c *Caller) guard(ctx context.Context, call api.TeamCall, id string) (json.
 			return nil, no
 		}
 	}
-	return c.AskHooks(ctx, name, call.Input, id)
+	return c.askHooks(ctx, name, call.Input, id)
 }
 
-// AskHooks asks the member's PreToolUse hooks about a call of a team tool, whose name
+// askHooks asks the member's PreToolUse hooks about a call of a team tool, whose name
 // is that in hooks; it answers as guard does.
-func (c *Caller) AskHooks(
+func (c *Caller) askHooks(
 	ctx context.Context, name string, input json.RawMessage, id string,
 ) (json.RawMessage, *agent.ToolResult) {
 	out, err := c.mate.Fire(ctx, hooks.PreToolUseInput{ToolName: name, ToolInput: input, ToolUseID: id})
@@ -114,9 +114,9 @@ func refused(format string, args ...any) *agent.ToolResult {
 // ToolName is a team tool's name in rules and hooks of agent programs.
 func ToolName(tool string) string { return "mcp__" + launch.MCPName + "__" + tool }
 
-// Forbids names the deny or ask rule that is against a call of a team tool, for
+// forbids names the deny or ask rule that is against a call of a team tool, for
 // callers that can ask nobody.
-func (c *Caller) Forbids(tool string, input json.RawMessage) (rule string, yes bool) {
+func (c *Caller) forbids(tool string, input json.RawMessage) (rule string, yes bool) {
 	may := c.mate.Rights().Now()
 	return catches(slices.Concat(may.Deny, may.Ask), tool, input)
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/verdicts"
@@ -26,7 +26,7 @@ func readStanding(ctx context.Context, place state.Place, task string) (api.Stan
 	return cli.AskStore(ctx, place, func(ctx context.Context, c *api.Client) (api.Standing, error) {
 		return c.Standing(ctx, task)
 	}, func(ctx context.Context, s *tasks.Store) (api.Standing, error) {
-		return orchestrator.StandingOf(ctx, s, task)
+		return merging.StandingOf(ctx, s, task)
 	})
 }
 

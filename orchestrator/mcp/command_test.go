@@ -1,4 +1,4 @@
-package orchestrator
+package mcp
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/mcp"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
@@ -33,9 +33,7 @@ func commandCalls() []any {
 // TestCommandCallsFitTheirTools: what hooks see of a command is what the builtin
 // agent's tool would have been called with, so that one policy reads both.
 func TestCommandCallsFitTheirTools(t *testing.T) {
-	c := &crew{}
-	giveBoard(t, c, "lead", "ana")
-	tools, err := c.board.Tools(teamtools.BuiltinNames, teamtools.Caller{Member: &roster.Member{Member: &configs.Member{}}})
+	tools, err := newRig(t).board.Tools(teamtools.BuiltinNames, teamtools.Caller{Member: &roster.Member{Member: &configs.Member{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,36 +50,19 @@ func TestCommandCallsFitTheirTools(t *testing.T) {
 	}
 }
 
-// hookedMate is a member that has hooks, and no rules.
-type hookedMate struct {
-	fire func(context.Context, hooks.Payload) (hooks.Outcome, error)
-}
-
-func (m hookedMate) Rights() *permission.Rights {
-	return permission.NewRights(permission.Policy{}, nil)
-}
-
-func (m hookedMate) Fire(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
-	return m.fire(ctx, p)
-}
-
-func (m hookedMate) Interrupt(string) {}
-
-// guardRig is a crew of one member, whose hooks answer as told.
-func guardRig(t *testing.T, kind configs.AgentKind, out hooks.Outcome, err error) (*crew, *[]string) {
-	var asked []string
-	s := &seat{member: &roster.Member{Member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}}
-	c := &crew{}
-	giveBoard(t, c, "lead", "ana")
-	s.caller = mcp.NewCaller(mcp.Life{Member: s.member, Life: &s.life, Asker: c.asks.Asker("ana"), Mate: hookedMate{
-		func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
-			asked = append(asked, p.(hooks.PreToolUseInput).ToolName)
+// guardRig is a server whose member ana has no rules, and hooks that answer as told. asked
+// are the tools that they were asked about.
+func guardRig(t *testing.T, kind configs.AgentKind, out hooks.Outcome, err error) (server *Server, asked *[]string) {
+	r, asked := newRig(t), &[]string{}
+	ana := &roster.Member{Member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}
+	r.callers["ana"] = NewCaller(Life{Member: ana, Life: &lives.Life{}, Mate: fakeMate{
+		rights: permission.NewRights(permission.Policy{}, nil),
+		fire: func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
+			*asked = append(*asked, p.(hooks.PreToolUseInput).ToolName)
 			return out, err
 		},
 	}})
-	c.seating.add(s)
-	s.crew = c
-	return c, &asked
+	return r.server, asked
 }
 
 // TestGuardCommandAsksHooks: under the tool's name as the member's own agent has it.
@@ -93,14 +74,14 @@ func TestGuardCommandAsksHooks(t *testing.T) {
 	} {
 		c, asked := guardRig(t, kind, hooks.Outcome{Decision: hooks.Pass}, nil)
 		for _, call := range commandCalls() {
-			if err := c.guardCommand(t.Context(), "ana", call); err != nil {
+			if err := c.GuardCommand(t.Context(), "ana", call); err != nil {
 				t.Errorf("%s %T: %v", kind, call, err)
 			}
 		}
 		if got := strings.Join(*asked, " "); got != want {
 			t.Errorf("%s: asked about %s, want %s", kind, got, want)
 		}
-		if err := c.guardCommand(t.Context(), "ana", api.TeamCall{Tool: teamtools.SendTool}); err != nil || len(*asked) != 4 {
+		if err := c.GuardCommand(t.Context(), "ana", api.TeamCall{Tool: teamtools.SendTool}); err != nil || len(*asked) != 4 {
 			t.Errorf("%s: a tool's call has a guard of its own: %v, %v", kind, err, *asked)
 		}
 	}
@@ -125,7 +106,7 @@ func TestGuardCommandRefuses(t *testing.T) {
 		"allow": {hooks.Outcome{Permission: hooks.Permission{Decision: "allow"}}, nil, ""},
 	} {
 		c, _ := guardRig(t, configs.Builtin, test.out, test.err)
-		err := c.guardCommand(t.Context(), "ana", api.Send{To: "lead", Text: "hello", Summary: "hi"})
+		err := c.GuardCommand(t.Context(), "ana", api.Send{To: "lead", Text: "hello", Summary: "hi"})
 		switch {
 		case test.want == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
@@ -134,7 +115,7 @@ func TestGuardCommandRefuses(t *testing.T) {
 		}
 	}
 	c, _ := guardRig(t, configs.Builtin, hooks.Outcome{}, nil)
-	if err := c.guardCommand(t.Context(), "bob", api.Send{}); err == nil {
+	if err := c.GuardCommand(t.Context(), "bob", api.Send{}); err == nil {
 		t.Error("a member that there is not may send")
 	}
 }

@@ -139,24 +139,7 @@ func TestNobodyActsWithoutASeat(t *testing.T) {
 	if !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("it may send: %v", err)
 	}
-	if err := r.crew.guardCommand(t.Context(), "ghost", api.Send{To: "lead", Text: "hi"}); !errors.Is(err, api.ErrNoMember) {
+	if err := r.crew.tools.GuardCommand(t.Context(), "ghost", api.Send{To: "lead", Text: "hi"}); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("its call is guarded by nobody: %v", err)
-	}
-}
-
-// What has begun to change a team goes on when who asked for it has gone, and ends with the team.
-func TestToTheEnd(t *testing.T) {
-	c := &crew{loop: gang.NewLoop(nil)}
-	asked, cancel := context.WithCancel(t.Context())
-	ctx, done := c.loop.UntilOver(asked)
-	defer done()
-	cancel()
-	if err := ctx.Err(); err != nil {
-		t.Errorf("it ends with who asked: %v", err)
-	}
-	c.loop.Close()
-	<-ctx.Done()
-	if err := context.Cause(ctx); !errors.Is(err, gang.ErrOver) {
-		t.Errorf("it ends with %v", err)
 	}
 }

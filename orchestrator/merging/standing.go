@@ -1,4 +1,4 @@
-package orchestrator
+package merging
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/tasks/verdicts"
@@ -43,7 +42,7 @@ func StandingOf(ctx context.Context, store *tasks.Store, task string) (api.Stand
 	if err != nil {
 		return st, fmt.Errorf("the work on task %s: %w", task, err)
 	}
-	version, known, err := merging.UnchangedAt(ctx, store, task)
+	version, known, err := UnchangedAt(ctx, store, task)
 	st.Unchanged = known && version == t.Version && t.Status == tasks.Completed
 	return st, err
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package mcp
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -55,32 +54,37 @@ func commandCall(req any) (tool string, input json.RawMessage, is bool) {
 	return "", nil, false
 }
 
-// guardCommand is asked before a request that a member's process makes; its error says
+// GuardCommand is asked before a request that a member's process makes; its error says
 // who is against it. It is asked for hooks that may act, too: they act under their member's
 // rules. No hook that decides about calls is one of them: it would be asked about itself. req is whatever came in; only what a
 // tool could do is looked at, and the calls of tools have a guard of their own.
-func (c *crew) guardCommand(ctx context.Context, member string, req any) error {
+func (s *Server) GuardCommand(ctx context.Context, member string, req any) error {
 	tool, input, is := commandCall(req)
 	if !is {
 		return nil
 	}
-	s, ok := c.seating.of(member)
-	if !ok {
-		return c.noSeat(member)
+	c, err := s.options.Members.Caller(member)
+	if err != nil {
+		return err
 	}
-	name := mcp.ToolName(tool)
-	if kind := s.member.CurrentAgent().Kind; kind == configs.Builtin || kind == "" {
+	return c.guardCommand(ctx, tool, input)
+}
+
+// guardCommand holds a command of one of the member's processes against its rules and hooks.
+func (c *Caller) guardCommand(ctx context.Context, tool string, input json.RawMessage) error {
+	name := ToolName(tool)
+	if kind := c.member.CurrentAgent().Kind; kind == configs.Builtin || kind == "" {
 		name = teamtools.Twins()[tool]
 	}
-	if rule, yes := s.caller.Forbids(tool, input); yes {
+	if rule, yes := c.forbids(tool, input); yes {
 		return wording.Errorf(api.ErrDenied, "permission to use %s has been denied (rule %s)", name, rule)
 	}
-	wanted, no := s.caller.AskHooks(ctx, name, input, "covey/"+uuid.NewString())
+	wanted, no := c.askHooks(ctx, name, input, "covey/"+uuid.NewString())
 	if no == nil {
 		return sameInput(name, input, wanted)
 	}
 	if no.Halted != "" {
-		s.mate.Interrupt(no.Halted)
+		c.mate.Interrupt(no.Halted)
 	}
 	return wording.Errorf(api.ErrDenied, "%s", no.Content)
 }
