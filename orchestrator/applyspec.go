@@ -12,11 +12,11 @@ import (
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -57,7 +57,7 @@ func (o *Orchestrator) applySpec(ctx context.Context, c *crew, r api.ApplySpec) 
 	ctx, done := c.loop.UntilOver(ctx)
 	defer done()
 	before := c.hooks.live.Layers()
-	if err := c.hooks.reload.Adopt(ctx, next.team, next.hooks); errors.Is(err, gang.ErrOver) {
+	if err := c.hooks.reload.Adopt(ctx, next.team, next.hooks); errors.Is(err, routine.ErrOver) {
 		return change, err
 	} else if err != nil {
 		return change, wording.Errorf(configs.ErrSpec, "nothing has changed: %v", err)

@@ -9,8 +9,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/clock"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/hooking"
@@ -25,6 +23,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -46,9 +45,9 @@ type crew struct {
 	log       *slog.Logger
 	keep      bool
 	seating   seating
-	loop      *gang.Loop
+	loop      *routine.Loop
 	let       func(*seat) // lets a member begin; fixed before the loop begins
-	members   gang.Group
+	members   routine.Group
 	board     *teamtools.Board
 	control   *api.Server
 	tools     *mcp.Server // for members whose agents are programs of their own
@@ -59,7 +58,7 @@ type crew struct {
 	only      part // what the run is for
 	team      string
 	opening   *lives.Opening // of all members' sessions
-	clock     clock.Clock
+	clock     routine.Clock
 	times     *schedule.Timetable
 	logins    *login.Logins
 	accounts  accounts

@@ -17,8 +17,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -73,8 +73,8 @@ func wantShown(t *testing.T, place state.Place, member string, n int, senders ..
 
 // restsUntil is the machine's clock, save that a member which failed rests until the
 // test lets it go on.
-func restsUntil(free <-chan time.Time) clock.Clock {
-	return clock.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
+func restsUntil(free <-chan time.Time) routine.Clock {
+	return routine.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
 		if d == time.Second || d == 2*time.Second {
 			return free
 		}

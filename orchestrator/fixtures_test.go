@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/notes"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
@@ -61,7 +61,7 @@ func giveBoard(t testing.TB, c *crew, names ...string) {
 		c.store = testkit.OpenStore(t)
 	}
 	if c.loop == nil {
-		c.loop = gang.NewLoop(nil)
+		c.loop = routine.NewLoop(nil)
 	}
 	if c.notes == nil {
 		c.notes = notes.New(c.store.Mail(), func() string { return names[0] }, func() {})

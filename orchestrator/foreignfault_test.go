@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -94,7 +94,7 @@ func faultyRun(t *testing.T, f fault, short time.Duration, change ...func(*Orche
 func hurried(o *Orchestrator) {
 	const times = 50
 	began := time.Now()
-	o.clock = clock.Clock{
+	o.clock = routine.Clock{
 		TimeNow:   func() time.Time { return began.Add(times * time.Since(began)) },
 		TimeAfter: func(d time.Duration) <-chan time.Time { return time.After(d / times) },
 	}

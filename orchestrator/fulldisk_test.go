@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -131,7 +131,7 @@ func (d *brokenDisk) WriteAt(p []byte, off int64) (int, error) {
 		return d.File.WriteAt(p, off)
 	}
 	n, err := d.File.WriteAt(p[:len(p)/2], off)
-	gang.Signal(d.failed)
+	routine.Signal(d.failed)
 	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -77,7 +77,7 @@ func HoldStopped(ctx context.Context, p state.Place, r api.HoldRequest) (reply a
 		return reply, fmt.Errorf("hold: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	h, err := holds.Open(ctx, store, clock.Clock{}, func(string, agent.EventData) {})
+	h, err := holds.Open(ctx, store, routine.Clock{}, func(string, agent.EventData) {})
 	if err != nil {
 		return reply, err
 	}
@@ -91,7 +91,7 @@ func HoldStopped(ctx context.Context, p state.Place, r api.HoldRequest) (reply a
 
 // HeldIn are the members of a team that are held, from its store, sorted by name.
 func HeldIn(ctx context.Context, store *tasks.Store) ([]string, error) {
-	h, err := holds.Open(ctx, store, clock.Clock{}, func(string, agent.EventData) {})
+	h, err := holds.Open(ctx, store, routine.Clock{}, func(string, agent.EventData) {})
 	if err != nil {
 		return nil, err
 	}

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -55,7 +55,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 				{Name: "lead", Lead: true, Idle: true}, {Name: "ana", Idle: true, SelfClaim: true},
 				{Name: "ben", Idle: true, SelfClaim: true, Unread: tc.mail},
 			}}
-			then := clock.Clock{TimeNow: func() time.Time { return tc.ben.Since }}
+			then := routine.Clock{TimeNow: func() time.Time { return tc.ben.Since }}
 			held, err := holds.Open(t.Context(), testkit.OpenStore(t), then, func(string, agent.EventData) {})
 			if err != nil {
 				t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -249,7 +249,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	ctx := t.Context()
 	journal, end := runTestJournal(t, testkit.OpenStore(t))
 	defer end()
-	c := &crew{loop: gang.NewLoop(nil), journal: journal, logins: loginsOf(nil, journal)}
+	c := &crew{loop: routine.NewLoop(nil), journal: journal, logins: loginsOf(nil, journal)}
 	member := configs.Member{Name: "dev", Agent: configs.Agent{Name: "one", Parallel: 1}}
 	c.logins.Allot([]configs.Member{member})
 	s := &seat{crew: c, member: &roster.Member{Member: &member}}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -18,7 +18,7 @@ const leaseGrace = time.Minute
 // good, or was never begun since covey was started, and somebody gave it work all the
 // same. A member that is silent keeps its tasks, however long: whether it is at fault is
 // for the watchdog and for people to say.
-func reclaim(ctx context.Context, store *tasks.Store, at clock.Clock, changed func()) error {
+func reclaim(ctx context.Context, store *tasks.Store, at routine.Clock, changed func()) error {
 	var before []string
 	for {
 		select {

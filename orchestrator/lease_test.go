@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -34,7 +34,7 @@ func TestReclaim(t *testing.T) {
 	attach("gone")
 	store.Members().LetGo("gone")
 	ticks, looked := make(chan time.Time), make(chan struct{})
-	byHand := clock.Clock{TimeAfter: func(d time.Duration) <-chan time.Time {
+	byHand := routine.Clock{TimeAfter: func(d time.Duration) <-chan time.Time {
 		if d != leaseGrace {
 			t.Errorf("it waits for %v", d)
 		}

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -148,7 +148,7 @@ func (r *readers) grew() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for wake := range r.wakes {
-		gang.Signal(wake)
+		routine.Signal(wake)
 	}
 }
 

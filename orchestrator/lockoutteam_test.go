@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -107,7 +107,7 @@ func start(r *rig, clock *handClock, edits ...func(*Orchestrator)) *underway {
 	return u
 }
 
-func (c *handClock) clock() clock.Clock { return clock.Clock{TimeNow: c.now, TimeAfter: c.after} }
+func (c *handClock) clock() routine.Clock { return routine.Clock{TimeNow: c.now, TimeAfter: c.after} }
 
 // end waits for the end of the run.
 func (u *underway) end() Ending {

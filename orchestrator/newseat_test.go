@@ -10,8 +10,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -126,7 +126,7 @@ func TestRunThatNeverBegins(t *testing.T) {
 		t.Fatal("it has run")
 	}
 	err := r.crew.loop.Do(t.Context(), func(context.Context) error { return nil })
-	if !errors.Is(err, gang.ErrOver) {
+	if !errors.Is(err, routine.ErrOver) {
 		t.Errorf("who waits for the loop is told %v", err)
 	}
 }

@@ -19,8 +19,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/clock"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -32,6 +30,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
@@ -97,7 +96,7 @@ type Orchestrator struct {
 	repairs   []string      // of the store, likewise
 	past      *owned.Past   // what the journal knows of earlier runs
 	left      trees.Remains // of an earlier run that is forgotten
-	clock     clock.Clock   // the machine's, but in tests
+	clock     routine.Clock // the machine's, but in tests
 	lost      func() bool   // likewise: whether the crew loses a poke; nil: never
 	// journalFile wraps the journal's file; tests put failures in its place.
 	journalFile func(journal.File) journal.File
@@ -312,7 +311,7 @@ func newCrew(
 	ctx context.Context, o *Orchestrator, store *tasks.Store, j *journal.Journal, b *bus.Bus,
 ) (*crew, error) {
 	c := &crew{
-		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, loop: gang.NewLoop(o.lost),
+		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, loop: routine.NewLoop(o.lost),
 		goals:     goals.New(store, filepath.Join(o.place.Scratch(), "effort.json")),
 		processes: process.New(o.place.Mark()), team: o.team().Name,
 		keep: o.staysUp(), around: surroundingsOf(o.team().Workspace), only: o.only, opening: lives.NewOpening(),

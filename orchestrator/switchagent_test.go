@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -18,7 +18,7 @@ import (
 func TestNextRetry(t *testing.T) {
 	var slept time.Duration
 	now := limitOver
-	c := &crew{clock: clock.Clock{TimeNow: func() time.Time { return now }, TimeAfter: func(d time.Duration) <-chan time.Time {
+	c := &crew{clock: routine.Clock{TimeNow: func() time.Time { return now }, TimeAfter: func(d time.Duration) <-chan time.Time {
 		slept = d
 		return make(chan time.Time)
 	}}}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/watch"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -17,8 +17,8 @@ import (
 // quickClock makes the watchdog's rounds follow each other quickly, save that there is none
 // between an alarm and the member's next turn, if one comes; all other waits are as long as
 // they are.
-func quickClock(log *lineLog) clock.Clock {
-	return clock.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
+func quickClock(log *lineLog) routine.Clock {
+	return routine.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
 		if d != watch.Every {
 			return time.After(d)
 		}

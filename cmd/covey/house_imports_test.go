@@ -50,44 +50,48 @@ var floors = []arrows{
 	{"teammate/builtin", "teammate teammate/agent teammate/transcript teammate/workspace teammate/builtin/tools"},
 	{"teammate/*", "teammate teammate/agent teammate/program teammate/transcript"},
 	{"orchestrator/process", "bus"},
-	{"orchestrator/clock", ""},
 	{"orchestrator/testkit", "tasks"},
-	{"orchestrator/gang", ""},
+	{"orchestrator/routine", ""},
 	{"orchestrator/roster", "configs tasks tasks/actors"},
 	{"orchestrator/worktree", ""},
 	{"orchestrator/written", "orchestrator/worktree"},
 	{"orchestrator/plan", "tasks tasks/mail teammate/agent"},
 	{"orchestrator/journal", "tasks tasks/actors tasks/backup teammate/agent"},
-	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript orchestrator/clock orchestrator/journal orchestrator/roster"},
-	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/clock orchestrator/journal orchestrator/plan orchestrator/roster"},
+	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript " +
+		"orchestrator/routine orchestrator/journal orchestrator/roster"},
+	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/routine orchestrator/journal " +
+		"orchestrator/plan orchestrator/roster"},
 	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
-	{"orchestrator/lives", "configs teammate teammate/agent orchestrator/clock"},
+	{"orchestrator/lives", "configs teammate teammate/agent orchestrator/routine"},
 	{"orchestrator/goals", "tasks orchestrator/state orchestrator/written"},
-	{"orchestrator/holds", "tasks tasks/* teammate/agent orchestrator/clock"},
+	{"orchestrator/holds", "tasks tasks/* teammate/agent orchestrator/routine"},
 	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/builtin/tools " +
 		"orchestrator/journal orchestrator/roster orchestrator/worktree orchestrator/written"},
-	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/clock " +
-		"orchestrator/gang orchestrator/owned orchestrator/plan orchestrator/roster"},
-	{"orchestrator/watch", "teammate/agent orchestrator/clock orchestrator/plan"},
-	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent " +
-		"orchestrator/clock orchestrator/journal orchestrator/process orchestrator/roster orchestrator/state orchestrator/worktree"},
-	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/clock orchestrator/journal"},
+	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/routine " +
+		"orchestrator/owned orchestrator/plan orchestrator/roster"},
+	{"orchestrator/watch", "teammate/agent orchestrator/routine orchestrator/plan"},
+	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent orchestrator/routine " +
+		"orchestrator/journal orchestrator/process orchestrator/roster orchestrator/state orchestrator/worktree"},
+	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal"},
 	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail teammate teammate/* orchestrator/budget orchestrator/process orchestrator/roster orchestrator/state"},
 	{"orchestrator/hooklist", "configs configs/* hooks hooks/* teammate/agent orchestrator/state"},
-	{"orchestrator/api", "bus configs hooks/wording tasks tasks/requests tasks/verdicts orchestrator/budget orchestrator/gang orchestrator/hooklist " +
-		"orchestrator/journal orchestrator/process orchestrator/schedule orchestrator/state orchestrator/trees"},
+	{"orchestrator/api", "bus configs hooks/wording tasks tasks/requests tasks/verdicts orchestrator/budget " +
+		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/schedule " +
+		"orchestrator/state orchestrator/trees"},
 	{"orchestrator/specs", "configs tasks tasks/* orchestrator/api orchestrator/goals orchestrator/roster orchestrator/state"},
 	{"orchestrator/trust", "configs configs/runs configs/hookfiles orchestrator/api orchestrator/journal orchestrator/state orchestrator/worktree"},
-	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/clock orchestrator/gang " +
-		"orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives orchestrator/owned orchestrator/roster orchestrator/state orchestrator/trees " +
-		"orchestrator/trust orchestrator/worktree"},
+	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api " +
+		"orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives " +
+		"orchestrator/owned orchestrator/roster orchestrator/state orchestrator/trees orchestrator/trust " +
+		"orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/inbox orchestrator/plan orchestrator/roster"},
 	{"orchestrator/notes", "tasks tasks/mail tasks/actors teammate/agent orchestrator/teamtools"},
 	{"orchestrator/mcp", "configs hooks hooks/rules tasks tasks/mail teammate teammate/agent teammate/permission orchestrator/api orchestrator/launch orchestrator/lives " +
 		"orchestrator/process orchestrator/roster orchestrator/teamtools orchestrator/watch"},
-	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/api orchestrator/clock " +
-		"orchestrator/hooklist orchestrator/inbox orchestrator/launch orchestrator/mcp orchestrator/owned orchestrator/plan orchestrator/process orchestrator/roster " +
-		"orchestrator/state orchestrator/teamtools orchestrator/trust"},
+	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools " +
+		"orchestrator/api orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/launch orchestrator/mcp " +
+		"orchestrator/owned orchestrator/plan orchestrator/process orchestrator/roster orchestrator/state " +
+		"orchestrator/teamtools orchestrator/trust"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "orchestrator orchestrator/* cmd/covey/term"},

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/coveyteam/covey/bus"
-	"github.com/coveyteam/covey/orchestrator/gang"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -66,7 +66,7 @@ func (c *Client) JournalWake() (<-chan struct{}, error) {
 		return nil, c.other
 	}
 	wake, grew := make(chan struct{}, 1), make(chan struct{}, 1)
-	if _, err := c.bus.OnJournal(func(uint64) { gang.Signal(grew) }); err != nil {
+	if _, err := c.bus.OnJournal(func(uint64) { routine.Signal(grew) }); err != nil {
 		return nil, c.explain(err)
 	}
 	c.relays.Go(func() { relay(wake, grew, c.bus.Done()) })
@@ -80,7 +80,7 @@ func relay(wake chan<- struct{}, grew, done <-chan struct{}) {
 	for {
 		select {
 		case <-grew:
-			gang.Signal(wake)
+			routine.Signal(wake)
 		case <-done:
 			return
 		}

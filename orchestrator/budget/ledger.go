@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -30,7 +30,7 @@ const handOverPasses = 5
 type Ports struct {
 	Store   *tasks.Store // keeps how long the team was up
 	Journal Journal
-	Clock   clock.Clock
+	Clock   routine.Clock
 	Changed func() // is called when a level is reached: the team may have to end
 }
 

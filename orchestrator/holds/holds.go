@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -52,7 +52,7 @@ func (MemberResumed) EventType() string { return "member_resumed" }
 // Holds are the holds of a team, by member.
 type Holds struct {
 	store *tasks.Store
-	clock clock.Clock
+	clock routine.Clock
 	tell  func(member string, e agent.EventData)
 
 	mu   sync.Mutex
@@ -61,7 +61,7 @@ type Holds struct {
 
 // Open reads the holds from a team's store. Each change is told to tell once it is stored.
 func Open(
-	ctx context.Context, store *tasks.Store, c clock.Clock, tell func(member string, e agent.EventData),
+	ctx context.Context, store *tasks.Store, c routine.Clock, tell func(member string, e agent.EventData),
 ) (*Holds, error) {
 	h := &Holds{store: store, clock: c, tell: tell, list: map[string]Hold{}}
 	if err := tasks.ReadValue(ctx, store, key, &h.list); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -25,7 +25,7 @@ const wakeLimit = 10 * time.Second
 // from any goroutine.
 type Background struct {
 	store *tasks.Store
-	clock clock.Clock
+	clock routine.Clock
 	ended func()                    // is called when a hook has ended
 	warn  func(member, text string) // tells people
 
@@ -42,7 +42,7 @@ type backgroundHook struct {
 
 // NewBackground makes a Background. It calls ended when a hook has ended, and warn
 // with what people must know about a member's hooks.
-func NewBackground(store *tasks.Store, c clock.Clock, ended func(), warn func(member, text string)) *Background {
+func NewBackground(store *tasks.Store, c routine.Clock, ended func(), warn func(member, text string)) *Background {
 	return &Background{store: store, clock: c, ended: ended, warn: warn, running: map[string]map[string]backgroundHook{}}
 }
 

@@ -4,15 +4,15 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/routine"
 )
 
 // A member's next life has neither the hooks in the background of the one before nor, if
 // the member had left the team, its counts.
 func TestForget(t *testing.T) {
 	ended := 0
-	b := NewBackground(nil, clock.Clock{}, func() { ended++ }, nil)
+	b := NewBackground(nil, routine.Clock{}, func() { ended++ }, nil)
 	started := hooks.Progress{Command: "make watch", Background: &hooks.Background{ID: "1", Rewake: true}}
 	b.Observe(t.Context(), "dev", started)
 	b.Observe(t.Context(), "ops", started)

@@ -15,9 +15,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/clock"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -53,7 +52,7 @@ type Inbox struct {
 // Ports are what an Inbox needs of its team. The members are known by their names.
 type Ports struct {
 	Store *tasks.Store
-	Clock clock.Clock
+	Clock routine.Clock
 	Log   *slog.Logger
 	// Changed is called when other questions may be open. The inbox holds its lock meanwhile:
 	// Changed must not call it.
@@ -201,7 +200,7 @@ func timeLeft(r requests.Request, now time.Time) time.Duration {
 
 // Recheck has the inbox look again at the open questions, without waiting for it:
 // something may have changed that they are about.
-func (b *Inbox) Recheck() { gang.Signal(b.poked) }
+func (b *Inbox) Recheck() { routine.Signal(b.poked) }
 
 // watch lets the time of questions run out.
 func (b *Inbox) watch(ctx context.Context) {

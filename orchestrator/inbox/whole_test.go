@@ -9,8 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -37,7 +37,7 @@ func newPlanning(t *testing.T, closed func(context.Context, requests.Request) er
 	})
 	p := &planning{store: store, dev: &roster.Member{Member: &configs.Member{Name: "dev", PlanRequired: true}}}
 	p.dev.Session.Session = "s1"
-	var members gang.Group
+	var members routine.Group
 	t.Cleanup(members.Wait)
 	p.Inbox = New(&configs.Team{}, Ports{
 		Store: store, Log: slog.New(slog.DiscardHandler), Changed: func() {}, Go: members.Go, Closed: closed,

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/routine"
 )
 
 // Restarts counts the failures of members in this run. Counts are by name, because each
@@ -68,5 +68,5 @@ func (f failures) next(r configs.Restart, now time.Time) (after failures, rest t
 		return after, 0, false
 	}
 	after = append(after, now)
-	return after, clock.Backoff(len(after)), true
+	return after, routine.Backoff(len(after)), true
 }

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -24,7 +24,7 @@ import (
 type Ports struct {
 	Store     *tasks.Store
 	Journal   Journal
-	Clock     clock.Clock
+	Clock     routine.Clock
 	Changed   func()                                   // is called when a member can go on that could not
 	OnLimit   func() configs.OnLimit                   // what a vendor's limit means for the team
 	Fallbacks func(configs.Agent) []configs.Agent      // an agent, and those that it may be followed by

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -17,7 +17,7 @@ import (
 
 const (
 	// retryLimit is how many times in a row a failed turn is tried again. The pauses of
-	// clock.Backoff add up to about four minutes: a vendor that is overloaded or limits
+	// routine.Backoff add up to about four minutes: a vendor that is overloaded or limits
 	// requests by the minute has recovered by then, or a person has to help.
 	retryLimit = 8
 	// announcedRest is how long a pause may be that the vendor has asked for. What
@@ -28,7 +28,7 @@ const (
 // retryRest is the pause before a turn is tried again that has failed so many times in
 // a row with these words: a vendor that says how long to wait is believed.
 func retryRest(failed int, words string, now time.Time) time.Duration {
-	rest := clock.Backoff(failed)
+	rest := routine.Backoff(failed)
 	if wanted := program.ResetTime(words, now).Sub(now); wanted > rest && wanted <= announcedRest {
 		rest = wanted
 	}

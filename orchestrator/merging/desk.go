@@ -11,12 +11,11 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/clock"
-	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
@@ -44,7 +43,7 @@ type Options struct {
 	Place   state.Place
 	Store   *tasks.Store
 	Journal *journal.Journal
-	Clock   clock.Clock
+	Clock   routine.Clock
 	Log     *slog.Logger
 	Trees   *trees.Trees
 	Members Members
@@ -189,7 +188,7 @@ func (d *Desk) Serve(ctx context.Context) {
 func (d *Desk) Close() { close(d.over) }
 
 // poke has Serve look at the queue.
-func (d *Desk) poke() { gang.Signal(d.poked) }
+func (d *Desk) poke() { routine.Signal(d.poked) }
 
 // look finds out which tasks' work is on its way: it is being merged, or waits for an
 // answer.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -97,7 +97,7 @@ func dueBy(s configs.Schedule, from, now time.Time) (due, rest time.Time, err er
 type Timetable struct {
 	store   *tasks.Store
 	journal *journal.Journal
-	clock   clock.Clock
+	clock   routine.Clock
 	came    func()
 	looked  time.Time // when Run was called last
 
@@ -114,7 +114,7 @@ type Plans struct {
 }
 
 // New is a timetable without schedules. It calls came after each schedule that has come.
-func New(store *tasks.Store, j *journal.Journal, c clock.Clock, came func()) *Timetable {
+func New(store *tasks.Store, j *journal.Journal, c routine.Clock, came func()) *Timetable {
 	return &Timetable{store: store, journal: j, clock: c, came: came}
 }
 

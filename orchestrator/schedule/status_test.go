@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/routine"
 )
 
 // TestSchedulesShown holds what people see of schedules: when they came and come
 // again, in which zone, and what they do.
 func TestSchedulesShown(t *testing.T) {
 	from := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	table := New(nil, nil, clock.Clock{TimeNow: func() time.Time { return from }}, func() {})
+	table := New(nil, nil, routine.Clock{TimeNow: func() time.Time { return from }}, func() {})
 	records := map[string]record{"old": {From: from}} // of a covey that stored no plans
 	for i, s := range []configs.Schedule{
 		{Name: "ci", Cron: "0 * * * *", Task: &configs.Task{Subject: "Look at CI"}},
@@ -41,7 +41,7 @@ func TestSchedulesShown(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want[i])
 		}
 	}
-	if len(New(nil, nil, clock.Clock{}, func() {}).Status()) != 0 {
+	if len(New(nil, nil, routine.Clock{}, func() {}).Status()) != 0 {
 		t.Error("a team without schedules shows some")
 	}
 }

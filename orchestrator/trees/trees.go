@@ -12,10 +12,10 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/clock"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -46,7 +46,7 @@ type Options struct {
 	Store     *tasks.Store
 	Journal   *journal.Journal
 	Processes *process.Processes
-	Clock     clock.Clock
+	Clock     routine.Clock
 	Functions *hooks.Registry // takes the hook that refuses git stash
 	Hooks     Hooks
 	Environ   []string // of the commands that set up a copy

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/clock"
+	"github.com/coveyteam/covey/orchestrator/routine"
 )
 
 // The watchdog finds members that neither work nor rest. It counts its own
@@ -59,7 +59,7 @@ type Member struct {
 // Run it in a goroutine of its own, because the crew's loop is one of the things that may
 // hang. A member's next life keeps what is remembered of the one before, so that alarms in
 // a row count over lives.
-func (w *Watch) Guard(ctx context.Context, c clock.Clock, round func() []Member, act func(member string, f Finding)) {
+func (w *Watch) Guard(ctx context.Context, c routine.Clock, round func() []Member, act func(member string, f Finding)) {
 	watched := map[string]*vigil{}
 	for {
 		select {

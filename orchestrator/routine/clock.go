@@ -1,6 +1,4 @@
-// Package clock is where a team has the time from, so that tests can set it. It
-// is covey's own and makes no promise to other programs.
-package clock
+package routine
 
 import "time"
 

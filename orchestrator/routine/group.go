@@ -1,8 +1,9 @@
-// Package gang runs the goroutines of a team: groups in which some may begin while their end
-// is awaited, and the loop that others poke.
+// Package routine has what the goroutines of a team run by: groups in which some may begin
+// while their end is awaited, the loop that others poke, and the clock that all of them
+// have the time from, so that tests can set it.
 //
 // The package makes no promise of compatibility to programs outside covey.
-package gang
+package routine
 
 import "sync"
 
