@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/watch"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -53,7 +53,7 @@ func (c *setClock) after(d time.Duration) <-chan time.Time {
 		c.looks++
 		return time.After(5 * time.Millisecond)
 	}
-	if d < watch.Every {
+	if d < lives.WatchInterval {
 		return time.After(min(d, 50*time.Millisecond))
 	}
 	ring := make(chan time.Time, 1)

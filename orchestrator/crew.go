@@ -10,7 +10,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/goals"
-	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -29,7 +28,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
-	"github.com/coveyteam/covey/orchestrator/watch"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -63,9 +61,9 @@ type crew struct {
 	logins    *login.Logins
 	accounts  accounts
 	work      work
-	watch     watch.Watch
+	watch     lives.Watch
 	asks      *inbox.Inbox
-	holds     *holds.Holds
+	holds     *lives.Holds
 	goals     *goals.Goals
 	notes     *notes.Notes
 	restarts  lives.Restarts

@@ -8,7 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/holds"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -77,7 +77,7 @@ func HoldStopped(ctx context.Context, p state.Place, r api.HoldRequest) (reply a
 		return reply, fmt.Errorf("hold: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	h, err := holds.Open(ctx, store, routine.Clock{}, func(string, agent.EventData) {})
+	h, err := lives.OpenHolds(ctx, store, routine.Clock{}, func(string, agent.EventData) {})
 	if err != nil {
 		return reply, err
 	}
@@ -91,7 +91,7 @@ func HoldStopped(ctx context.Context, p state.Place, r api.HoldRequest) (reply a
 
 // HeldIn are the members of a team that are held, from its store, sorted by name.
 func HeldIn(ctx context.Context, store *tasks.Store) ([]string, error) {
-	h, err := holds.Open(ctx, store, routine.Clock{}, func(string, agent.EventData) {})
+	h, err := lives.OpenHolds(ctx, store, routine.Clock{}, func(string, agent.EventData) {})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func HeldIn(ctx context.Context, store *tasks.Store) ([]string, error) {
 }
 
 // viewHolds tells plan who is held.
-func viewHolds(h *holds.Holds, seats []plan.Seat) {
+func viewHolds(h *lives.Holds, seats []plan.Seat) {
 	for i := range seats {
 		seats[i].Held, seats[i].HeldCut = h.Keeps(seats[i].Name, seats[i].Unread)
 	}
@@ -115,7 +115,7 @@ func (s *seat) held() bool {
 func (c *crew) reportHolds() {
 	for _, s := range c.seating.all() {
 		if h, held := c.holds.Of(s.member.Name); held {
-			c.journal.Append(agent.Event{Member: s.member.Name, Data: holds.MemberHeld{By: h.By, Cut: h.Cut}})
+			c.journal.Append(agent.Event{Member: s.member.Name, Data: lives.MemberHeld{By: h.By, Cut: h.Cut}})
 		}
 	}
 }

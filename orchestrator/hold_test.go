@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -30,7 +30,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 	lost := tasks.Task{ID: "4", Subject: "Four", Status: tasks.Pending, Owner: "gone"}
 	for name, tc := range map[string]struct {
 		tasks []tasks.Task
-		ben   holds.Hold
+		ben   lives.Hold
 		mail  []mail.Message
 		want  plan.Kind
 		who   string
@@ -41,13 +41,13 @@ func TestPlanOfHeldMembers(t *testing.T) {
 		"a task of somebody else": {tasks: []tasks.Task{own, free}, want: plan.GiveClaim, who: "ana"},
 		"a task of nobody's":      {tasks: []tasks.Task{own, lost}, want: plan.TellLead, who: "lead"},
 		"no task at all":          {want: plan.Finish, says: "all work is done"},
-		"a turn that was cut off": {ben: holds.Hold{Cut: true}, want: plan.Finish, says: "ben is held"},
+		"a turn that was cut off": {ben: lives.Hold{Cut: true}, want: plan.Finish, says: "ben is held"},
 		"mail of another": {mail: []mail.Message{{ID: "m2", From: "ana", Text: "hi",
 			Sent: now.Add(time.Hour)}}, want: plan.Finish, says: "ben is held"},
-		"an older word": {ben: holds.Hold{Since: now.Add(time.Hour)}, mail: person, want: plan.Finish,
+		"an older word": {ben: lives.Hold{Since: now.Add(time.Hour)}, mail: person, want: plan.Finish,
 			says: "ben is held"},
-		"a word of the operator's": {ben: holds.Hold{Since: now.Add(-time.Hour)}, mail: person, want: plan.GiveMail, who: "ben"},
-		"unread when it was cut": {ben: holds.Hold{Cut: true, Since: now.Add(time.Hour)}, mail: person,
+		"a word of the operator's": {ben: lives.Hold{Since: now.Add(-time.Hour)}, mail: person, want: plan.GiveMail, who: "ben"},
+		"unread when it was cut": {ben: lives.Hold{Cut: true, Since: now.Add(time.Hour)}, mail: person,
 			want: plan.GiveMail, who: "ben"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 				{Name: "ben", Idle: true, SelfClaim: true, Unread: tc.mail},
 			}}
 			then := routine.Clock{TimeNow: func() time.Time { return tc.ben.Since }}
-			held, err := holds.Open(t.Context(), testkit.OpenStore(t), then, func(string, agent.EventData) {})
+			held, err := lives.OpenHolds(t.Context(), testkit.OpenStore(t), then, func(string, agent.EventData) {})
 			if err != nil {
 				t.Fatal(err)
 			}

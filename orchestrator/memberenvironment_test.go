@@ -6,7 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/watch"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -44,7 +44,7 @@ func TestToolsAndHooksSeeNoSecrets(t *testing.T) {
 }
 
 func TestWatchSeesWhatMembersDo(t *testing.T) {
-	var w watch.Watch
+	var w lives.Watch
 	steps := []struct {
 		event agent.EventData
 		doing string

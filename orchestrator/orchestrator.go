@@ -20,7 +20,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/goals"
-	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
@@ -343,7 +342,7 @@ func newCrew(
 	c.work.merges = newDesk(o, c)
 	c.hooks.reload = newReloader(o, c)
 	var err error
-	c.holds, err = holds.Open(ctx, store, o.clock, c.toldHold)
+	c.holds, err = lives.OpenHolds(ctx, store, o.clock, c.toldHold)
 	return c, err
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/holds"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -43,7 +43,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *crew {
 		}
 	})
 	c := &crew{
-		store: store, loop: routine.NewLoop(nil), holds: &holds.Holds{},
+		store: store, loop: routine.NewLoop(nil), holds: &lives.Holds{},
 		accounts: accounts{ledger: budget.New(configs.Budget{}, nil, budget.Ports{})}, logins: loginsOf(store, nil),
 	}
 	c.hooks.background = newBackground(c)

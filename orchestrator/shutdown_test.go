@@ -13,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/holds"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -243,7 +243,7 @@ func TestAskToEndWantsTime(t *testing.T) {
 // TestWhoLeavesGetsNothing: an idle member that is seen off is given no work, least of
 // all its own tasks, which are open again one after another before it is gone.
 func TestWhoLeavesGetsNothing(t *testing.T) {
-	c := &crew{accounts: accounts{ledger: budget.New(configs.Budget{}, nil, budget.Ports{})}, holds: &holds.Holds{}}
+	c := &crew{accounts: accounts{ledger: budget.New(configs.Budget{}, nil, budget.Ports{})}, holds: &lives.Holds{}}
 	c.hooks.background, c.asks = newBackground(c), inboxOf(c, configs.WaitAsk)
 	s := &seat{crew: c, member: &roster.Member{Member: &configs.Member{}}}
 	s.member.Name, s.member.SelfClaim = "dev", true

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/watch"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -24,7 +24,7 @@ func (w watchdog) watchOver(ctx context.Context) (stop func()) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		w.c.watch.Guard(ctx, w.c.clock, w.watched, func(member string, f watch.Finding) {
+		w.c.watch.Guard(ctx, w.c.clock, w.watched, func(member string, f lives.Finding) {
 			if s, ok := w.c.seating.of(member); ok {
 				w.c.act(ctx, s, w.rouse(ctx, s, f))
 			}
@@ -37,12 +37,12 @@ func (w watchdog) watchOver(ctx context.Context) (stop func()) {
 }
 
 // watched are the members as the watchdog sees them. It makes up for a poke that was lost.
-func (w watchdog) watched() []watch.Member {
+func (w watchdog) watched() []lives.Watched {
 	w.c.loop.PokeSurely()
 	seats := w.c.seating.all()
-	list := make([]watch.Member, len(seats))
+	list := make([]lives.Watched, len(seats))
 	for i, s := range seats {
-		m := watch.Member{
+		m := lives.Watched{
 			Name: s.member.Name, Helped: s.mate != nil && s.mate.Helpers() > 0,
 			Waits:  w.c.asks.Awaits(s.member.Name) != "" || w.c.logins.State(s.member.Name).Waits != "",
 			ByWire: speaksByWire(*s.member.Member), Limit: s.member.Limits.TurnTimeout,
@@ -60,15 +60,15 @@ func (w watchdog) watched() []watch.Member {
 // The event comes before the deed, so that the journal has the reason even if covey
 // dies over it. What the member is to go on with is stored before the interrupt: a crash
 // between the two leaves a notice too many, never a member that has lost its work.
-func (w watchdog) rouse(ctx context.Context, s *seat, f watch.Finding) error {
+func (w watchdog) rouse(ctx context.Context, s *seat, f lives.Finding) error {
 	w.c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: f})
 	switch f.Did {
-	case watch.LookedAgain:
+	case lives.LookedAgain:
 		return nil // watched has poked the crew
-	case watch.Ended:
+	case lives.LifeEnded:
 		departures{w.c}.dismissMember(ctx, s, f.Reason, 0)
 		return nil // its leaving is told
-	case watch.GivenUp:
+	case lives.MemberGivenUp:
 		s.mate.Interrupt("covey's watchdog: " + f.Reason)
 		return (alarms{w.c}).giveUpOn(ctx, s, "twice in a row "+f.Reason)
 	}

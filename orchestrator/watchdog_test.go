@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
-	"github.com/coveyteam/covey/orchestrator/watch"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -19,7 +19,7 @@ import (
 // they are.
 func quickClock(log *lineLog) routine.Clock {
 	return routine.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
-		if d != watch.Every {
+		if d != lives.WatchInterval {
 			return time.After(d)
 		}
 		ring := make(chan time.Time, 1)
@@ -97,7 +97,7 @@ func TestWatchdogRousesAMember(t *testing.T) {
 			}
 			r := &rig{t: t, lines: log}
 			var did []string
-			for _, w := range of[watch.Finding](r, "watchdog") {
+			for _, w := range of[lives.Finding](r, "watchdog") {
 				did = append(did, w.Did)
 			}
 			if got := strings.Join(did, " "); got != tt.did {

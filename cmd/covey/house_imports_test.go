@@ -62,14 +62,12 @@ var floors = []arrows{
 	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/routine orchestrator/journal " +
 		"orchestrator/plan orchestrator/roster"},
 	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
-	{"orchestrator/lives", "configs teammate teammate/agent orchestrator/routine"},
+	{"orchestrator/lives", "configs teammate teammate/agent orchestrator/routine tasks tasks/* orchestrator/plan"},
 	{"orchestrator/goals", "tasks orchestrator/state orchestrator/written"},
-	{"orchestrator/holds", "tasks tasks/* teammate/agent orchestrator/routine"},
 	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/builtin/tools " +
 		"orchestrator/journal orchestrator/roster orchestrator/worktree orchestrator/written"},
 	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/routine " +
 		"orchestrator/owned orchestrator/plan orchestrator/roster"},
-	{"orchestrator/watch", "teammate/agent orchestrator/routine orchestrator/plan"},
 	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent orchestrator/routine " +
 		"orchestrator/journal orchestrator/process orchestrator/roster orchestrator/state orchestrator/worktree"},
 	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal"},
@@ -86,8 +84,9 @@ var floors = []arrows{
 		"orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/inbox orchestrator/plan orchestrator/roster"},
 	{"orchestrator/notes", "tasks tasks/mail tasks/actors teammate/agent orchestrator/teamtools"},
-	{"orchestrator/mcp", "configs hooks hooks/rules tasks tasks/mail teammate teammate/agent teammate/permission orchestrator/api orchestrator/launch orchestrator/lives " +
-		"orchestrator/process orchestrator/roster orchestrator/teamtools orchestrator/watch"},
+	{"orchestrator/mcp", "configs hooks hooks/rules tasks tasks/mail teammate teammate/agent teammate/permission " +
+		"orchestrator/api orchestrator/launch orchestrator/lives orchestrator/process orchestrator/roster " +
+		"orchestrator/teamtools"},
 	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools " +
 		"orchestrator/api orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/launch orchestrator/mcp " +
 		"orchestrator/owned orchestrator/plan orchestrator/process orchestrator/roster orchestrator/state " +

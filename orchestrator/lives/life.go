@@ -1,6 +1,6 @@
-// Package lives has the states of a member's life in its seat: when it begins, waits for
-// work, rests without a goroutine, leaves and has left; and how often a member that fails
-// may begin anew.
+// Package lives knows how the members of a team fare: when a member's life in its seat
+// begins, rests, is held, leaves and has left, how often one that fails may begin anew, what
+// each is doing, and which of them neither work nor rest.
 //
 // The package makes no promise of compatibility to programs outside covey.
 package lives

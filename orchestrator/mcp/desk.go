@@ -14,8 +14,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/orchestrator/watch"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 )
@@ -24,7 +24,7 @@ import (
 // calls come.
 type desk struct {
 	caller *Caller
-	watch  *watch.Watch
+	watch  *lives.Watch
 	tools  map[string]teamtools.Tool
 	book   *callBook
 }

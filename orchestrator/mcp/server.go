@@ -24,10 +24,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/orchestrator/watch"
 )
 
 // path is where the team tools are served.
@@ -56,7 +56,7 @@ type Server struct {
 type Options struct {
 	Log       *slog.Logger
 	Processes *process.Processes // whose processes may use a token
-	Watch     *watch.Watch       // what the members do
+	Watch     *lives.Watch       // what the members do
 	Members   Members
 	Within    time.Duration // how long a call may stay without an answer; 0: 40 seconds
 }

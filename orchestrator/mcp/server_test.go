@@ -28,7 +28,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/orchestrator/watch"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -44,7 +43,7 @@ type rig struct {
 	server  *Server
 	store   *tasks.Store
 	board   *teamtools.Board
-	watch   *watch.Watch
+	watch   *lives.Watch
 	members map[string]*roster.Member
 	callers map[string]*Caller
 
@@ -59,7 +58,7 @@ type rig struct {
 func newRig(t *testing.T, subjects ...string) *rig {
 	t.Helper()
 	r := &rig{
-		t: t, store: testkit.OpenStore(t), watch: &watch.Watch{}, members: map[string]*roster.Member{},
+		t: t, store: testkit.OpenStore(t), watch: &lives.Watch{}, members: map[string]*roster.Member{},
 		callers: map[string]*Caller{}, asked: make(chan struct{}, 100), agreed: make(chan struct{}), done: make(chan struct{}, 100),
 	}
 	r.agree = sync.OnceFunc(func() { close(r.agreed) })

@@ -1,4 +1,4 @@
-package watch
+package lives
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package watch
+package lives
 
 import (
 	"slices"
@@ -28,23 +28,23 @@ func TestVigil(t *testing.T) {
 		pulse func(round int) pulse
 		want  []found
 	}{
-		"silent for ever": {thinking, []found{{61, Interrupted}, {65, Ended}, {69, Ended}}},
+		"silent for ever": {thinking, []found{{61, TurnInterrupted}, {65, LifeEnded}, {69, LifeEnded}}},
 		"the turn ends when it is interrupted": {
-			with(func(i int, p *pulse) { p.InTurn = i <= 61 }), []found{{61, Interrupted}}},
+			with(func(i int, p *pulse) { p.InTurn = i <= 61 }), []found{{61, TurnInterrupted}}},
 		"the next turn is silent too": {
 			with(func(i int, p *pulse) {
 				if i > 61 {
 					p.Turn, p.Beats = 4, 9
 				}
-			}), []found{{61, Interrupted}, {122, GivenUp}, {126, Ended}}},
+			}), []found{{61, TurnInterrupted}, {122, MemberGivenUp}, {126, LifeEnded}}},
 		"it works":           {with(func(i int, p *pulse) { p.Beats = uint64(i / 50) }), nil},
 		"it rests":           {with(func(_ int, p *pulse) { p.InTurn = false }), nil},
 		"it waits":           {with(func(_ int, p *pulse) { p.Waits = true }), nil},
 		"a tool runs":        {with(func(_ int, p *pulse) { p.Busy = true }), nil},
 		"its program thinks": {with(func(_ int, p *pulse) { p.Silent = false }), nil},
 		"a limit of its own": {
-			with(func(_ int, p *pulse) { p.Limit = 3 * time.Minute }), []found{{11, Interrupted}, {15,
-				Ended}, {19, Ended}}},
+			with(func(_ int, p *pulse) { p.Limit = 3 * time.Minute }), []found{{11, TurnInterrupted}, {15,
+				LifeEnded}, {19, LifeEnded}}},
 		"kept from its mail": {
 			with(func(i int, p *pulse) {
 				p.InTurn, p.Mail = false, "m1"
@@ -59,7 +59,7 @@ func TestVigil(t *testing.T) {
 		v := &vigil{}
 		var got []found
 		for i := 1; i <= 126; i++ {
-			if f, ok := v.look(tt.pulse(i), Every); ok {
+			if f, ok := v.look(tt.pulse(i), WatchInterval); ok {
 				got = append(got, found{i, f.Did})
 			}
 		}

@@ -1,4 +1,4 @@
-package watch
+package lives
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 // covey that was stopped for a while look like one short round.
 
 const (
-	// Every is the time between two rounds.
-	Every = 30 * time.Second
+	// WatchInterval is the time between two rounds.
+	WatchInterval = 30 * time.Second
 	// quietLimit is how long nothing may be heard of a turn whose agent thinks,
 	// and callLimit of one whose tool call or hook runs, where the member has no
 	// limits.turn_timeout. Tools and hooks have shorter limits of their own.
@@ -37,14 +37,14 @@ func (Finding) EventType() string { return "watchdog" }
 
 // What is done about a member.
 const (
-	Interrupted = "interrupted"
-	Ended       = "ended"
-	GivenUp     = "given up"
-	LookedAgain = "looked again"
+	TurnInterrupted = "interrupted"
+	LifeEnded       = "ended"
+	MemberGivenUp   = "given up"
+	LookedAgain     = "looked again"
 )
 
-// Member is what the watchdog is told of a member.
-type Member struct {
+// Watched is what the watchdog is told of a member.
+type Watched struct {
 	Name   string
 	InTurn bool          // it has begun its session, and has work
 	Helped bool          // a helper works beside it
@@ -59,13 +59,13 @@ type Member struct {
 // Run it in a goroutine of its own, because the crew's loop is one of the things that may
 // hang. A member's next life keeps what is remembered of the one before, so that alarms in
 // a row count over lives.
-func (w *Watch) Guard(ctx context.Context, c routine.Clock, round func() []Member, act func(member string, f Finding)) {
+func (w *Watch) Guard(ctx context.Context, c routine.Clock, round func() []Watched, act func(member string, f Finding)) {
 	watched := map[string]*vigil{}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.After(Every):
+		case <-c.After(WatchInterval):
 		}
 		for _, m := range round() {
 			v := watched[m.Name]
@@ -77,7 +77,7 @@ func (w *Watch) Guard(ctx context.Context, c routine.Clock, round func() []Membe
 			if ended != v.completed {
 				v.completed, v.alarms = ended, 0
 			}
-			if f, ok := v.look(p, Every); ok && ctx.Err() == nil {
+			if f, ok := v.look(p, WatchInterval); ok && ctx.Err() == nil {
 				act(m.Name, f)
 			}
 		}
@@ -85,7 +85,7 @@ func (w *Watch) Guard(ctx context.Context, c routine.Clock, round func() []Membe
 }
 
 // pulse is how a member is now, and how many of its turns have ended well.
-func (w *Watch) pulse(m Member) (p pulse, ended int) {
+func (w *Watch) pulse(m Watched) (p pulse, ended int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a := w.of(m.Name)
@@ -148,16 +148,16 @@ func (v *vigil) look(p pulse, d time.Duration) (f Finding, ok bool) {
 	switch {
 	case v.cut != 0 && v.quiet >= endLimit:
 		v.quiet = 0
-		return Finding{"its turn does not end though it was interrupted", Ended}, true
+		return Finding{"its turn does not end though it was interrupted", LifeEnded}, true
 	case v.kept >= mailLimit:
 		v.kept = 0
 		return Finding{fmt.Sprintf("it is idle and was not given its mail for %v", mailLimit), LookedAgain}, true
 	case v.cut != 0, v.quiet < p.limit():
 		return Finding{}, false
 	}
-	f = Finding{fmt.Sprintf("nothing was heard of its turn for %v", v.quiet), Interrupted}
+	f = Finding{fmt.Sprintf("nothing was heard of its turn for %v", v.quiet), TurnInterrupted}
 	if v.alarms++; v.alarms > 1 {
-		f.Did, v.alarms = GivenUp, 0
+		f.Did, v.alarms = MemberGivenUp, 0
 	}
 	v.cut, v.quiet = p.Turn, 0
 	return f, true

@@ -1,7 +1,4 @@
-// Package watch knows what the members of a team are doing, by their events, and finds
-// those that neither work nor rest. It is covey's own and makes no promise to other
-// programs.
-package watch
+package lives
 
 import (
 	"slices"

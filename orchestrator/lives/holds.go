@@ -1,8 +1,4 @@
-// Package holds keeps members from taking turns until they are resumed or the operator
-// writes to them (DESIGN 10.13). The turn that a member is in when it is held goes on to
-// its end, unless it is interrupted. The package is covey's own and makes no promise to
-// other programs.
-package holds
+package lives
 
 import (
 	"context"
@@ -20,8 +16,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// key is where the store has the holds, so that they outlive the process.
-const key = "holds"
+// holdsKey is where the store has the holds, so that they outlive the process.
+const holdsKey = "holds"
 
 // Hold is who keeps a member from taking turns, and since when.
 type Hold struct {
@@ -49,7 +45,9 @@ func (MemberHeld) EventType() string { return "member_held" }
 // EventType is the journal's name for it.
 func (MemberResumed) EventType() string { return "member_resumed" }
 
-// Holds are the holds of a team, by member.
+// Holds keep members from taking turns until they are resumed or the operator writes to
+// them (DESIGN 10.13). The turn that a member is in when it is held goes on to its end,
+// unless it is interrupted.
 type Holds struct {
 	store *tasks.Store
 	clock routine.Clock
@@ -59,12 +57,12 @@ type Holds struct {
 	list map[string]Hold
 }
 
-// Open reads the holds from a team's store. Each change is told to tell once it is stored.
-func Open(
+// OpenHolds reads the holds from a team's store. Each change is told to tell once it is stored.
+func OpenHolds(
 	ctx context.Context, store *tasks.Store, c routine.Clock, tell func(member string, e agent.EventData),
 ) (*Holds, error) {
 	h := &Holds{store: store, clock: c, tell: tell, list: map[string]Hold{}}
-	if err := tasks.ReadValue(ctx, store, key, &h.list); err != nil {
+	if err := tasks.ReadValue(ctx, store, holdsKey, &h.list); err != nil {
 		return nil, fmt.Errorf("read the holds: %w", err)
 	}
 	return h, nil
@@ -148,7 +146,7 @@ func (h *Holds) change(ctx context.Context, edit func(map[string]Hold)) error {
 		next = map[string]Hold{}
 	}
 	edit(next)
-	if err := h.store.Put(ctx, key, rawjson.Encode(next)); err != nil {
+	if err := h.store.Put(ctx, holdsKey, rawjson.Encode(next)); err != nil {
 		return fmt.Errorf("store the holds: %w", err)
 	}
 	h.list = next
