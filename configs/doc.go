@@ -26,10 +26,16 @@
 // teammates and 1,000 entries in a list of texts, and nothing of it reaches a
 // terminal undisarmed.
 //
-// Package yaml makes a tree of nodes with positions of the bytes, package schema decodes
-// nodes by the tables of spec.go, and resolve.go makes the Team. The same tables
-// give the JSON Schema. Package shell finds out what command lines run, and package
-// starter holds what `covey init` writes.
+// Package yaml makes a tree of nodes with positions of the bytes, and package schema
+// decodes the nodes by tables. Each topic of the spec has one file, such as member.go or
+// budget.go. The file has the type that a Team holds, the type of what is written, with the
+// place of each value, the table of its keys, and the methods that resolve one into the other.
+// The tables are the one source of keys, kinds of values and descriptions: the decoder,
+// its messages and the JSON Schema follow them. To add a key, add a field to both types and
+// a row to the table, resolve it in the same file, and run go generate and the tests with -update.
+//
+// Package shell finds out what command lines run, and package starter holds what `covey
+// init` writes.
 package configs
 
 //go:generate go test -run TestSchemaIsCurrent -update .

@@ -3,7 +3,6 @@ package configs
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/configs/schema"
@@ -93,25 +92,3 @@ func expand(text string, take func(piece string, name bool) error) error {
 	}
 	return nil
 }
-
-// Refers lists covey's own variables that the value is made of, each once and
-// in their order. They are what leaves covey's environment with it.
-func (v EnvVar) Refers() []string {
-	if v.File != "" {
-		return nil
-	}
-	var out []string
-	// Text comes from a spec that was read, so nothing is wrong with it; a
-	// variable that a program made has no Text.
-	_ = expand(v.Text, func(piece string, name bool) error {
-		if name && !slices.Contains(out, piece) {
-			out = append(out, piece)
-		}
-		return nil
-	})
-	return out
-}
-
-// String shows the variable as the spec has it. Value may be a secret, so it is
-// shown nowhere.
-func (v EnvVar) String() string { return v.Name + "=" + v.Text }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
@@ -119,4 +120,46 @@ func readSpec(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, yaml.MaxSize+1))
+}
+
+// OverridePath is where the local override of a spec lies: team.override.yaml
+// beside team.yaml. It is for what one person or one machine wants otherwise.
+func OverridePath(spec string) string {
+	ext := filepath.Ext(spec)
+	return strings.TrimSuffix(spec, ext) + ".override" + ext
+}
+
+// readOverride reads the local override of a spec; nil if there is none.
+func readOverride(spec string) ([]byte, error) {
+	data, err := readSpec(OverridePath(spec))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// resolver makes a Team of a decoded spec: it follows references, looks for
+// files and fills in defaults. It goes on after mistakes, so that all are
+// found; a Team that came with mistakes is thrown away.
+//
+// What decoding has refused has a place and no value. The resolver takes it
+// for given and asks nothing more of it, so that one slip does not draw a tail
+// of messages about what is missing.
+type resolver struct {
+	*schema.Decoder
+	opts Options
+	file string // absolute path of the spec
+	over string // absolute path of its local override; empty: none
+	dir  string // where relative paths start
+
+	workspace string // absolute path; empty: it cannot be used, which has been said
+	lookup    func(name string) (string, bool)
+	expanded  int // length of all values of variables so far, in bytes
+
+	models  map[string]Model
+	prompts map[string]prompt // by path: many members may inherit one file
+	agents  map[string]Agent
+	// writable reports whether files can be made in a folder. Tests replace
+	// it, because the superuser may write everywhere.
+	writable func(dir string) error
 }

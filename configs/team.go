@@ -4,9 +4,14 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/shell"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Team is a spec with all references resolved and all defaults filled in. It
@@ -53,186 +58,159 @@ func (t *Team) Members() []Member {
 	return append([]Member{t.Lead}, t.Teammates...)
 }
 
-// Member is the lead or a teammate, with what it inherits from `defaults`.
-type Member struct {
-	Name        string
-	Agent       Agent
-	Description string // what the others see; may be empty
-	// Instructions go to the member's model before everything else: the key
-	// `instructions`, or the body of the prompt file.
-	Instructions   string
-	PromptFile     string         // absolute path that Instructions came from; empty: none
-	Tools          []string       // nil: all tools; empty: team tools only
-	PermissionMode PermissionMode // never empty
-	Permissions    Permissions
-	// Isolation is where it works; empty: the spec leaves it to the orchestrator.
-	Isolation    Isolation
-	SelfClaim    bool // takes a ready task when idle
-	Limits       Limits
-	Owns         []string // globs below the workspace that it may write to; nil: all
-	PlanRequired bool     // only reading tools until its plan is approved
-	DependsOn    []string // members that must have no open work before it gets any
-	Restart      Restart
-	Role         string   // what tasks may want (wants.role); never empty
-	Labels       []string // what it is good at (wants.labels); nil: nothing in particular
-}
-
-// PermissionMode says what a member may do without asking.
-type PermissionMode string
-
-// The permission modes.
-const (
-	Default           PermissionMode = "default"
-	Plan              PermissionMode = "plan"
-	AcceptEdits       PermissionMode = "acceptEdits"
-	DontAsk           PermissionMode = "dontAsk"
-	BypassPermissions PermissionMode = "bypassPermissions"
-)
-
-// Isolation says where a member works.
-type Isolation string
-
-// The places where members work.
-const (
-	Shared     Isolation = "shared"   // the workspace itself
-	InWorktree Isolation = "worktree" // a git working copy of its own, on a branch of its own
-)
-
-// Permissions are lists of permission rules, each one readable by
-// rules.Parse. Deny beats ask, ask beats allow.
-type Permissions struct {
-	Allow []string
-	Ask   []string
-	Deny  []string
-	// Mandatory are those of Ask and Deny that must hold before a call runs: a
-	// spec is refused whose member has an agent that could only tell afterwards.
-	Mandatory []string
-	// Unreadable says what of settings files was to forbid something that nobody can
-	// tell. No team starts with it.
-	Unreadable []string
-}
-
-// Limits bound what a member may use. Zero means no limit.
-type Limits struct {
-	MaxTurns      int           // passes of one turn
-	MaxTokens     int64         // tokens of the member's life
-	TurnTimeout   time.Duration // wall time of one turn
-	MaxInProgress int           // tasks it may have in progress at once
-	StopBlockCap  int           // refused turn ends in a row; 8 unless the spec says otherwise
-	MaxBudgetUSD  float64       // cost of the member's life, in US dollars
-}
-
-// AgentKind says what does the thinking behind a member.
-type AgentKind string
-
-// The kinds of agent.
-const (
-	Builtin AgentKind = "builtin" // the agent that ships with covey, on a model
-	ACP     AgentKind = "acp"     // a program that speaks the Agent Client Protocol
-	Command AgentKind = "command" // a program that is run once a turn: prompt in, reply out
-	// Given is an agent that the program which uses covey as a library brings
-	// along; Agent.Name names it.
-	Given AgentKind = "given"
-)
-
-// Preset names an agent program that covey knows how to start.
-type Preset string
-
-// The presets.
-const (
-	Claude   Preset = "claude"
-	Codex    Preset = "codex"
-	Gemini   Preset = "gemini"
-	OpenCode Preset = "opencode"
-	Copilot  Preset = "copilot"
-	Qwen     Preset = "qwen"
-)
-
-// Presets are the agents that need no entry under `agents`. A spec may use
-// their names for agents of its own.
-func Presets() []Preset { return []Preset{Claude, Codex, Gemini, OpenCode, Copilot, Qwen} }
-
-// Auth says how an agent program proves who pays for it.
-type Auth string
-
-// The ways to log in.
-const (
-	// Login: the program uses the login that the user has made with it. covey
-	// reads none of it.
-	Login Auth = "login"
-	// Key: the program gets an API key, from covey's environment or from a file.
-	Key Auth = "key"
-)
-
-// Agent is a way to think.
-type Agent struct {
-	Name string // its name under `agents`, or the preset's; empty for a member that names a model only
-	// Kind of a preset is ACP; where only a program that does not speak ACP is
-	// installed, the orchestrator falls back on that.
-	Kind   AgentKind
-	Preset Preset // empty: none
-	// Model is what a builtin agent thinks with. An agent program that is given a
-	// script model gets it in place of its own, over a model server on loopback;
-	// else Model is zero.
-	Model Model
-	// Command is the program and its arguments; empty: the preset's. A program with
-	// a slash is an absolute path, any other is looked for in PATH.
-	Command     []string
-	Resume      []string // kind command: arguments behind Command that enter session "{session}" again; nil: none
-	Env         []EnvVar // in file order
-	Auth        Auth     // never empty for agent programs
-	KeyVar      string   // Auth Key: the variable that the program reads its key from; empty: the preset's
-	KeyFile     string   // Auth Key: absolute path of the file that holds it; empty: covey's environment
-	Parallel    int      // members that may be in a turn at once on this agent's login; 0: no limit
-	NativeHooks bool     // the program's own hooks run as well
-	// TeamTools says that a program of kind command gets the team's tools over MCP. The
-	// orchestrator knows it of the presets' programs; no spec says it.
-	TeamTools bool
-	// Fallback is the name of the agent that a member goes on with when this one has
-	// hit a limit and the team's OnLimit is FallBack: a key of Team.Agents; empty: none.
-	Fallback string
-}
-
-// EnvVar is a variable for an agent program.
-type EnvVar struct {
-	Name string `json:"name"`
-	// Value is what the program gets, with covey's own variables in their places.
-	// It may be a secret: show Text instead, which is the value as the spec has it.
-	Value string `json:"-"`
-	Text  string `json:"text"`
-	// File is the absolute path of the file that Value was read from; empty: Text is
-	// what it was made of.
-	File string `json:"file,omitempty"`
-}
-
-// Provider names who answers model requests.
-type Provider string
-
-// Script is the offline model that plays a script (DESIGN 5). The other
-// providers come later.
-const Script Provider = "script"
-
-// Model is what answers the builtin agent.
-type Model struct {
-	Name     string // its name under `models`; empty for a model written inline
-	Provider Provider
-	Script   string // absolute path of the script
-}
-
-// Task is a task that the spec brings.
-type Task struct {
-	ID          string // unique in the spec; not the id it is stored under
-	Subject     string
-	Description string
-	Owner       string   // a member's name; empty: nobody
-	BlockedBy   []string // IDs of other tasks of the spec
-	Labels      []string
-	WantsTools  []string // tools a member must have to take it by itself
-	WantsRole   string   // the Member.Role that it must have; empty: any
-	WantsLabels []string // the Member.Labels that it must have, all of them
-}
-
 // Place is where the team's command lines run, and whose files they may name.
 func (t *Team) Place() shell.Place {
 	return shell.Place{Workspace: t.Workspace, Spec: filepath.Dir(t.File)}
 }
+
+// teamSpec is a whole spec.
+type teamSpec struct {
+	covey     schema.Value[int64]
+	name      schema.Value[string]
+	goal      schema.Value[string]
+	workspace schema.Value[string]
+	models    []schema.Entry[modelSpec]
+	agents    []schema.Entry[agentSpec]
+	defaults  memberSpec
+	lead      leadSpec
+	teammates []schema.Entry[memberSpec]
+	tasks     schema.List[taskSpec]
+	gates     gatesSpec
+	hooks     hookSection
+	settings  schema.List[schema.Value[string]]
+	plugins   schema.List[schema.Value[string]]
+	closed    schema.Value[bool]
+	keep      schema.Value[bool]
+	work      teamworkSpec
+}
+
+// fields are the keys at the top of a spec, in the order of DESIGN 4.
+func (s *teamSpec) fields() []schema.Field {
+	fields := []schema.Field{
+		{Key: "covey", Need: true, Part: versionPart{&s.covey},
+			Doc: "Version of this format."},
+		{Key: "name", Part: schema.Ident(&s.name),
+			Doc: "The team's name. Default: the name of the spec's folder made fit."},
+		{Key: "goal", Part: schema.Text(&s.goal),
+			Doc: "The lead's first prompt. `covey up SPEC \"other goal\"` overrides it."},
+		{Key: "workspace", Part: schema.Text(&s.workspace),
+			Doc: "The folder that the team works in, relative to the spec. Default: the spec's folder."},
+		{Key: "models", Part: schema.Dict(&s.models, "a mapping from names to models", modelPart),
+			Doc: "Names for models. A model may also be written wherever a model's name is wanted."},
+		{Key: "agents", Part: schema.Dict(&s.agents, "a mapping from names to agents", agentPart),
+			Doc: "Named ways to think; members name them with `agent`."},
+		{Key: "defaults", Part: schema.Shared("member", schema.Object(&s.defaults.at, s.defaults.fields())),
+			Doc: "What the lead and all teammates inherit. What a member gives itself replaces it; " +
+				"`limits` are inherited one by one, and the lists of `permissions` add up."},
+		{Key: "lead", Need: true, Part: leadPart(&s.lead),
+			Doc: "The member that gets the goal: an agent's name, or a member."},
+		{Key: "teammates", Part: schema.Dict(&s.teammates, "a mapping from names to members", memberPart),
+			Doc: "The other members: a name for each, and its agent's name or the member itself."},
+		{Key: "tasks", Part: schema.ListOf(&s.tasks, "a list of tasks", taskPart),
+			Doc: "The first tasks. They are stored as \"1\", \"2\", … in this order."},
+		{Key: "gates", Part: schema.Object(nil, s.gates.fields()),
+			Doc: "Commands and policies that must agree before work counts. Unlike a hook, " +
+				"a gate that cannot run refuses."},
+		{Key: "hooks", Part: schema.Shared("hooks", hooksPart{&s.hooks}),
+			Doc: "Hooks, in the shape of a Claude Code settings file."},
+		{Key: "settings", Part: schema.Texts(&s.settings),
+			Doc: "Settings files, relative to the spec. Their hooks and permissions count. Files of Claude Code, Codex " +
+				"and VS Code serve, and Markdown files with hooks in their head."},
+		{Key: "plugins", Part: schema.Texts(&s.plugins),
+			Doc: "Folders with hooks/hooks.json or a plugin manifest, relative to the spec."},
+		{Key: "fail_closed", Part: schema.Truth(&s.closed),
+			Doc: "Hooks that fail refuse, as gates do. Default: false, they let everything pass."},
+	}
+	fields = append(append(fields, s.work.fields()...), laterFields()...)
+	return append(fields, schema.Field{Key: "keep", Part: schema.Truth(&s.keep),
+		Doc: "Stay up when all is done. Default: false; a team with schedules always does."})
+}
+
+// laterFields are the keys of a team that come with later versions.
+func laterFields() []schema.Field {
+	return []schema.Field{
+		{Key: "mcp_servers", Part: schema.Later(""),
+			Doc: "MCP servers whose tools the members get."},
+		{Key: "sandbox", Part: schema.Later("remove it; use permissions, or run covey in a container"),
+			Doc: "What members' processes may reach."},
+		{Key: "gateway", Part: schema.Later(""),
+			Doc: "Serve models to agents of other vendors."},
+		{Key: "bus", Part: schema.Later("remove it; the bus is embedded"),
+			Doc: "An external bus."},
+		{Key: "extends", Part: schema.Later("copy what you need into this spec"),
+			Doc: "A policy that this spec may only tighten."},
+	}
+}
+
+// versionPart takes the one version of the format that there is.
+type versionPart struct{ to *schema.Value[int64] }
+
+// Decode names the version in every message: it is all that can be written.
+func (p versionPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
+	p.to.At, p.to.V = n, n.Whole
+	switch {
+	case n.Kind != yaml.Whole:
+		d.Fail(n.At, "covey must be the version of the format, not %s; write covey: %d", n.Describe(), formatVersion)
+	case n.Whole != formatVersion:
+		d.Fail(n.At, "this covey reads version %d of the format, not %s; write covey: %d",
+			formatVersion, yaml.Clip(n.Text), formatVersion)
+	}
+}
+
+// Schema names the one version.
+func (p versionPart) Schema() *schema.JSON {
+	return schema.Of(jsonschema.Schema{Type: "integer", Enum: []any{formatVersion}})
+}
+
+// Want names the version.
+func (p versionPart) Want() string { return "the version of this format, 1" }
+
+// team resolves the whole spec.
+func (r *resolver) team(s *teamSpec) *Team {
+	t := &Team{
+		File:       r.file,
+		Override:   r.over,
+		Name:       s.name.Or(DefaultName(r.dir)),
+		Goal:       s.goal.V,
+		Keep:       s.keep.V,
+		FailClosed: s.closed.V,
+	}
+	t.Workspace = r.folder(s.workspace)
+	t.Models = r.allModels(s.models)
+	t.Agents = r.allAgents(s.agents)
+	r.agent(&s.defaults) // a mistake there is one, even if every member overrides it
+	t.Lead = r.lead(s)
+	t.Teammates = r.allTeammates(s, t.Lead.Name)
+	r.dependencies(t, s)
+	gates := &gateRules{r.Decoder, r.workspace}
+	gates.approvers(t, &s.gates)
+	t.Tasks = (&taskRules{r.Decoder}).allTasks(s.tasks, t.Members())
+	t.Hooks = (&hookRules{r.Decoder}).hooks(&s.hooks)
+	t.Gates = gates.gates(&s.gates)
+	for _, path := range s.settings.Items {
+		file := r.path(path, "settings file")
+		_, warnings := hookfiles.ReadSettings(file, hookfiles.Read)
+		r.refused(path, warnings)
+		t.Settings = append(t.Settings, file)
+	}
+	for _, path := range s.plugins.Items {
+		dir, _ := r.existingFolder(path, "plugin")
+		_, warnings := hookfiles.ReadPlugin(dir, hookfiles.Read)
+		r.refused(path, warnings)
+		t.Plugins = append(t.Plugins, dir)
+	}
+	r.teamwork(t, s)
+	gates.gatePrograms(t, &s.gates)
+	return t
+}
+
+// DefaultName is the name of a team that has none: its folder's, made fit.
+func DefaultName(dir string) string {
+	if name := wording.Slug(filepath.Base(dir)); name != "" && reserved(name) == "" {
+		return name
+	}
+	return "team"
+}
+
+// formatVersion is the version of the spec that this package reads.
+const formatVersion = 1

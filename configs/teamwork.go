@@ -1,93 +1,12 @@
 package configs
 
 import (
+	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/configs/schema"
+	"github.com/coveyteam/covey/configs/yaml"
 )
-
-// Worktree says how the working copies of members are made whose Isolation is
-// InWorktree.
-type Worktree struct {
-	Setup   []string // shell commands that a new working copy needs, run in it in order
-	Include []string // globs of ignored files that are copied from the workspace
-	Base    string   // branch or commit that working copies start from; empty: the workspace's HEAD
-	MaxDisk int64    // bytes that all working copies of the team may take; 0: no limit
-}
-
-// MergeVia says how finished work comes into the branch that it is for.
-type MergeVia string
-
-// The ways to merge.
-const (
-	ViaBranch MergeVia = "branch" // covey moves the branch
-	ViaPR     MergeVia = "pr"     // a branch, a title and the evidence are left for a pull request
-)
-
-// MergePer says what is merged at once.
-type MergePer string
-
-// What is merged at once.
-const (
-	PerTask   MergePer = "task"
-	PerMember MergePer = "member"
-)
-
-// Merge says where finished work goes. The zero value of a spec without the
-// key has Into empty: the branch that the workspace is on.
-type Merge struct {
-	Into string
-	Via  MergeVia // never empty
-	Per  MergePer // never empty
-	// Given: the spec has the key, so that finished work is merged without being asked for.
-	Given bool
-	// Gates must agree to the merged state before it counts; each has Gate set.
-	Gates []hooks.Handler
-}
-
-// Git says what the git that covey runs may do.
-type Git struct {
-	// Filters are names of filters that the repository's own configuration defines and
-	// that may run. Those of the user's configuration always do.
-	Filters []string
-}
-
-// OnLimit says what happens when a limit of the vendor behind an agent is hit.
-type OnLimit string
-
-// What happens at a vendor's limit.
-const (
-	WaitForLimit OnLimit = "wait"     // the member goes on when the limit is over
-	FallBack     OnLimit = "fallback" // it goes on at once with its agent's Fallback
-	StopAtLimit  OnLimit = "stop"     // the team ends
-)
-
-// Budget bounds what the whole team may use. Zero means no limit.
-type Budget struct {
-	Tokens  int64
-	USD     float64       // where prices are known, in US dollars
-	Time    time.Duration // that the team is up, over all its runs
-	OnLimit OnLimit       // never empty
-	Prices  string        // absolute path of a file whose prices come before covey's own; empty: none
-}
-
-// Schedule is a task or a message that comes again and again.
-type Schedule struct {
-	Name string // unique in the spec
-	Cron string // five fields, or @hourly, @daily and the like; checked
-	Zone string // IANA name of the time zone; empty: the machine's
-	Task *Task  // to be made each time; its ID is the schedule's name; nil for a message
-	To   string // a member; empty for a task
-	Text string // for To
-}
-
-// Restart says how often a member whose agent fails is started again.
-type Restart struct {
-	Max    int           // starts in Within; 0: none
-	Within time.Duration // never 0 in a resolved spec
-	// Given: the spec says so for the member, or under defaults. Then turns that fail count, too.
-	Given bool
-}
 
 // OnAsk says what becomes of a question to a person while nobody is attached.
 type OnAsk string
@@ -97,3 +16,106 @@ const (
 	DenyAsk OnAsk = "deny" // no is the answer, at once
 	WaitAsk OnAsk = "wait" // it waits in the inbox, for as long as questions may
 )
+
+// teamworkSpec holds the keys of a spec that are about how members work
+// together: worktrees, merges, budgets, schedules, questions.
+type teamworkSpec struct {
+	worktree       worktreeSpec
+	merge          mergeSpec
+	git            gitSpec
+	protect        schema.List[schema.Value[string]]
+	budget         budgetSpec
+	schedules      schema.List[scheduleSpec]
+	onAsk          schema.Value[string]
+	askLimit       schema.Value[time.Duration]
+	completeOnPass schema.Value[bool]
+}
+
+// fields are these keys, in the order of DESIGN 4 so far as it names them.
+func (s *teamworkSpec) fields() []schema.Field {
+	return []schema.Field{
+		{Key: "worktree", Part: schema.Object(nil, s.worktree.fields()),
+			Doc: "How the working copies of members are made that have one of their own."},
+		{Key: "merge", Part: schema.Object(&s.merge.at, s.merge.fields()),
+			Doc: "Where finished work goes. Without it, work waits for `covey merge`."},
+		{Key: "git", Part: schema.Object(nil, s.git.fields()),
+			Doc: "What git may do where covey runs it: for working copies, diffs and merges."},
+		{Key: "protect", Part: schema.Globs(&s.protect),
+			Doc: "Globs below the workspace; what is written there, with whatever tool, needs a person's approval."},
+		{Key: "budget", Part: schema.Object(&s.budget.at, s.budget.fields()),
+			Doc: "What the whole team may use, over all its runs."},
+		{Key: "schedules", Part: schema.ListOf(&s.schedules, "a list of schedules", schedulePart),
+			Doc: "Tasks and messages that come again and again. A team that has some stays up when all is done."},
+		{Key: "on_ask", Part: schema.OneOf(&s.onAsk, string(WaitAsk), string(DenyAsk)),
+			Doc: "What becomes of a question to a person while nobody is attached: wait, it waits in the inbox; " +
+				"deny, no is the answer at once. Default: deny."},
+		{Key: "ask_limit", Part: schema.Span(&s.askLimit),
+			Doc: "How long a question may wait in the inbox before no is the answer. Default: 10m."},
+		{Key: "complete_on_pass", Part: schema.Truth(&s.completeOnPass),
+			Doc: "Complete the tasks that a teammate has in progress when its turn end passes all gates. " +
+				"Default: false, it says itself when one is done."},
+	}
+}
+
+// teamwork resolves the keys that are about how members work together; the members
+// must be known.
+//
+// It runs last, as it looks up owners and receivers among the members. A mistake is noted
+// and the rest goes on, so that one look at a spec shows all that is wrong with it.
+func (r *resolver) teamwork(t *Team, s *teamSpec) {
+	w := &s.work
+	t.Worktree = Worktree{
+		Setup: schema.Words(w.worktree.setup), Include: schema.Words(w.worktree.include),
+		Base: w.worktree.base.V, MaxDisk: w.worktree.maxDisk.V,
+	}
+	for _, command := range w.worktree.setup.Items {
+		if command.At.Kind == yaml.Text && strings.TrimSpace(command.V) == "" {
+			r.Fail(command.At.At, "the command is empty; write one, or remove it")
+		}
+	}
+	r.ref(w.worktree.base, "base")
+	r.ref(w.merge.into, "into")
+	t.Merge = Merge{
+		Into: w.merge.into.V, Via: MergeVia(w.merge.via.Or(string(ViaBranch))),
+		Per: MergePer(w.merge.per.Or(string(PerTask))), Given: w.merge.at != nil,
+	}
+	t.Merge.Gates = (&gateRules{r.Decoder, r.workspace}).mergeGates(s.gates.merge)
+	t.Git = Git{Filters: schema.Words(w.git.filters)}
+	t.Protect = schema.Words(w.protect)
+	t.Budget = r.budget(t, &w.budget)
+	t.Schedules = (&taskRules{r.Decoder}).schedules(t, w.schedules)
+	t.OnAsk = OnAsk(w.onAsk.Or(string(DenyAsk)))
+	t.AskLimit = w.askLimit.Or(defaultAskLimit)
+	if w.askLimit.Given() && w.askLimit.V == 0 && w.askLimit.At.Kind != yaml.Mapping && !r.Said(w.askLimit.At.At) {
+		r.Fail(w.askLimit.At.At, "ask_limit must be more than 0; write how long a question may wait, such as 10m, "+
+			"or on_ask: deny")
+	}
+	t.CompleteOnPass = w.completeOnPass.V
+}
+
+// What holds where the spec says nothing.
+const (
+	defaultAskLimit      = 10 * time.Minute
+	defaultRestarts      = 3
+	defaultRestartWithin = time.Hour
+)
+
+// Person is whoever sits at the inbox, where a member's name could stand; no
+// member can have it.
+const Person = "person"
+
+// ref refuses what git could take for an option, or for more than one word.
+//
+// What git would make of the word only git knows, and the team's start asks it. This is
+// about words that would mean something else on git's command line.
+func (r *resolver) ref(v schema.Value[string], what string) {
+	if v.V != "" && (strings.HasPrefix(v.V, "-") || strings.ContainsAny(v.V, " \t\n~^:?*[\\") && !isCommit(v.V)) {
+		r.Fail(v.At.At, "%s cannot be %s; write a branch such as main, or a commit", what, yaml.Quote(v.V))
+	}
+}
+
+// isCommit reports whether a text says a commit by what it is from another, as in
+// main~2; git tells whether there is one.
+func isCommit(text string) bool {
+	return !strings.ContainsAny(text, " \t\n:?*[\\") && !strings.HasPrefix(text, "~") && !strings.HasPrefix(text, "^")
+}

@@ -1,11 +1,14 @@
 package configs
 
 import (
+	"slices"
+
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // hookSection is the section `hooks`, with the nodes that it came from: the
@@ -133,4 +136,72 @@ func orElse(n, other *yaml.Node) *yaml.Node {
 		return n
 	}
 	return other
+}
+
+// hookRules checks the section `hooks`.
+type hookRules struct{ *schema.Decoder }
+
+// hooks checks the section `hooks` by the rules of package hooks.
+func (r *hookRules) hooks(s *hookSection) hooks.Settings {
+	if s.at == nil {
+		return nil
+	}
+	section := s.settings()
+	for _, p := range settings.Validate(section) {
+		n := s.node(p)
+		if r.Said(n.At) || n.Kind == yaml.Mapping && n.Broken {
+			continue
+		}
+		r.Fail(n.At, "%s", p.Text)
+	}
+	r.mandatoryHooks(s)
+	r.actingHooks(s)
+	r.warnSilentEvents(s)
+	return section
+}
+
+// mandatoryHooks refuses the word on hooks that could not hold a call back in
+// any case.
+func (r *hookRules) mandatoryHooks(s *hookSection) {
+	for event, groups := range s.groups {
+		for _, g := range groups.Items {
+			for _, h := range g.hooks.Items {
+				switch {
+				case !h.mandatory.V:
+				case event != hooks.PreToolUse && event != hooks.PermissionRequest:
+					r.Fail(h.mandatory.At.At, "only hooks on PreToolUse and PermissionRequest can be mandatory, "+
+						"not those on %s; remove it", event)
+				case h.async.V || h.asyncRewake.V:
+					r.Fail(h.mandatory.At.At, "a hook that nobody waits for cannot be mandatory; remove async, or this")
+				}
+			}
+		}
+	}
+}
+
+// actingHooks refuses may_act on hooks that are asked about calls: what one does would
+// be a call that it is asked about, without an end.
+func (r *hookRules) actingHooks(s *hookSection) {
+	for event, groups := range s.groups {
+		if !slices.Contains([]hooks.Event{hooks.PreToolUse, hooks.PermissionRequest, hooks.PermissionDenied}, event) {
+			continue
+		}
+		for _, g := range groups.Items {
+			for _, h := range g.hooks.Items {
+				if h.mayAct.V {
+					r.Fail(h.mayAct.At.At, "a hook on %s cannot act, for it would be asked about its own calls; remove it", event)
+				}
+			}
+		}
+	}
+}
+
+// warnSilentEvents warns of hooks on events that never come by themselves.
+func (r *hookRules) warnSilentEvents(s *hookSection) {
+	for _, info := range hooks.Events() {
+		if groups, ok := s.groups[info.Event]; ok && !info.Fires && groups.At != nil {
+			r.Warn(groups.At.At, "%s: not yet in this version; "+
+				"these hooks run only when `covey hooks run` fires them", info.Event)
+		}
+	}
 }

@@ -10,6 +10,19 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
+// Task is a task that the spec brings.
+type Task struct {
+	ID          string // unique in the spec; not the id it is stored under
+	Subject     string
+	Description string
+	Owner       string   // a member's name; empty: nobody
+	BlockedBy   []string // IDs of other tasks of the spec
+	Labels      []string
+	WantsTools  []string // tools a member must have to take it by itself
+	WantsRole   string   // the Member.Role that it must have; empty: any
+	WantsLabels []string // the Member.Labels that it must have, all of them
+}
+
 // taskRules checks the tasks of a spec, and those of its schedules.
 type taskRules struct{ *schema.Decoder }
 
@@ -156,4 +169,57 @@ func ringOfTasks(path []string) string {
 	}
 	return fmt.Sprintf("these tasks wait for each other: %s -> %s; remove one blocked_by of them",
 		strings.Join(path, " -> "), back)
+}
+
+// taskSpec is a task.
+type taskSpec struct {
+	at          *yaml.Node
+	id          schema.Value[string]
+	subject     schema.Value[string]
+	description schema.Value[string]
+	owner       schema.Value[string]
+	blockedBy   schema.List[schema.Value[string]]
+	labels      schema.List[schema.Value[string]]
+	wants       wantsSpec
+}
+
+// fields are the keys of a task. Names of members and tasks are checked by the
+// resolver, which knows who there is.
+func (t *taskSpec) fields() []schema.Field {
+	return []schema.Field{
+		{Key: "id", Part: schema.Ident(&t.id),
+			Doc: "What blocked_by calls the task. Default: the subject made fit."},
+		{Key: "subject", Need: true, Part: schema.Text(&t.subject),
+			Doc: "What is to be done, in a few words."},
+		{Key: "description", Part: schema.Text(&t.description),
+			Doc: "What is to be done, in full."},
+		{Key: "owner", Part: schema.Text(&t.owner),
+			Doc: "The member that is told of the task at the start and works on it first."},
+		{Key: "blocked_by", Part: schema.Texts(&t.blockedBy),
+			Doc: "The ids of tasks that must be completed first."},
+		{Key: "labels", Part: schema.Texts(&t.labels),
+			Doc: "Words to sort tasks by."},
+		{Key: "wants", Part: schema.Object(nil, t.wants.fields()),
+			Doc: "What a member must have to take the task by itself."},
+	}
+}
+
+// taskPart takes a task.
+func taskPart(t *taskSpec) schema.Part {
+	return schema.Shared("task", schema.Object(&t.at, t.fields()))
+}
+
+// wantsSpec says what a member must have to take a task by itself.
+type wantsSpec struct {
+	tools, labels schema.List[schema.Value[string]]
+	role          schema.Value[string]
+}
+
+// fields are what can be asked of a member.
+func (w *wantsSpec) fields() []schema.Field {
+	return []schema.Field{
+		{Key: "tools", Part: schema.Texts(&w.tools), Doc: "Tools it must have."},
+		{Key: "role", Part: schema.Text(&w.role), Doc: "The role that it must have."},
+		{Key: "labels", Part: schema.Texts(&w.labels), Doc: "Labels that it must have, all of them."},
+	}
 }

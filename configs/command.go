@@ -15,38 +15,6 @@ import (
 
 // Messages name the key that is too much, because that is what people remove.
 
-// builtinAgent resolves an agent that ships with covey: it has a model, and
-// nothing that belongs to programs.
-func (r *resolver) builtinAgent(e *schema.Entry[agentSpec]) Agent {
-	a := Agent{Name: e.Name.Text, Kind: Builtin}
-	for _, key := range []string{"command", "resume", "env", "auth", "parallel", "native_hooks"} {
-		if k := e.V.at.Entry(key).Key; k != nil {
-			r.Fail(k.At, "%s belongs to agents that are programs; %s, or remove it", key, programHint(e, key))
-			return a
-		}
-	}
-	if e.V.model.given() {
-		a.Model = r.model(&e.V.model)
-	} else if e.V.at != nil && !e.V.at.Broken {
-		r.Fail(e.V.at.At, "%s has no model; add `model:` with a model's name, or `use:` with a program such as %s",
-			schema.NameOf(e.Name), Claude)
-	}
-	return a
-}
-
-// programHint is the `use` that was probably meant.
-func programHint(e *schema.Entry[agentSpec], key string) string {
-	switch {
-	case e.V.use.Given(): // builtin, in so many words
-		return "write another use, such as " + string(ACP) + " or " + string(Command)
-	case isPreset(e.Name.Text):
-		return "add use: " + e.Name.Text
-	case key == "resume":
-		return "add use: " + string(Command)
-	}
-	return "add use: " + string(ACP) + " or use: " + string(Command)
-}
-
 // programAgent resolves an agent that is a program of its own.
 func (r *resolver) programAgent(e *schema.Entry[agentSpec]) Agent {
 	s := &e.V
@@ -163,26 +131,37 @@ func holdsSession(v schema.Value[string]) bool {
 	return strings.Contains(v.V, "{session}") || v.At != nil && v.At.Kind != yaml.Text
 }
 
-// auth resolves how a program logs in.
-func (r *resolver) auth(a *Agent, s *agentSpec) {
-	auth := &s.auth
+// commandPart takes a program with its arguments, or arguments alone: a list
+// that is not empty.
+type commandPart struct {
+	schema.Part
+	to      *schema.List[schema.Value[string]]
+	example string // a list as YAML, for messages
+}
+
+// Decode offers a list for a command line that was written as one text, if its
+// words can stand in one as they are.
+func (p commandPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
+	p.to.At = n
 	switch {
-	case auth.at != nil:
-		a.Auth, a.KeyVar = Key, auth.key.V
-		a.KeyFile = r.path(auth.file, "key file")
-		if !auth.key.Given() && !auth.file.Given() && !auth.at.Broken {
-			r.Fail(auth.at.At, "auth has neither key nor file; write {key: VARIABLE}, {file: PATH} or both")
-			return
+	case n.Kind == yaml.Text:
+		list := p.example
+		if words := strings.Fields(yaml.Clip(n.Text)); len(words) > 0 && !strings.ContainsAny(n.Text, "\"'\\,[]{}#:&*|<>") {
+			list = "[" + strings.Join(words, ", ") + "]"
 		}
-	case auth.mode.V != "":
-		a.Auth = Auth(auth.mode.V)
-	}
-	known := a.Preset != "" || auth.key.Given() || auth.at != nil && auth.at.Broken
-	if a.Auth == Key && !known {
-		r.Fail(auth.place().At, "covey does not know the variable that this program reads its key from; "+
-			"write auth: {key: VARIABLE}, and add file: PATH if the key is in a file")
+		d.Fail(n.At, "%s must be %s, not %s; write %s", schema.NameOf(key), p.Want(), n.Describe(), list)
+	case n.Kind == yaml.List && len(n.Items) == 0:
+		d.Fail(n.At, "%s is empty; write a list such as %s, or remove it", schema.NameOf(key), p.example)
+	case n.Kind == yaml.List && len(n.Items) > schema.MaxTexts:
+		d.Fail(n.At, "%s has more than %d entries; shorten it", schema.NameOf(key), schema.MaxTexts)
+	default:
+		p.Part.Decode(d, key, n)
 	}
 }
 
-// place is where the spec says how to log in.
-func (a *authSpec) place() *yaml.Node { return orElse(a.at, a.mode.At) }
+// Schema adds that there is a program, or an argument.
+func (p commandPart) Schema() *schema.JSON {
+	out := p.Part.Schema()
+	out.MinItems = new(1)
+	return out
+}

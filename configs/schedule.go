@@ -8,6 +8,16 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
+// Schedule is a task or a message that comes again and again.
+type Schedule struct {
+	Name string // unique in the spec
+	Cron string // five fields, or @hourly, @daily and the like; checked
+	Zone string // IANA name of the time zone; empty: the machine's
+	Task *Task  // to be made each time; its ID is the schedule's name; nil for a message
+	To   string // a member; empty for a task
+	Text string // for To
+}
+
 // schedules resolves the section `schedules`.
 //
 // Names must be unique, as a schedule is known by its name in the store: two of one name
@@ -100,4 +110,54 @@ func (t *Team) anyForeign() bool {
 		}
 	}
 	return false
+}
+
+// scheduleSpec is one schedule.
+type scheduleSpec struct {
+	at                         *yaml.Node
+	name, cron, zone, to, text schema.Value[string]
+	task                       scheduledSpec
+}
+
+// fields are the keys of a schedule. It needs a task, or to and text, which the
+// resolver asks for.
+func (s *scheduleSpec) fields() []schema.Field {
+	return []schema.Field{
+		{Key: "name", Need: true, Part: schema.Ident(&s.name), Doc: "What the schedule is called."},
+		{Key: "cron", Need: true, Part: schema.Text(&s.cron),
+			Doc: "When: minute, hour, day of the month, month, day of the week, such as \"30 7 * * 1-5\"; or @hourly, " +
+				"@daily, @weekly, @monthly, @yearly, or @every 90m."},
+		{Key: "zone", Part: schema.Text(&s.zone),
+			Doc: "The time zone, such as Europe/Berlin. Default: the machine's."},
+		{Key: "task", Part: schema.Object(&s.task.at, s.task.fields()),
+			Doc: "The task that is made each time, unless the one of the time before is still open."},
+		{Key: "to", Part: schema.Text(&s.to), Doc: "The member that gets a message each time."},
+		{Key: "text", Part: schema.Text(&s.text), Doc: "What the message says."},
+	}
+}
+
+// schedulePart takes a schedule.
+func schedulePart(s *scheduleSpec) schema.Part {
+	return schema.Shared("schedule", schema.Object(&s.at, s.fields()))
+}
+
+// scheduledSpec is a task that a schedule makes: it has no id and waits for nothing.
+type scheduledSpec struct {
+	at          *yaml.Node
+	subject     schema.Value[string]
+	description schema.Value[string]
+	owner       schema.Value[string]
+	labels      schema.List[schema.Value[string]]
+	wants       wantsSpec
+}
+
+// fields are those of a task but for the ones that name other tasks of the spec.
+func (t *scheduledSpec) fields() []schema.Field {
+	return []schema.Field{
+		{Key: "subject", Need: true, Part: schema.Text(&t.subject), Doc: "What is to be done, in a few words."},
+		{Key: "description", Part: schema.Text(&t.description), Doc: "What is to be done, in full."},
+		{Key: "owner", Part: schema.Text(&t.owner), Doc: "The member that is told of it and works on it first."},
+		{Key: "labels", Part: schema.Texts(&t.labels), Doc: "Words to sort tasks by."},
+		{Key: "wants", Part: schema.Object(nil, t.wants.fields()), Doc: "What a member must have to take it by itself."},
+	}
 }

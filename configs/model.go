@@ -9,6 +9,20 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
+// Provider names who answers model requests.
+type Provider string
+
+// Script is the offline model that plays a script (DESIGN 5). The other
+// providers come later.
+const Script Provider = "script"
+
+// Model is what answers the builtin agent.
+type Model struct {
+	Name     string // its name under `models`; empty for a model written inline
+	Provider Provider
+	Script   string // absolute path of the script
+}
+
 // allModels resolves the section `models`.
 func (r *resolver) allModels(specs []schema.Entry[modelSpec]) map[string]Model {
 	r.models = map[string]Model{}
@@ -72,67 +86,42 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 	return Model{Provider: Script, Script: r.path(m.script, "script")}
 }
 
-// allAgents resolves the section `agents`.
-func (r *resolver) allAgents(specs []schema.Entry[agentSpec]) map[string]Agent {
-	r.agents = map[string]Agent{}
-	for i := range specs {
-		e := &specs[i]
-		switch {
-		case e.V.at == nil || e.V.use.Given() && e.V.use.V == "":
-			r.agents[e.Name.Text] = Agent{} // refused, but members may name it
-			if e.V.model.given() {
-				r.model(&e.V.model)
-			}
-		case e.V.use.Or(string(Builtin)) == string(Builtin):
-			r.agents[e.Name.Text] = r.builtinAgent(e)
-		default:
-			r.agents[e.Name.Text] = r.programAgent(e)
-		}
-	}
-	r.fallbacks(specs)
-	return r.agents
-}
-
-// agent resolves what thinks for a member. Without an agent and a model it
-// returns false.
-func (r *resolver) agent(m *memberSpec) (Agent, bool) {
-	switch {
-	case m.agent.Given() && m.model.given():
-		r.Fail(m.agent.At.At, "a member has an agent or a model, not both; "+
-			"remove model, or give the model to the agent")
-		return Agent{}, true
-	case m.model.given():
-		return Agent{Kind: Builtin, Model: r.model(&m.model)}, true
-	case m.agent.Given():
-		return r.namedAgent(m.agent), true
-	}
-	return Agent{}, false
-}
-
-// namedAgent looks a name up under agents first, so that a spec may use a
-// preset's name, or that of a given agent, for an agent of its own.
-func (r *resolver) namedAgent(name schema.Value[string]) Agent {
-	if a, ok := r.agents[name.V]; ok || name.V == "" {
-		return a
-	}
-	if slices.Contains(r.opts.Given, name.V) {
-		return Agent{Name: name.V, Kind: Given}
-	}
-	if isPreset(name.V) {
-		return Agent{Name: name.V, Kind: ACP, Preset: Preset(name.V), Auth: Login}
-	}
-	_, isModel := r.models[name.V]
-	near := r.Nearest(name.V, slices.Concat(sortedKeys(r.agents), r.opts.Given, presetNames()))
-	switch {
-	case isModel:
-		r.Fail(name.At.At, "%s is a model, not an agent; write {model: %s}", yaml.Quote(name.V), name.V)
-	case near != "":
-		r.Fail(name.At.At, "there is no agent %s; write %s", yaml.Quote(name.V), near)
-	default:
-		r.Fail(name.At.At, "there is no agent %s; add it under agents, or write {model: NAME}", yaml.Quote(name.V))
-	}
-	return Agent{}
-}
-
 // sortedKeys makes what is said about a map the same every time.
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+
+// modelSpec is a model: a mapping, or the text that names it.
+type modelSpec struct {
+	at       *yaml.Node           // of a mapping
+	name     schema.Value[string] // of a text
+	provider schema.Value[string]
+	script   schema.Value[string]
+}
+
+// given reports whether the spec names a model here, in either form.
+func (m *modelSpec) given() bool { return m.at != nil || m.name.Given() }
+
+// fields are the keys of a model that is written out.
+func (m *modelSpec) fields() []schema.Field {
+	return []schema.Field{
+		{Key: "provider", Need: true, Part: schema.OneOf(&m.provider, string(Script)),
+			Doc: "Who answers. This version has one provider, script: a model that plays a script, offline."},
+		{Key: "script", Need: true, Part: schema.Text(&m.script),
+			Doc: "The script's path, relative to the spec."},
+		{Key: "model", Part: schema.Later("it belongs to providers other than script"),
+			Doc: "The provider's name for the model."},
+		{Key: "base_url", Part: schema.Later("it belongs to providers other than script"),
+			Doc: "Where the provider's API is."},
+	}
+}
+
+// modelPart takes a model. Where the provider is one of a later version, the
+// rest of the mapping is not looked at: one message is enough.
+func modelPart(m *modelSpec) schema.Part {
+	return schema.Shared("model", schema.UnlessLater(
+		schema.Either(schema.Text(&m.name), schema.Object(&m.at, m.fields()),
+			"a model's name, or a mapping such as {provider: script, script: FILE}"),
+		"provider", otherProviders(), "write provider: script with a script, the offline model"))
+}
+
+// otherProviders are the providers that later versions will have.
+func otherProviders() []string { return []string{"anthropic", "openai", "google", "gemini", "ollama"} }

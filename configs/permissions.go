@@ -8,6 +8,32 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
+// PermissionMode says what a member may do without asking.
+type PermissionMode string
+
+// The permission modes.
+const (
+	Default           PermissionMode = "default"
+	Plan              PermissionMode = "plan"
+	AcceptEdits       PermissionMode = "acceptEdits"
+	DontAsk           PermissionMode = "dontAsk"
+	BypassPermissions PermissionMode = "bypassPermissions"
+)
+
+// Permissions are lists of permission rules, each one readable by
+// rules.Parse. Deny beats ask, ask beats allow.
+type Permissions struct {
+	Allow []string
+	Ask   []string
+	Deny  []string
+	// Mandatory are those of Ask and Deny that must hold before a call runs: a
+	// spec is refused whose member has an agent that could only tell afterwards.
+	Mandatory []string
+	// Unreadable says what of settings files was to forbid something that nobody can
+	// tell. No team starts with it.
+	Unreadable []string
+}
+
 // permissionSpec holds a member's permission rules.
 type permissionSpec struct {
 	allow     schema.List[schema.Value[string]]

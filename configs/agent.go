@@ -1,0 +1,257 @@
+package configs
+
+import (
+	"math"
+	"regexp"
+	"slices"
+
+	"github.com/coveyteam/covey/configs/schema"
+	"github.com/coveyteam/covey/configs/yaml"
+)
+
+// AgentKind says what does the thinking behind a member.
+type AgentKind string
+
+// The kinds of agent.
+const (
+	Builtin AgentKind = "builtin" // the agent that ships with covey, on a model
+	ACP     AgentKind = "acp"     // a program that speaks the Agent Client Protocol
+	Command AgentKind = "command" // a program that is run once a turn: prompt in, reply out
+	// Given is an agent that the program which uses covey as a library brings
+	// along; Agent.Name names it.
+	Given AgentKind = "given"
+)
+
+// Agent is a way to think.
+type Agent struct {
+	Name string // its name under `agents`, or the preset's; empty for a member that names a model only
+	// Kind of a preset is ACP; where only a program that does not speak ACP is
+	// installed, the orchestrator falls back on that.
+	Kind   AgentKind
+	Preset Preset // empty: none
+	// Model is what a builtin agent thinks with. An agent program that is given a
+	// script model gets it in place of its own, over a model server on loopback;
+	// else Model is zero.
+	Model Model
+	// Command is the program and its arguments; empty: the preset's. A program with
+	// a slash is an absolute path, any other is looked for in PATH.
+	Command     []string
+	Resume      []string // kind command: arguments behind Command that enter session "{session}" again; nil: none
+	Env         []EnvVar // in file order
+	Auth        Auth     // never empty for agent programs
+	KeyVar      string   // Auth Key: the variable that the program reads its key from; empty: the preset's
+	KeyFile     string   // Auth Key: absolute path of the file that holds it; empty: covey's environment
+	Parallel    int      // members that may be in a turn at once on this agent's login; 0: no limit
+	NativeHooks bool     // the program's own hooks run as well
+	// TeamTools says that a program of kind command gets the team's tools over MCP. The
+	// orchestrator knows it of the presets' programs; no spec says it.
+	TeamTools bool
+	// Fallback is the name of the agent that a member goes on with when this one has
+	// hit a limit and the team's OnLimit is FallBack: a key of Team.Agents; empty: none.
+	Fallback string
+}
+
+// agentSpec is an agent. Which of its keys go together depends on its kind, so
+// the resolver asks for that.
+type agentSpec struct {
+	at          *yaml.Node
+	use         schema.Value[string]
+	model       modelSpec
+	command     schema.List[schema.Value[string]]
+	resume      schema.List[schema.Value[string]]
+	env         envSpec
+	auth        authSpec
+	parallel    schema.Value[int64]
+	nativeHooks schema.Value[bool]
+	fallback    schema.Value[string]
+}
+
+// fields are the keys of an agent. The agent is builtin unless it says otherwise.
+func (a *agentSpec) fields() []schema.Field {
+	return []schema.Field{
+		{Key: "use", Part: schema.OneOf(&a.use, kindWords()...),
+			Doc: "The kind of agent: builtin, which ships with covey; acp, a program that speaks the Agent Client " +
+				"Protocol; command, a program that is run once a turn; or a program that covey knows how to " +
+				"start. Default: builtin."},
+		{Key: "model", Part: modelPart(&a.model),
+			Doc: "The model it thinks with; builtin needs one. A program that is given a script model thinks " +
+				"with the script in place of its own model, without login or network."},
+		{Key: "command", Part: commandPart{schema.Args(&a.command), &a.command, "[program, argument]"},
+			Doc: "The program and its arguments. A program with a slash is relative to the workspace, any " +
+				"other is looked for in PATH. With `use: command` the prompt stands in place of `{prompt}`, or " +
+				"else comes on stdin."},
+		{Key: "resume", Part: commandPart{schema.Args(&a.resume), &a.resume, "[--resume, \"{session}\"]"},
+			Doc: "With `use: command`, arguments that follow the command to go on with an earlier session; " +
+				"`{session}` in them is its id."},
+		{Key: "env", Part: envPart{&a.env},
+			Doc: "Variables for the program. `${NAME}` in a value is covey's own variable NAME, `$$` is a " +
+				"dollar; `{file: PATH}` is what the file holds."},
+		{Key: "auth", Part: schema.Either(schema.OneOf(&a.auth.mode, string(Login), string(Key)), schema.Object(&a.auth.at, a.auth.fields()),
+			"login, key, or a mapping such as {key: VARIABLE, file: PATH}"),
+			Doc: "How the program logs in: login, with the login that it has; key, with an API key from " +
+				"covey's environment; or a mapping that says where the key is. Default: login."},
+		{Key: "parallel", Part: schema.WholeFrom(1, math.MaxInt32, &a.parallel),
+			Doc: "Members that may be in a turn at once with this agent's login. Default: no limit."},
+		{Key: "native_hooks", Part: schema.OnOff(&a.nativeHooks),
+			Doc: "Whether the program's own hooks run as well. Default: off."},
+		{Key: "fallback", Part: schema.Text(&a.fallback),
+			Doc: "The agent that its members go on with while this one is at a limit of its vendor, if the team's " +
+				"budget has on_limit: fallback."},
+	}
+}
+
+// agentPart takes an agent.
+func agentPart(a *agentSpec) schema.Part { return schema.Object(&a.at, a.fields()) }
+
+// kindWords are what can be used for an agent.
+func kindWords() []string {
+	return append([]string{string(Builtin), string(ACP), string(Command)}, presetNames()...)
+}
+
+// variableForm is what a variable of an environment may be called.
+const variableForm = `^[A-Za-z_][A-Za-z0-9_]*$`
+
+var variablePattern = regexp.MustCompile(variableForm)
+
+// allAgents resolves the section `agents`.
+func (r *resolver) allAgents(specs []schema.Entry[agentSpec]) map[string]Agent {
+	r.agents = map[string]Agent{}
+	for i := range specs {
+		e := &specs[i]
+		switch {
+		case e.V.at == nil || e.V.use.Given() && e.V.use.V == "":
+			r.agents[e.Name.Text] = Agent{} // refused, but members may name it
+			if e.V.model.given() {
+				r.model(&e.V.model)
+			}
+		case e.V.use.Or(string(Builtin)) == string(Builtin):
+			r.agents[e.Name.Text] = r.builtinAgent(e)
+		default:
+			r.agents[e.Name.Text] = r.programAgent(e)
+		}
+	}
+	r.fallbacks(specs)
+	return r.agents
+}
+
+// agent resolves what thinks for a member. Without an agent and a model it
+// returns false.
+func (r *resolver) agent(m *memberSpec) (Agent, bool) {
+	switch {
+	case m.agent.Given() && m.model.given():
+		r.Fail(m.agent.At.At, "a member has an agent or a model, not both; "+
+			"remove model, or give the model to the agent")
+		return Agent{}, true
+	case m.model.given():
+		return Agent{Kind: Builtin, Model: r.model(&m.model)}, true
+	case m.agent.Given():
+		return r.namedAgent(m.agent), true
+	}
+	return Agent{}, false
+}
+
+// namedAgent looks a name up under agents first, so that a spec may use a
+// preset's name, or that of a given agent, for an agent of its own.
+func (r *resolver) namedAgent(name schema.Value[string]) Agent {
+	if a, ok := r.agents[name.V]; ok || name.V == "" {
+		return a
+	}
+	if slices.Contains(r.opts.Given, name.V) {
+		return Agent{Name: name.V, Kind: Given}
+	}
+	if isPreset(name.V) {
+		return Agent{Name: name.V, Kind: ACP, Preset: Preset(name.V), Auth: Login}
+	}
+	_, isModel := r.models[name.V]
+	near := r.Nearest(name.V, slices.Concat(sortedKeys(r.agents), r.opts.Given, presetNames()))
+	switch {
+	case isModel:
+		r.Fail(name.At.At, "%s is a model, not an agent; write {model: %s}", yaml.Quote(name.V), name.V)
+	case near != "":
+		r.Fail(name.At.At, "there is no agent %s; write %s", yaml.Quote(name.V), near)
+	default:
+		r.Fail(name.At.At, "there is no agent %s; add it under agents, or write {model: NAME}", yaml.Quote(name.V))
+	}
+	return Agent{}
+}
+
+// builtinAgent resolves an agent that ships with covey: it has a model, and
+// nothing that belongs to programs.
+func (r *resolver) builtinAgent(e *schema.Entry[agentSpec]) Agent {
+	a := Agent{Name: e.Name.Text, Kind: Builtin}
+	for _, key := range []string{"command", "resume", "env", "auth", "parallel", "native_hooks"} {
+		if k := e.V.at.Entry(key).Key; k != nil {
+			r.Fail(k.At, "%s belongs to agents that are programs; %s, or remove it", key, programHint(e, key))
+			return a
+		}
+	}
+	if e.V.model.given() {
+		a.Model = r.model(&e.V.model)
+	} else if e.V.at != nil && !e.V.at.Broken {
+		r.Fail(e.V.at.At, "%s has no model; add `model:` with a model's name, or `use:` with a program such as %s",
+			schema.NameOf(e.Name), Claude)
+	}
+	return a
+}
+
+// programHint is the `use` that was probably meant.
+func programHint(e *schema.Entry[agentSpec], key string) string {
+	switch {
+	case e.V.use.Given(): // builtin, in so many words
+		return "write another use, such as " + string(ACP) + " or " + string(Command)
+	case isPreset(e.Name.Text):
+		return "add use: " + e.Name.Text
+	case key == "resume":
+		return "add use: " + string(Command)
+	}
+	return "add use: " + string(ACP) + " or use: " + string(Command)
+}
+
+// fallbacks checks what agents fall back to, and gives presets and given agents
+// that stand nowhere else an entry of their own.
+//
+// It works on r.agents. An agent that could not be resolved has no Kind and was told of
+// already.
+func (r *resolver) fallbacks(specs []schema.Entry[agentSpec]) {
+	for i := range specs {
+		to := specs[i].V.fallback
+		if to.V == "" {
+			continue
+		}
+		if to.V == specs[i].Name.Text {
+			r.Fail(to.At.At, "%s cannot fall back to itself; name another agent", yaml.Quote(to.V))
+			continue
+		}
+		other := r.namedAgent(to)
+		if _, known := r.agents[to.V]; !known && other.Kind != "" {
+			r.agents[to.V] = other
+		}
+		if a := r.agents[specs[i].Name.Text]; a.Kind != "" {
+			a.Fallback = to.V
+			r.agents[a.Name] = a
+		}
+	}
+}
+
+// Chain returns a and the agents that it may fall back to, one after another. It
+// ends before an agent that it already has.
+func (t *Team) Chain(a Agent) []Agent {
+	chain := []Agent{a}
+	for a.Fallback != "" {
+		next, ok := t.Agents[a.Fallback]
+		if !ok || slices.ContainsFunc(chain, func(b Agent) bool { return b.Name == next.Name }) {
+			break
+		}
+		chain, a = append(chain, next), next
+	}
+	return chain
+}
+
+// AgentsOf returns the agent of a member and, if the budget has it fall back at a
+// limit, those that it may fall back to.
+func (t *Team) AgentsOf(m Member) []Agent {
+	if t.Budget.OnLimit == FallBack {
+		return t.Chain(m.Agent)
+	}
+	return []Agent{m.Agent}
+}

@@ -1,0 +1,95 @@
+package configs
+
+import (
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/configs/schema"
+	"github.com/coveyteam/covey/configs/yaml"
+)
+
+// Auth says how an agent program proves who pays for it.
+type Auth string
+
+// The ways to log in.
+const (
+	// Login: the program uses the login that the user has made with it. covey
+	// reads none of it.
+	Login Auth = "login"
+	// Key: the program gets an API key, from covey's environment or from a file.
+	Key Auth = "key"
+)
+
+// authSpec is how a program logs in: a word, or a mapping that says where the
+// key is.
+type authSpec struct {
+	at   *yaml.Node // of a mapping
+	mode schema.Value[string]
+	key  schema.Value[string]
+	file schema.Value[string]
+}
+
+// fields are the keys of the long form.
+func (a *authSpec) fields() []schema.Field {
+	return []schema.Field{
+		{Key: "key", Part: variablePart{&a.key},
+			Doc: "The variable that the program reads its key from. Default: that of the program, if covey knows it."},
+		{Key: "file", Part: schema.Text(&a.file),
+			Doc: "The file that holds the key, relative to the spec. Default: the key is in covey's environment."},
+	}
+}
+
+// place is where the spec says how to log in.
+func (a *authSpec) place() *yaml.Node { return orElse(a.at, a.mode.At) }
+
+// fitVariable reports whether n names a variable, and says so if not. Shells
+// and other programs drop or misread names of another form.
+func fitVariable(d *schema.Decoder, n *yaml.Node) bool {
+	if variablePattern.MatchString(n.Text) {
+		return true
+	}
+	d.Fail(n.At, "%s cannot be the name of a variable; write letters, digits and \"_\", with no digit first, "+
+		"such as API_KEY", yaml.Quote(n.Text))
+	return false
+}
+
+// variablePart takes the name of a variable.
+type variablePart struct{ to *schema.Value[string] }
+
+// Want shows what such names look like.
+func (p variablePart) Want() string { return "the name of a variable, such as API_KEY" }
+
+// Decode keeps the place in any case.
+func (p variablePart) Decode(d *schema.Decoder, key, n *yaml.Node) {
+	p.to.At = n
+	if n.Kind != yaml.Text {
+		d.Wrong(key, n, p.Want())
+	} else if fitVariable(d, n) {
+		p.to.V = n.Text
+	}
+}
+
+// Schema gives the form of a variable's name.
+func (p variablePart) Schema() *schema.JSON {
+	return schema.Of(jsonschema.Schema{Type: "string", Pattern: variableForm})
+}
+
+// auth resolves how a program logs in.
+func (r *resolver) auth(a *Agent, s *agentSpec) {
+	auth := &s.auth
+	switch {
+	case auth.at != nil:
+		a.Auth, a.KeyVar = Key, auth.key.V
+		a.KeyFile = r.path(auth.file, "key file")
+		if !auth.key.Given() && !auth.file.Given() && !auth.at.Broken {
+			r.Fail(auth.at.At, "auth has neither key nor file; write {key: VARIABLE}, {file: PATH} or both")
+			return
+		}
+	case auth.mode.V != "":
+		a.Auth = Auth(auth.mode.V)
+	}
+	known := a.Preset != "" || auth.key.Given() || auth.at != nil && auth.at.Broken
+	if a.Auth == Key && !known {
+		r.Fail(auth.place().At, "covey does not know the variable that this program reads its key from; "+
+			"write auth: {key: VARIABLE}, and add file: PATH if the key is in a file")
+	}
+}

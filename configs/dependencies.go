@@ -1,0 +1,106 @@
+package configs
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs/schema"
+	"github.com/coveyteam/covey/configs/yaml"
+)
+
+// dependencies checks which members wait for which. What defaults say is for
+// teammates, and none waits for itself by it.
+//
+// own has the lead first and then the teammates, as Members does. A member may be missing
+// from t where its own part of the spec was refused; hence the bounds are looked at.
+func (r *resolver) dependencies(t *Team, s *teamSpec) {
+	members := t.Members()
+	names := make([]string, len(members))
+	for i, m := range members {
+		names[i] = m.Name
+	}
+	known := newDirectory("member", names)
+	own := []*schema.List[schema.Value[string]]{&s.lead.dependsOn}
+	for i := range s.teammates {
+		own = append(own, &s.teammates[i].V.dependsOn)
+	}
+	for _, name := range s.defaults.dependsOn.Items {
+		known.check(r.Decoder, name)
+	}
+	for i, l := range own {
+		for _, name := range l.Items {
+			known.check(r.Decoder, name)
+			if name.V != "" && i < len(names) && name.V == names[i] {
+				r.Fail(name.At.At, "%s cannot wait for itself; remove it here", yaml.Quote(name.V))
+			}
+		}
+		if i == 0 || i > len(t.Teammates) {
+			continue
+		}
+		m := &t.Teammates[i-1]
+		if !l.Given() {
+			m.DependsOn = slices.DeleteFunc(schema.Words(s.defaults.dependsOn), func(n string) bool { return n == m.Name })
+		}
+	}
+	r.memberCycles(t.Members(), own)
+}
+
+// memberCycles reports members that wait for each other, each ring once.
+//
+// The message stands where the first member of the ring has its depends_on, or at the
+// top where it comes from the defaults.
+func (r *resolver) memberCycles(members []Member, own []*schema.List[schema.Value[string]]) {
+	index, names := make(map[string]int, len(members)), make([]string, len(members))
+	for i, m := range members {
+		index[m.Name], names[i] = i, m.Name
+	}
+	dependencies := func(name string) []string {
+		if i, ok := index[name]; ok {
+			return members[i].DependsOn
+		}
+		return nil
+	}
+	rings(names, dependencies, func(path []string) {
+		i := index[path[0]]
+		if len(path) == 1 || i >= len(own) { // of itself it was said where it stands
+			return
+		}
+		at := r.Root.At
+		if own[i].At != nil {
+			at = own[i].At.At
+		}
+		r.Fail(at, "these members wait for each other: %s -> %s; remove one depends_on of them",
+			strings.Join(path, " -> "), path[0])
+	})
+}
+
+// rings walks from each of names along next and calls found for each step that closes a
+// ring: the last name of path leads to its first one. A name that leads to itself is a
+// ring of one. path is only valid during the call.
+//
+// Each name is visited once, so the whole is linear in names and steps.
+func rings(names []string, next func(name string) []string, found func(path []string)) {
+	const left = -1
+	place := map[string]int{} // on path, counted from 1; left: not on it any more
+	var path []string
+	var visit func(name string)
+	visit = func(name string) {
+		path = append(path, name)
+		place[name] = len(path)
+		for _, other := range next(name) {
+			switch at := place[other]; {
+			case at > 0:
+				found(path[at-1:])
+			case at == 0:
+				visit(other)
+			}
+		}
+		path = path[:len(path)-1]
+		place[name] = left
+	}
+	for _, name := range names {
+		if place[name] == 0 {
+			visit(name)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package configs
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/configs/schema"
+	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// EnvVar is a variable for an agent program.
+type EnvVar struct {
+	Name string `json:"name"`
+	// Value is what the program gets, with covey's own variables in their places.
+	// It may be a secret: show Text instead, which is the value as the spec has it.
+	Value string `json:"-"`
+	Text  string `json:"text"`
+	// File is the absolute path of the file that Value was read from; empty: Text is
+	// what it was made of.
+	File string `json:"file,omitempty"`
+}
+
+// Refers lists covey's own variables that the value is made of, each once and
+// in their order. They are what leaves covey's environment with it.
+func (v EnvVar) Refers() []string {
+	if v.File != "" {
+		return nil
+	}
+	var out []string
+	// Text comes from a spec that was read, so nothing is wrong with it; a
+	// variable that a program made has no Text.
+	_ = expand(v.Text, func(piece string, name bool) error {
+		if name && !slices.Contains(out, piece) {
+			out = append(out, piece)
+		}
+		return nil
+	})
+	return out
+}
+
+// String shows the variable as the spec has it. Value may be a secret, so it is
+// shown nowhere.
+func (v EnvVar) String() string { return v.Name + "=" + v.Text }
+
+// maxSecret is how long a value may be that comes from a file, in bytes. What is
+// longer is no secret, and systems refuse long environments.
+const maxSecret = 64 << 10
+
+// secretSpec is a variable whose value is in a file.
+type secretSpec struct {
+	at   *yaml.Node
+	file schema.Value[string]
+}
+
+// fields are what can be said of it.
+func (s *secretSpec) fields() []schema.Field {
+	return []schema.Field{{Key: "file", Need: true, Part: schema.Text(&s.file),
+		Doc: "The file that holds the value, relative to the spec. A line end at its end does not count."}}
+}
+
+// secret reads the value of a variable from its file, now: who changes the file
+// starts the team again. What stands in it is shown nowhere.
+func (r *resolver) secret(name *yaml.Node, s *secretSpec) EnvVar {
+	v := EnvVar{Name: name.Text, Text: "file: " + s.file.V}
+	if s.file.V == "" {
+		return v // refused when it was decoded
+	}
+	before := len(r.Problems)
+	v.File = r.path(s.file, "file")
+	if len(r.Problems) > before {
+		return v
+	}
+	fault := ""
+	v.Value, fault = readSecret(v.File)
+	if fault != "" {
+		r.Fail(s.file.At.At, "the file %s %s", yaml.Quote(s.file.V), fault)
+	}
+	if info, err := os.Stat(v.File); err == nil && runtime.GOOS != "windows" && info.Mode()&0o007 != 0 {
+		r.Warn(s.file.At.At, "everybody on this machine may read or change %s; run chmod o= on it", yaml.Quote(s.file.V))
+	}
+	return v
+}
+
+// readSecret reads a value; fault says why it is none.
+func readSecret(path string) (value, fault string) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", "cannot be read (" + wording.Cause(err) + "); change its permissions"
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	text := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
+	switch {
+	case err != nil:
+		return "", "cannot be read (" + wording.Cause(err) + ")"
+	case len(data) > maxSecret:
+		return "", "is larger than 64 KiB, too large for a variable; name another one"
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		return "", "holds what is no text, which no variable can; name another one"
+	case text == "":
+		return "", "is empty; write the value into it"
+	}
+	return text, ""
+}
+
+// envSpec holds the variables for a program, in file order.
+type envSpec struct {
+	at      *yaml.Node
+	entries []schema.Entry[variableSpec]
+}
+
+// variableSpec is the value of a variable: a text, or the file that holds it.
+type variableSpec struct {
+	text   schema.Value[string]
+	secret secretSpec
+}
+
+// envPart takes a mapping from names of variables to their values.
+type envPart struct{ to *envSpec }
+
+// Want says what a value may be, because people write PORT: 8080.
+func (p envPart) Want() string { return "a mapping from variables to text, or to {file: PATH}" }
+
+// Decode takes numbers, true and false by their text as it is written: what an
+// environment holds is text, and nobody means anything else there.
+func (p envPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
+	p.to.at = n
+	switch {
+	case n.Kind != yaml.Mapping:
+		d.Wrong(key, n, p.Want())
+		return
+	case len(n.Pairs) > schema.MaxTexts:
+		d.Fail(n.At, "%s has more than %d entries; shorten it", schema.NameOf(key), schema.MaxTexts)
+		return
+	}
+	for _, pair := range d.Unique(n) {
+		if !fitVariable(d, pair.Key) {
+			continue
+		}
+		e := schema.Entry[variableSpec]{Name: pair.Key}
+		switch v := pair.Value; {
+		case v.Kind == yaml.Mapping:
+			schema.Object(&e.V.secret.at, e.V.secret.fields()).Decode(d, pair.Key, v)
+			p.to.entries = append(p.to.entries, e)
+		case v.Kind == yaml.Null:
+			d.Fail(pair.Key.At, "%s has no value; give it one, write \"\" for an empty one, or remove it",
+				schema.NameOf(pair.Key))
+		case !schema.IsScalar(v):
+			d.Fail(v.At, "%s must be text or {file: PATH}, not %s", schema.NameOf(pair.Key), v.Describe())
+		case strings.ContainsRune(v.Text, 0):
+			d.Fail(v.At, "%s holds the character NUL, which no variable can; remove it", schema.NameOf(pair.Key))
+		default:
+			e.V.text = schema.Value[string]{V: v.Text, At: v}
+			p.to.entries = append(p.to.entries, e)
+		}
+	}
+}
+
+// Schema allows scalars, which count by their text.
+func (p envPart) Schema() *schema.JSON {
+	file := schema.ObjectSchema((&secretSpec{}).fields())
+	return schema.Of(jsonschema.Schema{
+		Type:          "object",
+		PropertyNames: &jsonschema.Schema{Pattern: variableForm},
+		AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+			{Type: "string"}, {Type: "number"}, {Type: "boolean"}, &file.Schema,
+		}},
+	})
+}

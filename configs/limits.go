@@ -1,0 +1,77 @@
+package configs
+
+import (
+	"time"
+
+	"github.com/coveyteam/covey/configs/schema"
+)
+
+// Limits bound what a member may use. Zero means no limit.
+type Limits struct {
+	MaxTurns      int           // passes of one turn
+	MaxTokens     int64         // tokens of the member's life
+	TurnTimeout   time.Duration // wall time of one turn
+	MaxInProgress int           // tasks it may have in progress at once
+	StopBlockCap  int           // refused turn ends in a row; 8 unless the spec says otherwise
+	MaxBudgetUSD  float64       // cost of the member's life, in US dollars
+}
+
+// limitSpec bounds what a member may use.
+type limitSpec struct {
+	maxTurns      schema.Value[int64]
+	maxTokens     schema.Value[int64]
+	turnTimeout   schema.Value[time.Duration]
+	maxInProgress schema.Value[int64]
+	stopBlockCap  schema.Value[int64]
+	maxBudgetUSD  schema.Value[float64]
+}
+
+// fields are the limits. In all of them 0 means no limit, so that a member can
+// lift one that it inherits.
+func (l *limitSpec) fields() []schema.Field {
+	return []schema.Field{
+		{Key: "max_turns", Part: schema.Whole(&l.maxTurns),
+			Doc: "Passes (model requests) of one turn; of an agent program, prompts that it gets. 0: no limit. " +
+				"Default: no limit."},
+		{Key: "max_tokens", Part: schema.Count(&l.maxTokens),
+			Doc: "Tokens in all, such as 200000 or 200k. 0: no limit. Default: no limit."},
+		{Key: "turn_timeout", Part: schema.Span(&l.turnTimeout),
+			Doc: "Time of one turn, such as 10m. 0: no limit. Default: no limit."},
+		{Key: "max_in_progress", Part: schema.Whole(&l.maxInProgress),
+			Doc: "Tasks in progress at once. 0: no limit. Default: 1."},
+		{Key: "stop_block_cap", Part: schema.Whole(&l.stopBlockCap),
+			Doc: "Refused turn ends in a row before the member needs attention. 0: no limit. Default: 8."},
+		{Key: "max_budget_usd", Part: schema.Amount(&l.maxBudgetUSD),
+			Doc: "Cost in all, in US dollars, as far as an agent program tells it. 0: no limit. Default: no limit."},
+	}
+}
+
+// inherit returns l with the limits that it does not give taken from defaults.
+func (l limitSpec) inherit(defaults limitSpec) limitSpec {
+	return limitSpec{
+		maxTurns:      first(l.maxTurns, defaults.maxTurns),
+		maxTokens:     first(l.maxTokens, defaults.maxTokens),
+		turnTimeout:   first(l.turnTimeout, defaults.turnTimeout),
+		maxInProgress: first(l.maxInProgress, defaults.maxInProgress),
+		stopBlockCap:  first(l.stopBlockCap, defaults.stopBlockCap),
+		maxBudgetUSD:  first(l.maxBudgetUSD, defaults.maxBudgetUSD),
+	}
+}
+
+// The limits that hold when the spec gives none (DESIGN 2).
+const (
+	defaultMaxInProgress = 1 // a member that takes two tasks at once finishes neither
+	defaultStopBlockCap  = 8 // refused turn ends in a row
+)
+
+// resolve returns the limits with their defaults.
+func (l limitSpec) resolve() Limits {
+	return Limits{
+		MaxTurns:      int(l.maxTurns.V),
+		MaxTokens:     l.maxTokens.V,
+		TurnTimeout:   l.turnTimeout.V,
+		MaxInProgress: int(l.maxInProgress.Or(defaultMaxInProgress)),
+		StopBlockCap:  int(l.stopBlockCap.Or(defaultStopBlockCap)),
+		MaxBudgetUSD:  l.maxBudgetUSD.V,
+	}
+}
