@@ -32,7 +32,7 @@ func TestReclaim(t *testing.T) {
 	}
 	attach("runs")
 	attach("gone")
-	store.Members().LetGo("gone")
+	store.Members().Detach("gone")
 	ticks, looked := make(chan time.Time), make(chan struct{})
 	byHand := routine.Clock{TimeAfter: func(d time.Duration) <-chan time.Time {
 		if d != leaseGrace {

@@ -81,7 +81,7 @@ func (c *crew) halted(ctx context.Context, s *seat, reason string) {
 // go back to the list, and the lead is told.
 func (c *crew) leave(ctx context.Context, s *seat, reason string) {
 	c.tools.Revoke(s.member) // what is left of its agent must not act for it any more
-	c.store.Members().LetGo(s.member.Name)
+	c.store.Members().Detach(s.member.Name)
 	released, err := c.release(ctx, s.member.Name, reason)
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.member.Name, reason)
 	if len(released) > 0 {

@@ -17,13 +17,13 @@ type Assignment struct {
 	Description string    `json:"description,omitempty"` // empty when over 64 KiB: read the task
 	AssignedBy  string    `json:"assignedBy"`
 	Timestamp   time.Time `json:"timestamp"`
-	Ready       bool      `json:"ready"`              // the task was the receiver's before and can be begun now
+	Ready       bool      `json:"ready"`              // the receiver owned the task before, and it can start now
 	WaitsFor    []string  `json:"waitsFor,omitempty"` // ids of the blockers that are not completed
 }
 
-// assign tells a task's owner that it is the owner, or that its task is ready.
-// Nobody is told of what they took themselves. That a task is ready is news for
-// its owner whoever completed what it waited for.
+// assign tells a task's owner that it is the owner, or that its task is ready. A
+// member that took the task itself is not told. That a task is ready is news for its
+// owner whoever completed its last blocker.
 func (t *txn) assign(a actors.Actor, rec *taskRecord, ready bool) {
 	if rec.Owner == "" || rec.Owner == a.Name && !ready {
 		return
@@ -38,7 +38,7 @@ func (t *txn) assign(a actors.Actor, rec *taskRecord, ready bool) {
 	})
 }
 
-// text says it for the receiver, who may be a model.
+// text formats the assignment for the receiver, which may be a model.
 func (n Assignment) text() string {
 	switch {
 	case n.Ready:
@@ -49,8 +49,8 @@ func (n Assignment) text() string {
 	return fmt.Sprintf("Task %s is yours: %s", n.TaskID, n.Subject)
 }
 
-// AssignedTask returns the id of the task that an assignment is about; false if the
-// message is no assignment.
+// AssignedTask returns the id of the task that an assignment is about. ok is false if
+// the message is not an assignment.
 func AssignedTask(m mail.Message) (id string, ok bool) {
 	if m.Kind != mail.TaskAssignment {
 		return "", false

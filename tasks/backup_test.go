@@ -154,14 +154,14 @@ func TestNoBackupToRestore(t *testing.T) {
 	_, err = Open(path, &Options{ReadOnly: true, Backups: 1})
 	wantError(t, err, ErrCorrupt, "not what was committed", "open it for writing")
 	_, err = Open(path, &opts)
-	wantError(t, err, ErrCorrupt, "not what was committed", "no backup that could be restored", "000001.db")
+	wantError(t, err, ErrCorrupt, "not what was committed", "no backup to restore", "000001.db")
 	if after, _ := os.ReadFile(path); string(after) != string(before) {
 		t.Error("the file was changed")
 	}
 	if s, err := Open(path, nil); err != nil { // who asks for no backups gets what is there
 		t.Error(err)
 	} else {
-		wantError(t, s.Check(t.Context()), ErrCorrupt, "not what was written")
+		wantError(t, s.Check(t.Context()), ErrCorrupt, "wrong checksum")
 		closed(t, s)
 	}
 }
@@ -222,8 +222,8 @@ func TestBackupsInTime(t *testing.T) {
 	})
 }
 
-// TestUnborn: a file that a crash cut off while it was made is made again.
-func TestUnborn(t *testing.T) {
+// TestUnfinished: a file that a crash cut off while it was made is made again.
+func TestUnfinished(t *testing.T) {
 	for _, size := range []int{1, 4096, 4 * os.Getpagesize()} {
 		path := filepath.Join(t.TempDir(), "tasks.db")
 		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {

@@ -13,23 +13,24 @@ import (
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
-// Check walks everything that is stored and reports what breaks an invariant:
+// Check reads everything in the store and reports what breaks an invariant:
 //
 //   - every record can be read and stands under its own key;
 //   - ids and sequence numbers lie below their counters;
 //   - a task in progress has an owner, and no task waits for itself;
 //   - dependencies exist, and blocks mirrors blockedBy;
-//   - the indexes say what the tasks say, no more and no less;
+//   - the indexes hold exactly the entries that follow from the tasks;
 //   - mailboxes, their counts and their ids agree, in order of sending;
-//   - every payload file that a record needs is there, whole, and noted;
-//   - all of it is what was committed, bit by bit.
+//   - every payload file that a record needs exists, is complete, and is counted;
+//   - the stored bytes are the committed ones.
 //
-// All faults are joined into one error that is ErrCorrupt. The walk holds one
-// read transaction and keeps the tasks in memory, so it is for tests, doctors
-// and starts, not for every turn.
+// Check joins all faults into one error that wraps ErrCorrupt. It holds one read
+// transaction and keeps the tasks in memory, so it is for tests, the doctor and the
+// start of a team, not for every turn.
 func (s *Store) Check(ctx context.Context) error { return s.db.Check(ctx, indexNames(), walks()...) }
 
-// walks look at all records. Tasks come before what is said about them.
+// walks returns the checks of all records. Tasks come before the records that refer
+// to them.
 func walks() []kv.Walk {
 	w := &taskWalk{}
 	return []kv.Walk{
@@ -73,7 +74,7 @@ func (w *taskWalk) readTasks(c *kv.Checker) {
 	}
 }
 
-// checkTasks looks at each task and notes what the indexes must say about it.
+// checkTasks checks each task and records which index entries must exist for it.
 func (w *taskWalk) checkTasks(c *kv.Checker) {
 	for _, n := range slices.Sorted(maps.Keys(w.tasks)) {
 		rec := w.tasks[n]
@@ -87,18 +88,18 @@ func (w *taskWalk) checkTasks(c *kv.Checker) {
 			c.Fault("task %s is stored with version %d and blocks %v", rec.ID, rec.Version, rec.Blocks)
 		}
 		if waits := w.checkBlockers(c, rec); rec.Status == Pending && rec.Owner == "" && !waits {
-			c.Note(bucketReady, kv.NumKey(n))
+			c.Expect(bucketReady, kv.NumKey(n))
 		}
 		if key := rec.ownerKey(); key != nil {
-			c.Note(bucketOwner, key)
+			c.Expect(bucketOwner, key)
 		}
 		if key := rec.progressKey(); key != nil {
-			c.Note(bucketProgress, key)
+			c.Expect(bucketProgress, key)
 		}
 	}
 }
 
-// checkBlockers looks at what a task waits for, and says whether it still does.
+// checkBlockers checks the blockers of a task and reports whether one is still open.
 func (w *taskWalk) checkBlockers(c *kv.Checker, rec *taskRecord) (waits bool) {
 	seen := map[string]bool{}
 	for _, id := range rec.BlockedBy {
@@ -112,17 +113,17 @@ func (w *taskWalk) checkBlockers(c *kv.Checker, rec *taskRecord) (waits bool) {
 			c.Fault("task %s names blocker %s twice", rec.ID, id)
 		}
 		seen[id] = true
-		c.Note(bucketDeps, kv.PairKey(b, rec.number()))
+		c.Expect(bucketDeps, kv.PairKey(b, rec.number()))
 		if blocker.Status != Completed {
 			waits = true
-			c.Note(bucketWaits, kv.PairKey(rec.number(), b))
+			c.Expect(bucketWaits, kv.PairKey(rec.number(), b))
 		}
 	}
 	return waits
 }
 
-// checkGraph looks for cycles in the tasks themselves, not in the index that the
-// changes rely on.
+// checkGraph looks for cycles in the tasks themselves, not in the index that changes
+// use.
 func (w *taskWalk) checkGraph(c *kv.Checker) {
 	order := kv.FormatIDs(slices.Sorted(maps.Keys(w.tasks)))
 	blockers := func(id string) []string {
@@ -138,7 +139,7 @@ func (w *taskWalk) checkGraph(c *kv.Checker) {
 	}
 }
 
-// checkValues decodes what Put stored.
+// checkValues decodes the values that Put stored.
 func checkValues(c *kv.Checker) {
 	kv.CheckAll(c, bucketValues, "value %s", func(k []byte, rec *valueRecord) {
 		c.Needs(kv.Place{Bucket: bucketValues, Key: k}, rec.Files.Blobs())

@@ -370,16 +370,16 @@ func TestTooBig(t *testing.T) {
 // TestReadBackups: what a doctor can see from outside.
 func TestReadBackups(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
-	_, err := backup.Look(path)
+	_, err := backup.Inspect(path)
 	wantError(t, err, os.ErrNotExist)
 	bare := openAt(t, path, nil)
-	if b, err := backup.Look(path); err != nil || b.Count != 0 || !b.Newest.IsZero() || b.Size == 0 {
+	if b, err := backup.Inspect(path); err != nil || b.Count != 0 || !b.Newest.IsZero() || b.Size == 0 {
 		t.Errorf("%+v, %v", b, err)
 	}
 	closed(t, bare)
 	s := openSafe(t, path)
 	must(t, s.Backup(t.Context()))
-	b, err := backup.Look(path)
+	b, err := backup.Inspect(path)
 	if err != nil || b.Count != 1 || time.Since(b.Newest) > time.Minute || b.TooBig {
 		t.Errorf("%+v, %v", b, err)
 	}

@@ -11,31 +11,31 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// New is a task to be made.
+// New describes a task to create.
 type New struct {
-	Key         string // a name for it in the BlockedBy of the same Add; not stored
+	Key         string // names the task in BlockedBy of the same Add; not stored
 	Subject     string // required; 16 KiB at most
 	Description string
 	ActiveForm  string
-	Owner       string   // a member's name; empty: anybody may claim it
-	BlockedBy   []string // ids; in Add also Keys of the list, which come before ids
+	Owner       string   // a member's name; empty: any member may claim it
+	BlockedBy   []string // ids; in Add also Keys of the list, which take precedence over ids
 	Labels      []string
 	Wants       Wants
 	Metadata    map[string]json.RawMessage // null values are left out
 }
 
-// draft is a New that was checked and packed.
+// draft is a New after checking and packing.
 type draft struct {
 	key       string
 	blockedBy []string
 	rec       *taskRecord // without id, status and blockers
 }
 
-// Create stores a task as proposed: it has its id, but only Confirm, Discard
-// and Proposed know it. No event tells of it.
+// Create stores a task as proposed: it has an id, but only Confirm, Discard and
+// Proposed see it, and no event is emitted.
 //
-// It fails with ErrInvalid for what cannot be stored and with ErrDependency
-// for a blocker that does not exist.
+// Create fails with ErrInvalid if n cannot be stored, and with ErrDependency if a
+// blocker does not exist.
 func (s *Store) Create(ctx context.Context, a actors.Actor, n New) (Task, error) {
 	c := s.db.Job("create")
 	d, err := newDraft(c, a.Name, n)
@@ -46,9 +46,9 @@ func (s *Store) Create(ctx context.Context, a actors.Actor, n New) (Task, error)
 	return r.task(), err
 }
 
-// Add creates and confirms several tasks in one change, with ids in the order
-// of the list. Each owner but the actor gets a task assignment. Errors are
-// those of Create, and ErrCycle.
+// Add creates and confirms several tasks in one change, with ids in the order of the
+// list. Each owner except the actor gets a task assignment. The errors are those of
+// Create, and ErrCycle.
 func (s *Store) Add(ctx context.Context, a actors.Actor, list []New) ([]Task, error) {
 	c := s.db.Job("add")
 	drafts, err := newDrafts(c, a.Name, list)
@@ -59,17 +59,17 @@ func (s *Store) Add(ctx context.Context, a actors.Actor, list []New) ([]Task, er
 	return r.Tasks, err
 }
 
-// Confirm makes a proposed task pending: everybody sees it, and its owner gets
-// a task assignment unless the actor is the owner. Blockers that were deleted
-// meanwhile no longer count. It fails with ErrNotFound when there is no such
-// proposed task.
+// Confirm makes a proposed task pending: all members see it, and its owner gets a
+// task assignment unless the actor is the owner. Blockers that were deleted in the
+// meantime are dropped. Confirm fails with ErrNotFound if there is no such proposed
+// task.
 func (s *Store) Confirm(ctx context.Context, a actors.Actor, id string) (Task, error) {
 	r, err := act(ctx, s.db.Job("confirm"), a, func(t *txn) (*receiptRecord, error) { return t.confirm(a, id) })
 	return r.task(), err
 }
 
-// Discard deletes a proposed task because it was refused, for the reason given.
-// Its id is not used again. It fails with ErrNotFound as Confirm does.
+// Discard deletes a proposed task that was refused, for the reason given. Its id is
+// not used again. Discard fails with ErrNotFound as Confirm does.
 func (s *Store) Discard(ctx context.Context, a actors.Actor, id, reason string) error {
 	reason = kv.Clean(reason)
 	_, err := act(ctx, s.db.Job("discard"), a, func(t *txn) (*receiptRecord, error) {
@@ -78,13 +78,13 @@ func (s *Store) Discard(ctx context.Context, a actors.Actor, id, reason string) 
 			return nil, err
 		}
 		t.tx.Erase(rec.proposedPlace(), rec.Files.Blobs())
-		t.tell(a, changeRecord{Op: Refused, Task: rec, Reason: reason})
+		t.emit(a, changeRecord{Op: Refused, Task: rec, Reason: reason})
 		return &receiptRecord{Task: rec, Error: reason}, nil
 	})
 	return err
 }
 
-// newDrafts checks and packs new tasks of an author.
+// newDrafts checks and packs the new tasks of an author.
 func newDrafts(c *kv.Job, author string, list []New) ([]draft, error) {
 	drafts := make([]draft, len(list))
 	for i, n := range list {
@@ -123,7 +123,7 @@ func newDraft(c *kv.Job, author string, n New) (draft, error) {
 	return draft{key: n.Key, blockedBy: slices.Clone(n.BlockedBy), rec: rec}, err
 }
 
-// pack puts what may be long into the record.
+// pack stores the fields that may be long in the record.
 func (r *taskRecord) pack(c *kv.Job, description string, metadata map[string]json.RawMessage) error {
 	text, err := c.Pack(description)
 	if err != nil {
@@ -138,7 +138,7 @@ func (r *taskRecord) pack(c *kv.Job, description string, metadata map[string]jso
 	return err
 }
 
-// cleanSubject wants something to show in a list.
+// cleanSubject rejects a subject that a list could not show.
 func cleanSubject(subject string) (string, error) {
 	if strings.TrimSpace(subject) == "" {
 		return "", fmt.Errorf("%w: a task needs a subject", ErrInvalid)
@@ -160,7 +160,7 @@ func (w Wants) clean() (Wants, error) {
 		to   *[]string
 	}{{"tool", w.Tools, &clean.Tools}, {"label", w.Labels, &clean.Labels}} {
 		if len(list.from) == 0 {
-			continue // none, and not an empty list: a task without wishes shows none
+			continue // keep nil, so that the field is omitted
 		}
 		var err error
 		if *list.to, err = kv.CleanList(list.what, list.from); err != nil {
@@ -180,8 +180,8 @@ func (t *txn) number(d draft, status Status) *taskRecord {
 	return rec
 }
 
-// propose stores a draft aside. Its blockers stand in no index yet, so nobody
-// sees a task of which nobody knows whether it will ever be.
+// propose stores a draft as a proposed task. Its blockers are in no index yet,
+// because the task may be refused.
 func (t *txn) propose(d draft) (*receiptRecord, error) {
 	for _, id := range d.blockedBy {
 		if !t.exists(id) {
@@ -194,8 +194,8 @@ func (t *txn) propose(d draft) (*receiptRecord, error) {
 	return &receiptRecord{Task: rec}, nil
 }
 
-// confirm moves a proposed task among the others. It cannot close a cycle:
-// no task can have come to wait for one that nobody saw.
+// confirm moves a proposed task to the confirmed ones. This cannot close a cycle,
+// because no task can depend on a task that was not visible.
 func (t *txn) confirm(a actors.Actor, id string) (*receiptRecord, error) {
 	rec, err := t.loadFrom(bucketProposed, id)
 	if err != nil {
@@ -240,7 +240,7 @@ func (t *txn) addAll(a actors.Actor, drafts []draft) (*receiptRecord, error) {
 	return result, nil
 }
 
-// keyIDs foretells the ids that the drafts' keys will stand for.
+// keyIDs predicts the ids of the drafts that have keys.
 func (t *txn) keyIDs(drafts []draft) (map[string]string, error) {
 	ids := make(map[string]string, len(drafts))
 	for i, d := range drafts {
@@ -255,7 +255,7 @@ func (t *txn) keyIDs(drafts []draft) (map[string]string, error) {
 	return ids, nil
 }
 
-// resolve turns keys and ids into ids.
+// resolve replaces keys by ids.
 func (t *txn) resolve(names []string, ids map[string]string) ([]string, error) {
 	list := make([]string, 0, len(names))
 	for _, name := range names {
@@ -271,7 +271,8 @@ func (t *txn) resolve(names []string, ids map[string]string) ([]string, error) {
 	return kv.Unique(list), nil
 }
 
-// checkNewGraph looks for cycles among new tasks: no older task can depend on them.
+// checkNewGraph looks for cycles among new tasks only: no older task can depend on
+// them.
 func checkNewGraph(recs []*taskRecord) error {
 	blocks := make(map[string][]string, len(recs))
 	order := make([]string, len(recs))
@@ -287,14 +288,14 @@ func checkNewGraph(recs []*taskRecord) error {
 	return nil
 }
 
-// admitTask makes a new pending task visible: record, indexes, event, mail.
+// admitTask makes a new pending task visible: record, indexes, event and mail.
 func (t *txn) admitTask(a actors.Actor, rec *taskRecord) {
 	t.save(nil, rec)
-	t.tell(a, changeRecord{Op: Created, Task: rec})
+	t.emit(a, changeRecord{Op: Created, Task: rec})
 	t.assign(a, rec, false)
 }
 
-// dependencyError shortens the id, which may be anything.
+// dependencyError clips the id, which may be any text.
 func dependencyError(id string) error {
 	return fmt.Errorf("%w: there is no task %q to wait for", ErrDependency, kv.Clip(id))
 }

@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// Whoever plans, draws or counts reads all tasks, and most of the time went into their JSON,
-// which hardly changes between two reads. So the list of decoded records that the last read
-// of all tasks made is kept for the next one. A kept record counts only where the stored
-// bytes are the same as then: nobody has to tell the list of a change.
+// Reading all tasks spent most of its time on decoding JSON that rarely changes
+// between two reads. So the records that the last full read decoded are kept for the
+// next one. A kept record is used only if the stored bytes are still the same, so
+// changes need not invalidate anything.
 
 // maxDecoded bounds the stored bytes of the records that are kept.
 const maxDecoded = 16 << 20
@@ -21,8 +21,8 @@ type decodedTasks struct {
 	made atomic.Int64                  // records decoded so far, for tests
 }
 
-// decodedTask is one record and the hash of what it was decoded from. Nothing in rec is
-// changed any more, so any number of readers may have it.
+// decodedTask is one record and the hash of the bytes that it was decoded from. rec
+// is immutable, so any number of readers may share it.
 type decodedTask struct {
 	number uint64
 	sum    uint64
@@ -34,12 +34,12 @@ func newDecodedTasks() *decodedTasks { return &decodedTasks{seed: maphash.MakeSe
 // decodedPass is one read of all tasks, in the order of their numbers.
 type decodedPass struct {
 	from *decodedTasks
-	old  []decodedTask // of the last read; what the pass has gone by is cut off
+	old  []decodedTask // of the last read; shrinks from the front as the pass advances
 	now  []decodedTask
 	size int // bytes of what is in now, as stored
 }
 
-// pass begins a read of all tasks.
+// pass starts a read of all tasks.
 func (d *decodedTasks) pass() *decodedPass {
 	p := &decodedPass{from: d}
 	if last := d.last.Load(); last != nil {
@@ -49,7 +49,7 @@ func (d *decodedTasks) pass() *decodedPass {
 	return p
 }
 
-// record gives the record of the task with that number, of which stored are the bytes. The
+// record returns the record of the task with the given number and stored bytes. The
 // caller must not change it.
 func (p *decodedPass) record(number uint64, stored []byte) (*taskRecord, error) {
 	sum := maphash.Bytes(p.from.seed, stored)
@@ -72,5 +72,6 @@ func (p *decodedPass) record(number uint64, stored []byte) (*taskRecord, error) 
 	return rec, nil
 }
 
-// end keeps what the pass has seen. Of two passes at once the one that ends last counts.
+// end keeps the records of the pass for the next one. If two passes overlap, the last
+// to end wins.
 func (p *decodedPass) end() { p.from.last.Store(&p.now) }

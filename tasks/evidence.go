@@ -9,25 +9,26 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// Evidence is something that shows that a task is done: a test's output, a link, a
-// file. Gates are given it, and people see it beside the task. It says what somebody
-// claims; what it is worth is for gates to find out.
+// Evidence shows that a task is done: a test's output, a link, a file. Gates receive
+// it, and people see it with the task. It is a claim of whoever attached it; gates
+// check it.
 type Evidence struct {
-	By   string    `json:"by"` // who gave it; empty: covey
+	By   string    `json:"by"` // the actor who attached it; empty: covey
 	Time time.Time `json:"time,omitzero"`
 	Text string    `json:"text,omitempty"` // 4 KiB at most
-	File string    `json:"file,omitempty"` // path of a file that holds more; the store does not look whether it is there
+	File string    `json:"file,omitempty"` // path of a file that holds more; the store does not check that it exists
 }
 
-// What a task can carry. A task is written anew with each change of it, so what is
-// long belongs into a file.
+// Limits of a task's evidence. A task is rewritten with each change, so long texts
+// belong into a file.
 const (
 	maxEvidence     = 20
 	maxEvidenceText = 4 << 10
 	maxEvidenceFile = 1 << 10
 )
 
-// cleanEvidence checks what a caller gives. Who and when is not for the caller to say.
+// cleanEvidence checks the texts and paths of a caller. By and Time are not the
+// caller's to set.
 func cleanEvidence(list []Evidence) ([]Evidence, error) {
 	out := make([]Evidence, 0, len(list))
 	for _, e := range list {
@@ -47,8 +48,8 @@ func cleanEvidence(list []Evidence) ([]Evidence, error) {
 	return out, nil
 }
 
-// attach adds evidence to a task. What it has already is not added again, so that a
-// call that is made twice leaves no trace.
+// attach adds evidence to a task. Evidence that the task already has is not added
+// again, so that a repeated call changes nothing.
 func (r *taskRecord) attach(a actors.Actor, at time.Time, list []Evidence) (changed bool, err error) {
 	for _, e := range list {
 		if slices.ContainsFunc(r.Evidence, func(had Evidence) bool { return had.Text == e.Text && had.File == e.File }) {

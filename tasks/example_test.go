@@ -106,7 +106,7 @@ func ExampleOutbox_Events() {
 		fmt.Println(e.ID, e.Type, e.Member)
 	}
 	if err == nil {
-		err = s.Outbox().Settle(ctx, events[len(events)-1].ID)
+		err = s.Outbox().Remove(ctx, events[len(events)-1].ID)
 	}
 	left, err2 := s.Outbox().Events(ctx, 0, 100)
 	fmt.Println(len(left), errors.Join(err, err2))

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// The edges of the graph go from a task to those that wait for it ("blocks").
-// A new edge can only close a cycle that leads through its own ends, so a
-// change looks from the changed task alone; Add and Check look at all of them.
+// The edges of the graph go from a task to its dependents ("blocks"). A new edge can
+// only close a cycle that passes through its own ends, so a change searches from the
+// changed task alone; Add and Check search the whole graph.
 
-// findCycle looks for a way from start back to start along next, and gives the
-// nodes on it, start at both ends; nil when there is none. It visits each node
-// once and keeps its own stack, because a chain of tasks may be long.
+// findCycle looks for a path from start back to start along next, and returns its
+// nodes, with start at both ends, or nil. It visits each node once and keeps its own
+// stack, because a chain of tasks may be long.
 func findCycle(start string, next func(string) []string) []string {
 	type visit struct {
 		id   string
@@ -43,10 +43,10 @@ func findCycle(start string, next func(string) []string) []string {
 	return nil
 }
 
-// acyclic checks a whole graph at once: order holds its nodes, next its edges.
-// It gives a cycle as findCycle does.
+// acyclic checks a whole graph: order holds its nodes, next returns the edges of a
+// node. It returns a cycle as findCycle does.
 func acyclic(order []string, next func(string) []string) []string {
-	waits := make(map[string]int, len(order)) // edges into a node from nodes not taken away yet
+	waits := make(map[string]int, len(order)) // number of edges into a node from nodes not removed yet
 	for _, id := range order {
 		for _, to := range next(id) {
 			waits[to]++
@@ -67,7 +67,7 @@ func acyclic(order []string, next func(string) []string) []string {
 			}
 		}
 	}
-	// What still waits is on a cycle or behind one.
+	// A node that still waits is on a cycle or depends on one.
 	for _, id := range order {
 		if waits[id] == 0 {
 			continue
@@ -79,7 +79,7 @@ func acyclic(order []string, next func(string) []string) []string {
 	return nil
 }
 
-// cycleError names the tasks of a cycle that was found along "blocks".
+// cycleError names the tasks of a cycle found along "blocks".
 func cycleError(cycle []string) error {
 	const shown = 12
 	names := slices.Clone(cycle)

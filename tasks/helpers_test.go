@@ -146,7 +146,7 @@ func drain(t testing.TB, s *Store) []Event {
 	list, err := s.outbox.Events(t.Context(), 0, 1<<20)
 	ok(t, list, err)
 	if len(list) > 0 {
-		if err := s.outbox.Settle(t.Context(), list[len(list)-1].ID); err != nil {
+		if err := s.outbox.Remove(t.Context(), list[len(list)-1].ID); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// save writes a task and keeps the indexes in step. was is the record as it is
-// stored now, nil for a new task. What a change of status means for the tasks
-// that wait for this one is the caller's next step: unblock or block.
+// save writes a task and updates the indexes. was is the stored record, nil for a new
+// task. If the status changed, the caller then calls unblock or block for the
+// dependents.
 func (t *txn) save(was, rec *taskRecord) {
 	t.link(was, rec)
 	stored := *rec
@@ -24,7 +24,7 @@ func (t *txn) save(was, rec *taskRecord) {
 	t.indexReady(rec)
 }
 
-// link notes new blockers of a task and forgets those it has no longer.
+// link adds index entries for new blockers and removes those of former ones.
 func (t *txn) link(was, rec *taskRecord) {
 	var before []string
 	if was != nil {
@@ -46,7 +46,7 @@ func (t *txn) link(was, rec *taskRecord) {
 	}
 }
 
-// missing gives what of list is not in other.
+// missing returns the elements of list that are not in other.
 func missing(list, other []string) []string {
 	there := make(map[string]bool, len(other))
 	for _, s := range other {
@@ -61,8 +61,8 @@ func missing(list, other []string) []string {
 	return out
 }
 
-// completed says whether a blocker is. One that is not stored yet comes later
-// in the same Add: that all blockers exist was made sure of before.
+// completed reports whether a blocker is completed. A blocker that is not stored yet
+// comes later in the same Add; that all blockers exist was checked before.
 func (t *txn) completed(id uint64) bool {
 	data := t.Bucket(bucketTasks).Get(kv.NumKey(id))
 	if data == nil {
@@ -76,14 +76,14 @@ func (t *txn) completed(id uint64) bool {
 	return rec.Status == Completed
 }
 
-// unlink forgets that a task waits for blocker.
+// unlink removes the index entries by which a task waits for blocker.
 func (t *txn) unlink(id uint64, blocker string) {
 	b, _ := kv.ParseID(blocker)
 	t.tx.Mark(bucketDeps, kv.PairKey(b, id), false)
 	t.tx.Mark(bucketWaits, kv.PairKey(id, b), false)
 }
 
-// ownerKey is a task's key in bucketOwner; nil when it stands not there.
+// ownerKey returns a task's key in bucketOwner, or nil if it has none.
 func (r *taskRecord) ownerKey() []byte {
 	if r == nil || r.Owner == "" || !r.Status.open() {
 		return nil
@@ -91,7 +91,7 @@ func (r *taskRecord) ownerKey() []byte {
 	return kv.NameNumKey(r.Owner, r.number())
 }
 
-// progressKey is a task's key in bucketProgress; nil when it stands not there.
+// progressKey returns a task's key in bucketProgress, or nil if it has none.
 func (r *taskRecord) progressKey() []byte {
 	if r == nil || r.Status != InProgress {
 		return nil
@@ -99,13 +99,13 @@ func (r *taskRecord) progressKey() []byte {
 	return kv.NameNumKey(r.Owner, r.number())
 }
 
-// indexOwner moves a task within the indexes by owner; rec is nil when it goes.
+// indexOwner updates the indexes by owner; rec is nil for a task that is removed.
 func (t *txn) indexOwner(was, rec *taskRecord) {
 	t.move(bucketOwner, was.ownerKey(), rec.ownerKey())
 	t.move(bucketProgress, was.progressKey(), rec.progressKey())
 }
 
-// move replaces a key of an index; nil is no key.
+// move replaces a key of an index; nil means no key.
 func (t *txn) move(bucket string, from, to []byte) {
 	if bytes.Equal(from, to) {
 		return
@@ -118,13 +118,14 @@ func (t *txn) move(bucket string, from, to []byte) {
 	}
 }
 
-// claimableNow says whether anybody may claim the task: it belongs in bucketReady.
+// claimableNow reports whether any member may claim the task: it belongs in
+// bucketReady.
 func (r reader) claimableNow(rec *taskRecord) bool {
 	return rec.Status == Pending && rec.Owner == "" && !r.Bucket(bucketWaits).Any(kv.NumKey(rec.number()))
 }
 
-// indexReady puts a task among those that anybody may claim, or takes it out.
-// It writes only where there is a difference, because most changes make none.
+// indexReady adds a task to the ready index or removes it. It writes only if the
+// index differs, because most changes do not affect it.
 func (t *txn) indexReady(rec *taskRecord) {
 	key := kv.NumKey(rec.number())
 	want := t.claimableNow(rec)
@@ -133,8 +134,8 @@ func (t *txn) indexReady(rec *taskRecord) {
 	}
 }
 
-// unblock lets the tasks go that waited for one which is completed now or
-// about to be deleted, and tells the owners of those that wait no more.
+// unblock removes a blocker that is now completed or about to be deleted from the
+// tasks that wait for it, and tells the owners of those that have no other blocker.
 func (t *txn) unblock(a actors.Actor, id string) {
 	blocker, _ := kv.ParseID(id)
 	waits := t.Bucket(bucketWaits)
@@ -150,7 +151,7 @@ func (t *txn) unblock(a actors.Actor, id string) {
 	}
 }
 
-// freed makes a task that has just lost its last blocker known.
+// freed handles a task that has just lost its last blocker.
 func (t *txn) freed(a actors.Actor, id string) {
 	rec, err := t.load(id)
 	if err != nil {
@@ -163,7 +164,7 @@ func (t *txn) freed(a actors.Actor, id string) {
 	}
 }
 
-// block makes the tasks wait again that depend on one which was opened again.
+// block makes the dependents of a reopened task wait again.
 func (t *txn) block(id string) {
 	blocker, _ := kv.ParseID(id)
 	for _, dependent := range t.Bucket(bucketDeps).Numbers(kv.NumKey(blocker), 0) {
@@ -174,8 +175,8 @@ func (t *txn) block(id string) {
 	}
 }
 
-// revise changes one more task on the way of a change to another: its
-// blockers. What cannot be read gives up the transaction.
+// revise changes the blockers of another task as a side effect of a change. If that
+// task cannot be read, the transaction fails.
 func (t *txn) revise(a actors.Actor, id string, blockers func([]string) []string) {
 	was, err := t.load(id)
 	if err != nil {
@@ -185,5 +186,5 @@ func (t *txn) revise(a actors.Actor, id string, blockers func([]string) []string
 	rec := t.next(was)
 	rec.BlockedBy = blockers(rec.BlockedBy)
 	t.save(was, rec)
-	t.tell(a, changeRecord{Op: Updated, Task: rec, Fields: []string{"blockedBy"}})
+	t.emit(a, changeRecord{Op: Updated, Task: rec, Fields: []string{"blockedBy"}})
 }

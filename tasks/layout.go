@@ -11,9 +11,9 @@ import (
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
-// The buckets of this package. Records come first, then indexes. An index entry is
-// a key without a value wherever the key says it all, so that keeping it in
-// step is putting or deleting a key, and asking it is looking for a prefix.
+// The buckets of this package: records first, then indexes. An index entry is a key
+// without a value wherever the key says everything, so updating an index is putting
+// or deleting a key, and reading it is a prefix search.
 const (
 	bucketTasks    = "tasks"    // id -> taskRecord
 	bucketProposed = "proposed" // id -> taskRecord that waits for Confirm; in no index
@@ -21,8 +21,8 @@ const (
 	bucketLost     = "lost"     // name, task -> lossRecord
 	bucketMerges   = "merges"   // id -> Merge
 
-	// The indexes: they say nothing that does not follow from the above.
-	bucketReady    = "ready"    // id of each task that anybody may claim
+	// The indexes hold nothing that does not follow from the records.
+	bucketReady    = "ready"    // id of each task that any member may claim
 	bucketOwner    = "owner"    // owner, id of each open task that has one
 	bucketProgress = "progress" // owner, id of each task in progress
 	bucketDeps     = "deps"     // blocker, dependent
@@ -45,8 +45,7 @@ func indexNames() []string {
 	}, mail.Indexes(), requests.Indexes(), verdicts.Indexes())
 }
 
-// describe names an entry in the words of whoever knows tasks and members, and not
-// buckets.
+// describe names an entry for readers who know tasks and members but not buckets.
 func describe(bucket string, key []byte) string {
 	name, _, named := kv.SplitName(key)
 	switch {

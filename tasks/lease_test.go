@@ -30,7 +30,7 @@ func TestLease(t *testing.T) {
 	claim(t, s, "3", "bob")
 	claim(t, s, "4", "stranger")
 	wantList(t, "while they run", lapsed(t, s), []string{"stranger"})
-	s.members.LetGo("bob")
+	s.members.Detach("bob")
 	wantList(t, "when bob is gone", lapsed(t, s), []string{"bob", "stranger"})
 	attach(t, s, "bob")
 	closed(t, s)

@@ -2,7 +2,7 @@ package tasks
 
 import "slices"
 
-// What can be read off a list of tasks in the order of ids.
+// These functions work on a list of tasks in the order of their ids.
 
 // Actable lists the tasks that a member owns and could work on now.
 func Actable(all []Task, member string) []Task {
@@ -15,7 +15,8 @@ func Actable(all []Task, member string) []Task {
 	return own
 }
 
-// Ready reports whether a task can be begun: it is pending, and what it waits for is done.
+// Ready reports whether a task can start: it is pending, and its blockers are
+// completed.
 func Ready(t *Task, all []Task) bool {
 	return t.Status == Pending && !slices.ContainsFunc(t.BlockedBy, func(id string) bool {
 		i, ok := Find(all, id)
@@ -23,7 +24,7 @@ func Ready(t *Task, all []Task) bool {
 	})
 }
 
-// OpenBlockers lists the tasks that t waits for, in list order.
+// OpenBlockers returns the tasks that t waits for, in list order.
 func OpenBlockers(t Task, all []Task) []Task {
 	var places []int
 	for _, id := range t.BlockedBy {

@@ -8,20 +8,20 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// Loading is what a spec brings: all of it is stored, or nothing.
+// Loading is what a spec adds to the store. All of it is stored, or nothing.
 type Loading struct {
-	Tasks []New           // as for Add; nobody's call
+	Tasks []New           // as for Add, without an actor
 	From  string          // the sender of Mail
 	Mail  []mail.Outgoing // as for Send
-	// Values are stored as Put stores them, and are asked for inside the change, as often
-	// as it is tried: ids are those of Tasks, in their order. However long they are, they
-	// stay in the store itself. nil: there are none.
+	// Values returns values to store as Put does. It is called inside the change, as
+	// often as the change is tried; ids are those of Tasks, in their order. The
+	// values stay in the store itself, however long they are. nil: no values.
 	Values func(ids []string) map[string]json.RawMessage
 }
 
-// Load stores what a spec brings in one change: mail first, then tasks, as if each had
-// been there when the next came. Errors are those of Add and Send; after one, and after a
-// crash before it returns, either nothing of it is there or everything.
+// Load stores what a spec adds in one change: mail first, then tasks. The errors are
+// those of Add and Send. After an error, or a crash before Load returns, either all
+// of it is stored or nothing.
 func (s *Store) Load(ctx context.Context, l Loading) ([]Task, error) {
 	c := s.db.Job("load")
 	letters := make([]mail.Packed, len(l.Mail))
@@ -47,7 +47,7 @@ func (s *Store) Load(ctx context.Context, l Loading) ([]Task, error) {
 	return r.Tasks, err
 }
 
-// taskIDs are the ids of the receipt's tasks.
+// taskIDs returns the ids of the receipt's tasks.
 func (r *receiptRecord) taskIDs() []string {
 	ids := make([]string, len(r.Tasks))
 	for i := range r.Tasks {

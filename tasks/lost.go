@@ -11,22 +11,22 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// A task's epoch fences off who owned it before. Agents do not know epochs: their
-// calls name a task and say what is to become of it. So the store remembers who had
-// a task in progress when somebody else took it away, and refuses what that member
-// then says of the task's status, until it has read that the task is not its own
-// any more: what it says after that, it says knowing.
+// A task's epoch fences off its former owner. Agents do not know epochs: their calls
+// name a task and a new status. So the store remembers which member had a task in
+// progress when somebody else took it away, and refuses that member's status changes
+// until the member has read that it lost the task. After that, a status change is
+// deliberate.
 
-// lossRecord is a task that a member lost while it had it in progress. It stands in
-// bucketLost until the member has read of it, or owns the task again.
+// lossRecord is a task that a member lost while it had the task in progress. It stays
+// in bucketLost until the member has read about it, or owns the task again.
 type lossRecord struct {
 	Task    string    `json:"task"`
 	Member  string    `json:"member"`
-	Epoch   uint64    `json:"epoch"` // under which the member had it
+	Epoch   uint64    `json:"epoch"` // under which the member had the task
 	Reason  string    `json:"reason"`
 	By      string    `json:"by"`
 	Time    time.Time `json:"time"`
-	Message string    `json:"message,omitempty"` // the notice that tells of it; empty: none is sent yet
+	Message string    `json:"message,omitempty"` // id of the notice; empty: not sent yet
 }
 
 // LossDeleted is the Status of a Loss whose task was deleted.
@@ -36,15 +36,15 @@ const LossDeleted Status = "deleted"
 type Loss struct {
 	TaskID  string `json:"taskId"`
 	Subject string `json:"subject"`
-	Status  Status `json:"status"`          // of the task by the time of the message; or LossDeleted
-	Owner   string `json:"owner,omitempty"` // likewise
+	Status  Status `json:"status"`          // of the task when the message was sent; or LossDeleted
+	Owner   string `json:"owner,omitempty"` // when the message was sent
 	Reason  string `json:"reason,omitempty"`
 	By      string `json:"by"` // empty: covey
 }
 
-// LossOf returns what a message tells the former owner of a task; false if it tells of no
-// loss.
-func LossOf(m mail.Message) (Loss, bool) {
+// LossOf returns the loss that a message reports to the former owner of a task. ok is
+// false if the message reports none.
+func LossOf(m mail.Message) (l Loss, ok bool) {
 	var data Loss
 	if m.Kind != mail.TaskLost || json.Unmarshal(m.Data, &data) != nil {
 		return Loss{}, false
@@ -52,14 +52,13 @@ func LossOf(m mail.Message) (Loss, bool) {
 	return data, data.TaskID != ""
 }
 
-// losses are the changes of what members have lost.
+// losses changes the records of what members have lost.
 type losses struct{ t *txn }
 
-// lose notes that was is taken from its owner, unless its owner did it itself.
-//
-// was and now are the task before and after the change. What the owner gave away itself
-// is no loss, and neither is a task that was completed: there is nothing left to say.
-func (l losses) lose(a actors.Actor, was, now *taskRecord, reason string) *lossRecord {
+// record stores that a task was taken from its owner. was and now are the task before
+// and after the change. It returns nil if nothing was lost: the owner gave the task
+// away itself, or the task was completed.
+func (l losses) record(a actors.Actor, was, now *taskRecord, reason string) *lossRecord {
 	taken := was.Status == InProgress && now.Status != Completed && now.Owner != was.Owner
 	if !taken || was.Owner == a.Name {
 		return nil
@@ -76,14 +75,14 @@ func (l *lossRecord) key() []byte {
 	return kv.NameNumKey(l.Member, n)
 }
 
-// loseAndTell is lose for a member that goes on: it gets a message.
-func (l losses) loseAndTell(a actors.Actor, was, now *taskRecord, reason string) {
-	if rec := l.lose(a, was, now, reason); rec != nil {
+// recordAndNotify is record for a member that goes on running: it gets a message.
+func (l losses) recordAndNotify(a actors.Actor, was, now *taskRecord, reason string) {
+	if rec := l.record(a, was, now, reason); rec != nil {
 		l.notify(rec, now)
 	}
 }
 
-// notify puts the notice into the member's mailbox.
+// notify sends the notice to the member.
 func (l losses) notify(rec *lossRecord, now *taskRecord) {
 	rec.Message = l.post(rec.Member, "is not yours any more", Loss{
 		TaskID: now.ID, Subject: now.Subject, Status: now.Status, Owner: now.Owner, Reason: rec.Reason, By: rec.By,
@@ -91,15 +90,15 @@ func (l losses) notify(rec *lossRecord, now *taskRecord) {
 	l.t.tx.Put(bucketLost, rec.key(), l.t.tx.Encode(rec))
 }
 
-// tellDeleted tells the owner of a task in progress that somebody else deletes it. There
-// is nothing left that it could say of the task, so no loss is noted.
+// tellDeleted tells the owner of a task in progress that somebody else deletes it. No
+// loss is recorded, because the owner cannot change a deleted task anyway.
 func (l losses) tellDeleted(a actors.Actor, was *taskRecord) {
 	if was.Status == InProgress && was.Owner != a.Name {
 		l.post(was.Owner, "was deleted", Loss{TaskID: was.ID, Subject: was.Subject, Status: LossDeleted, By: a.Name})
 	}
 }
 
-// post sends what has become of a task to its owner of before.
+// post tells a task's former owner what happened to the task.
 func (l losses) post(to, what string, n Loss) (id string) {
 	return mail.Post(l.t.tx, mail.Message{
 		From: n.By, To: to, Kind: mail.TaskLost, Text: n.text(), Data: l.t.tx.Encode(n),
@@ -107,7 +106,7 @@ func (l losses) post(to, what string, n Loss) (id string) {
 	})
 }
 
-// text says it for the receiver, who may be a model.
+// text formats the loss for the receiver, which may be a model.
 func (n Loss) text() string {
 	if n.Status == LossDeleted {
 		return fmt.Sprintf("Task %s was deleted: %s\nStop working on it.", n.TaskID, n.Subject)
@@ -122,19 +121,19 @@ func (n Loss) text() string {
 	return text + fmt.Sprintf("\nIt is %s. Claim it if you are still to do it.", n.Status)
 }
 
-// regain forgets a loss when the member owns the task again.
-//
-// It is called wherever a task may get an owner, so the look-up comes first and a delete
-// is written only where there is something.
-func (l losses) regain(rec *taskRecord) {
+// forget drops a loss when the member owns the task again. It is called wherever a
+// task may get an owner, so it looks first and deletes only if there is something to
+// delete.
+func (l losses) forget(rec *taskRecord) {
 	key := kv.NameNumKey(rec.Owner, rec.number())
 	if rec.Owner != "" && l.t.Bucket(bucketLost).Get(key) != nil {
 		l.t.tx.Delete(bucketLost, key)
 	}
 }
 
-// heard forgets the loss that a delivered message told of. A member has few.
-func (l losses) heard(member, message string) error {
+// noticeRead drops the loss that a delivered message reported. A member has few
+// losses.
+func (l losses) noticeRead(member, message string) error {
 	list, err := l.list(member)
 	for _, rec := range list {
 		if rec.Message == message {
@@ -144,18 +143,17 @@ func (l losses) heard(member, message string) error {
 	return err
 }
 
-// list gives what a member has lost and not heard of.
+// list returns the tasks that a member has lost and not read about.
 func (l losses) list(member string) ([]*lossRecord, error) {
 	return kv.All(l.t.Reader, bucketLost, kv.NameKey(member), func(_, v []byte) (*lossRecord, error) {
 		return kv.Decode[lossRecord]("loss of "+member, v)
 	})
 }
 
-// tellAll is for a member that begins a session: what it lost while it was away,
-// it has had nobody to hear of it.
-//
-// A task that was deleted meanwhile needs no word; its record goes away here.
-func (l losses) tellAll(member string) error {
+// notifyAll sends the pending notices to a member that begins a session: nobody was
+// there to read about what it lost in between. Losses of deleted tasks are dropped
+// without a notice.
+func (l losses) notifyAll(member string) error {
 	list, err := l.list(member)
 	if err != nil {
 		return err
@@ -177,23 +175,22 @@ func (l losses) tellAll(member string) error {
 	return nil
 }
 
-// mailedTasks is what mailboxes ask of the tasks that mail is about.
+// mailedTasks tells mailboxes about the tasks that messages refer to.
 type mailedTasks struct{}
 
-// Exists says whether there is a task with that id.
+// Exists reports whether there is a task with that id.
 func (mailedTasks) Exists(r kv.Reader, id string) bool { return reader{r}.exists(id) }
 
-// Heard is told that a member has read a message.
-func (mailedTasks) Heard(t *kv.Tx, member, message string) error {
-	return losses{changing(t)}.heard(member, message)
+// MessageRead is called when a member has read a message.
+func (mailedTasks) MessageRead(t *kv.Tx, member, message string) error {
+	return losses{changing(t)}.noticeRead(member, message)
 }
 
-// holds refuses a member that lost a task and has not read of it yet.
-//
-// The actor without a name is covey, which is never refused, and the owner of now may
-// say everything. The error tells a model all that it needs to go on: who took
-// it, and how the task is now.
-func (r reader) holds(a actors.Actor, rec *taskRecord) error {
+// checkNotLost fails with ErrStale for a member that lost the task and has not read
+// about it yet. Covey itself (the actor without a name) and the present owner are
+// never refused. The error tells a model what it needs to go on: who took the task,
+// and its state now.
+func (r reader) checkNotLost(a actors.Actor, rec *taskRecord) error {
 	if a.Name == "" || rec.Owner == a.Name {
 		return nil
 	}
@@ -217,11 +214,11 @@ func (r reader) holds(a actors.Actor, rec *taskRecord) error {
 		ErrStale, rec.ID, a.Name, why, rec.Epoch, l.Epoch, now)
 }
 
-// Holds says whether what an actor is about to say of a task's status can count: it
-// fails with ErrStale where Update and Delete would, for an old session as well as
-// for a task that was taken away, and with ErrNotFound. It is for what comes before
-// a change and takes long: nobody runs tests for a change that cannot be.
-func (s *Store) Holds(ctx context.Context, a actors.Actor, id string) error {
+// CheckNotLost fails with ErrStale if Update and Delete would refuse a status change
+// by this actor: its session is over, or the task was taken from it. It fails with
+// ErrNotFound for an unknown task. Call it before long work that leads to such a
+// change, as gates do.
+func (s *Store) CheckNotLost(ctx context.Context, a actors.Actor, id string) error {
 	return s.db.View(ctx, func(r kv.Reader) error {
 		if err := a.Admit(r); err != nil {
 			return err
@@ -230,12 +227,12 @@ func (s *Store) Holds(ctx context.Context, a actors.Actor, id string) error {
 		if err != nil {
 			return err
 		}
-		return reader{r}.holds(a, rec)
+		return reader{r}.checkNotLost(a, rec)
 	})
 }
 
-// checkLosses decodes the losses. A task that is gone may still have one: nobody can
-// say anything of it, and the member's next session drops it.
+// checkLosses decodes the losses. A loss may outlive its task; the member's next
+// session drops it.
 func (w *taskWalk) checkLosses(c *kv.Checker) {
 	kv.CheckAll(c, bucketLost, "loss %q", func(k []byte, l *lossRecord) {
 		c.SameKey(fmt.Sprintf("loss of task %s by %s", l.Task, l.Member), k, l.key())

@@ -16,7 +16,7 @@ func lateWords(t *testing.T, s *Store, a actors.Actor) map[string]error {
 	_, deleted := s.Delete(t.Context(), a, "1", nil)
 	return map[string]error{
 		"complete": completed, "give back": pending, "hand over": handed, "delete": deleted,
-		"before": s.Holds(t.Context(), a, "1"),
+		"before": s.CheckNotLost(t.Context(), a, "1"),
 	}
 }
 
@@ -28,7 +28,7 @@ func TestLateWords(t *testing.T) {
 	add(t, s, New{Subject: "slow work"})
 	ann := actors.Actor{Name: "ann", Session: attach(t, s, "ann").Epoch}
 	claim(t, s, "1", "ann")
-	if err := s.Holds(t.Context(), ann, "1"); err != nil {
+	if err := s.CheckNotLost(t.Context(), ann, "1"); err != nil {
 		t.Errorf("while it is hers: %v", err)
 	}
 	p := Patch{Owner: ptr("bob"), Reason: "ann has been silent for 10m"}
@@ -102,13 +102,13 @@ func TestOwnDoingIsNoLoss(t *testing.T) {
 	_, _, err = s.Update(t.Context(), as("lead"), "3", Patch{Status: ptr(Completed)})
 	ok(t, 0, err)
 	for _, id := range []string{"1", "2", "3"} {
-		if err := s.Holds(t.Context(), as("ann"), id); err != nil {
+		if err := s.CheckNotLost(t.Context(), as("ann"), id); err != nil {
 			t.Errorf("task %s: %v", id, err)
 		}
 	}
 	wantList(t, "mail of ann", unread(t, s, "ann"), []string{})
-	wantError(t, s.Holds(t.Context(), as("ann"), "9"), ErrNotFound)
-	wantError(t, s.Holds(t.Context(), actors.Actor{Name: "ann", Session: 7}, "1"), ErrStale)
+	wantError(t, s.CheckNotLost(t.Context(), as("ann"), "9"), ErrNotFound)
+	wantError(t, s.CheckNotLost(t.Context(), actors.Actor{Name: "ann", Session: 7}, "1"), ErrStale)
 }
 
 // TestDeletingSaysSo: the journal tells a task that was deleted from one that was done.

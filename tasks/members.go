@@ -10,29 +10,29 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// Who has a task in progress holds a lease on it: the lease is the member's session, and
-// whoever runs the member holds that. A lease has no time that runs out. A member that
-// says nothing for an hour may be thinking, or stopped, or waiting for a person; only the
-// end of what runs it ends the lease. Attach begins one, LetGo ends it, and opening the
-// store ends all of them: who had it open before is dead, or the file would be locked.
-// So the epoch in the file and the file's lock are all that a crash has to leave behind,
-// and no clock is asked.
+// A member with tasks in progress holds a lease on them: its session, which the
+// process that runs the member holds. A lease does not expire. A member that is
+// silent for an hour may be thinking, stopped, or waiting for a person; only the end
+// of what runs it ends the lease. Attach begins a session, Detach ends it, and
+// opening the store ends all sessions: the process that had the file open before is
+// dead, or the file would be locked. So a crash needs to leave behind only the epoch
+// in the file and the file's lock, and no rule depends on a clock.
 
-// Members are the members of a team, and who holds their sessions.
+// Members are the members of a team and their sessions.
 type Members struct {
 	db   *kv.DB
-	held sync.Map // names of the members whose session somebody holds
+	held sync.Map // names of the attached members
 }
 
-// LetGo says that what ran a member is gone for good, and that nothing of it can make
-// changes any more. Its tasks stay its own until they are released.
-func (m *Members) LetGo(member string) {
+// Detach says that what ran a member is gone for good and can make no more changes.
+// The member keeps its tasks until Release.
+func (m *Members) Detach(member string) {
 	m.held.Delete(member)
 }
 
-// Lapsed names the members, in order, that have tasks in progress while nobody holds
-// their session: those that were not attached since the store was opened, or were let go.
-// Whoever runs the team gives them time to come back, and releases their tasks then.
+// Lapsed returns the names of the members, in order, that have tasks in progress but
+// no session: they were not attached since the store was opened, or were detached.
+// The caller gives them time to come back and then releases their tasks.
 func (m *Members) Lapsed(ctx context.Context) ([]string, error) {
 	return kv.View(ctx, m.db, "members whose session nobody holds", func(r kv.Reader) ([]string, error) {
 		var names []string
@@ -47,10 +47,10 @@ func (m *Members) Lapsed(ctx context.Context) ([]string, error) {
 	})
 }
 
-// Attach begins a member's session: under a new Epoch, which ends the rights
-// of all earlier ones, with a new epoch for each task that it has in progress.
-// The first time it makes the member, asking newSession (in the committer, so
-// it must be quick) for the UUID of its conversation.
+// Attach begins a member's session under a new Epoch, which ends the rights of all
+// earlier sessions, and gives each task that the member has in progress a new epoch.
+// The first Attach creates the member and calls newSession for the UUID of its
+// conversation; newSession runs in the committer, so it must be quick.
 func (m *Members) Attach(ctx context.Context, name string, newSession func() string) (actors.Member, error) {
 	if err := kv.CheckName("member", name); err != nil {
 		return actors.Member{}, err
@@ -68,8 +68,8 @@ func (m *Members) Attach(ctx context.Context, name string, newSession func() str
 	return member, err
 }
 
-// resume raises the epochs of a member's work with its own, so that neither can be
-// used to write past the other.
+// resume gives the member's tasks in progress a new epoch as well, so that neither
+// the old session nor the old epoch can be used to write.
 func (t *txn) resume(name string) error {
 	for _, n := range t.Bucket(bucketProgress).Numbers(kv.NameKey(name), 0) {
 		was, err := t.load(kv.FormatID(n))
@@ -79,14 +79,14 @@ func (t *txn) resume(name string) error {
 		rec := t.next(was)
 		rec.Epoch++
 		t.save(was, rec)
-		t.tell(actors.Actor{}, changeRecord{Op: Updated, Task: rec, Fields: []string{"epoch"}})
+		t.emit(actors.Actor{}, changeRecord{Op: Updated, Task: rec, Fields: []string{"epoch"}})
 	}
-	return losses{t}.tellAll(name)
+	return losses{t}.notifyAll(name)
 }
 
-// Set stores the member's Turn, State and Reason; its Session stays. It
-// fails with ErrNotFound before the first Attach and with ErrStale when Epoch
-// is set and not the member's.
+// Set stores the member's Turn, State and Reason; its Session stays. It fails with
+// ErrNotFound before the first Attach, and with ErrStale if Epoch is set and is not
+// the member's epoch.
 func (m *Members) Set(ctx context.Context, member actors.Member) error {
 	reason, err := kv.CleanShort("reason", member.Reason)
 	if err != nil {
@@ -96,7 +96,7 @@ func (m *Members) Set(ctx context.Context, member actors.Member) error {
 	return m.db.Job("set member").Submit(ctx, func(t *kv.Tx) error { return actors.Change(t, member) })
 }
 
-// List gives all members that have ever been attached, by name.
+// List returns all members that were ever attached, ordered by name.
 func (m *Members) List(ctx context.Context) ([]actors.Member, error) {
 	return kv.View(ctx, m.db, "members", actors.All)
 }

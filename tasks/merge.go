@@ -12,31 +12,31 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// MergeState says how far a piece of work is on its way into its branch.
+// MergeState says how far finished work has come on its way into its branch.
 type MergeState string
 
 // The states of a merge. The last two are final.
 const (
-	MergeWaiting  MergeState = "waiting"  // until somebody asks for it
-	MergeQueued   MergeState = "queued"   // its turn will come
-	MergeTesting  MergeState = "testing"  // its gates are asked about the merged state
-	MergeLanding  MergeState = "landing"  // tested: the branch is about to be moved to Result
-	MergeHeld     MergeState = "held"     // for a person: Reason says why
+	MergeWaiting  MergeState = "waiting"  // for somebody to request the merge
+	MergeQueued   MergeState = "queued"   // in line behind other merges
+	MergeTesting  MergeState = "testing"  // its gates run on the merged state
+	MergeLanding  MergeState = "landing"  // tested; the branch is about to move to Result
+	MergeHeld     MergeState = "held"     // a person has to decide; Reason says why
 	MergeReturned MergeState = "returned" // to its author, who has the task Fix
 	MergeReady    MergeState = "ready"    // a pull request can be opened
 	MergeDone     MergeState = "merged"
-	MergeDropped  MergeState = "dropped" // there was nothing to merge, or nobody wants it
+	MergeDropped  MergeState = "dropped" // there was nothing to merge, or it was rejected
 )
 
-// Over says whether nothing more will happen.
+// Over reports whether the state is final.
 func (s MergeState) Over() bool { return s == MergeDone || s == MergeDropped }
 
-// Busy says whether covey is at it, or will be by itself.
+// Busy reports whether covey works on the merge, or will without being asked.
 func (s MergeState) Busy() bool {
 	return s == MergeQueued || s == MergeTesting || s == MergeLanding
 }
 
-// known says whether there is such a state.
+// known reports whether s is one of the states above.
 func (s MergeState) known() bool {
 	return slices.Contains([]MergeState{
 		MergeWaiting, MergeQueued, MergeTesting, MergeLanding, MergeHeld, MergeReturned, MergeReady,
@@ -44,12 +44,11 @@ func (s MergeState) known() bool {
 	}, s)
 }
 
-// becomes says whether a merge may go from s to next. Nothing is merged that was
-// not tested, unless its branch is found to hold it already; so the one way into
-// landing is testing.
+// becomes reports whether a merge may go from s to next. Nothing is merged untested,
+// unless its branch already contains it; so the only way into landing is testing.
 //
-// From landing a merge may go back to testing: the branch has moved under it, or a crash
-// came in between.
+// From landing a merge may go back to testing: the branch has moved in between, or a
+// crash came first.
 func (s MergeState) becomes(next MergeState) bool {
 	switch {
 	case !next.known() || s.Over():
@@ -64,41 +63,40 @@ func (s MergeState) becomes(next MergeState) bool {
 	return true
 }
 
-// Merge is one piece of finished work: the commits of a branch of a member's,
-// and what has become of them. It is the queue of merges, too.
+// Merge is one piece of finished work: the commits of a member's branch, and what
+// became of them. The merges that are not over are the merge queue.
 type Merge struct {
-	ID      string     `json:"id"` // "1", "2", … in the order in which work came
+	ID      string     `json:"id"` // "1", "2", … in the order of proposal
 	Branch  string     `json:"branch"`
 	Member  string     `json:"member"` // the author
-	Tasks   []string   `json:"tasks"`  // ids, of what the work is about
+	Tasks   []string   `json:"tasks"`  // ids of the tasks that the work completes
 	Title   string     `json:"title"`
 	Commit  string     `json:"commit"` // the work is From..Commit
 	From    string     `json:"from"`
 	Into    string     `json:"into"` // a branch's short name
 	State   MergeState `json:"state"`
-	Reason  string     `json:"reason,omitempty"` // of a state that is for people
-	Files   []string   `json:"files,omitempty"`  // that Reason is about, 100 at most
+	Reason  string     `json:"reason,omitempty"` // why a person is needed
+	Files   []string   `json:"files,omitempty"`  // the files that Reason refers to, 100 at most
 	Base    string     `json:"base,omitempty"`   // where Into stood when it was last tested
 	Result  string     `json:"result,omitempty"` // the commit that was tested on top of Base
 	Fix     string     `json:"fix,omitempty"`    // id of the author's task in state returned
-	Round   int        `json:"round,omitempty"`  // how often work of this kind has come back to the author
-	Asked   string     `json:"asked,omitempty"`  // id of the request to a person in state held
-	By      string     `json:"by,omitempty"`     // who last asked for it; empty: covey
+	Round   int        `json:"round,omitempty"`  // how often the work was returned to its author
+	Asked   string     `json:"asked,omitempty"`  // id of the request to a person, in state held
+	By      string     `json:"by,omitempty"`     // who requested it last; empty: covey
 	Version uint64     `json:"version"`          // rises with every change
 	Created time.Time  `json:"created"`
 	Updated time.Time  `json:"updated"`
 }
 
-// maxMerges is how many numbers back merges that are over are kept.
+// maxMerges is the number of recent ids within which merges that are over are kept.
 const maxMerges = 1000
 
 // maxMergeFiles bounds Merge.Files, which is for people.
 const maxMergeFiles = 100
 
-// cleaned is m with what may come from outside made fit for storing.
-//
-// Reason and Files hold what gates and git have printed, which members can word; they
-// are shown on terminals and to models. m's own slices are not changed.
+// cleaned returns m with texts that may come from outside made fit for storing.
+// Reason and Files hold what gates and git have printed, which members can influence;
+// they are shown on terminals and to models. m's own slices are not changed.
 func (m Merge) cleaned() (Merge, error) {
 	for what, name := range map[string]string{
 		"branch": m.Branch, "member": m.Member, "commit": m.Commit, "target": m.Into,
@@ -121,13 +119,13 @@ func (m Merge) cleaned() (Merge, error) {
 	return m, nil
 }
 
-// Merges are the finished pieces of work of a team.
+// Merges stores the finished work of a team.
 type Merges struct{ db *kv.DB }
 
-// Propose notes work that is to be merged, in m's State: waiting or queued.
-// If the branch has a merge that is not over, that one takes over the new commit,
-// tasks and state instead of a second one being made; with the same commit it
-// stays as it is. It fails with ErrInvalid for what cannot be stored.
+// Propose adds work to be merged, in m's State: waiting or queued. If the branch has
+// a merge that is not over, that merge takes over the new commit, tasks and state;
+// with the same commit it does not change. Propose fails with ErrInvalid if m cannot
+// be stored.
 func (ms *Merges) Propose(ctx context.Context, a actors.Actor, m Merge) (Merge, error) {
 	m, err := m.cleaned()
 	if err == nil && m.State != MergeWaiting && m.State != MergeQueued {
@@ -140,7 +138,7 @@ func (ms *Merges) Propose(ctx context.Context, a actors.Actor, m Merge) (Merge, 
 	return submit(ctx, ms.db.Job("propose merge"), func(t *kv.Tx) (Merge, error) { return m.propose(t, a) })
 }
 
-// submit makes a change that gives a value.
+// submit makes a change that returns a value.
 func submit[T any](ctx context.Context, c *kv.Job, run func(*kv.Tx) (T, error)) (T, error) {
 	var result, none T
 	err := c.Submit(ctx, func(t *kv.Tx) (err error) {
@@ -153,12 +151,11 @@ func submit[T any](ctx context.Context, c *kv.Job, run func(*kv.Tx) (T, error)) 
 	return result, nil
 }
 
-// propose finds out whether the branch is known.
-//
-// One branch has one open merge, so that work which grows while it waits is merged once.
-// What was known about the old commit (verdict, base, question) is dropped with it; the
-// round stays, or work could come back for ever. Old merges that are over are dropped by
-// number here, where new ones are made; those that are not over stay, however old.
+// propose adds the merge or updates the open one of its branch. One branch has one
+// open merge, so that work which grows while it waits is merged once. What was known
+// about the old commit (verdict, base, question) is dropped with it; the round stays,
+// or work could come back for ever. Old merges that are over are deleted here, where
+// new ones are added; those that are not over stay, however old.
 func (m Merge) propose(t *kv.Tx, a actors.Actor) (Merge, error) {
 	known, err := readMerges(t.Reader)
 	if err != nil {
@@ -186,10 +183,10 @@ func (m Merge) propose(t *kv.Tx, a actors.Actor) (Merge, error) {
 	return m.save(t, a), nil
 }
 
-// Move changes a merge to what m says, if it is still as m's Version has it:
-// else it fails with ErrConflict. fix is a task for the author, which is made in the
-// same change; its id is put into the merge. nil: none. It fails with ErrNotFound for a
-// merge that is gone and with ErrTransition for a step that is none.
+// Move changes a merge to m if the stored version is m's Version; otherwise it fails
+// with ErrConflict. If fix is not nil, that task for the author is created in the
+// same change and its id is stored in the merge. Move fails with ErrNotFound for a
+// merge that is gone and with ErrTransition for a step that is not allowed.
 func (ms *Merges) Move(ctx context.Context, a actors.Actor, m Merge, fix *New) (Merge, error) {
 	m, err := m.cleaned()
 	if err != nil {
@@ -220,7 +217,7 @@ func (ms *Merges) Move(ctx context.Context, a actors.Actor, m Merge, fix *New) (
 	})
 }
 
-// mayMove compares a merge with what is stored.
+// mayMove checks m against the stored merge.
 func (m Merge) mayMove(t *kv.Tx) error {
 	n, ok := kv.ParseID(m.ID)
 	data := t.Bucket(bucketMerges).Get(kv.NumKey(n))
@@ -240,7 +237,7 @@ func (m Merge) mayMove(t *kv.Tx) error {
 	return nil
 }
 
-// save writes the next version of a merge and tells of it.
+// save writes the next version of a merge and emits an event.
 func (m Merge) save(t *kv.Tx, a actors.Actor) Merge {
 	m.Version++
 	m.Updated = t.Now()
@@ -250,7 +247,7 @@ func (m Merge) save(t *kv.Tx, a actors.Actor) Merge {
 	return m
 }
 
-// List gives all merges that are kept, oldest first.
+// List returns all merges that are kept, oldest first.
 func (ms *Merges) List(ctx context.Context) ([]Merge, error) {
 	return kv.View(ctx, ms.db, "merges", readMerges)
 }
@@ -266,8 +263,8 @@ func readMerges(r kv.Reader) ([]Merge, error) {
 	})
 }
 
-// checkMerges decodes the merges. A branch must not have two that are not over:
-// both would be merged.
+// checkMerges decodes the merges. A branch must not have two open merges: both would
+// be merged.
 func checkMerges(c *kv.Checker) {
 	open := map[string]string{}
 	last := c.Count(kv.MergeCounter)
@@ -289,8 +286,8 @@ func checkMerges(c *kv.Checker) {
 	})
 }
 
-// Subject is what verdicts about the merge's work are kept under (VerdictKey): its
-// task's id, or its branch.
+// Subject returns the subject under which verdicts about the merge's work are kept
+// (VerdictKey): its task's id, or its branch.
 func (m Merge) Subject() string {
 	if len(m.Tasks) == 1 {
 		return m.Tasks[0]
@@ -298,8 +295,8 @@ func (m Merge) Subject() string {
 	return m.Branch
 }
 
-// Name is what the merge's work is called: "task 3 (Add it)", or the title of work that
-// belongs to no task.
+// Name returns a name for the merge's work: "task 3 (Add it)", or the title of work
+// that belongs to no task.
 func (m Merge) Name() string {
 	if len(m.Tasks) == 0 {
 		return m.Title
@@ -307,8 +304,9 @@ func (m Merge) Name() string {
 	return Named(m.Tasks...) + " (" + m.Title + ")"
 }
 
-// Named writes tasks in a sentence: "task 3", "tasks 3, 4 and 7". No "#" stands before an
-// id, because a commit or a pull request would link it to an issue of the repository.
+// Named formats ids of tasks for a sentence: "task 3", "tasks 3, 4 and 7". It writes
+// no "#" before an id, because a commit or a pull request would link it to an issue
+// of the repository.
 func Named(ids ...string) string {
 	switch last := len(ids) - 1; {
 	case last < 0:

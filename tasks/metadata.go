@@ -11,17 +11,17 @@ import (
 
 // packedMetadata is a metadata patch ready to be stored.
 type packedMetadata struct {
-	keys   []string // sorted; of set and removals both
+	keys   []string // sorted; those that are set and those that are removed
 	values map[string]kv.Long
 }
 
-// removes says whether the patch deletes that key, which null stands for.
+// removes reports whether the patch deletes the key, which null stands for.
 func (m packedMetadata) removes(key string) bool {
 	l := m.values[key]
 	return l.File == nil && (l.Text == "null" || l.Text == "")
 }
 
-// packMetadata packs each value by itself: one long value does not move the
+// packMetadata packs each value separately, so that one long value does not move the
 // others into files.
 func packMetadata(c *kv.Job, m map[string]json.RawMessage) (packedMetadata, error) {
 	keys, err := sortedKeys(m)
@@ -37,7 +37,7 @@ func packMetadata(c *kv.Job, m map[string]json.RawMessage) (packedMetadata, erro
 	return packed, nil
 }
 
-// mergeMetadata applies a metadata patch and says whether it changed anything.
+// mergeMetadata applies a metadata patch and reports whether it changed anything.
 func (r *taskRecord) mergeMetadata(m packedMetadata) (changed bool, err error) {
 	for _, k := range m.keys {
 		field := metadataPrefix + k
@@ -56,7 +56,7 @@ func (r *taskRecord) mergeMetadata(m packedMetadata) (changed bool, err error) {
 	return changed, nil
 }
 
-// sortedKeys gives the keys of a metadata map in an order that does not change.
+// sortedKeys checks the keys of a metadata map and returns them sorted.
 func sortedKeys[V any](m map[string]V) ([]string, error) {
 	if len(m) > kv.MaxList {
 		return nil, fmt.Errorf("%w: %d metadata keys, at most %d are allowed", kv.ErrInvalid, len(m), kv.MaxList)

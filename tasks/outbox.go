@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// EventType says what an Event tells of. The names are the journal's.
+// EventType is the type of an Event, as named in the journal.
 type EventType string
 
 // The types of events.
@@ -21,15 +21,15 @@ const (
 	MessageEvent   EventType = "message"           // Data is a Message
 	DeliveredEvent EventType = "message_delivered" // Data is a Delivery
 	MergeEvent     EventType = "merge"             // Data is a Merge
-	RequestEvent   EventType = "request"           // Data is a Request, when it is made and when it is closed
+	RequestEvent   EventType = "request"           // Data is a Request; emitted when it is made and when it is closed
 )
 
-// Event is something that was committed and has to be told to others.
+// Event is a committed change that others have to be told about.
 type Event struct {
 	ID     uint64 // rises by one from event to event; never reused
 	Time   time.Time
 	Type   EventType
-	Member string          // who did it; empty: covey
+	Member string          // the actor; empty: covey
 	Data   json.RawMessage // by Type; fields of DESIGN 7
 }
 
@@ -39,25 +39,25 @@ type Op string
 // What can happen to a task.
 const (
 	Created Op = "created"
-	Claimed Op = "claimed" // it is in progress, by claim or by update
+	Claimed Op = "claimed" // it is in progress, by a claim or an update
 	Updated Op = "updated"
 	// TaskCompleted: the task is completed now.
 	TaskCompleted Op = "completed"
-	Released      Op = "released" // it was in progress and is pending again
+	Released      Op = "released" // it went from in progress back to pending
 	Deleted       Op = "deleted"
-	// Refused: hooks did not agree to its creation (its status is proposed
-	// then, and it is gone) or to its completion.
+	// Refused: hooks did not agree to its creation (its status is proposed, and it is
+	// gone) or to its completion.
 	Refused Op = "refused"
-	// Awaits: its completion waits for somebody's answer; its gates agree but for that.
+	// Awaits: its completion waits for an answer; all other gates agree.
 	Awaits Op = "awaits"
 )
 
 // Change is the Data of a TaskEvent.
 type Change struct {
 	Op     Op       `json:"op"`
-	Task   Task     `json:"task"` // after the change; as it last was when it is gone
+	Task   Task     `json:"task"` // after the change; if it is gone: as it last was
 	By     string   `json:"by"`
-	Reason string   `json:"reason,omitempty"` // of a refusal or release; of Awaits whose answer it is
+	Reason string   `json:"reason,omitempty"` // of a refusal or release; for Awaits, who has to answer
 	Fields []string `json:"fields,omitempty"` // what an update changed
 }
 
@@ -73,15 +73,14 @@ const (
 	eventsMaxBytes = 16 << 20
 )
 
-// Outbox is what has happened and was not carried on yet: a queue with one reader.
+// Outbox is the queue of events that were not forwarded yet. It has one reader.
 type Outbox struct {
 	db   *kv.DB
 	mail *mail.Boxes
 }
 
-// Events gives the events in the outbox with an ID above after, in order: at
-// most limit (1,000 when limit is not positive), and fewer when they are big,
-// but at least one if there is any.
+// Events returns the events with an ID above after, in order: at most limit (1,000 if
+// limit is not positive), fewer if they are big, but at least one if there is any.
 func (o *Outbox) Events(ctx context.Context, after uint64, limit int) ([]Event, error) {
 	if limit <= 0 {
 		limit = eventsDefault
@@ -105,22 +104,21 @@ func (o *Outbox) Events(ctx context.Context, after uint64, limit int) ([]Event, 
 	})
 }
 
-// Wake gives a channel that holds a token whenever events may have come into
-// the outbox since it was last emptied, from the moment of Open. There is one
-// channel for all callers, and it is never closed.
+// Wake returns a channel that holds a token whenever events may have been added since
+// the outbox was last emptied, from the moment of Open. All callers share the
+// channel, and it is never closed.
 func (o *Outbox) Wake() <-chan struct{} { return o.db.Wake() }
 
-// Settle removes the events up to and including upTo from the outbox: they
-// have been carried on for good.
-func (o *Outbox) Settle(ctx context.Context, upTo uint64) error { return o.db.Settle(ctx, upTo) }
+// Remove deletes the events up to and including upTo, which the caller has forwarded.
+func (o *Outbox) Remove(ctx context.Context, upTo uint64) error { return o.db.RemoveEvents(ctx, upTo) }
 
-// LastEvent gives the ID of the last event that the store has ever had. A journal that
-// has lines of later ones knows of changes that the store has lost.
+// LastEvent returns the ID of the last event that the store ever had. A journal with
+// lines of later events knows changes that the store has lost.
 func (o *Outbox) LastEvent(ctx context.Context) (uint64, error) {
 	return kv.View(ctx, o.db, "last event", func(r kv.Reader) (uint64, error) { return r.Count(kv.EventCounter), nil })
 }
 
-// eventRecord is an event as stored: one of its payloads is set; see kv.Event.
+// eventRecord is an event as stored; exactly one payload is set. See kv.Event.
 type eventRecord struct {
 	Time      time.Time        `json:"time"`
 	Member    string           `json:"member"`
@@ -152,7 +150,7 @@ func readEvent(b *kv.Blobs, id uint64, stored []byte) (Event, error) {
 		return Event{}, fmt.Errorf("event %d: %w", id, err)
 	}
 	if data == nil {
-		return Event{}, fmt.Errorf("%w: event %d tells nothing", ErrCorrupt, id)
+		return Event{}, fmt.Errorf("%w: event %d has no payload", ErrCorrupt, id)
 	}
 	if e.Data, err = json.Marshal(data); err != nil {
 		return Event{}, fmt.Errorf("event %d: encode: %w", id, err)
@@ -160,7 +158,7 @@ func readEvent(b *kv.Blobs, id uint64, stored []byte) (Event, error) {
 	return e, nil
 }
 
-// open gives what the event tells; nil data: nothing.
+// open returns the type and the Data of the event; data is nil if it has no payload.
 func (r *eventRecord) open(b *kv.Blobs) (kind EventType, data any, err error) {
 	switch {
 	case r.Change != nil && r.Change.Task != nil:
@@ -180,14 +178,14 @@ func (r *eventRecord) open(b *kv.Blobs) (kind EventType, data any, err error) {
 	return "", nil, nil
 }
 
-// tell puts an event about a task into the outbox.
-func (t *txn) tell(a actors.Actor, c changeRecord) {
+// emit puts an event about a task into the outbox.
+func (t *txn) emit(a actors.Actor, c changeRecord) {
 	c.By = a.Name
 	c.Task = t.withBlocks(c.Task)
 	t.tx.Emit(kv.Event{Member: a.Name, Change: &c})
 }
 
-// checkOutbox decodes the events. Their order is that of the bucket.
+// checkOutbox decodes the events.
 func checkOutbox(c *kv.Checker) {
 	last := c.Count(kv.EventCounter)
 	c.Bucket(kv.OutboxBucket).Each(nil, func(k, v []byte) bool {
@@ -200,10 +198,10 @@ func checkOutbox(c *kv.Checker) {
 			c.Fault("%v", err)
 			return true
 		}
-		// Such an event could never become a journal line, and the pump would
+		// Such an event could never become a journal line, and the forwarder would
 		// stop at it for good.
 		if rec.Change == nil && rec.Message == nil && rec.Delivered == "" && rec.Merge == nil && rec.Request == nil {
-			c.Fault("event %d tells nothing", id)
+			c.Fault("event %d has no payload", id)
 		}
 		held, err := kv.EventFiles(v)
 		if err != nil {

@@ -41,7 +41,7 @@ func TestEvents(t *testing.T) {
 	page(^uint64(0), 2)
 	settle := func(upTo uint64) {
 		t.Helper()
-		if err := s.outbox.Settle(t.Context(), upTo); err != nil {
+		if err := s.outbox.Remove(t.Context(), upTo); err != nil {
 			t.Fatal(err)
 		}
 	}

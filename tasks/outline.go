@@ -7,8 +7,8 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// Outline is what lists and drawings show of a task, and all that counting tasks takes. It
-// is a quarter of a Task: whoever looks through thousands of tasks pays for their size.
+// Outline is what lists and drawings show of a task, and what counting tasks needs.
+// It has a quarter of the size of a Task, which matters for thousands of tasks.
 type Outline struct {
 	ID        string   `json:"id"`
 	Subject   string   `json:"subject"`
@@ -17,7 +17,7 @@ type Outline struct {
 	BlockedBy []string `json:"blockedBy,omitempty"` // nil if there are none
 }
 
-// Outlines are the outlines of a list of tasks. They share the tasks' BlockedBy.
+// Outlines returns the outlines of a list of tasks. They share the tasks' BlockedBy.
 func Outlines(list []Task) []Outline {
 	out := make([]Outline, len(list))
 	for i := range list {
@@ -30,14 +30,14 @@ func Outlines(list []Task) []Outline {
 	return out
 }
 
-// Outline gives the outlines of all tasks in the order of their ids. It is List for who
-// needs no more of a task, and reads no text that lies in a file of its own.
+// Outline returns the outlines of all tasks in the order of their ids. It is a
+// cheaper List: it reads no text that lies in a file of its own.
 func (s *Store) Outline(ctx context.Context) ([]Outline, error) {
 	return kv.View(ctx, s.db, "read the outlines of all tasks", s.outlines)
 }
 
-// outlines reads all outlines. The ids of all blockers stand in one array, because an array
-// for each task would be most of what a long list takes.
+// outlines reads all outlines. The ids of all blockers share one array, because an
+// array per task would be most of a long list's memory.
 func (s *Store) outlines(r kv.Reader) ([]Outline, error) {
 	pass := s.decoded.pass()
 	list := make([]Outline, 0, len(pass.old))
@@ -66,11 +66,11 @@ func (s *Store) outlines(r kv.Reader) ([]Outline, error) {
 	return list, failed
 }
 
-// Blockers are the ids of the tasks that o names as its blockers and that are in the list,
-// each once. The list is in the order of ids.
+// Blockers returns the ids in o.BlockedBy that are in the list, each once. The list
+// must be in the order of ids.
 func (o *Outline) Blockers(all []Outline) []string { return o.blockers(all, false) }
 
-// OpenBlockers are those of Blockers that are not completed: what o waits for.
+// OpenBlockers returns those of Blockers that are not completed: what o waits for.
 func (o *Outline) OpenBlockers(all []Outline) []string { return o.blockers(all, true) }
 
 func (o *Outline) blockers(all []Outline, open bool) []string {

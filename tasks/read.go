@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// Task gives the task with that id. It fails with ErrNotFound when there is
-// none, or none yet: proposed tasks are in Proposed only.
+// Task returns the task with that id. It fails with ErrNotFound if there is none;
+// proposed tasks are in Proposed only.
 func (s *Store) Task(ctx context.Context, id string) (Task, error) {
 	return kv.View(ctx, s.db, "", func(r kv.Reader) (Task, error) {
 		rec, err := reader{r}.load(id)
@@ -21,13 +21,13 @@ func (s *Store) Task(ctx context.Context, id string) (Task, error) {
 	})
 }
 
-// List gives all tasks in the order of their ids.
+// List returns all tasks in the order of their ids.
 func (s *Store) List(ctx context.Context) ([]Task, error) {
 	return kv.View(ctx, s.db, "read all tasks", s.allTasks)
 }
 
-// Proposed gives the tasks that wait for Confirm or Discard, in the order of
-// their ids: after a crash, those whose hooks were cut off.
+// Proposed returns the tasks that wait for Confirm or Discard, in the order of their
+// ids. After a crash they are those whose hooks were cut off.
 func (s *Store) Proposed(ctx context.Context) ([]Task, error) {
 	return kv.View(ctx, s.db, "read proposed tasks", func(r kv.Reader) ([]Task, error) {
 		return kv.All(r, bucketProposed, nil, func(k, v []byte) (Task, error) {
@@ -40,25 +40,25 @@ func (s *Store) Proposed(ctx context.Context) ([]Task, error) {
 	})
 }
 
-// Ready gives the tasks that anybody may claim, in the order of their ids:
+// Ready returns the tasks that any member may claim, in the order of their ids:
 // pending, without owner, with all blockers completed.
 func (s *Store) Ready(ctx context.Context) ([]Task, error) {
 	return s.indexed(ctx, "read ready tasks", bucketReady, nil)
 }
 
-// Owned gives the open tasks (pending or in progress) that a member owns, in
+// Owned returns the open tasks (pending or in progress) that a member owns, in
 // the order of their ids.
 func (s *Store) Owned(ctx context.Context, member string) ([]Task, error) {
 	return s.indexed(ctx, "read tasks of "+kv.Clip(member), bucketOwner, kv.NameKey(member))
 }
 
-// InProgress gives the tasks that a member has in progress, in the order of
+// InProgress returns the tasks that a member has in progress, in the order of
 // their ids.
 func (s *Store) InProgress(ctx context.Context, member string) ([]Task, error) {
 	return s.indexed(ctx, "read tasks in progress of "+kv.Clip(member), bucketProgress, kv.NameKey(member))
 }
 
-// indexed gives the tasks that the entries of an index name.
+// indexed returns the tasks that the entries of an index name.
 func (s *Store) indexed(ctx context.Context, what, index string, prefix []byte) ([]Task, error) {
 	return kv.View(ctx, s.db, what, func(r kv.Reader) ([]Task, error) {
 		return reader{r}.tasks(r.Bucket(index).Numbers(prefix, 0))
@@ -67,13 +67,13 @@ func (s *Store) indexed(ctx context.Context, what, index string, prefix []byte) 
 
 // Snapshot is the team at one moment.
 type Snapshot struct {
-	Tasks   []Task          // as of List
-	Members []actors.Member // as of Members
+	Tasks   []Task          // as List returns them
+	Members []actors.Member // as Members.List returns them
 	Unread  map[string]int  // unread messages by member; only members that have some
 }
 
-// Snapshot gives tasks, members and the state of the mailboxes as of the same
-// commit, which separate calls do not.
+// Snapshot returns tasks, members and the state of the mailboxes as of the same
+// commit, which separate calls cannot do.
 func (s *Store) Snapshot(ctx context.Context) (Snapshot, error) {
 	return kv.View(ctx, s.db, "snapshot", func(r kv.Reader) (snap Snapshot, err error) {
 		if snap.Tasks, err = s.allTasks(r); err != nil {
@@ -85,8 +85,8 @@ func (s *Store) Snapshot(ctx context.Context) (Snapshot, error) {
 	})
 }
 
-// allTasks reads all tasks. Blocks come from one pass over the dependencies rather than
-// from one search a task.
+// allTasks reads all tasks. Blocks come from one pass over the dependencies rather
+// than from one search per task.
 func (s *Store) allTasks(r kv.Reader) ([]Task, error) {
 	blocks := map[uint64][]string{}
 	r.Bucket(bucketDeps).Each(nil, func(k, _ []byte) bool {

@@ -9,8 +9,8 @@ import (
 // reader reads tasks within one transaction.
 type reader struct{ kv.Reader }
 
-// load reads a task. It fails with ErrNotFound when there is none, and says
-// so in the words of the caller's id.
+// load reads a task. It fails with ErrNotFound if there is none; the error quotes the
+// caller's id.
 func (r reader) load(id string) (*taskRecord, error) {
 	return r.loadFrom(bucketTasks, id)
 }
@@ -28,48 +28,49 @@ func (r reader) loadFrom(bucket, id string) (*taskRecord, error) {
 	return decodeTask("task "+id, data)
 }
 
-// number gives the key number of a stored task.
+// number returns the key number of a stored task.
 func (r *taskRecord) number() uint64 {
 	n, _ := kv.ParseID(r.ID)
 	return n
 }
 
-// place is where the task stands once it is confirmed.
+// place returns where a confirmed task is stored.
 func (r *taskRecord) place() kv.Place {
 	return kv.Place{Bucket: bucketTasks, Key: kv.NumKey(r.number())}
 }
 
-// proposedPlace is where it stands before that.
+// proposedPlace returns where a proposed task is stored.
 func (r *taskRecord) proposedPlace() kv.Place {
 	return kv.Place{Bucket: bucketProposed, Key: kv.NumKey(r.number())}
 }
 
-// exists says whether there is a task with that id.
+// exists reports whether there is a task with that id.
 func (r reader) exists(id string) bool {
 	n, ok := kv.ParseID(id)
 	return ok && r.Bucket(bucketTasks).Get(kv.NumKey(n)) != nil
 }
 
-// dependents gives the ids of the tasks that wait for a task, or waited.
+// dependents returns the ids of the tasks that have the task as a blocker, open or
+// completed.
 func (r reader) dependents(id string) []string {
 	n, _ := kv.ParseID(id)
 	return kv.FormatIDs(r.Bucket(bucketDeps).Numbers(kv.NumKey(n), 0))
 }
 
-// waiting gives the ids of a task's blockers that are not completed.
+// waiting returns the ids of a task's blockers that are not completed.
 func (r reader) waiting(id string) []string {
 	n, _ := kv.ParseID(id)
 	return kv.FormatIDs(r.Bucket(bucketWaits).Numbers(kv.NumKey(n), 0))
 }
 
-// withBlocks gives a copy of a stored task with its Blocks filled in.
+// withBlocks returns a copy of a stored task with its Blocks filled in.
 func (r reader) withBlocks(rec *taskRecord) *taskRecord {
 	c := *rec
 	c.Blocks = r.dependents(rec.ID)
 	return &c
 }
 
-// task gives a stored task as callers see it.
+// task returns a stored task as callers see it.
 func (r reader) task(rec *taskRecord) (Task, error) {
 	return r.withBlocks(rec).Open(r.Blobs())
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// Receipt is the result of a change, stored with it for the tool call that
-// asked for it. Which fields are set depends on Op.
+// Receipt is the result of a change, stored with it for the tool call that requested
+// it. Which fields are set depends on Op.
 //
-// Refusals of the store itself (ErrOwned and the like) leave no receipt: they
-// changed nothing, nobody saw their answer, and asking again is as good.
+// Refusals of the store itself (ErrOwned and the like) leave no receipt: they changed
+// nothing, so the call can simply be repeated.
 type Receipt struct {
 	// Op is the change: create, confirm, discard, add, claim, update, delete,
 	// release, refuse, send, ask, answer, expire or withdraw.
@@ -27,7 +27,7 @@ type Receipt struct {
 	Error string
 }
 
-// task gives the receipt's task, or none.
+// task returns the receipt's task, or the zero Task.
 func (r Receipt) task() Task {
 	if r.Task == nil {
 		return Task{}
@@ -35,8 +35,8 @@ func (r Receipt) task() Task {
 	return *r.Task
 }
 
-// Receipt gives the receipt of the last change that was made under a tool call
-// of a member; false when there is none.
+// Receipt returns the receipt of the last change made under a tool call of a member.
+// The bool is false if there is none.
 func (s *Store) Receipt(ctx context.Context, member, callID string) (Receipt, bool, error) {
 	found := false
 	what := "receipt of call " + kv.Clip(callID) + " of " + kv.Clip(member)
@@ -65,7 +65,7 @@ type receiptRecord struct {
 	Error    string           `json:"error,omitempty"`
 }
 
-// Open gives the receipt as callers see it.
+// Open returns the receipt as callers see it.
 func (r *receiptRecord) Open(b *kv.Blobs) (Receipt, error) {
 	out := Receipt{Op: r.Op, Updated: r.Updated, Error: r.Error}
 	if r.Task != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// A record is what a bucket holds for one thing: its JSON as everywhere else,
-// with the fields that are too long moved out into files: by name for a field
-// ("description", "value"), metadataPrefix+key for a metadata value. A record
-// holds a task by embedding it, so that a stored task reads like any other and a
-// new field needs no second place.
+// A record is what a bucket holds for one thing: its JSON, with long fields moved
+// into files. Files names them by field ("description", "value") or by
+// metadataPrefix+key for a metadata value. The record of a task embeds Task, so that
+// a stored task has the same JSON as any other and a new field needs no second
+// declaration.
 
 const metadataPrefix = "metadata."
 
-// taskRecord is a task as stored. In bucketTasks its Blocks are empty, because
-// they follow from the other tasks' BlockedBy; in events and receipts they are
-// what they were at that moment.
+// taskRecord is a task as stored. In bucketTasks its Blocks are empty, because they
+// follow from the BlockedBy of the other tasks; in events and receipts they are as of
+// that moment.
 type taskRecord struct {
 	Task
 	Files kv.Files `json:"files,omitempty"`
@@ -33,7 +33,7 @@ type valueRecord struct {
 	Files kv.Files        `json:"files,omitempty"`
 }
 
-// set puts a payload into the field of that name.
+// set stores a payload in the named field.
 func (r *taskRecord) set(field string, l kv.Long) {
 	inline := r.Files.Put(field, l)
 	key, isMetadata := strings.CutPrefix(field, metadataPrefix)
@@ -47,7 +47,7 @@ func (r *taskRecord) set(field string, l kv.Long) {
 	}
 }
 
-// unset removes a metadata value, and says whether there was one.
+// unset removes a metadata value and reports whether there was one.
 func (r *taskRecord) unset(key string) bool {
 	_, inline := r.Metadata[key]
 	_, inFile := r.Files[metadataPrefix+key]
@@ -56,8 +56,8 @@ func (r *taskRecord) unset(key string) bool {
 	return inline || inFile
 }
 
-// same says whether a payload is what the field holds already. Two files are
-// never compared: they count as different.
+// same reports whether the field already holds the payload. Payloads in files are not
+// compared: they count as different.
 func (r *taskRecord) same(field string, l kv.Long) bool {
 	if _, inFile := r.Files[field]; inFile || l.File != nil {
 		return false
@@ -69,7 +69,7 @@ func (r *taskRecord) same(field string, l kv.Long) bool {
 	return r.Description == l.Text
 }
 
-// clone gives a copy that shares nothing: whoever has it may change it.
+// clone returns a deep copy.
 func (r *taskRecord) clone() *taskRecord {
 	c := *r
 	c.own()
@@ -90,7 +90,7 @@ func (r *taskRecord) own() {
 	r.normalize()
 }
 
-// normalize makes what is empty print as [] and {}.
+// normalize makes empty lists and maps encode as [] and {}.
 func (r *taskRecord) normalize() {
 	for _, list := range []*[]string{&r.Blocks, &r.BlockedBy, &r.Labels} {
 		if *list == nil {
@@ -102,7 +102,7 @@ func (r *taskRecord) normalize() {
 	}
 }
 
-// Open fills in the fields that are in files.
+// Open returns the task with the fields that are in files filled in.
 func (r *taskRecord) Open(b *kv.Blobs) (Task, error) {
 	c := *r
 	c.own()
@@ -121,7 +121,7 @@ func (r *taskRecord) Open(b *kv.Blobs) (Task, error) {
 	return t, nil
 }
 
-// decodeTask is kv.Decode for tasks, with lists that print as lists.
+// decodeTask is kv.Decode for tasks, followed by normalize.
 func decodeTask(what string, data []byte) (*taskRecord, error) {
 	r, err := kv.Decode[taskRecord](what, data)
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// Refilled says what Refill could make up for.
+// Refilled says what Refill has restored.
 type Refilled struct {
-	Tasks    []string // ids of the tasks that are as their last event has them, in order
-	Messages int      // that are in a mailbox again, or out of it
-	Unknown  []string // what the other events are about, for people: each thing once
+	Tasks    []string // ids of the tasks that were restored to their last event, in order
+	Messages int      // messages added to a mailbox, or removed from it
+	Unknown  []string // what the remaining events are about, for people; without duplicates
 }
 
-// Refill makes changes again that the store has lost and somebody else has kept the
-// events of: tasks and mail become as the events have them, without a new event. Events
-// that the store knows of are passed over, and no event will get the number of one of
-// these. What no event tells (receipts, verdicts, values) stays lost.
+// Refill repeats changes that the store has lost, from events that the caller has
+// kept: tasks and mail become as the events describe them, without new events. Events
+// that the store knows are skipped, and no new event gets the number of one of these.
+// What no event describes (receipts, verdicts, values) stays lost.
 func (o *Outbox) Refill(ctx context.Context, list []Event) (Refilled, error) {
 	c := o.db.Job("refill")
 	list = slices.SortedFunc(slices.Values(list), func(a, b Event) int { return cmp.Compare(a.ID, b.ID) })
@@ -45,15 +45,15 @@ type refillStep struct {
 	message   *mail.Record
 	member    string
 	delivered string
-	about     string // what an event is about that is not made up for
+	about     string // what the event is about, if it cannot be restored
 	request   json.RawMessage
 }
 
-// newRefillStep reads an event. One that cannot be read, or says too little, is a step
-// that does nothing but count.
+// newRefillStep decodes an event. An event that cannot be decoded, or lacks what is
+// needed, becomes a step that only advances the event counter.
 //
-// c collects the files that long texts are packed into, so that Refill can remove them
-// all if one event stops it.
+// c collects the files of long texts, so that Refill can remove all of them if one
+// event fails.
 func newRefillStep(c *kv.Job, e Event) (refillStep, error) {
 	step := refillStep{id: e.ID, member: e.Member, about: e.about()}
 	switch e.Type {
@@ -84,7 +84,7 @@ func newRefillStep(c *kv.Job, e Event) (refillStep, error) {
 	return step, nil
 }
 
-// about names what an event tells of, in a few words.
+// about describes the subject of an event in a few words.
 func (e Event) about() string {
 	switch e.Type {
 	case MergeEvent:
@@ -101,10 +101,11 @@ func (e Event) about() string {
 	return fmt.Sprintf("event %d (%s)", e.ID, kv.Clip(string(e.Type)))
 }
 
-// packTask makes a record of a task as events have it; nil for what is no task.
+// packTask makes a record of a task from an event, or returns nil if the event holds
+// none.
 //
-// Blocks is dropped because the store derives it from the others' BlockedBy. An event
-// that has no version gets the first one.
+// Blocks is dropped because the store derives it from the BlockedBy of the others. A
+// task without version gets version 1.
 func packTask(c *kv.Job, task Task) (*taskRecord, error) {
 	rec := &taskRecord{Task: task}
 	if n := rec.number(); n == 0 || !task.Status.open() && task.Status != Completed {
@@ -118,10 +119,9 @@ func packTask(c *kv.Job, task Task) (*taskRecord, error) {
 	return rec, nil
 }
 
-// refill applies the steps that are new.
-//
-// The events are in order and each sets the counter, so a refill that is done twice, or
-// that overlaps what the store has, changes nothing the second time.
+// refill applies the new steps. The events are in order and each one sets the
+// counter, so a refill that is repeated, or that overlaps what the store has, changes
+// nothing the second time.
 func (o *Outbox) refill(t *kv.Tx, steps []refillStep) (Refilled, error) {
 	var out Refilled
 	touched := map[string]bool{}
@@ -156,7 +156,7 @@ func (o *Outbox) refill(t *kv.Tx, steps []refillStep) (Refilled, error) {
 	return out, nil
 }
 
-// sortedIDs puts ids of tasks in order.
+// sortedIDs returns the numbers of task ids in order.
 func sortedIDs(ids map[string]bool) []uint64 {
 	list := make([]uint64, 0, len(ids))
 	for id := range ids {
@@ -167,10 +167,9 @@ func sortedIDs(ids map[string]bool) []uint64 {
 	return list
 }
 
-// refillTask makes a task what it was, or takes it out.
-//
-// After save the dependents are looked at one by one: whether they wait is kept in an
-// index of its own, which an event of this task says nothing about.
+// refillTask restores a task, or removes it. After save the dependents are checked
+// one by one: whether they wait is in an index of its own, which save does not update
+// for them.
 func (t *txn) refillTask(op Op, rec *taskRecord) error {
 	was, err := t.load(rec.ID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -182,15 +181,16 @@ func (t *txn) refillTask(op Op, rec *taskRecord) error {
 	}
 	if op == Deleted {
 		if was != nil {
-			t.takeApart(was)
+			t.dropTask(was)
 		}
 		return nil
 	}
-	// A blocker that is not there was deleted in an event of its own, or is lost with it.
+	// A blocker that does not exist was deleted by an event of its own, or is lost
+	// too.
 	rec = rec.clone()
 	rec.BlockedBy = slices.DeleteFunc(rec.BlockedBy, func(b string) bool { return !t.exists(b) })
 	t.save(was, rec)
-	losses{t}.regain(rec)
+	losses{t}.forget(rec)
 	for _, n := range t.Bucket(bucketDeps).Numbers(kv.NumKey(rec.number()), 0) {
 		t.tx.Mark(bucketWaits, kv.PairKey(n, rec.number()), rec.Status != Completed)
 		dependent, err := t.load(kv.FormatID(n))
@@ -202,11 +202,10 @@ func (t *txn) refillTask(op Op, rec *taskRecord) error {
 	return nil
 }
 
-// takeApart removes a task and what leads to it, and tells nobody.
-//
-// It is what Delete does to the indexes, without Delete's events and without a message
-// to anybody: all of them were told when it happened.
-func (t *txn) takeApart(was *taskRecord) {
+// dropTask removes a task and all references to it. It changes the indexes as Delete
+// does, but emits no events and sends no messages: that was done when the task was
+// deleted.
+func (t *txn) dropTask(was *taskRecord) {
 	for _, n := range t.Bucket(bucketDeps).Numbers(kv.NumKey(was.number()), 0) {
 		dependent, err := t.load(kv.FormatID(n))
 		if err != nil {

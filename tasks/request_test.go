@@ -145,7 +145,7 @@ func TestRequestRefusals(t *testing.T) {
 		{"to nobody", func() error {
 			_, err := s.requests.Ask(t.Context(), as("ann"), requests.New{Kind: requests.AskPlan, Member: "ann"})
 			return err
-		}, ErrInvalid, "who is to answer"},
+		}, ErrInvalid, "receiver of the request"},
 		{"too long", func() error {
 			_, err := s.requests.Ask(t.Context(), as("ann"), requests.New{Kind: requests.AskPlan, Member: "ann", To: "lead", Text: long})
 			return err
@@ -159,11 +159,11 @@ func TestRequestRefusals(t *testing.T) {
 		{"answered by the asker", func() error {
 			_, err := s.requests.Answer(t.Context(), as("ann"), r.ID, requests.Ruling{Approve: true})
 			return err
-		}, ErrNotAsked, "it was put to lead"},
+		}, ErrNotAsked, "lead has to answer it"},
 		{"answered by a third", func() error {
 			_, err := s.requests.Answer(t.Context(), as("bob"), r.ID, requests.Ruling{Approve: true})
 			return err
-		}, ErrNotAsked, "it was put to lead"},
+		}, ErrNotAsked, "lead has to answer it"},
 		{"unknown", func() error {
 			_, err := s.requests.Answer(t.Context(), as("lead"), "01ARZ", requests.Ruling{})
 			return err
@@ -256,7 +256,7 @@ func TestRequestOfTheSameQuestion(t *testing.T) {
 			_, err := s.requests.Answer(t.Context(), as("lead"), first.ID, requests.Ruling{Approve: tc.approve})
 			ok(t, 0, err)
 			if tc.take {
-				if err := s.requests.Take(t.Context(), first.ID); err != nil {
+				if err := s.requests.MarkTaken(t.Context(), first.ID); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -371,10 +371,10 @@ func TestCheckSeesRequestDamage(t *testing.T) {
 		"garbage": {func(tx *bolt.Tx, id string) error {
 			return tx.Bucket([]byte(bucketRequests)).Put([]byte(id), []byte("{"))
 		}, "request"},
-		"of oneself": {editRequest(`"to":"lead"`, `"to":"ann"`), `put to "ann"`},
+		"of oneself": {editRequest(`"to":"lead"`, `"to":"ann"`), `to be answered by "ann"`},
 		"odd state":  {editRequest(`"state":"open"`, `"state":"maybe"`), `state "maybe"`},
 		"half closed": {editRequest(`"state":"open"`, `"state":"approved"`),
-			"is approved and the 0. of 0 that were closed"},
+			"is approved and has number 0 of 0 closed ones"},
 		"elsewhere": {editRequest(`"id":"`, `"id":"0`), "instead of"},
 		"not listed": {func(tx *bolt.Tx, id string) error {
 			return tx.Bucket([]byte(bucketOpen)).Delete(kv.NameKey("ann", []byte(id)...))

@@ -161,7 +161,7 @@ func (m *requestMachine) closed(t *rapid.T, want *modelRequest, state requests.S
 // Take takes an answer.
 func (m *requestMachine) Take(t *rapid.T) {
 	id, want := m.one(t)
-	if err := m.store.requests.Take(context.Background(), id); err != nil {
+	if err := m.store.requests.MarkTaken(context.Background(), id); err != nil {
 		t.Fatal(err)
 	}
 	want.taken = want.taken || want.state != requests.Open

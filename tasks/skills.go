@@ -9,16 +9,16 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// Skills are what a member has of what tasks may want (Wants).
+// Skills are what a member has of the things that tasks may want (Wants).
 type Skills struct {
-	Role   string   // what it is; empty: nothing that a task could ask for
-	Labels []string // what it is good at
-	Tools  []string // what it can call; nil: every tool
+	Role   string   // empty: none
+	Labels []string // its areas of work
+	Tools  []string // the tools it can call; nil: every tool
 }
 
-// Lacking names what of w a member with these skills does not have: "tool Bash",
-// "label go", "role reviewer". Nothing: the member may take the task by itself.
-// Whoever hands a task to somebody knows why, so wishes bind nobody else.
+// Lacking returns what of w a member with these skills does not have: "tool Bash",
+// "label go", "role reviewer". If nothing is missing, the member may take the task by
+// itself. Wants do not restrict a task that somebody else hands to a member.
 func (w Wants) Lacking(has Skills) []string {
 	var lacks []string
 	if w.Role != "" && w.Role != has.Role {
@@ -40,17 +40,17 @@ func (w Wants) Lacking(has Skills) []string {
 // Suits reports whether a member with these skills lacks nothing of w.
 func (w Wants) Suits(has Skills) bool { return len(w.Lacking(has)) == 0 }
 
-// Terms are what binds a member that takes a task. The zero value binds nobody.
+// Terms are what binds a member that takes a task. The zero value sets no limit.
 type Terms struct {
 	// Max is how many tasks the member may have in progress, the new one included;
 	// 0: any number.
 	Max int
-	// Skills are what the member has; nil: it need not be looked at. They count only
-	// for what it takes by itself.
+	// Skills are what the member has; nil: they are not checked. They apply only to
+	// tasks that the member takes by itself.
 	Skills *Skills
 }
 
-// unsuited refuses a task that a member takes by itself without having what it
+// unsuited refuses a task that a member takes by itself if it lacks what the task
 // wants.
 func (m Terms) unsuited(t Task, member string) error {
 	if m.Skills == nil {
@@ -63,8 +63,8 @@ func (m Terms) unsuited(t Task, member string) error {
 	return nil
 }
 
-// full refuses one more task in progress. busy are the ids of those that the
-// member has, at least as many as Max.
+// full refuses one more task in progress. busy are the ids of the tasks that the
+// member has in progress, at least Max of them if there are as many.
 func (m Terms) full(t Task, member string, busy []string) error {
 	if m.Max == 0 || len(busy) < m.Max {
 		return nil
@@ -73,21 +73,21 @@ func (m Terms) full(t Task, member string, busy []string) error {
 		ErrBusy, member, taskList(busy), m.Max, t.ID)
 }
 
-// takes says what an update makes of a task's owner: whether somebody has it in
-// progress now who had not, and whether it took the task by itself. Every way to
-// work goes through here, so no status, owner or order of calls gets past the terms.
-func takes(a actors.Actor, was, now Task) (begins, byItself bool) {
+// ownershipChange reports whether an update puts the task in progress with a new
+// member, and whether the actor takes the task by itself. Every way to start a task
+// passes through here, so no order of calls evades the terms.
+func ownershipChange(a actors.Actor, was, now Task) (begins, byItself bool) {
 	other := now.Owner != "" && now.Owner != was.Owner
 	begins = now.Status == InProgress && (other || was.Status != InProgress)
 	return begins, other && now.Owner == a.Name
 }
 
-// heed holds an update to the terms of whoever has the task after it.
-func (t *txn) heed(a actors.Actor, was, now Task, terms func(member string) Terms) error {
+// checkTerms checks an update against the terms of the task's owner after it.
+func (t *txn) checkTerms(a actors.Actor, was, now Task, terms func(member string) Terms) error {
 	if terms == nil || now.Owner == "" {
 		return nil
 	}
-	begins, byItself := takes(a, was, now)
+	begins, byItself := ownershipChange(a, was, now)
 	if !begins && !byItself {
 		return nil
 	}
@@ -103,8 +103,8 @@ func (t *txn) heed(a actors.Actor, was, now Task, terms func(member string) Term
 	return m.full(now, now.Owner, t.busy(now.Owner, m.Max))
 }
 
-// busy gives the ids of tasks that a member has in progress, no more than the
-// decision needs: limit of them, and none for 0.
+// busy returns the ids of up to limit tasks that a member has in progress, and none
+// for limit 0.
 func (t *txn) busy(member string, limit int) []string {
 	if limit <= 0 {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// leadsTo says whether a task may go from s to next in an update.
+// leadsTo reports whether an update may move a task from s to next.
 //
-// Completed leads back to pending (somebody found the work wanting), but not
-// straight to in progress: what depends on the task has to be looked at anew
-// first. Proposed tasks move by Confirm and Discard only.
+// Completed leads back to pending (the work was found wanting), but not straight to
+// in progress: the tasks that depend on it have to be blocked again first. Proposed
+// tasks move by Confirm and Discard only.
 func (s Status) leadsTo(next Status) bool {
 	switch s {
 	case Pending:
@@ -24,13 +24,13 @@ func (s Status) leadsTo(next Status) bool {
 	return false
 }
 
-// open says whether there is still work to do on a task in this state.
+// open reports whether there is still work to do on a task in this state.
 func (s Status) open() bool { return s == Pending || s == InProgress }
 
-// claimable decides whether member may claim t. blockers are the ids of t's
-// blockers that are not completed, busy those of the tasks that member has in
-// progress, at least as many as c.Max. A nil error with again set means that
-// member has it in progress already, so that there is nothing to do.
+// claimable decides whether the member may claim t. blockers are the ids of t's
+// blockers that are not completed. busy are the ids of the tasks that the member has
+// in progress, at least c.Max of them if there are as many. If again is true, the
+// member already has t in progress and there is nothing to do.
 func (c Claim) claimable(t Task, blockers, busy []string) (again bool, err error) {
 	switch {
 	case t.Status == Completed:
@@ -41,7 +41,7 @@ func (c Claim) claimable(t Task, blockers, busy []string) (again bool, err error
 		return false, fmt.Errorf("task %s is %w: %s (%s)", t.ID, ErrOwned, t.Owner, t.Status)
 	case len(blockers) > 0:
 		return false, blockedError(t.ID, blockers)
-	case t.Owner == "": // one that it was given is no choice of its own
+	case t.Owner == "": // a task that was assigned to the member is not checked
 		if err := c.terms().unsuited(t, c.Member); err != nil {
 			return false, err
 		}
@@ -49,12 +49,12 @@ func (c Claim) claimable(t Task, blockers, busy []string) (again bool, err error
 	return false, c.terms().full(t, c.Member, busy)
 }
 
-// The decisions below are functions from values to values: what they need to
-// know of other tasks is handed in, and what they decide is written elsewhere.
+// The functions below are pure: what they need to know of other tasks is passed in,
+// and the caller writes what they decide.
 
-// advance gives t with the patch's subject, active form, owner and status, and
-// the names of the fields that really differ. blockers are as for claimable,
-// with those that the patch itself adds.
+// advance returns t with the patch's subject, active form, owner and status, and the
+// names of the fields that differ. blockers are as for claimable, with those that the
+// patch adds.
 func (p Patch) advance(t Task, a actors.Actor, blockers []string) (Task, []string, error) {
 	was := t
 	setString(&t.Subject, p.Subject)
@@ -84,13 +84,13 @@ func (p Patch) advance(t Task, a actors.Actor, blockers []string) (Task, []strin
 	return t, differing(was, t), nil
 }
 
-// judges says whether the patch says what has become of the work on a task. Taking
-// it (again) does not.
-func (p Patch) judges() bool {
+// setsOutcome reports whether the patch decides the outcome of the work on a task.
+// Starting it (again) does not.
+func (p Patch) setsOutcome() bool {
 	return p.Status != nil && *p.Status != InProgress
 }
 
-// admits refuses a patch that was made for another state of t.
+// admits refuses a patch that was made for another version or epoch of t.
 func (p Patch) admits(t Task) error {
 	if p.Version != 0 && p.Version != t.Version {
 		return fmt.Errorf("task %s %w: version %d, expected %d; read it again",
@@ -102,7 +102,7 @@ func (p Patch) admits(t Task) error {
 	return nil
 }
 
-// differing names the fields set by advance that differ, in the order in which
+// differing names the fields that advance has changed, in the order in which
 // TaskUpdate lists them.
 func differing(was, now Task) []string {
 	var names []string
@@ -122,19 +122,19 @@ func differing(was, now Task) []string {
 	return names
 }
 
-// setString leaves a field alone that the patch does not name.
+// setString sets a field if the patch names it.
 func setString(field *string, value *string) {
 	if value != nil {
 		*field = *value
 	}
 }
 
-// blockedError names the blockers, so that a member knows whom to ask.
+// blockedError names the blockers, so that a member knows which tasks to wait for.
 func blockedError(id string, blockers []string) error {
 	return fmt.Errorf("task %s is %w by %s", id, ErrBlocked, taskList(blockers))
 }
 
-// transitionError tells an unknown status from a step that is not allowed.
+// transitionError distinguishes an unknown status from a step that is not allowed.
 func transitionError(t Task, next Status) error {
 	switch {
 	case next != Pending && next != InProgress && next != Completed:
@@ -146,7 +146,7 @@ func transitionError(t Task, next Status) error {
 	return fmt.Errorf("%w: task %s is %s, not to be set to %s", ErrTransition, t.ID, t.Status, next)
 }
 
-// taskList writes ids for people: "task 1", "tasks 1, 2 and 30 more".
+// taskList formats ids for people: "task 1", "tasks 1, 2 and 30 more".
 func taskList(ids []string) string {
 	const shown = 10
 	if len(ids) == 1 {

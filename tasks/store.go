@@ -17,51 +17,51 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Options are what Open may be told. The zero value is ready for use.
+// Options configure Open. The zero value is ready for use.
 type Options struct {
-	// Now gives the time that tasks, messages and events bear; time.Now by
-	// default. It is for display only: no order and no rule depends on it.
+	// Now returns the time for tasks, messages and events; time.Now by default. It is
+	// for display only: no order and no rule depends on it.
 	Now func() time.Time
-	// BlobDir is the folder for payloads over 64 KiB: descriptions, message
-	// texts and data, metadata values, values of Put. Nothing else may lie in
-	// it: Open removes what the store does not know. Default: the store's
-	// path + ".blobs". It is made when it is first needed.
+	// BlobDir is the folder for payloads over 64 KiB: descriptions, message texts and
+	// data, metadata values, values of Put. It must hold nothing else: Open removes
+	// files that the store does not know. Default: the store's path + ".blobs". The
+	// folder is created when it is first needed.
 	BlobDir string
-	// ReadOnly opens the store for reading beside other readers, but not
-	// beside a writer. Changes fail with ErrReadOnly.
+	// ReadOnly opens the store for reading together with other readers, but not with
+	// a writer. Changes fail with ErrReadOnly.
 	ReadOnly bool
 	// LockTimeout is how long Open waits for another process to close the
 	// store; by default not at all.
 	LockTimeout time.Duration
-	// MaxUnread bounds the unread messages of one member: Send to a full
-	// mailbox fails with ErrFull. Default 1,000. What the store itself sends
-	// (task assignments) is never refused.
+	// MaxUnread bounds the unread messages of one member: Send to a full mailbox
+	// fails with ErrFull. Default 1,000. Messages of the store itself (task
+	// assignments) are never refused.
 	MaxUnread int
-	// Backups is how many verified backups are kept in the folder path + ".backups"; 0:
-	// none. With backups Open looks the whole file through, and puts the newest one in
-	// its place if it is damaged (Store.Restored); with ReadOnly it only says so.
+	// Backups is how many verified backups are kept in the folder path + ".backups";
+	// 0: none. With backups, Open checks the whole file and replaces a damaged one by
+	// the newest backup (Store.Restored); with ReadOnly it only reports the damage.
 	Backups int
-	// BackupEvery is how often a backup is made of a store that changes; default 10
-	// minutes. One is made after Open and one in Close as well.
+	// BackupEvery is how often a changing store is backed up; default 10 minutes.
+	// Open and Close make a backup as well.
 	BackupEvery time.Duration
-	// Identity says whose store it is. Open of a store with another one fails with
-	// ErrForeign. The zero value fits all stores.
+	// Identity says to which team the store belongs. Opening a store with another
+	// identity fails with ErrForeign. The zero value matches all stores.
 	Identity kv.Identity
-	// Refused is told what the disk said to a change that it did not take; its caller
-	// gets the same as ErrDisk. It may be called by several goroutines at once and must
-	// not block. nil: nobody is told.
+	// Refused is called with the error of the disk when it rejects a change; the
+	// caller of the change gets the error as ErrDisk. Refused may be called by
+	// several goroutines at once and must not block. nil: not called.
 	Refused func(error)
 
-	most   int64                // bytes of the biggest store that is looked through; tests set it
+	most   int64                // bytes of the biggest store that is checked whole; tests set it
 	commit func(*bolt.Tx) error // how a transaction is committed; tests set it
 }
 
-// Store is one team's state. Its methods may be called from any number of
-// goroutines; the Store must be closed.
+// Store is the state of one team. Its methods may be called from any number of
+// goroutines. The Store must be closed.
 type Store struct {
 	db       *kv.DB
 	backups  *backup.Keeper
-	restored *backup.Restoration // nil: Open found all well
+	restored *backup.Restoration // nil: Open restored nothing
 
 	mail     *mail.Boxes
 	requests *requests.Desk
@@ -74,15 +74,14 @@ type Store struct {
 	closeAs error
 }
 
-// Open opens the store at path and makes it if it is not there (readable and
-// writable for the owner only). opts may be nil.
+// Open opens the store at path. It creates the file if there is none, readable and
+// writable for the owner only. opts may be nil.
 //
-// It fails with ErrLocked when another process has it open, with ErrFormat
-// when the file is not a store of this version or an older one, with ErrForeign when
-// it is another team's, with
-// ErrCorrupt when it is damaged, and with the system's error when the file
-// cannot be opened. A file in an older format is copied to path.vN.bak before
-// it is brought up to date.
+// Open fails with ErrLocked if another process has the file open, with ErrFormat if
+// the file is not a store of this version or an older one, with ErrForeign if it
+// belongs to another team, with ErrCorrupt if it is damaged, and with the system's
+// error if it cannot be opened. A file in an older format is copied to path.vN.bak
+// before it is migrated.
 func Open(path string, opts *Options) (*Store, error) {
 	var o Options
 	if opts != nil {
@@ -120,7 +119,7 @@ func (o Options) open(path string) (*Store, error) {
 		members: &Members{db: db}, outbox: &Outbox{db, boxes}, decoded: newDecodedTasks(),
 	}
 	if restored != nil {
-		if err := s.takeStock(); err != nil {
+		if err := s.inspectRestored(); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
 	}
@@ -128,7 +127,7 @@ func (o Options) open(path string) (*Store, error) {
 	return s, nil
 }
 
-// fill puts the defaults in, in one place.
+// fill sets the defaults.
 func (o *Options) fill(path string) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -141,8 +140,8 @@ func (o *Options) fill(path string) {
 	}
 }
 
-// takeStock finds out what a restored store knows and lacks.
-func (s *Store) takeStock() error {
+// inspectRestored finds out what a restored store contains and what it lacks.
+func (s *Store) inspectRestored() error {
 	ctx := context.Background()
 	var err error
 	if s.restored.Event, err = s.outbox.LastEvent(ctx); err != nil {
@@ -152,9 +151,9 @@ func (s *Store) takeStock() error {
 	return err
 }
 
-// Close finishes the changes that were handed in, waits for readers, and
-// closes the file. Calls that come later fail with ErrClosed. A second Close
-// waits for the first and returns what it returned.
+// Close finishes the changes that were submitted, waits for readers, and closes the
+// file. Later calls fail with ErrClosed. A second Close waits for the first and
+// returns its result.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.db.Stop()
@@ -163,39 +162,40 @@ func (s *Store) Close() error {
 	return s.closeAs
 }
 
-// Mail gives the mailboxes.
+// Mail returns the mailboxes.
 func (s *Store) Mail() *mail.Boxes { return s.mail }
 
-// Requests gives what members have asked.
+// Requests returns the requests of the members.
 func (s *Store) Requests() *requests.Desk { return s.requests }
 
-// Verdicts gives what gates have said.
+// Verdicts returns the verdicts of gates.
 func (s *Store) Verdicts() *verdicts.Book { return s.verdicts }
 
-// Members gives the members and their sessions.
+// Members returns the members and their sessions.
 func (s *Store) Members() *Members { return s.members }
 
-// Outbox gives what has happened and was not carried on yet.
+// Outbox returns the queue of events that were not forwarded yet.
 func (s *Store) Outbox() *Outbox { return s.outbox }
 
-// Merges gives the finished work that is on its way into its branch.
+// Merges returns the finished work and its way into its branch.
 func (s *Store) Merges() *Merges { return &Merges{s.db} }
 
-// Restored says what Open has restored; nil: the file was sound.
+// Restored describes what Open has restored; nil: the file was sound.
 func (s *Store) Restored() *backup.Restoration { return s.restored }
 
-// Backups gives the keeper of the store's backups.
+// Backups returns the keeper of the store's backups.
 func (s *Store) Backups() *backup.Keeper { return s.backups }
 
-// Backup makes a backup now, if anything has changed since the last one. It does
-// nothing without Options.Backups, and fails for a store that is too big for one.
+// Backup makes a backup now if anything has changed since the last one. Without
+// Options.Backups it does nothing. It fails if the store is too big for a backup.
 func (s *Store) Backup(ctx context.Context) error { return s.backups.Backup(ctx, s.db) }
 
-// Lost gives a channel that is closed when the file was overwritten, cut off or replaced
-// while the store was open. All calls fail with ErrReplaced then, and so does Cause.
+// Lost returns a channel that is closed when the file was overwritten, truncated or
+// replaced while the store was open. From then on all calls and Cause fail with
+// ErrReplaced.
 func (s *Store) Lost() <-chan struct{} { return s.db.Lost() }
 
-// Cause says why the store is lost; nil: it is not.
+// Cause says why the store is lost; nil: it is not lost.
 func (s *Store) Cause() error { return s.db.Cause() }
 
 // txn is a change of tasks within a transaction.
@@ -207,7 +207,8 @@ type txn struct {
 func changing(tx *kv.Tx) *txn { return &txn{reader{tx.Reader}, tx} }
 
 // act makes a change in an actor's name: it refuses an old session, answers a
-// repeated call from its receipt, and else runs the change and keeps its receipt.
+// repeated call from its receipt, and otherwise runs the change and stores its
+// receipt.
 func act(ctx context.Context, c *kv.Job, a actors.Actor, run func(*txn) (*receiptRecord, error)) (Receipt, error) {
 	return actors.Act(ctx, c, a, func(tx *kv.Tx) (*receiptRecord, error) {
 		rec, err := run(changing(tx))

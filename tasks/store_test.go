@@ -107,7 +107,7 @@ func TestCloseTwiceAndCallsAfter(t *testing.T) {
 		"Attach":     func() error { _, err := s.members.Attach(ctx, "ann", func() string { return "" }); return err },
 		"SetMember":  func() error { return s.members.Set(ctx, actors.Member{Name: "ann"}) },
 		"Put":        func() error { return s.Put(ctx, "k", nil) },
-		"Settle":     func() error { return s.outbox.Settle(ctx, 1) },
+		"Settle":     func() error { return s.outbox.Remove(ctx, 1) },
 		"Task":       func() error { _, err := s.Task(ctx, "1"); return err },
 		"List":       func() error { _, err := s.List(ctx); return err },
 		"Proposed":   func() error { _, err := s.Proposed(ctx); return err },

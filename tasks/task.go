@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Status is the state of a task. Deletion is no state: a deleted task is gone.
+// Status is the state of a task. Deletion is not a state: a deleted task is gone.
 type Status string
 
-// The states of a task. Proposed tasks are seen by nobody until the
-// TaskCreated hooks agree (DESIGN 10.5).
+// The states of a task. No member sees a proposed task until the TaskCreated hooks
+// agree (DESIGN 10.5).
 const (
 	Proposed   Status = "proposed"
 	Pending    Status = "pending"
@@ -28,8 +28,8 @@ type Task struct {
 	Description string                     `json:"description"`
 	ActiveForm  string                     `json:"activeForm,omitempty"` // what is shown while it runs
 	Status      Status                     `json:"status"`
-	Owner       string                     `json:"owner"`            // a member's name; empty: nobody
-	Author      string                     `json:"author,omitempty"` // the actor who wrote subject or description last; empty: covey
+	Owner       string                     `json:"owner"`            // a member's name; empty: none
+	Author      string                     `json:"author,omitempty"` // the actor that last wrote subject or description; empty: covey
 	Epoch       uint64                     `json:"epoch"`            // rises with every claim, release and resume
 	Version     uint64                     `json:"version"`          // rises with every change of the task
 	Blocks      []string                   `json:"blocks"`
@@ -37,26 +37,26 @@ type Task struct {
 	Labels      []string                   `json:"labels"`
 	Wants       Wants                      `json:"wants,omitzero"`
 	Metadata    map[string]json.RawMessage `json:"metadata"`
-	Evidence    []Evidence                 `json:"evidence,omitempty"` // in the order in which it was given
+	Evidence    []Evidence                 `json:"evidence,omitempty"` // oldest first
 	Created     time.Time                  `json:"created,omitzero"`
 	Updated     time.Time                  `json:"updated,omitzero"`
 }
 
-// Wants says what a member must have to take a task by itself.
+// Wants says what a member needs in order to take a task by itself.
 type Wants struct {
 	Tools  []string `json:"tools,omitempty"`
 	Labels []string `json:"labels,omitempty"`
 	Role   string   `json:"role,omitempty"`
 }
 
-// Find gives the place of a task in a list that is in the order of ids, as List gives it;
-// false if it is not there.
+// Find returns the index of a task in a list in the order of ids, as List returns it.
+// The bool is false if it is not there.
 func Find(list []Task, id string) (int, bool) {
-	return find(len(list), id, func(i int) string { return list[i].ID }) // slices' search would copy each task it looks at
+	return find(len(list), id, func(i int) string { return list[i].ID }) // slices.BinarySearchFunc would copy each task
 }
 
-// find looks for an id in a list of n that is in the order of ids. Where no task was
-// deleted, the id says the place.
+// find looks for an id in a list of n in the order of ids. If no task was deleted,
+// the id is the index plus 1.
 func find(n int, id string, at func(int) string) (int, bool) {
 	if number, err := strconv.Atoi(id); err == nil && 0 < number && number <= n && at(number-1) == id {
 		return number - 1, true

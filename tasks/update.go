@@ -9,60 +9,63 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// Patch is a change of a task. Nil and empty fields leave things as they are.
+// Patch is a change of a task. Nil and empty fields leave the task as it is.
 //
 // The status goes pending -> in_progress -> completed, pending -> completed,
-// in_progress -> pending (the owner stays unless Owner says otherwise) and
-// completed -> pending, which opens the task again and makes the pending tasks
-// that depend on it wait again; everything else fails with ErrTransition. A
-// task that is in progress has an owner, and all its blockers were completed
-// when it was set so.
+// in_progress -> pending (the owner stays unless Owner says otherwise) and completed
+// -> pending, which reopens the task and blocks the pending tasks that depend on it
+// again; every other step fails with ErrTransition. A task in progress has an owner,
+// and all its blockers were completed when it was started.
 type Patch struct {
 	Version uint64 // compare-and-set: the version the caller has seen; 0: any
 	Epoch   uint64 // the epoch under which the caller owns the task; 0: any
 
-	// Terms gives what binds a member that has the task in progress, or takes it by
-	// itself, after the change; nil: nothing does. It is asked in the committer, so
+	// Terms returns what binds the member that has the task in progress after the
+	// change, or takes it by itself; nil: no terms. It is called in the committer, so
 	// it must be quick.
 	Terms func(member string) Terms
-	// May is asked before the task is changed, within the change and with the task as
-	// it is then; its error refuses the change. It must be quick. nil: the actor may.
+	// May is called before the task is changed, within the change and with the task
+	// as it is then; its error refuses the change. It must be quick. nil: the change
+	// is allowed.
 	May func(Task) error
-	// Reason stands in the event, for people: why somebody else than the owner did it.
+	// Reason stands in the event, for people: why an actor other than the owner made
+	// the change.
 	Reason string
 
 	Status      *Status
 	Subject     *string
 	Description *string
 	ActiveForm  *string
-	Owner       *string // "" takes the owner away
+	Owner       *string // "" removes the owner
 
-	AddBlocks    []string // ids of tasks that shall wait for this one
-	AddBlockedBy []string // ids of tasks that this one shall wait for
+	AddBlocks    []string // ids of tasks that this one blocks from now on
+	AddBlockedBy []string // ids of tasks that block this one from now on
 
 	Metadata map[string]json.RawMessage // merged into the task's; null deletes a key
 	Evidence []Evidence                 // added to the task's, in the actor's name
 }
 
-// packedPatch is a Patch that was checked and packed.
+// packedPatch is a Patch after checking and packing.
 type packedPatch struct {
 	Patch
 	description *kv.Long
 	metadata    packedMetadata
 }
 
-// Update changes a task, and returns it with the names of the fields that
-// really changed, in the order subject, description, activeForm, owner,
-// metadata, evidence, status, blocks, blockedBy. A patch that changes nothing is no
-// error: no version, no event.
+// Update changes a task, and returns it with the names of the fields that changed, in
+// the order subject, description, activeForm, owner, metadata, evidence, status,
+// blocks, blockedBy. A patch that changes nothing is no error, and makes no version
+// and no event.
 //
-// An owner set by somebody else gets a task assignment. Completing a task lets
-// those go that waited for it, and their owners are told, except the actor.
+// An owner set by somebody else gets a task assignment. Completing a task unblocks
+// its dependents, and their owners are told, except the actor.
 //
-// It fails with ErrNotFound; ErrConflict and ErrStale when Version or Epoch do
-// not fit, and with ErrStale when it is about the status of a task that was taken
-// from the actor, who has not read of it yet (TaskLost); ErrTransition; ErrBlocked when the task is to start but waits for
-// others; ErrUnsuited and ErrBusy by Terms; ErrDependency and ErrCycle; ErrInvalid for what cannot be stored.
+// Update fails with ErrNotFound; with ErrConflict and ErrStale if Version or Epoch do
+// not match, and with ErrStale if it sets the outcome of a task that was taken from
+// the actor and the actor has not read about it yet (TaskLost); with ErrTransition;
+// with ErrBlocked if the task is to start but has open blockers; with ErrUnsuited and
+// ErrBusy by Terms; with ErrDependency and ErrCycle; with ErrInvalid if p cannot be
+// stored.
 func (s *Store) Update(ctx context.Context, a actors.Actor, id string, p Patch) (Task, []string, error) {
 	c := s.db.Job("update")
 	packed, err := packPatch(c, p)
@@ -73,8 +76,8 @@ func (s *Store) Update(ctx context.Context, a actors.Actor, id string, p Patch) 
 	return r.task(), r.Updated, err
 }
 
-// packPatch checks the fields that are given. The patch is copied, because a
-// change may run after its caller has gone and changed what it points to.
+// packPatch checks and copies the fields that are set. It copies them because the
+// change may still run after its caller has returned and changed them.
 func packPatch(c *kv.Job, p Patch) (packedPatch, error) {
 	packed := packedPatch{Patch: p}
 	packed.Reason = kv.Clean(p.Reason)
@@ -114,7 +117,7 @@ func packPatch(c *kv.Job, p Patch) (packedPatch, error) {
 	return packed, err
 }
 
-// copied keeps what a caller handed in from changing under the transaction.
+// copied protects a value from changes by the caller while the transaction runs.
 func copied[T any](p *T) *T {
 	if p == nil {
 		return nil
@@ -123,7 +126,7 @@ func copied[T any](p *T) *T {
 	return &v
 }
 
-// patch decides first (admits, newEdges, patched) and writes then.
+// patch first decides (admits, newEdges, patched), then writes.
 func (t *txn) patch(a actors.Actor, id string, p packedPatch) (*receiptRecord, error) {
 	was, err := t.load(id)
 	if err != nil {
@@ -132,8 +135,8 @@ func (t *txn) patch(a actors.Actor, id string, p packedPatch) (*receiptRecord, e
 	if err := p.admits(was.Task); err != nil {
 		return nil, err
 	}
-	if p.judges() {
-		if err := t.holds(a, was); err != nil {
+	if p.setsOutcome() {
+		if err := t.checkNotLost(a, was); err != nil {
 			return nil, err
 		}
 	}
@@ -154,8 +157,8 @@ func (t *txn) patch(a actors.Actor, id string, p packedPatch) (*receiptRecord, e
 		return &receiptRecord{Task: t.withBlocks(was)}, nil
 	}
 	t.save(was, rec)
-	losses{t}.regain(rec)
-	t.tell(a, changeRecord{Op: opOf(was.Status, rec.Status), Task: rec, Fields: fields, Reason: p.Reason})
+	losses{t}.forget(rec)
+	t.emit(a, changeRecord{Op: opOf(was.Status, rec.Status), Task: rec, Fields: fields, Reason: p.Reason})
 	for _, dependent := range e.blocks {
 		t.revise(a, dependent, func(list []string) []string { return append(list, id) })
 	}
@@ -163,7 +166,7 @@ func (t *txn) patch(a actors.Actor, id string, p packedPatch) (*receiptRecord, e
 	return &receiptRecord{Task: t.withBlocks(rec), Updated: fields}, nil
 }
 
-// patched gives the record after the patch, and what differs. It writes nothing.
+// patched returns the record after the patch, and what differs. It writes nothing.
 func (t *txn) patched(a actors.Actor, was *taskRecord, p packedPatch, e edges) (*taskRecord, []string, error) {
 	blockers := slices.Concat(t.waiting(was.ID), e.open)
 	rec := t.next(was)
@@ -171,7 +174,7 @@ func (t *txn) patched(a actors.Actor, was *taskRecord, p packedPatch, e edges) (
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := t.heed(a, was.Task, task, p.Terms); err != nil {
+	if err := t.checkTerms(a, was.Task, task, p.Terms); err != nil {
 		return nil, nil, err
 	}
 	rec.Task = task
@@ -206,7 +209,7 @@ func (t *txn) patched(a actors.Actor, was *taskRecord, p packedPatch, e edges) (
 	return rec, inOrder(fields), nil
 }
 
-// inOrder sorts field names as TaskUpdate lists them.
+// inOrder sorts field names in the order in which TaskUpdate lists them.
 func inOrder(fields []string) []string {
 	order := []string{
 		"subject", "description", "activeForm", "owner", "metadata", "evidence", "status", "blocks", "blockedBy",
@@ -214,7 +217,7 @@ func inOrder(fields []string) []string {
 	return slices.DeleteFunc(order, func(f string) bool { return !slices.Contains(fields, f) })
 }
 
-// opOf names an update by what it did to the status.
+// opOf names an update by its effect on the status.
 func opOf(was, now Status) Op {
 	switch {
 	case was == now:
@@ -226,12 +229,12 @@ func opOf(was, now Status) Op {
 	case was == InProgress:
 		return Released
 	}
-	return Updated // opened again
+	return Updated // reopened
 }
 
-// follow does to other tasks and members what an update of one task entails.
+// follow updates the other tasks and members that a change of a task affects.
 func (t *txn) follow(a actors.Actor, was, rec *taskRecord, reason string) {
-	losses{t}.loseAndTell(a, was, rec, reason)
+	losses{t}.recordAndNotify(a, was, rec, reason)
 	if rec.Owner != was.Owner {
 		t.assign(a, rec, false)
 	}
@@ -243,15 +246,15 @@ func (t *txn) follow(a actors.Actor, was, rec *taskRecord, reason string) {
 	}
 }
 
-// edges are the dependencies that a patch adds and that were not there before.
+// edges are the new dependencies that a patch adds.
 type edges struct {
 	blocks    []string
 	blockedBy []string
 	open      []string // those of blockedBy that are not completed
 }
 
-// newEdges checks the dependencies of a patch: their tasks must be there, and
-// must not come to wait for themselves.
+// newEdges checks the dependencies of a patch: their tasks must exist, and there must
+// be no cycle.
 func (t *txn) newEdges(rec *taskRecord, p Patch) (edges, error) {
 	var e edges
 	deps := t.Bucket(bucketDeps)
@@ -286,7 +289,8 @@ func (t *txn) newEdges(rec *taskRecord, p Patch) (edges, error) {
 	return e, nil
 }
 
-// withEdges gives the dependents of a task as they will be with new edges of id.
+// withEdges returns the function that lists a task's dependents, including the new
+// edges of id.
 func (t *txn) withEdges(id string, e edges) func(string) []string {
 	blockers := make(map[string]bool, len(e.blockedBy))
 	for _, b := range e.blockedBy {

@@ -8,15 +8,15 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// Put stores a JSON value under a key, for what a run has to remember (its
-// goal, say). A nil value removes the key.
+// Put stores a JSON value under a key, for what a run has to remember, such as its
+// goal. A nil value removes the key.
 func (s *Store) Put(ctx context.Context, key string, value json.RawMessage) error {
 	if err := kv.CheckName("key", key); err != nil {
 		return err
 	}
 	c := s.db.Job("put")
-	// Packed before the transaction: a big value goes to a file, and writing
-	// that would hold up all who wait for the committer.
+	// Pack before the transaction: a big value goes to a file, and writing that would
+	// hold up everybody who waits for the committer.
 	packed, err := c.PackJSON("value of "+key, value)
 	if err != nil {
 		return c.Abandon(err)
@@ -34,8 +34,8 @@ func setValue(t *kv.Tx, key string, rec *valueRecord) error {
 	}
 	at := kv.Place{Bucket: bucketValues, Key: []byte(key)}
 	switch {
-	// Old references go and new ones come in one transaction: a file that lost
-	// one is only looked at when that is complete, and may be needed again.
+	// Old references are removed and new ones added in one transaction: unreferenced
+	// files are deleted only after it, and a file may be needed again.
 	case len(rec.Value)+len(rec.Files) > 0:
 		t.Store(at, rec, rec.Files.Blobs(), had.Files.Blobs())
 	case found:
@@ -61,8 +61,8 @@ func setValues(t *kv.Tx, values map[string]json.RawMessage) error {
 	return nil
 }
 
-// ReadValue reads what is stored under key into the value that into points to, and
-// leaves that as it is if there is none.
+// ReadValue decodes the value under key into the value that into points to. It leaves
+// that value unchanged if there is none.
 func ReadValue(ctx context.Context, s *Store, key string, into any) error {
 	stored, ok, err := s.Value(ctx, key)
 	if err != nil || !ok {
@@ -74,7 +74,7 @@ func ReadValue(ctx context.Context, s *Store, key string, into any) error {
 	return nil
 }
 
-// Value gives the value under a key; false when there is none.
+// Value returns the value under a key. The bool is false if there is none.
 func (s *Store) Value(ctx context.Context, key string) (json.RawMessage, bool, error) {
 	found := false
 	value, err := kv.View(ctx, s.db, "value of "+kv.Clip(key), func(r kv.Reader) (json.RawMessage, error) {
@@ -89,7 +89,7 @@ func (s *Store) Value(ctx context.Context, key string) (json.RawMessage, bool, e
 	return value, found && err == nil, err
 }
 
-// findValue reads what stands under a key; false when nothing does.
+// findValue reads the value under a key. The bool is false if there is none.
 func findValue(r kv.Reader, key string) (*valueRecord, bool, error) {
 	data := r.Bucket(bucketValues).Get([]byte(key))
 	if data == nil {

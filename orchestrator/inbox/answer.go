@@ -176,7 +176,7 @@ func (b *Inbox) settle(ctx context.Context, r requests.Request) error {
 	if err := b.ports.Closed(ctx, r); err != nil {
 		return fmt.Errorf("act on the answer to %s: %w", r.ID, err)
 	}
-	return b.ports.Store.Requests().Take(ctx, r.ID)
+	return b.ports.Store.Requests().MarkTaken(ctx, r.ID)
 }
 
 // tell is what the member that a request is about is told of its end.

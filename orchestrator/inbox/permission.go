@@ -49,7 +49,7 @@ func (a Asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 		return teammate.Answer{}
 	}
 	// A call runs only behind an answer that was taken: by that Unbegun tells the two apart.
-	if err := b.ports.Store.Requests().Take(ctx, r.ID); err != nil {
+	if err := b.ports.Store.Requests().MarkTaken(ctx, r.ID); err != nil {
 		b.fault(ctx, fmt.Errorf("take the answer to %s: %w", r.ID, err))
 		return teammate.Answer{}
 	}

@@ -70,7 +70,7 @@ func (j *Journal) settle() {
 		j.settleSoon()
 		return
 	}
-	if err := j.store.Outbox().Settle(context.Background(), j.outbox); errors.Is(err, tasks.ErrReplaced) {
+	if err := j.store.Outbox().Remove(context.Background(), j.outbox); errors.Is(err, tasks.ErrReplaced) {
 		return
 	} else if err != nil {
 		j.log.Error("the store's outbox cannot be emptied", "err", err)

@@ -261,7 +261,7 @@ func (b *Board) mayComplete(ctx context.Context, by Actor, t tasks.Task, shown [
 	if err := notByItsGate(ctx, t); err != nil {
 		return err
 	}
-	if err := b.ports.Store.Holds(ctx, by.Actor, t.ID); err != nil {
+	if err := b.ports.Store.CheckNotLost(ctx, by.Actor, t.ID); err != nil {
 		return err
 	}
 	if err := by.mayEnd(t); err != nil {

@@ -6,28 +6,28 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// The values of Member.State. Empty: all is well.
+// The values of Member.State. Empty: no problem.
 const (
 	StateHalted    = "halted"    // a hook stopped the member for good
-	StateAttention = "attention" // only a person or the lead can help it
+	StateAttention = "attention" // only a person or the lead can help
 )
 
-// Member is what the store keeps of a member between runs.
+// Member is what the store keeps about a member between runs.
 type Member struct {
 	Name    string `json:"name"`
-	Session string `json:"session"` // its conversation's UUID; stays over restarts
+	Session string `json:"session"` // the UUID of its conversation; survives restarts
 	Epoch   uint64 `json:"epoch"`   // rises with every Attach; Actor.Session
 	Turn    int    `json:"turn"`    // turns begun so far
 	State   string `json:"state"`   // "", StateHalted or StateAttention
 	Reason  string `json:"reason"`  // for State, for people
 }
 
-// All gives the members in the order of their names.
+// All returns the members in the order of their names.
 func All(r kv.Reader) ([]Member, error) {
 	return kv.All(r, MembersBucket, nil, func(k, v []byte) (Member, error) { return decodeMember(string(k), v) })
 }
 
-// Find gives one member; found is false for a stranger.
+// Find returns one member; found is false if it is unknown.
 func Find(r kv.Reader, name string) (m Member, found bool, err error) {
 	data := r.Bucket(MembersBucket).Get([]byte(name))
 	if data == nil {
@@ -45,8 +45,8 @@ func decodeMember(name string, data []byte) (Member, error) {
 	return *m, nil
 }
 
-// Begin begins a member's session, under a new Epoch. The first time it makes the
-// member, asking newSession for the UUID of its conversation.
+// Begin begins a member's session under a new Epoch. The first call creates the
+// member and calls newSession for the UUID of its conversation.
 func Begin(t *kv.Tx, name string, newSession func() string) (Member, error) {
 	m, found, err := Find(t.Reader, name)
 	if err != nil {
@@ -60,8 +60,8 @@ func Begin(t *kv.Tx, name string, newSession func() string) (Member, error) {
 	return m, nil
 }
 
-// Change stores the member's Turn, State and Reason. Errors are those of
-// tasks.Store.SetMember.
+// Change stores the member's Turn, State and Reason. Its errors are those of
+// tasks.Members.Set.
 func Change(t *kv.Tx, m Member) error {
 	now, found, err := Find(t.Reader, m.Name)
 	switch {
@@ -79,8 +79,8 @@ func Change(t *kv.Tx, m Member) error {
 
 func store(t *kv.Tx, m Member) { t.Put(MembersBucket, []byte(m.Name), t.Encode(m)) }
 
-// CheckMembers decodes the members. Owners of tasks need not be among them: a
-// spec gives tasks to members that have not been attached yet.
+// CheckMembers checks the members. The owner of a task need not be among them: a spec
+// assigns tasks to members that have not been attached yet.
 func CheckMembers(c *kv.Checker) {
 	kv.CheckAll(c, MembersBucket, "member %s", func(k []byte, m *Member) {
 		c.SameKey("member "+m.Name, k, []byte(m.Name))

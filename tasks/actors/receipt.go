@@ -9,26 +9,27 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// maxReceipts is how many receipts are kept for one member, oldest dropped
-// first. It only has to reach back over the calls of one pass: older calls
-// have their results in the transcript.
+// maxReceipts is how many receipts are kept for one member; the oldest is dropped
+// first. They must reach back over the calls of one pass: older calls have their
+// results in the transcript.
 const maxReceipts = 1024
 
-// A member that is cut off between a change and its answer asks again after the
-// restart, with the same call id. The receipt is what makes asking again safe:
-// it was stored with the change, so it is there exactly if the change happened.
+// A member that is cut off between a change and its answer repeats the call after the
+// restart, with the same call id. The receipt makes that safe: it is stored with the
+// change, so it exists exactly if the change happened.
 
-// Record is the result of a change as its receipt stores it. Its JSON has the
-// members op, task, tasks, updated, messages, request and error, as far as it
-// has something to say. T is the record, V the result.
+// Record is the result of a change as its receipt stores it. Its JSON has those of
+// the fields op, task, tasks, updated, messages, request and error that apply. T is
+// the record, V the result.
 type Record[T, V any] interface {
 	*T
-	// Open fills in what is in files.
+	// Open fills in the fields that are in files.
 	Open(*kv.Blobs) (V, error)
 }
 
 // Act makes a change in an actor's name: it refuses an old session, answers a
-// repeated call from its receipt, and else runs the change and keeps its receipt.
+// repeated call from its receipt, and otherwise runs the change and stores its
+// receipt.
 func Act[T, V any, R Record[T, V]](ctx context.Context, c *kv.Job, a Actor, run func(*kv.Tx) (R, error)) (V, error) {
 	var result, none V
 	if err := a.check(); err != nil {
@@ -51,7 +52,7 @@ func Act[T, V any, R Record[T, V]](ctx context.Context, c *kv.Job, a Actor, run 
 	return result, nil
 }
 
-// once runs a change unless it has run before under the same call id.
+// once runs a change unless it was made before under the same call id.
 func once[T, V any, R Record[T, V]](t *kv.Tx, c *kv.Job, a Actor, run func(*kv.Tx) (R, error)) (R, error) {
 	c.Unused(false)
 	if err := a.Admit(t.Reader); err != nil {
@@ -89,7 +90,7 @@ func keep(t *kv.Tx, member string, key, rec []byte) {
 	}
 }
 
-// lastCall gives the number of a member's newest receipt; 0 without any.
+// lastCall returns the number of a member's newest receipt, or 0.
 func lastCall(r kv.Reader, member string) uint64 {
 	c := r.Bucket(CallsBucket).Cursor()
 	k, _ := c.Seek(kv.NameNumKey(member, math.MaxUint64))
@@ -120,7 +121,7 @@ func drop(t *kv.Tx, call []byte) {
 	t.Delete(CallsBucket, call)
 }
 
-// files lists the payload files that a receipt needs.
+// files returns the payload files that a receipt needs.
 func files(stored []byte) ([]kv.BlobRef, error) {
 	if !kv.MayHoldFiles(stored) {
 		return nil, nil
@@ -141,8 +142,8 @@ func files(stored []byte) ([]kv.BlobRef, error) {
 	return kv.Distinct(list), nil
 }
 
-// Last gives the receipt of the last change that was made under a tool call of a
-// member; nil when there is none.
+// Last returns the receipt of the last change made under a tool call of a member, or
+// nil.
 func Last(r kv.Reader, member, callID string) []byte {
 	var newest uint64
 	var data []byte
@@ -155,7 +156,7 @@ func Last(r kv.Reader, member, callID string) []byte {
 	return data
 }
 
-// callKey is the key of a receipt; without op, the start of all keys of a call.
+// callKey returns the key of a receipt; without op, the prefix of all keys of a call.
 func callKey(member, callID, op string) []byte {
 	return kv.NameKey(member, kv.NameKey(callID, []byte(op)...)...)
 }
@@ -168,7 +169,7 @@ func cutNum(v []byte) (uint64, []byte) {
 	return kv.LastNum(v[:8]), v[8:]
 }
 
-// CheckReceipts decodes the receipts as T, which CallsBucket lists for each member.
+// CheckReceipts checks the receipts, decoded as T, and their entries in CallsBucket.
 func CheckReceipts[T any](c *kv.Checker) {
 	c.Bucket(ReceiptsBucket).Each(nil, func(k, v []byte) bool {
 		name, _, ok := kv.SplitName(k)
@@ -179,7 +180,7 @@ func CheckReceipts[T any](c *kv.Checker) {
 			return true
 		}
 		call := kv.NameNumKey(name, number)
-		c.Note(CallsBucket, call)
+		c.Expect(CallsBucket, call)
 		c.SameKey(fmt.Sprintf("call %d of %s", number, name), c.Bucket(CallsBucket).Get(call), k)
 		held, err := files(data)
 		if err != nil {

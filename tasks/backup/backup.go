@@ -17,43 +17,43 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Backups are whole copies of the file as of one commit, each looked through before it
-// counts as one. They are made when the store is opened, every so often, and when it
-// is closed, if anything has changed; a few are kept. Payload files are linked into
-// them, so that what a backup refers to stays as long as it does. What was committed since
-// stands in the log of commits beside them (log.go).
+// Backups are complete copies of the file as of one commit, each verified before it
+// counts. They are made when the store is opened, periodically, and when it is
+// closed, if anything has changed; a few are kept. Payload files are linked into
+// them, so that they stay as long as the backup that refers to them. Later commits
+// are in the log of commits (log.go).
 
-// maxVerified is how big a store may be that is looked through when it is opened, and
-// backed up: 1 GiB is about 1.6 million tasks, and each 100 MiB take about 0.4 s. A bigger
-// one is opened as it is, without backups, and Trouble says so.
+// maxVerified is the size of the biggest store that is verified when it is opened,
+// and backed up: 1 GiB is about 1.6 million tasks, and 100 MiB take about 0.4 s. A
+// bigger store is opened unverified and without backups, and Trouble says so.
 const maxVerified = 1 << 30
 
-// backupEvery is the default of Options.Every; backupAgain is how soon one that
-// failed is tried again, at the latest.
+// backupEvery is the default of Options.Every; backupAgain is the longest delay
+// before a failed backup is tried again.
 const (
 	backupEvery = 10 * time.Minute
 	backupAgain = time.Minute
 )
 
-// syncEvery is how old a commit may be whose record in the log is not synced.
+// syncEvery bounds the age of a commit whose log record is not synced.
 const syncEvery = time.Second
 
-// backupSuffix is what the names of backups end with; before it stands a number.
+// backupSuffix is the suffix of the names of backups, after their number.
 const backupSuffix = ".db"
 
-// Options are what New is told.
+// Options configure New.
 type Options struct {
-	// Keep is how many backups are kept; 0: none are made, and nothing is restored.
+	// Keep is how many backups are kept; 0: no backups, and no restoring.
 	Keep int
-	// Every is how often a backup is made of a store that changes; default 10 minutes.
+	// Every is how often a changing store is backed up; default 10 minutes.
 	Every time.Duration
-	// Most is how many bytes the biggest store has that is looked through; default 1 GiB.
+	// Most is the size in bytes of the biggest store that is verified; default 1 GiB.
 	Most int64
 	// ReadOnly says that the store is only read: a damaged one is not restored.
 	ReadOnly bool
 	// LockTimeout is how long Restore waits for another process to close the store.
 	LockTimeout time.Duration
-	// Blobs are the store's long payloads.
+	// Blobs are the store's payload files.
 	Blobs *kv.Blobs
 }
 
@@ -63,7 +63,7 @@ type Keeper struct {
 	store string // path
 	dir   string
 	opts  Options
-	last  int // transaction that the newest one is of; 0: unknown
+	last  int // transaction of the newest backup; 0: unknown
 	log   commitLog
 
 	saving sync.Mutex // held while a backup is made
@@ -71,11 +71,11 @@ type Keeper struct {
 	idle   sync.WaitGroup // the goroutine of Start
 
 	mu      sync.Mutex
-	trouble error         // why the last try failed; nil: it did not
-	changed chan struct{} // holds a token when trouble has come or gone
+	trouble error         // why the last backup failed; nil: it did not
+	changed chan struct{} // holds a token when trouble has begun or ended
 }
 
-// New gives the keeper of the store at path.
+// New returns the keeper of the store at path.
 func New(path string, o Options) *Keeper {
 	if o.Every <= 0 {
 		o.Every = backupEvery
@@ -89,8 +89,8 @@ func New(path string, o Options) *Keeper {
 	}
 }
 
-// path is where a backup of that number stands, links where its payloads do, and logPath
-// where the commits are that it lacks.
+// path returns the path of the backup with that number, links that of the folder with
+// its payload files, and logPath that of the log with the commits that it lacks.
 func (b *Keeper) path(n int) string    { return b.file(n, backupSuffix) }
 func (b *Keeper) links(n int) string   { return b.file(n, ".blobs") }
 func (b *Keeper) logPath(n int) string { return b.file(n, logSuffix) }
@@ -99,16 +99,15 @@ func (b *Keeper) file(n int, suffix string) string {
 	return filepath.Join(b.dir, fmt.Sprintf("%06d", n)+suffix)
 }
 
-// numbers lists the backups, newest first.
+// numbers returns the numbers of the backups, newest first.
 func (b *Keeper) numbers() []int { return b.numbered(backupSuffix) }
 
-// numbered lists the numbers of the files with such names, highest first.
-//
-// Files still named .part are none: their copy was not finished or not found sound.
+// numbered returns the numbers of the files with this suffix, highest first. Files
+// named .part do not count: their copy was not finished or not verified.
 func (b *Keeper) numbered(suffix string) []int {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
-		return nil // none yet, or none to be had: whoever wants one says so
+		return nil // none yet, or unreadable: whoever needs one reports it
 	}
 	var list []int
 	for _, e := range entries {
@@ -122,8 +121,7 @@ func (b *Keeper) numbered(suffix string) []int {
 	return list
 }
 
-// beginLog has the commits from now on noted in a part of the log that no backup has
-// come before.
+// beginLog starts a new part of the log, whose number no backup has yet.
 func (b *Keeper) beginLog() error {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return fmt.Errorf("folder for backups: %w", err)
@@ -135,8 +133,8 @@ func (b *Keeper) beginLog() error {
 	return kv.SyncDir(b.dir)
 }
 
-// ready gives the number for the next backup: that of the part of the log that goes on
-// where the backup ends. It must be called before the copy begins.
+// ready returns the number for the next backup: that of the part of the log that
+// continues where the backup ends. Call it before the copy begins.
 func (b *Keeper) ready() (int, error) {
 	n, _, broken := b.log.state()
 	if broken == nil && slices.Contains(b.numbered(logSuffix), n) && !slices.Contains(b.numbers(), n) {
@@ -147,14 +145,14 @@ func (b *Keeper) ready() (int, error) {
 	return n, err
 }
 
-// reading runs a function in a read transaction.
+// reading is a function that runs fn in a read transaction.
 type reading func(func(*bolt.Tx) error) error
 
-// make copies the store, looks the copy through, and only then gives it its name.
+// make copies the store, verifies the copy, and then gives it its final name.
 //
-// b.saving is held, so numbers are given out once. The transaction's id tells whether
-// anything has changed since the newest backup: it rises with every commit. After an
-// error nothing of the new backup is left, and the older ones are as they were.
+// The caller holds b.saving. The transaction's id says whether anything has changed
+// since the newest backup: it rises with every commit. After an error nothing of the
+// new backup is left, and the older ones are unchanged.
 func (b *Keeper) make(read reading) error {
 	var size int64
 	id := 0
@@ -168,9 +166,9 @@ func (b *Keeper) make(read reading) error {
 	case id == b.last:
 		return nil
 	case size > b.opts.Most:
-		b.log.giveUp(ErrTooBig) // it would follow on nothing
-		return fmt.Errorf("%w: it has %d MiB, and %d MiB can be looked through and backed up: "+
-			"damage to it will not be made good; covey up --fresh begins a new one", ErrTooBig, size>>20, b.opts.Most>>20)
+		b.log.giveUp(ErrTooBig) // it would continue no backup
+		return fmt.Errorf("%w: it has %d MiB, and %d MiB can be verified and backed up:  "+
+			"damage to it cannot be repaired; covey up --fresh starts a new one", ErrTooBig, size>>20, b.opts.Most>>20)
 	}
 	n, err := b.ready()
 	if err != nil {
@@ -187,15 +185,15 @@ func (b *Keeper) make(read reading) error {
 	return b.trim()
 }
 
-// ErrTooBig: a store that is not backed up for its size.
+// ErrTooBig: the store is too big for backups.
 var ErrTooBig = errors.New("the store is too big for backups")
 
-// copy copies the store as it is now to part, and says which transaction that is of.
+// copy copies the present state of the store to part, and returns its transaction.
 func (b *Keeper) copy(read reading, n int, part string) (id int, err error) {
 	err = read(func(tx *bolt.Tx) error {
 		id = tx.ID()
-		// While the read transaction is open nothing that it refers to is dropped for good
-		// but payload files: they are linked here, before they can go.
+		// While the read transaction is open, only payload files can be dropped for
+		// good: link them here, before that happens.
 		if err := b.opts.Blobs.LinkTo(b.links(n), kv.BlobNames(tx)); err != nil {
 			return err
 		}
@@ -204,29 +202,27 @@ func (b *Keeper) copy(read reading, n int, part string) (id int, err error) {
 	return id, err
 }
 
-// accept makes a copy count, if it is sound.
-//
-// The name comes last and after a sync, so that what is called a backup is one, over a
-// power cut too. A copy that is not sound is told as a fault of the store, from which it
-// was just made, and no good backup is dropped for it.
+// accept verifies a copy and makes it a backup. It renames the copy last and after a
+// sync, so that a file with the name of a backup is a valid one even after a power
+// cut. A copy that is damaged is reported as a fault of the store that it was made
+// from, and no good backup is dropped for it.
 func (b *Keeper) accept(n int, part string) error {
 	if _, err := kv.ReadImage(part); err != nil {
-		return fmt.Errorf("the copy is not sound, so the store may not be either: %w", err)
+		return fmt.Errorf("the copy is damaged, so the store may be too: %w", err)
 	}
 	if err := kv.SyncFile(part); err != nil {
 		return fmt.Errorf("sync the copy: %w", err)
 	}
 	if err := os.Rename(part, b.path(n)); err != nil {
-		return fmt.Errorf("name the copy: %w", err)
+		return fmt.Errorf("rename the copy: %w", err)
 	}
 	return kv.SyncDir(b.dir)
 }
 
-// trim removes the oldest backups, and what a crash has left of others.
-//
-// It goes by the number before the first dot, so that a backup, its payloads and its
-// unfinished copy go together. Parts of the log stay as long as there is a backup that
-// they follow on. Files with other names are somebody else's.
+// trim removes the oldest backups, and leftovers of a crash. It goes by the number
+// before the first dot, so that a backup, its payloads and its unfinished copy are
+// removed together. A part of the log stays as long as there is a backup that it
+// continues. Files with other names are left alone.
 func (b *Keeper) trim() error {
 	list := b.numbers()
 	keep := list[:min(len(list), b.opts.Keep)]

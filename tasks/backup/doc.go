@@ -1,5 +1,5 @@
 // Package backup makes verified backups of a store and a log of its commits, and
-// puts them in the place of a damaged file.
+// replaces a damaged file by them.
 //
 // It is part of package tasks, and makes no promise of compatibility to programs
 // outside covey.

@@ -12,31 +12,32 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// reader is a store as far as backups read it.
+// reader is the part of a store that backups read.
 type reader interface {
 	// Read runs a function in a read transaction.
 	Read(func(*bolt.Tx) error) error
-	// Cause says why the store is lost; nil: it is not.
+	// Cause says why the store is lost; nil: it is not lost.
 	Cause() error
 }
 
-// Start makes backups of a store that was opened until Close, and notes its commits
-// from now on. It must be called once, before the first change.
+// Start makes backups of an open store until Close, and logs its commits from now on.
+// Call it once, before the first change.
 func (b *Keeper) Start(store reader) {
 	if b.off() {
 		return
 	}
-	b.tell(b.beginLog()) // a store without a log works all the same
-	b.idle.Go(func() { b.keepSafe(store) })
+	b.setTrouble(b.beginLog()) // a store works without a log
+	b.idle.Go(func() { b.run(store) })
 }
 
-// off says that no backups are made.
+// off reports whether backups are disabled.
 func (b *Keeper) off() bool { return b.opts.Keep <= 0 || b.opts.ReadOnly }
 
-// Append notes a commit; see kv.Log.
+// Append logs a commit; see kv.Log.
 func (b *Keeper) Append(record []byte) { b.log.append(record) }
 
-// Close makes the last backup of a store that takes no more changes, and ends the log.
+// Close makes the last backup of a store that accepts no more changes, and closes the
+// log.
 func (b *Keeper) Close(store reader) error {
 	close(b.ending)
 	b.idle.Wait()
@@ -46,8 +47,8 @@ func (b *Keeper) Close(store reader) error {
 	return errors.Join(b.Backup(context.Background(), store), b.log.close())
 }
 
-// Backup makes a backup now, if anything has changed since the last one. It does
-// nothing without Options.Keep, and fails for a store that is too big for one.
+// Backup makes a backup now if anything has changed since the last one. Without
+// Options.Keep it does nothing. It fails if the store is too big for a backup.
 func (b *Keeper) Backup(ctx context.Context, store reader) error {
 	if b.off() {
 		return nil
@@ -58,13 +59,13 @@ func (b *Keeper) Backup(ctx context.Context, store reader) error {
 	b.saving.Lock()
 	defer b.saving.Unlock()
 	err := b.make(store.Read)
-	b.tell(err)
+	b.setTrouble(err)
 	return err
 }
 
-// tell keeps what is wrong with the backups, and says so if it is news: one trouble after
-// another is one.
-func (b *Keeper) tell(trouble error) {
+// setTrouble stores why the store is not backed up, and signals News if trouble
+// begins or ends.
+func (b *Keeper) setTrouble(trouble error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	news := (trouble == nil) != (b.trouble == nil)
@@ -78,35 +79,34 @@ func (b *Keeper) tell(trouble error) {
 	}
 }
 
-// Trouble says why the store is not backed up at present; nil: it is, or was never
-// meant to be.
+// Trouble says why the store is not backed up at present; nil: it is, or backups are
+// disabled.
 func (b *Keeper) Trouble() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.trouble
 }
 
-// News gives a channel that holds a token when Trouble has come or gone since it was
-// last emptied. There is one channel for all callers, and it is never closed.
+// News returns a channel that holds a token when Trouble has begun or ended since it
+// was last emptied. All callers share the channel, and it is never closed.
 func (b *Keeper) News() <-chan struct{} { return b.changed }
 
-// keepSafe makes backups and syncs the log of commits until the store is closed. The
-// first backup comes at once: what was just looked through is worth keeping.
-//
-// It runs in a goroutine of its own from Start to Close, which waits for it.
-func (b *Keeper) keepSafe(store reader) {
+// run makes backups and syncs the log of commits until the store is closed. It makes
+// the first backup at once, from the file that was just verified. It runs in a
+// goroutine of its own from Start to Close, which waits for it.
+func (b *Keeper) run(store reader) {
 	due := time.NewTimer(b.nextBackup(store))
 	defer due.Stop()
-	var settle <-chan time.Time
+	var syncDue <-chan time.Time
 	for {
 		select {
 		case <-b.log.unsynced:
-			if settle == nil {
-				settle = time.After(syncEvery)
+			if syncDue == nil {
+				syncDue = time.After(syncEvery)
 			}
 			continue
-		case <-settle:
-			settle = nil
+		case <-syncDue:
+			syncDue = nil
 			if !b.syncLog() {
 				continue
 			}
@@ -118,8 +118,8 @@ func (b *Keeper) keepSafe(store reader) {
 	}
 }
 
-// nextBackup makes a backup, and says when the next one is due. One that fails is no
-// reason to stop work: Trouble says so.
+// nextBackup makes a backup, and returns the time until the next one. A failed backup
+// does not stop the team: Trouble reports it.
 func (b *Keeper) nextBackup(store reader) time.Duration {
 	if err := b.Backup(context.Background(), store); err != nil {
 		return min(b.opts.Every, backupAgain)
@@ -127,8 +127,9 @@ func (b *Keeper) nextBackup(store reader) time.Duration {
 	return b.opts.Every
 }
 
-// syncLog makes the log of commits durable, and says whether only a backup can help: it is
-// long, or has a gap. While backups fail the next try comes in its time.
+// syncLog makes the log of commits durable, and reports whether a backup is needed at
+// once because the log is long or has a gap. While backups fail, the next try comes
+// in its time.
 func (b *Keeper) syncLog() (backUp bool) {
 	if err := b.log.sync(); err != nil {
 		b.log.giveUp(fmt.Errorf("the log of commits cannot be synced: %w", err))
@@ -136,27 +137,27 @@ func (b *Keeper) syncLog() (backUp bool) {
 	failing := b.Trouble() != nil
 	_, size, broken := b.log.state()
 	if broken != nil {
-		b.tell(broken)
+		b.setTrouble(broken)
 	}
 	return (size > maxLog || broken != nil) && !failing
 }
 
-// State is what the backups of a store are like.
+// State describes the backups of a store.
 type State struct {
 	Count  int
-	Newest time.Time // when the newest one was made; zero: there is none
-	Stored time.Time // when the store was last written to
+	Newest time.Time // when the newest backup was made; zero: there is none
+	Stored time.Time // when the store was last written
 	Size   int64     // of the store, in bytes
-	TooBig bool      // it is not backed up any more, for its size
+	TooBig bool      // it is too big for backups
 }
 
-// Look looks at the backups of the store at path. It opens nothing, so it may be
-// called while the store is in use, and it does not look whether they are sound: each was
-// when it was made. It fails if there is no store.
-func Look(path string) (State, error) {
+// Inspect returns the state of the backups of the store at path. It does not open the
+// store, so it may be called while the store is in use, and it does not verify the
+// backups: each was verified when it was made. It fails if there is no store.
+func Inspect(path string) (State, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return State{}, fmt.Errorf("look at the store: %w", err)
+		return State{}, fmt.Errorf("inspect the store: %w", err)
 	}
 	b := New(path, Options{})
 	list := b.numbers()
@@ -175,7 +176,7 @@ func Look(path string) (State, error) {
 		return state, nil // it has just been replaced by a newer one
 	}
 	if err != nil {
-		return state, fmt.Errorf("look at the newest backup: %w", err)
+		return state, fmt.Errorf("inspect the newest backup: %w", err)
 	}
 	state.Newest = newest.ModTime()
 	return state, nil

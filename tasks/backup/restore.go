@@ -15,29 +15,29 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// maxDamaged is how many damaged files are kept aside.
+// maxDamaged is how many damaged files are kept.
 const maxDamaged = 3
 
-// Restoration tells that Restore found the file damaged and put its last backup in its
-// place, with the commits since that their log has.
+// Restoration says that Restore found the file damaged and replaced it by its last
+// backup plus the commits in the log.
 type Restoration struct {
 	Damage  error     // what was wrong with the file
 	Kept    string    // where the damaged file is now; empty: there was none
-	Backup  time.Time // when the backup was made that stands in its place
-	Commits int       // how many were made again from their log
-	// Missing is how many commits the damaged file had beside those: what they changed is
-	// lost. Negative: the file does not say.
+	Backup  time.Time // when the backup that replaces it was made
+	Commits int       // how many commits were replayed from the log
+	// Missing is how many more commits the damaged file had: their changes are lost.
+	// Negative: unknown.
 	Missing int
-	Event   uint64 // the last event that the store knows of now; later ones are lost
-	Texts   int    // how many long texts are gone; what stands in their place says so
+	Event   uint64 // the last event in the restored store; later ones are lost
+	Texts   int    // how many long texts are lost; placeholders say so
 }
 
-// Whole says that the store is again what it was, bit by bit.
+// Whole reports whether the restored store is identical to the lost one.
 func (r *Restoration) Whole() bool { return r.Missing == 0 && r.Texts == 0 }
 
-// Restore looks a file through before it is opened, and restores it if it is damaged.
-// It gives nil for a file that needs nothing. A file that is new, or too big, or in use
-// by somebody else, is left alone. Event and Texts are for the caller to find out.
+// Restore verifies a file before it is opened, and restores it if it is damaged. It
+// returns nil if there was nothing to restore. A file that is new, too big, or in use
+// by another process is left alone. The caller sets Event and Texts.
 func (b *Keeper) Restore() (*Restoration, error) {
 	if b.opts.Keep <= 0 {
 		return nil, nil
@@ -46,40 +46,41 @@ func (b *Keeper) Restore() (*Restoration, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		if b.opts.ReadOnly || len(b.numbers()) == 0 {
-			return nil, nil // a new one
+			return nil, nil // a new store
 		}
-		return b.restore(&kv.Image{}, fmt.Errorf("%w: it is empty or gone, and there are backups of it", kv.ErrCorrupt))
+		return b.restore(&kv.Image{}, fmt.Errorf("%w: it is empty or missing, but has backups", kv.ErrCorrupt))
 	}
 	if err != nil {
-		return nil, nil // whoever opens it says what is wrong
+		return nil, nil // opening it reports the error
 	}
-	if _, damage := b.look(path); !errors.Is(damage, kv.ErrCorrupt) {
+	if _, damage := b.verify(path); !errors.Is(damage, kv.ErrCorrupt) {
 		return nil, nil
 	}
-	// Another covey may be writing it this moment: what was read then means nothing.
+	// Another covey may be writing it right now, which makes the result of the read
+	// meaningless.
 	free, err := b.claim(path)
 	if err != nil {
-		return nil, fmt.Errorf("look whether somebody else has it open: %w", err)
+		return nil, fmt.Errorf("check whether another process has it open: %w", err)
 	}
 	if free == nil {
 		return nil, nil
 	}
 	defer free.Close()
-	im, damage := b.look(path)
+	im, damage := b.verify(path)
 	if !errors.Is(damage, kv.ErrCorrupt) {
 		return nil, nil
 	}
 	if b.opts.ReadOnly {
-		return nil, fmt.Errorf("%w; open it for writing to put its last backup in its place", damage)
+		return nil, fmt.Errorf("%w; open it for writing to restore its last backup", damage)
 	}
-	if errors.Is(damage, kv.ErrNoMeta) && im.Unborn() && len(b.numbers()) == 0 {
+	if errors.Is(damage, kv.ErrNoMeta) && im.Unfinished() && len(b.numbers()) == 0 {
 		return nil, os.Remove(path)
 	}
 	return b.restore(im, damage)
 }
 
-// claim is kv.ClaimFile, tried until Options.LockTimeout is over: who has the file may only
-// be reading it.
+// claim is kv.ClaimFile, retried until Options.LockTimeout is over: another process
+// may hold the file only for a moment, to read it.
 func (b *Keeper) claim(path string) (*os.File, error) {
 	const pause = 20 * time.Millisecond
 	for until := time.Now().Add(b.opts.LockTimeout); ; time.Sleep(pause) {
@@ -90,12 +91,12 @@ func (b *Keeper) claim(path string) (*os.File, error) {
 	}
 }
 
-// errBehind: a file that is sound and lacks commits that were made on it. An older copy
-// was put in its place, or the disk has lost what it said it had.
+// errBehind: the file is valid but lacks commits that the log has. An older copy was
+// put in its place, or the disk has lost acknowledged writes.
 var errBehind = errors.New("it lacks commits that its log has")
 
-// look looks through a file, and whether the log of commits goes on behind it.
-func (b *Keeper) look(path string) (*kv.Image, error) {
+// verify checks a file, and whether the log of commits continues after its state.
+func (b *Keeper) verify(path string) (*kv.Image, error) {
 	im, done, err := kv.OpenImage(path)
 	if err != nil {
 		return nil, err
@@ -118,14 +119,14 @@ func (b *Keeper) look(path string) (*kv.Image, error) {
 	return im, err
 }
 
-// source is what a store can be made of again.
+// source is a file that a store can be rebuilt from.
 type source struct {
 	path  string
-	links string // the folder with its payload files; empty: they are where they belong
+	links string // the folder with its payload files; empty: they are in place
 }
 
-// restore puts a store in the place of a damaged file: its newest sound backup with the
-// commits since. A file that is only behind its log is as good as a backup.
+// restore replaces a damaged file by its newest valid backup plus the later commits.
+// A file that is only behind its log is as good as a backup.
 func (b *Keeper) restore(im *kv.Image, damage error) (*Restoration, error) {
 	var from []source
 	if errors.Is(damage, errBehind) {
@@ -151,11 +152,11 @@ func (b *Keeper) restore(im *kv.Image, damage error) (*Restoration, error) {
 		}
 		return r, nil
 	}
-	return nil, errors.Join(fmt.Errorf("%w; there is no backup that could be restored", damage), kv.Remove(part))
+	return nil, errors.Join(fmt.Errorf("%w; there is no backup to restore", damage), kv.Remove(part))
 }
 
-// rebuild makes part a copy of a source with the commits that follow on it, and looks it
-// through. A log that leads to nothing sound is left out.
+// rebuild makes part a copy of a source plus the commits that continue it, and
+// verifies it. If the log leads to nothing valid, it is left out.
 func (b *Keeper) rebuild(src source, part string, r *Restoration) (at kv.State, err error) {
 	info, err := os.Stat(src.path)
 	if err != nil {
@@ -166,13 +167,13 @@ func (b *Keeper) rebuild(src source, part string, r *Restoration) (at kv.State, 
 		return at, err
 	}
 	var errs error
-	for _, again := range []bool{true, false} {
+	for _, replay := range []bool{true, false} {
 		if err := kv.CopyFile(src.path, part); err != nil {
 			return at, fmt.Errorf("copy it: %w", err)
 		}
 		r.Commits, err = 0, nil
-		if again {
-			r.Commits, err = b.again(part)
+		if replay {
+			r.Commits, err = b.replay(part)
 		}
 		im, bad := kv.ReadImage(part)
 		if err = errors.Join(err, bad); err == nil {
@@ -184,10 +185,10 @@ func (b *Keeper) rebuild(src source, part string, r *Restoration) (at kv.State, 
 	return at, errs
 }
 
-// again makes the commits in the log again that follow on what a file holds, each as a
-// commit of its own: so the file comes to the same number, and the log goes on from there.
-// Only the last one is synced, for the file has no name yet that anybody would open.
-func (b *Keeper) again(path string) (n int, err error) {
+// replay repeats the logged commits that continue a file, each as a commit of its
+// own: so the file reaches the same commit number, and the log can continue. Only the
+// last commit is synced, because nobody opens the file under its temporary name.
+func (b *Keeper) replay(path string) (n int, err error) {
 	im, err := kv.ReadImage(path)
 	if err != nil {
 		return 0, err
@@ -212,9 +213,8 @@ func (b *Keeper) again(path string) (n int, err error) {
 	return n, errors.Join(err, db.Sync(), db.Close())
 }
 
-// putInPlace keeps the damaged file aside and moves what is to be there instead to where
-// it was: that is whole before it gets the name, so a crash in between leaves one or the
-// other.
+// putInPlace keeps the damaged file under another name and renames part to path. part
+// is complete by then, so a crash in between leaves one or the other.
 func (b *Keeper) putInPlace(path string, src source, part string) (kept string, err error) {
 	kept = fmt.Sprintf("%s.damaged-%d", path, time.Now().UnixNano())
 	switch err := kv.LinkOrCopy(path, kept); {
@@ -223,10 +223,10 @@ func (b *Keeper) putInPlace(path string, src source, part string) (kept string, 
 	case err != nil:
 		return "", fmt.Errorf("keep the damaged file: %w", err)
 	}
-	// Payloads come first: a store that is there must not name files that are not.
+	// Payloads come first: a store must not refer to files that do not exist.
 	if src.links != "" {
 		if err := b.opts.Blobs.LinkFrom(src.links); err != nil {
-			return "", fmt.Errorf("bring back long payloads: %w", err)
+			return "", fmt.Errorf("restore long payloads: %w", err)
 		}
 	}
 	if err := os.Rename(part, path); err != nil {
@@ -235,8 +235,8 @@ func (b *Keeper) putInPlace(path string, src source, part string) (kept string, 
 	return kept, errors.Join(kv.SyncDir(filepath.Dir(path)), trimDamaged(path))
 }
 
-// trimDamaged keeps the newest damaged files: somebody may still want to look into them,
-// and a disk that damages files must not be filled with them.
+// trimDamaged keeps only the newest damaged files: somebody may want to inspect them,
+// but a disk that damages files must not fill up with them.
 func trimDamaged(path string) error {
 	list, err := filepath.Glob(globEscape(path) + ".damaged-*")
 	if err != nil {
@@ -250,13 +250,13 @@ func trimDamaged(path string) error {
 	return errors.Join(errs...)
 }
 
-// globEscape makes a path mean itself in a pattern.
+// globEscape escapes a path for use in a pattern.
 func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // RemoveFiles deletes the store at path with its payloads, backups and damaged files.
-// Nobody may have it open.
+// No process may have it open.
 func RemoveFiles(path, blobDir string) error {
 	if blobDir == "" {
 		blobDir = path + ".blobs"
@@ -270,5 +270,5 @@ func RemoveFiles(path, blobDir string) error {
 	return errors.Join(errs...)
 }
 
-// dirSuffix makes the default folder of backups out of a store's path.
+// dirSuffix is appended to a store's path for the default folder of backups.
 const dirSuffix = ".backups"

@@ -16,21 +16,20 @@ import (
 
 // Blobs is the folder of the payloads that are too long for a record.
 //
-// A file has a name of its own that is never used again, is complete and
-// synced before the commit that refers to it, and is removed after the commit
-// that drops the last reference (bucketRefs counts them). What a crash leaves
-// behind in between is removed at the next Open.
+// Each file has a unique name that is never reused. It is complete and synced before
+// the commit that refers to it, and removed after the commit that drops the last
+// reference (bucketRefs counts them). Files that a crash leaves behind in between are
+// removed at the next Open.
 type Blobs struct {
 	dir     string
-	once    sync.Once // makes dir, with the first file
+	once    sync.Once // makes dir for the first file
 	made    error
-	refused func(error) // told what the disk said to a write
+	refused func(error) // called with the error of a failed write
 }
 
-// NewBlobs gives the payloads in a folder, which is made with the first of them.
-// refused is told what the disk said to a payload or change that it did not take;
-// it may be called by several goroutines at once and must not block. nil: nobody
-// is told.
+// NewBlobs returns the payloads in a folder, which is created for the first of them.
+// refused is called with the disk's error when a payload or change cannot be written;
+// it may be called by several goroutines at once and must not block. nil: not called.
 func NewBlobs(dir string, refused func(error)) *Blobs {
 	if refused == nil {
 		refused = func(error) {}
@@ -38,20 +37,20 @@ func NewBlobs(dir string, refused func(error)) *Blobs {
 	return &Blobs{dir: dir, refused: refused}
 }
 
-// BlobRef says in a record where a payload is.
+// BlobRef refers from a record to a payload file.
 type BlobRef struct {
 	Name string `json:"blob"`
 	Size int64  `json:"size"` // bytes
 }
 
-// ErrBlobGone is what reading a removed payload gives. A reader may meet it
-// when its transaction is older than the removal: it then has to look again.
+// ErrBlobGone: a read of a payload that was removed. A reader whose transaction is
+// older than the removal may get it and has to read again.
 var ErrBlobGone = fmt.Errorf("%w: a long payload is gone", ErrCorrupt)
 
-// Dir is the folder.
+// Dir returns the folder.
 func (b *Blobs) Dir() string { return b.dir }
 
-// write stores data in a new file. It is on disk when write returns.
+// write stores data in a new file, which is on disk when write returns.
 func (b *Blobs) write(data string) (BlobRef, error) {
 	b.once.Do(func() { b.made = b.mkdir() })
 	if b.made != nil {
@@ -69,8 +68,8 @@ func (b *Blobs) write(data string) (BlobRef, error) {
 	return ref, nil
 }
 
-// mkdir makes the folder, durably, because a file is only as safe as the
-// entries that lead to it.
+// mkdir creates the folder and syncs its parent: a file is only as durable as the
+// directory entries that lead to it.
 func (b *Blobs) mkdir() error {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return fmt.Errorf("folder for long payloads: %w", err)
@@ -78,8 +77,8 @@ func (b *Blobs) mkdir() error {
 	return SyncDir(filepath.Dir(b.dir))
 }
 
-// Read gives the payload that ref names. It fails with ErrBlobGone when the
-// file is not there and with ErrCorrupt when it is not what was written.
+// Read returns the payload that ref names. It fails with ErrBlobGone if the file does
+// not exist and with ErrCorrupt if it has another size.
 func (b *Blobs) Read(ref BlobRef) (string, error) {
 	path := filepath.Join(b.dir, filepath.Base(ref.Name))
 	data, err := os.ReadFile(path)
@@ -99,10 +98,10 @@ func sizeError(path string, have int64, ref BlobRef) error {
 	return fmt.Errorf("%w: %s has %d bytes instead of %d", ErrCorrupt, path, have, ref.Size)
 }
 
-// remove deletes a payload that nothing refers to. One that is gone is fine.
+// remove deletes a payload that nothing refers to. A missing file is no error.
 func (b *Blobs) remove(name string) error { return Remove(filepath.Join(b.dir, filepath.Base(name))) }
 
-// sweep removes the files that used does not know.
+// sweep removes the files for which used returns false.
 func (b *Blobs) sweep(used func(name string) bool) error {
 	entries, err := os.ReadDir(b.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,20 +115,20 @@ func (b *Blobs) sweep(used func(name string) bool) error {
 			continue
 		}
 		if err := b.remove(e.Name()); err != nil {
-			return fmt.Errorf("remove what a crash left: %w", err)
+			return fmt.Errorf("remove a leftover payload: %w", err)
 		}
 	}
 	return nil
 }
 
-// diskError says for people that a write did not work, and tells refused.
+// diskError calls refused and returns an error for people about a write that failed.
 func (b *Blobs) diskError(err error) error {
 	b.refused(err)
 	return fmt.Errorf("%w: %w; the change has not happened, try again when the disk takes writes", ErrDisk, err)
 }
 
-// check says whether a payload's file is there and as long as it should be,
-// with the errors of Read.
+// check verifies that a payload's file exists and has the right size. Its errors are
+// those of Read.
 func (b *Blobs) check(ref BlobRef) error {
 	path := filepath.Join(b.dir, filepath.Base(ref.Name))
 	info, err := os.Stat(path)
@@ -144,9 +143,10 @@ func (b *Blobs) check(ref BlobRef) error {
 	return nil
 }
 
-// standIn makes a payload file that says that the payload is lost. It is text and JSON
-// alike, and as long as what it stands for, since readers look at that.
-func (b *Blobs) standIn(name string, size int64) error {
+// writePlaceholder writes a payload file that says that the payload is lost. It is
+// valid as text and as JSON, and has the size of the lost payload, because readers
+// check the size.
+func (b *Blobs) writePlaceholder(name string, size int64) error {
 	const says = `"(covey: this text was lost when the damaged store was restored)"`
 	if err := b.mkdir(); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (b *Blobs) standIn(name string, size int64) error {
 	return writeSynced(filepath.Join(b.dir, filepath.Base(name)), text)
 }
 
-// BlobNames lists the payload files that records need.
+// BlobNames returns the names of the payload files that records need.
 func BlobNames(tx *bolt.Tx) (names []string) {
 	bucketOf(tx, bucketRefs).Each(nil, func(k, _ []byte) bool {
 		if name, _, ok := SplitName(k); ok {
@@ -167,8 +167,8 @@ func BlobNames(tx *bolt.Tx) (names []string) {
 	return slices.Compact(names)
 }
 
-// LinkTo makes payload files known in another folder as well. One that has gone
-// by now belonged to a record that was dropped meanwhile, and is left out.
+// LinkTo links payload files into another folder. A file that is gone belonged to a
+// record that was dropped in the meantime, and is left out.
 func (b *Blobs) LinkTo(dir string, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -185,14 +185,14 @@ func (b *Blobs) LinkTo(dir string, names []string) error {
 	return SyncDir(dir)
 }
 
-// LinkFrom brings back the payload files that LinkTo has kept in a folder.
+// LinkFrom links the payload files that LinkTo has put into a folder back.
 func (b *Blobs) LinkFrom(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || len(entries) == 0 {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("list them: %w", err)
+		return fmt.Errorf("list kept payloads: %w", err)
 	}
 	if err := b.mkdir(); err != nil {
 		return err

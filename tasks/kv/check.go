@@ -10,11 +10,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// maxFaults is where a check stops listing: a store with more is damaged as a whole.
+// maxFaults is the number of faults after which a check stops listing them.
 const maxFaults = 100
 
-// Checker collects what is wrong with a store, and what its indexes ought to
-// hold.
+// Checker collects the faults of a store, and the entries that its indexes must hold.
 type Checker struct {
 	Reader
 	faults []error
@@ -22,19 +21,19 @@ type Checker struct {
 	lost   map[string]int64           // payload files that are missing: their sizes by name
 }
 
-// A Walk looks at some of the records.
+// A Walk checks some of the records.
 type Walk func(*Checker)
 
-// Check walks everything that is stored: the walks look at the records, and then
-// the indexes are compared with what they have noted. All that is wrong is joined
-// into one error that is ErrCorrupt.
+// Check runs the walks over the records and then compares the indexes with the
+// entries that the walks expect. It joins all faults into one error that wraps
+// ErrCorrupt.
 func (db *DB) Check(ctx context.Context, indexes []string, walks ...Walk) error {
 	var faults []error
 	err := db.View(ctx, func(r Reader) error {
 		c := &Checker{Reader: r, want: map[string]map[string]bool{}, lost: map[string]int64{}}
 		err := c.run(db.layout(formatNow).buckets, indexes, walks)
 		if faults = c.faults; err == nil && len(c.lost) > 0 {
-			return ErrBlobGone // by a commit since this transaction began, or for good: look again
+			return ErrBlobGone // removed by a newer commit, or lost: View tries again
 		}
 		return err
 	})
@@ -44,9 +43,9 @@ func (db *DB) Check(ctx context.Context, indexes []string, walks ...Walk) error 
 	return errors.Join(faults...)
 }
 
-// Replace puts a text that says so in the place of each payload file that is missing,
-// and says how many those are: a restored store must not stay shut for a text. No
-// change may be made meanwhile.
+// Replace writes a placeholder for each missing payload file and returns their
+// number, so that a restored store can be opened although a text is lost. No change
+// may be made meanwhile.
 func (db *DB) Replace(ctx context.Context, indexes []string, walks ...Walk) (int, error) {
 	lost := map[string]int64{}
 	err := db.Read(func(tx *bolt.Tx) error {
@@ -56,12 +55,12 @@ func (db *DB) Replace(ctx context.Context, indexes []string, walks ...Walk) (int
 		return c.run(db.layout(formatNow).buckets, indexes, walks)
 	})
 	for name, size := range lost {
-		err = errors.Join(err, db.opts.Blobs.standIn(name, size))
+		err = errors.Join(err, db.opts.Blobs.writePlaceholder(name, size))
 	}
 	return len(lost), err
 }
 
-// run walks everything. The indexes come when all has been noted.
+// run checks everything. The indexes come last, when all their entries are known.
 func (c *Checker) run(buckets, indexes []string, walks []Walk) error {
 	for _, name := range buckets {
 		if c.Bucket(name).bolt == nil {
@@ -69,7 +68,7 @@ func (c *Checker) run(buckets, indexes []string, walks []Walk) error {
 			return nil
 		}
 	}
-	c.strangers(buckets)
+	c.checkBucketNames(buckets)
 	c.checkDigest()
 	for _, walk := range walks {
 		if err := c.Stopped(0); err != nil {
@@ -83,25 +82,25 @@ func (c *Checker) run(buckets, indexes []string, walks []Walk) error {
 	return nil
 }
 
-// Fault notes one thing that is wrong, as an error that is ErrCorrupt.
+// Fault records one fault, as an error that wraps ErrCorrupt.
 func (c *Checker) Fault(format string, args ...any) {
 	if len(c.faults) < maxFaults {
 		c.faults = append(c.faults, fmt.Errorf("%w: "+format, slices.Concat([]any{ErrCorrupt}, args)...))
 	}
 }
 
-// Note says that an index must hold a key.
-func (c *Checker) Note(bucket string, key []byte) {
+// Expect says that an index must hold a key.
+func (c *Checker) Expect(bucket string, key []byte) {
 	if c.want[bucket] == nil {
 		c.want[bucket] = map[string]bool{}
 	}
 	c.want[bucket][string(key)] = true
 }
 
-// Needs notes the payload files of a record.
+// Needs says that a record needs payload files.
 func (c *Checker) Needs(p Place, refs []BlobRef) {
 	for _, ref := range refs {
-		c.Note(bucketRefs, NameKey(ref.Name, p.owner()...))
+		c.Expect(bucketRefs, NameKey(ref.Name, p.owner()...))
 		if err := c.blobs.check(ref); err != nil {
 			if errors.Is(err, ErrBlobGone) {
 				c.lost[ref.Name] = ref.Size
@@ -111,28 +110,28 @@ func (c *Checker) Needs(p Place, refs []BlobRef) {
 	}
 }
 
-// SameKey reports a record that stands under another key than its own.
+// SameKey reports a record that is stored under a wrong key.
 func (c *Checker) SameKey(what string, have, want []byte) {
 	if !bytes.Equal(have, want) {
-		c.Fault("%s stands under key %q instead of %q", what, have, want)
+		c.Fault("%s is stored under key %q instead of %q", what, have, want)
 	}
 }
 
-// CheckAll decodes the records of a bucket and shows each to look. The name of a record in
-// errors is what and its key, as format has it.
-func CheckAll[R any](c *Checker, bucket, format string, look func(key []byte, r *R)) {
+// CheckAll decodes the records of a bucket and calls check for each. format formats a
+// record's key into its name for errors.
+func CheckAll[R any](c *Checker, bucket, format string, check func(key []byte, r *R)) {
 	c.Bucket(bucket).Each(nil, func(k, v []byte) bool {
 		if r, err := Decode[R](fmt.Sprintf(format, k), v); err != nil {
 			c.Fault("%v", err)
 		} else {
-			look(k, r)
+			check(k, r)
 		}
 		return true
 	})
 }
 
-// strangers looks for buckets that are not ours.
-func (c *Checker) strangers(known []string) {
+// checkBucketNames looks for unknown buckets.
+func (c *Checker) checkBucketNames(known []string) {
 	err := c.tx.ForEach(func(name []byte, _ *bolt.Bucket) error {
 		if !slices.Contains(known, string(name)) {
 			c.Fault("unknown bucket %q", name)
@@ -144,19 +143,19 @@ func (c *Checker) strangers(known []string) {
 	}
 }
 
-// checkDigest compares the digest with what is there.
+// checkDigest compares the stored digest with the content.
 func (c *Checker) checkDigest() {
 	want := c.Bucket(bucketMeta).Get([]byte(keyDigest))
 	if len(want) != digestSize {
-		return // an older store that was only read so far
+		return // an older store that was never opened for writing
 	}
 	have, err := digestOf(c.tx)
 	if found := digestValue(c.tx.ID(), have); err != nil || !bytes.Equal(found, want) {
-		c.Fault("its content is not what was committed: digest %x, noted as %x (%v)", found, want, err)
+		c.Fault("its content is not what was committed: digest %x, recorded as %x (%v)", found, want, err)
 	}
 }
 
-// checkIndex compares an index with what was noted for it.
+// checkIndex compares an index with the entries that the walks expect.
 func (c *Checker) checkIndex(bucket string) {
 	want := c.want[bucket]
 	found := 0
@@ -164,7 +163,7 @@ func (c *Checker) checkIndex(bucket string) {
 		if want[string(k)] {
 			found++
 		} else {
-			c.Fault("index %s holds %q, which nothing backs", bucket, k)
+			c.Fault("index %s holds %q, which no record explains", bucket, k)
 		}
 		return true
 	})

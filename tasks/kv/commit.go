@@ -9,22 +9,22 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Sizes in a record: length and checksum of what follows, then the commit's number and
-// the digests before and after it, 8 bytes each; then its entries.
+// The layout of a record, in bytes: the length and the checksum of the rest; the
+// commit's number and the digests before and after it, 8 bytes each; its entries.
 const (
 	recordSums = 8
 	recordHead = recordSums + 3*8
 )
 
-// Commit is the record of one commit, on its way into the log or out of it. The committer has
-// one and uses it again and again.
+// Commit is the record of one commit, to be written to the log or read from it. The
+// committer reuses a single one.
 type Commit struct {
 	buf []byte
 }
 
 // begin starts the record of a transaction on a store with that digest.
 func (c *Commit) begin(transaction int, before uint64) {
-	const most = 1 << 20 // of what is kept for the next one
+	const most = 1 << 20 // the largest buffer that is kept
 	if cap(c.buf) > most {
 		c.buf = nil
 	}
@@ -33,7 +33,7 @@ func (c *Commit) begin(transaction int, before uint64) {
 	binary.BigEndian.PutUint64(c.buf[recordSums+8:], before)
 }
 
-// entry notes a write. A nil value stands for a key that is deleted.
+// entry adds a write. A nil value means that the key is deleted.
 func (c *Commit) entry(bucket string, key, value []byte) {
 	c.buf = binary.AppendUvarint(c.buf, uint64(len(bucket)))
 	c.buf = append(c.buf, bucket...)
@@ -47,7 +47,7 @@ func (c *Commit) entry(bucket string, key, value []byte) {
 	c.buf = append(c.buf, value...)
 }
 
-// end gives the whole record, good until the next begin.
+// end returns the whole record, which is valid until the next begin.
 func (c *Commit) end(after uint64) []byte {
 	binary.BigEndian.PutUint64(c.buf[recordSums+16:], after)
 	binary.BigEndian.PutUint32(c.buf, uint32(len(c.buf)-recordSums))
@@ -55,26 +55,26 @@ func (c *Commit) end(after uint64) []byte {
 	return c.buf
 }
 
-// Number is the number of the commit.
+// Number returns the number of the commit.
 func (c *Commit) Number() uint64 { return binary.BigEndian.Uint64(c.buf[recordSums:]) }
 
-// Before is the digest of the store before the commit.
+// Before returns the digest of the store before the commit.
 func (c *Commit) Before() uint64 { return binary.BigEndian.Uint64(c.buf[recordSums+8:]) }
 
-// After is the digest of the store after the commit.
+// After returns the digest of the store after the commit.
 func (c *Commit) After() uint64 { return binary.BigEndian.Uint64(c.buf[recordSums+16:]) }
 
-// sound says whether the record is what was written.
+// sound reports whether the checksum matches.
 func (c *Commit) sound() bool {
 	return binary.BigEndian.Uint32(c.buf[4:]) == crc32.Checksum(c.buf[recordSums:], castagnoli)
 }
 
-// errRecord: a record that is sound and cannot be read was written by another covey.
+// errRecord: a record has a valid checksum but an unknown layout.
 var errRecord = fmt.Errorf("%w: a record in its log of commits cannot be read", ErrCorrupt)
 
-// Apply makes the commit's writes again on a store with that digest, and gives the new
-// one. It is counted anew: a store that was damaged when the commit was made may have
-// noted another one, and the writes are right all the same.
+// Apply repeats the commit's writes on a store with the given digest, and returns the
+// new digest. It computes the digest instead of taking the record's: if the store was
+// damaged when the commit was made, that one is wrong although the writes are right.
 func (c *Commit) Apply(tx *bolt.Tx, digest uint64) (uint64, error) {
 	for rest := c.buf[recordHead:]; len(rest) > 0; {
 		var bucket, key, value []byte
@@ -114,23 +114,23 @@ func (c *Commit) Apply(tx *bolt.Tx, digest uint64) (uint64, error) {
 	return digest, meta.Put([]byte(keyDigest), digestValue(int(c.Number()), digest))
 }
 
-// cutField takes a field with its length off the front; more is what the length counts
-// beside the bytes. A length of 0 is an empty field always.
-func cutField(b []byte, more uint64) (field, rest []byte, ok bool) {
+// cutField cuts a field with its length prefix off the front; extra is what the
+// length counts in addition to the bytes. A length of 0 is always an empty field.
+func cutField(b []byte, extra uint64) (field, rest []byte, ok bool) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 {
 		return nil, nil, false
 	}
-	n -= min(n, more)
+	n -= min(n, extra)
 	if b = b[size:]; n > uint64(len(b)) {
 		return nil, nil, false
 	}
 	return b[:n], b[n:], true
 }
 
-// ReadLog gives the sound records of a part whose number is above known, until the file
-// ends or makes no sense any more.
-func ReadLog(path string, known func() uint64, take func(*Commit) error) error {
+// ReadLog calls apply for the sound records of a log file whose number is above
+// known(). It stops at the end of the file or at the first record that is not sound.
+func ReadLog(path string, known func() uint64, apply func(*Commit) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -161,14 +161,15 @@ func ReadLog(path string, known func() uint64, take func(*Commit) error) error {
 		if !c.sound() {
 			return nil
 		}
-		if err := take(&c); err != nil {
+		if err := apply(&c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// State is what a store holds: the number of its last commit, and the digest of it all.
+// State identifies the content of a store: the number of its last commit, and its
+// digest.
 type State struct {
 	Transaction uint64
 	Sum         uint64

@@ -9,49 +9,49 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The committer is a line with one counter. Whoever wants a change hands in a
-// job and waits; the committer takes all jobs that are in line, runs them one
-// after another in one transaction, commits, and answers them all. There is no
-// delay to gather more: while one commit is on its way to the disk the next
-// batch gathers by itself, so that the batches grow with the load.
+// The committer serializes the changes. A caller submits a job and waits; the
+// committer takes all waiting jobs, runs them one after another in one transaction,
+// commits, and answers them all. It does not delay a commit to gather more jobs:
+// while one commit is written to disk the next batch accumulates, so batches grow
+// with the load.
 
-// maxBatch is how many changes go into one commit at most, and how many may
-// wait in the channel. It bounds what one transaction holds in memory (each
-// change adds a few records of at most 64 KiB per long field) and how long the
-// first caller waits for the last.
+// maxBatch is the maximum number of changes in one commit, and of changes that wait
+// in the channel. It bounds the memory of one transaction (each change adds a few
+// records of at most 64 KiB per long field) and how long the first caller waits for
+// the last.
 const maxBatch = 1024
 
-// Job is one change on its way through the committer.
+// Job is one change to be made by the committer.
 type Job struct {
-	Op      string // what it does, for errors and receipts
+	Op      string // the operation, for errors and receipts
 	db      *DB
 	run     func(*Tx) error // may run more than once; only the last run counts
-	written []string        // payload files made for it
+	written []string        // payload files written for it
 	unused  bool            // nothing refers to written
 	err     error           // valid once done is closed
 	done    chan struct{}
 }
 
-// Job begins a change. What comes before Submit runs in the caller's
-// goroutine: checking the arguments and writing long payloads to files, so
-// that the committer never waits for a big write.
+// Job begins a change. Everything before Submit runs in the caller's goroutine:
+// checking the arguments and writing long payloads to files, so that the committer
+// never waits for a big write.
 func (db *DB) Job(op string) *Job { return &Job{Op: op, db: db} }
 
-// Unused says, within the change, whether nothing refers to what was packed for
-// it: it turned out to be done already.
+// Unused says, from within the change, whether nothing refers to the packed payloads
+// because the change had already been made.
 func (c *Job) Unused(unused bool) { c.unused = unused }
 
-// Abandon gives up a change that was never submitted, because of err.
-func (c *Job) Abandon(err error) error { return errors.Join(err, c.forget()) }
+// Abandon gives up a change that was never submitted. It returns err.
+func (c *Job) Abandon(err error) error { return errors.Join(err, c.removeFiles()) }
 
-// Submit hands a change to the committer and waits for the commit that holds it.
-// run may run more than once; only the last run counts.
+// Submit hands a change to the committer and waits for its commit. run may run more
+// than once; only the last run counts.
 //
-// A ctx that is cancelled counts only before the change is in line. From then on Submit waits
-// for the commit, so that its caller knows what has happened and can do what follows from it:
-// a change of which nobody takes notice would be as bad as one that is lost. A deadline
-// counts all the while, for a disk may hang; the change may still be committed after it, and
-// whoever must know asks for its receipt.
+// Cancelling ctx has an effect only before the change is queued. After that Submit
+// waits for the commit, so that its caller knows what happened and can act on it: a
+// change that nobody notices would be as bad as a lost one. A deadline has an effect
+// at any time, because a disk may hang; the change may still be committed after it,
+// and its receipt says whether it was.
 func (c *Job) Submit(ctx context.Context, run func(*Tx) error) error {
 	db := c.db
 	if db.opts.ReadOnly {
@@ -76,8 +76,8 @@ func (c *Job) Submit(ctx context.Context, run func(*Tx) error) error {
 	}
 }
 
-// enqueue puts c in line. It holds the gate meanwhile, so that Close cannot
-// close the channel under it; the committer goes on emptying the channel.
+// enqueue queues c. It holds the gate so that Stop cannot close the channel at the
+// same time; the committer goes on emptying the channel.
 func (db *DB) enqueue(ctx context.Context, c *Job) error {
 	db.gate.RLock()
 	defer db.gate.RUnlock()
@@ -97,12 +97,13 @@ func (db *DB) enqueue(ctx context.Context, c *Job) error {
 	}
 }
 
-// commitLoop is the committer: it alone writes to the file.
+// commitLoop runs the committer, the only writer of the file.
 func (db *DB) commitLoop() {
 	defer close(db.idle)
 	var batch []*Job
 	for c := range db.in {
-		// Those whom the last commit answered are about to come back: let them.
+		// Let the callers that the last commit has answered submit their next
+		// changes.
 		runtime.Gosched()
 		batch = db.drain(append(batch[:0], c))
 		db.commit(batch)
@@ -113,7 +114,7 @@ func (db *DB) commitLoop() {
 	}
 }
 
-// drain adds what waits in the channel now.
+// drain adds the jobs that wait in the channel.
 func (db *DB) drain(batch []*Job) []*Job {
 	for len(batch) < maxBatch {
 		select {
@@ -129,28 +130,28 @@ func (db *DB) drain(batch []*Job) []*Job {
 	return batch
 }
 
-// commit puts a batch into one transaction. If that fails, each change is
-// tried alone, so that one that cannot be stored does not take others with it.
+// commit puts a batch into one transaction. If that fails, each change is tried
+// alone, so that one that cannot be stored does not fail the others.
 func (db *DB) commit(batch []*Job) {
 	if db.attempt(batch) != nil {
 		for i := range batch {
-			db.alone(batch[i : i+1])
+			db.retryAlone(batch[i : i+1])
 		}
 	}
 	if db.broken != nil {
-		return // it may have happened: what is of use is for the next Open to find out
+		return // the changes may have happened: the next Open removes unused files
 	}
 	for _, c := range batch {
 		if c.err != nil || c.unused {
 			// A file that cannot be removed now is removed by the next Open.
-			_ = c.forget()
+			_ = c.removeFiles()
 		}
 	}
 }
 
-// alone tries one change of a batch that failed. The change keeps its own error
-// if it has one: that is why it failed, and not the disk.
-func (db *DB) alone(one []*Job) {
+// retryAlone tries one change of a batch that failed. If the change has an error of
+// its own, it keeps that one.
+func (db *DB) retryAlone(one []*Job) {
 	if db.broken != nil {
 		one[0].err = db.broken
 		return
@@ -164,8 +165,8 @@ func (db *DB) alone(one []*Job) {
 // errNothing rolls back a transaction in which no change was made.
 var errNothing = errors.New("nothing to commit")
 
-// attempt runs one transaction with all changes of the batch. It fails when
-// nothing of it is stored, and a refused change is no failure.
+// attempt runs one transaction with all changes of the batch. It returns an error if
+// nothing is stored. A refused change is not an error of the batch.
 func (db *DB) attempt(batch []*Job) error {
 	if db.broken != nil {
 		return db.broken
@@ -185,34 +186,34 @@ func (db *DB) attempt(batch []*Job) error {
 		return nil
 	case err == nil:
 		db.committed(t)
-		db.broken = db.guard.inspect(true) // a commit to a file that is not there any more is none
+		db.broken = db.guard.inspect(true) // a commit to a file that was removed does not count
 		return db.broken
 	case db.guard.err() != nil:
 		db.broken = db.guard.err()
 		return db.broken
 	case t != nil && t.spoiled, errors.Is(err, ErrCorrupt):
-		return err // a change failed half way, or on a damaged page: not the disk's error
-	case t != nil && db.landed(t.id):
+		return err // a change failed after a write, or on a damaged page: not the disk's error
+	case t != nil && db.mayBeStored(t.id):
 		db.broken = fmt.Errorf("%w: the outcome of a commit is unknown (%w); open the store again", ErrDisk, err)
 		return db.broken
 	}
 	return db.opts.Blobs.diskError(err)
 }
 
-// writeSafely is write with bbolt's panics as errors.
+// writeSafely is write with bbolt's panics returned as errors.
 func (db *DB) writeSafely(fn func(*bolt.Tx) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = db.guard.judge(db.recovered("writing it", r))
+			err = db.guard.afterPanic(db.recovered("writing it", r))
 		}
 	}()
 	return db.write(fn)
 }
 
-// landed says whether a transaction whose commit failed can be seen all the
-// same: its last page was written, but not confirmed. Then nobody knows what a
-// restart will find, and it must not be tried again.
-func (db *DB) landed(id int) bool {
+// mayBeStored reports whether a transaction whose commit failed is visible all the
+// same: its last page was written, but not confirmed. Then it is unknown what a
+// restart will find, and the transaction must not be tried again.
+func (db *DB) mayBeStored(id int) bool {
 	seen := true
 	err := db.Read(func(tx *bolt.Tx) error {
 		seen = tx.ID() >= id
@@ -221,21 +222,21 @@ func (db *DB) landed(id int) bool {
 	return err != nil || seen
 }
 
-// committed does what may only happen after a commit.
+// committed does what may happen only after a commit.
 func (db *DB) committed(t *Tx) {
 	db.digest = t.digest
 	db.guard.last.Store(uint64(t.id))
 	db.opts.Log.Append(db.record.end(t.digest))
 	for _, name := range t.dropped {
-		_ = db.opts.Blobs.remove(name) // the next Open removes what stays
+		_ = db.opts.Blobs.remove(name) // the next Open removes files that remain
 	}
 	if t.wrote {
-		db.ring()
+		db.signal()
 	}
 }
 
-// forget removes the payload files of a change that did not happen.
-func (c *Job) forget() error {
+// removeFiles removes the payload files of a change that did not happen.
+func (c *Job) removeFiles() error {
 	var errs []error
 	for _, name := range c.written {
 		errs = append(errs, c.db.opts.Blobs.remove(name))

@@ -11,64 +11,65 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Log takes down what is committed. It is called by one goroutine, after each
-// commit and before anybody is told of it.
+// Log stores the commits. It is called by one goroutine, after each commit and before
+// any caller is answered.
 type Log interface {
-	// Append is given the record of a commit, which it must not keep.
+	// Append writes the record of a commit. It must not keep the slice.
 	Append(record []byte)
 }
 
-// Options are what Open is told.
+// Options configure Open.
 type Options struct {
-	// Buckets are the caller's buckets. Those in Rising have keys that only rise.
+	// Buckets are the caller's buckets. The keys of those in Rising only rise.
 	Buckets, Rising []string
-	// Describe names an entry for people; empty: its bucket and key do.
+	// Describe names an entry for people. If it returns "", bucket and key are shown.
 	Describe func(bucket string, key []byte) string
-	// Now gives the time that records bear.
+	// Now returns the time for records.
 	Now func() time.Time
-	// ReadOnly opens the file for reading beside other readers.
+	// ReadOnly opens the file for reading together with other readers.
 	ReadOnly bool
 	// LockTimeout is how long Open waits for another process to close the file.
 	LockTimeout time.Duration
-	// Identity says whose store it is; the zero value fits all stores.
+	// Identity says to which team the store belongs; the zero value matches all
+	// stores.
 	Identity Identity
 	// Blobs is the folder for long payloads.
 	Blobs *Blobs
-	// Log takes down the commits.
+	// Log stores the commits.
 	Log Log
-	// Commit commits a transaction; tests put failures in its place. Default:
-	// the transaction's own Commit.
+	// Commit commits a transaction; tests replace it. Default: the transaction's own
+	// Commit.
 	Commit func(*bolt.Tx) error
 }
 
 // DB is an open file of records. Its methods may be called from any number of
-// goroutines; it must be closed.
+// goroutines. It must be closed.
 type DB struct {
 	bolt  *bolt.DB
 	opts  Options
 	guard *guard        // of the file
 	wake  chan struct{} // see Wake
 
-	broken error   // why no more changes are taken; the committer's own
-	digest uint64  // after the last commit; likewise
-	record *Commit // likewise
+	broken error   // why no more changes are accepted; used by the committer only
+	digest uint64  // after the last commit; used by the committer only
+	record *Commit // used by the committer only
 
 	in      chan *Job
 	gate    sync.RWMutex  // held for reading while sending on in
 	stopped bool          // guarded by gate
 	idle    chan struct{} // closed when the committer has ended
 	ending  chan struct{}
-	watched chan struct{} // closed when the file is not watched any more
+	watched chan struct{} // closed when the watch has ended
 }
 
-// Open opens the file at path and makes it if it is not there (readable and
-// writable for the owner only).
+// Open opens the file at path. It creates the file if there is none, readable and
+// writable for the owner only.
 //
-// It fails with ErrLocked when another process has it open, with ErrFormat when
-// the file is not a store of this version or an older one, with ErrForeign when
-// it is another team's, with ErrCorrupt when it is damaged, and with the
-// system's error when the file cannot be opened. A file in an older format is
-// copied to path.vN.bak before it is brought up to date.
+// Open fails with ErrLocked if another process has the file open, with ErrFormat if
+// the file is not a store of this version or an older one, with ErrForeign if it
+// belongs to another team, with ErrCorrupt if it is damaged, and with the system's
+// error if it cannot be opened. A file in an older format is copied to path.vN.bak
+// before it is migrated.
 func Open(path string, o Options) (*DB, error) {
 	if o.Commit == nil {
 		o.Commit = (*bolt.Tx).Commit
@@ -100,7 +101,8 @@ func Open(path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// prepare makes an opened file ready: format, files left behind, first wake.
+// prepare checks the format of an opened file, removes leftovers, and sets the first
+// wake.
 func (db *DB) prepare() (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -112,7 +114,7 @@ func (db *DB) prepare() (err error) {
 		return err
 	}
 	if !db.opts.ReadOnly {
-		if err := layDigest(db.bolt); err != nil {
+		if err := ensureDigest(db.bolt); err != nil {
 			return err
 		}
 	}
@@ -124,7 +126,7 @@ func (db *DB) prepare() (err error) {
 		db.guard.page = db.bolt.Info().PageSize
 		db.digest = LastNum(tx.Bucket([]byte(bucketMeta)).Get([]byte(keyDigest)))
 		if k, _ := tx.Bucket([]byte(OutboxBucket)).Cursor().First(); k != nil {
-			db.ring()
+			db.signal()
 		}
 		if db.opts.ReadOnly {
 			return nil
@@ -134,13 +136,13 @@ func (db *DB) prepare() (err error) {
 	})
 }
 
-// layout is what a file in the given format holds.
+// layout returns what a file of the given format holds.
 func (db *DB) layout(format int) layout {
 	return layout{format: format, buckets: append([]string{bucketMeta, bucketRefs, OutboxBucket}, db.opts.Buckets...)}
 }
 
-// Stop finishes the changes that were handed in. Later ones fail with ErrClosed;
-// reading goes on until Close. A second Stop does nothing.
+// Stop finishes the changes that were submitted. Later ones fail with ErrClosed;
+// reads work until Close. A second Stop does nothing.
 func (db *DB) Stop() {
 	db.gate.Lock()
 	stopped := db.stopped
@@ -150,8 +152,8 @@ func (db *DB) Stop() {
 		return
 	}
 	close(db.in)
-	// When the file was replaced the committer may wait for a reader that bbolt has
-	// lost count of, so there is a limit.
+	// If the file was replaced, the committer may wait for ever for a reader that
+	// bbolt has lost count of, so the wait is limited.
 	select {
 	case <-db.idle:
 	case <-db.guard.gone:
@@ -162,34 +164,34 @@ func (db *DB) Stop() {
 	}
 }
 
-// Close stops the DB, waits for readers, and closes the file. It must be called
-// once.
+// Close stops the DB, waits for readers, and closes the file. It must be called once.
 func (db *DB) Close() error {
 	db.Stop()
 	close(db.ending)
 	<-db.watched
 	if db.Cause() != nil {
-		// bbolt may hold a lock for ever. Closing the file gives the system's lock back.
+		// bbolt may hold a lock for ever. Closing the file releases the system's
+		// lock.
 		return errors.Join(unlockFile(db.guard.file), db.guard.file.Close())
 	}
 	return db.bolt.Close()
 }
 
-// Wake gives a channel that holds a token whenever events may have come into
-// the outbox since it was last emptied, from the moment of Open. There is one
-// channel for all callers, and it is never closed.
+// Wake returns a channel that holds a token whenever events may have been added since
+// the outbox was last emptied, from the moment of Open. All callers share the
+// channel, and it is never closed.
 func (db *DB) Wake() <-chan struct{} { return db.wake }
 
-// ring puts a token into the channel of Wake unless there is one already.
-func (db *DB) ring() {
+// signal puts a token into the channel of Wake unless there is one already.
+func (db *DB) signal() {
 	select {
 	case db.wake <- struct{}{}:
 	default:
 	}
 }
 
-// View runs fn in a read transaction. fn may run more than once, each time
-// from the start: when a payload that it needs is removed while it reads.
+// View runs fn in a read transaction. If a payload that fn needs is removed while it
+// reads, View runs fn again from the start.
 func (db *DB) View(ctx context.Context, fn func(Reader) error) error {
 	const attempts = 8
 	var err error
@@ -205,8 +207,8 @@ func (db *DB) View(ctx context.Context, fn func(Reader) error) error {
 	return err
 }
 
-// View gives what fn reads in a read transaction, as DB.View does. what names it
-// in errors; empty: the error of fn says enough.
+// View returns what fn reads in a read transaction, as DB.View does. what is the
+// context of errors; empty: fn's errors are returned as they are.
 func View[T any](ctx context.Context, db *DB, what string, fn func(Reader) (T, error)) (T, error) {
 	var value T
 	err := db.View(ctx, func(r Reader) (err error) {

@@ -7,29 +7,32 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The digest tells whether the store holds what was committed, bit by bit. bbolt has
-// a checksum for its two meta pages only, and a flipped bit in a text is valid JSON
-// more often than not. Each entry has a hash, and the digest is all of them combined
-// by exclusive or: so it follows each write at the cost of one look-up, and reading
-// all entries once gives it again. It is for accidents, not for attackers.
+// The digest shows whether the store holds exactly what was committed. bbolt has a
+// checksum for its two meta pages only, and a text with a flipped bit is often still
+// valid JSON. Each entry has a hash, and the digest combines all of them by exclusive
+// or: so each write updates it at the cost of one look-up, and reading all entries
+// once recomputes it. It protects against accidents, not against attackers.
 //
-// Beside it stands the number of the transaction that wrote it, which the meta page has as
-// well: or a disk that forgot its last writes could show an older state, whole and sound.
+// It is stored with the number of the transaction that wrote it, which the meta page
+// holds as well: otherwise a disk that lost its last writes could show an older,
+// consistent state.
 
-// keyDigest is the digest's key in bucketMeta; it and the format are no part of it.
+// keyDigest is the digest's key in bucketMeta. It and the format are not part of the
+// digest.
 const keyDigest = "digest"
 
-// digestSize is how long the value is.
+// digestSize is the length of the stored value in bytes.
 const digestSize = 16
 
-// digestValue is the digest as it is stored by a transaction.
+// digestValue returns the value that a transaction stores for the digest.
 func digestValue(transaction int, sum uint64) []byte { return PairKey(uint64(transaction), sum) }
 
-// castagnoli has its own instruction on the machines that we know.
+// castagnoli is computed by a single instruction on amd64 and arm64.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// entrySum is the hash of one entry. The two checksums go through a mixer, because
-// checksums alone are linear: two entries that swapped values would cancel out.
+// entrySum returns the hash of one entry. The two checksums pass through a mixer,
+// because checksums alone are linear: two entries that swapped values would cancel
+// out.
 func entrySum(bucket string, key, value []byte) uint64 {
 	where := crc32.Update(crc32.ChecksumIEEE([]byte(bucket)), castagnoli, key)
 	x := uint64(where)<<32 | uint64(crc32.Checksum(value, castagnoli))
@@ -40,19 +43,20 @@ func entrySum(bucket string, key, value []byte) uint64 {
 	return x ^ x>>33
 }
 
-// counted says whether an entry is part of the digest.
+// counted reports whether an entry is part of the digest.
 func counted(bucket string, key []byte) bool {
 	return bucket != bucketMeta || string(key) != keyDigest && string(key) != keyFormat
 }
 
-// account keeps the digest in step with a write of a sealed value. A nil value is none.
-func (t *Tx) account(bucket string, key, value []byte) {
+// updateDigest updates the digest for a write of a sealed value. A nil value deletes
+// the key.
+func (t *Tx) updateDigest(bucket string, key, value []byte) {
 	if !counted(bucket, key) {
 		return
 	}
 	b := t.Bucket(bucket)
 	if old := b.bolt.Get(key); old != nil {
-		unseal(bucket, key, old) // it panics if that is not what was written
+		unseal(bucket, key, old) // panics if the entry is damaged
 		t.digest ^= entrySum(bucket, key, old)
 	}
 	if value != nil {
@@ -60,7 +64,7 @@ func (t *Tx) account(bucket string, key, value []byte) {
 	}
 }
 
-// digestOf reads all entries.
+// digestOf computes the digest of all entries.
 func digestOf(tx *bolt.Tx) (uint64, error) {
 	var sum uint64
 	err := tx.ForEach(func(name []byte, b *bolt.Bucket) error {
@@ -75,8 +79,8 @@ func digestOf(tx *bolt.Tx) (uint64, error) {
 	return sum, err
 }
 
-// layDigest gives a store of before there were digests its first one.
-func layDigest(db *bolt.DB) error {
+// ensureDigest stores a digest in a store from before digests existed.
+func ensureDigest(db *bolt.DB) error {
 	has := false
 	err := db.View(func(tx *bolt.Tx) error {
 		has = len(tx.Bucket([]byte(bucketMeta)).Get([]byte(keyDigest))) == digestSize
@@ -85,14 +89,14 @@ func layDigest(db *bolt.DB) error {
 	if err != nil || has {
 		return err
 	}
-	return db.Update(noteDigest)
+	return db.Update(storeDigest)
 }
 
-// noteDigest notes the digest of all that a transaction leaves.
-func noteDigest(tx *bolt.Tx) error {
+// storeDigest stores the digest of the transaction's state.
+func storeDigest(tx *bolt.Tx) error {
 	sum, err := digestOf(tx)
 	if err != nil {
-		return fmt.Errorf("read what the digest is of: %w", err)
+		return fmt.Errorf("compute the digest: %w", err)
 	}
 	return tx.Bucket([]byte(bucketMeta)).Put([]byte(keyDigest), digestValue(tx.ID(), sum))
 }

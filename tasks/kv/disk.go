@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// writeSynced makes a new file. It never writes over one: a name that is taken
-// would mean that two payloads are one.
+// writeSynced creates a new file. It fails if the file exists: names of payloads are
+// unique.
 func writeSynced(path, data string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -22,8 +22,8 @@ func writeSynced(path, data string) error {
 	return errors.Join(err, f.Close())
 }
 
-// CopyFile makes to a copy of from, complete on disk, whatever was there before. It reads
-// piece by piece, because a store may be bigger than what fits in memory.
+// CopyFile replaces to by a synced copy of from. It copies piece by piece, because a
+// store may be bigger than the memory.
 func CopyFile(from, to string) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
@@ -41,8 +41,8 @@ func CopyFile(from, to string) (err error) {
 	return errors.Join(err, out.Close())
 }
 
-// SyncDir makes the names in a folder durable. Some systems cannot sync a
-// folder and need not: they say so by EINVAL or by refusing to open it.
+// SyncDir makes the names in a folder durable. Systems that cannot sync a folder do
+// not need to: they return EINVAL or refuse to open it.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -55,8 +55,8 @@ func SyncDir(dir string) error {
 	return nil
 }
 
-// LinkOrCopy makes a file known by another name, or copies it where links are not to be
-// had. A name that is taken holds the same.
+// LinkOrCopy links a file under another name, or copies it if links are not
+// supported. If the name exists, it is assumed to hold the same content.
 func LinkOrCopy(from, to string) error {
 	err := os.Link(from, to)
 	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
@@ -66,12 +66,12 @@ func LinkOrCopy(from, to string) error {
 		return err
 	}
 	if err := CopyFile(from, to); err != nil {
-		return fmt.Errorf("copy what cannot be linked: %w", err)
+		return fmt.Errorf("copy instead of linking: %w", err)
 	}
 	return nil
 }
 
-// Remove deletes a file that may not be there.
+// Remove deletes a file. A missing file is no error.
 func Remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -79,7 +79,7 @@ func Remove(path string) error {
 	return nil
 }
 
-// SyncFile makes a file durable that somebody else has written and closed.
+// SyncFile makes a file durable that something else has written and closed.
 func SyncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -4,9 +4,9 @@ package kv
 
 import "os"
 
-// ClaimFile opens the file: elsewhere bbolt locks it in ways of its own, and the team's
-// own lock keeps a second covey off.
+// ClaimFile opens the file. On these systems bbolt locks it in other ways, and the
+// team's own lock keeps a second covey out.
 func ClaimFile(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDWR, 0) }
 
-// unlockFile is of no use here.
+// unlockFile does nothing here.
 func unlockFile(*os.File) error { return nil }

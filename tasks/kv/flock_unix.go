@@ -8,12 +8,13 @@ import (
 	"syscall"
 )
 
-// unlockFile gives back the lock that bbolt took. Closing the file does not: its mapping
-// keeps it.
+// unlockFile releases the lock that bbolt took. Closing the file is not enough: its
+// mapping keeps the lock.
 func unlockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
-// ClaimFile takes the lock that bbolt takes, so that nobody writes into a file that is
-// being looked at; nil: somebody else has it. Closing the file gives it back.
+// ClaimFile takes the lock that bbolt takes, so that nobody writes into a file that
+// is being checked. It returns nil if the file is locked already. Closing the file
+// releases the lock.
 func ClaimFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -14,23 +14,22 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// formatNow is the format that this version reads and writes. Format 2 has the
-// buckets of what format 1 did not know; lay makes them. Format 3 has a checksum in each
-// value, and the identity.
+// formatNow is the format that this version reads and writes. Format 2 adds buckets,
+// which create makes. Format 3 adds a checksum to each value, and the identity.
 const formatNow = 3
 
 const keyFormat = "format"
 
-// layout is what a file holds.
+// layout describes the content of a file.
 type layout struct {
 	format  int
 	buckets []string
 }
 
-// migration brings a file from one format to the next.
+// migration converts a file from one format to the next.
 type migration func(*bolt.Tx) error
 
-// migrations gives the step from each older format, by its number.
+// migrations returns the step from each older format, by its number.
 func migrations() map[int]migration {
 	return map[int]migration{
 		1: func(*bolt.Tx) error { return nil }, // only new buckets
@@ -38,7 +37,7 @@ func migrations() map[int]migration {
 	}
 }
 
-// openFile opens the bbolt file and translates its complaints.
+// openFile opens the bbolt file and translates its errors.
 func openFile(path string, o Options, g *guard) (*bolt.DB, error) {
 	_, err := os.Stat(path)
 	isNew := errors.Is(err, fs.ErrNotExist)
@@ -61,7 +60,7 @@ func openFile(path string, o Options, g *guard) (*bolt.DB, error) {
 	return db, nil
 }
 
-// OpenBolt is bolt.Open with the panics that damaged pages cause as errors.
+// OpenBolt is bolt.Open with the panics that damaged pages cause returned as errors.
 func OpenBolt(path string, o *bolt.Options) (db *bolt.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -71,7 +70,7 @@ func OpenBolt(path string, o *bolt.Options) (db *bolt.DB, err error) {
 	return bolt.Open(path, 0o600, o)
 }
 
-// openError tells the system's troubles with a file from the file's own.
+// openError separates errors of the system from damage of the file.
 func openError(path string, err error) error {
 	var system *fs.PathError
 	var number syscall.Errno
@@ -84,7 +83,7 @@ func openError(path string, err error) error {
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
-// lockedError names the other process if the system tells.
+// lockedError names the other process if the system reports it.
 func lockedError(path string) error {
 	who := "another process"
 	if pid, ok := lockHolder(path); ok {
@@ -93,8 +92,8 @@ func lockedError(path string) error {
 	return fmt.Errorf("%w by %s: only one covey runs a team at a time", ErrLocked, who)
 }
 
-// establish makes sure that db is a store in the format that is wanted: an empty file
-// becomes one, an older one is migrated step by step after a backup.
+// establish makes sure that db is a store of the wanted format: an empty file becomes
+// one, an older one is backed up and migrated step by step.
 func establish(db *bolt.DB, want layout, steps map[int]migration) error {
 	have, err := storedFormat(db)
 	now := want.format
@@ -106,7 +105,7 @@ func establish(db *bolt.DB, want layout, steps map[int]migration) error {
 	case db.IsReadOnly():
 		return fmt.Errorf("%w: the file has format %d, not %d; open it for writing once to migrate it", ErrFormat, have, now)
 	case have == 0:
-		return db.Update(func(tx *bolt.Tx) error { return want.lay(tx) })
+		return db.Update(func(tx *bolt.Tx) error { return want.create(tx) })
 	}
 	if err := backup(db, have); err != nil {
 		return fmt.Errorf("back up before migrating from format %d: %w", have, err)
@@ -125,7 +124,7 @@ func migrate(tx *bolt.Tx, from int, to layout, steps map[int]migration) error {
 			return fmt.Errorf("migrate from format %d: %w", v, err)
 		}
 	}
-	return to.lay(tx)
+	return to.create(tx)
 }
 
 // storedFormat reads the file's format: 0 for an empty file.
@@ -137,22 +136,22 @@ func storedFormat(db *bolt.DB) (int, error) {
 		}
 		meta := tx.Bucket([]byte(bucketMeta))
 		if meta == nil {
-			return fmt.Errorf("%w: it is a bbolt file, but no covey store", ErrFormat)
+			return fmt.Errorf("%w: it is a bbolt file, but not a covey store", ErrFormat)
 		}
 		var err error
 		format, err = strconv.Atoi(string(meta.Get([]byte(keyFormat))))
 		if err != nil || format < 1 {
-			return fmt.Errorf("%w: its format is %q, which is no number", ErrFormat, meta.Get([]byte(keyFormat)))
+			return fmt.Errorf("%w: its format is %q, which is not a number", ErrFormat, meta.Get([]byte(keyFormat)))
 		}
 		return nil
 	})
 	return format, err
 }
 
-// lay makes the buckets that are missing and notes the format and the digest, all in
-// one transaction: a page of a commit that had no digest could later be taken, by a disk
-// that lies, for one of a store that never had any.
-func (l layout) lay(tx *bolt.Tx) error {
+// create makes the missing buckets and stores format and digest, all in one
+// transaction: a page of a commit without a digest could later be mistaken, on a disk
+// that loses writes, for one of a store that never had a digest.
+func (l layout) create(tx *bolt.Tx) error {
 	for _, name := range l.buckets {
 		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
 			return fmt.Errorf("make bucket %s: %w", name, err)
@@ -160,13 +159,13 @@ func (l layout) lay(tx *bolt.Tx) error {
 	}
 	meta := tx.Bucket([]byte(bucketMeta))
 	if err := meta.Put([]byte(keyFormat), []byte(strconv.Itoa(l.format))); err != nil {
-		return fmt.Errorf("note the format: %w", err)
+		return fmt.Errorf("store the format: %w", err)
 	}
-	return noteDigest(tx)
+	return storeDigest(tx)
 }
 
-// backup copies the file to path.vN.bak, complete on disk when it returns. An
-// earlier backup of that format is replaced only by a whole new one.
+// backup copies the file to path.vN.bak and syncs the copy. An earlier backup of that
+// format is replaced only by a complete new one.
 func backup(db *bolt.DB, format int) error {
 	target := fmt.Sprintf("%s.v%d.bak", db.Path(), format)
 	part := target + ".part"
@@ -177,7 +176,7 @@ func backup(db *bolt.DB, format int) error {
 		return fmt.Errorf("sync the copy: %w", err)
 	}
 	if err := os.Rename(part, target); err != nil {
-		return fmt.Errorf("name the copy: %w", err)
+		return fmt.Errorf("rename the copy: %w", err)
 	}
 	return SyncDir(filepath.Dir(target))
 }

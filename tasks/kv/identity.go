@@ -9,7 +9,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Identity says whose store it is.
+// Identity says to which team a store belongs.
 type Identity struct {
 	Team      string `json:"team,omitempty"`
 	Workspace string `json:"workspace,omitempty"` // absolute path
@@ -18,14 +18,15 @@ type Identity struct {
 // keyIdentity is the identity's key in bucketMeta.
 const keyIdentity = "identity"
 
-// identityRecord is an Identity as stored. The ID tells two stores of one team apart.
+// identityRecord is an Identity as stored. The ID distinguishes two stores of one
+// team.
 type identityRecord struct {
 	ID string `json:"id"`
 	Identity
 }
 
-// identify compares the store's identity with the one that is expected. A store without
-// one, of before there were any or made by a caller that named none, takes that.
+// identify compares the store's identity with the expected one. A store without
+// identity, because it is old or its creator gave none, gets the expected one.
 func identify(db *bolt.DB, want Identity) (stored []byte, err error) {
 	var have identityRecord
 	err = db.View(func(tx *bolt.Tx) error {
@@ -60,8 +61,8 @@ func identify(db *bolt.DB, want Identity) (stored []byte, err error) {
 	stored = seal(bucketMeta, []byte(keyIdentity), data)
 	return stored, db.Update(func(tx *bolt.Tx) error {
 		if err := tx.Bucket([]byte(bucketMeta)).Put([]byte(keyIdentity), stored); err != nil {
-			return fmt.Errorf("note the identity: %w", err)
+			return fmt.Errorf("store the identity: %w", err)
 		}
-		return noteDigest(tx)
+		return storeDigest(tx)
 	})
 }

@@ -6,34 +6,33 @@ import (
 	"strconv"
 )
 
-// The buckets that belong to this package. All other buckets belong to whoever
-// names them in Options.Buckets.
+// The buckets of this package. The caller names all other buckets in Options.Buckets.
 const (
 	bucketMeta   = "meta"       // format, identity, digest and counters
-	bucketRefs   = "references" // file of a payload, bucket and key of a record that needs it
+	bucketRefs   = "references" // payload file, bucket and key of a record that needs it
 	OutboxBucket = "outbox"     // event id -> event; see Tx.Emit
 )
 
-// A number in a key is 8 bytes, big-endian, so that keys sort as numbers. A
-// name in a key ends with a zero byte, which no name holds, so that the keys of
-// one name stand together.
+// A number in a key is 8 bytes, big-endian, so that keys sort as numbers. A name in a
+// key ends with a zero byte, which no name contains, so that the keys of one name are
+// adjacent.
 
-// NumKey is the key of a number.
+// NumKey returns the key of a number.
 func NumKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// PairKey is the key of two numbers.
+// PairKey returns the key of two numbers.
 func PairKey(a, b uint64) []byte { return binary.BigEndian.AppendUint64(NumKey(a), b) }
 
-// NameKey is the key of a name and what follows it.
+// NameKey returns the key of a name followed by rest.
 func NameKey(name string, rest ...byte) []byte {
 	k := make([]byte, 0, len(name)+1+len(rest))
 	return append(append(append(k, name...), 0), rest...)
 }
 
-// NameNumKey is the key of a name and a number.
+// NameNumKey returns the key of a name and a number.
 func NameNumKey(name string, n uint64) []byte { return NameKey(name, NumKey(n)...) }
 
-// LastNum reads the number that a key ends with; 0 when the key is too short.
+// LastNum returns the number at the end of a key, or 0 if the key is too short.
 func LastNum(key []byte) uint64 {
 	if len(key) < 8 {
 		return 0
@@ -41,7 +40,7 @@ func LastNum(key []byte) uint64 {
 	return binary.BigEndian.Uint64(key[len(key)-8:])
 }
 
-// SplitName takes the name off a key; ok is false when there is none.
+// SplitName splits the name off a key; ok is false if there is none.
 func SplitName(key []byte) (name string, rest []byte, ok bool) {
 	before, after, ok := bytes.Cut(key, []byte{0})
 	if !ok {
@@ -50,17 +49,17 @@ func SplitName(key []byte) (name string, rest []byte, ok bool) {
 	return string(before), after, true
 }
 
-// ParseID reads an id: a decimal number from 1 without leading zeros, so that
-// each record has one spelling.
+// ParseID parses an id: a decimal number from 1 without leading zeros, so that each
+// record has one spelling.
 func ParseID(id string) (uint64, bool) {
 	n, err := strconv.ParseUint(id, 10, 64)
 	return n, err == nil && n > 0 && FormatID(n) == id
 }
 
-// FormatID writes a number as an id.
+// FormatID formats a number as an id.
 func FormatID(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// FormatIDs writes numbers as ids.
+// FormatIDs formats numbers as ids.
 func FormatIDs(numbers []uint64) []string {
 	ids := make([]string, len(numbers))
 	for i, n := range numbers {

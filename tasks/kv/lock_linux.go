@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lockHolder finds the process that has a write lock on the file, for the
-// error message only: it may have gone by the time somebody reads it.
+// lockHolder finds the process that has a write lock on the file. It is for the error
+// message only: the process may be gone when somebody reads it.
 func lockHolder(path string) (pid int, ok bool) {
 	info, err := os.Stat(path)
 	if err != nil {

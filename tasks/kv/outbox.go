@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// The outbox is a queue with one reader. What is read stays until it is
-// settled, so an event is told at least once; the reader, who knows the last ID
-// that it has on disk, makes that exactly once.
+// The outbox is a queue with one reader. Events stay until RemoveEvents, so an event
+// is delivered at least once; the reader knows the last ID that it has on disk and
+// skips repeated ones.
 
-// Event is something that has happened, on its way into the outbox: one of
-// Change, Message, Delivered, Merge and Request is set.
+// Event is an event to be put into the outbox: exactly one of Change, Message,
+// Delivered, Merge and Request is set.
 type Event struct {
 	Time      time.Time `json:"time"`   // set by Emit
-	Member    string    `json:"member"` // who did it; empty: covey
+	Member    string    `json:"member"` // the actor; empty: covey
 	Change    any       `json:"change,omitempty"`
 	Message   any       `json:"message,omitempty"`
 	Delivered string    `json:"delivered,omitempty"`
@@ -36,12 +36,12 @@ func (t *Tx) Emit(e Event) {
 	t.Refer(at, need, nil)
 }
 
-// Filed is the part of a stored record that says which fields are in files.
+// Filed is the part of a stored record that lists the fields in files.
 type Filed struct {
 	Files Files `json:"files"`
 }
 
-// EventFiles lists the payload files that a stored event needs.
+// EventFiles returns the payload files that a stored event needs.
 func EventFiles(stored []byte) ([]BlobRef, error) {
 	if !MayHoldFiles(stored) {
 		return nil, nil
@@ -63,15 +63,14 @@ func EventFiles(stored []byte) ([]BlobRef, error) {
 	return Distinct(list), nil
 }
 
-// Settle removes the events up to and including upTo from the outbox: they
-// have been carried on for good.
-func (db *DB) Settle(ctx context.Context, upTo uint64) error {
-	return db.Job("settle events").Submit(ctx, func(t *Tx) error { return t.settle(upTo) })
+// RemoveEvents deletes the events up to and including upTo from the outbox.
+func (db *DB) RemoveEvents(ctx context.Context, upTo uint64) error {
+	return db.Job("remove events").Submit(ctx, func(t *Tx) error { return t.removeEvents(upTo) })
 }
 
-// settle collects first and deletes then, because a bbolt cursor must not see
-// its bucket change.
-func (t *Tx) settle(upTo uint64) error {
+// removeEvents collects the keys before it deletes, because a bbolt cursor must not
+// see its bucket change.
+func (t *Tx) removeEvents(upTo uint64) error {
 	type entry struct {
 		key  []byte
 		held []BlobRef

@@ -9,15 +9,14 @@ import (
 	"strings"
 )
 
-// Long is a payload on its way into a record: the text itself, or its file.
+// Long is a payload to be stored in a record: the text itself, or its file.
 type Long struct {
 	Text string
 	File *BlobRef
 }
 
-// Pack cleans a text and moves it to a file if it is long. A packed text can be
-// stored as it is. What was packed for a change that is refused is removed
-// again, whoever refused it.
+// Pack cleans a text and moves it to a file if it is long. If the change is refused,
+// the file is removed again.
 func (c *Job) Pack(text string) (Long, error) {
 	text = Clean(text)
 	if len(text) <= InlineLimit {
@@ -43,10 +42,11 @@ func (c *Job) PackJSON(what string, data json.RawMessage) (Long, error) {
 	return c.Pack(string(data))
 }
 
-// Files says which fields of a record are in files.
+// Files lists the fields of a record that are in files.
 type Files map[string]BlobRef
 
-// Put notes where the field is, and gives the text that stays in the record.
+// Put records where the field is stored, and returns the text that stays in the
+// record.
 func (f *Files) Put(field string, l Long) string {
 	if l.File == nil {
 		delete(*f, field)
@@ -59,7 +59,7 @@ func (f *Files) Put(field string, l Long) string {
 	return ""
 }
 
-// Text gives the text of a field: inline, or what its file holds.
+// Text returns the text of a field: the inline text, or the content of its file.
 func (f Files) Text(b *Blobs, field, inline string) (string, error) {
 	ref, inFile := f[field]
 	if !inFile {
@@ -72,7 +72,7 @@ func (f Files) Text(b *Blobs, field, inline string) (string, error) {
 	return text, nil
 }
 
-// Blobs lists the files, each once.
+// Blobs returns the files, each once.
 func (f Files) Blobs() []BlobRef {
 	list := make([]BlobRef, 0, len(f))
 	for _, ref := range f {
@@ -81,7 +81,7 @@ func (f Files) Blobs() []BlobRef {
 	return Distinct(list)
 }
 
-// Distinct sorts references and drops repeated ones.
+// Distinct sorts references and drops duplicates.
 func Distinct(list []BlobRef) []BlobRef {
 	slices.SortFunc(list, func(a, b BlobRef) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Size, b.Size))
@@ -89,6 +89,7 @@ func Distinct(list []BlobRef) []BlobRef {
 	return slices.Compact(list)
 }
 
-// MayHoldFiles says whether a stored record may refer to payload files, without
-// decoding it: within a JSON string the quotes would be escaped.
+// MayHoldFiles reports whether a stored record may refer to payload files, without
+// decoding it. A match in a JSON string is impossible, because its quotes would be
+// escaped.
 func MayHoldFiles(record []byte) bool { return bytes.Contains(record, []byte(`"blob":"`)) }

@@ -10,12 +10,12 @@ import (
 	"os"
 )
 
-// bbolt maps its file and trusts it: a page that makes no sense is a panic in some
-// goroutine of its own, or a fault that nothing can recover. So a file is looked at
-// here before bbolt sees it, by the layout that bbolt documents in its source, with
-// every offset checked. One walk sees the tree, the order of the keys and the digest.
+// bbolt maps its file and trusts it: an invalid page causes a panic in one of bbolt's
+// own goroutines, or a fault that cannot be recovered. So the file is checked here
+// before bbolt opens it, following the layout in bbolt's source, with every offset
+// checked. One walk checks the tree, the order of the keys and the digest.
 
-// What a page is for.
+// The kinds of pages.
 const (
 	branchPage = 0x01
 	leafPage   = 0x02
@@ -34,36 +34,36 @@ const (
 	bucketFlag  = 0x01
 )
 
-// Image is a store's file. It is read page by page, so that looking it through takes the
+// Image is a store's file. It is read page by page, so that checking it needs the
 // memory of a few pages, however big it is.
 type Image struct {
 	file   io.ReaderAt
 	length int64
-	size   int // of a page
+	size   int // bytes of a page
 	high   uint64
-	seen   []bool // by page: it is part of the tree
+	seen   []bool // by page: whether it is part of the tree
 	digest uint64
-	noted  []byte // the digest that the file names, with its transaction; nil: none
+	noted  []byte // the stored digest with its transaction; nil: none
 	txid   uint64
 	format string
 	empty  bool // it has no buckets
 }
 
-// firstCommit is the transaction with which bbolt makes an empty file.
+// firstCommit is the transaction with which bbolt creates an empty file.
 const firstCommit = 1
 
-// metaOf reads one of the two meta pages.
+// metaOf is the content of one of the two meta pages.
 type metaOf struct {
 	pageSize   uint32
 	root, high uint64
 	txid       uint64
 }
 
-// ErrNoMeta: neither meta page is whole.
-var ErrNoMeta = errors.New("neither of its two meta pages is whole")
+// ErrNoMeta: neither meta page is valid.
+var ErrNoMeta = errors.New("neither of its two meta pages is valid")
 
-// ReadImage looks through a whole file. Its error wraps ErrCorrupt and says where the
-// first damage is.
+// ReadImage checks a whole file. Its error wraps ErrCorrupt and says where the first
+// damage is.
 func ReadImage(path string) (*Image, error) {
 	im, done, err := OpenImage(path)
 	if err != nil {
@@ -76,10 +76,10 @@ func ReadImage(path string) (*Image, error) {
 	return im, nil
 }
 
-// NewImage gives the image of a file of that length.
+// NewImage returns the image of a file of the given length.
 func NewImage(file io.ReaderAt, length int64) *Image { return &Image{file: file, length: length} }
 
-// OpenImage opens a file for being looked at; done closes it.
+// OpenImage opens a file for checking; done closes it.
 func OpenImage(path string) (im *Image, done func(), err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -92,16 +92,17 @@ func OpenImage(path string) (im *Image, done func(), err error) {
 	return NewImage(f, info.Size()), func() { _ = f.Close() }, nil
 }
 
-// State is what the file holds, once it was looked through. known is false for a file of
-// before there were digests.
+// State returns the state of the file after Check. known is false for a file from
+// before digests existed.
 func (im *Image) State() (at State, known bool) {
 	return State{im.txid, im.digest}, im.noted != nil
 }
 
-// Transaction is the number of the file's last commit, once it was looked through.
+// Transaction returns the number of the file's last commit, after Check.
 func (im *Image) Transaction() uint64 { return im.txid }
 
-// Size is how many bytes the file's pages have; 0 if it does not say.
+// Size returns the number of bytes of the file's pages; 0 if the meta pages are
+// invalid.
 func (im *Image) Size() int64 {
 	meta, err := im.meta()
 	if err != nil {
@@ -110,9 +111,10 @@ func (im *Image) Size() int64 {
 	return int64(meta.high) * int64(meta.pageSize)
 }
 
-// Unborn says that a file was cut off while bbolt made it: it has no more than the four
-// pages that an empty one begins with, so nothing was ever acknowledged.
-func (im *Image) Unborn() bool { return im.length <= 4*int64(os.Getpagesize()) }
+// Unfinished reports whether the file was cut off while bbolt created it: it has no
+// more than the four pages that an empty file begins with, so no change was ever
+// acknowledged.
+func (im *Image) Unfinished() bool { return im.length <= 4*int64(os.Getpagesize()) }
 
 // Check walks the tree from the newer meta page.
 func (im *Image) Check() error {
@@ -129,21 +131,21 @@ func (im *Image) Check() error {
 		return err
 	}
 	if im.empty && im.txid > firstCommit {
-		return fmt.Errorf("its content is not what was committed: after %d commits there is nothing in it", im.txid-firstCommit)
+		return fmt.Errorf("its content is not what was committed: after %d commits it is empty", im.txid-firstCommit)
 	}
-	// The format is as old as the store, and its digest lies beside it: a root page that is
-	// left of an older, larger tree may lead to neither.
+	// The format is as old as the store, and the digest is stored next to it: a root
+	// page left over from an older, larger tree may lead to neither.
 	if im.format == "" && im.txid > firstCommit {
-		return errors.New("its content is not what was committed: the entry that says its format is gone")
+		return errors.New("its content is not what was committed: the entry with its format is missing")
 	}
 	have := digestValue(int(im.txid), im.digest)
 	if im.noted != nil && !bytes.Equal(have, im.noted) {
-		return fmt.Errorf("its content is not what was committed: digest %x, noted as %x", have, im.noted)
+		return fmt.Errorf("its content is not what was committed: digest %x, recorded as %x", have, im.noted)
 	}
 	return nil
 }
 
-// meta gives the newer of the meta pages that are whole. One that is not may be a
+// meta returns the newer of the valid meta pages. An invalid one may belong to a
 // commit that a power loss cut off.
 func (im *Image) meta() (metaOf, error) {
 	var best metaOf
@@ -158,8 +160,8 @@ func (im *Image) meta() (metaOf, error) {
 	return best, nil
 }
 
-// metaOffsets are where the second page may begin: which page size a damaged first page
-// had, nobody can say.
+// metaOffsets returns where the second page may begin: if the first page is damaged,
+// the page size is unknown.
 func (im *Image) metaOffsets() []int {
 	list := []int{0}
 	for size := 1 << 10; size <= 1<<16; size <<= 1 {
@@ -168,7 +170,7 @@ func (im *Image) metaOffsets() []int {
 	return list
 }
 
-// metaAt reads a meta page; false if it is not whole.
+// metaAt reads a meta page. The bool is false if the page is invalid.
 func (im *Image) metaAt(at int) (metaOf, bool) {
 	b := make([]byte, metaSize)
 	if _, err := im.file.ReadAt(b, int64(at+pageHead)); err != nil {
@@ -183,20 +185,20 @@ func (im *Image) metaAt(at int) (metaOf, bool) {
 	return m, ok
 }
 
-// entry is what a walk tells of each leaf.
-type entry func(flags uint32, key, value []byte) error
+// entryFunc is called for each entry of a leaf page.
+type entryFunc func(flags uint32, key, value []byte) error
 
 // walk visits a tree of pages.
-func (im *Image) walk(id uint64, tell entry) error {
-	_, err := im.below(element{page: id}, tell)
+func (im *Image) walk(id uint64, visit entryFunc) error {
+	_, err := im.descend(element{page: id}, visit)
 	return err
 }
 
-// page gives a page with what overflows it, once.
+// page returns a page with its overflow pages. Each page may be read once.
 func (im *Image) page(id uint64) ([]byte, error) {
 	e := binary.NativeEndian
 	if id < 2 || id >= im.high {
-		return nil, fmt.Errorf("page %d is outside of the file", id)
+		return nil, fmt.Errorf("page %d is outside the file", id)
 	}
 	b, err := im.read(id, 1)
 	if err != nil {
@@ -207,7 +209,7 @@ func (im *Image) page(id uint64) ([]byte, error) {
 	}
 	pages := uint64(e.Uint32(b[12:])) + 1
 	if id+pages > im.high {
-		return nil, fmt.Errorf("page %d goes on behind the end of the file", id)
+		return nil, fmt.Errorf("page %d extends beyond the end of the file", id)
 	}
 	for p := id; p < id+pages; p++ {
 		if im.seen[p] {
@@ -221,7 +223,7 @@ func (im *Image) page(id uint64) ([]byte, error) {
 	return im.read(id, pages)
 }
 
-// read reads so many pages of the file.
+// read reads consecutive pages of the file.
 func (im *Image) read(id, pages uint64) ([]byte, error) {
 	b := make([]byte, pages*uint64(im.size))
 	if _, err := im.file.ReadAt(b, int64(id)*int64(im.size)); err != nil {
@@ -230,9 +232,9 @@ func (im *Image) read(id, pages uint64) ([]byte, error) {
 	return b, nil
 }
 
-// visit goes through one page's elements, in order, and gives its last key. from is
-// the least key that may stand there; the first one may be that.
-func (im *Image) visit(page []byte, id uint64, from []byte, tell entry) (last []byte, err error) {
+// elements visits one page's elements in order, and returns its last key. from is the
+// least key that may occur; only the first key may equal it.
+func (im *Image) elements(page []byte, id uint64, from []byte, visit entryFunc) (last []byte, err error) {
 	e := binary.NativeEndian
 	flags, count := e.Uint16(page[8:]), int(e.Uint16(page[10:]))
 	if flags != branchPage && flags != leafPage || pageHead+count*elementSize > len(page) {
@@ -247,9 +249,9 @@ func (im *Image) visit(page []byte, id uint64, from []byte, tell entry) (last []
 		switch {
 		case err != nil:
 		case flags == leafPage:
-			last, err = el.key, tell(el.flags, el.key, el.value)
+			last, err = el.key, visit(el.flags, el.key, el.value)
 		default:
-			last, err = im.below(el, tell)
+			last, err = im.descend(el, visit)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("page %d, element %d: %w", id, i, err)
@@ -258,23 +260,25 @@ func (im *Image) visit(page []byte, id uint64, from []byte, tell entry) (last []
 	return last, nil
 }
 
-// below follows one element of a branch page: what is there begins with its key.
-func (im *Image) below(el element, tell entry) (last []byte, err error) {
+// descend visits the page of a branch element. Its first key must be the element's
+// key.
+func (im *Image) descend(el element, visit entryFunc) (last []byte, err error) {
 	page, err := im.page(el.page)
 	if err != nil {
 		return nil, err
 	}
-	return im.visit(page, el.page, el.key, tell)
+	return im.elements(page, el.page, el.key, visit)
 }
 
-// element is one of a branch page, which has a page, or of a leaf, which has a value.
+// element is an element of a branch page, which has a page, or of a leaf, which has a
+// value.
 type element struct {
 	flags      uint32
 	page       uint64
 	key, value []byte
 }
 
-// elementOf reads one element; the places in it count from its own head.
+// elementOf reads one element; its offsets are relative to its own header.
 func elementOf(page []byte, flags uint16, i int) (el element, err error) {
 	e := binary.NativeEndian
 	at := pageHead + i*elementSize
@@ -292,29 +296,29 @@ func elementOf(page []byte, flags uint16, i int) (el element, err error) {
 	return el, err
 }
 
-// cut gives n bytes of a page.
+// cut returns n bytes of a page.
 func cut(page []byte, from, n int) ([]byte, error) {
 	if from < 0 || n < 0 || from+n > len(page) {
-		return nil, errors.New("it goes on behind the end of its page")
+		return nil, errors.New("it extends beyond the end of its page")
 	}
 	return page[from : from+n], nil
 }
 
-// bucket takes one bucket of the root: its head, and its pages or the page within it.
+// bucket checks one bucket of the root: its header, and its pages or inline page.
 func (im *Image) bucket(flags uint32, name, value []byte) error {
 	im.empty = false
 	if flags&bucketFlag == 0 || len(value) < pageHead {
-		return fmt.Errorf("%q is no bucket", name)
+		return fmt.Errorf("%q is not a bucket", name)
 	}
-	tell := func(flags uint32, key, value []byte) error { return im.entry(flags, string(name), key, value) }
+	visit := func(flags uint32, key, value []byte) error { return im.entry(flags, string(name), key, value) }
 	root := binary.NativeEndian.Uint64(value)
 	if root != 0 {
-		return im.walk(root, tell)
+		return im.walk(root, visit)
 	}
 	if len(value) < 2*pageHead {
-		return fmt.Errorf("bucket %q is cut off", name)
+		return fmt.Errorf("bucket %q is truncated", name)
 	}
-	_, err := im.visit(value[pageHead:], 0, nil, tell)
+	_, err := im.elements(value[pageHead:], 0, nil, visit)
 	return err
 }
 
@@ -327,7 +331,7 @@ func (im *Image) entry(flags uint32, bucket string, key, value []byte) error {
 		im.digest ^= entrySum(bucket, key, value)
 	case string(key) == keyDigest && len(value) == digestSize:
 		im.noted = value
-	case string(key) == keyDigest: // of before it had a transaction
+	case string(key) == keyDigest: // an older digest, without transaction
 	default:
 		im.format = string(value)
 	}

@@ -12,16 +12,16 @@ import (
 type Reader struct {
 	tx    *bolt.Tx
 	blobs *Blobs
-	stop  func() error // asked now and then on a long way
+	stop  func() error // called now and then during long reads
 }
 
-// Bucket gives a bucket.
+// Bucket returns a bucket.
 func (r Reader) Bucket(name string) Bucket { return bucketOf(r.tx, name) }
 
-// Blobs gives the payloads that are too long for a record.
+// Blobs returns the payload files.
 func (r Reader) Blobs() *Blobs { return r.blobs }
 
-// Stopped says on every 1024th step whether the caller has given up.
+// Stopped returns, on every 1024th step, an error if the caller has given up.
 func (r Reader) Stopped(step int) error {
 	const often = 1024
 	if step%often != 0 {
@@ -30,7 +30,7 @@ func (r Reader) Stopped(step int) error {
 	return r.stop()
 }
 
-// Count gives the last number that was given out.
+// Count returns the last number that was assigned.
 func (r Reader) Count(c Counter) uint64 { return LastNum(r.Bucket(bucketMeta).Get(c.key())) }
 
 // A Counter is a number that only rises.
@@ -38,34 +38,34 @@ type Counter int
 
 // The counters.
 const (
-	TaskCounter    Counter = iota // highest task id given out
+	TaskCounter    Counter = iota // highest task id assigned
 	EventCounter                  // last event id
 	MergeCounter                  // last merge id
 	MailCounter                   // last mail sequence number
-	ClosedCounter                 // how many requests were closed
-	RequestCounter                // highest number of a request given out
+	ClosedCounter                 // number of closed requests
+	RequestCounter                // highest request number assigned
 	counterKinds
 )
 
-// key is where a counter stands in bucketMeta.
+// key returns the counter's key in bucketMeta.
 func (c Counter) key() []byte {
 	return []byte([...]string{"task", "event", "merge", "mail", "request", "asked"}[c])
 }
 
-// Bucket is one bucket of the store. It reads values without their checksums,
-// after comparing them.
+// Bucket is one bucket of the store. It verifies the checksums of values and returns
+// them without it.
 type Bucket struct {
 	bolt *bolt.Bucket
 	name string
 }
 
-// bucketOf gives a bucket; in a store that lacks it, one whose bolt is nil.
+// bucketOf returns a bucket. If the store lacks it, the result's bolt is nil.
 func bucketOf(tx *bolt.Tx, name string) Bucket { return Bucket{tx.Bucket([]byte(name)), name} }
 
-// Get gives the value under a key; nil if there is none.
+// Get returns the value under a key; nil if there is none.
 //
-// A key that is not found may be one that was damaged: then it stands about where the
-// right one would, so the entries to both sides of that place are looked at.
+// If the key is not found, it may be damaged. A damaged key is stored close to the
+// place of the right one, so the entries on both sides of that place are verified.
 func (b Bucket) Get(key []byte) []byte {
 	c := b.bolt.Cursor()
 	k, v := c.Seek(key)
@@ -84,11 +84,11 @@ func (b Bucket) Get(key []byte) []byte {
 	return nil
 }
 
-// Cursor goes through the entries of the bucket.
+// Cursor returns a cursor over the entries of the bucket.
 func (b Bucket) Cursor() Cursor { return Cursor{b.bolt.Cursor(), b.name} }
 
-// Each calls f for the keys that start with prefix, in order, until f gives
-// false. f must not change the bucket.
+// Each calls f for the keys that start with prefix, in order, until f returns false.
+// f must not change the bucket.
 func (b Bucket) Each(prefix []byte, f func(key, value []byte) bool) {
 	c := b.Cursor()
 	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
@@ -98,14 +98,14 @@ func (b Bucket) Each(prefix []byte, f func(key, value []byte) bool) {
 	}
 }
 
-// Any says whether the bucket holds a key that starts with prefix.
+// Any reports whether the bucket holds a key that starts with prefix.
 func (b Bucket) Any(prefix []byte) bool {
 	k, _ := b.Cursor().Seek(prefix)
 	return k != nil && bytes.HasPrefix(k, prefix)
 }
 
-// Numbers gives the numbers that the keys with this prefix end with, in order,
-// at most limit of them; 0 means all.
+// Numbers returns the numbers at the end of the keys with this prefix, in order, at
+// most limit of them; 0 means all.
 func (b Bucket) Numbers(prefix []byte, limit int) []uint64 {
 	var list []uint64
 	b.Each(prefix, func(k, _ []byte) bool {
@@ -115,7 +115,7 @@ func (b Bucket) Numbers(prefix []byte, limit int) []uint64 {
 	return list
 }
 
-// Cursor is a bbolt cursor that reads values as Bucket does.
+// Cursor is a bbolt cursor that verifies values as Bucket does.
 type Cursor struct {
 	bolt *bolt.Cursor
 	name string
@@ -128,22 +128,22 @@ func (c Cursor) entry(k, v []byte) (key, value []byte) {
 	return k, unseal(c.name, k, v)
 }
 
-// First goes to the first entry.
+// First moves to the first entry.
 func (c Cursor) First() (key, value []byte) { return c.entry(c.bolt.First()) }
 
-// Last goes to the last entry.
+// Last moves to the last entry.
 func (c Cursor) Last() (key, value []byte) { return c.entry(c.bolt.Last()) }
 
-// Next goes one entry on.
+// Next moves one entry forward.
 func (c Cursor) Next() (key, value []byte) { return c.entry(c.bolt.Next()) }
 
-// Prev goes one entry back.
+// Prev moves one entry back.
 func (c Cursor) Prev() (key, value []byte) { return c.entry(c.bolt.Prev()) }
 
-// Seek goes to the first entry whose key is not less than k.
+// Seek moves to the first entry whose key is not less than k.
 func (c Cursor) Seek(k []byte) (key, value []byte) { return c.entry(c.bolt.Seek(k)) }
 
-// Decode reads a record. What cannot be read is ErrCorrupt.
+// Decode decodes a record. Its error wraps ErrCorrupt.
 func Decode[R any](what string, data []byte) (*R, error) {
 	r := new(R)
 	if err := json.Unmarshal(data, r); err != nil {
@@ -152,7 +152,7 @@ func Decode[R any](what string, data []byte) (*R, error) {
 	return r, nil
 }
 
-// All gives what open makes of the entries whose keys start with prefix. The
+// All returns the results of open for the entries whose keys start with prefix. The
 // list is never nil.
 func All[T any](r Reader, bucket string, prefix []byte, open func(key, value []byte) (T, error)) ([]T, error) {
 	list := []T{}

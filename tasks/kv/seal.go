@@ -10,24 +10,25 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Each value is stored with a checksum of its bucket, its key and itself. The digest of
-// the whole store is only compared when the store is opened; the checksum is compared
-// each time an entry is read, so an entry that is damaged while the team runs is not
-// passed on: not into a changed record, the outbox, a backup or the log of commits.
+// Each value is stored with a checksum of its bucket, its key and itself. The digest
+// of the whole store is compared only when the store is opened; the checksum is
+// compared each time an entry is read, so an entry that is damaged while the team
+// runs does not spread to a changed record, the outbox, a backup or the log of
+// commits.
 
-// sealSize is the length of the checksum that ends each stored value.
+// sealSize is the length of the checksum at the end of each stored value.
 const sealSize = 4
 
-// sumOf is the checksum of an entry.
+// sumOf returns the checksum of an entry.
 func sumOf(bucket string, key, value []byte) uint32 {
 	sum := crc32.Update(0, castagnoli, []byte(bucket))
 	sum = crc32.Update(sum, castagnoli, key)
 	return crc32.Update(sum, castagnoli, value)
 }
 
-// seal gives a value as it is stored. The two entries that the digest does not count
-// have no checksum: the format must be readable in all formats, and the digest is
-// compared with the one of the last commit.
+// seal returns a value as it is stored. The two entries that the digest does not
+// count have no checksum: the format must be readable in all formats, and the digest
+// is compared with the one of the last commit.
 func seal(bucket string, key, value []byte) []byte {
 	if !counted(bucket, key) {
 		return value
@@ -36,8 +37,8 @@ func seal(bucket string, key, value []byte) []byte {
 	return binary.BigEndian.AppendUint32(append(stored, value...), sumOf(bucket, key, value))
 }
 
-// unseal gives the value of a stored entry. It panics with damage if the entry is not
-// what was written; readers and the committer make an error of that.
+// unseal returns the value of a stored entry. It panics with damage if the checksum
+// does not match; readers and the committer turn that into an error.
 func unseal(bucket string, key, stored []byte) []byte {
 	if !counted(bucket, key) {
 		return stored
@@ -49,24 +50,24 @@ func unseal(bucket string, key, stored []byte) []byte {
 	return stored[:n:n]
 }
 
-// damage is an entry that is not what was written.
+// damage is the panic value for an entry with a wrong checksum.
 type damage struct {
 	bucket string
 	key    []byte
 	about  string // the entry, for people; set when the panic is recovered
 }
 
-// Error names the entry for people, who do not know buckets.
+// Error names the entry in words for people, who do not know buckets.
 func (d damage) Error() string {
-	return fmt.Sprintf("%v: %s is not what was written; open the store again, which restores it from its last backup",
+	return fmt.Sprintf("%v: %s has a wrong checksum; open the store again to restore it from its last backup",
 		ErrCorrupt, d.about)
 }
 
-// Unwrap makes it ErrCorrupt.
+// Unwrap returns ErrCorrupt.
 func (d damage) Unwrap() error { return ErrCorrupt }
 
-// recovered makes an error of a panic while the store was read or written: an entry or
-// a page that is not what was written, or a file that became shorter under its mapping.
+// recovered turns a panic while the store was read or written into an error: a
+// damaged entry or page, or a file that became shorter under its mapping.
 func (db *DB) recovered(doing string, r any) error {
 	if d, ok := r.(damage); ok {
 		d.about = cmp.Or(db.opts.Describe(d.bucket, d.key), fmt.Sprintf("an entry of %s (%.40q)", d.bucket, d.key))
@@ -75,7 +76,7 @@ func (db *DB) recovered(doing string, r any) error {
 	return fmt.Errorf("%w: %s: %v", ErrCorrupt, doing, r)
 }
 
-// sealAll gives the values of a store of format 2 their checksums.
+// sealAll adds checksums to the values of a store of format 2.
 func sealAll(tx *bolt.Tx) error {
 	return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
 		var keys [][]byte // a cursor must not see its bucket change

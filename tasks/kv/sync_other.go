@@ -2,6 +2,6 @@
 
 package kv
 
-// unsyncable says whether err only means that folders cannot be synced here:
-// where there is no Unix they never can.
+// unsyncable reports whether err only means that folders cannot be synced here, which
+// is always so outside Unix.
 func unsyncable(error) bool { return true }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// unsyncable says whether err only means that folders cannot be synced here.
+// unsyncable reports whether err only means that folders cannot be synced here.
 func unsyncable(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
 }

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// The limits on what a change may hold. Only long texts go to files of their
-// own, so everything else has to be of a size that fits into a transaction.
+// Limits of a change. Only long texts go to files of their own, so everything else
+// must fit into a transaction.
 const (
 	// InlineLimit is the size in bytes above which a payload goes to a file.
 	InlineLimit = 64 << 10
@@ -21,8 +21,8 @@ const (
 	MaxName = 256
 )
 
-// Clean makes text that every reader can show: invalid UTF-8 and NUL, which
-// some of them cut off at, become U+FFFD.
+// Clean returns text that every reader can show: invalid UTF-8 and NUL, at which some
+// readers stop, become U+FFFD.
 func Clean(s string) string {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s
@@ -30,7 +30,7 @@ func Clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// CleanShort is Clean for a field that must stay short.
+// CleanShort is Clean for a field that must be short.
 func CleanShort(field, s string) (string, error) {
 	if len(s) > MaxShort {
 		return "", fmt.Errorf("%w: the %s has %d bytes, at most %d are allowed; "+
@@ -39,8 +39,8 @@ func CleanShort(field, s string) (string, error) {
 	return Clean(s), nil
 }
 
-// CheckName refuses what cannot be the name of a member or a key: it must be
-// there, short, and printable enough to stand in a database key and a log.
+// CheckName rejects what cannot be the name of a member or a key. A name must be
+// nonempty, short, and printable enough for a database key and a log.
 func CheckName(what, s string) error {
 	switch {
 	case s == "":
@@ -53,8 +53,8 @@ func CheckName(what, s string) error {
 	return nil
 }
 
-// CleanList cleans each entry of a short list. The result is never nil, so
-// that JSON shows [].
+// CleanList cleans each entry of a short list. The result is never nil, so that it
+// encodes as [].
 func CleanList(what string, list []string) ([]string, error) {
 	if len(list) > MaxList {
 		return nil, fmt.Errorf("%w: %d %ss, at most %d are allowed", ErrInvalid, len(list), what, MaxList)
@@ -69,8 +69,8 @@ func CleanList(what string, list []string) ([]string, error) {
 	return out, nil
 }
 
-// CleanJSON checks that data is one JSON value and gives it compact and in
-// valid UTF-8. Empty data stays nil.
+// CleanJSON checks that data is one JSON value and returns it compact and in valid
+// UTF-8. Empty data becomes nil.
 func CleanJSON(what string, data json.RawMessage) (json.RawMessage, error) {
 	if len(data) == 0 {
 		return nil, nil
@@ -82,7 +82,7 @@ func CleanJSON(what string, data json.RawMessage) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// OneLine gives the start of s as one short line, for summaries.
+// OneLine returns the start of s as one short line, for summaries.
 func OneLine(s string, limit int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if utf8.RuneCountInString(s) <= limit {
@@ -91,10 +91,10 @@ func OneLine(s string, limit int) string {
 	return string([]rune(s)[:limit-1]) + "…"
 }
 
-// Clip shortens what a caller gave, for an error message.
+// Clip shortens a caller's text for an error message.
 func Clip(s string) string { return OneLine(Clean(s), 80) }
 
-// Unique drops repetitions and keeps the order. The result is never nil.
+// Unique drops duplicates and keeps the order. The result is never nil.
 func Unique(list []string) []string {
 	seen := make(map[string]bool, len(list))
 	out := make([]string, 0, len(list))

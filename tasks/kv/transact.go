@@ -8,8 +8,8 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// Read runs fn in a read transaction. What bbolt panics about, and a fault in its
-// mapping of the file, is an error.
+// Read runs fn in a read transaction. It returns panics of bbolt, and faults in its
+// mapping of the file, as errors.
 func (db *DB) Read(fn func(*bolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	tx, err := db.guard.begin(db.bolt, false)
@@ -22,7 +22,7 @@ func (db *DB) Read(fn func(*bolt.Tx) error) (err error) {
 	defer db.guard.endRead(tx)
 	defer func() {
 		if r := recover(); r != nil {
-			err = db.guard.judge(db.recovered("reading it", r))
+			err = db.guard.afterPanic(db.recovered("reading it", r))
 		}
 	}()
 	if err := db.guard.owns(tx); err != nil {
@@ -31,15 +31,16 @@ func (db *DB) Read(fn func(*bolt.Tx) error) (err error) {
 	return fn(tx)
 }
 
-// write runs fn in a write transaction and commits it. It is not db.Update: that reads
-// the whole file after a panic, in a goroutine whose panics end the process.
+// write runs fn in a write transaction and commits it. It does not use db.Update,
+// which after a panic reads the whole file in a goroutine whose panics end the
+// process.
 func (db *DB) write(fn func(*bolt.Tx) error) error {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	tx, err := db.guard.begin(db.bolt, true)
 	if err != nil {
 		return err
 	}
-	defer db.guard.end(tx) // nothing, after a commit
+	defer db.guard.end(tx) // a no-op after a commit
 	if err := db.guard.owns(tx); err != nil {
 		return err
 	}

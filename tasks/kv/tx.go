@@ -11,25 +11,25 @@ import (
 
 // Tx is one write transaction of the committer.
 //
-// Changes run in it one after another and each sees the ones before it. A
-// change decides first and writes then: once it has written it cannot be taken
-// back alone, and if it fails after that the whole transaction is given up.
+// Changes run in it one after another, and each sees the ones before it. A change
+// decides first and writes then: once it has written it cannot be undone alone, and
+// if it fails after that the whole transaction is given up.
 type Tx struct {
 	Reader
 	db      *DB
 	id      int // bbolt's number of this transaction
 	now     time.Time
 	counts  counts
-	digest  uint64   // of what is stored, with this transaction's writes
+	digest  uint64   // of the store with this transaction's writes
 	puts    int      // writes so far
-	failed  error    // of the first write that did not work
+	failed  error    // error of the first write that failed
 	spoiled bool     // a change failed after its first write
 	wrote   bool     // there are new events
 	loose   []string // payloads that lost a reference
-	dropped []string // those of them that have none left; set by finish
+	dropped []string // those of them without references; set by finish
 }
 
-// begin reads the clock once, so that all records of one commit agree.
+// begin reads the clock once, so that all records of one commit have the same time.
 func (db *DB) begin(tx *bolt.Tx) *Tx {
 	t := &Tx{
 		Reader: Reader{tx: tx, blobs: db.opts.Blobs, stop: func() error { return nil }},
@@ -39,25 +39,24 @@ func (db *DB) begin(tx *bolt.Tx) *Tx {
 		digest: db.digest,
 	}
 	for _, name := range append([]string{OutboxBucket}, db.opts.Rising...) {
-		// Their keys rise, so pages may be filled: half as many to read in Open.
+		// Their keys only rise, so pages may be fuller: Open reads half as many.
 		t.Bucket(name).bolt.FillPercent = 0.9
 	}
 	db.record.begin(t.id, t.digest)
 	return t
 }
 
-// Now is the time that all records of this transaction bear.
+// Now returns the time for all records of this transaction.
 func (t *Tx) Now() time.Time { return t.now }
 
-// counts are the counters of a transaction. They are read when they are first asked for,
-// and written once at its end.
+// counts are the counters of a transaction. A counter is read when it is first used
+// and written once, at the end.
 type counts struct {
 	now, before [counterKinds]uint64
 	known       [counterKinds]bool
 }
 
-// Count gives the last number that was given out, with those of this
-// transaction.
+// Count returns the last number that was assigned, including this transaction.
 func (t *Tx) Count(c Counter) uint64 {
 	if !t.counts.known[c] {
 		n := t.Reader.Count(c)
@@ -66,17 +65,18 @@ func (t *Tx) Count(c Counter) uint64 {
 	return t.counts.now[c]
 }
 
-// Next gives out the next number. Numbers are never used twice, or an old
-// message could pass for a new one.
+// Next assigns the next number. Numbers are never reused, or an old message could
+// pass for a new one.
 func (t *Tx) Next(c Counter) uint64 {
 	t.Raise(c, t.Count(c)+1)
 	return t.counts.now[c]
 }
 
-// Raise makes sure that no number up to n is given out any more.
+// Raise makes sure that no number up to n is assigned any more.
 func (t *Tx) Raise(c Counter, n uint64) { t.counts.now[c] = max(t.Count(c), n) }
 
-// apply runs one change. It fails only when the transaction must be given up.
+// apply runs one change. It returns an error only if the transaction must be given
+// up.
 func (t *Tx) apply(c *Job) error {
 	before, counts := t.puts, t.counts
 	c.err = t.protect(c)
@@ -99,7 +99,7 @@ func (t *Tx) protect(c *Job) (err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case damage, string, interface{ Addr() uintptr }: // our own, of bbolt, and a fault
+		case damage, string, interface{ Addr() uintptr }: // damage, panics of bbolt, and faults
 			err = fmt.Errorf("%s: %w", c.Op, t.db.recovered("reading it", r))
 		default:
 			err = fmt.Errorf("%s: internal error: %v\n%s", c.Op, r, debug.Stack())
@@ -108,7 +108,7 @@ func (t *Tx) protect(c *Job) (err error) {
 	return c.run(t)
 }
 
-// finish writes the counters and finds the payloads nobody needs any more.
+// finish writes the counters and finds the payloads that are no longer needed.
 func (t *Tx) finish() error {
 	if t.puts == 0 && t.counts.now == t.counts.before {
 		return errNothing
@@ -128,23 +128,22 @@ func (t *Tx) finish() error {
 	return t.failed
 }
 
-// Fail gives up the transaction. Writing goes on as if nothing had happened,
-// and apply looks once: what follows a write need not ask whether it worked.
+// Fail gives up the transaction. Later writes go on, and apply checks once, so
+// callers need not check each write.
 func (t *Tx) Fail(err error) {
 	if t.failed == nil {
 		t.failed = err
 	}
 }
 
-// Put stores a value. It remembers the first failure and goes on: the commit
-// looks once, at the end, and a hundred callers need not.
+// Put stores a value. On a failure it calls Fail.
 func (t *Tx) Put(bucket string, key, value []byte) {
 	t.puts++
 	if value == nil {
-		value = []byte{} // an entry all the same
+		value = []byte{} // nil would delete the key
 	}
 	value = seal(bucket, key, value)
-	t.account(bucket, key, value)
+	t.updateDigest(bucket, key, value)
 	t.db.record.entry(bucket, key, value)
 	if err := t.Bucket(bucket).bolt.Put(key, value); err != nil {
 		t.Fail(fmt.Errorf("write to %s: %w", bucket, err))
@@ -154,14 +153,14 @@ func (t *Tx) Put(bucket string, key, value []byte) {
 // Delete removes an entry, if it is there.
 func (t *Tx) Delete(bucket string, key []byte) {
 	t.puts++
-	t.account(bucket, key, nil)
+	t.updateDigest(bucket, key, nil)
 	t.db.record.entry(bucket, key, nil)
 	if err := t.Bucket(bucket).bolt.Delete(key); err != nil {
 		t.Fail(fmt.Errorf("delete from %s: %w", bucket, err))
 	}
 }
 
-// Mark puts a key into an index, or takes it out.
+// Mark adds a key to an index, or removes it.
 func (t *Tx) Mark(bucket string, key []byte, in bool) {
 	if in {
 		t.Put(bucket, key, []byte{})
@@ -170,23 +169,23 @@ func (t *Tx) Mark(bucket string, key []byte, in bool) {
 	}
 }
 
-// Place is where a record stands.
+// Place is where a record is stored.
 type Place struct {
 	Bucket string
 	Key    []byte
 }
 
-// owner is the part of a key in bucketRefs that names the record.
+// owner returns the part of a key in bucketRefs that names the record.
 func (p Place) owner() []byte { return append(NameKey(p.Bucket), p.Key...) }
 
-// Store puts a record and notes which payload files it needs from now on; had
-// are those that the record in this place needed before.
+// Store puts a record and records which payload files it needs; had are those that
+// the previous record in this place needed.
 func (t *Tx) Store(p Place, r any, need, had []BlobRef) {
 	t.Put(p.Bucket, p.Key, t.Encode(r))
 	t.Refer(p, need, had)
 }
 
-// Encode writes a record as JSON.
+// Encode encodes a record as JSON.
 func (t *Tx) Encode(r any) []byte {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -201,9 +200,9 @@ func (t *Tx) Erase(p Place, had []BlobRef) {
 	t.Refer(p, nil, had)
 }
 
-// Refer changes the references of one record from had to need. Files that lose
-// one are looked at when the transaction is complete: a later change in it may
-// need them again.
+// Refer changes the references of one record from had to need. Files that lose a
+// reference are checked at the end of the transaction: a later change in it may need
+// them again.
 func (t *Tx) Refer(p Place, need, had []BlobRef) {
 	owner := p.owner()
 	for _, ref := range had {
@@ -215,7 +214,7 @@ func (t *Tx) Refer(p Place, need, had []BlobRef) {
 	}
 }
 
-// Add changes a number that stands under a key; at 0 the key goes.
+// Add adds delta to the number under a key; at 0 the key is deleted.
 func (t *Tx) Add(bucket string, key []byte, delta int) {
 	n := LastNum(t.Bucket(bucket).Get(key)) + uint64(delta)
 	if n == 0 {

@@ -6,33 +6,31 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// Indexes are the buckets that follow from the mail.
+// Indexes returns the buckets that follow from the mail.
 func Indexes() []string { return []string{idBucket} }
 
-// Check compares mailboxes with their counts, notes their ids and decodes the
-// notes.
+// Check compares the mailboxes with their counts and ids.
 func Check(c *kv.Checker) {
 	unread := map[string]uint64{}
 	kv.CheckAll(c, MailBucket, "message %x", func(k []byte, rec *Record) {
 		c.SameKey("message "+rec.ID, k, kv.NameNumKey(rec.To, rec.Seq))
 		if most := c.Count(kv.MailCounter); rec.Seq == 0 || rec.Seq > most {
-			c.Fault("message %s has sequence number %d of %d", rec.ID, rec.Seq, most)
+			c.Fault("message %s has sequence number %d, and the last one is %d", rec.ID, rec.Seq, most)
 		}
 		idKey := kv.NameKey(rec.To, []byte(rec.ID)...)
 		if seq := kv.LastNum(c.Bucket(idBucket).Get(idKey)); seq != rec.Seq {
-			c.Fault("message %s is noted as number %d, not %d", rec.ID, seq, rec.Seq)
+			c.Fault("message %s is indexed as number %d, not %d", rec.ID, seq, rec.Seq)
 		}
-		c.Note(idBucket, idKey)
+		c.Expect(idBucket, idKey)
 		c.Needs(kv.Place{Bucket: MailBucket, Key: k}, rec.Files.Blobs())
 		unread[rec.To]++
 	})
-	// The counts are kept apart from the mail because whether a team is done is
-	// asked after every change; a count that is off would keep a team up for
-	// ever, or let it leave with mail unread.
+	// The counts are stored apart from the mail because whether a team is done is
+	// checked after every change. A wrong count would keep a team up for ever, or let
+	// it end with unread mail.
 	c.Bucket(UnreadBucket).Each(nil, func(k, v []byte) bool {
 		name, _, _ := kv.SplitName(k)
-		// A count of zero is a fault as well: the last delivery removes the
-		// entry.
+		// A count of zero is a fault as well: the last delivery removes the entry.
 		if n := kv.LastNum(v); n == 0 || n != unread[name] {
 			c.Fault("%q has %d unread messages, counted as %d", name, unread[name], n)
 		}
@@ -44,7 +42,7 @@ func Check(c *kv.Checker) {
 	}
 }
 
-// CheckNotes decodes the notes.
+// CheckNotes checks the notes.
 func CheckNotes(c *kv.Checker) {
 	kv.CheckAll(c, NotesBucket, "note %q", func(k []byte, n *Note) {
 		to, _, _ := kv.SplitName(k)

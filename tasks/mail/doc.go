@@ -1,6 +1,6 @@
 // Package mail keeps the mailboxes of a team: messages between members until they are
-// read, notes of who is idle, and the files of messages that are too long to be read in
-// one piece.
+// read, notes about idle members, and the files of messages that are too long to be
+// read in one piece.
 //
 // It is part of package tasks, and makes no promise of compatibility to programs
 // outside covey.
@@ -16,7 +16,7 @@ const (
 	UnreadBucket = "unread" // name -> number of unread messages
 )
 
-// Buckets lists them.
+// Buckets returns the names of the buckets.
 func Buckets() []string { return []string{MailBucket, NotesBucket, idBucket, UnreadBucket} }
 
 // ErrFull: a message to a member with too many unread messages, or a request about

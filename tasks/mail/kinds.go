@@ -2,11 +2,11 @@ package mail
 
 import "time"
 
-// The kinds of messages that members and covey exchange beside text,
-// assignments and notices (TEAMS.md 4). The names are those that hosts of
-// other makers use, so that models know them.
+// The kinds of messages that members and covey exchange in addition to text,
+// assignments and notices (TEAMS.md 4). The names are those of other agent hosts, so
+// that models know them.
 const (
-	// Broadcast is text that went to all others at once.
+	// Broadcast is text for all other members.
 	Broadcast Kind = "broadcast"
 	// IdleNotification says that a member's turn is over; Data is an IdleNote.
 	IdleNotification Kind = "idle_notification"
@@ -19,29 +19,29 @@ const (
 	PlanAsked Kind = "plan_approval_request"
 	// PlanAnswered answers it; Data is an Answer.
 	PlanAnswered Kind = "plan_approval_response"
-	// ApprovalAsked asks the receiver whether a task's work will do; Data is an
+	// ApprovalAsked asks the receiver whether a task's work is acceptable; Data is an
 	// ApprovalRequest. ApprovalAnswered answers it; Data is an Answer.
 	ApprovalAsked    Kind = "approval_request"
 	ApprovalAnswered Kind = "approval_response"
-	// PermissionAsked tells of a call that waits for a person; Data is a
+	// PermissionAsked reports a call that waits for a person; Data is a
 	// PermissionRequest. PermissionAnswered answers it; Data is an Answer.
 	PermissionAsked    Kind = "permission_request"
 	PermissionAnswered Kind = "permission_response"
-	// ModeSet tells a member that its permission mode is another one; Data is a
+	// ModeSet tells a member that its permission mode has changed; Data is a
 	// ModeChange.
 	ModeSet Kind = "mode_set_request"
-	// Terminated tells that a member has left; Data is a Termination.
+	// Terminated says that a member has left; Data is a Termination.
 	Terminated Kind = "teammate_terminated"
 )
 
-// RequestRef names a request in both spellings that hosts use: answers come
-// with one of them.
+// RequestRef names a request in both spellings that hosts use; an answer may have
+// either.
 type RequestRef struct {
 	RequestID string `json:"requestId"`
 	Request   string `json:"request_id"`
 }
 
-// Ref makes the reference of a request.
+// Ref returns the reference of a request.
 func Ref(id string) RequestRef { return RequestRef{RequestID: id, Request: id} }
 
 // IdleNote is the Data of an idle_notification.
@@ -51,16 +51,16 @@ type IdleNote struct {
 	Timestamp  time.Time `json:"timestamp"`
 	IdleReason string    `json:"idleReason"` // available, failed, interrupted, limited or stopped
 	Summary    string    `json:"summary,omitempty"`
-	Result     string    `json:"result,omitempty"` // the last text of the turn, cut to what a note may hold
-	// CompletedTaskID is the task that the turn completed last; CompletedStatus
-	// is "completed" with it.
+	Result     string    `json:"result,omitempty"` // the last text of the turn, shortened to the limit of a note
+	// CompletedTaskID is the last task that the turn completed; CompletedStatus is
+	// then "completed".
 	CompletedTaskID string `json:"completedTaskId,omitempty"`
 	CompletedStatus string `json:"completedStatus,omitempty"`
-	// CompletedTaskIDs are all of them, where they are more than one.
+	// CompletedTaskIDs are all completed tasks, if there are several.
 	CompletedTaskIDs []string `json:"completedTaskIds,omitempty"`
 	FailureReason    string   `json:"failureReason,omitempty"`
-	TaskIDs          []string `json:"taskIds,omitempty"`        // in progress with the member
-	Background       []string `json:"backgroundWork,omitempty"` // what runs on beside its turns, for people
+	TaskIDs          []string `json:"taskIds,omitempty"`        // the member's tasks in progress
+	Background       []string `json:"backgroundWork,omitempty"` // what runs in the background, for people
 }
 
 // ShutdownRequest is the Data of a shutdown_request.
@@ -69,7 +69,7 @@ type ShutdownRequest struct {
 	RequestRef
 	From      string    `json:"from"`
 	Reason    string    `json:"reason,omitempty"`
-	Deadline  time.Time `json:"deadline,omitzero"` // when the member is ended without an answer; zero: never
+	Deadline  time.Time `json:"deadline,omitzero"` // when the member is stopped if it does not answer; zero: never
 	Timestamp time.Time `json:"timestamp"`
 }
 
@@ -78,7 +78,7 @@ type PlanRequest struct {
 	Type Kind `json:"type"`
 	RequestRef
 	From         string    `json:"from"`
-	Plan         string    `json:"plan,omitempty"` // empty where PlanFilePath has it
+	Plan         string    `json:"plan,omitempty"` // empty if PlanFilePath is set
 	PlanFilePath string    `json:"planFilePath,omitempty"`
 	Timestamp    time.Time `json:"timestamp"`
 }
@@ -87,7 +87,7 @@ type PlanRequest struct {
 type ApprovalRequest struct {
 	Type Kind `json:"type"`
 	RequestRef
-	From      string    `json:"from"` // whose work it is
+	From      string    `json:"from"` // the author of the work
 	TaskID    string    `json:"taskId"`
 	Subject   string    `json:"subject"`
 	Timestamp time.Time `json:"timestamp"`
@@ -109,18 +109,19 @@ type Answer struct {
 	RequestRef
 	From           string    `json:"from"`
 	Approved       bool      `json:"approve"`
-	Reason         string    `json:"reason,omitempty"`   // of a shutdown or permission
+	Reason         string    `json:"reason,omitempty"`   // for a shutdown or permission
 	Feedback       string    `json:"feedback,omitempty"` // on a plan or on work
 	PermissionMode string    `json:"permissionMode,omitempty"`
 	Timestamp      time.Time `json:"timestamp"`
 }
 
-// HookCall is the Data of a HookMessage: the call of the hook that it came from.
+// HookCall is the Data of a HookMessage: the hook call that produced it.
 type HookCall struct {
 	Event     string `json:"event"`
 	ToolUseID string `json:"tool_use_id"`
 	Command   string `json:"command"`
-	// Feedback says that a hook of a turn end refused the end, after it.
+	// Feedback says that a hook of a turn end refused the end after the turn was
+	// over.
 	Feedback bool `json:"feedback,omitempty"`
 }
 
@@ -135,7 +136,7 @@ type ModeChange struct {
 // Termination is the Data of a teammate_terminated.
 type Termination struct {
 	Type      Kind      `json:"type"`
-	From      string    `json:"from"` // who has left
+	From      string    `json:"from"` // the member that has left
 	Reason    string    `json:"reason,omitempty"`
 	TaskIDs   []string  `json:"taskIds,omitempty"` // tasks that are open again
 	Timestamp time.Time `json:"timestamp"`

@@ -14,34 +14,34 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// A message is read in one piece in the middle of a conversation. The text of a longer
-// one goes to a file, and its receiver gets the start and a pointer to that.
+// A message is read in one piece in the middle of a conversation. A longer text goes
+// to a file, and the receiver gets its start and the path of the file.
 const (
 	MaxText  = 32 << 10 // bytes of a message
-	HeadText = 4 << 10  // bytes of a longer one that the message shows
+	HeadText = 4 << 10  // bytes of a longer text that the message shows
 )
 
-// maxSummary is how much of a summary is shown, in characters (TEAMS.md section 2).
+// maxSummary is the length of a summary in characters (TEAMS.md section 2).
 const maxSummary = 200
 
-// ReportSummary is the summary of a report with team_report.
+// ReportSummary is the summary of a team_report message.
 const ReportSummary = "report"
 
-// Summary is what a text without a summary is known by: its first line, shortened.
+// Summary returns the summary of a text that has none: its first line, shortened.
 func Summary(text string) string { return wording.Short(wording.FirstLine(text), maxSummary) }
 
-// Folder holds the files of long messages: a folder for each receiver, below the team's
-// state, where only covey and that member look. They stay as long as the team's state,
-// because transcripts point to them.
+// Folder holds the files of long messages: a folder for each receiver, below the
+// team's state, which only covey and that member read. The files stay as long as the
+// team's state, because transcripts refer to them.
 type Folder string
 
-// Of is the folder of one receiver.
+// Of returns the folder of one receiver.
 func (f Folder) Of(member string) string { return filepath.Join(string(f), member) }
 
-// Keep writes a long text for one receiver and returns what the message says
-// instead. The file's name is that of its content, so that a call that is
-// repeated after a crash leaves one file. It fails when the file cannot be
-// written; the message is not sent then.
+// Keep writes a long text for one receiver and returns what the message says instead.
+// The file is named after its content, so that a call that is repeated after a crash
+// leaves one file. If the file cannot be written, Keep fails and the message is not
+// sent.
 func (f Folder) Keep(to, text string) (string, error) {
 	sum := sha256.Sum256([]byte(text))
 	path := filepath.Join(f.Of(to), hex.EncodeToString(sum[:8])+".txt")
@@ -52,7 +52,7 @@ func (f Folder) Keep(to, text string) (string, error) {
 		Head(text, HeadText), len(text), path), nil
 }
 
-// write makes the file whole or not at all, and on disk before the message is.
+// write creates the file atomically, and syncs it before the message is sent.
 func (f Folder) write(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (f Folder) write(path, text string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) // gone already when all went well
+	defer os.Remove(file.Name()) // it is already renamed on success
 	_, err = file.WriteString(text)
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
@@ -69,8 +69,8 @@ func (f Folder) write(path, text string) error {
 	return os.Rename(file.Name(), path)
 }
 
-// Head is the start of a text, at most limit bytes of it, at the end of a line where that
-// loses little.
+// Head returns at most limit bytes of the start of a text, up to the end of a line if
+// that drops less than half.
 func Head(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -85,8 +85,8 @@ func Head(text string, limit int) string {
 	return text
 }
 
-// Make makes the folder of a member, so that its path can be given out, and returns it;
-// "" if f is empty.
+// Make creates the folder of a member, so that its path can be used, and returns it.
+// It returns "" if f is empty.
 func (f Folder) Make(member string) (string, error) {
 	if f == "" {
 		return "", nil

@@ -16,7 +16,8 @@ import (
 )
 
 // Kind says what a message is about. The store itself sends task assignments
-// only; the other kinds mean what their senders and receivers agree on.
+// Kind says what a message is about. The store itself sends only task assignments and
+// losses; senders and receivers agree on the meaning of the other kinds.
 type Kind string
 
 // The kinds of messages.
@@ -28,17 +29,17 @@ const (
 
 	Goal            Kind = "goal"   // the team's goal, for the lead
 	OperatorMessage Kind = "person" // what the operator sent with `covey send` or typed in attach
-	HookMessage     Kind = "hook"   // what a hook in the background wakes its member with
-	// HelperMessage tells a member of a helper that worked beside it. It is no Notice, because
-	// UserPromptSubmit hooks are asked about it.
+	HookMessage     Kind = "hook"   // from a background hook that wakes its member
+	// HelperMessage tells a member about a background helper. It is not a Notice,
+	// because UserPromptSubmit hooks run for it.
 	HelperMessage Kind = "helper"
 )
 
-// Message is a message from one member to another. Its id and sender come from
-// the store and the Actor, never from the sender's words.
+// Message is a message from one member to another. The store sets its id and sender,
+// never the sender.
 type Message struct {
 	ID      string          `json:"id"`   // a ULID
-	Seq     uint64          `json:"seq"`  // rises with every message of the team: the order of delivery
+	Seq     uint64          `json:"seq"`  // rises with every message of the team; the order of delivery
 	From    string          `json:"from"` // the actor's name; empty: covey
 	To      string          `json:"to"`
 	Kind    Kind            `json:"kind"`
@@ -46,52 +47,52 @@ type Message struct {
 	Summary string          `json:"summary"`
 	Data    json.RawMessage `json:"data,omitempty"`
 	Sent    time.Time       `json:"sent"`
-	// WaitFor are tasks: the message is for the time when all of them are completed or
-	// deleted, and its receiver is not shown it before.
+	// WaitFor are ids of tasks: the receiver does not see the message before all of
+	// them are completed or deleted.
 	WaitFor []string `json:"wait_for,omitempty"`
 }
 
 // Outgoing is a message to be sent.
 type Outgoing struct {
-	To   []string // names; one message each, repetitions dropped
+	To   []string // names; one message each, without duplicates
 	Kind Kind     // Text by default
 	Text string
-	// Texts are what each of To gets instead of Text, in that order, where they
-	// are not told the same; nil: they are. Each holds at most 64 KiB.
+	// Texts are the texts for each of To, in that order, if they differ; nil: all get
+	// Text. Each holds at most 64 KiB.
 	Texts   []string
 	Summary string // one line; default: the start of Text
 	Data    json.RawMessage
-	WaitFor []string // ids of tasks, see Message.WaitFor; each must be there
+	WaitFor []string // ids of tasks, see Message.WaitFor; each task must exist
 }
 
-// MaxSummary is how many characters of a text make its default summary.
+// MaxSummary is the length of a default summary in characters.
 const MaxSummary = 200
 
 // Boxes are the mailboxes of a team.
 type Boxes struct {
 	db    *kv.DB
-	most  int // unread messages of one member
+	most  int // maximum of unread messages per member
 	tasks Tasks
 }
 
-// Tasks is what mailboxes ask of the tasks that mail is about.
+// Tasks is what mailboxes need to know about tasks.
 type Tasks interface {
-	// Exists says whether there is a task with that id.
+	// Exists reports whether there is a task with that id.
 	Exists(r kv.Reader, id string) bool
-	// Heard is told that a member has read a message.
-	Heard(t *kv.Tx, member, message string) error
+	// MessageRead is called when a member has read a message.
+	MessageRead(t *kv.Tx, member, message string) error
 }
 
-// New gives the mailboxes in db. Sending to a member with most unread messages
+// New returns the mailboxes in db. Sending to a member with most unread messages
 // fails with ErrFull.
 func New(db *kv.DB, most int, tasks Tasks) *Boxes { return &Boxes{db: db, most: most, tasks: tasks} }
 
-// Send puts a message into the mailbox of each recipient, or of none. It does
-// not know who is a member: mail for a name that never attaches stays unread.
+// Send puts a message into the mailbox of each recipient, or of none if it fails. It
+// does not know the members: mail for a name that never attaches stays unread.
 //
-// It fails with ErrInvalid for what cannot be stored or has no recipient, and
-// with ErrFull when a recipient has Options.MaxUnread messages to read, and with
-// ErrNotFound when there is no task that it is to wait for.
+// Send fails with ErrInvalid if the message cannot be stored or has no recipient,
+// with ErrFull if a recipient has Options.MaxUnread unread messages, and with
+// ErrNotFound if a task in WaitFor does not exist.
 func (b *Boxes) Send(ctx context.Context, a actors.Actor, o Outgoing) ([]Message, error) {
 	c := b.db.Job("send")
 	p, err := b.Pack(c, a.Name, o)
@@ -110,10 +111,10 @@ type receipt struct {
 	Messages []Record `json:"messages,omitempty"`
 }
 
-// Open gives the messages.
+// Open returns the messages.
 func (r *receipt) Open(b *kv.Blobs) ([]Message, error) { return OpenAll(r.Messages, b) }
 
-// OpenAll gives the messages of some records.
+// OpenAll returns the messages of several records.
 func OpenAll(records []Record, b *kv.Blobs) ([]Message, error) {
 	var list []Message
 	for i := range records {
@@ -126,15 +127,15 @@ func OpenAll(records []Record, b *kv.Blobs) ([]Message, error) {
 	return list, nil
 }
 
-// Packed is a message that was checked and packed, with its recipients. The zero
-// value is for nobody.
+// Packed is a checked and packed message with its recipients. The zero value has no
+// recipient.
 type Packed struct {
 	template Record // without id and recipient
 	to       []string
-	texts    []string // of single recipients; nil: the template's is for all
+	texts    []string // one for each recipient; nil: all get the template's
 }
 
-// Pack checks a message that a change is to send in the name of from.
+// Pack checks and packs a message that a change will send in the name of from.
 func (b *Boxes) Pack(c *kv.Job, from string, o Outgoing) (Packed, error) {
 	var p Packed
 	m := &p.template
@@ -151,7 +152,7 @@ func (b *Boxes) Pack(c *kv.Job, from string, o Outgoing) (Packed, error) {
 			return p, err
 		}
 	}
-	if len(o.WaitFor) > 0 { // nil stays nil: the receipt gives back just what was returned
+	if len(o.WaitFor) > 0 { // nil stays nil, so that the receipt returns the same value
 		m.WaitFor = kv.Unique(o.WaitFor)
 	}
 	if len(m.WaitFor) > kv.MaxList {
@@ -170,7 +171,7 @@ func (b *Boxes) Pack(c *kv.Job, from string, o Outgoing) (Packed, error) {
 	return p, m.pack(c, o.Text, o.Data)
 }
 
-// checkTexts cleans the texts for single recipients.
+// checkTexts checks and cleans the texts for single recipients.
 func (o *Outgoing) checkTexts() error {
 	if o.Texts == nil {
 		return nil
@@ -189,7 +190,7 @@ func (o *Outgoing) checkTexts() error {
 	return nil
 }
 
-// Summarize gives the start of a text that may be very long, as one line.
+// Summarize returns the start of a text, which may be very long, as one line.
 func Summarize(text string) string {
 	if enough := MaxSummary * 8; len(text) > enough {
 		text = kv.Clean(text[:enough])
@@ -203,7 +204,7 @@ type Record struct {
 	Files kv.Files `json:"files,omitempty"`
 }
 
-// pack puts text and data into the record.
+// pack stores text and data in the record.
 func (r *Record) pack(c *kv.Job, text string, data json.RawMessage) error {
 	long, err := c.Pack(text)
 	if err != nil {
@@ -220,7 +221,7 @@ func (r *Record) pack(c *kv.Job, text string, data json.RawMessage) error {
 	return nil
 }
 
-// Open fills in the fields that are in files.
+// Open returns the message with the fields that are in files filled in.
 func (r *Record) Open(b *kv.Blobs) (Message, error) {
 	m := r.Message
 	text, err := r.Files.Text(b, "text", m.Text)
@@ -238,12 +239,12 @@ func (r *Record) Open(b *kv.Blobs) (Message, error) {
 	return m, nil
 }
 
-// Put puts a message into the mailbox of each of its recipients. It looks at all
-// mailboxes before it fills the first one.
+// Put puts a message into the mailbox of each recipient. It checks all mailboxes
+// before it writes to the first one.
 func (b *Boxes) Put(t *kv.Tx, p Packed) ([]Record, error) {
 	for _, id := range p.template.WaitFor {
 		if !b.tasks.Exists(t.Reader, id) {
-			return nil, fmt.Errorf("%w: there is no task %q that the message could wait for", kv.ErrNotFound, kv.Clip(id))
+			return nil, fmt.Errorf("%w: there is no task %q for the message to wait for", kv.ErrNotFound, kv.Clip(id))
 		}
 	}
 	for _, name := range p.to {
@@ -264,15 +265,15 @@ func (b *Boxes) Put(t *kv.Tx, p Packed) ([]Record, error) {
 	return sent, nil
 }
 
-// Post puts a short message of the store's own into a mailbox, however full that is,
-// and gives its id.
+// Post puts a short message of the store itself into a mailbox, even a full one, and
+// returns its id.
 func Post(t *kv.Tx, m Message) (id string) {
 	rec := &Record{Message: m}
 	post(t, rec)
 	return rec.ID
 }
 
-// post gives a message its id and puts it into mailbox and outbox.
+// post assigns an id to a message and puts it into mailbox and outbox.
 func post(t *kv.Tx, m *Record) {
 	m.ID, m.Seq, m.Sent = newID(t), t.Next(kv.MailCounter), t.Now()
 	m.insert(t)
@@ -286,7 +287,7 @@ func (r *Record) insert(t *kv.Tx) {
 	t.Add(UnreadBucket, kv.NameKey(r.To), 1)
 }
 
-// newID gives a new ULID.
+// newID returns a new ULID.
 func newID(t *kv.Tx) string {
 	id, err := ulid.New(uint64(max(t.Now().UnixMilli(), 0)), rand.Reader)
 	if err != nil {
@@ -295,7 +296,7 @@ func newID(t *kv.Tx) string {
 	return id.String()
 }
 
-// Repack makes a record again of a message that was in a mailbox.
+// Repack returns the record of a message that was in a mailbox before.
 func Repack(c *kv.Job, m Message) (*Record, error) {
 	rec := &Record{Message: m}
 	if err := rec.pack(c, m.Text, m.Data); err != nil {
@@ -304,10 +305,8 @@ func Repack(c *kv.Job, m Message) (*Record, error) {
 	return rec, nil
 }
 
-// Restore puts a message where it was, and tells nobody.
-//
-// The counter of the mail is raised first, so that no new message gets a number of one
-// that comes back.
+// Restore puts a message back into its mailbox without an event. It raises the mail
+// counter first, so that no new message gets the number of a restored one.
 func Restore(t *kv.Tx, m *Record) {
 	t.Raise(kv.MailCounter, m.Seq)
 	if t.Bucket(idBucket).Get(kv.NameKey(m.To, []byte(m.ID)...)) == nil {
@@ -315,15 +314,15 @@ func Restore(t *kv.Tx, m *Record) {
 	}
 }
 
-// Unread gives a member's unread messages in the order they were sent.
+// Unread returns a member's unread messages in the order in which they were sent.
 func (b *Boxes) Unread(ctx context.Context, member string) ([]Message, error) {
 	return kv.View(ctx, b.db, "unread mail of "+kv.Clip(member), func(r kv.Reader) ([]Message, error) {
 		return unread(r, member)
 	})
 }
 
-// UnreadOf gives the unread messages of each of some members, as Unread does. It is one read
-// for any number of members.
+// UnreadOf returns the unread messages of several members, as Unread does, in one
+// read.
 func (b *Boxes) UnreadOf(ctx context.Context, members []string) ([][]Message, error) {
 	return kv.View(ctx, b.db, "unread mail", func(r kv.Reader) ([][]Message, error) {
 		boxes := make([][]Message, len(members))
@@ -348,13 +347,14 @@ func unread(r kv.Reader, member string) ([]Message, error) {
 	})
 }
 
-// UnreadCounts gives the number of unread messages by member, of those that have some. It
-// is one read for any number of members.
+// UnreadCounts returns the number of unread messages by member, without members that
+// have none, in one read.
 func (b *Boxes) UnreadCounts(ctx context.Context) (map[string]int, error) {
 	return kv.View(ctx, b.db, "count unread mail", func(r kv.Reader) (map[string]int, error) { return Counts(r), nil })
 }
 
-// Counts gives the number of unread messages by member, of those that have some.
+// Counts returns the number of unread messages by member, without members that have
+// none.
 func Counts(r kv.Reader) map[string]int {
 	counts := map[string]int{}
 	r.Bucket(UnreadBucket).Each(nil, func(k, v []byte) bool {
@@ -366,10 +366,10 @@ func Counts(r kv.Reader) map[string]int {
 	return counts
 }
 
-// Deliver notes that a member, the actor, has read these messages: they are unread no
-// more. Ids that are not in its mailbox were delivered before and change nothing. It fails
-// with ErrStale for an earlier session: what an earlier life of a member was shown, the
-// present one has not seen.
+// Deliver records that a member, the actor, has read these messages. Ids that are not
+// in its mailbox were delivered before and change nothing. Deliver fails with
+// ErrStale for an earlier session: the present session has not seen what an earlier
+// one was shown.
 func (b *Boxes) Deliver(ctx context.Context, a actors.Actor, ids []string) error {
 	if err := kv.CheckName("member", a.Name); err != nil {
 		return err
@@ -392,7 +392,7 @@ func (b *Boxes) Deliver(ctx context.Context, a actors.Actor, ids []string) error
 	})
 }
 
-// Remove takes one message out of a mailbox, if it is there.
+// Remove removes a message from a mailbox and reports whether it was there.
 func (b *Boxes) Remove(t *kv.Tx, member, id string) (found bool, err error) {
 	idKey := kv.NameKey(member, []byte(id)...)
 	seq := t.Bucket(idBucket).Get(idKey)
@@ -411,5 +411,5 @@ func (b *Boxes) Remove(t *kv.Tx, member, id string) (found bool, err error) {
 	t.Erase(kv.Place{Bucket: MailBucket, Key: key}, had)
 	t.Delete(idBucket, idKey)
 	t.Add(UnreadBucket, kv.NameKey(member), -1)
-	return true, b.tasks.Heard(t, member, id)
+	return true, b.tasks.MessageRead(t, member, id)
 }

@@ -10,30 +10,30 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// Note is an idle notification that its receiver has not seen. There is one for
-// each sender and receiver: what happened since is put into it, so that notes
-// of a member that comes to rest again and again take the room of one. Notes
-// are no mail: they fill no mailbox and wake nobody.
+// Note is an idle notification that its receiver has not seen. There is one per
+// sender and receiver, which later notifications are merged into, so that a member
+// that becomes idle again and again takes the room of one. Notes are not mail: they
+// fill no mailbox and wake no member.
 type Note struct {
-	ID string `json:"id"` // another one after each change; begins with NoteID
+	ID string `json:"id"` // changes with each change of the note; begins with NoteID
 	IdleNote
-	// Completed are the tasks that the sender completed since the receiver saw a
-	// note of it, in that order.
+	// Completed are the tasks that the sender has completed since the receiver last
+	// saw a note from it, in that order.
 	Completed []string `json:"completed,omitempty"`
-	// Wakes says that the receiver is to see it even if nothing else gives it a
-	// turn: without it nobody would hear what came of something.
+	// Wakes says that the note alone is reason enough for a turn of the receiver,
+	// because otherwise nobody would learn of an outcome.
 	Wakes bool `json:"wakes,omitempty"`
 }
 
-// NoteID is what the ids of notes begin with, and no id of a message does.
+// NoteID is the prefix of the ids of notes. No id of a message starts with it.
 const NoteID = "idle-"
 
-// maxNoteIDs bounds the tasks that one note names; of more it names the last.
+// maxNoteIDs bounds the tasks that one note names; it names the last ones.
 const maxNoteIDs = 100
 
-// PutNote leaves a note of n.From for a member, in the place of the one that is
-// there. Its id and time are the store's. It fails with ErrInvalid for names
-// that cannot be stored.
+// PutNote stores a note from n.From for a member and replaces the previous one. The
+// store sets its id and time. PutNote fails with ErrInvalid for names that cannot be
+// stored.
 func (b *Boxes) PutNote(ctx context.Context, to string, n Note) error {
 	for what, name := range map[string]string{"receiver": to, "sender": n.From} {
 		if err := kv.CheckName(what, name); err != nil {
@@ -49,10 +49,10 @@ func (b *Boxes) PutNote(ctx context.Context, to string, n Note) error {
 	return b.db.Job("note").Submit(ctx, func(t *kv.Tx) error { return putNote(t, to, n) })
 }
 
-// putNote takes up what the note before says, which nobody has seen.
+// putNote merges the previous note, which the receiver has not seen, into n.
 //
-// The id is a new one each time: who has seen the note before has not seen this one, and
-// DropNotes of the old id leaves it.
+// It assigns a new id each time: whoever has seen the previous note has not seen this
+// one, and DropNotes with the old id must not remove it.
 func putNote(t *kv.Tx, to string, n Note) error {
 	key := kv.NameKey(to, []byte(n.From)...)
 	if had := t.Bucket(NotesBucket).Get(key); had != nil {
@@ -60,15 +60,15 @@ func putNote(t *kv.Tx, to string, n Note) error {
 		if err != nil {
 			return err
 		}
-		n = n.after(*before)
+		n = n.merge(*before)
 	}
 	n.ID, n.Type, n.Timestamp = NoteID+newID(t), IdleNotification, t.Now()
 	t.Put(NotesBucket, key, t.Encode(n))
 	return nil
 }
 
-// after is the note with what the one before it says and it does not.
-func (n Note) after(before Note) Note {
+// merge returns the note with what the previous one adds.
+func (n Note) merge(before Note) Note {
 	n.Wakes = n.Wakes || before.Wakes
 	n.Completed = kv.Unique(slices.Concat(before.Completed, n.Completed))
 	if extra := len(n.Completed) - maxNoteIDs; extra > 0 {
@@ -77,7 +77,7 @@ func (n Note) after(before Note) Note {
 	return n
 }
 
-// Notes gives the notes for a member, by their senders' names.
+// Notes returns the notes for a member, ordered by sender.
 func (b *Boxes) Notes(ctx context.Context, to string) ([]Note, error) {
 	return kv.View(ctx, b.db, "notes for "+kv.Clip(to), func(r kv.Reader) ([]Note, error) { return notes(r, to) })
 }
@@ -92,9 +92,9 @@ func notes(r kv.Reader, to string) ([]Note, error) {
 	})
 }
 
-// DropNotes removes the notes for a member, the actor, with these ids: it has seen them.
-// A note that has changed since has another id, and stays. It fails with ErrStale as
-// Deliver does.
+// DropNotes removes the notes with these ids for a member, the actor, that has seen
+// them. A note that has changed since then has another id, and stays. DropNotes fails
+// with ErrStale as Deliver does.
 func (b *Boxes) DropNotes(ctx context.Context, a actors.Actor, ids []string) error {
 	ids = slices.Clone(ids) // the change may outlive the call
 	return b.db.Job("drop notes").Submit(ctx, func(t *kv.Tx) error {
@@ -114,8 +114,7 @@ func (b *Boxes) DropNotes(ctx context.Context, a actors.Actor, ids []string) err
 	})
 }
 
-// Shown is the note as its receiver sees it: JSON of the fields that say
-// something.
+// Shown returns the JSON that the receiver of the note sees, without empty fields.
 func (n Note) Shown() json.RawMessage {
 	if last := len(n.Completed) - 1; last >= 0 {
 		n.CompletedTaskID, n.CompletedStatus = n.Completed[last], "completed"

@@ -18,7 +18,7 @@ func TestNoteNamesTheLastTasks(t *testing.T) {
 	for i := range maxNoteIDs + 5 {
 		many = append(many, fmt.Sprint(i))
 	}
-	if n := (Note{Completed: many}).after(Note{Completed: []string{"x"}}); len(n.Completed) != maxNoteIDs || n.Completed[maxNoteIDs-1] != "104" {
+	if n := (Note{Completed: many}).merge(Note{Completed: []string{"x"}}); len(n.Completed) != maxNoteIDs || n.Completed[maxNoteIDs-1] != "104" {
 		t.Errorf("a note names %d tasks, the last is %s", len(n.Completed), n.Completed[len(n.Completed)-1])
 	}
 }

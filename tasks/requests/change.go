@@ -14,9 +14,9 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// Record is a request as stored. It stands under its id in
-// requestsBucket; openBucket lists it while it is open, closedBucket from then
-// on, and askedBucket holds the newest one of each key.
+// Record is a request as stored. Its key in requestsBucket is its id. openBucket
+// lists it while it is open, closedBucket after that, and askedBucket holds the
+// newest request of each key.
 type Record struct {
 	Request
 	Files kv.Files `json:"files,omitempty"`
@@ -24,12 +24,12 @@ type Record struct {
 
 func (r *Record) place() kv.Place { return kv.Place{Bucket: requestsBucket, Key: []byte(r.ID)} }
 
-// openKey lists an open request under whom it is about.
+// openKey returns the request's key in openBucket.
 func (r *Record) openKey() []byte { return kv.NameKey(r.Member, []byte(r.ID)...) }
 
-// askedKey names the question that a request asks; nil: it is like no other.
-//
-// Member, kind and key are joined so that no two different ones give the same bytes.
+// askedKey returns the key of the question that a request asks, or nil if it has
+// none. Member, kind and key are joined so that different ones never give the same
+// bytes.
 func (r *Record) askedKey() []byte {
 	if r.Key == "" {
 		return nil
@@ -37,7 +37,7 @@ func (r *Record) askedKey() []byte {
 	return kv.NameKey(r.Member, kv.NameKey(string(r.Kind), []byte(r.Key)...)...)
 }
 
-// Unpack fills in the payload if it is in a file.
+// Unpack returns the request with a payload that is in a file filled in.
 func (r *Record) Unpack(b *kv.Blobs) (Request, error) {
 	request := r.Request
 	payload, err := r.Files.Text(b, "payload", "")
@@ -50,19 +50,19 @@ func (r *Record) Unpack(b *kv.Blobs) (Request, error) {
 	return request, nil
 }
 
-// draft is a New that was checked and packed.
+// draft is a New after checking and packing.
 type draft struct {
 	rec  *Record // without times and state
 	wait time.Duration
 	mail mail.Packed
 }
 
-// draft gives a request its id before the change, so that what is said
-// of it can name it.
+// draft assigns an id to a request before the change, so that the mail about it can
+// name it.
 //
-// Long payloads and texts go into files here, outside of the transaction, so that the
-// one writer does not wait for the disk. If the change comes to nothing, c knows the
-// files and they are removed.
+// It writes long payloads and texts to files outside the transaction, so that the
+// committer does not wait for the disk. If the change does not happen, c removes the
+// files.
 func (d *Desk) draft(ctx context.Context, c *kv.Job, a actors.Actor, n New) (draft, error) {
 	if err := n.check(); err != nil {
 		return draft{}, err
@@ -85,11 +85,11 @@ func (d *Desk) draft(ctx context.Context, c *kv.Job, a actors.Actor, n New) (dra
 	rec.Payload = json.RawMessage(rec.Files.Put("payload", payload))
 	seen := rec.Request
 	seen.Payload = n.Payload
-	tell, err := d.packFor(c, a, n.To, mailOf(seen, n.Mail))
-	return draft{rec: rec, wait: n.Wait, mail: tell}, err
+	message, err := d.packFor(c, a, n.To, mailOf(seen, n.Mail))
+	return draft{rec: rec, wait: n.Wait, mail: message}, err
 }
 
-// check refuses what cannot be stored, and a member that would answer itself.
+// check rejects what cannot be stored, and a member that would answer itself.
 func (n New) check() error {
 	kinds := []Kind{
 		AskPermission, AskPlan, AskMerge, AskShutdown, AskAttention, AskApproval,
@@ -97,7 +97,7 @@ func (n New) check() error {
 	if !slices.Contains(kinds, n.Kind) {
 		return fmt.Errorf("%w: a request of kind %q", kv.ErrInvalid, kv.Clip(string(n.Kind)))
 	}
-	for what, name := range map[string]string{"member of the request": n.Member, "who is to answer": n.To} {
+	for what, name := range map[string]string{"member of the request": n.Member, "receiver of the request": n.To} {
 		if err := kv.CheckName(what, name); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (n New) check() error {
 	return nil
 }
 
-// packFor packs the mail of a to one reader; one without text is for nobody.
+// packFor packs the mail for one receiver; mail without text is not sent.
 func (d *Desk) packFor(c *kv.Job, a actors.Actor, to string, out mail.Outgoing) (mail.Packed, error) {
 	if out.Text == "" {
 		return mail.Packed{}, nil
@@ -121,19 +121,18 @@ func (d *Desk) packFor(c *kv.Job, a actors.Actor, to string, out mail.Outgoing) 
 	return d.boxes.Pack(c, a.Name, out)
 }
 
-// mailOf asks what is to be told of a request.
-func mailOf(r Request, tell func(Request) mail.Outgoing) mail.Outgoing {
-	if tell == nil {
+// mailOf returns the mail about a request.
+func mailOf(r Request, compose func(Request) mail.Outgoing) mail.Outgoing {
+	if compose == nil {
 		return mail.Outgoing{}
 	}
-	return tell(r)
+	return compose(r)
 }
 
-// ask stores a draft, unless the question has been asked before; fresh says
-// that it has not.
+// ask stores a draft unless the same question was asked before; fresh reports which.
 //
-// All that can refuse comes before the first write. maxOpen bounds what a member
-// in a loop can pile up before people.
+// Everything that can refuse the change comes before the first write. maxOpen bounds
+// the requests that a member in a loop can make.
 func (d *Desk) ask(t *kv.Tx, a actors.Actor, q draft) (rec *Record, fresh bool, err error) {
 	if before, err := askedBefore(t.Reader, q.rec.askedKey()); err != nil || before != nil {
 		return before, false, err
@@ -162,10 +161,9 @@ func (d *Desk) ask(t *kv.Tx, a actors.Actor, q draft) (rec *Record, fresh bool, 
 	return rec, true, nil
 }
 
-// askedBefore finds the request that answers a question already, or will.
-//
-// An open request will answer. An answered one does until somebody has acted on it, and
-// a lasting yes does for good. Any other lets the question be asked again.
+// askedBefore returns the request that answers a question already, or will: an open
+// one, an answered one whose answer nobody has acted on, or a lasting yes. If there
+// is none, the question may be asked again.
 func askedBefore(r kv.Reader, key []byte) (*Record, error) {
 	if key == nil {
 		return nil, nil
@@ -178,13 +176,13 @@ func askedBefore(r kv.Reader, key []byte) (*Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: an index names a request that cannot be read: %v", kv.ErrCorrupt, err)
 	}
-	if rec.Open() || rec.settles() {
+	if rec.Open() || rec.stillAnswers() {
 		return rec, nil
 	}
 	return nil, nil
 }
 
-// closing is how a request comes to its end.
+// closing describes how a request is closed.
 type closing struct {
 	by             actors.Actor
 	state          State
@@ -192,25 +190,25 @@ type closing struct {
 	mail           func(Request) mail.Outgoing
 }
 
-// close puts the end into a request.
+// close writes the outcome into a request.
 func (how closing) close(r *Request) {
 	r.State, r.By, r.Feedback, r.Mode = how.state, how.by.Name, how.feedback, how.mode
 }
 
-// conclude closes a request. What mail says depends on the request as it is
-// stored, and packing it may take a file: so the request is read before, and the
-// change looks whether it is still open.
+// conclude closes a request. The mail depends on the stored request, and packing it
+// may write a file: so the request is read first, and the change checks that it is
+// still open.
 //
-// Between the first read and the change somebody else may have closed it; admits decides
-// that inside of the transaction, so that of two answers exactly one counts. Mail that
-// was packed for the other one is dropped.
+// Somebody else may close the request between the read and the change; admits decides
+// inside the transaction, so that exactly one of two answers counts. The mail of the
+// other one is dropped.
 func (d *Desk) conclude(ctx context.Context, c *kv.Job, id string, how closing) (Request, error) {
 	now, err := d.Get(ctx, id)
 	if err != nil {
 		return Request{}, err
 	}
 	how.close(&now)
-	tell, err := d.packFor(c, how.by, now.Member, mailOf(now, how.mail))
+	message, err := d.packFor(c, how.by, now.Member, mailOf(now, how.mail))
 	if err != nil {
 		return Request{}, c.Abandon(err)
 	}
@@ -223,7 +221,7 @@ func (d *Desk) conclude(ctx context.Context, c *kv.Job, id string, how closing) 
 			c.Unused(err == nil)
 			return &receipt{Op: c.Op, Request: rec}, err
 		}
-		if _, err := d.boxes.Put(t, tell); err != nil {
+		if _, err := d.boxes.Put(t, message); err != nil {
 			return nil, err
 		}
 		how.close(&rec.Request)
@@ -232,16 +230,16 @@ func (d *Desk) conclude(ctx context.Context, c *kv.Job, id string, how closing) 
 	})
 }
 
-// admits decides whether an actor may close a request in that way. done says
-// that it is closed and that this is as good.
+// admits decides whether an actor may close a request in this way. done reports that
+// it is closed and nothing is left to do.
 //
-// A person may answer everything, covey itself (no name) too. To withdraw or to expire
-// what is closed is done already and no error; a second answer is one, for whoever gives
-// it believes that it counts.
+// A person and covey itself (no name) may answer every request. Withdrawing or
+// expiring a closed request is no error; a second answer is one, because whoever
+// gives it believes that it counts.
 func (r *Record) admits(a actors.Actor, state State) (done bool, err error) {
 	answers := state == Approved || state == Denied
 	if answers && a.Name != r.To && a.Name != actors.Operator && a.Name != "" {
-		return false, fmt.Errorf("request %s of %s is %w: it was put to %s", r.ID, r.Member, ErrNotAsked, r.To)
+		return false, fmt.Errorf("request %s of %s is %w: %s has to answer it", r.ID, r.Member, ErrNotAsked, r.To)
 	}
 	if r.Open() || !answers {
 		return !r.Open(), nil
@@ -250,11 +248,9 @@ func (r *Record) admits(a actors.Actor, state State) (done bool, err error) {
 		cmp.Or(r.By, "covey"), r.Closed.Format(time.RFC3339))
 }
 
-// closed stores a request in its last state and drops the oldest closed
-// one if there are too many.
-//
-// Numbers rise by one with each request that is closed, so that the one to drop is found
-// without a look at the others.
+// closed stores a request in its final state and drops the oldest closed one if there
+// are too many. Numbers rise by one with each closed request, so the one to drop is
+// found directly.
 func (r *Record) closed(t *kv.Tx) {
 	r.Closed, r.Number = t.Now(), t.Next(kv.ClosedCounter)
 	t.Store(r.place(), r, r.Files.Blobs(), r.Files.Blobs())
@@ -266,14 +262,13 @@ func (r *Record) closed(t *kv.Tx) {
 	}
 }
 
-// maxClosed is how many closed requests are kept, for people who look
-// back and for members that were cut off before they had the answer.
+// maxClosed is how many closed requests are kept, for people who look back and for
+// members that were cut off before they got the answer.
 const maxClosed = 1000
 
-// drop forgets the closed request that an entry of closedBucket names.
-//
-// The entry of the key goes along only if it still names this request: the same question
-// may have been asked again since.
+// drop deletes the closed request that an entry of closedBucket names. The entry in
+// askedBucket is deleted only if it still names this request: the same question may
+// have been asked again.
 func drop(t *kv.Tx, closed []byte) {
 	id := bytes.Clone(t.Bucket(closedBucket).Get(closed))
 	if id == nil {
@@ -291,7 +286,7 @@ func drop(t *kv.Tx, closed []byte) {
 	t.Erase(rec.place(), rec.Files.Blobs())
 }
 
-// load reads a request. It fails with ErrNotFound when there is none.
+// load reads a request. It fails with ErrNotFound if there is none.
 func load(r kv.Reader, id string) (*Record, error) {
 	var data []byte
 	if id != "" {
@@ -303,8 +298,8 @@ func load(r kv.Reader, id string) (*Record, error) {
 	return kv.Decode[Record]("request "+kv.Clip(id), data)
 }
 
-// openIDs gives the ids of the open requests whose entries start with
-// prefix, in the order of the ids, which is that of their making.
+// openIDs returns the ids of the open requests whose entries start with prefix, in
+// the order in which they were made.
 func openIDs(r kv.Reader, prefix []byte) []string {
 	var ids []string
 	r.Bucket(openBucket).Each(prefix, func(k, _ []byte) bool {

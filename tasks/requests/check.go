@@ -8,10 +8,10 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Indexes are the buckets that follow from the requests.
+// Indexes returns the buckets that follow from the requests.
 func Indexes() []string { return []string{openBucket, closedBucket} }
 
-// Check looks at each request and notes what the indexes must say of it.
+// Check checks each request and the index entries for it.
 func Check(c *kv.Checker) {
 	states := []State{Open, Approved, Denied, Expired, Withdrawn}
 	asked, closed := c.Count(kv.RequestCounter), c.Count(kv.ClosedCounter)
@@ -19,31 +19,31 @@ func Check(c *kv.Checker) {
 		c.SameKey("request "+rec.ID, k, []byte(rec.ID))
 		number, short := numberOf(rec.ID)
 		if _, err := ulid.ParseStrict(rec.ID); err != nil && !short {
-			c.Fault("request %q: its id is no number and no ULID: %v", rec.ID, err)
+			c.Fault("request %q: its id is neither a number nor a ULID: %v", rec.ID, err)
 		}
 		if number > asked {
 			c.Fault("request %s is above the high-water mark %d", rec.ID, asked)
 		}
-		// Nobody may have answered what it asked itself, whatever way it took.
+		// Nobody may answer their own question.
 		if !slices.Contains(states, rec.State) || rec.Member == "" || rec.Member == rec.To {
-			c.Fault("request %s about %q, put to %q, has state %q", rec.ID, rec.Member, rec.To, rec.State)
+			c.Fault("request %s about %q, to be answered by %q, has state %q", rec.ID, rec.Member, rec.To, rec.State)
 		}
 		if rec.Open() != (rec.Number == 0) || rec.Open() != rec.Closed.IsZero() || rec.Number > closed {
-			c.Fault("request %s is %s and the %d. of %d that were closed", rec.ID, rec.State, rec.Number, closed)
+			c.Fault("request %s is %s and has number %d of %d closed ones", rec.ID, rec.State, rec.Number, closed)
 		}
 		if rec.Open() {
-			c.Note(openBucket, rec.openKey())
+			c.Expect(openBucket, rec.openKey())
 		} else {
-			c.Note(closedBucket, kv.NumKey(rec.Number))
+			c.Expect(closedBucket, kv.NumKey(rec.Number))
 		}
 		c.Needs(rec.place(), rec.Files.Blobs())
 	})
 	checkAsked(c)
 }
 
-// checkAsked looks at the index of questions. Of those that were asked several
-// times it names the newest, which only the index knows: so it is checked from
-// its own side.
+// checkAsked checks the index of questions. For a question that was asked several
+// times it names the newest request, which no record tells: so the index is checked
+// against the records and not the other way round.
 func checkAsked(c *kv.Checker) {
 	c.Bucket(askedBucket).Each(nil, func(k, id []byte) bool {
 		rec, err := load(c.Reader, string(id))

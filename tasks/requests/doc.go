@@ -1,5 +1,5 @@
 // Package requests keeps what members cannot decide by themselves: each request from
-// the moment it is asked until long after it was answered.
+// the moment it is made until long after it was answered.
 //
 // It is part of package tasks, and makes no promise of compatibility to programs
 // outside covey.
@@ -15,12 +15,12 @@ const (
 	askedBucket    = "asked"    // name, kind, key -> id of the newest request with that key
 )
 
-// Buckets lists them.
+// Buckets returns the names of the buckets.
 func Buckets() []string { return []string{requestsBucket, openBucket, closedBucket, askedBucket} }
 
 var (
-	// ErrAnswered: an answer to a request that has one.
+	// ErrAnswered: an answer to a request that was already answered.
 	ErrAnswered = errors.New("already answered")
-	// ErrNotAsked: an answer to a request by somebody to whom it was not put.
+	// ErrNotAsked: an answer to a request by a member that was not asked.
 	ErrNotAsked = errors.New("not yours to answer")
 )

@@ -11,13 +11,15 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// idMark begins the ids of requests (r1, r2, …), so that none looks like a task's.
+// idMark is the prefix of the ids of requests (r1, r2, …), which distinguishes them
+// from ids of tasks.
 const idMark = "r"
 
-// idOf is the id of the n-th request.
+// idOf returns the id of the n-th request.
 func idOf(n uint64) string { return idMark + kv.FormatID(n) }
 
-// numberOf reads a request's id; false: it is none, or the ULID of an older covey.
+// numberOf returns the number in a request's id. The bool is false if there is none;
+// older versions of covey used ULIDs.
 func numberOf(id string) (uint64, bool) {
 	digits, ok := strings.CutPrefix(id, idMark)
 	if !ok {
@@ -26,16 +28,16 @@ func numberOf(id string) (uint64, bool) {
 	return kv.ParseID(digits)
 }
 
-// compareIDs orders ids as the requests were made: those of an older covey, which
-// are ULIDs, come first.
+// compareIDs orders ids as the requests were made. ULIDs, of older versions of covey,
+// come first.
 func compareIDs(a, b string) int {
 	n, _ := numberOf(a)
 	m, _ := numberOf(b)
 	return cmp.Or(cmp.Compare(n, m), cmp.Compare(a, b))
 }
 
-// next is a number that no request has. Two callers at once get two; one that
-// nobody uses is left out.
+// next reserves a number for a request. A number that is not used in the end is
+// skipped.
 func (d *Desk) next(ctx context.Context) (uint64, error) {
 	last, err := kv.View(ctx, d.db, "request id", func(r kv.Reader) (uint64, error) { return r.Count(kv.RequestCounter), nil })
 	if err != nil {
@@ -47,8 +49,7 @@ func (d *Desk) next(ctx context.Context) (uint64, error) {
 	return d.drafted, nil
 }
 
-// Skip keeps the number of a request that an event tells of from being given
-// out again.
+// Skip reserves the number of the request in an event.
 func Skip(t *kv.Tx, event json.RawMessage) {
 	var r Request
 	if json.Unmarshal(event, &r) == nil {
@@ -57,9 +58,9 @@ func Skip(t *kv.Tx, event json.RawMessage) {
 	}
 }
 
-// Find gives the one request that a person means by text: its id, in whatever
-// case, or the beginning or the end of the long id of an older covey, if one open request
-// has it. It fails with ErrNotFound for none, and with ErrInvalid for several.
+// Find returns the request that a person means by text: its id in any case, or the
+// start or end of a ULID of an older covey if exactly one open request has it. It
+// fails with ErrNotFound if there is none, and with ErrInvalid if there are several.
 func (d *Desk) Find(ctx context.Context, text string) (Request, error) {
 	r, err := d.Get(ctx, text)
 	if err == nil {
@@ -72,7 +73,7 @@ func (d *Desk) Find(ctx context.Context, text string) (Request, error) {
 	if openErr != nil {
 		return Request{}, openErr
 	}
-	const enough = 4 // of a ULID
+	const enough = 4 // characters of a ULID
 	part := strings.ToUpper(text)
 	open = slices.DeleteFunc(open, func(r Request) bool {
 		_, short := numberOf(r.ID)

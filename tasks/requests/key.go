@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// KeyOf makes the Key of a question of what it is about.
+// KeyOf returns the Key of a question from the values that identify it.
 func KeyOf(parts ...any) string {
 	sum := sha256.Sum256(rawjson.Encode(parts))
 	return hex.EncodeToString(sum[:16])

@@ -19,13 +19,13 @@ type Kind string
 const (
 	AskPermission Kind = "permission" // to make a tool call
 	AskPlan       Kind = "plan"       // to carry out a plan
-	AskMerge      Kind = "merge"      // to merge work, or to keep what it touches
+	AskMerge      Kind = "merge"      // to merge work
 	AskShutdown   Kind = "shutdown"   // that a member leaves the team
-	AskAttention  Kind = "attention"  // what is to become of a member in trouble
+	AskAttention  Kind = "attention"  // what to do about a member in trouble
 	AskApproval   Kind = "approval"   // to complete a task
 )
 
-// State says what has become of a request.
+// State is the state of a request.
 type State string
 
 // The states of a request. All but the first are final.
@@ -33,74 +33,74 @@ const (
 	Open      State = "open"
 	Approved  State = "approved"
 	Denied    State = "denied"
-	Expired   State = "expired"   // nobody answered in time: Default holds
-	Withdrawn State = "withdrawn" // nobody wants the answer any more
+	Expired   State = "expired"   // nobody answered in time; Default is the answer
+	Withdrawn State = "withdrawn" // the answer is no longer needed
 )
 
-// Request is something that a member cannot decide by itself, from the moment
-// it is asked until long after it was answered. It has one answer.
+// Request is something that a member cannot decide by itself, from the moment it is
+// asked until long after it was answered. It has one answer.
 type Request struct {
 	ID      string          `json:"id"` // "r1", "r2", …; of an older covey a ULID
 	Kind    Kind            `json:"kind"`
-	Member  string          `json:"member"` // whom it is about: who waits for the answer
-	To      string          `json:"to"`     // who is to answer: a member's name, or actors.Operator
+	Member  string          `json:"member"` // the member that it is about, which waits for the answer
+	To      string          `json:"to"`     // who has to answer: a member's name, or actors.Operator
 	Text    string          `json:"text"`   // for whoever answers
 	Payload json.RawMessage `json:"payload,omitempty"`
 	Created time.Time       `json:"created"`
-	// Deadline is when Default becomes the answer; zero: never. It is for display
-	// and for restarts: the store itself lets nothing expire, because its clock may
-	// jump.
+	// Deadline is when Default becomes the answer; zero: never. It is for display and
+	// for restarts: the store itself expires nothing, because its clock may jump.
 	Deadline time.Time `json:"deadline,omitzero"`
-	Default  bool      `json:"default"` // the answer if nobody gives one: yes or no
+	Default  bool      `json:"default"` // the answer if nobody gives one
 	State    State     `json:"state"`
-	By       string    `json:"by,omitempty"`       // who answered or withdrew it; empty: covey
-	Feedback string    `json:"feedback,omitempty"` // what was said with the answer
+	By       string    `json:"by,omitempty"`       // the actor that answered or withdrew it; empty: covey
+	Feedback string    `json:"feedback,omitempty"` // text that comes with the answer
 	Mode     string    `json:"mode,omitempty"`     // permission mode that goes with an approved plan
 	Closed   time.Time `json:"closed,omitzero"`    // when it was answered, expired or was withdrawn
-	// Taken says that whoever asked has acted on the answer, so that the same
+	// Taken says that the asking member has acted on the answer, so that the same
 	// question is a new one.
 	Taken bool `json:"taken,omitempty"`
 	// Key names the question among those of the same kind and member; see Ask.
 	Key string `json:"key,omitempty"`
 	// Lasting makes a yes hold for every later request of the same Key.
 	Lasting bool   `json:"lasting,omitempty"`
-	Number  uint64 `json:"number,omitempty"` // place among the closed ones; 0: open
+	Number  uint64 `json:"number,omitempty"` // number among the closed ones; 0: open
 }
 
-// Open says whether the request still waits for its answer.
+// Open reports whether the request still waits for its answer.
 func (r Request) Open() bool { return r.State == Open }
 
-// Approved says whether the answer is yes, be it by default. An open or
+// Approved reports whether the answer is yes, given or by default. An open or
 // withdrawn request has no answer.
 func (r Request) Approved() bool {
 	return r.State == Approved || r.State == Expired && r.Default
 }
 
-// settles says whether a closed request answers the same question once more.
-func (r Request) settles() bool {
+// stillAnswers reports whether a closed request also answers the same question asked
+// again.
+func (r Request) stillAnswers() bool {
 	answered := r.State == Approved || r.State == Denied || r.State == Expired
 	return answered && !r.Taken || r.Lasting && r.State == Approved
 }
 
-// New is a request to be made.
+// New describes a request to make.
 type New struct {
 	Kind    Kind
-	Member  string // whom it is about; never To
+	Member  string // the member that it is about; never To
 	To      string // a member's name, or actors.Operator
 	Text    string // 16 KiB at most
 	Payload json.RawMessage
 	Wait    time.Duration // until Request.Deadline; 0: for ever
 	Default bool
-	Key     string // 256 bytes at most; empty: a question like no other
+	Key     string // 256 bytes at most; empty: the question is unique
 	Lasting bool
-	// Mail is what To is to be told of the request, in the same change; nil: nothing.
-	// It is asked before the change, and its To is filled in. One without Text is
-	// not sent.
+	// Mail returns the message to To about the request, which is sent in the same
+	// change; nil: none. It is called before the change, and its To is filled in. A
+	// message without Text is not sent.
 	Mail func(Request) mail.Outgoing
 }
 
-// maxOpen bounds how many open requests there may be about one member.
-// Who waits for an answer asks nothing else, so only a fault comes near it.
+// maxOpen bounds the open requests about one member. A member that waits for an
+// answer asks nothing else, so only a bug comes near it.
 const maxOpen = 1000
 
 // Desk keeps the requests of a team.
@@ -109,20 +109,19 @@ type Desk struct {
 	boxes *mail.Boxes
 
 	mu      sync.Mutex // guards drafted
-	drafted uint64     // the last number of a request that was drafted
+	drafted uint64     // the last number that was reserved
 }
 
-// NewDesk gives the requests in db, of which boxes tell.
+// NewDesk returns the requests in db. boxes deliver the mail about them.
 func NewDesk(db *kv.DB, boxes *mail.Boxes) *Desk { return &Desk{db: db, boxes: boxes} }
 
-// Ask makes a request. If there is one about the same member, of the same kind
-// and with the same Key, and it is open, or its answer has not been taken, or it
-// was approved and is Lasting, that one is returned and nothing happens. So who
-// was cut off while it waited asks again and gets the answer.
+// Ask makes a request. If there is one about the same member, of the same kind and
+// with the same Key that is open, or whose answer was not taken, or that was approved
+// and is Lasting, Ask returns that one and changes nothing. So a member that was cut
+// off while it waited can ask again and gets the answer.
 //
-// It fails with ErrInvalid for what cannot be stored or would be answered by
-// whom it is about, and with ErrFull when that member has 1,000 open requests or
-// To has no room for the mail.
+// Ask fails with ErrInvalid if n cannot be stored or n.Member equals n.To, and with
+// ErrFull if that member has 1,000 open requests or To has no room for the mail.
 func (d *Desk) Ask(ctx context.Context, a actors.Actor, n New) (Request, error) {
 	c := d.db.Job("ask")
 	r, err := d.draft(ctx, c, a, n)
@@ -142,23 +141,22 @@ type receipt struct {
 	Request *Record `json:"request,omitempty"`
 }
 
-// Open gives the request.
+// Open returns the request.
 func (r *receipt) Open(b *kv.Blobs) (Request, error) { return r.Request.Unpack(b) }
 
-// Ruling is what somebody says to a request.
+// Ruling is an answer to a request.
 type Ruling struct {
 	Approve  bool
 	Feedback string // 16 KiB at most
 	Mode     string // see Request.Mode
-	// Mail is what the member that the request is about is to be told, as in
-	// New.
+	// Mail returns the message to the member that the request is about, as in New.
 	Mail func(Request) mail.Outgoing
 }
 
 // Answer answers a request. The first answer counts: a second one fails with
-// ErrAnswered and says whose the first was. It fails with ErrNotAsked when the
-// actor is neither To nor actors.Operator nor covey itself, and with ErrNotFound when
-// there is no such request.
+// ErrAnswered, and the error says who gave the first. Answer fails with ErrNotAsked
+// if the actor is neither To nor actors.Operator nor covey itself, and with
+// ErrNotFound if there is no such request.
 func (d *Desk) Answer(ctx context.Context, a actors.Actor, id string, w Ruling) (Request, error) {
 	c := d.db.Job("answer")
 	feedback, err := kv.CleanShort("feedback", w.Feedback)
@@ -179,16 +177,16 @@ func (d *Desk) Answer(ctx context.Context, a actors.Actor, id string, w Ruling) 
 	})
 }
 
-// Expire lets the time of a request be up: its Default is the answer. mail is as
-// in Answer and may be nil. A request that was closed before is returned as it
-// is. It fails with ErrNotFound when there is none.
+// Expire ends the time of a request: its Default is the answer. mail is as in Ruling
+// and may be nil. A request that is already closed is returned unchanged. Expire
+// fails with ErrNotFound if there is none.
 func (d *Desk) Expire(ctx context.Context, id string, mail func(Request) mail.Outgoing) (Request, error) {
 	return d.conclude(ctx, d.db.Job("expire"), id, closing{state: Expired, mail: mail})
 }
 
-// Withdraw closes a request without an answer, for the reason given. A request
-// that was closed before is returned as it is. It fails with ErrNotFound when
-// there is none.
+// Withdraw closes a request without an answer, for the reason given. A request that
+// is already closed is returned unchanged. Withdraw fails with ErrNotFound if there
+// is none.
 func (d *Desk) Withdraw(ctx context.Context, a actors.Actor, id, reason string) (Request, error) {
 	reason, err := kv.CleanShort("reason", reason)
 	if err != nil {
@@ -197,10 +195,10 @@ func (d *Desk) Withdraw(ctx context.Context, a actors.Actor, id, reason string) 
 	return d.conclude(ctx, d.db.Job("withdraw"), id, closing{by: a, state: Withdrawn, feedback: reason})
 }
 
-// Take notes that whoever asked has acted on the answer. It fails with
-// ErrNotFound when there is no such request, and does nothing for an open one.
-func (d *Desk) Take(ctx context.Context, id string) error {
-	return d.db.Job("take").Submit(ctx, func(t *kv.Tx) error {
+// MarkTaken records that the asking member has acted on the answer. It fails with
+// ErrNotFound if there is no such request, and does nothing for an open one.
+func (d *Desk) MarkTaken(ctx context.Context, id string) error {
+	return d.db.Job("mark taken").Submit(ctx, func(t *kv.Tx) error {
 		rec, err := load(t.Reader, id)
 		if err != nil || rec.Open() || rec.Taken {
 			return err
@@ -211,8 +209,8 @@ func (d *Desk) Take(ctx context.Context, id string) error {
 	})
 }
 
-// Get gives one request. It fails with ErrNotFound when there is none; of
-// those that are closed the newest thousand are kept.
+// Get returns one request. It fails with ErrNotFound if there is none. Of the closed
+// ones, the newest thousand are kept.
 func (d *Desk) Get(ctx context.Context, id string) (Request, error) {
 	return kv.View(ctx, d.db, "", func(r kv.Reader) (Request, error) { return get(r, id) })
 }
@@ -226,8 +224,8 @@ func get(r kv.Reader, id string) (Request, error) {
 	return rec.Unpack(r.Blobs())
 }
 
-// List gives all requests that are kept, open and closed, in the order in
-// which they were made, as far as the clock can tell.
+// List returns all requests that are kept, open and closed, in the order in which
+// they were made.
 func (d *Desk) List(ctx context.Context) ([]Request, error) {
 	return d.list(ctx, func(r kv.Reader) []string {
 		var ids []string
@@ -240,8 +238,8 @@ func (d *Desk) List(ctx context.Context) ([]Request, error) {
 	})
 }
 
-// Open gives the requests that wait for an answer, in the order of List. member is
-// whom they are about; empty: anybody.
+// Open returns the requests that wait for an answer, in the order of List: those
+// about member, or all if member is empty.
 func (d *Desk) Open(ctx context.Context, member string) ([]Request, error) {
 	return d.list(ctx, func(r kv.Reader) []string {
 		var prefix []byte
@@ -252,7 +250,7 @@ func (d *Desk) Open(ctx context.Context, member string) ([]Request, error) {
 	})
 }
 
-// list reads the requests with the ids that pick gives.
+// list reads the requests with the ids that pick returns.
 func (d *Desk) list(ctx context.Context, pick func(kv.Reader) []string) ([]Request, error) {
 	return kv.View(ctx, d.db, "requests", func(r kv.Reader) ([]Request, error) {
 		list := []Request{}
@@ -267,8 +265,8 @@ func (d *Desk) list(ctx context.Context, pick func(kv.Reader) []string) ([]Reque
 	})
 }
 
-// Asked gives the newest request that asks a question: the one about this member,
-// of this kind and with this Key. false: there is none, or it is no longer kept.
+// Asked returns the newest request about this member, of this kind and with this Key.
+// The bool is false if there is none, or it is no longer kept.
 func (d *Desk) Asked(ctx context.Context, member string, kind Kind, key string) (Request, bool, error) {
 	if key == "" {
 		return Request{}, false, nil

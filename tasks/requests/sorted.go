@@ -1,13 +1,13 @@
 package requests
 
-// Sorted are requests in the order in which they were asked, and those of each member. The
-// requests of one member are looked up far more often than the list changes.
+// Sorted are requests in the order in which they were asked, also grouped by member:
+// the requests of one member are looked up far more often than the list changes.
 type Sorted struct {
 	All       []Request
 	About, To map[string][]Request // by Request.Member and by Request.To
 }
 
-// Sort looks at each request once.
+// Sort groups requests.
 func Sort(all []Request) Sorted {
 	sorted := Sorted{All: all, About: map[string][]Request{}, To: map[string][]Request{}}
 	for _, r := range all {

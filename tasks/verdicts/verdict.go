@@ -1,5 +1,5 @@
-// Package verdicts keeps what gates said about trees of files, so that no gate is
-// asked twice about the same.
+// Package verdicts keeps the verdicts of gates on trees of files, so that no gate
+// runs twice on the same tree.
 //
 // It is part of package tasks, and makes no promise of compatibility to programs
 // outside covey.
@@ -23,33 +23,33 @@ const (
 	judgedBucket   = "judged"   // number of each verdict, by age -> key in verdictsBucket
 )
 
-// Buckets lists them.
+// Buckets returns the names of the buckets.
 func Buckets() []string { return []string{verdictsBucket, judgedBucket} }
 
-// Indexes are the buckets that follow from the verdicts.
+// Indexes returns the buckets that follow from the verdicts.
 func Indexes() []string { return []string{judgedBucket} }
 
-// most is how many verdicts are kept, oldest dropped first. A verdict is
-// of use for as long as its tree may be met again, which is hours.
+// most is how many verdicts are kept; the oldest is dropped first. A verdict is
+// useful for the hours in which the same tree may occur again.
 const most = 1000
 
-// Key is what a verdict is about. A verdict belongs to a tree: the same
-// gate on the same files for the same piece of work says the same.
+// Key identifies what a verdict is about. A verdict belongs to a tree: the same gate
+// on the same files for the same piece of work gives the same result.
 type Key struct {
-	Tree string `json:"tree"` // git's name of the files that the gate saw
+	Tree string `json:"tree"` // git's hash of the files that the gate saw
 	// Gate is a hash of the gate: its command, and the content of the scripts that
 	// the command names.
 	Gate string `json:"gate"`
-	// Subject is the piece of work that the gate is told of on its stdin, a task's
-	// id: a gate that looks for a task's evidence says nothing about another task.
+	// Subject is the piece of work that the gate gets on stdin, a task's id: a
+	// verdict on one task's evidence says nothing about another task.
 	Subject string `json:"subject"`
 }
 
-// Verdict is what a gate said.
+// Verdict is the result of a gate.
 type Verdict struct {
 	Key
-	Command  string        `json:"command"` // of the gate, as the spec has it
-	Moment   string        `json:"moment"`  // when it was asked: task or merge
+	Command  string        `json:"command"` // of the gate, as in the spec
+	Moment   string        `json:"moment"`  // when it ran: task or merge
 	Member   string        `json:"member,omitempty"`
 	Pass     bool          `json:"pass"`
 	Feedback string        `json:"feedback,omitempty"` // of a refusal, as the member saw it
@@ -65,12 +65,12 @@ type record struct {
 	Files  kv.Files `json:"files,omitempty"`
 }
 
-// key is where the verdicts about k stand.
+// key returns the key of the verdict about k.
 func (k Key) key() []byte {
 	return kv.NameKey(k.Subject, kv.NameKey(k.Tree, []byte(k.Gate)...)...)
 }
 
-// check refuses what cannot be a key.
+// check rejects what cannot be a key.
 func (k Key) check() error {
 	for what, name := range map[string]string{"tree": k.Tree, "gate": k.Gate, "subject": k.Subject} {
 		if err := kv.CheckName(what, name); err != nil {
@@ -83,11 +83,11 @@ func (k Key) check() error {
 // Book keeps the verdicts of a team.
 type Book struct{ db *kv.DB }
 
-// NewBook gives the verdicts in db.
+// NewBook returns the verdicts in db.
 func NewBook(db *kv.DB) *Book { return &Book{db} }
 
-// Add stores a verdict in place of an earlier one about the same. The oldest
-// of more than 1,000 is dropped with it.
+// Add stores a verdict and replaces an earlier one with the same Key. If there are
+// more than 1,000, the oldest is dropped.
 func (b *Book) Add(ctx context.Context, v Verdict) error {
 	if err := v.check(); err != nil {
 		return err
@@ -105,13 +105,13 @@ func (b *Book) Add(ctx context.Context, v Verdict) error {
 	return c.Submit(ctx, func(t *kv.Tx) error { return rec.store(t) })
 }
 
-// texts are the fields that may be in files.
+// texts returns the fields that may be in files.
 func (r *record) texts() map[string]*string {
 	return map[string]*string{"feedback": &r.Feedback, "log": &r.Log}
 }
 
-// store decides with what it reads and writes then. A verdict that replaces one
-// gets a new number, so that what is asked often is not dropped.
+// store deletes the verdict that it replaces and drops the oldest. A replaced verdict
+// gets a new number, so that verdicts that are renewed often are not dropped.
 func (r *record) store(t *kv.Tx) error {
 	key := r.key()
 	if err := drop(t, key); err != nil {
@@ -125,7 +125,7 @@ func (r *record) store(t *kv.Tx) error {
 		return nil
 	}
 	oldest := bytes.Clone(t.Bucket(judgedBucket).Get(kv.NumKey(r.Number - most)))
-	if oldest == nil { // another verdict about the same has come in its place
+	if oldest == nil { // a newer verdict with the same Key has replaced it
 		return nil
 	}
 	if err := drop(t, oldest); err != nil {
@@ -134,7 +134,7 @@ func (r *record) store(t *kv.Tx) error {
 	return nil
 }
 
-// drop deletes what stands under a key, if anything does.
+// drop deletes the verdict under a key, if there is one.
 func drop(t *kv.Tx, key []byte) error {
 	data := t.Bucket(verdictsBucket).Get(key)
 	if data == nil {
@@ -149,8 +149,7 @@ func drop(t *kv.Tx, key []byte) error {
 	return nil
 }
 
-// Find gives what a gate last said about this; false when it has not been
-// asked.
+// Find returns the last verdict for k. The bool is false if there is none.
 func (b *Book) Find(ctx context.Context, k Key) (Verdict, bool, error) {
 	found := false
 	v, err := kv.View(ctx, b.db, "verdict on tree "+kv.Clip(k.Tree), func(r kv.Reader) (Verdict, error) {
@@ -163,8 +162,8 @@ func (b *Book) Find(ctx context.Context, k Key) (Verdict, bool, error) {
 	return v, found && err == nil, err
 }
 
-// About gives what gates have said about one piece of work, oldest first; an
-// empty subject stands for all.
+// About returns the verdicts on one piece of work, oldest first; an empty subject
+// means all.
 func (b *Book) About(ctx context.Context, subject string) ([]Verdict, error) {
 	list, err := kv.View(ctx, b.db, "verdicts", func(r kv.Reader) ([]Verdict, error) {
 		var prefix []byte
@@ -179,7 +178,7 @@ func (b *Book) About(ctx context.Context, subject string) ([]Verdict, error) {
 	return list, err
 }
 
-// open puts a stored verdict together again.
+// open returns a stored verdict with the texts that are in files filled in.
 func open(r kv.Reader, data []byte) (Verdict, error) {
 	rec, err := kv.Decode[record]("verdict", data)
 	if err != nil {
@@ -193,14 +192,14 @@ func open(r kv.Reader, data []byte) (Verdict, error) {
 	return rec.Verdict, nil
 }
 
-// Check decodes the verdicts, which judgedBucket lists by age.
+// Check checks the verdicts and their entries in judgedBucket.
 func Check(c *kv.Checker) {
 	n := 0
 	kv.CheckAll(c, verdictsBucket, "verdict %q", func(k []byte, rec *record) {
 		n++
 		c.SameKey("verdict of "+rec.Command, k, rec.key())
 		c.SameKey(fmt.Sprintf("verdict %d", rec.Number), c.Bucket(judgedBucket).Get(kv.NumKey(rec.Number)), k)
-		c.Note(judgedBucket, kv.NumKey(rec.Number))
+		c.Expect(judgedBucket, kv.NumKey(rec.Number))
 		c.Needs(kv.Place{Bucket: verdictsBucket, Key: k}, rec.Files.Blobs())
 	})
 	if n > most {

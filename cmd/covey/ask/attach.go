@@ -182,7 +182,7 @@ func (a *attachment) who() string {
 	return ""
 }
 
-// send gives a typed line to the member. A team that does not answer in time
+// send returns a typed line to the member. A team that does not answer in time
 // has not said no: the error says so, and the line can be sent again.
 func (a *attachment) send(ctx context.Context, text string) view.Answer {
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)

@@ -103,7 +103,7 @@ type specError struct{ err error }
 // Error lists the mistakes, one a line, each with its place.
 func (e *specError) Error() string { return e.err.Error() }
 
-// Unwrap gives the mistakes to those who want them one by one.
+// Unwrap returns the mistakes to those who want them one by one.
 func (e *specError) Unwrap() error { return e.err }
 
 // Is makes every specError an ErrUsage.

@@ -25,7 +25,7 @@ func (x *examination) backups() []finding {
 	}
 	var findings []finding
 	for _, p := range places {
-		b, err := backup.Look(p.Store())
+		b, err := backup.Inspect(p.Store())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -165,7 +165,7 @@ func (s *Set) addManaged(folders []string) error {
 	return nil
 }
 
-// keep gives plugins the folders in which they may keep things, and makes them.
+// keep returns plugins the folders in which they may keep things, and makes them.
 // They are the ones that a team's run gives them.
 func (s *Set) keep() error {
 	home, err := state.StateHome()

@@ -253,7 +253,7 @@ func failures(h hooklist.Info) term.Cell {
 	return term.Cell{Text: "0"}
 }
 
-// wouldRun says whether a hook runs for what was asked about.
+// wouldRun reports whether a hook runs for what was asked about.
 func wouldRun(h hooklist.Info) term.Cell {
 	switch {
 	case h.Never+h.Not != "":

@@ -18,7 +18,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// StateHome gives a test a state home of its own.
+// StateHome returns a test a state home of its own.
 func StateHome(t *testing.T) {
 	t.Helper()
 	t.Setenv("COVEY_STATE_HOME", filepath.Join(t.TempDir(), "state"))

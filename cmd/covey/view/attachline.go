@@ -57,7 +57,7 @@ func (t *typing) insert(text string) {
 // key edits the line. The keys are those of a shell's line.
 func (t *typing) key(k tea.KeyPressMsg) { t.input, _ = t.input.Update(k) }
 
-// take gives what is typed, remembers it, and empties the line.
+// take returns what is typed, remembers it, and empties the line.
 func (t *typing) take() string {
 	text := strings.TrimSpace(t.text())
 	if text != "" && (len(t.sent) == 0 || t.sent[len(t.sent)-1] != text) {

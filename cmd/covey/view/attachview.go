@@ -46,7 +46,7 @@ type Attach struct {
 	Title  string
 	Tail   []journal.Line // what it begins with
 	Follow Follower       // what comes after
-	// Send gives a typed line to the member. It may take long.
+	// Send returns a typed line to the member. It may take long.
 	Send func(ctx context.Context, text string) Answer
 	// Older reads lines from before that one; none: there are none.
 	Older func(before uint64) ([]journal.Line, error)

@@ -75,7 +75,7 @@ func (v *LiveView) Start(in io.Reader) {
 	}()
 }
 
-// Stop gives the terminal back and waits until it is in order again. It may be
+// Stop returns the terminal back and waits until it is in order again. It may be
 // called more than once.
 func (v *LiveView) Stop() {
 	if v.program == nil {
