@@ -115,7 +115,8 @@ func TestDocumentedCommands(t *testing.T) {
 	command := regexp.MustCompile("(?:`|\\$ |    )covey ([a-z]+)")
 	known := map[string]bool{}
 	for _, doc := range []string{
-		"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/hooks.md", "docs/spec.md", "docs/script-model.md",
+		"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/hooks.md", "docs/operating.md", "docs/spec.md",
+		"docs/script-model.md",
 		"examples/quickstart/README.md", "examples/idle-policy/README.md", "examples/mixed-team/README.md",
 		"examples/plugins/README.md", "examples/worktrees/README.md",
 	} {
