@@ -202,6 +202,7 @@ func TestMissingAndCutPayload(t *testing.T) {
 // TestReadersWhilePayloadsGo: readers never meet a payload that was removed.
 func TestReadersWhilePayloadsGo(t *testing.T) {
 	s := open(t, nil)
+	raw(t, s).NoSync = true
 	add(t, s, New{})
 	stop := make(chan struct{})
 	var wg sync.WaitGroup

@@ -19,7 +19,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-var flips = flag.Int("flips", 12, "how many rounds TestDamageIsNotCopied has")
+var flips = flag.Int("flips", 6, "how many rounds TestDamageIsNotCopied has")
 
 // flipTask flips bits of a task's record where the file has it now, and says at which of
 // its bytes: the key, the text and the checksum all may be hit.

@@ -23,7 +23,7 @@ import (
 )
 
 // kills is how often TestKill kills its child; a night's worth is 1000.
-var kills = flag.Int("kills", 10, "how often TestKill kills a process that writes to the store")
+var kills = flag.Int("kills", 4, "how often TestKill kills a process that writes to the store")
 
 const (
 	childEnv = "COVEY_TASKS_TEST_CHILD" // what this binary does instead of running tests
@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 func quickly(m *testing.M) int {
 	flag.Parse()
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		if err := f.Value.Set("30"); err != nil {
+		if err := f.Value.Set("15"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

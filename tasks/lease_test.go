@@ -62,7 +62,7 @@ func TestSilenceIsNoDeath(t *testing.T) {
 		ok(t, task, err)
 		for _, by := range []time.Duration{365 * 24 * time.Hour, -24 * time.Hour, 0} {
 			jump = by
-			time.Sleep(10 * time.Hour)
+			time.Sleep(time.Hour)
 			wantList(t, "lapsed", lapsed(t, s), nil)
 		}
 		done, _, err := s.Update(t.Context(), ann, "1", Patch{Epoch: task.Epoch, Status: ptr(Completed)})

@@ -122,6 +122,7 @@ func TestMailKeepsItsOrder(t *testing.T) {
 	var want []string
 	for round := range 3 {
 		s := openAt(t, path, nil)
+		raw(t, s).NoSync = true
 		for i := range 300 {
 			text := strings.Repeat("x", round*300+i+1)
 			_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bo", "bob", "bobby"}, Text: text})

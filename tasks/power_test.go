@@ -21,7 +21,7 @@ import (
 // docs/reliability.md is
 //
 //	go test ./tasks -run TestPowerLoss -images 5000
-var images = flag.Int("images", 80, "how many images of a power loss TestPowerLoss opens")
+var images = flag.Int("images", 40, "how many images of a power loss TestPowerLoss opens")
 
 // A commit of bbolt writes the pages that are new, syncs them, writes one meta page, and
 // syncs that. What the power leaves of it is what was synced before, and any part of the
@@ -256,7 +256,7 @@ func restoreLied(t *testing.T, c *commitWrites, data []byte) {
 // for a moment.
 func TestFirstCommitsOfALyingDisk(t *testing.T) {
 	early := 0
-	for range 20 {
+	for range max(*images/10, 1) {
 		for _, c := range recordCommits(t, 2) {
 			if early++; bytes.Equal(c.before, c.after) {
 				t.Fatal("no commit")

@@ -144,6 +144,7 @@ func TestRefusalsLeaveNoReceipt(t *testing.T) {
 
 func TestOldReceiptsAreDropped(t *testing.T) {
 	s := open(t, &Options{MaxUnread: 2 * maxReceipts})
+	raw(t, s).NoSync = true
 	long := strings.Repeat("m", kv.InlineLimit+1)
 	send := func(a actors.Actor, text string) {
 		t.Helper()

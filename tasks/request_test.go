@@ -323,6 +323,7 @@ func TestRequestOfALongPayload(t *testing.T) {
 // without end is stopped.
 func TestRequestsAreBounded(t *testing.T) {
 	s := open(t, nil)
+	raw(t, s).NoSync = true
 	plain := requests.New{Kind: requests.AskPermission, Member: "ann", To: actors.Operator, Key: "same"}
 	first := ""
 	for i := range maxClosedRequests + 3 {

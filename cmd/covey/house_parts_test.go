@@ -19,7 +19,7 @@ var updateParts = flag.Bool("update", false, "write the table of parts in docs/a
 // first sentence of each package's comment.
 func TestArchitectureHasTheParts(t *testing.T) {
 	const page, begin, end = root + "/docs/architecture.md", "<!-- parts -->\n", "<!-- end of parts -->\n"
-	module, err := loadTree(os.DirFS(root))
+	module, err := ownTree()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func others(says map[string]string, folder string) []string {
 // TestArchitectureWalks: in a walk of docs/architecture.md, from one file to the next, one
 // package is the other or one of both imports the other.
 func TestArchitectureWalks(t *testing.T) {
-	module, err := loadTree(os.DirFS(root))
+	module, err := ownTree()
 	if err != nil {
 		t.Fatal(err)
 	}

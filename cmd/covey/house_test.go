@@ -3,7 +3,6 @@ package main_test
 import (
 	"go/ast"
 	"go/format"
-	"os"
 	"strings"
 	"testing"
 )
@@ -53,7 +52,7 @@ func houseRules() []rule {
 }
 
 func TestHouseRules(t *testing.T) {
-	module, err := loadTree(os.DirFS(root))
+	module, err := ownTree()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,12 @@ import (
 	"go/scanner"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 )
@@ -49,6 +51,9 @@ type function struct {
 	decl  *ast.FuncDecl
 	lines int
 }
+
+// ownTree is the tree of this module. It is parsed once; the rules only read it.
+var ownTree = sync.OnceValues(func() (*tree, error) { return loadTree(os.DirFS(root)) })
 
 // loadTree parses all Go files below fsys that belong to its module: not those
 // of nested modules, test data and hidden folders.

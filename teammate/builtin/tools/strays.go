@@ -63,9 +63,13 @@ func (t *Set) sweep() {
 // endStrays kills what commands have left running, found by the environment
 // that they were given: also what has left its session and holds no output, of
 // which leftBehind does not hear. What forks faster than it is killed is for a
-// limit on processes to stop.
+// limit on processes to stop. The processes of the whole machine are looked through,
+// unless no command has run.
 func (t *Set) endStrays() {
 	const rounds = 10
+	if t.calls.Load() == 0 {
+		return
+	}
 	for range rounds {
 		found := false
 		for _, s := range proc.Table() {
