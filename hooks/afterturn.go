@@ -118,7 +118,7 @@ func (r *Registry) callAfter(ctx context.Context, a *afterTurn, turn Turn) (note
 	case c == nil:
 		return note, false, nil
 	case !c.finished(ctx, proc.DefaultGrace):
-		return note, true, fmt.Errorf("it does not heed its context, and still runs: %w", ctx.Err())
+		return note, true, fmt.Errorf("it ignores its context and still runs: %w", ctx.Err())
 	case c.fault != "":
 		return note, true, errors.New(c.fault)
 	}

@@ -88,7 +88,7 @@ func TestAfterTurn(t *testing.T) {
 	if want := []string{"panics true 2", "fails true 2", "first true 2"}; !slices.Equal(calls, want) {
 		t.Errorf("called %q, want %q", calls, want)
 	}
-	want := []string{"panics{ map[]} the callback broke off: boom", "fails{ map[]} the callback failed: down", "first{m map[k:1]} <nil>"}
+	want := []string{"panics{ map[]} the callback panicked: boom", "fails{ map[]} the callback failed: down", "first{m map[k:1]} <nil>"}
 	if !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}
@@ -130,7 +130,7 @@ func TestAfterTurnDeaf(t *testing.T) {
 		reg.TurnEnded(t.Context(), path, false, func(name string, n Note, err error) {
 			told = append(told, fmt.Sprint(name, n, err))
 		})
-		want := "deaf{ map[]} it does not heed its context, and still runs: context deadline exceeded"
+		want := "deaf{ map[]} it ignores its context and still runs: context deadline exceeded"
 		if took := time.Since(began); took != afterTurnLimit+proc.DefaultGrace || told[0] != want || len(calls) != 1 {
 			t.Errorf("after %v: %q, %q", took, told, calls)
 		}

@@ -63,10 +63,10 @@ func (r *Registry) start(name string, live func() bool, do func(c *call)) *call 
 
 // contain calls do. Whatever it does in its goroutine, the team goes on.
 func (c *call) contain(do func(c *call)) {
-	c.fault = "the callback ended its goroutine instead of returning" // true until the lines below say otherwise
+	c.fault = "the callback ended its goroutine instead of returning" // unless do returns
 	defer func() {
 		if cause := recover(); cause != nil {
-			c.fault = fmt.Sprintf("the callback broke off: %v", cause)
+			c.fault = fmt.Sprintf("the callback panicked: %v", cause)
 		}
 	}()
 	do(c)

@@ -155,7 +155,7 @@ func (m *Matcher) String() string {
 func search(regex *regexp2.Regexp, subject string) (found bool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("the expression engine broke off: %v", cause)
+			err = fmt.Errorf("the expression engine panicked: %v", cause)
 		}
 	}()
 	return regex.MatchString(subject)

@@ -13,24 +13,24 @@ import (
 	"github.com/coveyteam/covey/hooks/web"
 )
 
-// armed is a handler ready to run.
+// armed is a handler that is ready to run.
 type armed struct {
 	hooks.Handler
 	source  *settings.Source
 	matcher *rules.Matcher
-	rule    *rules.Rule // its `if`; nil: none
-	never   bool        // its `if` can never hold
+	rule    *rules.Rule // parsed `if`; nil if there is none
+	never   bool        // the `if` can never hold
 	label   string
-	key     string // equal keys are one hook
-	// callback is the function to call in place of a command; nil: none.
+	key     string // hooks with equal keys count as one hook
+	// callback is the function to call instead of a command; nil for other hooks.
 	callback *hooks.Registered
-	endpoint *web.Endpoint // of an http hook; nil: it is none
-	closed   bool          // without a verdict it refuses (Options.FailClosed)
-	settled  bool          // its words are what is to run; Options.Locate is not asked
-	barred   string        // why it must not run though it is binding; empty: it may
+	endpoint *web.Endpoint // nil unless the hook is an http hook
+	closed   bool          // refuses if it gives no verdict (Options.FailClosed)
+	settled  bool          // the command is final; Options.Locate is not asked
+	barred   string        // why it must not run although it is binding; empty if it may
 }
 
-// kind is the type to show in results.
+// kind returns the type that results show.
 func (h *armed) kind() string {
 	if h.Policy != "" {
 		return "policy"
@@ -38,13 +38,13 @@ func (h *armed) kind() string {
 	return h.Type
 }
 
-// inside reports whether the hook needs no slot: it is no process, and may itself
-// run something that has hooks, such as a tool that acts on the team.
-func (h *armed) inside() bool {
+// inProcess reports whether the hook needs no slot: it starts no process, and it may run
+// something that has hooks itself, such as a tool that acts on the team.
+func (h *armed) inProcess() bool {
 	return h.callback != nil || h.Type == "prompt" || h.Type == "agent" || h.Type == "mcp_tool"
 }
 
-// arm takes over one source.
+// arm adds the hooks of one source.
 func (r *Runner) arm(source *settings.Source) {
 	for event, groups := range source.Settings {
 		known := hooks.InfoOf(event)
@@ -68,7 +68,7 @@ func (r *Runner) arm(source *settings.Source) {
 	}
 }
 
-// armOne prepares one handler.
+// armOne prepares one handler and records what is wrong with its `if`.
 func (r *Runner) armOne(known *hooks.EventInfo, source *settings.Source, m *rules.Matcher, h hooks.Handler) *armed {
 	a := &armed{Handler: h, source: source, matcher: m, label: labelOf(&h)}
 	a.key = strings.Join([]string{source.Root, shellKey(h.Shell), h.Type, a.label,
@@ -84,7 +84,7 @@ func (r *Runner) armOne(known *hooks.EventInfo, source *settings.Source, m *rule
 	case "mcp_tool":
 		a.key += "\x00" + inputKey(h.Input)
 		if h.OnFailure != "" && h.OnFailure != "continue" {
-			a.OnFailure = "block" // as the protocol has it for this type, whatever the word
+			a.OnFailure = "block" // HOOKS.md: for this type every other value means block
 		}
 	}
 	if h.If == "" {
@@ -94,7 +94,7 @@ func (r *Runner) armOne(known *hooks.EventInfo, source *settings.Source, m *rule
 	rule, err := rules.Parse(h.If)
 	switch {
 	case !known.AboutTool():
-		flaw = fmt.Sprintf("`if` is only evaluated on tool events: a hook that has one never runs on %s",
+		flaw = fmt.Sprintf("`if` is only evaluated on tool events: a hook with an `if` never runs on %s",
 			known.Event)
 		a.never = true
 	case err != nil:
@@ -113,7 +113,7 @@ func (r *Runner) armOne(known *hooks.EventInfo, source *settings.Source, m *rule
 	return a
 }
 
-// labelOf is what the user configured: the command, URL, prompt or tool.
+// labelOf returns what the user configured: the command, URL, prompt or tool.
 func labelOf(h *hooks.Handler) string {
 	switch {
 	case h.Policy != "":
@@ -128,9 +128,8 @@ func labelOf(h *hooks.Handler) string {
 	return h.Command
 }
 
-// shellKey is what a hook's shell counts for when hooks are compared: bash is the
-// same as none. Of hooks that differ in nothing else one runs, by the first one's
-// shell.
+// shellKey returns the shell's part of a hook's key. bash equals no shell at all: of hooks
+// that differ in nothing else one runs, with the shell of the first.
 func shellKey(shell string) string {
 	if shell == "bash" {
 		return ""
@@ -138,8 +137,8 @@ func shellKey(shell string) string {
 	return shell
 }
 
-// choose returns those of the listening hooks that in calls for, in order, each once: of equal
-// ones the last. Hooks that run once are taken off.
+// choose returns the listening hooks that match in, in order. Of equal hooks only the last
+// stays. Hooks with `once` that have already run are left out.
 func (r *Runner) choose(known *hooks.EventInfo, listening []*armed, in hooks.Input) (chosen []*armed, warnings []string) {
 	subject := in.Subject()
 	call, _ := in.Call(r.opts.rootOf(in))
@@ -171,10 +170,10 @@ func (r *Runner) choose(known *hooks.EventInfo, listening []*armed, in hooks.Inp
 		warnings
 }
 
-// spent reports whether h was to run once and has, and notes that it will have.
+// spent reports whether h runs only once and has run, and marks it as run.
 func (r *Runner) spent(h *armed, session string) bool {
 	if !h.Once {
 		return false
 	}
-	return !r.ran.first(session + "\x00" + h.key)
+	return !r.once.first(session + "\x00" + h.key)
 }

@@ -8,97 +8,97 @@ import (
 	"github.com/google/uuid"
 )
 
-// defaultRewakeSummary is what people read of a hook that wakes an agent where
-// it has no summary of its own. The words are those of recorded hosts.
+// defaultRewakeSummary is what people see for a hook that wakes an agent and has no
+// summary of its own. The wording is that of recorded hosts.
 const defaultRewakeSummary = "Stop hook feedback"
 
-// Why a hook in the background is ended before it ends by itself.
+// Causes for ending a hook that runs in the background.
 var (
-	errLate    = errors.New("its time is up")
-	errSettled = errors.New("it still ran when the session ended")
+	errTimedOut     = errors.New("its time is up")
+	errSessionEnded = errors.New("it still ran when the session ended")
 )
 
-// errand is one hook in the background.
-type errand struct {
+// backgroundHook is one hook that runs in the background.
+type backgroundHook struct {
 	*armed
 	id      string
 	session string
-	byLine  bool // it asked for it on its first line
+	byLine  bool // it asked for the background on its first line of output
 	// interactive is Options.Interactive.
 	interactive bool
 	end         context.CancelCauseFunc
-	done        chan struct{} // closed once it has ended and its observer knows
+	done        chan struct{} // closed once it has ended and its observer has been told
 }
 
-// errands are the hooks in the background. They have slots of their own, as
-// many as there are for the others: hooks that nobody waits for hold up none that
-// somebody does.
-type errands struct {
+// backgroundSet holds the hooks in the background. They have slots of their own, as many as
+// the hooks in the foreground, so that a hook nobody waits for never delays one that
+// somebody waits for.
+type backgroundSet struct {
 	slots chan struct{}
 
 	mu      sync.Mutex
-	running map[*errand]bool
+	running map[*backgroundHook]bool
 }
 
-// newErrands makes errands of which at most parallel run at once.
-func newErrands(parallel int) *errands {
-	return &errands{slots: make(chan struct{}, parallel), running: map[*errand]bool{}}
+// newBackgroundSet returns a set of which at most parallel hooks run at once.
+func newBackgroundSet(parallel int) *backgroundSet {
+	return &backgroundSet{slots: make(chan struct{}, parallel), running: map[*backgroundHook]bool{}}
 }
 
-// add takes note of a hook that goes into the background. end must end it.
-func (es *errands) add(h *armed, session string, end context.CancelCauseFunc) *errand {
-	e := &errand{armed: h, id: uuid.NewString(), session: session, end: end, done: make(chan struct{})}
-	es.mu.Lock()
-	defer es.mu.Unlock()
-	es.running[e] = true
-	return e
+// add registers a hook that goes into the background. end must end it.
+func (s *backgroundSet) add(h *armed, session string, end context.CancelCauseFunc) *backgroundHook {
+	b := &backgroundHook{armed: h, id: uuid.NewString(), session: session, end: end, done: make(chan struct{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running[b] = true
+	return b
 }
 
-// remove says that a hook has ended and all has been told of it.
-func (es *errands) remove(e *errand) {
-	e.end(nil)
-	es.mu.Lock()
-	delete(es.running, e)
-	es.mu.Unlock()
-	close(e.done)
+// remove unregisters a hook that has ended. Its observer must have been told.
+func (s *backgroundSet) remove(b *backgroundHook) {
+	b.end(nil)
+	s.mu.Lock()
+	delete(s.running, b)
+	s.mu.Unlock()
+	close(b.done)
 }
 
-// of lists what runs for a session; "" is all sessions.
-func (es *errands) of(session string) []*errand {
-	es.mu.Lock()
-	defer es.mu.Unlock()
-	var list []*errand
-	for e := range es.running {
-		if session == "" || e.session == session {
-			list = append(list, e)
+// of lists the hooks that run for a session; "" means all sessions.
+func (s *backgroundSet) of(session string) []*backgroundHook {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*backgroundHook
+	for b := range s.running {
+		if session == "" || b.session == session {
+			list = append(list, b)
 		}
 	}
 	return list
 }
 
-// Settle waits until no hook of a session runs in the background any more; ""
-// means all sessions. When ctx ends, it ends those that still run, with all that
-// they have started, as cancelled. Their observers have been told of everything
-// when it returns. Whoever has let events run settles each session, or all, in
-// the end; a hook that nobody settles runs on until its time is up.
+// Settle waits until no hook of a session runs in the background; "" means all
+// sessions. When ctx ends, it cancels those that still run, with all processes they
+// started. All observers have been told everything when Settle returns. A caller of Run
+// must settle each session, or all of them, in the end; a hook that is never settled runs
+// until its time is up.
 func (r *Runner) Settle(ctx context.Context, session string) {
 	for {
-		running := r.errands.of(session)
+		running := r.background.of(session)
 		if len(running) == 0 {
 			return
 		}
-		for _, e := range running {
+		for _, b := range running {
 			if ctx.Err() == nil {
 				select {
-				case <-e.done:
+				case <-b.done:
 					continue
 				case <-ctx.Done():
 				}
 			}
-			for _, late := range running { // all at once: each may take its grace
-				late.end(errSettled)
+			for _, late := range running { // all at once, because each may use its grace period
+				late.end(errSessionEnded)
 			}
-			<-e.done
+			<-b.done
 		}
 	}
 }

@@ -414,7 +414,7 @@ func TestNoSlotToLeaveFor(t *testing.T) {
 	if out := b.fire(t, r, hooks.StopInput{}); out.Background != 1 {
 		t.Fatalf("%+v", out)
 	}
-	for len(r.errands.slots) == 0 { // the first one has its slot
+	for len(r.background.slots) == 0 { // the first one has its slot
 		time.Sleep(time.Millisecond)
 	}
 	out := b.fire(t, r, hooks.TeammateIdleInput{})
@@ -488,7 +488,7 @@ func TestFirstLine(t *testing.T) {
 	} {
 		asked, got := none, time.Duration(none)
 		var out strings.Builder
-		w := &herald{to: &out, ask: func(limit time.Duration) { asked++; got = limit }}
+		w := &asyncDetector{to: &out, ask: func(limit time.Duration) { asked++; got = limit }}
 		for _, text := range test.writes {
 			if n, err := w.Write([]byte(text)); n != len(text) || err != nil {
 				t.Fatal(n, err)
@@ -508,13 +508,13 @@ func TestSettleWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := &armed{Handler: hooks.Handler{Type: "command"}}
-		first := r.errands.add(h, "s", func(error) {})
+		first := r.background.add(h, "s", func(error) {})
 		go func() {
 			time.Sleep(time.Second)
-			second := r.errands.add(h, "s", func(error) {})
-			r.errands.remove(first)
+			second := r.background.add(h, "s", func(error) {})
+			r.background.remove(first)
 			time.Sleep(time.Second)
-			r.errands.remove(second)
+			r.background.remove(second)
 		}()
 		began := time.Now()
 		r.Settle(t.Context(), "s")
@@ -533,7 +533,7 @@ func FuzzFirstLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, cut int) {
 		var out strings.Builder
 		asked := 0
-		w := &herald{to: &out, ask: func(limit time.Duration) {
+		w := &asyncDetector{to: &out, ask: func(limit time.Duration) {
 			if asked++; limit < 0 || limit > hooks.MaxTimeout {
 				t.Errorf("limit %v", limit)
 			}

@@ -147,7 +147,7 @@ func TestAttack03ChildHoldsOutput(t *testing.T) {
 	var result hooks.Result
 	timed(t, 500*time.Millisecond, func() { result = onlyResult(t, b.fire(t, r, hooks.StopInput{})) })
 	if result.Outcome != hooks.Success || result.Stdout != "started\n" || !strings.Contains(result.Warning,
-		"holds its output open") {
+		"keeps its output open") {
 		t.Errorf("result %+v", result)
 	}
 }

@@ -11,22 +11,22 @@ import (
 	"github.com/coveyteam/covey/hooks/judging"
 )
 
-// ended notes why a hook in the background was ended, if it was.
-func ended(ctx context.Context, found *judging.Finding, limit time.Duration) {
+// explainEnd records why a hook in the background was ended before it exited by itself.
+func explainEnd(ctx context.Context, found *judging.Finding, limit time.Duration) {
 	if !found.TimedOut {
 		return
 	}
 	found.Fault = fmt.Sprintf("timed out after %v", limit)
-	if cause := context.Cause(ctx); errors.Is(cause, errSettled) {
+	if cause := context.Cause(ctx); errors.Is(cause, errSessionEnded) {
 		found.Aborted, found.Fault = true, cause.Error()
 	}
 }
 
-// background is what a hook's end means to whoever fired it. What one says that
-// turned to the background by its first line stays with people, as recorded:
-// hosts show their models what they get of hooks that are configured as async.
-func (e *errand) background(known *hooks.EventInfo, name string, v *judging.Verdict) *hooks.Background {
-	b := &hooks.Background{ID: e.id, Rewake: e.AsyncRewake}
+// effect returns what the end of a background hook means to the caller that fired its
+// event. As recorded, hosts show their models the output of hooks that are configured as
+// async; the output of a hook that detached by its first line goes to people only.
+func (h *backgroundHook) effect(known *hooks.EventInfo, name string, v *judging.Verdict) *hooks.Background {
+	b := &hooks.Background{ID: h.id, Rewake: h.AsyncRewake}
 	if v.Observed != "" {
 		return b
 	}
@@ -35,10 +35,10 @@ func (e *errand) background(known *hooks.EventInfo, name string, v *judging.Verd
 	}
 	if v.Outcome == hooks.Blocking {
 		b.Wakes, b.Feedback = true, known.EndsTurn()
-		b.Messages = []string{e.wakeText(known, name, v)}
-		b.Summary = cmp.Or(e.summary(v), defaultRewakeSummary)
+		b.Messages = []string{h.wakeText(known, name, v)}
+		b.Summary = cmp.Or(h.summary(v), defaultRewakeSummary)
 	}
-	if e.byLine {
+	if h.byLine {
 		return b
 	}
 	if v.Message != "" {
@@ -50,20 +50,22 @@ func (e *errand) background(known *hooks.EventInfo, name string, v *judging.Verd
 	return b
 }
 
-// summary is the hook's own line about a wake: the one that it printed, else the
-// configured one; empty: it has none.
-func (e *errand) summary(v *judging.Verdict) string { return cmp.Or(v.Summary, e.RewakeSummary) }
+// summary returns the hook's line about a wake: the one it printed, else the configured
+// one, which may be empty.
+func (h *backgroundHook) summary(v *judging.Verdict) string {
+	return cmp.Or(v.Summary, h.RewakeSummary)
+}
 
-// wakeText is what the model reads of a hook that wakes it: a notification, as
-// recorded of sessions that wait for more. A headless host waits for a hook of the
-// turn end before it leaves and gives its feedback as if it had not been in the
-// background, unless the hook has words of its own for the moment.
-func (e *errand) wakeText(known *hooks.EventInfo, name string, v *judging.Verdict) string {
-	summary := e.summary(v)
-	if known.EndsTurn() && !e.interactive && e.RewakeMessage == "" && summary == "" {
-		return fmt.Sprintf("%s[%s]: %s", judging.Heading(known.Event), e.label, v.Feedback)
+// wakeText returns what the model reads when a hook wakes it: a notification, as recorded
+// of interactive sessions. A headless host waits for the hooks of a turn end before it
+// exits and gives their feedback as if they had run in the foreground, unless the hook has
+// a wake message or a summary of its own.
+func (h *backgroundHook) wakeText(known *hooks.EventInfo, name string, v *judging.Verdict) string {
+	summary := h.summary(v)
+	if known.EndsTurn() && !h.interactive && h.RewakeMessage == "" && summary == "" {
+		return fmt.Sprintf("%s[%s]: %s", judging.Heading(known.Event), h.label, v.Feedback)
 	}
-	heading := cmp.Or(e.RewakeMessage, fmt.Sprintf("Stop hook blocking error from command \"%s\":", name))
+	heading := cmp.Or(h.RewakeMessage, fmt.Sprintf("Stop hook blocking error from command \"%s\":", name))
 	return "<task-notification>\n<summary>" + cmp.Or(summary, defaultRewakeSummary) +
 		"</summary>\n</task-notification>\n" + judging.Reminder(heading+" "+v.Feedback)
 }

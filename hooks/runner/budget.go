@@ -9,12 +9,12 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// maxSessionEndBudget bounds what settings may make the end of a session wait.
+// maxSessionEndBudget bounds how long settings can delay the end of a session.
 const maxSessionEndBudget = 60 * time.Second
 
-// budgetOf is how long the hooks of a SessionEnd may take together: 1.5 s, or
-// the longest time-out that a settings file gives one of them (a plugin's does
-// not count), up to a minute. CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS beats both.
+// budgetOf returns how long the hooks of a SessionEnd may take together: 1.5 s, or the
+// longest timeout that a settings file gives one of them (plugins do not count), up to a
+// minute. CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS takes precedence over both.
 func budgetOf(sources []settings.Source, env []string) time.Duration {
 	if ms, err := strconv.ParseInt(proc.Getenv(env, "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS"), 10,
 		32); err == nil && ms > 0 {

@@ -147,8 +147,8 @@ func broken() map[string]hooks.Func {
 		"the callback failed: no database": func(context.Context, hooks.Input) (hooks.Answer, error) {
 			return hooks.Answer{Decision: hooks.Block}, errors.New("no database")
 		},
-		"the callback broke off: boom": func(context.Context, hooks.Input) (hooks.Answer, error) { panic("boom") },
-		"the callback broke off: runtime error": func(_ context.Context, in hooks.Input) (hooks.Answer, error) {
+		"the callback panicked: boom": func(context.Context, hooks.Input) (hooks.Answer, error) { panic("boom") },
+		"the callback panicked: runtime error": func(_ context.Context, in hooks.Input) (hooks.Answer, error) {
 			return hooks.Answer{Reason: in.Payload.(*hooks.StopInput).LastAssistantMessage}, nil
 		},
 		"the callback ended its goroutine": func(context.Context, hooks.Input) (hooks.Answer, error) {
@@ -164,7 +164,7 @@ func TestCallbackFails(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock"))
 	for want, do := range broken() {
 		if strings.Contains(want, "runtime error") {
-			want = "the callback broke off: interface conversion"
+			want = "the callback panicked: interface conversion"
 		}
 		r, _ := registered(t, hooks.Stop, hooks.Callback{Name: "x", Do: do})
 		out := outcome(t, r, hooks.StopInput{})

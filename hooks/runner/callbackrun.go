@@ -13,17 +13,17 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// runCallback calls a callback and reads what it answers.
+// runCallback calls a callback and reads its answer. note is for people.
 func (r *run) runCallback(ctx context.Context, h *armed) (found judging.Finding, stdout, note string) {
 	found = judging.Finding{Code: -1}
 	end := h.callback.Call(ctx, r.in, cmp.Or(r.opts.Grace, proc.DefaultGrace))
 	switch {
 	case end.Removed:
 		found.Code = 0
-		return found, "", "it was removed before its turn came, and not called"
+		return found, "", "it was removed before its turn came and was not called"
 	case end.Running:
 		found.TimedOut = true
-		return found, "", "it does not heed its context, and still runs"
+		return found, "", "it ignores its context and still runs"
 	case end.Fault != "" && ctx.Err() != nil:
 		found.TimedOut = true
 		return found, "", ""
@@ -32,19 +32,20 @@ func (r *run) runCallback(ctx context.Context, h *armed) (found judging.Finding,
 		return found, "", ""
 	}
 	found.Code = 0
-	return takeAnswer(found, r.known, h, end.Answer)
+	return callbackFinding(found, r.known, h, end.Answer)
 }
 
-// takeAnswer puts a callback's answer in the place of a command's stdout, so that
-// one set of rules judges both.
-func takeAnswer(found judging.Finding, known *hooks.EventInfo, h *armed, a hooks.Answer) (_ judging.Finding, stdout, note string) {
+// callbackFinding treats a callback's answer as a command's stdout, so that one set of
+// rules judges both.
+func callbackFinding(found judging.Finding, known *hooks.EventInfo, h *armed, a hooks.Answer) (_ judging.Finding,
+	stdout, note string) {
 	object, err := answerWire(a, known)
 	if err != nil {
 		found.Code, found.Fault = -1, "the callback's answer cannot be written: "+err.Error()
 		return found, "", ""
 	}
 	if a.Decision == hooks.Block && known.Decision < hooks.Refuses && (known.Exit2 >= hooks.Refuses || h.Gate) {
-		// Such an event is refused by exit code alone.
+		// Only an exit code can refuse such an event.
 		found.Code, found.Stderr, found.Tail = 2, a.Reason, cmp.Or(a.Reason, judging.NoReason)
 	}
 	if object == nil {
@@ -54,7 +55,7 @@ func takeAnswer(found judging.Finding, known *hooks.EventInfo, h *armed, a hooks
 	return found, string(object), ""
 }
 
-// wire is the answer as a command would print it; nil: it says nothing.
+// answerWire returns the answer as a command would print it, or nil if it is empty.
 func answerWire(a hooks.Answer, known *hooks.EventInfo) ([]byte, error) {
 	object := map[string]any{}
 	set := func(to map[string]any, name, value string) {
@@ -73,7 +74,7 @@ func answerWire(a hooks.Answer, known *hooks.EventInfo) ([]byte, error) {
 		set(object, "stopReason", a.Reason)
 	case hooks.Pass, "":
 	default:
-		return nil, fmt.Errorf("there is no decision %q", a.Decision)
+		return nil, fmt.Errorf("unknown decision %q", a.Decision)
 	}
 	set(object, "systemMessage", a.SystemMessage)
 	specific := map[string]any{}
@@ -82,7 +83,7 @@ func answerWire(a hooks.Answer, known *hooks.EventInfo) ([]byte, error) {
 	}
 	set(specific, "additionalContext", a.Context)
 	if err := answerCall(a, known, specific); err != nil {
-		return nil, fmt.Errorf("what it says of the call: %w", err)
+		return nil, fmt.Errorf("its fields about the tool call: %w", err)
 	}
 	if len(specific) > 0 {
 		specific["hookEventName"] = known.Event
@@ -94,10 +95,10 @@ func answerWire(a hooks.Answer, known *hooks.EventInfo) ([]byte, error) {
 	return rawjson.Marshal(object)
 }
 
-// answerCall adds what an answer says about a tool call, where its event wants it.
+// answerCall adds an answer's fields about a tool call, in the form its event needs.
 func answerCall(a hooks.Answer, known *hooks.EventInfo, specific map[string]any) error {
 	if len(a.UpdatedInput) > 0 && !json.Valid(a.UpdatedInput) {
-		return errors.New("UpdatedInput is no JSON")
+		return errors.New("UpdatedInput is not valid JSON")
 	}
 	if known.Event == hooks.PermissionRequest {
 		if a.Permission.Decision == "" {

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds on what is kept of a hook's output.
+// Bounds on how much of a hook's output is kept.
 const (
 	defaultOutputCap = 64 << 10
-	// answerCap is how much of stdout is kept while it looks like a JSON answer:
-	// an answer that is cut is no answer, and long reasons are legal.
+	// answerCap is how much of stdout is kept while it looks like a JSON answer: a
+	// truncated answer cannot be read, and long reasons are legal.
 	answerCap = 1 << 20
-	// tailCap is how much of a gate's output becomes its feedback: the end, where
-	// a test run says what failed.
+	// tailCap is how much of a gate's output becomes its feedback. The end is kept,
+	// because a test run reports there what failed.
 	tailCap = 6000
 )
 
@@ -23,10 +23,10 @@ type capture struct {
 	kept    []byte
 	limit   int
 	dropped int64
-	also    *tail // sees everything too; may be nil
+	also    *tail // receives all writes too; may be nil
 }
 
-// Write never fails: what does not fit is counted.
+// Write never fails: bytes that do not fit are counted and dropped.
 func (c *capture) Write(p []byte) (int, error) {
 	if c.also != nil {
 		c.also.Write(p)
@@ -37,14 +37,14 @@ func (c *capture) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// answerCapture is a capture for stdout: what begins like a JSON object may be
-// longer, because only the whole of it can be read.
+// answerCapture captures stdout. Text that begins like a JSON object may be longer,
+// because an object can only be read whole.
 type answerCapture struct{ capture }
 
-// Write widens the limit when the first byte that counts is a brace.
+// Write raises the limit if the first byte that is not a blank is a brace.
 func (c *answerCapture) Write(p []byte) (int, error) {
 	if c.limit < answerCap && len(c.kept) < c.limit {
-		// The brace may come in a later write than the blanks before it.
+		// The brace may come in a later write than the blanks in front of it.
 		head := c.kept
 		if len(bytes.TrimSpace(head)) == 0 {
 			head = p
@@ -56,7 +56,7 @@ func (c *answerCapture) Write(p []byte) (int, error) {
 	return c.capture.Write(p)
 }
 
-// text is what was kept, cut to limit, as valid UTF-8.
+// text returns the kept bytes as valid UTF-8, at most limit of them.
 func (c *capture) text(limit int) string {
 	kept := c.kept
 	if len(kept) > limit {
@@ -65,7 +65,7 @@ func (c *capture) text(limit int) string {
 	return strings.ToValidUTF8(string(kept), "\uFFFD")
 }
 
-// cutNote says how much of a stream was not kept, for people; "" if all was.
+// cutNote tells people how much of a stream was dropped; "" if nothing was.
 func (c *capture) cutNote(stream string, limit int) string {
 	lost := c.dropped + int64(max(len(c.kept)-limit, 0))
 	if lost == 0 {
@@ -80,7 +80,7 @@ type tail struct {
 	cut  bool
 }
 
-// Write keeps the last bytes.
+// Write keeps the last tailCap bytes.
 func (t *tail) Write(p []byte) {
 	if len(p) > tailCap {
 		p, t.cut = p[len(p)-tailCap:], true
@@ -91,8 +91,8 @@ func (t *tail) Write(p []byte) {
 	}
 }
 
-// text is the end, at most limit bytes of it, as valid UTF-8; from a line's
-// beginning if something was cut.
+// text returns the end of the stream, at most limit bytes of it, as valid UTF-8. If
+// something was cut, it begins at the start of a line where possible.
 func (t *tail) text(limit int) string {
 	kept, cut := t.kept, t.cut
 	if len(kept) > limit {
@@ -110,9 +110,9 @@ func (t *tail) text(limit int) string {
 	return "…\n" + strings.TrimSpace(strings.ToValidUTF8(string(kept), "\uFFFD"))
 }
 
-// endOf is the end of what a gate printed: stdout, then stderr. They come by two
-// pipes, so which of two lines was printed first cannot be known; what is on
-// stderr stands last, and has at least half of the room.
+// endOf returns the end of what a gate printed: stdout, then stderr. The streams come
+// through two pipes, so the order of their lines is unknown; stderr comes last and has at
+// least half of the room.
 func endOf(stdout, stderr *tail) string {
 	errors := stderr.text(max(tailCap/2, tailCap-len(stdout.kept)))
 	text := stdout.text(max(tailCap-len(errors), 0))

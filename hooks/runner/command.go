@@ -18,17 +18,17 @@ import (
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
-// markerName is the variable by which the processes of one hook are known.
+// markerName is the environment variable that identifies the processes of one hook run.
 const markerName = "COVEY_HOOK_RUN"
 
-// outputs is what a command wrote.
+// outputs holds what a command wrote.
 type outputs struct {
 	stdout answerCapture
 	stderr capture
-	note   string // what the process did that people should know
+	note   string // what people should know of how the process ended
 }
 
-// describe puts the outputs into a Result.
+// describe copies the outputs into a Result.
 func (o *outputs) describe(v *judging.Verdict, limit int) {
 	v.Stdout, v.Stderr = o.stdout.text(limit), o.stderr.text(limit)
 	for _, note := range []string{o.note, o.stdout.cutNote("stdout", limit), o.stderr.cutNote("stderr",
@@ -39,42 +39,41 @@ func (o *outputs) describe(v *judging.Verdict, limit int) {
 	}
 }
 
-// runCommand runs a command handler and reads what it answers.
+// runCommand runs a command handler and reads its answer.
 func (r *run) runCommand(ctx context.Context, h *armed) (judging.Finding, *outputs) {
 	c := r.launch(ctx, h, nil)
 	return c.wait(ctx)
 }
 
-// launched is the run of a command handler.
+// launched is a command handler that has been started, or could not be.
 type launched struct {
 	*run
 	gate           bool
 	dialect        hooks.Dialect
 	out            *outputs
-	outEnd, errEnd tail // kept of gates
+	outEnd, errEnd tail // only filled for gates
 	running        *proc.Running
 	release        func()
-	fault          string // why it does not run; empty: it does
+	fault          string // why it did not start; empty if it did
 }
 
-// launch starts a command handler. ask, which may be nil, is called when the hook
-// asks to go on in the background. Somebody has to wait for it, also if it has
-// not been started.
+// launch starts a command handler. ask, which may be nil, is called when the hook asks to
+// continue in the background. The caller must call wait, even if the start failed.
 func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration)) *launched {
 	h = r.located(h)
 	c := &launched{run: r, gate: h.Gate, dialect: h.Dialect, release: func() {}}
 	c.out = &outputs{stdout: answerCapture{capture{limit: r.opts.OutputCap}},
 		stderr: capture{limit: r.opts.OutputCap}}
-	if depth := r.depth + r.around; depth >= maxDepth {
-		c.fault = fmt.Sprintf("hooks that start covey stand %d deep here: one more is not started", depth)
+	if depth := r.outerDepth + r.depth; depth >= maxDepth {
+		c.fault = fmt.Sprintf("hooks that start covey are nested %d deep: no further one is started", depth)
 		return c
 	}
 	if h.Gate {
 		c.out.stdout.also, c.out.stderr.also = &c.outEnd, &c.errEnd
 	}
 	args, err := commandLine(h, r.lookup)
-	dir, nowhere := r.place(h)
-	if err = errors.Join(err, nowhere); err != nil {
+	dir, dirErr := r.handlerDir(h)
+	if err = errors.Join(err, dirErr); err != nil {
 		c.fault = err.Error()
 		return c
 	}
@@ -92,7 +91,7 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 		process.Env = append(process.Env, more...)
 	}
 	if ask != nil {
-		process.Stdout = &herald{to: &c.out.stdout, ask: ask}
+		process.Stdout = &asyncDetector{to: &c.out.stdout, ask: ask}
 	}
 	if c.running, err = process.Start(ctx); err != nil {
 		c.fault = err.Error() + startHint(err)
@@ -100,8 +99,8 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 	return c
 }
 
-// process is the command's run. What it leaves behind may be told of after the event
-// is over.
+// process describes the command's process. A warning about processes that it leaves behind
+// may come after the event has ended.
 func (c *launched) process(h *armed, args []string, dir string) proc.Process {
 	marker := markerName + "=" + uuid.NewString()
 	p := proc.Process{Args: args, Dir: dir, Env: c.handlerEnv(h, marker),
@@ -112,13 +111,13 @@ func (c *launched) process(h *armed, args []string, dir string) proc.Process {
 	}
 	if c.opts.Spawned != nil {
 		p.Started = func(pid int) {
-			c.release = c.opts.Spawned(pid, Spawn{Input: c.in, Hook: h.Handler, Depth: c.around + 1})
+			c.release = c.opts.Spawned(pid, Spawn{Input: c.in, Hook: h.Handler, Depth: c.depth + 1})
 		}
 	}
 	return p
 }
 
-// wait waits until the command has ended; ctx is that of launch.
+// wait waits until the command has ended. ctx must be the one that launch was given.
 func (c *launched) wait(ctx context.Context) (judging.Finding, *outputs) {
 	found := judging.Finding{Code: -1, Fault: c.fault}
 	if c.running == nil {
@@ -143,7 +142,7 @@ func (c *launched) wait(ctx context.Context) (judging.Finding, *outputs) {
 	return found, c.out
 }
 
-// startHint is the way out when a program does not start, where one is known.
+// startHint returns a known remedy for a program that does not start, or "".
 func startHint(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -154,8 +153,8 @@ func startHint(err error) string {
 	return ""
 }
 
-// exitNote tells people of children that a hook left behind, or of too many, where it
-// may be limit processes.
+// exitNote tells people about child processes that a hook left behind, or about too many
+// processes. limit is how many it may have.
 func exitNote(exit proc.Exit, limit int) string {
 	switch {
 	case exit.Crowded:
@@ -163,10 +162,10 @@ func exitNote(exit proc.Exit, limit int) string {
 	case exit.Stopped && len(exit.Left) > 0:
 		return fmt.Sprintf("killed with its children %s", pids(exit.Left))
 	case exit.Held && len(exit.Left) > 0:
-		return fmt.Sprintf("it left a child that holds its output open, and was not waited for: %s",
+		return fmt.Sprintf("it left a child that keeps its output open and was not waited for: %s",
 			pids(exit.Left))
 	case exit.Held:
-		return "it left a child that holds its output open, and was not waited for"
+		return "it left a child that keeps its output open and was not waited for"
 	case len(exit.Left) > 0:
 		return fmt.Sprintf("it left children running: %s", pids(exit.Left))
 	case exit.Signal != "" && !exit.Stopped:
@@ -175,7 +174,7 @@ func exitNote(exit proc.Exit, limit int) string {
 	return ""
 }
 
-// pids lists process IDs for people.
+// pids lists process IDs for people, at most eight of them.
 func pids(list []int) string {
 	const most = 8
 	text := strings.Trim(fmt.Sprint(list[:min(len(list), most)]), "[]")
@@ -185,8 +184,8 @@ func pids(list []int) string {
 	return "pid " + text
 }
 
-// commandLine makes the arguments of a command handler: exec form if it has
-// args, else shell form. $0 in shell form is the shell's path, as recorded.
+// commandLine returns the arguments of a command handler: exec form if it has args, else
+// shell form. In shell form $0 is the shell's path, as recorded.
 func commandLine(h *armed, lookup func(name string) string) ([]string, error) {
 	if strings.TrimSpace(h.Command) == "" {
 		return nil, fmt.Errorf("the hook has no command")
@@ -220,7 +219,7 @@ func commandLine(h *armed, lookup func(name string) string) ([]string, error) {
 	return nil, fmt.Errorf("there is no shell %q: write bash or powershell, or leave it out", h.Shell)
 }
 
-// timeout is how long the handler may run.
+// timeout returns how long the handler may run. budget is the time of a SessionEnd.
 func (h *armed) timeout(known *hooks.EventInfo, budget time.Duration) time.Duration {
 	switch {
 	case h.Timeout > 0:

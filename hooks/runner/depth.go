@@ -2,18 +2,18 @@ package runner
 
 import "context"
 
-// aroundKey is under what a context has how many hooks stand around what it is for.
-type aroundKey struct{}
+// depthKey is the context key of how many hooks enclose the current operation.
+type depthKey struct{}
 
-// Inside is a context for what a hook has asked its host for, with so many hooks around it, that
-// one included. What the host's own hooks do then is bounded in depth: a hook of a change that
-// makes such a change itself would begin another one without end.
+// Inside returns a context for something that a hook asks of its host. depth is how many
+// hooks enclose it, that hook included. It bounds the nesting of the host's own hooks: a
+// hook that runs on a change and makes such a change itself would otherwise never end.
 func Inside(ctx context.Context, depth int) context.Context {
-	return context.WithValue(ctx, aroundKey{}, depth)
+	return context.WithValue(ctx, depthKey{}, depth)
 }
 
-// around is how many hooks of this program stand around what a context is for.
-func around(ctx context.Context) int {
-	n, _ := ctx.Value(aroundKey{}).(int)
+// depthOf returns how many hooks of this program enclose what the context is for.
+func depthOf(ctx context.Context) int {
+	n, _ := ctx.Value(depthKey{}).(int)
 	return n
 }

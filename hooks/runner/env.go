@@ -11,43 +11,43 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// Hooks that start covey, whose hooks start covey, are stopped at maxDepth.
+// Hooks may start covey, which has hooks that start covey. maxDepth ends such a chain.
 const (
 	depthName = "COVEY_HOOK_DEPTH"
 	maxDepth  = 4
 )
 
-// hookDepth is how many hooks this program runs inside of. The caller may have
-// filtered the environment it gives to hooks, so our own is asked too.
+// hookDepth returns how many hooks this program runs inside of. It reads this process's
+// environment too, because the caller may have filtered the one it gives to hooks.
 func hookDepth(env []string) int {
 	given, _ := strconv.Atoi(proc.Getenv(env, depthName))
 	own, _ := strconv.Atoi(os.Getenv(depthName))
 	return max(given, own, 0)
 }
 
-// baseEnv is the environment that all hooks of the Runner share.
+// baseEnv returns the environment that all hooks of the Runner share.
 func (r *Runner) baseEnv() []string {
 	env := slices.DeleteFunc(slices.Clone(r.opts.Env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return strings.HasPrefix(name, "OTEL_") || slices.Contains(ownNames(), name)
+		return strings.HasPrefix(name, "OTEL_") || slices.Contains(reservedNames(), name)
 	})
 	if r.opts.ProjectDir != "" {
 		env = append(env, "CLAUDE_PROJECT_DIR="+r.opts.ProjectDir)
 	}
 	return append(env,
 		"CLAUDECODE=1", "CLAUDE_CODE_CHILD_SESSION=1", "CLAUDE_PID="+strconv.Itoa(os.Getpid()),
-		depthName+"="+strconv.Itoa(r.depth+1))
+		depthName+"="+strconv.Itoa(r.outerDepth+1))
 }
 
-// ownNames lists the variables that only we set: a value from outside would
-// be about another session, plugin or run.
-func ownNames() []string {
+// reservedNames lists the variables that only covey sets: a value from outside would be
+// about another session, plugin or run.
+func reservedNames() []string {
 	return []string{"CLAUDE_PROJECT_DIR", "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_PID",
 		"CLAUDE_CODE_SESSION_ID", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PLUGIN_ROOT",
 		"CLAUDE_PLUGIN_DATA", "COVEY_TEAM", "COVEY_MEMBER", depthName, markerName, "PWD", "OLDPWD"}
 }
 
-// eventEnv adds what belongs to one event.
+// eventEnv returns the environment of one event's hooks.
 func (r *run) eventEnv(in hooks.Input) []string {
 	env := append(slices.Clip(r.Runner.env), "CLAUDE_CODE_SESSION_ID="+in.SessionID, "PWD="+r.dir)
 	if in.Effort != nil {
@@ -71,16 +71,16 @@ func (r *run) eventEnv(in hooks.Input) []string {
 	return slices.DeleteFunc(env, func(entry string) bool { return strings.ContainsRune(entry, 0) })
 }
 
-// handlerEnv adds what belongs to one handler.
+// handlerEnv returns the environment of one handler's process.
 func (r *run) handlerEnv(h *armed, marker string) []string {
 	env := append(slices.Clip(r.env), r.givenEnv(h)...)
-	if r.around > 0 {
-		env = append(env, depthName+"="+strconv.Itoa(r.depth+r.around+1))
+	if r.depth > 0 {
+		env = append(env, depthName+"="+strconv.Itoa(r.outerDepth+r.depth+1))
 	}
 	return append(env, marker)
 }
 
-// lookup is the value of a variable that placeholders may name.
+// lookup returns the value of a variable that placeholders may name.
 func (r *run) lookup(name string) string {
 	if name == "CLAUDE_PROJECT_DIR" {
 		return r.opts.ProjectDir
@@ -88,8 +88,8 @@ func (r *run) lookup(name string) string {
 	return ""
 }
 
-// workDir is where hooks of the event run: the member's folder, and if that has
-// been deleted the project's, and if that has too, home.
+// workDir returns where hooks of the event run: the member's folder, or the project's if
+// that does not exist, or else the home folder.
 func (r *run) workDir() string {
 	for _, dir := range []string{r.in.Cwd, r.opts.ProjectDir, proc.Getenv(r.Runner.env, "HOME")} {
 		if isDir(dir) {
@@ -99,9 +99,9 @@ func (r *run) workDir() string {
 	return os.TempDir()
 }
 
-// substitute fills in ${CLAUDE_…} placeholders. In a shell command a value that
-// the shell would read as more than a word is left to the shell, which has the
-// variable too: a folder's name must not become a command.
+// substitute replaces ${CLAUDE_…} placeholders. In a shell command a value that is more
+// than one plain word is left for the shell to expand from the variable of that name, so
+// that the name of a folder cannot become a command.
 func substitute(text string, source *settings.Source, lookup func(string) string, shell bool) string {
 	if !strings.Contains(text, "${CLAUDE_") {
 		return text
@@ -118,7 +118,7 @@ func substitute(text string, source *settings.Source, lookup func(string) string
 	return text
 }
 
-// isShellWord reports whether a shell reads s as itself, quoted or not.
+// isShellWord reports whether a shell reads s literally, quoted or not.
 func isShellWord(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		switch {
@@ -130,7 +130,7 @@ func isShellWord(s string) bool {
 	})
 }
 
-// isDir reports whether path is a folder that is there.
+// isDir reports whether path is an existing folder.
 func isDir(path string) bool {
 	if path == "" {
 		return false

@@ -7,30 +7,29 @@ import (
 	"github.com/coveyteam/covey/hooks/judging"
 )
 
-// GateRun is how one gate that is a command is to be run, as Options.Gates says.
-// The zero value runs it as it is configured.
+// GateRun says how to run one gate that is a command (Options.Gates). The zero value runs
+// it as configured.
 type GateRun struct {
-	// Known is what the gate has said about the very same files; it is not asked
-	// again. nil: it is.
+	// Known is an earlier verdict of the gate on the same files. The gate is not run
+	// then. nil means that it runs.
 	Known *hooks.Result
-	// Command is run in place of the configured one, under its name; empty: the
-	// configured one. It is a command line for the same shell.
+	// Command replaces the configured command, for the same shell; results keep the
+	// configured name. Empty means the configured one.
 	Command string
-	// Args replace those of a gate in exec form; nil: its own.
+	// Args replaces the arguments of a gate in exec form; nil means its own.
 	Args []string
-	// Settled says that its words mean what they say where it runs: Options.Locate is
-	// not asked about them.
+	// Settled says that the command is final: Options.Locate is not asked.
 	Settled bool
-	// Fault is why the gate cannot be run; it refuses then. Empty: it can.
+	// Fault is why the gate cannot run, in which case it refuses; empty if it can.
 	Fault string
-	// Heard is told what the gate said, before anybody acts on it; nil: nobody. A
-	// gate that was ended from outside has said nothing.
+	// Heard, which may be nil, is called with the gate's verdict before anything acts on
+	// it. It is not called for a gate that was cancelled.
 	Heard func(hooks.Result)
 }
 
-// sitting asks the caller how a gate is to be run, and gives the gate as it is
-// then, and what it has said before, if that counts.
-func (r *run) sitting(ctx context.Context, h *armed) (as *armed, g GateRun) {
+// planGate asks the caller how to run a gate. It returns the gate with the changes of the
+// plan applied, and the plan.
+func (r *run) planGate(ctx context.Context, h *armed) (as *armed, g GateRun) {
 	if r.opts.Gates == nil || !h.Gate || h.Policy != "" || h.kind() != "command" || h.barred != "" {
 		return h, GateRun{}
 	}
@@ -49,18 +48,18 @@ func (r *run) sitting(ctx context.Context, h *armed) (as *armed, g GateRun) {
 	return &other, g
 }
 
-// heard passes on what a gate said.
+// heard calls Heard with a verdict.
 func (g GateRun) heard(v judging.Verdict) {
 	if g.Heard != nil && v.Outcome != hooks.Cancelled {
 		g.Heard(v.Result)
 	}
 }
 
-// refuseBarred is the verdict of a hook that managed settings do not let run
-// although the spec makes it binding: it refuses, where its event can.
+// refuseBarred returns the verdict of a hook that the spec makes binding and that managed
+// settings do not allow to run: it refuses, if its event can be refused.
 func (r *run) refuseBarred(h *armed) judging.Verdict {
 	strict := *h
 	strict.OnFailure = "block"
 	return judgeAny(r.known, &strict, judging.Finding{Code: -1,
-		Fault: h.barred + ": this hook is binding and must not run, so it refuses"})
+		Fault: h.barred + ": this hook is binding and cannot run, so it refuses"})
 }

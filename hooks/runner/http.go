@@ -10,17 +10,17 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// bodyPreview is how many characters people see of a body that is no answer.
+// bodyPreview is how many characters people see of a body that is not an answer.
 const bodyPreview = 200
 
-// reply is what came back from an http hook.
+// reply is the response to an http hook.
 type reply struct {
-	status  int // 0: nothing came
+	status  int // 0: no response
 	body    answerCapture
-	trouble string // why there is no answer; empty: there is one, or there need be none
+	trouble string // why there is no answer; empty if there is one or none is needed
 }
 
-// describe puts the reply into a Result, as recorded hosts do.
+// describe copies the reply into a Result, as recorded hosts do.
 func (rp *reply) describe(v *judging.Verdict, limit int) {
 	v.ExitCode = -1
 	if rp.status != 0 {
@@ -32,8 +32,8 @@ func (rp *reply) describe(v *judging.Verdict, limit int) {
 	}
 }
 
-// runHTTP posts the event to an http handler and reads what it answers (HOOKS.md
-// section 3). No status refuses anything: only an answer can.
+// runHTTP posts the event to an http handler and reads its answer (HOOKS.md section 3). A
+// status never refuses anything, only an answer does.
 func (r *run) runHTTP(ctx context.Context, h *armed) (judging.Finding, *reply) {
 	found := judging.Finding{Code: -1}
 	rp := &reply{body: answerCapture{capture{limit: r.opts.OutputCap}}, trouble: h.endpoint.Fault}
@@ -51,8 +51,8 @@ func (r *run) runHTTP(ctx context.Context, h *armed) (judging.Finding, *reply) {
 	return found, rp
 }
 
-// read reads the body of a reply with status 2xx. Its text is an answer or an
-// error, and never context for the model.
+// read reads the body of a reply with status 2xx. The body is an answer or an error, never
+// context for the model.
 func (rp *reply) read(known *hooks.EventInfo, found *judging.Finding) {
 	text := strings.TrimSpace(rp.body.text(answerCap))
 	found.Code = 0

@@ -9,40 +9,39 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// Configured is one configured hook, where it stands, and what becomes of it.
+// Configured is one configured hook, its place, and whether it runs.
 type Configured struct {
 	Event   hooks.Event
-	Matcher string // as it was written
+	Matcher string // as written
 	Group   int    // index in the event's list of its source
 	Hook    int    // index in the group's hooks
 	Handler hooks.Handler
 	Source  settings.Source
-	Label   string // what it runs, in one text: the command line, URL, prompt or tool
-	// Never says why the hook cannot run whatever happens, such as a limit that a
-	// settings file sets, or an equal hook of a later layer; empty: it can.
+	Label   string // what it runs, as one text: the command line, URL, prompt or tool
+	// Never says why the hook cannot run for any input, such as a limit that a settings
+	// file sets, or an equal hook of a later layer; empty if it can.
 	Never string
-	// Not says why it does not run for the input that Inspect was given; empty: it
-	// runs, or there was none.
+	// Not says why the hook does not run for the input given to Inspect; empty if it runs
+	// or there was no input.
 	Not string
-	// Only says on what it depends whether it runs for that input, which does not
-	// tell; empty: on nothing.
+	// Only names a condition for running that the input leaves open; empty if there is
+	// none.
 	Only string
 }
 
-// Path is the hook's place below its source's hooks section.
+// Path returns the hook's place below its source's hooks section.
 func (c *Configured) Path() string {
 	return hooks.Problem{Event: c.Event, Group: c.Group, Hook: c.Hook}.Path()
 }
 
-// Runs reports whether the hook runs, as far as Inspect could know.
+// Runs reports whether the hook runs, as far as Inspect can tell.
 func (c *Configured) Runs() bool { return c.Never == "" && c.Not == "" }
 
-// Inspect says of all hooks of the sources what becomes of them, and runs none.
-// Sources are in the order in which they merge, as for NewRunner; the hooks come
-// by event in the order of Events, then in the order in which they stand. With an
-// input only the hooks of its event are listed, and held against it; a tool call
-// without tool_input leaves open what an `if` would say. The error is that of
-// NewRunner.
+// Inspect reports for all hooks of the sources whether they run, without running any.
+// Sources are in merge order, as for New. The hooks come by event in the order of
+// hooks.Events, then in the order in which they are written. With an input, only the hooks
+// of its event are listed and matched against it; a tool call without tool_input leaves
+// the result of an `if` open. The error is that of New.
 func Inspect(sources []settings.Source, in *hooks.Input, opts *Options) ([]Configured, error) {
 	var o Options
 	if opts != nil {
@@ -51,7 +50,7 @@ func Inspect(sources []settings.Source, in *hooks.Input, opts *Options) ([]Confi
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	// Hooks are armed as a Runner arms them, so that the two cannot differ.
+	// Hooks are prepared as a Runner prepares them, so that the two cannot differ.
 	r := newRunner(o)
 	r.limits = settings.LimitsOf(sources)
 	i := inspection{Runner: r, in: in, last: map[string]int{}}
@@ -75,10 +74,10 @@ type inspection struct {
 	*Runner
 	in    *hooks.Input
 	found []Configured
-	last  map[string]int // the last hook of a key and a matcher, in found
+	last  map[string]int // index in found of the last hook with a key
 }
 
-// source looks at a layer's hooks of one event.
+// source inspects a layer's hooks of one event.
 func (i *inspection) source(known *hooks.EventInfo, source *settings.Source) {
 	for g, group := range source.Settings[known.Event] {
 		m, err := dialect.Matcher(&group, known)
@@ -93,15 +92,15 @@ func (i *inspection) source(known *hooks.EventInfo, source *settings.Source) {
 			a := i.armOne(known, source, m, handler)
 			c.Never = i.never(known, a)
 			if c.Never == "" && i.in != nil {
-				c.Not, c.Only = i.against(a)
+				c.Not, c.Only = i.matchInput(a)
 			}
-			i.overrule(&c, a)
+			i.markReplaced(&c, a)
 			i.found = append(i.found, c)
 		}
 	}
 }
 
-// never says why a hook cannot run, as far as it is not another hook's doing.
+// never says why a hook can never run, other hooks aside.
 func (i *inspection) never(known *hooks.EventInfo, a *armed) string {
 	barred := i.limits.Bars(a.source.Managed, a.Handler)
 	switch {
@@ -110,21 +109,21 @@ func (i *inspection) never(known *hooks.EventInfo, a *armed) string {
 	case barred != "":
 		return barred
 	case a.never && !known.AboutTool():
-		return fmt.Sprintf("`if` is evaluated on tool events alone, and %s is none", known.Event)
+		return fmt.Sprintf("`if` is only evaluated on tool events, and %s is not one", known.Event)
 	case a.never:
-		return "its `if` is no rule"
+		return "its `if` is not a rule"
 	case a.endpoint != nil && a.endpoint.Fault != "":
 		return a.endpoint.Fault
 	}
 	return ""
 }
 
-// against holds a hook against the input.
-func (i *inspection) against(a *armed) (not, only string) {
+// matchInput says why a hook does not run for the input, or on what that depends.
+func (i *inspection) matchInput(a *armed) (not, only string) {
 	member := i.memberOfAny(a)
 	if a.source.Member != "" && a.source.Member != member {
 		if member != "" {
-			return "it is for " + a.source.Member + " alone", ""
+			return "it is only for " + a.source.Member, ""
 		}
 		only = "for " + a.source.Member
 	}
@@ -134,7 +133,7 @@ func (i *inspection) against(a *armed) (not, only string) {
 	case !yes && subject == "":
 		return "its matcher needs a subject, and there is none", ""
 	case !yes:
-		return fmt.Sprintf("its matcher does not fit %s", wording.Preview(subject, 60)), ""
+		return fmt.Sprintf("its matcher does not match %s", wording.Preview(subject, 60)), ""
 	case doubt != "":
 		only = doubt
 	}
@@ -151,21 +150,20 @@ func (i *inspection) against(a *armed) (not, only string) {
 	return "", only
 }
 
-// memberOfAny is the member that the input is about, if the hook's layer wants to
-// know.
+// memberOfAny returns the member that the input is about, if the hook's layer is for one
+// member.
 func (i *inspection) memberOfAny(a *armed) string {
 	i.personal = a.source.Member != ""
 	return i.memberOf(*i.in)
 }
 
-// overrule notes of an earlier hook that this one, which is equal, runs in its
-// place.
-func (i *inspection) overrule(c *Configured, a *armed) {
+// markReplaced marks an earlier equal hook as replaced by this one.
+func (i *inspection) markReplaced(c *Configured, a *armed) {
 	if !c.Runs() {
 		return
 	}
 	key := string(c.Event) + "\x00" + a.key + "\x00" + a.source.Member
-	if i.in == nil { // with one, those that do not fit it are out already
+	if i.in == nil { // with an input, hooks that do not match it are out already
 		key += "\x00" + c.Matcher
 	}
 	if before, twice := i.last[key]; twice {
@@ -174,8 +172,8 @@ func (i *inspection) overrule(c *Configured, a *armed) {
 	i.last[key] = len(i.found)
 }
 
-// Callbacks lists the callbacks that a Registry has now, by event and in the
-// order in which they were added. A nil Registry has none.
+// Callbacks lists the callbacks that a Registry has now, by event and in the order in which
+// they were added. A nil Registry has none.
 func Callbacks(r *hooks.Registry) []Configured {
 	var list []Configured
 	for _, t := range hooks.Events() {

@@ -56,7 +56,7 @@ func TestInspect(t *testing.T) {
 			{Name: "m", Managed: true, Restrictions: settings.Restrictions{AllowManagedHooksOnly: true}}},
 			[]string{"g|allowManagedHooksOnly in m: it is binding, so it refuses||"}},
 		{"an if that is never asked", []settings.Source{{Name: "a", Settings: stop(hooks.Handler{Type: "command", Command: "x", If: "Bash"})}},
-			[]string{"x|`if` is evaluated on tool events alone, and Stop is none||"}},
+			[]string{"x|`if` is only evaluated on tool events, and Stop is not one||"}},
 		{"an if that is no rule", []settings.Source{{Name: "a", Settings: hooks.Settings{hooks.PreToolUse: {{Hooks: []hooks.Handler{
 			{Type: "command", Command: "x", If: "Bash("}}}}}}}, []string{"x|||"}},
 		{"a URL that is not allowed", []settings.Source{{Name: "a", Restrictions: settings.Restrictions{AllowedHTTPHookURLs: []string{}},

@@ -2,15 +2,15 @@ package runner
 
 import "github.com/coveyteam/covey/hooks"
 
-// Locate says what to run for a command hook: its command line and, in exec form,
-// its arguments; both as they are configured where nothing is to change.
+// Locate returns what to run for a command hook: its command line and, in exec form, its
+// arguments. It returns them as configured if nothing has to change.
 //
-// A hook runs where its member works, and names its script from there: in a working
-// copy of the member's own, that would be the member's own copy of the script. It
-// is for the caller to know which one was meant.
+// A hook runs where its member works and names its script relative to that. In a working
+// copy of the member's own this would be the member's copy of the script; the caller knows
+// which copy is meant.
 type Locate func(in hooks.Input, hook hooks.Handler) (command string, args []string)
 
-// located is the hook with the command that is to run for it, under its own name.
+// located returns the hook with the command to run for it. Its label stays.
 func (r *run) located(h *armed) *armed {
 	if r.opts.Locate == nil || h.settled {
 		return h
@@ -20,7 +20,7 @@ func (r *run) located(h *armed) *armed {
 	return &other
 }
 
-// rootOf is where the path rules of an `if` begin.
+// rootOf returns where the path rules of an `if` begin.
 func (o *Options) rootOf(in hooks.Input) string {
 	if o.Root != nil {
 		if root := o.Root(in); root != "" {

@@ -15,13 +15,11 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// Tools makes the calls of mcp_tool hooks. Whoever makes a Runner fills it
-// (Options.Tools).
+// Tools makes the calls of mcp_tool hooks (Options.Tools).
 //
-// CallTool is called for several events at once. It returns when ctx ends,
-// which is the hook's time-out. Its error means that the tool could not be
-// called, and is told to people as it stands; it wraps ErrNotConnected if there
-// is no such server.
+// CallTool is called for several events at once. It must return when ctx ends, which is
+// the hook's timeout. Its error means that the tool could not be called, and is shown to
+// people as it is; it wraps ErrNotConnected if there is no such server.
 type Tools interface {
 	CallTool(ctx context.Context, call ToolCall) (ToolReply, error)
 }
@@ -30,65 +28,65 @@ type Tools interface {
 type ToolCall struct {
 	Server, Tool string
 	Arguments    json.RawMessage // a JSON object
-	For          hooks.Input     // the event that the hook judges, and whose it is
+	For          hooks.Input     // the event that the hook judges
 }
 
-// ToolReply is a tool's result.
+// ToolReply is the result of a tool.
 type ToolReply struct {
 	Text    string // its text content, joined by newlines
-	IsError bool   // the tool says that it failed; Text says why
-	Other   bool   // it holds content besides text, which no hook can answer with
+	IsError bool   // the tool failed; Text says why
+	Other   bool   // it has content other than text, which cannot be a hook's answer
 }
 
-// ErrNotConnected is the error of an mcp_tool hook whose server is not there.
+// ErrNotConnected is the error of an mcp_tool hook whose server is not connected.
 var ErrNotConnected = errors.New("not connected")
 
-// NotConnected is the error of a call to a server that is not there, in the
-// words of recorded hosts.
+// NotConnected returns the error of a call to a server that is not connected, in the words
+// of recorded hosts.
 func NotConnected(server string) error {
 	return fmt.Errorf("MCP server '%s' %w", server, ErrNotConnected)
 }
 
-// toolTrouble is why a tool gave no verdict; empty: it did.
-type toolTrouble struct {
+// toolOutput is what came of a tool call, for a Result.
+type toolOutput struct {
 	text  string // its result
-	fault string // why there is none
+	fault string // why it gave no verdict; empty if it gave one
 }
 
-// describe puts the call into a Result, as recorded hosts do.
-func (t toolTrouble) describe(v *judging.Verdict, limit int) {
+// describe copies the call into a Result, as recorded hosts do.
+func (t toolOutput) describe(v *judging.Verdict, limit int) {
 	v.Stdout = wording.Clip(strings.ToValidUTF8(t.text, "\uFFFD"), limit)
 	if t.fault != "" {
 		v.ExitCode, v.Stdout, v.Stderr = 1, "", wording.Clip(t.fault, limit)
 	}
 }
 
-// runTool calls the tool of an mcp_tool hook. The text of its result counts as
-// what a command prints (HOOKS.md section 3).
-func (r *run) runTool(ctx context.Context, h *armed) (judging.Finding, toolTrouble) {
+// runTool calls the tool of an mcp_tool hook. The text of its result is treated as what a
+// command prints (HOOKS.md section 3).
+func (r *run) runTool(ctx context.Context, h *armed) (judging.Finding, toolOutput) {
 	found := judging.Finding{Code: -1}
 	reply, err := r.callTool(ctx, h)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		found.TimedOut = true
-		return found, toolTrouble{}
+		return found, toolOutput{}
 	case err != nil:
 		found.Fault = err.Error()
 	case reply.IsError:
 		found.Fault = cmp.Or(strings.TrimSpace(reply.Text), "the tool failed and does not say why")
 	case h.OnFailure == "block" && !decides(r.known.Event, reply):
-		found.Fault = "the tool's result is no answer of a hook: " +
+		found.Fault = "the tool's result is not a hook's answer: " +
 			cmp.Or(wording.Preview(reply.Text, bodyPreview), "no text")
 	default:
 		found.Code = 0
 		found.Answer = judging.Read(r.known.Event, reply.Text, false)
 	}
-	return found, toolTrouble{reply.Text, found.Fault}
+	return found, toolOutput{reply.Text, found.Fault}
 }
 
-// decides reports whether a result can be taken for a hook's verdict where the
-// hook is to refuse without one (HOOKS.md section 3). One without content says
-// nothing against the action, as a command that prints nothing.
+// decides reports whether a result counts as a verdict for a hook that refuses without one
+// (HOOKS.md section 3). A result without content allows the action, like a command that
+// prints nothing.
 func decides(event hooks.Event, reply ToolReply) bool {
 	if event == hooks.PreCompact || event == hooks.WorktreeCreate {
 		return true
@@ -104,15 +102,15 @@ func decides(event hooks.Event, reply ToolReply) bool {
 	})
 }
 
-// callTool makes the call. A panic of whoever makes it is an error.
+// callTool makes the call. A panic in CallTool becomes an error.
 func (r *run) callTool(ctx context.Context, h *armed) (reply ToolReply, err error) {
 	if r.opts.Tools == nil {
 		return ToolReply{}, NotConnected(h.Server)
 	}
 	// A tool that acts on the team runs hooks itself.
-	if r.around >= maxDepth {
-		return ToolReply{}, fmt.Errorf("mcp_tool hooks whose tools run such hooks stand %d deep here: one more is "+
-			"not called", r.around)
+	if r.depth >= maxDepth {
+		return ToolReply{}, fmt.Errorf("mcp_tool hooks whose tools run such hooks are nested %d deep: "+
+			"no further one is called", r.depth)
 	}
 	arguments, err := fillInput(h.Input, r.wire)
 	if err != nil {
@@ -120,9 +118,9 @@ func (r *run) callTool(ctx context.Context, h *armed) (reply ToolReply, err erro
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("calling the tool broke off: %v", cause)
+			err = fmt.Errorf("calling the tool panicked: %v", cause)
 		}
 	}()
-	return r.opts.Tools.CallTool(Inside(ctx, r.around+1),
+	return r.opts.Tools.CallTool(Inside(ctx, r.depth+1),
 		ToolCall{Server: h.Server, Tool: h.Tool, Arguments: arguments, For: r.in})
 }

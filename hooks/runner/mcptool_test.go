@@ -91,9 +91,9 @@ func TestToolResults(t *testing.T) {
 		{"nothing", h, ToolReply{}, pre, hooks.Pass, 0, "", ""},
 		{"an error", h, ToolReply{Text: "broken", IsError: true}, pre, hooks.Pass, 1, "", ""},
 		{"a closed error", closed, ToolReply{Text: "broken", IsError: true}, pre, hooks.Block, 0, "", "[s/t]: broken"},
-		{"closed text", closed, ToolReply{Text: "fine"}, pre, hooks.Block, 0, "", "is no answer of a hook"},
+		{"closed text", closed, ToolReply{Text: "fine"}, pre, hooks.Block, 0, "", "is not a hook's answer"},
 		{"a closed picture", closed, ToolReply{Other: true}, pre, hooks.Block, 0, "", "no text"},
-		{"closed JSON", closed, ToolReply{Text: `{"weather":1}`}, pre, hooks.Block, 0, "", "is no answer of a hook"},
+		{"closed JSON", closed, ToolReply{Text: `{"weather":1}`}, pre, hooks.Block, 0, "", "is not a hook's answer"},
 		{"a closed answer", closed, ToolReply{Text: `{"systemMessage":"hm"}`}, pre, hooks.Pass, 0, "", ""},
 		{"closed nothing", closed, ToolReply{}, pre, hooks.Pass, 0, "", ""},
 		{"closed, compaction", closed, ToolReply{Text: "x"}, hooks.Input{Payload: hooks.RawPayload{Name: hooks.PreCompact}}, hooks.Pass, 0, "", ""},
@@ -113,7 +113,7 @@ func TestToolTrouble(t *testing.T) {
 	h := hooks.Handler{Type: "mcp_tool", Server: "s", Tool: "t"}
 	in := hooks.Input{Payload: hooks.StopInput{}}
 	broken := &toolbox{answer: func(context.Context, ToolCall) (ToolReply, error) { panic("oh") }}
-	if out := called(t, broken, in, h); out.FailedOpen() != 1 || !strings.Contains(out.Results[0].Stderr, "broke off: oh") {
+	if out := called(t, broken, in, h); out.FailedOpen() != 1 || !strings.Contains(out.Results[0].Stderr, "panicked: oh") {
 		t.Errorf("%+v", out.Results)
 	}
 	h.Timeout = 0.05
@@ -129,7 +129,7 @@ func TestToolTrouble(t *testing.T) {
 		t.Errorf("a gate without its server: %+v", out)
 	}
 	h.Input = map[string]json.RawMessage{"a": json.RawMessage(`{`)}
-	if out := called(t, slow, in, h); !strings.Contains(out.Feedback[0], "input.a is no JSON") || len(slow.calls) != 1 {
+	if out := called(t, slow, in, h); !strings.Contains(out.Feedback[0], "input.a is not valid JSON") || len(slow.calls) != 1 {
 		t.Errorf("%+v", out)
 	}
 	if !errors.Is(NotConnected("x"), ErrNotConnected) {

@@ -11,9 +11,8 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// fillInput makes the arguments of an mcp_tool hook's call: its input, in the
-// texts of which ${path} stands for a field of the event. wire is the event as
-// JSON.
+// fillInput returns the arguments of an mcp_tool hook's call: its input, with each ${path}
+// in a string replaced by that field of the event. wire is the event as JSON.
 func fillInput(input map[string]json.RawMessage, wire []byte) (json.RawMessage, error) {
 	var event any
 	if err := decodeExact(wire, &event); err != nil {
@@ -23,30 +22,30 @@ func fillInput(input map[string]json.RawMessage, wire []byte) (json.RawMessage, 
 	for name, raw := range input {
 		var value any
 		if err := decodeExact(raw, &value); err != nil {
-			return nil, fmt.Errorf("input.%s is no JSON: %w", wording.Preview(name, 40), err)
+			return nil, fmt.Errorf("input.%s is not valid JSON: %w", wording.Preview(name, 40), err)
 		}
 		filled[name] = fillValue(value, event)
 	}
 	return rawjson.Marshal(filled)
 }
 
-// inputKey tells the inputs of two hooks on one tool apart.
+// inputKey returns a text that is equal for equal inputs.
 func inputKey(input map[string]json.RawMessage) string {
 	text, err := rawjson.Marshal(input)
-	if err != nil { // one of them is no JSON, and never runs
+	if err != nil { // one of the values is not JSON, so the hook never runs
 		return fmt.Sprint(input)
 	}
 	return string(text)
 }
 
-// decodeExact decodes JSON, numbers as they are written.
+// decodeExact decodes JSON and keeps numbers as they are written.
 func decodeExact(raw []byte, into *any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	return dec.Decode(into)
 }
 
-// fillValue fills in all texts of a value, at any depth; names of fields stay.
+// fillValue fills in all strings of a value, at any depth, but no field names.
 func fillValue(value, event any) any {
 	switch v := value.(type) {
 	case string:
@@ -63,8 +62,8 @@ func fillValue(value, event any) any {
 	return value
 }
 
-// fillText puts fields of the event in the place of each ${path}. What is put
-// in is not looked at again: it may come from an agent.
+// fillText replaces each ${path} by that field of the event. The inserted text is not
+// scanned again, because it may come from an agent.
 func fillText(text string, event any) string {
 	var b strings.Builder
 	for {
@@ -80,8 +79,8 @@ func fillText(text string, event any) string {
 	}
 }
 
-// textAt is the field at a dotted path: a text as it is, anything else as JSON,
-// and nothing if there is none. A number leads into a list.
+// textAt returns the field at a dotted path: a string as it is, any other value as JSON,
+// and "" if there is none. A number is an index into a list.
 func textAt(value any, path string) string {
 	for name := range strings.SplitSeq(strings.TrimSpace(path), ".") {
 		switch v := value.(type) {

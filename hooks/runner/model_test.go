@@ -236,7 +236,7 @@ func TestAgentRefusal(t *testing.T) {
 func TestModelTrouble(t *testing.T) {
 	troubles := map[string]func(context.Context, Question) (Reply, error){
 		"no money":           func(context.Context, Question) (Reply, error) { return Reply{}, errors.New("no money") },
-		"broke off: oh":      func(context.Context, Question) (Reply, error) { panic("oh") },
+		"panicked: oh":       func(context.Context, Question) (Reply, error) { panic("oh") },
 		"answer is empty":    func(context.Context, Question) (Reply, error) { return Reply{}, nil },
 		"no field ok":        func(context.Context, Question) (Reply, error) { return Reply{Text: `{"okay":true}`}, nil },
 		`ok: "yes", want tr`: func(context.Context, Question) (Reply, error) { return Reply{Text: `{"ok":"yes"}`}, nil },
@@ -332,20 +332,20 @@ func TestFillPrompt(t *testing.T) {
 }
 
 func TestReadSaid(t *testing.T) {
-	for text, want := range map[string]said{
+	for text, want := range map[string]modelAnswer{
 		`{"ok":true}`: {ok: true},
 		" {\"ok\":false,\"reason\":\"r\",\"more\":1}\n": {reason: "r"},
 		"```json\n{\"ok\":true,\"reason\":null}\n```":   {ok: true},
 		"```{\"ok\":false,\"impossible\":true}```":      {impossible: true},
 		`{"ok":false}`: {},
 	} {
-		if got, err := readSaid(text); err != nil || got != want {
+		if got, err := parseAnswer(text); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "true", `{"ok":null}`, `{"ok":1}`, `{"ok":true} I think`, "sure: {\"ok\":true}",
 		"```", "``````", `[{"ok":true}]`, `{"ok":true,"reason":{}}`, `{"ok":true,"impossible":"x"}`, "{"} {
-		if got, err := readSaid(text); err == nil || CheckAnswer(text) == nil {
+		if got, err := parseAnswer(text); err == nil || CheckAnswer(text) == nil {
 			t.Errorf("%q: %+v", text, got)
 		}
 	}
@@ -357,7 +357,7 @@ func FuzzReadSaid(f *testing.F) {
 	f.Add("```json\n{\"ok\":true}\n```")
 	f.Add(`{"ok":false,"reason":"x"}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := readSaid(text)
+		s, err := parseAnswer(text)
 		if err == nil && s.ok && !strings.Contains(text, "true") {
 			t.Errorf("%q counts as a yes", text)
 		}

@@ -10,33 +10,34 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// said is what a model answered to a hook.
-type said struct {
+// modelAnswer is a model's answer to a hook.
+type modelAnswer struct {
 	ok         bool
 	reason     string
 	impossible bool // the condition can never be met
 }
 
-// CheckAnswer says what is wrong with an answer to a Question, so that an agent
-// that gives it can be told; nil: nothing.
+// CheckAnswer returns what is wrong with an answer to a Question, so that the agent that
+// gave it can be told, or nil.
 func CheckAnswer(text string) error {
-	_, err := readSaid(text)
+	_, err := parseAnswer(text)
 	return err
 }
 
-// readSaid reads the answer of a model. It is one JSON object, alone or in one
-// fence of ``` as many models write it; what stands beside it makes it no
-// answer, because a model that goes on talking may have thought better of it.
-func readSaid(text string) (said, error) {
-	text = unfenced(strings.TrimSpace(text))
+// parseAnswer reads a model's answer. It is one JSON object, alone or in a code fence, as
+// many models write it. Other text next to it makes it invalid, because a model that goes
+// on writing may have changed its mind.
+func parseAnswer(text string) (modelAnswer, error) {
+	text = stripFence(strings.TrimSpace(text))
+	text = stripFence(strings.TrimSpace(text))
 	if text == "" {
-		return said{}, errors.New("the model's answer is empty")
+		return modelAnswer{}, errors.New("the model's answer is empty")
 	}
 	fields, err := rawjson.Fields([]byte(text))
 	if err != nil {
-		return said{}, fmt.Errorf("the model's answer is no JSON object: %s", rawjson.Reason(err))
+		return modelAnswer{}, fmt.Errorf("the model's answer is not a JSON object: %s", rawjson.Reason(err))
 	}
-	var s said
+	var s modelAnswer
 	var judged bool
 	for _, f := range fields {
 		var target any
@@ -51,22 +52,22 @@ func readSaid(text string) (said, error) {
 			continue
 		}
 		kind := rawjson.Kind(f.Value)
-		if kind == "null" && f.Name != "ok" { // as good as not there
+		if kind == "null" && f.Name != "ok" { // counts as absent
 			continue
 		}
 		if kind == "null" || json.Unmarshal(f.Value, target) != nil {
-			return said{}, fmt.Errorf("the model's answer has %s: %s, want %s", f.Name,
+			return modelAnswer{}, fmt.Errorf("the model's answer has %s: %s, want %s", f.Name,
 				wording.Preview(string(f.Value), 40), rawjson.Wanted(target))
 		}
 	}
 	if !judged {
-		return said{}, errors.New("the model's answer has no field ok")
+		return modelAnswer{}, errors.New("the model's answer has no field ok")
 	}
 	return s, nil
 }
 
-// unfenced takes a text out of the one fence that it stands in.
-func unfenced(text string) string {
+// stripFence removes a code fence around the whole text.
+func stripFence(text string) string {
 	inner, found := strings.CutPrefix(text, "```")
 	if !found {
 		return text

@@ -14,38 +14,36 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// errNoModel is why prompt and agent hooks do not run where nobody has given
-// the Runner models.
-var errNoModel = errors.New("there is no model here that could answer the hook")
+// errNoModel is why prompt and agent hooks do not run without Options.Models.
+var errNoModel = errors.New("no model is available to answer the hook")
 
-// agentRefusal stands before the reason of an agent hook that refuses, as in recorded
-// hosts; a prompt hook's reason stands alone.
+// agentRefusal precedes the reason of an agent hook that refuses, as in recorded hosts. A
+// prompt hook's reason has no prefix.
 const agentRefusal = "Agent hook condition was not met: "
 
-// heard is what came of a question, for a Result.
-type heard struct {
-	text string // what the model said
+// textOutput is what a handler answered, for a Result.
+type textOutput struct {
+	text string
 	note string // for people
 }
 
-// describe puts it into a Result.
-func (a heard) describe(v *judging.Verdict, limit int) {
+// describe copies the output into a Result.
+func (a textOutput) describe(v *judging.Verdict, limit int) {
 	v.Stdout = wording.Clip(strings.ToValidUTF8(a.text, "\uFFFD"), limit)
 	if a.note != "" {
 		v.Warn("%s", a.note)
 	}
 }
 
-// runModel asks a model what a prompt or agent hook wants to know, and reads
-// what it answers.
-func (r *run) runModel(ctx context.Context, h *armed) (judging.Finding, heard) {
+// runModel puts the question of a prompt or agent hook to a model and reads the answer.
+func (r *run) runModel(ctx context.Context, h *armed) (judging.Finding, textOutput) {
 	found := judging.Finding{Code: -1}
 	if text := settings.CheckType(r.known, h.Type); text != "" {
 		found.Fault = text
-		return found, heard{}
+		return found, textOutput{}
 	}
 	reply, err := r.ask(ctx, questionOf(&h.Handler, r.in, strings.TrimSuffix(string(r.wire), "\n")))
-	answer := heard{text: reply.Text, note: reply.Note}
+	answer := textOutput{text: reply.Text, note: reply.Note}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		found.TimedOut = true
@@ -54,23 +52,22 @@ func (r *run) runModel(ctx context.Context, h *armed) (judging.Finding, heard) {
 		found.Fault = err.Error()
 		return found, answer
 	}
-	s, err := readSaid(reply.Text)
+	s, err := parseAnswer(reply.Text)
 	if err != nil {
 		found.Fault = err.Error()
 		return found, answer
 	}
-	note := r.take(&found, h, s)
+	note := r.applyAnswer(&found, h, s)
 	answer.note = strings.TrimPrefix(answer.note+"; "+note, "; ")
 	answer.note = strings.TrimSuffix(answer.note, "; ")
 	return found, answer
 }
 
-// verifyingKey is how a context tells that an agent hook's agent works in it.
-// The hooks that look at its calls must not ask models in turn.
+// verifyingKey marks the context of an agent hook's agent. Hooks that judge its tool calls
+// must not ask models in turn.
 type verifyingKey struct{}
 
-// withoutModels leaves out the hooks that ask models where one of them is at
-// work itself.
+// withoutModels removes the hooks that ask models if ctx belongs to such a hook itself.
 func withoutModels(ctx context.Context, chosen []*armed) []*armed {
 	if ctx.Value(verifyingKey{}) == nil {
 		return chosen
@@ -78,14 +75,14 @@ func withoutModels(ctx context.Context, chosen []*armed) []*armed {
 	return slices.DeleteFunc(chosen, func(h *armed) bool { return h.Type == "prompt" || h.Type == "agent" })
 }
 
-// ask asks, and turns a panic of whoever answers into an error.
+// ask asks the model, and turns a panic in Ask into an error.
 func (r *run) ask(ctx context.Context, q Question) (reply Reply, err error) {
 	if r.opts.Models == nil {
 		return Reply{}, errNoModel
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("asking the model broke off: %v", cause)
+			err = fmt.Errorf("asking the model panicked: %v", cause)
 		}
 	}()
 	if q.Agent {
@@ -94,10 +91,10 @@ func (r *run) ask(ctx context.Context, q Question) (reply Reply, err error) {
 	return r.opts.Models.Ask(ctx, q)
 }
 
-// take turns what a model said into what a command would have done: a refusal
-// is exit code 2 with the reason, and where the protocol ends the turn with it,
-// a halt besides. note is for people.
-func (r *run) take(found *judging.Finding, h *armed, s said) (note string) {
+// applyAnswer translates a model's answer into what a command would have done: a refusal is
+// exit code 2 with the reason, plus a halt where the protocol ends the turn. note is for
+// people.
+func (r *run) applyAnswer(found *judging.Finding, h *armed, s modelAnswer) (note string) {
 	found.Code = 0
 	event := r.known.Event
 	switch {
@@ -121,9 +118,9 @@ func (r *run) take(found *judging.Finding, h *armed, s said) (note string) {
 	return ""
 }
 
-// haltsOnNo reports whether a model's no ends the turn, or at a turn end stops
-// the teammate, instead of sending the agent back to work (HOOKS.md section 3).
-// A refused prompt needs no halt: without it there is no turn.
+// haltsOnNo reports whether a model's no ends the turn, or stops the teammate at a turn
+// end, instead of sending the agent back to work (HOOKS.md section 3). UserPromptSubmit
+// needs no halt: without the prompt there is no turn.
 func (h *armed) haltsOnNo(in hooks.Input) bool {
 	if h.Type == "agent" || h.Gate {
 		return false
@@ -134,8 +131,8 @@ func (h *armed) haltsOnNo(in hooks.Input) bool {
 	case hooks.PreToolUse, hooks.PostToolUse, hooks.TeammateIdle:
 		return !h.ContinueOnBlock
 	case hooks.TaskCompleted:
-		// Only at a turn end does the event carry the permission mode; there a no
-		// stops the teammate, while a tool call just fails.
+		// The event carries the permission mode only at a turn end. There a no stops the
+		// teammate; otherwise it only fails the tool call.
 		return !h.ContinueOnBlock && in.PermissionMode != ""
 	}
 	return false

@@ -11,11 +11,10 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// optionPrefix begins the variables that hold what a user has set for a plugin.
+// optionPrefix begins the names of the variables that hold a plugin's options.
 const optionPrefix = "CLAUDE_PLUGIN_OPTION_"
 
-// placeKey tells hooks apart that run the same command elsewhere, or with other
-// variables, or of which one only observes.
+// placeKey is the part of a hook's key that holds its folder, its variables and its mode.
 func placeKey(h *hooks.Handler) string {
 	if h.Cwd == "" && len(h.Env) == 0 && h.Mode == "" {
 		return ""
@@ -27,7 +26,7 @@ func placeKey(h *hooks.Handler) string {
 	return strings.Join(key, "\x01")
 }
 
-// memberOf is the member that an event is about, if some layer wants to know.
+// memberOf returns the member that an event is about, if some layer is for one member.
 func (r *Runner) memberOf(in hooks.Input) string {
 	if !r.personal {
 		return ""
@@ -43,13 +42,12 @@ func (r *Runner) memberOf(in hooks.Input) string {
 	return member
 }
 
-// givenEnv are the variables that a hook's layer and the hook itself bring along.
-// Those by which covey knows its processes, and how deep they stand, are not
-// theirs to set.
+// givenEnv returns the variables that a hook and its layer set. They cannot set the
+// reserved ones, by which covey identifies its processes and their depth.
 func (r *run) givenEnv(h *armed) []string {
 	var env []string
 	for _, name := range slices.Sorted(maps.Keys(h.Env)) {
-		if !validEnv(name) || slices.Contains(ownNames(), name) {
+		if !validEnv(name) || slices.Contains(reservedNames(), name) {
 			continue
 		}
 		env = append(env, name+"="+substitute(h.Env[name], h.source, r.lookup, false))
@@ -60,12 +58,12 @@ func (r *run) givenEnv(h *armed) []string {
 	return slices.DeleteFunc(env, func(entry string) bool { return strings.ContainsRune(entry, 0) })
 }
 
-// pluginEnv are the variables of a plugin's hooks.
+// pluginEnv returns the variables of a plugin's hooks.
 func pluginEnv(s *settings.Source) []string {
 	env := []string{"CLAUDE_PLUGIN_ROOT=" + s.Root, "CLAUDE_PLUGIN_DATA=" + s.Data}
 	if s.Data != "" {
-		// Trust is bound to the files of a plugin without Python's caches, so what
-		// runs must not come from a cache that somebody may have put there.
+		// Trust in a plugin covers its files but not Python's caches, so Python must not
+		// load a cache that somebody may have put next to them.
 		env = append(env, "PYTHONPYCACHEPREFIX="+filepath.Join(s.Data, "pycache"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
@@ -74,10 +72,10 @@ func pluginEnv(s *settings.Source) []string {
 	return env
 }
 
-// validEnv reports whether a name can be one of a variable.
+// validEnv reports whether name can be the name of a variable.
 func validEnv(name string) bool { return name != "" && !strings.ContainsAny(name, "=\x00") }
 
-// optionVariable is how an option is spelt in a variable.
+// optionVariable returns an option's name as it is spelled in a variable.
 func optionVariable(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -90,9 +88,9 @@ func optionVariable(name string) string {
 	}, name)
 }
 
-// place is where a hook runs. A folder that the hook names is one it relies on,
-// so there is no other in its place.
-func (r *run) place(h *armed) (string, error) {
+// handlerDir returns where a hook runs. It does not replace a missing folder that the hook
+// names, because the hook relies on that folder.
+func (r *run) handlerDir(h *armed) (string, error) {
 	if h.Cwd == "" {
 		return r.dir, nil
 	}
@@ -105,13 +103,13 @@ func (r *run) place(h *armed) (string, error) {
 		dir = filepath.Join(base, dir)
 	}
 	if !isDir(dir) {
-		return "", fmt.Errorf("the hook's cwd %s is no folder", dir)
+		return "", fmt.Errorf("the hook's cwd %s is not a folder", dir)
 	}
 	return dir, nil
 }
 
-// userConfig fills in ${user_config.X}. In a shell line a value could become a
-// command, so there the variable must be used.
+// userConfig replaces ${user_config.X}. It refuses that in a shell line, where a value
+// could become a command and the variable must be used.
 func userConfig(text string, source *settings.Source, shell bool) (string, error) {
 	const open = "${user_config."
 	if source.Root == "" {

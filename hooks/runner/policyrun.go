@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/hooks/judging"
 )
 
-// runPolicy asks a policy that ships with covey. It may be written by somebody
-// who embeds us, so a panic in it refuses instead of ending the team.
+// runPolicy asks a policy. A program that embeds covey may have written it, so a panic
+// refuses instead of ending the team.
 func (r *run) runPolicy(ctx context.Context, h *armed) (v judging.Verdict) {
 	refuse := func(format string, args ...any) {
 		v = judging.Verdict{Result: hooks.Result{ExitCode: -1}}
@@ -27,7 +27,7 @@ func (r *run) runPolicy(ctx context.Context, h *armed) (v judging.Verdict) {
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			refuse("the policy broke off: %v", cause)
+			refuse("the policy panicked: %v", cause)
 		}
 	}()
 	result := policy(ctx, r.in)

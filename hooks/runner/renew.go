@@ -6,26 +6,25 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// Renew makes the Runner for another state of the sources, such as after a
-// settings file has changed. Both may run events at once, for good: what must
-// hold over both of them they share, which is the slots for processes, what runs in
-// the background, the memory of `once`, and what their Options hold. An event that has begun ends with the
-// hooks that it began with.
+// Renew returns a Runner for another state of the sources, such as after a settings file
+// has changed. Both Runners stay usable at once. They share what must hold over both: the
+// slots for processes, the hooks in the background, the memory of `once`, and what their
+// Options hold. An event that has begun ends with the hooks it began with.
 func (r *Runner) Renew(sources []settings.Source) *Runner {
 	next := newRunner(r.opts)
-	next.slots, next.ran, next.errands = r.slots, r.ran, r.errands
-	next.take(sources)
+	next.slots, next.once, next.background = r.slots, r.once, r.background
+	next.load(sources)
 	return next
 }
 
-// onceBook remembers which hooks of `once` have run.
-type onceBook struct {
+// onceSet remembers which hooks with `once` have run.
+type onceSet struct {
 	mu  sync.Mutex
-	ran map[string]bool // session and handler
+	ran map[string]bool // by session and handler
 }
 
-// first reports whether key is new, and notes it.
-func (b *onceBook) first(key string) bool {
+// first reports whether key is new, and adds it.
+func (b *onceSet) first(key string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	was := b.ran[key]

@@ -12,34 +12,34 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// sessionEndBudget is how long all hooks of a SessionEnd may take together
-// unless a setting asks for more: somebody waits for the program to end.
+// sessionEndBudget is how long all hooks of a SessionEnd may take together unless a
+// setting asks for more. It is short because somebody waits for the program to end.
 const sessionEndBudget = 1500 * time.Millisecond
 
-// errBudget ends hooks whose event has no time left.
+// errBudget is the cause for ending hooks when their event's time is up.
 var errBudget = errors.New("the time for all hooks of the event is up")
 
-// run is one event on its way through the hooks.
+// run is the handling of one event.
 type run struct {
 	*Runner
 	known   *hooks.EventInfo
 	in      hooks.Input
 	id      string
 	wire    []byte
-	dir     string // where the hooks run
+	dir     string // where hooks run by default
 	env     []string
 	observe func(hooks.Progress)
-	around  int // how many hooks of this program stand around the event
+	depth   int // how many hooks of this program enclose the event
 
 	mu       sync.Mutex        // guards verdicts and serializes observe
 	verdicts []judging.Verdict // in the order in which the hooks finished
-	left     int               // hooks that have left for the background
+	detached int               // how many hooks went to the background
 }
 
-// all runs the chosen hooks side by side, as many at once as the Runner has
-// slots, and returns when all have ended. They start in the order in which they
-// are configured.
-func (r *run) all(ctx context.Context, chosen []*armed) {
+// runAll runs the chosen hooks concurrently, as many at once as the Runner has slots, and
+// returns when all have ended or detached. They start in the order in which they are
+// configured.
+func (r *run) runAll(ctx context.Context, chosen []*armed) {
 	hooksCtx := ctx
 	if r.known.Event == hooks.SessionEnd {
 		limited, cancel := context.WithTimeoutCause(ctx, r.budget, errBudget)
@@ -56,8 +56,8 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 				Fault: fmt.Sprintf("the hook's input cannot be written: %v", err)}))
 			continue
 		}
-		if h.fromStart() && hooksCtx.Err() == nil {
-			r.sendOff(ctx, h)
+		if h.startsInBackground() && hooksCtx.Err() == nil {
+			r.startInBackground(ctx, h)
 			continue
 		}
 		if !r.acquire(hooksCtx, h) {
@@ -69,14 +69,16 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 		r.report(hooks.Progress{Command: h.label, Status: h.StatusMessage})
 		work := func() {
 			defer r.release(h)
-			if h.mayLeave() {
-				r.attend(ctx, hooksCtx, h)
+			if h.mayDetach() {
+				r.runForeground(ctx, hooksCtx, h)
 				return
 			}
-			r.finish(h, r.one(ctx, hooksCtx, h))
+			r.finish(h, r.runOne(ctx, hooksCtx, h))
 		}
-		if len(chosen) == 1 || r.known.Event == hooks.PreModelSwitch { // whose hooks run one after another
-			work() // a switch of goroutines is a tenth of what a hook costs
+		// The hooks of PreModelSwitch run one after another. A single hook needs no
+		// goroutine: switching takes a tenth of the time of a hook.
+		if len(chosen) == 1 || r.known.Event == hooks.PreModelSwitch {
+			work()
 			continue
 		}
 		running.Go(work)
@@ -84,7 +86,7 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 	running.Wait()
 }
 
-// acquire waits for a slot; it fails if ctx has ended first.
+// acquire waits for a slot; it returns false if ctx ends first.
 func (r *run) acquire(ctx context.Context, h *armed) bool {
 	if r.slotless(h) {
 		return ctx.Err() == nil
@@ -94,32 +96,32 @@ func (r *run) acquire(ctx context.Context, h *armed) bool {
 		return false
 	case r.slots <- struct{}{}:
 	}
-	if ctx.Err() != nil { // both were ready, and select chose at random
+	if ctx.Err() != nil { // both were ready, and select chooses at random
 		r.release(h)
 		return false
 	}
 	return true
 }
 
-// release gives a slot back.
+// release returns a slot.
 func (r *run) release(h *armed) {
 	if !r.slotless(h) {
 		<-r.slots
 	}
 }
 
-// slotless reports whether a hook runs without a slot: one that runs within the program, and
-// one for whose end another one waits that has a slot. The two would wait for each other.
-func (r *run) slotless(h *armed) bool { return h.inside() || r.around > 0 }
+// slotless reports whether a hook runs without a slot: a hook that runs inside the program,
+// and a hook whose end another one with a slot waits for, which would deadlock.
+func (r *run) slotless(h *armed) bool { return h.inProcess() || r.depth > 0 }
 
-// report tells the observer.
+// report locks and tells the observer.
 func (r *run) report(p hooks.Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tell(p)
 }
 
-// tell calls the observer; r.mu is held.
+// tell calls the observer. The caller holds r.mu.
 func (r *run) tell(p hooks.Progress) {
 	if r.observe != nil {
 		p.Event, p.ToolUseID = r.known.Event, r.id
@@ -127,8 +129,8 @@ func (r *run) tell(p hooks.Progress) {
 	}
 }
 
-// finish notes a verdict and tells the observer of it, in one step, so that
-// both orders are one.
+// finish records a verdict and tells the observer, under one lock, so that both see the
+// same order.
 func (r *run) finish(h *armed, v judging.Verdict) {
 	if v.Type, v.Command = h.kind(), h.label; h.Mode == hooks.Observe {
 		v = v.Quiet()
@@ -140,48 +142,48 @@ func (r *run) finish(h *armed, v judging.Verdict) {
 	r.tell(hooks.Progress{Command: h.label, Result: &v.Result})
 }
 
-// one runs a single hook under its own deadline and judges it.
-func (r *run) one(caller, ctx context.Context, h *armed) judging.Verdict {
+// runOne runs a single hook under its own deadline and judges it.
+func (r *run) runOne(caller, ctx context.Context, h *armed) judging.Verdict {
 	limit := h.timeout(r.known, r.budget)
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	started := r.opts.Now()
 	var v judging.Verdict
-	h, sitting := r.sitting(limited, h)
+	h, gate := r.planGate(limited, h)
 	switch {
-	case sitting.Known != nil:
-		v = judging.Verdict{Result: *sitting.Known}
-	case sitting.Fault != "":
-		v = judgeAny(r.known, h, judging.Finding{Code: -1, Fault: sitting.Fault})
+	case gate.Known != nil:
+		v = judging.Verdict{Result: *gate.Known}
+	case gate.Fault != "":
+		v = judgeAny(r.known, h, judging.Finding{Code: -1, Fault: gate.Fault})
 	case h.Policy != "":
 		v = r.runPolicy(limited, h)
 	case h.barred != "":
 		v = r.refuseBarred(h)
 	default:
-		found, seen := r.handle(limited, h)
+		found, output := r.handle(limited, h)
 		timing(caller, limited, &found, limit)
 		v = judgeAny(r.known, h, found)
-		seen.describe(&v, r.opts.OutputCap)
+		output.describe(&v, r.opts.OutputCap)
 	}
 	v.Duration = r.opts.Now().Sub(started)
-	if sitting.Known == nil {
-		sitting.heard(v)
+	if gate.Known == nil {
+		gate.heard(v)
 	}
 	return v
 }
 
-// seen is what a handler did besides judging: it completes a Result, with at
-// most limit of each text.
-type seen interface {
+// describer is what a handler leaves besides its verdict.
+type describer interface {
+	// describe adds it to a Result, at most limit bytes of each text.
 	describe(v *judging.Verdict, limit int)
 }
 
-// handle does what the hook's type calls for.
-func (r *run) handle(ctx context.Context, h *armed) (judging.Finding, seen) {
+// handle runs the hook as its type says.
+func (r *run) handle(ctx context.Context, h *armed) (judging.Finding, describer) {
 	switch {
 	case h.callback != nil:
 		found, stdout, note := r.runCallback(ctx, h)
-		return found, heard{stdout, note}
+		return found, textOutput{stdout, note}
 	case h.endpoint != nil:
 		return r.runHTTP(ctx, h)
 	case h.Type == "prompt" || h.Type == "agent":
@@ -189,13 +191,13 @@ func (r *run) handle(ctx context.Context, h *armed) (judging.Finding, seen) {
 	case h.Type == "mcp_tool":
 		return r.runTool(ctx, h)
 	case h.Type != "command":
-		return judging.Finding{Code: -1, Fault: settings.CheckType(r.known, h.Type)}, heard{}
+		return judging.Finding{Code: -1, Fault: settings.CheckType(r.known, h.Type)}, textOutput{}
 	}
 	return r.runCommand(ctx, h)
 }
 
-// timing notes that a hook was ended before it could answer: by whoever called
-// Run, or because its time, which was limit, or that of its event was up.
+// timing records that a hook was ended before it could answer: by the caller of Run, or
+// because its own time, which was limit, or that of its event was up.
 func timing(caller, limited context.Context, found *judging.Finding, limit time.Duration) {
 	switch {
 	case caller.Err() != nil:
@@ -211,7 +213,7 @@ func timing(caller, limited context.Context, found *judging.Finding, limit time.
 // judgeAny judges a hook or a gate.
 func judgeAny(known *hooks.EventInfo, h *armed, found judging.Finding) judging.Verdict {
 	found.Command = h.label
-	found.FailClosed = h.closed && !h.fromStart()
+	found.FailClosed = h.closed && !h.startsInBackground()
 	if h.Gate {
 		return judging.Gate(known, found)
 	}

@@ -1,14 +1,14 @@
-// Package runner runs hooks: it chooses those that an event calls for, runs them
-// side by side, has their answers judged and hands back one outcome. It makes no
-// promise of compatibility to programs outside covey.
+// Package runner runs hooks: it chooses those that match an event, runs them concurrently,
+// has their answers judged and returns one outcome. It makes no promise of compatibility
+// to programs outside covey.
 //
-// # The way of an event
+// # How an event is handled
 //
-// A Runner is made once from all sources (the spec, settings files, plugins). For
-// each event Run chooses the handlers whose matcher and `if` fit, keeps one of equal
-// ones, and starts them side by side with the Input as JSON on stdin. Each end is
-// judged by itself, and the verdicts are merged in the order in which they came
-// (package judging). Processes, files and requests stay in this package and below.
+// A Runner is made once from all sources (the spec, settings files, plugins). For each
+// event, Run chooses the handlers whose matcher and `if` match, keeps one of equal ones,
+// and starts them concurrently with the Input as JSON on stdin. Each result is judged by
+// itself, and the verdicts are merged in the order in which they arrive (package judging).
+// Processes, files and requests stay in this package and those below it.
 package runner
 
 import (
@@ -28,87 +28,87 @@ import (
 	"github.com/coveyteam/covey/hooks/web"
 )
 
-// Spawn is a process of a hook that has just been started.
+// Spawn describes a process of a hook that has just been started.
 type Spawn struct {
-	Input hooks.Input   // of the event
-	Hook  hooks.Handler // whose process it is
-	Depth int           // how many hooks of this program stand around it with its own (see Inside)
+	Input hooks.Input   // the event
+	Hook  hooks.Handler // the hook that the process runs
+	Depth int           // how many hooks of this program enclose it, its own included (see Inside)
 }
 
-// Options tune a Runner. The zero value serves; each field says what it means then.
+// Options configure a Runner. The zero value of each field is usable, as described there.
 type Options struct {
-	// Env is the environment that hooks inherit. The caller has taken out what
-	// hooks must not see; OTEL_* is always taken out. nil: this process's own.
+	// Env is the environment that hooks inherit. The caller removes what hooks must not
+	// see; OTEL_* is always removed. nil means this process's own.
 	Env        []string
-	ProjectDir string // CLAUDE_PROJECT_DIR, and where hooks run when their folder is gone
-	SpillDir   string // keeps texts too long for the model; empty: the rest is lost, with a warning
-	OutputCap  int    // bytes kept of each output in a Result; 0: 64 KiB
-	// Parallel is how many processes run at once, over all events, and how many more
-	// in the background; 0: three for each core.
+	ProjectDir string // CLAUDE_PROJECT_DIR, and where hooks run if their folder is gone
+	SpillDir   string // keeps texts that are too long for the model; if empty, they are cut with a warning
+	OutputCap  int    // bytes kept of each output in a Result; 0 means 64 KiB
+	// Parallel is how many processes run at once, over all events, and how many more in
+	// the background; 0 means three for each core.
 	Parallel int
-	Grace    time.Duration // from TERM to KILL when a hook's time is up; 0: 500 ms
-	// MaxProcesses is how many processes one hook may be with all that it starts; if there
-	// are more, all of them are killed (on Linux). 0: 1024, or half of what this process's
-	// control group and user allow if that is less.
+	Grace    time.Duration // from TERM to KILL when a hook's time is up; 0 means 500 ms
+	// MaxProcesses is how many processes one hook may have, its children included; if
+	// there are more, all are killed (on Linux). 0 means 1024, or half of what this
+	// process's control group and user allow if that is less.
 	MaxProcesses int
-	// Crowded is told when that happens to what a hook has left behind; else its Result
-	// says so. It is called from any goroutine, also after Run has returned. nil: nobody.
+	// Crowded, if not nil, is called when processes that a hook has left behind exceed
+	// MaxProcesses; for a running hook its Result says so. It may be called from any
+	// goroutine, and after Run has returned.
 	Crowded func(in hooks.Input, command, warning string)
-	// Spawned is told of each process as soon as it runs, and what it is; release is called
-	// when it has ended. nil: nobody is told.
+	// Spawned, if not nil, is called for each process as soon as it runs; release is
+	// called when the process has ended.
 	Spawned func(pid int, s Spawn) (release func())
-	// GateEnv are further variables of commands that are gates. With an error none is run.
-	// nil: there are none.
+	// GateEnv, if not nil, returns further variables for gates that are commands. On an
+	// error the gate does not run.
 	GateEnv   func() ([]string, error)
-	EnvFile   func(in hooks.Input) string                // CLAUDE_ENV_FILE of a SessionStart; nil or empty: none
-	Who       func(in hooks.Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: what the payload says
-	Policies  func(name string) Policy                   // what a gate names (Handler.Policy); nil, or giving nil: there is none
-	Callbacks *hooks.Registry                            // hooks that are Go functions; nil: none. It may change while the Runner runs
+	EnvFile   func(in hooks.Input) string                // CLAUDE_ENV_FILE of a SessionStart; nil or "": none
+	Who       func(in hooks.Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: as in the payload
+	Policies  func(name string) Policy                   // finds Handler.Policy; nil, or returning nil: there is none
+	Callbacks *hooks.Registry                            // hooks that are Go functions; nil: none. It may change at any time
 	Models    Model                                      // answers prompt and agent hooks; nil: they cannot judge
 	Tools     Tools                                      // makes the calls of mcp_tool hooks; nil: no server is connected
-	// Gates is asked before each gate that is a command how it is to be run, as often
-	// as there are gates and from any goroutine. nil: as they are configured.
+	// Gates, if not nil, is called before each gate that is a command and says how to run
+	// it. It may be called from any goroutine.
 	Gates func(ctx context.Context, in hooks.Input, gate hooks.Handler) GateRun
-	// Locate is asked before each command hook, gates too, what to run for it. nil: what
-	// is configured.
+	// Locate, if not nil, is called before each command hook, gates included, and returns
+	// what to run.
 	Locate Locate
-	// Interactive says that sessions stay when their work is done. A Stop hook that wakes
-	// an agent from the background is a notification then; in a headless run its words
-	// are the turn end's feedback.
+	// Interactive says that sessions stay open when their work is done. A Stop hook that
+	// wakes an agent from the background is a notification then; in a headless run its
+	// text is the feedback of the turn end.
 	Interactive bool
-	// Root is where the path rules of an `if` begin for an event. nil or empty: at
+	// Root returns where the path rules of an `if` begin for an event. nil or "" means
 	// ProjectDir.
 	Root func(in hooks.Input) string
-	// FailClosed makes a configured hook that gives no verdict refuse, also at turn
-	// ends, where its event can refuse and somebody waits for it.
+	// FailClosed makes a configured hook that gives no verdict refuse, also at turn ends,
+	// if its event can be refused and the hook runs in the foreground.
 	FailClosed bool
 	Now        func() time.Time // for durations; nil: time.Now
-	NewID      func() string    // makes tool-use IDs, unique ones; nil: random UUIDs
+	NewID      func() string    // makes unique tool-use IDs; nil: random UUIDs
 }
 
-// Runner runs hooks: all that its sources configure, and the callbacks of its
-// Registry, for any number of events at once. It never changes after NewRunner
-// but for what `once` remembers.
+// Runner runs hooks: those that its sources configure, and the callbacks of its Registry,
+// for any number of events at once. It does not change after New, except for the memory of
+// `once`.
 type Runner struct {
-	opts    Options
-	armed   map[hooks.Event][]*armed
-	flaws   map[hooks.Event][]string
-	limits  settings.Limits
-	world   web.World     // of http hooks
-	budget  time.Duration // of SessionEnd
-	env     []string
-	depth   int
-	slots   chan struct{}
-	ran     *onceBook
-	errands *errands
-	// personal says that some layer is for one member alone.
+	opts       Options
+	armed      map[hooks.Event][]*armed
+	flaws      map[hooks.Event][]string
+	limits     settings.Limits
+	world      web.World     // shared by http hooks
+	budget     time.Duration // for all hooks of a SessionEnd
+	env        []string
+	outerDepth int // how many hooks this process runs inside of
+	slots      chan struct{}
+	once       *onceSet
+	background *backgroundSet
+	// personal says that some layer is for one member only.
 	personal bool
 }
 
-// New makes a Runner for sources, in the order in which they were merged:
-// of two equal hooks the one of the last source runs. What is wrong with a
-// single hook is no error here: it is warned of in each Outcome of its event
-// (Validate finds it earlier). The error names an option that cannot serve.
+// New returns a Runner for sources, which are in merge order: of two equal hooks the one of
+// the later source runs. A mistake in a single hook is not an error: each Outcome of its
+// event carries a warning (Validate finds it earlier). The error names an invalid option.
 // opts may be nil.
 func New(sources []settings.Source, opts *Options) (*Runner, error) {
 	var o Options
@@ -119,22 +119,22 @@ func New(sources []settings.Source, opts *Options) (*Runner, error) {
 		return nil, err
 	}
 	r := newRunner(o)
-	r.take(sources)
+	r.load(sources)
 	return r, nil
 }
 
-// newRunner makes a Runner without hooks.
+// newRunner returns a Runner without hooks.
 func newRunner(opts Options) *Runner {
 	r := &Runner{opts: opts, armed: map[hooks.Event][]*armed{}, flaws: map[hooks.Event][]string{},
-		slots: make(chan struct{}, opts.Parallel), ran: &onceBook{ran: map[string]bool{}},
-		errands: newErrands(opts.Parallel)}
-	r.depth = hookDepth(r.opts.Env)
+		slots: make(chan struct{}, opts.Parallel), once: &onceSet{ran: map[string]bool{}},
+		background: newBackgroundSet(opts.Parallel)}
+	r.outerDepth = hookDepth(r.opts.Env)
 	r.env = r.baseEnv()
 	return r
 }
 
-// take arms the hooks of all sources.
-func (r *Runner) take(sources []settings.Source) {
+// load prepares the hooks of all sources. Managed ones come last.
+func (r *Runner) load(sources []settings.Source) {
 	r.budget = budgetOf(sources, r.opts.Env)
 	r.limits = settings.LimitsOf(sources)
 	for _, managed := range []bool{false, true} {
@@ -147,7 +147,7 @@ func (r *Runner) take(sources []settings.Source) {
 	}
 }
 
-// complete fills in defaults.
+// complete checks the options and fills in defaults.
 func (o *Options) complete() error {
 	if o.OutputCap < 0 || o.Parallel < 0 || o.Grace < 0 || o.MaxProcesses < 0 {
 		return fmt.Errorf("hook options: OutputCap, Parallel, Grace and MaxProcesses must not be negative")
@@ -173,17 +173,17 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// Run fires one event: it runs all hooks that match and returns, when the last
-// has ended, what they decided together. It makes the run's tool-use ID itself;
-// the event of a tool call carries the call's.
+// Run fires one event: it runs all hooks that match and returns their joint decision when
+// the last has ended. The tool-use ID of the outcome is that of the event's tool call, or
+// else a new one.
 //
-// observe, which may be nil, is told of each hook's start and end; its calls
-// come one at a time. All have returned when Run does, save for those about hooks
-// in the background (Progress.Background), which return before Settle does. It must
-// not call Run or Settle.
+// observe, which may be nil, is called at each hook's start and end, one call at a time.
+// All calls have returned when Run returns, except those about hooks in the background
+// (Progress.Background), which return before Settle does. observe must not call Run or
+// Settle.
 //
-// Run fails only if ctx ends, with ctx's error and what was known by then; all
-// hooks have been ended by then, too. in.Payload is required.
+// Run fails only if ctx ends, with ctx's error and the outcome so far; all hooks have been
+// ended by then, too. in.Payload is required.
 func (r *Runner) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error) {
 	event := in.Payload.Event()
 	id := r.toolUseID(in)
@@ -194,20 +194,20 @@ func (r *Runner) Run(ctx context.Context, in hooks.Input, observe func(hooks.Pro
 	known := hooks.InfoOf(event)
 	chosen, warnings := r.choose(known, listening, in)
 	chosen = withoutModels(ctx, chosen)
-	run := &run{Runner: r, known: known, in: in, id: id, observe: observe, around: around(ctx)}
+	run := &run{Runner: r, known: known, in: in, id: id, observe: observe, depth: depthOf(ctx)}
 	if len(chosen) > 0 {
-		run.all(ctx, chosen)
+		run.runAll(ctx, chosen)
 	}
 	run.askAwaited(ctx)
 	out := judging.Merge(known, in.HookName(), run.verdicts)
 	out.ToolUseID = id
-	out.Matched, out.Background = len(chosen), run.left
+	out.Matched, out.Background = len(chosen), run.detached
 	out.Warnings = slices.Concat(r.flaws[event], warnings)
 	return out, ctx.Err()
 }
 
-// listening lists the hooks of an event: those that are configured, then the
-// callbacks that there are now, then the function hooks of its conversation.
+// listening returns the hooks of an event: those that are configured, then the current
+// callbacks, then the function hooks of its conversation.
 func (r *Runner) listening(in hooks.Input) []*armed {
 	event := in.Payload.Event()
 	callbacks, functions := r.opts.Callbacks.Of(event), r.opts.Callbacks.FunctionsFor(in)
@@ -222,7 +222,7 @@ func (r *Runner) listening(in hooks.Input) []*armed {
 	return list
 }
 
-// toolUseID is the call's own ID for a tool event, else a new one.
+// toolUseID returns the call's own ID for a tool event, else a new one.
 func (r *Runner) toolUseID(in hooks.Input) string {
 	if id := in.ToolUseID(); id != "" {
 		return id

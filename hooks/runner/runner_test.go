@@ -352,7 +352,7 @@ func TestNothingToAsk(t *testing.T) {
 	labels := []string{}
 	for _, result := range out.Results {
 		labels = append(labels, result.Type+" "+result.Command)
-		if result.Outcome != hooks.NonBlockingError || !strings.Contains(result.Warning, "there is no model") &&
+		if result.Outcome != hooks.NonBlockingError || !strings.Contains(result.Warning, "no model is available") &&
 			result.Warning != "MCP server 'srv' not connected" {
 			t.Errorf("result %+v", result)
 		}
@@ -411,7 +411,7 @@ func TestPolicies(t *testing.T) {
 		"error": func(context.Context, hooks.Input) hooks.Result { return hooks.Result{Outcome: hooks.NonBlockingError} },
 	})}
 	for name, want := range map[string]string{
-		"ok": "", "no": "no, " + b.cwd, "panic": "[panic]: the policy broke off: ouch",
+		"ok": "", "no": "no, " + b.cwd, "panic": "[panic]: the policy panicked: ouch",
 		"error":   "Blocked by hook",
 		"missing": "[missing]: there is no policy of that name",
 	} {
@@ -480,7 +480,7 @@ func TestDepth(t *testing.T) {
 		}
 	}
 	out, err := r.Run(Inside(t.Context(), maxDepth), b.input(hooks.StopInput{}), nil)
-	if err != nil || len(out.Results) != 1 || !strings.Contains(out.Results[0].Warning, "stand 4 deep here") || deepest != maxDepth {
+	if err != nil || len(out.Results) != 1 || !strings.Contains(out.Results[0].Warning, "nested 4 deep") || deepest != maxDepth {
 		t.Errorf("within %d hooks: %+v, %v", maxDepth, out, err)
 	}
 }

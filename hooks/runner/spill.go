@@ -12,14 +12,14 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// Bounds on one text that a hook hands to the model or to people.
+// Bounds on one text that a hook gives to the model or to people, in characters.
 const (
-	maxText     = 10_000 // characters; longer ones go to a file
-	previewText = 2000   // characters of a longer one that are shown
+	maxText     = 10_000 // a longer text goes to a file
+	previewText = 2000   // how much of it is shown
 )
 
-// spill puts texts of a verdict that are too long into files, and a preview
-// with the file's path in their place (HOOKS.md section 5, rule 8).
+// spill writes texts of a verdict that are too long to files, and replaces each by a
+// preview with the file's path (HOOKS.md section 5, rule 8).
 func (r *run) spill(v *judging.Verdict) {
 	for i := range v.Contexts {
 		v.Contexts[i].Text = r.shorten(v, v.Contexts[i].Text)
@@ -27,8 +27,8 @@ func (r *run) spill(v *judging.Verdict) {
 	v.Message = r.shorten(v, v.Message)
 }
 
-// shorten returns text, or what stands for it if it is too long. If the file
-// cannot be written, the preview says so: a hook's text is not worth a turn.
+// shorten returns text, or its replacement if it is too long. If the file cannot be
+// written, the preview says so: that must not fail the turn.
 func (r *run) shorten(v *judging.Verdict, text string) string {
 	if len(text) <= maxText || utf8.RuneCountInString(text) <= maxText {
 		return text

@@ -6,8 +6,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// defaultTimeout is how long a handler of that type may take for the event
-// when it does not say itself (HOOKS.md section 3).
+// defaultTimeout returns how long a handler of a type may take for an event if it does not
+// set a timeout (HOOKS.md section 3).
 func defaultTimeout(event hooks.Event, handlerType string) time.Duration {
 	switch handlerType {
 	case "prompt":

@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/hooks/judging"
 )
 
-// askAwaited puts the questions of the gates that wait, unless a hook refuses: what
-// they ask about will change then.
+// askAwaited asks the questions of the gates that wait. It asks none if a hook refuses,
+// because the work they are about will change then.
 func (r *run) askAwaited(ctx context.Context) {
 	for _, v := range r.verdicts {
 		if v.Refused >= hooks.Refuses || v.Halt {
@@ -21,14 +21,11 @@ func (r *run) askAwaited(ctx context.Context) {
 		if !v.Waits() || v.Wait.Ask == nil || ctx.Err() != nil {
 			continue
 		}
-		said := v.Wait.Ask(ctx)
-		said.Type, said.Command, said.Duration = v.Type, v.Command, v.Duration
-		switch {
-		case said.Outcome == hooks.Success || said.Waits():
-			v.Result = said
-		default: // the question could not be put, and nobody will answer it
-			v.Result = said
-			v.Refuse(r.known, max(r.known.Exit2, hooks.Refuses), cmp.Or(said.Feedback, judging.NoReason))
+		result := v.Wait.Ask(ctx)
+		result.Type, result.Command, result.Duration = v.Type, v.Command, v.Duration
+		v.Result = result
+		if result.Outcome != hooks.Success && !result.Waits() { // the question could not be asked
+			v.Refuse(r.known, max(r.known.Exit2, hooks.Refuses), cmp.Or(result.Feedback, judging.NoReason))
 		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// WatchNames are the names that the matchers of FileChanged groups spell out:
-// the files that have to be watched for their hooks to hear of anything. A part
-// of a matcher that is an expression names none.
+// WatchNames returns the file names that the matchers of FileChanged groups spell out.
+// These files must be watched for the hooks to run. A part of a matcher that is a regular
+// expression names no file.
 func (r *Runner) WatchNames() []string {
 	var names []string
 	for _, h := range r.armed[hooks.FileChanged] {

@@ -188,7 +188,7 @@ func (l *hookListing) ofRunning(ctx context.Context, client *api.Client) (err er
 	for _, h := range l.infos {
 		if h.Kind == "callback" && h.Event == string(l.in.Payload.Event()) {
 			if !dialect.Listens(hooks.Group{Matcher: h.Matcher}, l.in.Payload.Event(), l.in.Subject()) {
-				h.Not = "its matcher does not fit"
+				h.Not = "its matcher does not match"
 			}
 			asked.infos = append(asked.infos, h)
 		}
