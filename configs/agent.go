@@ -9,50 +9,50 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// AgentKind says what does the thinking behind a member.
+// AgentKind is the kind of a member's agent.
 type AgentKind string
 
 // The kinds of agent.
 const (
-	Builtin AgentKind = "builtin" // the agent that ships with covey, on a model
+	Builtin AgentKind = "builtin" // the agent that ships with covey, with a model
 	ACP     AgentKind = "acp"     // a program that speaks the Agent Client Protocol
 	Command AgentKind = "command" // a program that is run once a turn: prompt in, reply out
-	// Given is an agent that the program which uses covey as a library brings
-	// along; Agent.Name names it.
+	// Given is an agent that is provided by a program which uses covey as a library;
+	// Agent.Name names it.
 	Given AgentKind = "given"
 )
 
-// Agent is a way to think.
+// Agent is a resolved agent.
 type Agent struct {
-	Name string // its name under `agents`, or the preset's; empty for a member that names a model only
-	// Kind of a preset is ACP; where only a program that does not speak ACP is
-	// installed, the orchestrator falls back on that.
+	Name string // its name under `agents`, or the preset's; empty for a member that only names a model
+	// Kind is ACP for a preset. If only a program that does not speak ACP is installed,
+	// the orchestrator runs that as a Command.
 	Kind   AgentKind
-	Preset Preset // empty: none
-	// Model is what a builtin agent thinks with. An agent program that is given a
-	// script model gets it in place of its own, over a model server on loopback;
-	// else Model is zero.
+	Preset Preset // empty if there is none
+	// Model is the model of a builtin agent. An agent program with a script model gets it
+	// instead of its own, over a model server on loopback; for other programs Model is
+	// zero.
 	Model Model
-	// Command is the program and its arguments; empty: the preset's. A program with
-	// a slash is an absolute path, any other is looked for in PATH.
+	// Command is the program and its arguments; empty means the preset's. A program with a
+	// slash is an absolute path, any other is looked up in PATH.
 	Command     []string
-	Resume      []string // kind command: arguments behind Command that enter session "{session}" again; nil: none
+	Resume      []string // kind command: arguments after Command that resume session "{session}"; nil if there are none
 	Env         []EnvVar // in file order
 	Auth        Auth     // never empty for agent programs
-	KeyVar      string   // Auth Key: the variable that the program reads its key from; empty: the preset's
-	KeyFile     string   // Auth Key: absolute path of the file that holds it; empty: covey's environment
-	Parallel    int      // members that may be in a turn at once on this agent's login; 0: no limit
+	KeyVar      string   // Auth Key: the variable that the program reads its key from; empty means the preset's
+	KeyFile     string   // Auth Key: absolute path of the file with the key; empty means covey's environment
+	Parallel    int      // how many members may be in a turn at once on this agent's login; 0 means no limit
 	NativeHooks bool     // the program's own hooks run as well
-	// TeamTools says that a program of kind command gets the team's tools over MCP. The
-	// orchestrator knows it of the presets' programs; no spec says it.
+	// TeamTools says that a program of kind command gets the team's tools over MCP. Only
+	// the orchestrator sets it, for the programs of presets.
 	TeamTools bool
-	// Fallback is the name of the agent that a member goes on with when this one has
-	// hit a limit and the team's OnLimit is FallBack: a key of Team.Agents; empty: none.
+	// Fallback is the agent that a member continues with when this one is at a limit and
+	// the team's OnLimit is FallBack: a key of Team.Agents; empty if there is none.
 	Fallback string
 }
 
-// agentSpec is an agent. Which of its keys go together depends on its kind, so
-// the resolver asks for that.
+// agentSpec is an agent. Which of its keys go together depends on its kind, so the resolver
+// checks that.
 type agentSpec struct {
 	at          *yaml.Node
 	use         schema.Value[string]
@@ -66,7 +66,7 @@ type agentSpec struct {
 	fallback    schema.Value[string]
 }
 
-// fields are the keys of an agent. The agent is builtin unless it says otherwise.
+// fields returns the keys of an agent. The default kind is builtin.
 func (a *agentSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "use", Part: schema.OneOf(&a.use, kindWords()...),
@@ -74,41 +74,41 @@ func (a *agentSpec) fields() []schema.Field {
 				"Protocol; command, a program that is run once a turn; or a program that covey knows how to " +
 				"start. Default: builtin."},
 		{Key: "model", Part: modelPart(&a.model),
-			Doc: "The model it thinks with; builtin needs one. A program that is given a script model thinks " +
-				"with the script in place of its own model, without login or network."},
+			Doc: "The model it uses; builtin needs one. A program that is given a script model uses the " +
+				"script instead of its own model, without login or network."},
 		{Key: "command", Part: commandPart{schema.Args(&a.command), &a.command, "[program, argument]"},
 			Doc: "The program and its arguments. A program with a slash is relative to the workspace, any " +
-				"other is looked for in PATH. With `use: command` the prompt stands in place of `{prompt}`, or " +
+				"other is looked for in PATH. With `use: command` the prompt replaces `{prompt}`, or " +
 				"else comes on stdin."},
 		{Key: "resume", Part: commandPart{schema.Args(&a.resume), &a.resume, "[--resume, \"{session}\"]"},
-			Doc: "With `use: command`, arguments that follow the command to go on with an earlier session; " +
+			Doc: "With `use: command`, arguments that follow the command to resume an earlier session; " +
 				"`{session}` in them is its id."},
 		{Key: "env", Part: envPart{&a.env},
 			Doc: "Variables for the program. `${NAME}` in a value is covey's own variable NAME, `$$` is a " +
-				"dollar; `{file: PATH}` is what the file holds."},
+				"dollar; `{file: PATH}` is the content of a file."},
 		{Key: "auth", Part: schema.Either(schema.OneOf(&a.auth.mode, string(Login), string(Key)), schema.Object(&a.auth.at, a.auth.fields()),
 			"login, key, or a mapping such as {key: VARIABLE, file: PATH}"),
-			Doc: "How the program logs in: login, with the login that it has; key, with an API key from " +
+			Doc: "How the program logs in: login, with its own login; key, with an API key from " +
 				"covey's environment; or a mapping that says where the key is. Default: login."},
 		{Key: "parallel", Part: schema.WholeFrom(1, math.MaxInt32, &a.parallel),
 			Doc: "Members that may be in a turn at once with this agent's login. Default: no limit."},
 		{Key: "native_hooks", Part: schema.OnOff(&a.nativeHooks),
 			Doc: "Whether the program's own hooks run as well. Default: off."},
 		{Key: "fallback", Part: schema.Text(&a.fallback),
-			Doc: "The agent that its members go on with while this one is at a limit of its vendor, if the team's " +
+			Doc: "The agent that its members use while this one is at a limit of its vendor, if the team's " +
 				"budget has on_limit: fallback."},
 	}
 }
 
-// agentPart takes an agent.
+// agentPart decodes an agent.
 func agentPart(a *agentSpec) schema.Part { return schema.Object(&a.at, a.fields()) }
 
-// kindWords are what can be used for an agent.
+// kindWords returns the values of `use`.
 func kindWords() []string {
 	return append([]string{string(Builtin), string(ACP), string(Command)}, presetNames()...)
 }
 
-// variableForm is what a variable of an environment may be called.
+// variableForm is the pattern of a variable's name.
 const variableForm = `^[A-Za-z_][A-Za-z0-9_]*$`
 
 var variablePattern = regexp.MustCompile(variableForm)
@@ -120,7 +120,7 @@ func (r *resolver) allAgents(specs []schema.Entry[agentSpec]) map[string]Agent {
 		e := &specs[i]
 		switch {
 		case e.V.at == nil || e.V.use.Given() && e.V.use.V == "":
-			r.agents[e.Name.Text] = Agent{} // refused, but members may name it
+			r.agents[e.Name.Text] = Agent{} // it was refused, but members may still name it
 			if e.V.model.given() {
 				r.model(&e.V.model)
 			}
@@ -134,8 +134,7 @@ func (r *resolver) allAgents(specs []schema.Entry[agentSpec]) map[string]Agent {
 	return r.agents
 }
 
-// agent resolves what thinks for a member. Without an agent and a model it
-// returns false.
+// agent resolves a member's agent or model. It returns false if the member has neither.
 func (r *resolver) agent(m *memberSpec) (Agent, bool) {
 	switch {
 	case m.agent.Given() && m.model.given():
@@ -150,8 +149,8 @@ func (r *resolver) agent(m *memberSpec) (Agent, bool) {
 	return Agent{}, false
 }
 
-// namedAgent looks a name up under agents first, so that a spec may use a
-// preset's name, or that of a given agent, for an agent of its own.
+// namedAgent resolves an agent's name. The section `agents` comes first, so that a spec may
+// use the name of a preset or of a given agent for one of its own.
 func (r *resolver) namedAgent(name schema.Value[string]) Agent {
 	if a, ok := r.agents[name.V]; ok || name.V == "" {
 		return a
@@ -175,8 +174,8 @@ func (r *resolver) namedAgent(name schema.Value[string]) Agent {
 	return Agent{}
 }
 
-// builtinAgent resolves an agent that ships with covey: it has a model, and
-// nothing that belongs to programs.
+// builtinAgent resolves an agent that ships with covey: it has a model, and no key that
+// belongs to programs.
 func (r *resolver) builtinAgent(e *schema.Entry[agentSpec]) Agent {
 	a := Agent{Name: e.Name.Text, Kind: Builtin}
 	for _, key := range []string{"command", "resume", "env", "auth", "parallel", "native_hooks"} {
@@ -194,10 +193,10 @@ func (r *resolver) builtinAgent(e *schema.Entry[agentSpec]) Agent {
 	return a
 }
 
-// programHint is the `use` that was probably meant.
+// programHint suggests the `use` that was probably meant.
 func programHint(e *schema.Entry[agentSpec], key string) string {
 	switch {
-	case e.V.use.Given(): // builtin, in so many words
+	case e.V.use.Given(): // use: builtin
 		return "write another use, such as " + string(ACP) + " or " + string(Command)
 	case isPreset(e.Name.Text):
 		return "add use: " + e.Name.Text
@@ -207,11 +206,9 @@ func programHint(e *schema.Entry[agentSpec], key string) string {
 	return "add use: " + string(ACP) + " or use: " + string(Command)
 }
 
-// fallbacks checks what agents fall back to, and gives presets and given agents
-// that stand nowhere else an entry of their own.
-//
-// It works on r.agents. An agent that could not be resolved has no Kind and was told of
-// already.
+// fallbacks checks what agents fall back to, and adds an entry to r.agents for each preset
+// or given agent that is only named there. An agent that could not be resolved has no Kind
+// and has been reported.
 func (r *resolver) fallbacks(specs []schema.Entry[agentSpec]) {
 	for i := range specs {
 		to := specs[i].V.fallback
@@ -233,8 +230,8 @@ func (r *resolver) fallbacks(specs []schema.Entry[agentSpec]) {
 	}
 }
 
-// Chain returns a and the agents that it may fall back to, one after another. It
-// ends before an agent that it already has.
+// Chain returns a and the agents that it may fall back to, in order. It stops before an
+// agent that it already contains.
 func (t *Team) Chain(a Agent) []Agent {
 	chain := []Agent{a}
 	for a.Fallback != "" {
@@ -247,8 +244,8 @@ func (t *Team) Chain(a Agent) []Agent {
 	return chain
 }
 
-// AgentsOf returns the agent of a member and, if the budget has it fall back at a
-// limit, those that it may fall back to.
+// AgentsOf returns a member's agent and, if the budget's on_limit is fallback, those that it
+// may fall back to.
 func (t *Team) AgentsOf(m Member) []Agent {
 	if t.Budget.OnLimit == FallBack {
 		return t.Chain(m.Agent)

@@ -202,9 +202,9 @@ func TestSecretsStayInside(t *testing.T) {
 // TestAgentWarnings are legal and look like mistakes.
 func TestAgentWarnings(t *testing.T) {
 	for spec, want := range map[string]string{
-		"agents: {x: {use: acp, command: [a, '{prompt}']}}\nlead: x\n":                       "team.yaml:3:37: {prompt} has no meaning here",
-		"agents: {x: {use: claude, model: demo, auth: key}}\nlead: x\n":                      "logs in nowhere",
-		"agents: {x: {use: claude, model: demo, auth: {file: a.key}}}\nlead: x\n":            "logs in nowhere",
+		"agents: {x: {use: acp, command: [a, '{prompt}']}}\nlead: x\n":                       "team.yaml:3:37: {prompt} has no effect here",
+		"agents: {x: {use: claude, model: demo, auth: key}}\nlead: x\n":                      "does not log in",
+		"agents: {x: {use: claude, model: demo, auth: {file: a.key}}}\nlead: x\n":            "does not log in",
 		"lead: {model: demo, tools: [WebFetch]}\n":                                           "there is no tool \"WebFetch\" in this version",
 		"lead: {model: demo, tools: [Task]}\n":                                               "there is no tool \"Task\" in this version",
 		"lead: {agent: claude, tools: [Rocket]}\n":                                           "WebFetch, WebSearch",

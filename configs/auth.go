@@ -7,20 +7,19 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Auth says how an agent program proves who pays for it.
+// Auth says how an agent program logs in.
 type Auth string
 
 // The ways to log in.
 const (
-	// Login: the program uses the login that the user has made with it. covey
-	// reads none of it.
+	// Login: the program uses the login that the user has made with it. covey does not
+	// read it.
 	Login Auth = "login"
 	// Key: the program gets an API key, from covey's environment or from a file.
 	Key Auth = "key"
 )
 
-// authSpec is how a program logs in: a word, or a mapping that says where the
-// key is.
+// authSpec is how a program logs in: a word, or a mapping that says where the key is.
 type authSpec struct {
 	at   *yaml.Node // of a mapping
 	mode schema.Value[string]
@@ -28,7 +27,7 @@ type authSpec struct {
 	file schema.Value[string]
 }
 
-// fields are the keys of the long form.
+// fields returns the keys of the mapping.
 func (a *authSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "key", Part: variablePart{&a.key},
@@ -38,12 +37,12 @@ func (a *authSpec) fields() []schema.Field {
 	}
 }
 
-// place is where the spec says how to log in.
+// place returns where the spec says how to log in.
 func (a *authSpec) place() *yaml.Node { return orElse(a.at, a.mode.At) }
 
-// fitVariable reports whether n names a variable, and says so if not. Shells
+// checkVariable reports whether n can name a variable, and reports a mistake if not. Shells
 // and other programs drop or misread names of another form.
-func fitVariable(d *schema.Decoder, n *yaml.Node) bool {
+func checkVariable(d *schema.Decoder, n *yaml.Node) bool {
 	if variablePattern.MatchString(n.Text) {
 		return true
 	}
@@ -52,23 +51,23 @@ func fitVariable(d *schema.Decoder, n *yaml.Node) bool {
 	return false
 }
 
-// variablePart takes the name of a variable.
+// variablePart decodes the name of a variable.
 type variablePart struct{ to *schema.Value[string] }
 
-// Want shows what such names look like.
+// Want returns an example of such a name.
 func (p variablePart) Want() string { return "the name of a variable, such as API_KEY" }
 
-// Decode keeps the place in any case.
+// Decode always keeps the position.
 func (p variablePart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	p.to.At = n
 	if n.Kind != yaml.Text {
 		d.Wrong(key, n, p.Want())
-	} else if fitVariable(d, n) {
+	} else if checkVariable(d, n) {
 		p.to.V = n.Text
 	}
 }
 
-// Schema gives the form of a variable's name.
+// Schema requires the pattern of a variable's name.
 func (p variablePart) Schema() *schema.JSON {
 	return schema.Of(jsonschema.Schema{Type: "string", Pattern: variableForm})
 }

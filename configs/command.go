@@ -13,9 +13,9 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Messages name the key that is too much, because that is what people remove.
+// Messages name the key that has to be removed.
 
-// programAgent resolves an agent that is a program of its own.
+// programAgent resolves an agent that is a program.
 func (r *resolver) programAgent(e *schema.Entry[agentSpec]) Agent {
 	s := &e.V
 	a := Agent{
@@ -27,7 +27,7 @@ func (r *resolver) programAgent(e *schema.Entry[agentSpec]) Agent {
 		a.Preset = Preset(use)
 	default:
 		a.Kind = AgentKind(use)
-		if !s.command.Given() && !s.at.Broken { // what is broken may have been meant for it
+		if !s.command.Given() && !s.at.Broken { // a broken key may have been the command
 			r.Fail(s.at.At, "%s has no command; add `command:` with a list such as [program, argument], "+
 				"or `use:` with a program that covey knows: %s", schema.NameOf(e.Name), strings.Join(presetNames(), ", "))
 		}
@@ -39,7 +39,7 @@ func (r *resolver) programAgent(e *schema.Entry[agentSpec]) Agent {
 	if s.model.given() {
 		a.Model = r.model(&s.model)
 		if a.Auth == Key {
-			r.Warn(s.auth.place().At, "a program that thinks with a script logs in nowhere, so auth has no effect")
+			r.Warn(s.auth.place().At, "a program with a script model does not log in, so auth has no effect")
 		}
 	}
 	if a.Kind == ACP {
@@ -48,18 +48,18 @@ func (r *resolver) programAgent(e *schema.Entry[agentSpec]) Agent {
 	return a
 }
 
-// warnPlaceholder warns of a place for the prompt in a command that never gets
-// the prompt there.
+// warnPlaceholder warns of {prompt} in a command that does not get the prompt as an
+// argument.
 func (r *resolver) warnPlaceholder(command schema.List[schema.Value[string]]) {
 	for _, word := range command.Items {
 		if strings.Contains(word.V, "{prompt}") {
-			r.Warn(word.At.At, "{prompt} has no meaning here; only use: command puts the prompt there")
+			r.Warn(word.At.At, "{prompt} has no effect here; only use: command replaces it by the prompt")
 		}
 	}
 }
 
-// command resolves a program and its arguments. Whether a bare name is
-// installed is seen when it starts: it need not be where a spec is checked.
+// command resolves a program and its arguments. A bare name is looked up when the program
+// starts: it need not be installed where a spec is checked.
 func (r *resolver) command(l schema.List[schema.Value[string]]) []string {
 	out := schema.Arguments(l)
 	if len(out) == 0 || l.Items[0].At == nil {
@@ -68,7 +68,7 @@ func (r *resolver) command(l schema.List[schema.Value[string]]) []string {
 	program := l.Items[0]
 	switch {
 	case strings.TrimSpace(program.V) == "":
-		if program.At.Kind == yaml.Text { // others have been refused for their kind
+		if program.At.Kind == yaml.Text { // the decoder has refused the other kinds
 			r.Fail(program.At.At, "the program is empty; write its name or its path")
 		}
 	case strings.Contains(program.V, "{prompt}"):
@@ -82,13 +82,13 @@ func (r *resolver) command(l schema.List[schema.Value[string]]) []string {
 	return out
 }
 
-// program resolves a program that is named by its path. Members work in the
-// workspace, so that is where relative paths begin.
+// program resolves a program that is named by its path. Relative paths start at the
+// workspace, because members work there.
 func (r *resolver) program(v schema.Value[string]) string {
 	path := v.V
 	if !filepath.IsAbs(path) {
 		if r.workspace == "" {
-			return path // the workspace has been refused
+			return path // the workspace has been reported
 		}
 		path = filepath.Join(r.workspace, path)
 	}
@@ -99,7 +99,7 @@ func (r *resolver) program(v schema.Value[string]) string {
 		r.Fail(v.At.At, "the program %s is not there (looked for %s); create it, or correct the path, "+
 			"which starts at the workspace", yaml.Quote(v.V), path)
 	case err != nil:
-		r.missing(v, "program", path, err)
+		r.reportMissing(v, "program", path, err)
 	case info.IsDir():
 		r.Fail(v.At.At, "the program %s is a folder; name a file", yaml.Quote(v.V))
 	case !info.Mode().IsRegular():
@@ -111,13 +111,13 @@ func (r *resolver) program(v schema.Value[string]) string {
 	return path
 }
 
-// resume resolves the arguments that go on with a session.
+// resume resolves the arguments that resume a session.
 func (r *resolver) resume(a *Agent, l schema.List[schema.Value[string]]) []string {
 	switch {
 	case !l.Given():
 		return nil
 	case a.Kind != Command:
-		r.Fail(l.At.At, "resume belongs to use: command; %s agents go on with their sessions by themselves, "+
+		r.Fail(l.At.At, "resume belongs to use: command; %s agents resume their sessions by themselves, "+
 			"so remove it", a.Kind)
 	case len(l.Items) > 0 && !slices.ContainsFunc(l.Items, holdsSession):
 		r.Fail(l.At.At, "resume does not say which session; put {session} where its id belongs")
@@ -125,22 +125,22 @@ func (r *resolver) resume(a *Agent, l schema.List[schema.Value[string]]) []strin
 	return schema.Arguments(l)
 }
 
-// holdsSession reports whether an argument has a place for a session's id. One
-// that was refused may have had it.
+// holdsSession reports whether an argument contains a session's id. An argument that was
+// refused counts, because it may have contained one.
 func holdsSession(v schema.Value[string]) bool {
 	return strings.Contains(v.V, "{session}") || v.At != nil && v.At.Kind != yaml.Text
 }
 
-// commandPart takes a program with its arguments, or arguments alone: a list
-// that is not empty.
+// commandPart decodes a program with its arguments, or only arguments: a list that is not
+// empty.
 type commandPart struct {
 	schema.Part
 	to      *schema.List[schema.Value[string]]
 	example string // a list as YAML, for messages
 }
 
-// Decode offers a list for a command line that was written as one text, if its
-// words can stand in one as they are.
+// Decode suggests a list for a command line that was written as one text, if its words need
+// no quotes in a list.
 func (p commandPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	p.to.At = n
 	switch {
@@ -159,7 +159,7 @@ func (p commandPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	}
 }
 
-// Schema adds that there is a program, or an argument.
+// Schema requires at least one entry.
 func (p commandPart) Schema() *schema.JSON {
 	out := p.Part.Schema()
 	out.MinItems = new(1)

@@ -10,14 +10,14 @@ import (
 	"github.com/netresearch/go-cron"
 )
 
-// leastEvery is the shortest @every. A tick costs a model's answer; who wants one
-// oftener wants a member that works on.
+// leastEvery is the shortest @every. Each tick costs a request to a model; shorter periods
+// are work for a member that keeps running.
 const leastEvery = time.Minute
 
-// Next is the first time after a moment at which the schedule is due; zero if there
-// is none, as with the 30th of February. Time zones change their clocks: a time
-// that a change skips comes right after it, and one that a change repeats comes
-// once, unless the schedule is for every hour.
+// Next returns the first time after a moment at which the schedule is due, or the zero time
+// if there is none, as for 30 February. At clock changes, a time that is skipped is due
+// right after the change, and a time that occurs twice is due once, unless the schedule is
+// hourly.
 func (s Schedule) Next(after time.Time) (time.Time, error) {
 	plan, err := parseCron(s.Cron)
 	if err != nil {
@@ -33,8 +33,8 @@ func (s Schedule) Next(after time.Time) (time.Time, error) {
 	if everyHour := !ok || bits.OnesCount64(fields.Hour&(1<<24-1)) == 24; everyHour {
 		return plan.Next(after.In(zone)), nil
 	}
-	// Fixed times are looked for on the wall's clock, which no zone changes: in a
-	// zone's own time the parser misses days whose midnight is skipped.
+	// Fixed times are computed as wall clock times in UTC, which has no clock changes: in a
+	// zone's own time the parser skips days whose midnight does not exist.
 	for wall := wallClock(after.In(zone)); ; {
 		if wall = plan.Next(wall); wall.IsZero() {
 			return wall, nil
@@ -45,13 +45,13 @@ func (s Schedule) Next(after time.Time) (time.Time, error) {
 	}
 }
 
-// wallClock is what the clock on the wall shows, as a time in UTC.
+// wallClock returns what a clock shows at t, as a time in UTC.
 func wallClock(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 }
 
-// onWall is when the clock on a zone's wall shows a time: the first time of two, and
-// where it is skipped, when it would have been.
+// onWall returns when a clock in the zone shows a time: the first of two such moments, or
+// if the time is skipped, the moment at which it would have been.
 func onWall(wall time.Time, zone *time.Location) time.Time {
 	_, before := wall.Add(-24 * time.Hour).In(zone).Zone()
 	early := wall.Add(-time.Duration(before) * time.Second).In(zone)
@@ -65,11 +65,11 @@ func onWall(wall time.Time, zone *time.Location) time.Time {
 	return early
 }
 
-// parseCron reads a cron line. With days of the month and of the week both given,
-// either will do, as in every crontab.
+// parseCron reads a cron line. If days of the month and of the week are both given, either
+// one matches, as in any crontab.
 func parseCron(line string) (cron.Schedule, error) {
 	if strings.HasPrefix(line, "TZ=") || strings.HasPrefix(line, "CRON_TZ=") {
-		return nil, errors.New("the time zone stands apart; write it under zone")
+		return nil, errors.New("the time zone is a key of its own; write it under zone")
 	}
 	parser := cron.MustNewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor |
 		cron.DowOrDom).WithMinEveryInterval(leastEvery)

@@ -8,18 +8,18 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// dependencies checks which members wait for which. What defaults say is for
-// teammates, and none waits for itself by it.
+// dependencies checks which members wait for which. depends_on of defaults applies to
+// teammates, without a teammate's own name.
 //
-// own has the lead first and then the teammates, as Members does. A member may be missing
-// from t where its own part of the spec was refused; hence the bounds are looked at.
+// own has the lead first and then the teammates, as Members has. A teammate may be missing
+// from t if its part of the spec was refused, hence the bounds checks.
 func (r *resolver) dependencies(t *Team, s *teamSpec) {
 	members := t.Members()
 	names := make([]string, len(members))
 	for i, m := range members {
 		names[i] = m.Name
 	}
-	known := newDirectory("member", names)
+	known := newNameSet("member", names)
 	own := []*schema.List[schema.Value[string]]{&s.lead.dependsOn}
 	for i := range s.teammates {
 		own = append(own, &s.teammates[i].V.dependsOn)
@@ -45,10 +45,9 @@ func (r *resolver) dependencies(t *Team, s *teamSpec) {
 	r.memberCycles(t.Members(), own)
 }
 
-// memberCycles reports members that wait for each other, each ring once.
-//
-// The message stands where the first member of the ring has its depends_on, or at the
-// top where it comes from the defaults.
+// memberCycles reports members that wait for each other, each cycle once. The position is
+// the depends_on of the first member of the cycle, or the top of the spec if the key comes
+// from defaults.
 func (r *resolver) memberCycles(members []Member, own []*schema.List[schema.Value[string]]) {
 	index, names := make(map[string]int, len(members)), make([]string, len(members))
 	for i, m := range members {
@@ -60,9 +59,9 @@ func (r *resolver) memberCycles(members []Member, own []*schema.List[schema.Valu
 		}
 		return nil
 	}
-	rings(names, dependencies, func(path []string) {
+	findCycles(names, dependencies, func(path []string) {
 		i := index[path[0]]
-		if len(path) == 1 || i >= len(own) { // of itself it was said where it stands
+		if len(path) == 1 || i >= len(own) { // a member that waits for itself has been reported
 			return
 		}
 		at := r.Root.At
@@ -74,14 +73,14 @@ func (r *resolver) memberCycles(members []Member, own []*schema.List[schema.Valu
 	})
 }
 
-// rings walks from each of names along next and calls found for each step that closes a
-// ring: the last name of path leads to its first one. A name that leads to itself is a
-// ring of one. path is only valid during the call.
+// findCycles walks from each of names along next and calls found for each edge that closes
+// a cycle: the last name of path leads to its first. A name that leads to itself is a cycle
+// of one. path is only valid during the call.
 //
-// Each name is visited once, so the whole is linear in names and steps.
-func rings(names []string, next func(name string) []string, found func(path []string)) {
+// Each name is visited once, so the time is linear in names and edges.
+func findCycles(names []string, next func(name string) []string, found func(path []string)) {
 	const left = -1
-	place := map[string]int{} // on path, counted from 1; left: not on it any more
+	place := map[string]int{} // position on path, counted from 1; left if it was removed again
 	var path []string
 	var visit func(name string)
 	visit = func(name string) {

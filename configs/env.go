@@ -18,24 +18,24 @@ import (
 // EnvVar is a variable for an agent program.
 type EnvVar struct {
 	Name string `json:"name"`
-	// Value is what the program gets, with covey's own variables in their places.
-	// It may be a secret: show Text instead, which is the value as the spec has it.
+	// Value is what the program gets, with covey's own variables filled in. It may be a
+	// secret: show Text instead, which is the value as the spec has it.
 	Value string `json:"-"`
 	Text  string `json:"text"`
-	// File is the absolute path of the file that Value was read from; empty: Text is
-	// what it was made of.
+	// File is the absolute path of the file that Value was read from; empty if Value was
+	// made from Text.
 	File string `json:"file,omitempty"`
 }
 
-// Refers lists covey's own variables that the value is made of, each once and
-// in their order. They are what leaves covey's environment with it.
+// Refers lists covey's own variables that the value contains, each once and in order. They
+// leave covey's environment with it.
 func (v EnvVar) Refers() []string {
 	if v.File != "" {
 		return nil
 	}
 	var out []string
-	// Text comes from a spec that was read, so nothing is wrong with it; a
-	// variable that a program made has no Text.
+	// Text comes from a spec that has been checked, so expand cannot fail; a variable made
+	// by a program has no Text.
 	_ = expand(v.Text, func(piece string, name bool) error {
 		if name && !slices.Contains(out, piece) {
 			out = append(out, piece)
@@ -45,12 +45,12 @@ func (v EnvVar) Refers() []string {
 	return out
 }
 
-// String shows the variable as the spec has it. Value may be a secret, so it is
-// shown nowhere.
+// String returns the variable as the spec has it. It never shows Value, which may be a
+// secret.
 func (v EnvVar) String() string { return v.Name + "=" + v.Text }
 
-// maxSecret is how long a value may be that comes from a file, in bytes. What is
-// longer is no secret, and systems refuse long environments.
+// maxSecret is how long a value from a file may be, in bytes. A longer file is not a secret,
+// and systems refuse long environments.
 const maxSecret = 64 << 10
 
 // secretSpec is a variable whose value is in a file.
@@ -59,18 +59,18 @@ type secretSpec struct {
 	file schema.Value[string]
 }
 
-// fields are what can be said of it.
+// fields returns the keys of the mapping.
 func (s *secretSpec) fields() []schema.Field {
 	return []schema.Field{{Key: "file", Need: true, Part: schema.Text(&s.file),
-		Doc: "The file that holds the value, relative to the spec. A line end at its end does not count."}}
+		Doc: "The file that holds the value, relative to the spec. A line break at its end is dropped."}}
 }
 
-// secret reads the value of a variable from its file, now: who changes the file
-// starts the team again. What stands in it is shown nowhere.
+// secret reads the value of a variable from its file. A change of the file takes effect when
+// the team starts again. The value is never shown.
 func (r *resolver) secret(name *yaml.Node, s *secretSpec) EnvVar {
 	v := EnvVar{Name: name.Text, Text: "file: " + s.file.V}
 	if s.file.V == "" {
-		return v // refused when it was decoded
+		return v // the decoder has refused it
 	}
 	before := len(r.Problems)
 	v.File = r.path(s.file, "file")
@@ -88,7 +88,7 @@ func (r *resolver) secret(name *yaml.Node, s *secretSpec) EnvVar {
 	return v
 }
 
-// readSecret reads a value; fault says why it is none.
+// readSecret reads a value. fault says why the file holds none.
 func readSecret(path string) (value, fault string) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -103,7 +103,7 @@ func readSecret(path string) (value, fault string) {
 	case len(data) > maxSecret:
 		return "", "is larger than 64 KiB, too large for a variable; name another one"
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return "", "holds what is no text, which no variable can; name another one"
+		return "", "is not UTF-8 text without NUL, as a variable must be; name another one"
 	case text == "":
 		return "", "is empty; write the value into it"
 	}
@@ -122,14 +122,14 @@ type variableSpec struct {
 	secret secretSpec
 }
 
-// envPart takes a mapping from names of variables to their values.
+// envPart decodes a mapping from names of variables to their values.
 type envPart struct{ to *envSpec }
 
-// Want says what a value may be, because people write PORT: 8080.
+// Want says that values are text, because people write PORT: 8080.
 func (p envPart) Want() string { return "a mapping from variables to text, or to {file: PATH}" }
 
-// Decode takes numbers, true and false by their text as it is written: what an
-// environment holds is text, and nobody means anything else there.
+// Decode accepts numbers, true and false and keeps their text as it is written, because
+// variables hold text.
 func (p envPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	p.to.at = n
 	switch {
@@ -141,7 +141,7 @@ func (p envPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 		return
 	}
 	for _, pair := range d.Unique(n) {
-		if !fitVariable(d, pair.Key) {
+		if !checkVariable(d, pair.Key) {
 			continue
 		}
 		e := schema.Entry[variableSpec]{Name: pair.Key}
@@ -155,7 +155,7 @@ func (p envPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 		case !schema.IsScalar(v):
 			d.Fail(v.At, "%s must be text or {file: PATH}, not %s", schema.NameOf(pair.Key), v.Describe())
 		case strings.ContainsRune(v.Text, 0):
-			d.Fail(v.At, "%s holds the character NUL, which no variable can; remove it", schema.NameOf(pair.Key))
+			d.Fail(v.At, "%s contains the character NUL, which no variable can contain; remove it", schema.NameOf(pair.Key))
 		default:
 			e.V.text = schema.Value[string]{V: v.Text, At: v}
 			p.to.entries = append(p.to.entries, e)
@@ -163,7 +163,7 @@ func (p envPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	}
 }
 
-// Schema allows scalars, which count by their text.
+// Schema allows scalars, whose text is used.
 func (p envPart) Schema() *schema.JSON {
 	file := schema.ObjectSchema((&secretSpec{}).fields())
 	return schema.Of(jsonschema.Schema{

@@ -10,14 +10,14 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Errors are all the mistakes of one spec, sorted by place.
+// Errors are all mistakes of one spec, sorted by position.
 type Errors []yaml.Problem
 
-// listed is how many problems Error spells out. A hostile spec can hold tens
-// of thousands; nobody reads those, and the text goes to a terminal.
+// listed is how many problems Error lists. A hostile spec can have tens of thousands, and
+// the text goes to a terminal.
 const listed = 100
 
-// Error lists the problems, one after another.
+// Error lists the problems, one on each line.
 func (e Errors) Error() string {
 	var b strings.Builder
 	for i, p := range e {
@@ -33,7 +33,7 @@ func (e Errors) Error() string {
 	return b.String()
 }
 
-// sortProblems orders by place, the spec before its override, and drops what is said twice there.
+// sortProblems sorts by position, the spec before its override, and removes duplicates.
 func sortProblems(problems []yaml.Problem) []yaml.Problem {
 	slices.SortStableFunc(problems, func(a, b yaml.Problem) int {
 		return cmp.Or(cmp.Compare(b.File, a.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
@@ -43,7 +43,7 @@ func sortProblems(problems []yaml.Problem) []yaml.Problem {
 	})
 }
 
-// ErrSpec is wrapped by errors for mistakes of a spec, or of the files that it names,
-// that show only where the team is to run, such as a program that is not installed.
-// covey reports them with exit code 2.
+// ErrSpec is wrapped by errors for mistakes in a spec, or in the files that it names, that
+// only show when the team starts, such as a program that is not installed. covey exits
+// with code 2 for them.
 var ErrSpec = errors.New("the spec cannot run")

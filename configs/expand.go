@@ -9,20 +9,20 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// reservedVariables begins the names that covey gives a meaning of its own; a
-// member's processes are known by them.
+// reservedVariables begins the names that covey uses itself, such as to identify a
+// member's processes.
 const reservedVariables = "COVEY_"
 
-// maxExpanded is how long all values of a spec's variables may be together, in
-// bytes: a small spec could name a large variable many times.
+// maxExpanded bounds all values of a spec's variables together, in bytes, because a small
+// spec could name a large variable many times.
 const maxExpanded = 1 << 20
 
-// env resolves the variables for a program.
+// env resolves a program's variables.
 func (r *resolver) env(entries []schema.Entry[variableSpec]) []EnvVar {
 	var out []EnvVar
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name.Text, reservedVariables) {
-			r.Fail(e.Name.At, "variables that begin with %s are covey's own; remove %s, or give it another name",
+			r.Fail(e.Name.At, "variables that begin with %s are reserved for covey; remove %s, or give it another name",
 				reservedVariables, schema.NameOf(e.Name))
 			continue
 		}
@@ -58,22 +58,22 @@ func (r *resolver) env(entries []schema.Entry[variableSpec]) []EnvVar {
 	return out
 }
 
-// What can be wrong with a name in a value. expand adds the name to errUnset.
+// Mistakes about a name in a value. expand adds the name to errUnset.
 var (
 	errUnset = errors.New("is not set in covey's environment; set it before covey starts")
 	errLong  = fmt.Errorf("the values of all variables are longer than %d KiB; shorten them", maxExpanded>>10)
 )
 
-// expand cuts a value into pieces of text and names of variables, and hands them
-// to take in their order. It stops at the first error, its own or take's.
-func expand(text string, take func(piece string, name bool) error) error {
+// expand splits a value into pieces of text and names of variables, and calls emit for each
+// in order. It stops at the first error, its own or emit's.
+func expand(text string, emit func(piece string, name bool) error) error {
 	for text != "" {
 		plain, rest, found := strings.Cut(text, "$")
-		if err := take(plain, false); err != nil || !found {
+		if err := emit(plain, false); err != nil || !found {
 			return err
 		}
 		if after, dollar := strings.CutPrefix(rest, "$"); dollar {
-			if err := take("$", false); err != nil {
+			if err := emit("$", false); err != nil {
 				return err
 			}
 			text = after
@@ -83,7 +83,7 @@ func expand(text string, take func(piece string, name bool) error) error {
 		if !strings.HasPrefix(rest, "{") || !closed || !variablePattern.MatchString(name) {
 			return errors.New("a $ begins a variable such as ${NAME}; write $$ for a dollar")
 		}
-		if err := take(name, true); errors.Is(err, errUnset) {
+		if err := emit(name, true); errors.Is(err, errUnset) {
 			return fmt.Errorf("%s %w", yaml.Clip(name), err)
 		} else if err != nil {
 			return err

@@ -13,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// path resolves a path of the spec and reports a file that is not there. It
-// returns an absolute path in any case.
+// path resolves a path of the spec and reports a file that does not exist. It always
+// returns an absolute path.
 func (r *resolver) path(v schema.Value[string], what string) string {
 	if v.V == "" {
 		return ""
@@ -23,7 +23,7 @@ func (r *resolver) path(v schema.Value[string], what string) string {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		r.missing(v, what, path, err)
+		r.reportMissing(v, what, path, err)
 	case info.IsDir():
 		r.Fail(v.At.At, "the %s %s is a folder; name a file", what, yaml.Quote(v.V))
 	case !info.Mode().IsRegular():
@@ -36,8 +36,8 @@ func (r *resolver) path(v schema.Value[string], what string) string {
 	return path
 }
 
-// readable reports why a file cannot be opened for reading. Only opening tells:
-// access rights are not all that decides.
+// readable reports why a file cannot be opened for reading. It opens the file, because
+// permission bits alone do not decide.
 func readable(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func readable(path string) error {
 	return f.Close()
 }
 
-// absolute starts relative paths at the spec's folder.
+// absolute resolves relative paths against the spec's folder.
 func (r *resolver) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -54,8 +54,8 @@ func (r *resolver) absolute(path string) string {
 	return filepath.Join(r.dir, path)
 }
 
-// missing reports a path that leads nowhere.
-func (r *resolver) missing(v schema.Value[string], what, path string, err error) {
+// reportMissing reports a path that cannot be used.
+func (r *resolver) reportMissing(v schema.Value[string], what, path string, err error) {
 	if strings.HasPrefix(v.V, "~") {
 		r.Fail(v.At.At, "the %s %s is not there; ~ has no meaning in a spec, so write the path out",
 			what, yaml.Quote(v.V))
@@ -69,11 +69,11 @@ func (r *resolver) missing(v schema.Value[string], what, path string, err error)
 	r.Fail(v.At.At, "the %s %s cannot be used (%s); correct the path", what, yaml.Quote(v.V), wording.Cause(err))
 }
 
-// folder resolves the team's workspace, and keeps it for programs if it can be used.
-func (r *resolver) folder(v schema.Value[string]) string {
+// workspaceDir resolves the team's workspace, and keeps it for resolving programs if it can
+// be used.
+func (r *resolver) workspaceDir(v schema.Value[string]) string {
 	if !v.Given() {
-		// Mistakes about a folder that the spec does not name have no place of
-		// their own.
+		// A mistake about a folder that the spec does not name has no position of its own.
 		v = schema.Value[string]{V: ".", At: r.Root}
 	}
 	dir, usable := r.existingFolder(v, "workspace")
@@ -87,8 +87,8 @@ func (r *resolver) folder(v schema.Value[string]) string {
 	return dir
 }
 
-// existingFolder resolves a folder of the spec and reports one that is not there. usable
-// is false if it did.
+// existingFolder resolves a folder of the spec. usable is false if it has reported a
+// mistake.
 func (r *resolver) existingFolder(v schema.Value[string], what string) (dir string, usable bool) {
 	if v.V == "" {
 		return "", false
@@ -97,7 +97,7 @@ func (r *resolver) existingFolder(v schema.Value[string], what string) (dir stri
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
-		r.missing(v, what, dir, err)
+		r.reportMissing(v, what, dir, err)
 	case !info.IsDir():
 		r.Fail(v.At.At, "the %s %s is a file; name a folder", what, yaml.Quote(v.V))
 	default:
@@ -106,14 +106,14 @@ func (r *resolver) existingFolder(v schema.Value[string], what string) (dir stri
 	return dir, false
 }
 
-// refused reports what keeps a file of hooks that the spec names from being used.
-func (r *resolver) refused(v schema.Value[string], warnings []error) {
+// reportRefused reports warnings that keep a file of hooks from being used.
+func (r *resolver) reportRefused(v schema.Value[string], warnings []error) {
 	for _, err := range settings.Refused(warnings) {
 		r.Fail(v.At.At, "%v", err)
 	}
 }
 
-// sentence makes an error's text one of ours: no package name before it.
-func sentence(err error) string {
+// trimPackage returns an error's text without the prefix of package hooks.
+func trimPackage(err error) string {
 	return strings.TrimPrefix(err.Error(), "hooks: ")
 }

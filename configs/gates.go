@@ -11,17 +11,16 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// Policies returns the names of the policies that ship with covey and that a
-// gate may name.
+// Policies returns the names of the policies that ship with covey and that a gate can use.
 func Policies() []string { return []string{"no-open-tasks", "work-committed", "report-sent"} }
 
 // gateRules checks and compiles the gates of a spec.
 type gateRules struct {
 	*schema.Decoder
-	workspace string // absolute path; empty: it cannot be used, which has been said
+	workspace string // absolute path; empty if it cannot be used, which has been reported
 }
 
-// gates compiles the section `gates` to hooks that fail closed.
+// gates compiles the section `gates` to handlers that fail closed.
 func (r *gateRules) gates(s *gatesSpec) hooks.Settings {
 	out := hooks.Settings{}
 	r.gateGroup(out, hooks.TaskCompleted, s.task)
@@ -33,8 +32,8 @@ func (r *gateRules) gates(s *gatesSpec) hooks.Settings {
 	return out
 }
 
-// gateGroup compiles the gates of one event and puts them into out as one group,
-// so that they run at the same time.
+// gateGroup compiles the gates of one event to one group in out, so that they run
+// concurrently.
 func (r *gateRules) gateGroup(out hooks.Settings, event hooks.Event, gates schema.List[gateSpec]) {
 	var group hooks.Group
 	for i := range gates.Items {
@@ -47,7 +46,7 @@ func (r *gateRules) gateGroup(out hooks.Settings, event hooks.Event, gates schem
 	r.gateTimes(event, group, gates)
 }
 
-// gateTimes asks package hooks how long a gate may take.
+// gateTimes checks the timeouts of gates by the rules of package settings.
 func (r *gateRules) gateTimes(event hooks.Event, group hooks.Group, gates schema.List[gateSpec]) {
 	for _, p := range settings.Validate(hooks.Settings{event: []hooks.Group{group}}) {
 		if p.Field == "timeout" && p.Hook >= 0 && p.Hook < len(gates.Items) {
@@ -57,8 +56,8 @@ func (r *gateRules) gateTimes(event hooks.Event, group hooks.Group, gates schema
 	}
 }
 
-// hasOther reports whether a gate has a key that decoding has refused; then
-// that is its mistake, and nothing is missing.
+// hasOther reports whether a gate has a key that the decoder has refused. That is its
+// mistake then, and no key is missing.
 func (g *gateSpec) hasOther() bool {
 	for _, p := range g.at.Pairs {
 		if p.Key.Text != "timeout" && p.Key.Text != "may_act" {
@@ -70,8 +69,8 @@ func (g *gateSpec) hasOther() bool {
 
 // gate compiles one gate.
 //
-// The handler has Gate set, by which it fails closed: a command that cannot run refuses.
-// An approver is compiled to a policy, so that package hooks knows of one kind less.
+// The handler has Gate set, so it fails closed: a command that cannot run refuses. An
+// approver is compiled to a policy, so that package hooks has one kind of gate less.
 func (r *gateRules) gate(g *gateSpec) hooks.Handler {
 	given := 0
 	for _, v := range []schema.Value[string]{g.run, g.policy, g.approve} {
@@ -100,19 +99,19 @@ func (r *gateRules) gate(g *gateSpec) hooks.Handler {
 	return h
 }
 
-// approvePolicy begins the names of the policies that ask somebody.
+// approvePolicy begins the names of the policies that ask for approval.
 const approvePolicy = "approve:"
 
-// approvers checks who is to approve. Where a turn merely ends there is nothing yet
-// that somebody could look at.
+// approvers checks who is to approve. Gates of idle and stop cannot have an approver,
+// because the end of a turn leaves nothing to look at.
 //
-// Members must be known, so it runs after them. A person is always there.
+// It must run after the members are resolved. Person is always known.
 func (r *gateRules) approvers(t *Team, s *gatesSpec) {
 	names := []string{Person}
 	for _, m := range t.Members() {
 		names = append(names, m.Name)
 	}
-	known := newDirectory("member", names)
+	known := newNameSet("member", names)
 	for _, gates := range []schema.List[gateSpec]{s.task, s.merge} {
 		for _, g := range gates.Items {
 			known.check(r.Decoder, g.approve)
@@ -127,8 +126,8 @@ func (r *gateRules) approvers(t *Team, s *gatesSpec) {
 	}
 }
 
-// mergeGates compiles the gates on a merge. There is no event of theirs: the merge
-// runs them itself.
+// mergeGates compiles the gates on a merge. They belong to no event: the merge runs them
+// itself.
 func (r *gateRules) mergeGates(gates schema.List[gateSpec]) []hooks.Handler {
 	var group hooks.Group
 	for i := range gates.Items {
@@ -138,11 +137,11 @@ func (r *gateRules) mergeGates(gates schema.List[gateSpec]) []hooks.Handler {
 	return group.Hooks
 }
 
-// gatePrograms reports the programs of gates that are not there. Such a gate refuses
-// whatever a member does, so it is a mistake of the spec. Where a working copy may have
-// the file though the workspace has not, it is a warning.
+// gatePrograms reports the programs of gates that do not exist. Such a gate refuses
+// everything, so this is a mistake of the spec. It is only a warning if a working copy may
+// have the file although the workspace does not.
 func (r *gateRules) gatePrograms(t *Team, s *gatesSpec) {
-	// On Windows the shell comes with programs in folders of its own.
+	// On Windows the shell brings programs in folders of its own.
 	if r.workspace == "" || runtime.GOOS == "windows" {
 		return
 	}
@@ -163,8 +162,8 @@ func (r *gateRules) gatePrograms(t *Team, s *gatesSpec) {
 	}
 }
 
-// CopyMayHave names what may bring a file into members' working copies that the
-// workspace does not have; empty: nothing.
+// CopyMayHave names the key that may bring a file into members' working copies that the
+// workspace does not have, or returns "".
 func (t *Team) CopyMayHave(path string) string {
 	switch {
 	case path == "" || !shell.Within(t.Workspace, path):
@@ -180,7 +179,7 @@ func (t *Team) CopyMayHave(path string) string {
 // gatesSpec is the section `gates`.
 type gatesSpec struct{ task, idle, stop, merge schema.List[gateSpec] }
 
-// fields are the moments at which gates stand.
+// fields returns the moments at which gates run.
 func (g *gatesSpec) fields() []schema.Field {
 	const says = "a list of gates"
 	return []schema.Field{
@@ -191,7 +190,7 @@ func (g *gatesSpec) fields() []schema.Field {
 		{Key: "stop", Part: schema.ListOf(&g.stop, says, gatePart),
 			Doc: "Gates on Stop: they must agree before a turn ends."},
 		{Key: "merge", Part: schema.ListOf(&g.merge, says, gatePart),
-			Doc: "Gates on a merge: they see the merged state, and must agree before it counts."},
+			Doc: "Gates on a merge: they run on the merged state and must agree before it counts."},
 	}
 }
 
@@ -205,14 +204,14 @@ type gateSpec struct {
 	mayAct  schema.Value[bool]
 }
 
-// gatePart takes a gate; its short form is the command.
+// gatePart decodes a gate; its short form is the command.
 func gatePart(g *gateSpec) schema.Part {
 	return schema.Shared("gate", schema.Either(schema.Text(&g.run), schema.Object(&g.at, g.fields()),
 		"a command, or a mapping such as {run: COMMAND, timeout: 2m}, {policy: NAME} or {approve: NAME}"))
 }
 
-// fields are the keys of a gate. It needs run, policy or approve, which the resolver asks
-// for: no table can say "one of these".
+// fields returns the keys of a gate. The resolver checks that it has one of run, policy and
+// approve, which a table cannot express.
 func (g *gateSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "run", Part: schema.Text(&g.run),
@@ -224,8 +223,8 @@ func (g *gateSpec) fields() []schema.Field {
 			Doc: "A policy that ships with covey."},
 		{Key: "may_act", Part: schema.Truth(&g.mayAct),
 			Doc: "true: `covey` below the command may act for the member, under the member's rules and PreToolUse hooks. " +
-				"Default: false, it may only look."},
+				"Default: false, it may only read."},
 		{Key: "approve", Part: schema.Text(&g.approve),
-			Doc: "Who must approve, in gates of task and merge: a member, or person for whoever is at the inbox."},
+			Doc: "Who must approve, in gates of task and merge: a member, or person for whoever answers the inbox."},
 	}
 }

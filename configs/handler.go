@@ -47,7 +47,7 @@ type handlerSpec struct {
 	input           map[string]json.RawMessage
 }
 
-// handlerPart takes a hook, by the keys of its type.
+// handlerPart decodes a hook by the keys of its type.
 func handlerPart(h *handlerSpec) schema.Part {
 	kinds := h.kinds()
 	for i, k := range kinds {
@@ -56,7 +56,7 @@ func handlerPart(h *handlerSpec) schema.Part {
 	return schema.Shared("hook", schema.ObjectByType(&h.at, kinds))
 }
 
-// kinds are the types of hooks with the keys that each has for itself.
+// kinds returns the types of hooks with the keys that are specific to each.
 func (h *handlerSpec) kinds() []schema.KindFields {
 	return []schema.KindFields{
 		{Kind: "command", Fields: h.commandFields()}, {Kind: "http", Fields: h.httpFields()}, {Kind: "mcp_tool", Fields: h.toolFields()},
@@ -64,9 +64,9 @@ func (h *handlerSpec) kinds() []schema.KindFields {
 	}
 }
 
-// fields are the keys of a hook of one type, named as in settings files: those
-// that all hooks have, and its own. Keys of other types are known, so that nobody
-// is told they were misspelt.
+// fields returns the keys of a hook of one type, named as in settings files: those that all
+// hooks have, and its own. Keys of other types are included with a message of their own, so
+// that they are not reported as misspelled.
 func (h *handlerSpec) fields(kind string, own []schema.Field) []schema.Field {
 	all := append(h.commonFields(kind), own...)
 	for _, other := range hookKeys() {
@@ -81,36 +81,35 @@ func (h *handlerSpec) fields(kind string, own []schema.Field) []schema.Field {
 	return all
 }
 
-// commonFields are the keys that hooks of all types have; kind is the type that
-// stands beside them.
+// commonFields returns the keys that hooks of all types have. kind is the hook's type.
 func (h *handlerSpec) commonFields(kind string) []schema.Field {
 	return []schema.Field{
 		{Key: "type", Need: true, Part: schema.TypeWord(&h.kind, kind, "command", "http", "mcp_tool", "prompt", "agent"),
 			Doc: "The kind of hook: command runs a program, http posts to a URL, mcp_tool calls a tool, prompt asks a " +
-				"model, agent lets one find out."},
+				"model, agent asks an agent with tools."},
 		{Key: "if", Part: schema.Text(&h.condition),
 			Doc: "A permission rule such as \"Bash(git *)\" that the tool call must match."},
 		{Key: "timeout", Part: schema.Amount(&h.timeout),
 			Doc: "Seconds that the hook may take. Default: that of the event, mostly 600."},
 		{Key: "statusMessage", Part: schema.Text(&h.statusMessage), Doc: "What is shown while the hook runs."},
-		{Key: "once", Part: schema.Truth(&h.once), Doc: "Run the hook once only."},
+		{Key: "once", Part: schema.Truth(&h.once), Doc: "Run the hook only once."},
 		{Key: "onFailure", Part: schema.OneOf(&h.onFailure, "continue", "block"),
-			Doc: "What a hook that fails means. Default: continue."},
+			Doc: "What happens when the hook fails. Default: continue."},
 		{Key: "mode", Part: schema.OneOf(&h.mode, "observe"),
-			Doc: "observe: what the hook decides is noted and not acted on."},
+			Doc: "observe: record what the hook decides, and do not act on it."},
 		{Key: "mandatory", Part: schema.Truth(&h.mandatory),
 			Doc: "On PreToolUse and PermissionRequest: refuse the spec if some member's agent makes the calls " +
 				"before the hook can refuse them. Default: false."},
 	}
 }
 
-// keysOfKind are the keys that hooks of one type have for themselves.
+// keysOfKind holds the keys that are specific to hooks of one type.
 type keysOfKind struct {
 	kind string
 	keys []string
 }
 
-// hookKeys lists the keys of all types that this version runs.
+// hookKeys lists the keys of all types that this version supports.
 func hookKeys() []keysOfKind {
 	var all []keysOfKind
 	var h handlerSpec
@@ -124,23 +123,23 @@ func hookKeys() []keysOfKind {
 	return all
 }
 
-// commandFields are the keys of hooks of type command.
+// commandFields returns the keys of hooks of type command.
 func (h *handlerSpec) commandFields() []schema.Field {
 	return []schema.Field{
 		{Key: "command", Need: true, Part: schema.Text(&h.command),
 			Doc: "The command line, or with args the program."},
 		{Key: "args", Part: schema.Args(&h.args), Doc: "Arguments; with them no shell is used."},
 		{Key: "shell", Part: schema.OneOf(&h.shell, "bash", "powershell"), Doc: "The shell. Default: sh."},
-		{Key: "windows", Part: schema.Text(&h.windows), Doc: "The command on Windows, in place of command."},
-		{Key: "linux", Part: schema.Text(&h.linux), Doc: "The command on Linux, in place of command."},
-		{Key: "osx", Part: schema.Text(&h.osx), Doc: "The command on macOS, in place of command."},
+		{Key: "windows", Part: schema.Text(&h.windows), Doc: "The command on Windows, instead of command."},
+		{Key: "linux", Part: schema.Text(&h.linux), Doc: "The command on Linux, instead of command."},
+		{Key: "osx", Part: schema.Text(&h.osx), Doc: "The command on macOS, instead of command."},
 		{Key: "cwd", Part: schema.Text(&h.cwd),
 			Doc: "The folder that the command runs in, relative to the workspace. Default: the member's."},
 		{Key: "env", Part: schema.TextsByKey(&h.env, "variables"), Doc: "Variables for the command."},
 		{Key: "may_act", Part: schema.Truth(&h.mayAct),
 			Doc: "true: `covey` below the command may act for the member, under the member's rules and PreToolUse hooks. " +
-				"Not on hooks that decide about calls. Default: false, it may only look."},
-		{Key: "async", Part: schema.Truth(&h.async), Doc: "Do not wait for the hook; it has no say then."},
+				"Not on hooks that decide about calls. Default: false, it may only read."},
+		{Key: "async", Part: schema.Truth(&h.async), Doc: "Run the hook in the background; it decides nothing then."},
 		{Key: "asyncRewake", Part: schema.Truth(&h.asyncRewake),
 			Doc: "Like async, but exit 2 wakes the member with what the hook wrote."},
 		{Key: "rewakeMessage", Part: schema.Text(&h.rewakeMessage),
@@ -150,7 +149,7 @@ func (h *handlerSpec) commandFields() []schema.Field {
 	}
 }
 
-// httpFields are the keys of hooks of type http.
+// httpFields returns the keys of hooks of type http.
 func (h *handlerSpec) httpFields() []schema.Field {
 	return []schema.Field{
 		{Key: "url", Need: true, Part: schema.Text(&h.url),
@@ -163,7 +162,7 @@ func (h *handlerSpec) httpFields() []schema.Field {
 	}
 }
 
-// handler is the hook as package hooks knows it.
+// handler returns the hook in the form of package hooks.
 func (h *handlerSpec) handler() hooks.Handler {
 	out := hooks.Handler{
 		Type:           h.kind.V,
@@ -197,7 +196,7 @@ func (h *handlerSpec) handler() hooks.Handler {
 	return out
 }
 
-// textsByName makes a map of entries; nil if there are none.
+// textsByName turns entries into a map; nil if there are none.
 func textsByName(entries []schema.Entry[schema.Value[string]]) map[string]string {
 	if len(entries) == 0 {
 		return nil
@@ -209,14 +208,14 @@ func textsByName(entries []schema.Entry[schema.Value[string]]) map[string]string
 	return out
 }
 
-// promptFields are the keys of hooks of type prompt, agentFields those of agent.
+// promptFields returns the keys of hooks of type prompt.
 func (h *handlerSpec) promptFields() []schema.Field {
 	return append(h.agentFields(), schema.Field{Key: "continueOnBlock", Part: schema.Truth(&h.continueOnBlock),
-		Doc: "When the model says no: true lets the agent go on with the reason. Default: false."})
+		Doc: "When the model says no: true lets the agent continue with the reason. Default: false."})
 }
 
-// agentFields are those of a hook that may look around before it judges. There is
-// no continueOnBlock: hosts have it for prompt hooks alone (HOOKS.md section 3).
+// agentFields returns the keys of hooks of type agent. continueOnBlock is not one of them:
+// hosts have it for prompt hooks only (HOOKS.md section 3).
 func (h *handlerSpec) agentFields() []schema.Field {
 	return []schema.Field{
 		{Key: "prompt", Need: true, Part: schema.Text(&h.prompt),
@@ -226,7 +225,7 @@ func (h *handlerSpec) agentFields() []schema.Field {
 	}
 }
 
-// toolFields are the keys of hooks of type mcp_tool.
+// toolFields returns the keys of hooks of type mcp_tool.
 func (h *handlerSpec) toolFields() []schema.Field {
 	return []schema.Field{
 		{Key: "server", Need: true, Part: schema.Text(&h.server),
@@ -237,10 +236,10 @@ func (h *handlerSpec) toolFields() []schema.Field {
 	}
 }
 
-// inputPart takes a mapping from names to values of any kind.
+// inputPart decodes a mapping from names to values of any kind.
 type inputPart struct{ to *map[string]json.RawMessage }
 
-// Want says that the values are free.
+// Want returns no more than the kind, because all values are allowed.
 func (p inputPart) Want() string { return "a mapping" }
 
 // Decode keeps the values as JSON.

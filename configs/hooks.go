@@ -11,20 +11,20 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// hookSection is the section `hooks`, with the nodes that it came from: the
-// rules about hooks are in package hooks, the places of mistakes are here.
+// hookSection is the section `hooks` with its nodes. Package settings has the rules about
+// hooks; the nodes give the positions of mistakes.
 type hookSection struct {
 	at     *yaml.Node
 	groups map[hooks.Event]schema.List[groupSpec]
 }
 
-// hooksPart takes the hooks of a settings file.
+// hooksPart decodes the hooks of a settings file.
 type hooksPart struct{ to *hookSection }
 
-// Want names the shape that a settings file has.
+// Want describes the section `hooks` of a settings file.
 func (p hooksPart) Want() string { return "a mapping from events to lists of groups" }
 
-// Decode drops unknown events, after saying so, and keeps everything else.
+// Decode reports and drops unknown events, and keeps everything else.
 func (p hooksPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	p.to.at = n
 	p.to.groups = map[hooks.Event]schema.List[groupSpec]{}
@@ -63,7 +63,7 @@ func (p hooksPart) Schema() *schema.JSON {
 	return out
 }
 
-// unknownEvent reports an event that is none, with the one that was meant.
+// unknownEvent reports an unknown event, with the nearest known one.
 func unknownEvent(d *schema.Decoder, key *yaml.Node) {
 	if len(key.Text) <= 60 && len(d.Problems) < 10*listed {
 		if near := hooks.Nearest(key.Text); near != "" {
@@ -75,21 +75,21 @@ func unknownEvent(d *schema.Decoder, key *yaml.Node) {
 		"PreToolUse, PostToolUse, Stop, TaskCreated, TaskCompleted and TeammateIdle", yaml.Quote(key.Text))
 }
 
-// groupSpec is a matcher with the hooks that it guards.
+// groupSpec is a matcher with its hooks.
 type groupSpec struct {
 	at      *yaml.Node
 	matcher schema.Value[string]
 	hooks   schema.List[handlerSpec]
 }
 
-// groupsPart takes all that listens to one event.
+// groupsPart decodes the groups of one event.
 func groupsPart(to *schema.List[groupSpec]) schema.Part {
 	return schema.ListOf(to, "a list of groups such as {matcher: Bash, hooks: [...]}", func(g *groupSpec) schema.Part {
 		return schema.Shared("hookGroup", schema.Object(&g.at, g.fields()))
 	})
 }
 
-// fields are the keys of a group. An empty matcher is one: it matches everything.
+// fields returns the keys of a group. The matcher may be empty, and matches everything then.
 func (g *groupSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "matcher", Part: schema.AnyText(&g.matcher),
@@ -100,8 +100,8 @@ func (g *groupSpec) fields() []schema.Field {
 	}
 }
 
-// settings returns the section as package hooks knows it. Lists keep their
-// order and length, so that indices in a hooks.Problem lead back to nodes.
+// settings returns the section in the form of package hooks. Lists keep their order and
+// length, so that indices in a hooks.Problem identify nodes.
 func (s *hookSection) settings() hooks.Settings {
 	out := hooks.Settings{}
 	for event, groups := range s.groups {
@@ -116,7 +116,7 @@ func (s *hookSection) settings() hooks.Settings {
 	return out
 }
 
-// node returns the place of a mistake that package hooks found.
+// node returns the node of a mistake that package settings found.
 func (s *hookSection) node(p hooks.Problem) *yaml.Node {
 	groups := s.groups[p.Event]
 	if p.Group < 0 || p.Group >= len(groups.Items) {
@@ -130,7 +130,7 @@ func (s *hookSection) node(p hooks.Problem) *yaml.Node {
 	return orElse(h.at.Lookup(p.Field), orElse(h.at, g.at))
 }
 
-// orElse returns n, or other if there is no n.
+// orElse returns n, or other if n is nil.
 func orElse(n, other *yaml.Node) *yaml.Node {
 	if n != nil {
 		return n
@@ -141,7 +141,7 @@ func orElse(n, other *yaml.Node) *yaml.Node {
 // hookRules checks the section `hooks`.
 type hookRules struct{ *schema.Decoder }
 
-// hooks checks the section `hooks` by the rules of package hooks.
+// hooks checks the section `hooks` by the rules of package settings.
 func (r *hookRules) hooks(s *hookSection) hooks.Settings {
 	if s.at == nil {
 		return nil
@@ -160,8 +160,7 @@ func (r *hookRules) hooks(s *hookSection) hooks.Settings {
 	return section
 }
 
-// mandatoryHooks refuses the word on hooks that could not hold a call back in
-// any case.
+// mandatoryHooks refuses `mandatory` on hooks that can never hold a call back.
 func (r *hookRules) mandatoryHooks(s *hookSection) {
 	for event, groups := range s.groups {
 		for _, g := range groups.Items {
@@ -172,15 +171,15 @@ func (r *hookRules) mandatoryHooks(s *hookSection) {
 					r.Fail(h.mandatory.At.At, "only hooks on PreToolUse and PermissionRequest can be mandatory, "+
 						"not those on %s; remove it", event)
 				case h.async.V || h.asyncRewake.V:
-					r.Fail(h.mandatory.At.At, "a hook that nobody waits for cannot be mandatory; remove async, or this")
+					r.Fail(h.mandatory.At.At, "a hook in the background cannot be mandatory; remove async, or mandatory")
 				}
 			}
 		}
 	}
 }
 
-// actingHooks refuses may_act on hooks that are asked about calls: what one does would
-// be a call that it is asked about, without an end.
+// actingHooks refuses may_act on hooks that run on tool calls: such a hook would run again
+// on each call that it makes, without end.
 func (r *hookRules) actingHooks(s *hookSection) {
 	for event, groups := range s.groups {
 		if !slices.Contains([]hooks.Event{hooks.PreToolUse, hooks.PermissionRequest, hooks.PermissionDenied}, event) {
@@ -189,14 +188,14 @@ func (r *hookRules) actingHooks(s *hookSection) {
 		for _, g := range groups.Items {
 			for _, h := range g.hooks.Items {
 				if h.mayAct.V {
-					r.Fail(h.mayAct.At.At, "a hook on %s cannot act, for it would be asked about its own calls; remove it", event)
+					r.Fail(h.mayAct.At.At, "a hook on %s cannot act, because it would run on its own calls; remove it", event)
 				}
 			}
 		}
 	}
 }
 
-// warnSilentEvents warns of hooks on events that never come by themselves.
+// warnSilentEvents warns of hooks on events that covey does not fire.
 func (r *hookRules) warnSilentEvents(s *hookSection) {
 	for _, info := range hooks.Events() {
 		if groups, ok := s.groups[info.Event]; ok && !info.Fires && groups.At != nil {

@@ -11,45 +11,42 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// Layers are the hooks of a team with all that stands beside them in the same
-// files, as these are at one moment.
+// Layers are the hooks of a team and what else the same files configure, as of one moment.
 type Layers struct {
-	// Sources merge in this order (HOOKS.md section 3): the section `hooks`, the
-	// gates, settings files, plugins, the heads of agent files.
+	// Sources are in merge order (HOOKS.md section 3): the section `hooks`, the gates,
+	// settings files, plugins, the heads of agent files.
 	Sources []settings.Source
-	// Permissions are those of the settings files, put together; they add to those of
-	// every member.
+	// Permissions are those of all settings files. They are added to every member's.
 	Permissions Permissions
-	Servers     []hookfiles.Server // MCP servers that plugins bring
+	Servers     []hookfiles.Server // MCP servers of plugins
 	Warnings    []error            // what is wrong with the files
-	// Powerless tells of permissions that are right and have no effect here.
+	// Powerless lists permissions that are valid but have no effect here.
 	Powerless []error
 }
 
-// Layers reads the files of the team's hooks with read; nil is hookfiles.Read. A
-// file that has vanished or is broken gives a warning and as much of its hooks
-// as can be used. The data folders of plugins are for the caller to fill in
-// (settings.Source.Data).
+// Layers reads the files of the team's hooks with read; nil means hookfiles.Read. A file
+// that has vanished or is broken yields a warning and those of its hooks that can be used.
+// The caller fills in the data folders of plugins (settings.Source.Data).
 func (t *Team) Layers(read hookfiles.ReadFile) Layers {
 	if read == nil {
 		read = hookfiles.Read
 	}
 	var l Layers
-	l.own(t)
+	l.addSpec(t)
 	options := map[string]map[string]string{}
 	for _, path := range t.Settings {
-		l.settings(path, read, options)
+		l.addSettings(path, read, options)
 	}
 	for _, root := range t.Plugins {
-		l.plugin(root, read, options)
+		l.addPlugin(root, read, options)
 	}
-	l.heads(t, read)
-	l.helpers(t, read)
+	l.addMemberHeads(t, read)
+	l.addHelperHeads(t, read)
 	return l
 }
 
-// own adds what the spec itself has.
-func (l *Layers) own(t *Team) {
+// addSpec adds the hooks and gates of the spec itself.
+func (l *Layers) addSpec(t *Team) {
 	if len(t.Hooks) > 0 {
 		l.Sources = append(l.Sources, settings.Source{Name: t.File, Settings: t.Hooks})
 	}
@@ -58,8 +55,8 @@ func (l *Layers) own(t *Team) {
 	}
 }
 
-// settings adds a settings file, and notes what it sets for plugins.
-func (l *Layers) settings(path string, read hookfiles.ReadFile, options map[string]map[string]string) {
+// addSettings adds a settings file, and collects in options what it sets for plugins.
+func (l *Layers) addSettings(path string, read hookfiles.ReadFile, options map[string]map[string]string) {
 	file, warnings := hookfiles.ReadSettings(path, read)
 	l.Warnings = append(l.Warnings, warnings...)
 	if len(file.Hooks) > 0 || file.Restrictions.Any() {
@@ -70,7 +67,7 @@ func (l *Layers) settings(path string, read hookfiles.ReadFile, options map[stri
 	l.Permissions.Ask = append(l.Permissions.Ask, p.Ask...)
 	l.Permissions.Deny = append(l.Permissions.Deny, p.Deny...)
 	l.Permissions.Unreadable = append(l.Permissions.Unreadable, p.Unreadable...)
-	// A file that anybody may have put there must not loosen what the spec says.
+	// A settings file may come from anybody, so it must not loosen the spec.
 	if p.DefaultMode != "" {
 		l.Powerless = append(l.Powerless, fmt.Errorf(
 			"%s: permissions.defaultMode has no effect; set permission_mode in the spec", path))
@@ -85,8 +82,8 @@ func (l *Layers) settings(path string, read hookfiles.ReadFile, options map[stri
 	}
 }
 
-// plugin adds a plugin's hooks and servers.
-func (l *Layers) plugin(root string, read hookfiles.ReadFile, options map[string]map[string]string) {
+// addPlugin adds a plugin's hooks and servers.
+func (l *Layers) addPlugin(root string, read hookfiles.ReadFile, options map[string]map[string]string) {
 	p, warnings := hookfiles.ReadPlugin(root, read)
 	l.Warnings = append(l.Warnings, warnings...)
 	for name, value := range options[p.Name] {
@@ -98,9 +95,9 @@ func (l *Layers) plugin(root string, read hookfiles.ReadFile, options map[string
 	l.Servers = append(l.Servers, p.Servers...)
 }
 
-// heads adds the hooks in the heads of members' agent files. They are for that
-// member alone.
-func (l *Layers) heads(t *Team, read hookfiles.ReadFile) {
+// addMemberHeads adds the hooks in the heads of members' agent files. Each applies to its
+// member only.
+func (l *Layers) addMemberHeads(t *Team, read hookfiles.ReadFile) {
 	known := map[string]hooks.Settings{}
 	for _, m := range t.Members() {
 		if m.PromptFile == "" {
@@ -118,12 +115,12 @@ func (l *Layers) heads(t *Team, read hookfiles.ReadFile) {
 	}
 }
 
-// helpers adds the hooks in the heads of the workspace's agent files. They are for
-// helpers of that kind alone.
-func (l *Layers) helpers(t *Team, read hookfiles.ReadFile) {
+// addHelperHeads adds the hooks in the heads of the workspace's agent files. Each applies
+// to helpers of its kind only.
+func (l *Layers) addHelperHeads(t *Team, read hookfiles.ReadFile) {
 	for _, h := range t.Helpers() {
 		if _, err := read(h.File); errors.Is(err, fs.ErrNotExist) {
-			continue // it has come since, and does not count
+			continue // created after the team was started, so it does not count
 		}
 		file, warnings := hookfiles.ReadFront(h.File, read)
 		l.Warnings = append(l.Warnings, warnings...)
@@ -133,8 +130,8 @@ func (l *Layers) helpers(t *Team, read hookfiles.ReadFile) {
 	}
 }
 
-// HookFiles lists the files that Layers reads, by absolute paths, each once: those
-// of plugins also if they are not there yet.
+// HookFiles lists the files that Layers reads, by absolute path and without duplicates.
+// Files of plugins are listed even if they do not exist yet.
 func (t *Team) HookFiles() []string {
 	files := slices.Clone(t.Settings)
 	for _, root := range t.Plugins {
@@ -152,25 +149,25 @@ func (t *Team) HookFiles() []string {
 	return slices.Compact(files)
 }
 
-// Sources returns the layers of hooks that the team has, in the order in which
-// they merge: those of Layers, with the files as they are on disk.
+// Sources returns the layers of hooks that the team has, in merge order: those of Layers,
+// with the files as they are on disk.
 func (t *Team) Sources() ([]settings.Source, []error) {
 	l := t.Layers(nil)
 	return l.Sources, l.Warnings
 }
 
-// Helpers lists the kinds of helpers that the workspace describes now, by the names of
-// their files; none if no member can let helpers work.
+// Helpers lists the kinds of helpers that the workspace describes now, by file name. It
+// lists none if no member can use helpers.
 func (t *Team) Helpers() []hookfiles.Helper {
-	if slices.ContainsFunc(t.Members(), t.lendsHelpers) {
+	if slices.ContainsFunc(t.Members(), t.mayUseHelpers) {
 		return hookfiles.Helpers(t.Workspace)
 	}
 	return nil
 }
 
-// lendsHelpers reports whether the member can let helpers work, be it with an agent that
-// it falls back to. An agent program has helpers of its own.
-func (t *Team) lendsHelpers(m Member) bool {
+// mayUseHelpers reports whether the member can use helpers, perhaps only with an agent that
+// it falls back to. Agent programs have their own.
+func (t *Team) mayUseHelpers(m Member) bool {
 	own := func(a Agent) bool { return !a.foreign() }
 	return slices.ContainsFunc(t.AgentsOf(m), own) && (m.Tools == nil || slices.Contains(m.Tools, "Agent"))
 }

@@ -9,11 +9,11 @@ import (
 // Limits bound what a member may use. Zero means no limit.
 type Limits struct {
 	MaxTurns      int           // passes of one turn
-	MaxTokens     int64         // tokens of the member's life
+	MaxTokens     int64         // tokens over the member's life
 	TurnTimeout   time.Duration // wall time of one turn
-	MaxInProgress int           // tasks it may have in progress at once
-	StopBlockCap  int           // refused turn ends in a row; 8 unless the spec says otherwise
-	MaxBudgetUSD  float64       // cost of the member's life, in US dollars
+	MaxInProgress int           // tasks in progress at once
+	StopBlockCap  int           // refused turn ends in a row; default 8
+	MaxBudgetUSD  float64       // cost over the member's life, in US dollars
 }
 
 // limitSpec bounds what a member may use.
@@ -26,12 +26,12 @@ type limitSpec struct {
 	maxBudgetUSD  schema.Value[float64]
 }
 
-// fields are the limits. In all of them 0 means no limit, so that a member can
-// lift one that it inherits.
+// fields returns the limits. 0 means no limit in all of them, so that a member can remove
+// one that it inherits.
 func (l *limitSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "max_turns", Part: schema.Whole(&l.maxTurns),
-			Doc: "Passes (model requests) of one turn; of an agent program, prompts that it gets. 0: no limit. " +
+			Doc: "Passes (model requests) of one turn; for an agent program, prompts that it gets. 0: no limit. " +
 				"Default: no limit."},
 		{Key: "max_tokens", Part: schema.Count(&l.maxTokens),
 			Doc: "Tokens in all, such as 200000 or 200k. 0: no limit. Default: no limit."},
@@ -42,7 +42,7 @@ func (l *limitSpec) fields() []schema.Field {
 		{Key: "stop_block_cap", Part: schema.Whole(&l.stopBlockCap),
 			Doc: "Refused turn ends in a row before the member needs attention. 0: no limit. Default: 8."},
 		{Key: "max_budget_usd", Part: schema.Amount(&l.maxBudgetUSD),
-			Doc: "Cost in all, in US dollars, as far as an agent program tells it. 0: no limit. Default: no limit."},
+			Doc: "Total cost in US dollars, as far as an agent program reports it. 0: no limit. Default: no limit."},
 	}
 }
 

@@ -13,23 +13,22 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Options say what a spec may count on besides what is in it. The zero value is
-// that of the command line.
+// Options extend what a spec may refer to. The zero value is that of the command line.
 type Options struct {
-	// Given are names of agents that the calling program brings along. A member
-	// may name one as its agent and gets an Agent of kind Given. An entry under
-	// `agents` comes before a given agent of its name, and that before a preset.
+	// Given are names of agents that the calling program provides. A member that names
+	// one gets an Agent of kind Given. An entry under `agents` takes precedence over a
+	// given agent of its name, and that over a preset.
 	Given []string
-	// Lookup gives the variables that values of `env` name; nil: os.LookupEnv.
+	// Lookup returns the variables that values of `env` name; nil means os.LookupEnv.
 	Lookup func(name string) (string, bool)
 }
 
-// Load reads the spec at path. A spec with mistakes gives Errors; a file that
-// is not there gives an error that matches fs.ErrNotExist.
+// Load reads the spec at path. A spec with mistakes yields Errors; a file that does not
+// exist yields an error that matches fs.ErrNotExist.
 func Load(path string) (*Team, error) { return LoadWith(path, Options{}) }
 
-// LoadWith is Load for a program that brings agents along. A local override beside
-// the spec (OverridePath) is laid over it: mappings are merged, all else replaced.
+// LoadWith is Load with options. A local override next to the spec (OverridePath) is merged
+// into it: mappings are merged, all other values replaced.
 func LoadWith(path string, opts Options) (*Team, error) {
 	data, err := readSpec(path)
 	if err != nil {
@@ -39,28 +38,27 @@ func LoadWith(path string, opts Options) (*Team, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configs: the local override: %w", err)
 	}
-	return written{name: path, spec: data, over: over}.team(opts)
+	return specFiles{name: path, spec: data, over: over}.team(opts)
 }
 
-// Parse reads a spec from data. Its name stands in messages, and relative
-// paths in the spec start at the folder of name; the file itself need not
-// exist. A spec with mistakes gives Errors.
+// Parse reads a spec from data. name appears in messages, and relative paths in the spec
+// start at its folder; the file itself need not exist. A spec with mistakes yields Errors.
 func Parse(name string, data []byte) (*Team, error) { return ParseWith(name, data, Options{}) }
 
-// ParseWith is Parse for a program that brings agents along.
+// ParseWith is Parse with options.
 func ParseWith(name string, data []byte, opts Options) (*Team, error) {
-	return written{name: name, spec: data}.team(opts)
+	return specFiles{name: name, spec: data}.team(opts)
 }
 
-// written is a spec as it is on disk.
-type written struct {
+// specFiles are the contents of a spec's files.
+type specFiles struct {
 	name string // of the spec
 	spec []byte
-	over []byte // the local override; nil: there is none
+	over []byte // the local override; nil if there is none
 }
 
-// team makes a Team of what was written.
-func (w written) team(opts Options) (*Team, error) {
+// team makes a Team of the files.
+func (w specFiles) team(opts Options) (*Team, error) {
 	file, err := filepath.Abs(w.name)
 	if err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
@@ -79,8 +77,8 @@ func (w written) team(opts Options) (*Team, error) {
 	return team, nil
 }
 
-// resolve decodes the tree of a spec and makes a Team of it. The Team is nil
-// where the tree is too wrong to say more about it.
+// resolve decodes the tree of a spec and makes a Team of it. The Team is nil if the tree
+// has no usable root.
 func resolve(r *resolver) *Team {
 	if r.Root == nil {
 		return nil
@@ -98,9 +96,8 @@ func resolve(r *resolver) *Team {
 	return r.team(&spec)
 }
 
-// readSpec reads one byte more than MaxSize at most, so that Parse can tell
-// that the file is too large. It opens regular files only: a named pipe would
-// make it wait for ever.
+// readSpec reads at most one byte more than MaxSize, so that Parse can tell that the file
+// is too large. It only opens regular files: a named pipe would block.
 func readSpec(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -122,14 +119,14 @@ func readSpec(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, yaml.MaxSize+1))
 }
 
-// OverridePath is where the local override of a spec lies: team.override.yaml
-// beside team.yaml. It is for what one person or one machine wants otherwise.
+// OverridePath returns the path of a spec's local override: team.override.yaml next to
+// team.yaml. It holds what one person or one machine wants to differ.
 func OverridePath(spec string) string {
 	ext := filepath.Ext(spec)
 	return strings.TrimSuffix(spec, ext) + ".override" + ext
 }
 
-// readOverride reads the local override of a spec; nil if there is none.
+// readOverride reads the local override of a spec, or returns nil if there is none.
 func readOverride(spec string) ([]byte, error) {
 	data, err := readSpec(OverridePath(spec))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,28 +135,28 @@ func readOverride(spec string) ([]byte, error) {
 	return data, err
 }
 
-// resolver makes a Team of a decoded spec: it follows references, looks for
-// files and fills in defaults. It goes on after mistakes, so that all are
-// found; a Team that came with mistakes is thrown away.
+// resolver makes a Team of a decoded spec: it follows references, checks files and fills in
+// defaults. It continues after a mistake, so that all are found; the Team of a spec with
+// mistakes is discarded.
 //
-// What decoding has refused has a place and no value. The resolver takes it
-// for given and asks nothing more of it, so that one slip does not draw a tail
-// of messages about what is missing.
+// A value that the decoder has refused has a position and no value. The resolver treats it
+// as given and does not check it further, so that one slip does not cause follow-up
+// messages.
 type resolver struct {
 	*schema.Decoder
 	opts Options
 	file string // absolute path of the spec
-	over string // absolute path of its local override; empty: none
+	over string // absolute path of its local override; empty if there is none
 	dir  string // where relative paths start
 
-	workspace string // absolute path; empty: it cannot be used, which has been said
+	workspace string // absolute path; empty if it cannot be used, which has been reported
 	lookup    func(name string) (string, bool)
 	expanded  int // length of all values of variables so far, in bytes
 
 	models  map[string]Model
-	prompts map[string]prompt // by path: many members may inherit one file
+	prompts map[string]prompt // by path, because many members may inherit one file
 	agents  map[string]Agent
-	// writable reports whether files can be made in a folder. Tests replace
-	// it, because the superuser may write everywhere.
+	// writable reports why files cannot be created in a folder. Tests replace it, because
+	// root may write everywhere.
 	writable func(dir string) error
 }

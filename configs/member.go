@@ -9,28 +9,28 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Member is the lead or a teammate, with what it inherits from `defaults`.
+// Member is the lead or a teammate, including what it inherits from `defaults`.
 type Member struct {
 	Name        string
 	Agent       Agent
-	Description string // what the others see; may be empty
-	// Instructions go to the member's model before everything else: the key
-	// `instructions`, or the body of the prompt file.
+	Description string // shown to the other members; may be empty
+	// Instructions precede everything else that the member's model gets. They are the key
+	// `instructions` or the body of the prompt file.
 	Instructions   string
-	PromptFile     string         // absolute path that Instructions came from; empty: none
-	Tools          []string       // nil: all tools; empty: team tools only
+	PromptFile     string         // absolute path of the file that Instructions came from; empty if there is none
+	Tools          []string       // nil means all tools; empty means team tools only
 	PermissionMode PermissionMode // never empty
 	Permissions    Permissions
-	// Isolation is where it works; empty: the spec leaves it to the orchestrator.
+	// Isolation is where it works. Empty leaves the choice to the orchestrator.
 	Isolation    Isolation
 	SelfClaim    bool // takes a ready task when idle
 	Limits       Limits
-	Owns         []string // globs below the workspace that it may write to; nil: all
-	PlanRequired bool     // only reading tools until its plan is approved
+	Owns         []string // globs below the workspace that it may write to; nil means all
+	PlanRequired bool     // it may only use reading tools until its plan is approved
 	DependsOn    []string // members that must have no open work before it gets any
 	Restart      Restart
-	Role         string   // what tasks may want (wants.role); never empty
-	Labels       []string // what it is good at (wants.labels); nil: nothing in particular
+	Role         string   // matched by wants.role of tasks; never empty
+	Labels       []string // matched by wants.labels of tasks; may be nil
 }
 
 // Isolation says where a member works.
@@ -39,16 +39,16 @@ type Isolation string
 // The places where members work.
 const (
 	Shared     Isolation = "shared"   // the workspace itself
-	InWorktree Isolation = "worktree" // a git working copy of its own, on a branch of its own
+	InWorktree Isolation = "worktree" // a git working copy and a branch of its own
 )
 
-// The words for whether a member needs a plan; none lifts what it inherits.
+// The values of plan. none overrides what a member inherits.
 const (
 	planRequired = "required"
 	planNone     = "none"
 )
 
-// memberSpec is a member: a mapping, or the text that names its agent.
+// memberSpec is a member: a mapping, or a text that names its agent.
 type memberSpec struct {
 	at           *yaml.Node           // of a mapping
 	agent        schema.Value[string] // also of a text
@@ -70,22 +70,22 @@ type memberSpec struct {
 	restart      restartSpec
 }
 
-// fields are the keys of a teammate, and all but the name of the lead's.
+// fields returns the keys of a teammate. The lead has a name in addition.
 func (m *memberSpec) fields() []schema.Field {
 	fields := []schema.Field{
 		{Key: "agent", Part: schema.Text(&m.agent),
-			Doc: "The agent that thinks for the member: a name under agents, or a program that covey knows, such as claude."},
+			Doc: "The member's agent: a name under agents, or a program that covey knows, such as claude."},
 		{Key: "model", Part: modelPart(&m.model),
-			Doc: "Short for a builtin agent on that model."},
+			Doc: "Short for a builtin agent with that model."},
 		{Key: "description", Part: schema.Text(&m.description),
-			Doc: "What the member is for; the others see it."},
+			Doc: "What the member is for; the other members see it."},
 		{Key: "instructions", Part: schema.Text(&m.instructions),
-			Doc: "What the member is told before everything else."},
+			Doc: "The member's instructions, which precede everything else."},
 		{Key: "prompt_file", Part: schema.Text(&m.promptFile),
 			Doc: "A file that holds the instructions, relative to the spec. The description and tools " +
-				"of an agent file's head count where the member gives none."},
+				"in an agent file's head apply if the member gives none."},
 		{Key: "tools", Part: schema.Texts(&m.tools),
-			Doc: "The tools it may use; team tools always come along. Default: all."},
+			Doc: "The tools it may use; team tools are always included. Default: all."},
 		{Key: "permission_mode", Part: schema.OneOf(&m.mode, string(Default), string(Plan), string(AcceptEdits),
 			string(DontAsk), string(BypassPermissions)),
 			Doc: "What it may do without asking. Default: default."},
@@ -95,8 +95,8 @@ func (m *memberSpec) fields() []schema.Field {
 			Doc: "Where it works: shared, in the workspace; worktree, in a git working copy of its own. Default: " +
 				"worktree where two or more members can write in a git repository, else shared."},
 		{Key: "owns", Part: schema.Globs(&m.owns),
-			Doc: "Where it may write, as globs below the workspace; what it has really written, with whatever tool, is held " +
-				"against it. Default: everywhere."},
+			Doc: "Where it may write, as globs below the workspace. What it has written, with whatever tool, is " +
+				"checked against them. Default: everywhere."},
 		{Key: "self_claim", Part: schema.Truth(&m.selfClaim),
 			Doc: "Take a ready task when idle. Default: true for teammates, false for the lead."},
 		{Key: "limits", Part: schema.Object(nil, m.limits.fields()),
@@ -105,20 +105,20 @@ func (m *memberSpec) fields() []schema.Field {
 	return append(fields, m.teamworkFields()...)
 }
 
-// memberPart takes a teammate; its short form is an agent's name.
+// memberPart decodes a teammate; its short form is an agent's name.
 func memberPart(m *memberSpec) schema.Part {
 	return schema.Shared("teammate", schema.Either(schema.Text(&m.agent), schema.Object(&m.at, m.fields()), wantMember))
 }
 
 const wantMember = "an agent's name, or a mapping such as {model: NAME}"
 
-// isolationPart takes a kind of isolation.
+// isolationPart decodes a kind of isolation.
 type isolationPart struct{ to *schema.Value[string] }
 
-// Want names the kinds that there are.
+// Want names the kinds.
 func (p isolationPart) Want() string { return string(Shared) + " or " + string(InWorktree) }
 
-// Decode tells the kind that comes later from words that mean nothing.
+// Decode distinguishes the kind of a later version from unknown words.
 func (p isolationPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	p.to.At = n
 	switch {
@@ -136,7 +136,7 @@ func (p isolationPart) Schema() *schema.JSON {
 	return schema.Of(jsonschema.Schema{Type: "string", Enum: []any{string(Shared), string(InWorktree)}})
 }
 
-// inherit returns own with what it does not say taken from defaults. Agent and
+// inherit returns own with the keys that it does not give taken from defaults. Agent and
 // model are one choice, and so are instructions and prompt file.
 func inherit(defaults, own *memberSpec) *memberSpec {
 	m := *own
@@ -163,8 +163,8 @@ func inherit(defaults, own *memberSpec) *memberSpec {
 	return &m
 }
 
-// inheritTeamwork fills in what is about the others. Which members one waits for is
-// left out: `dependencies` knows who there is.
+// inheritTeamwork inherits the keys of teamworkFields, except depends_on, which
+// `dependencies` handles.
 func (m *memberSpec) inheritTeamwork(defaults *memberSpec) {
 	m.role, m.plan = first(m.role, defaults.role), first(m.plan, defaults.plan)
 	if !m.owns.Given() {
@@ -178,24 +178,24 @@ func (m *memberSpec) inheritTeamwork(defaults *memberSpec) {
 	}
 }
 
-// teamworkFields are the keys of a member that are about the others.
+// teamworkFields returns the keys of a member about its place in the team.
 func (m *memberSpec) teamworkFields() []schema.Field {
 	return []schema.Field{
 		{Key: "role", Part: schema.Text(&m.role),
-			Doc: "What it is, for tasks that want a role. Default: the name of its agent, or else its own."},
+			Doc: "Its role, for tasks that want one. Default: the name of its agent, or else its own name."},
 		{Key: "labels", Part: schema.Texts(&m.labels),
 			Doc: "Words for what it is good at, for tasks that want labels. Default: none."},
 		{Key: "plan", Part: schema.OneOf(&m.plan, planRequired, planNone),
-			Doc: "required: it only reads until its plan is approved. none: it needs no plan. Default: none."},
+			Doc: "required: it may only read until its plan is approved. none: it needs no plan. Default: none."},
 		{Key: "depends_on", Part: schema.Texts(&m.dependsOn),
 			Doc: "Members that must have no open work before it gets any."},
 		{Key: "restart", Part: schema.Object(&m.restart.at, m.restart.fields()),
-			Doc: "How often it begins anew when its agent or a turn fails; then it leaves, and its tasks are open again. " +
-				"Default: an agent program that dies is started again three times in a row, and nothing else is."},
+			Doc: "How often it is restarted when its agent or a turn fails; after that it leaves, and its tasks are open again. " +
+				"Default: an agent program that dies is restarted three times in a row, nothing else is."},
 	}
 }
 
-// first returns the first value that the spec gives.
+// first returns own if the spec gives it, else inherited.
 func first[T any](own, inherited schema.Value[T]) schema.Value[T] {
 	if own.Given() {
 		return own
@@ -203,8 +203,8 @@ func first[T any](own, inherited schema.Value[T]) schema.Value[T] {
 	return inherited
 }
 
-// join puts inherited and own entries into one list, the inherited first. It
-// copies only if both have some: many members share what they inherit.
+// join concatenates inherited and own entries. It copies only if both have some, because
+// many members share what they inherit.
 func join[T any](a, b schema.List[T]) schema.List[T] {
 	if len(b.Items) == 0 {
 		return schema.List[T]{Items: a.Items, At: orElse(a.At, b.At)}
@@ -212,8 +212,8 @@ func join[T any](a, b schema.List[T]) schema.List[T] {
 	return schema.List[T]{Items: append(slices.Clone(a.Items), b.Items...), At: orElse(a.At, b.At)}
 }
 
-// member resolves all of a member but its name. Every default of DESIGN 4
-// that is a member's stands here.
+// member resolves everything of a member but its name. The defaults of DESIGN 4 for members
+// are set here.
 func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 	out := Member{
 		Description:    m.description.V,

@@ -9,14 +9,14 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Provider names who answers model requests.
+// Provider names a provider of models.
 type Provider string
 
-// Script is the offline model that plays a script (DESIGN 5). The other
-// providers come later.
+// Script is the offline model that plays a script (DESIGN 5). It is the only provider of
+// this version.
 const Script Provider = "script"
 
-// Model is what answers the builtin agent.
+// Model is the model of a builtin agent.
 type Model struct {
 	Name     string // its name under `models`; empty for a model written inline
 	Provider Provider
@@ -27,8 +27,7 @@ type Model struct {
 func (r *resolver) allModels(specs []schema.Entry[modelSpec]) map[string]Model {
 	r.models = map[string]Model{}
 	for _, e := range specs {
-		// A model that is wrong is still there: members that name it have made
-		// no mistake.
+		// Even a wrong model gets an entry: a member that names it has made no mistake.
 		r.models[e.Name.Text] = Model{Name: e.Name.Text}
 	}
 	for _, e := range specs {
@@ -43,8 +42,8 @@ func (r *resolver) allModels(specs []schema.Entry[modelSpec]) map[string]Model {
 	return r.models
 }
 
-// aliasModel reports a text in the section `models`, where it can only be one
-// of PROVIDER/MODEL.
+// aliasModel reports a text in the section `models`, where PROVIDER/MODEL is the only text
+// allowed.
 func (r *resolver) aliasModel(name schema.Value[string]) {
 	if strings.Contains(name.V, "/") {
 		r.modelText(name)
@@ -54,7 +53,7 @@ func (r *resolver) aliasModel(name schema.Value[string]) {
 	}
 }
 
-// model resolves a model wherever one is wanted.
+// model resolves a model anywhere in the spec.
 func (r *resolver) model(m *modelSpec) Model {
 	if !m.name.Given() {
 		return r.inlineModel(m)
@@ -66,7 +65,7 @@ func (r *resolver) model(m *modelSpec) Model {
 	return Model{}
 }
 
-// modelText reports a text that names no model.
+// modelText reports a text that is not the name of a model.
 func (r *resolver) modelText(name schema.Value[string]) {
 	if strings.Contains(name.V, "/") {
 		r.NotYet(name.At.At, "model "+yaml.Quote(name.V),
@@ -80,16 +79,16 @@ func (r *resolver) modelText(name schema.Value[string]) {
 	r.Fail(name.At.At, "there is no model %s; add it under models", yaml.Quote(name.V))
 }
 
-// inlineModel resolves a model that is written out.
+// inlineModel resolves a model that is written as a mapping.
 func (r *resolver) inlineModel(m *modelSpec) Model {
-	// Decoding has refused whatever is not a whole script model.
+	// The decoder has refused everything but a complete script model.
 	return Model{Provider: Script, Script: r.path(m.script, "script")}
 }
 
-// sortedKeys makes what is said about a map the same every time.
+// sortedKeys returns a map's keys in a fixed order, so that messages do not vary.
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
-// modelSpec is a model: a mapping, or the text that names it.
+// modelSpec is a model: a mapping, or a text that names one.
 type modelSpec struct {
 	at       *yaml.Node           // of a mapping
 	name     schema.Value[string] // of a text
@@ -100,22 +99,22 @@ type modelSpec struct {
 // given reports whether the spec names a model here, in either form.
 func (m *modelSpec) given() bool { return m.at != nil || m.name.Given() }
 
-// fields are the keys of a model that is written out.
+// fields returns the keys of a model that is written as a mapping.
 func (m *modelSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "provider", Need: true, Part: schema.OneOf(&m.provider, string(Script)),
-			Doc: "Who answers. This version has one provider, script: a model that plays a script, offline."},
+			Doc: "Who answers. This version has one provider, script: an offline model that plays a script."},
 		{Key: "script", Need: true, Part: schema.Text(&m.script),
 			Doc: "The script's path, relative to the spec."},
 		{Key: "model", Part: schema.Later("it belongs to providers other than script"),
 			Doc: "The provider's name for the model."},
 		{Key: "base_url", Part: schema.Later("it belongs to providers other than script"),
-			Doc: "Where the provider's API is."},
+			Doc: "The URL of the provider's API."},
 	}
 }
 
-// modelPart takes a model. Where the provider is one of a later version, the
-// rest of the mapping is not looked at: one message is enough.
+// modelPart decodes a model. If the provider is one of a later version, it ignores the rest
+// of the mapping, because one message is enough.
 func modelPart(m *modelSpec) schema.Part {
 	return schema.Shared("model", schema.UnlessLater(
 		schema.Either(schema.Text(&m.name), schema.Object(&m.at, m.fields()),
@@ -123,5 +122,5 @@ func modelPart(m *modelSpec) schema.Part {
 		"provider", otherProviders(), "write provider: script with a script, the offline model"))
 }
 
-// otherProviders are the providers that later versions will have.
+// otherProviders returns the providers of later versions.
 func otherProviders() []string { return []string{"anthropic", "openai", "google", "gemini", "ollama"} }

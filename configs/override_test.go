@@ -161,7 +161,7 @@ func TestSecretFilesThatAreNone(t *testing.T) {
 		"latin": "caf\xe9", "folder/x": ""})
 	for file, want := range map[string]string{
 		"none": "is not there", "empty": "is empty; write the value", "large": "larger than 64 KiB",
-		"binary": "holds what is no text", "latin": "holds what is no text", "folder": "is a folder",
+		"binary": "is not UTF-8 text", "latin": "is not UTF-8 text", "folder": "is a folder",
 		`""`: "file is empty", "[x]": "file must be text", "{file: x}": "file must be text",
 	} {
 		_, err := Parse(filepath.Join(dir, "team.yaml"), []byte(secretSpecOf(file)))

@@ -20,17 +20,17 @@ const (
 	BypassPermissions PermissionMode = "bypassPermissions"
 )
 
-// Permissions are lists of permission rules, each one readable by
-// rules.Parse. Deny beats ask, ask beats allow.
+// Permissions are lists of permission rules, each of which rules.Parse accepts. Deny beats
+// ask, ask beats allow.
 type Permissions struct {
 	Allow []string
 	Ask   []string
 	Deny  []string
-	// Mandatory are those of Ask and Deny that must hold before a call runs: a
-	// spec is refused whose member has an agent that could only tell afterwards.
+	// Mandatory are those of Ask and Deny that must be checked before a call runs. A spec
+	// is refused if the member's agent can only report calls afterwards.
 	Mandatory []string
-	// Unreadable says what of settings files was to forbid something that nobody can
-	// tell. No team starts with it.
+	// Unreadable describes entries of settings files that were to forbid something but
+	// cannot be parsed. A team does not start with such entries.
 	Unreadable []string
 }
 
@@ -40,27 +40,27 @@ type permissionSpec struct {
 	ask, deny schema.List[ruleSpec]
 }
 
-// fields are the three lists; no list is also no rule.
+// fields returns the three lists.
 func (p *permissionSpec) fields() []schema.Field {
 	return []schema.Field{
-		{Key: "allow", Part: ruleList(&p.allow), Doc: "Calls that need no asking, such as \"Bash(go test *)\"."},
+		{Key: "allow", Part: ruleList(&p.allow), Doc: "Calls that need no permission, such as \"Bash(go test *)\"."},
 		{Key: "ask", Part: restrictions(&p.ask),
-			Doc: "Calls that need a person's word. A rule may be a mapping, to say that it is mandatory."},
+			Doc: "Calls that a person must allow. A rule may be a mapping, to make it mandatory."},
 		{Key: "deny", Part: restrictions(&p.deny),
-			Doc: "Calls that are refused, such as \"Bash(git push*)\". A rule may be a mapping, to say that it is mandatory."},
+			Doc: "Calls that are refused, such as \"Bash(git push*)\". A rule may be a mapping, to make it mandatory."},
 	}
 }
 
 const wantRules = "a list of permission rules"
 
-// rulesPart takes permission rules. A rule that cannot be read protects
-// nothing, so it must not pass.
+// rulesPart decodes permission rules. A rule that cannot be parsed protects nothing, so it
+// is a mistake.
 type rulesPart struct {
 	schema.Part
 	to *schema.List[schema.Value[string]]
 }
 
-// ruleList takes a list of permission rules.
+// ruleList returns the part of a list of permission rules.
 func ruleList(to *schema.List[schema.Value[string]]) schema.Part {
 	return rulesPart{schema.TextsOf(to, wantRules), to}
 }
@@ -73,43 +73,42 @@ func (p rulesPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	}
 }
 
-// checkRule has package hooks read a rule; there is no other parser for them
-// (DESIGN 10.9).
+// checkRule parses a rule with package rules, which has the only parser for them (DESIGN
+// 10.9).
 func checkRule(d *schema.Decoder, rule schema.Value[string]) {
 	if rule.V == "" {
 		return
 	}
 	parsed, err := rules.Parse(rule.V)
 	if err != nil {
-		d.Fail(rule.At.At, "%s", sentence(err))
+		d.Fail(rule.At.At, "%s", trimPackage(err))
 		return
 	}
-	// A rule for a tool that is none forbids nothing. Of a name that is like no
-	// tool's a program may have one that covey does not know.
+	// A rule for a tool that does not exist forbids nothing. A name that resembles no known
+	// tool may belong to an agent program.
 	switch known, near := rules.KnownTool(parsed.Tool); {
 	case known:
 	case near != "":
 		d.Fail(rule.At.At, "there is no tool %s; write %s", yaml.Quote(parsed.Tool), near)
 	case len(d.Warnings) < listed:
-		d.Warn(rule.At.At, "%s is no tool that covey knows, so the rule may be about nothing", yaml.Quote(parsed.Tool))
+		d.Warn(rule.At.At, "covey knows no tool %s, so the rule may have no effect", yaml.Quote(parsed.Tool))
 	}
 }
 
-// ruleSpec is a permission rule that can be mandatory: a mapping, or the text of
-// the rule.
+// ruleSpec is a permission rule that can be mandatory: a mapping, or the text of the rule.
 type ruleSpec struct {
 	at        *yaml.Node // of a mapping
 	rule      schema.Value[string]
 	mandatory schema.Value[bool]
 }
 
-// rulePart takes a rule; its short form is its text.
+// rulePart decodes a rule; its short form is its text.
 func rulePart(r *ruleSpec) schema.Part {
 	return schema.Shared("rule", schema.Either(schema.Text(&r.rule), schema.Object(&r.at, r.fields()),
 		"a permission rule, or a mapping such as {rule: RULE, mandatory: true}"))
 }
 
-// fields are the keys of the long form.
+// fields returns the keys of the mapping.
 func (r *ruleSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "rule", Need: true, Part: schema.Text(&r.rule), Doc: "The permission rule."},
@@ -118,19 +117,19 @@ func (r *ruleSpec) fields() []schema.Field {
 	}
 }
 
-// restrictionsPart takes a list of rules that restrict a member.
+// restrictionsPart decodes a list of rules that restrict a member.
 type restrictionsPart struct {
 	schema.Part
 	to *schema.List[ruleSpec]
 }
 
-// restrictions takes a list of rules that restrict a member, some of them mandatory.
+// restrictions returns the part of such a list. Its rules may be mandatory.
 func restrictions(to *schema.List[ruleSpec]) schema.Part {
 	return restrictionsPart{schema.ListOf(to, wantRules, rulePart), to}
 }
 
-// Decode refuses what is there twice in the same words. The same rule in two
-// forms says nothing wrong, and a schema cannot see it.
+// Decode refuses a rule that is there twice in the same form. The same rule in two forms is
+// harmless, and a JSON Schema cannot detect it.
 func (p restrictionsPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	p.Part.Decode(d, key, n)
 	if len(p.to.Items) > schema.MaxTexts {
@@ -152,14 +151,14 @@ func (p restrictionsPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	}
 }
 
-// Schema adds that no entry comes twice.
+// Schema requires unique entries.
 func (p restrictionsPart) Schema() *schema.JSON {
 	out := p.Part.Schema()
 	out.UniqueItems = true
 	return out
 }
 
-// permissions are a member's rules; decoding has checked them.
+// permissions returns a member's rules, which the decoder has checked.
 func permissions(p permissionSpec) Permissions {
 	out := Permissions{Allow: schema.Words(p.allow), Ask: ruleTexts(p.ask), Deny: ruleTexts(p.deny)}
 	for _, l := range []schema.List[ruleSpec]{p.ask, p.deny} {
@@ -172,7 +171,7 @@ func permissions(p permissionSpec) Permissions {
 	return out
 }
 
-// ruleTexts returns the rules of a list as schema.Words does its texts.
+// ruleTexts returns the rules of a list, as schema.Words does.
 func ruleTexts(l schema.List[ruleSpec]) []string {
 	texts := schema.List[schema.Value[string]]{At: l.At}
 	for _, r := range l.Items {

@@ -17,11 +17,11 @@ const (
 	Qwen     Preset = "qwen"
 )
 
-// Presets are the agents that need no entry under `agents`. A spec may use
-// their names for agents of its own.
+// Presets returns the agents that need no entry under `agents`. A spec may use their names
+// for agents of its own.
 func Presets() []Preset { return []Preset{Claude, Codex, Gemini, OpenCode, Copilot, Qwen} }
 
-// presetNames are the presets as words of the spec.
+// presetNames returns the presets as words of the spec.
 func presetNames() []string {
 	names := make([]string, 0, len(Presets()))
 	for _, p := range Presets() {
@@ -30,5 +30,5 @@ func presetNames() []string {
 	return names
 }
 
-// isPreset reports whether a name is a preset's.
+// isPreset reports whether a name is that of a preset.
 func isPreset(name string) bool { return slices.Contains(Presets(), Preset(name)) }

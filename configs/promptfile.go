@@ -9,12 +9,12 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
-// prompt is the content of a prompt file, or what is wrong with it.
+// prompt is the content of a prompt file, or why it cannot be used.
 type prompt struct{ data, fault string }
 
-// promptFile fills a member's instructions from a file. In an agent file, as
-// Claude Code keeps them in .claude/agents, the body is the instructions, and
-// the description and tools in its head count where the member gives none.
+// promptFile sets a member's instructions from a file. In an agent file, as Claude Code
+// keeps them in .claude/agents, the body is the instructions; the description and tools of
+// its head apply if the member gives none.
 func (r *resolver) promptFile(m *Member, v schema.Value[string]) {
 	m.PromptFile = r.path(v, "prompt file")
 	p, known := r.prompts[m.PromptFile]
@@ -24,7 +24,7 @@ func (r *resolver) promptFile(m *Member, v schema.Value[string]) {
 	}
 	data, message := p.data, p.fault
 	if message != "" {
-		// A file that could not be opened has been reported by path.
+		// path has already reported a file that cannot be opened.
 		if !r.Said(v.At.At) {
 			r.Fail(v.At.At, "the prompt file %s %s", yaml.Quote(v.V), message)
 		}
@@ -40,8 +40,8 @@ func (r *resolver) promptFile(m *Member, v schema.Value[string]) {
 	}
 	root, ok := yaml.ParseHead(head)
 	if !ok {
-		r.Warn(v.At.At, "the head of the prompt file %s is not YAML that covey reads; "+
-			"its description and tools do not count", yaml.Quote(v.V))
+		r.Warn(v.At.At, "the head of the prompt file %s is not YAML that covey can read; "+
+			"its description and tools are ignored", yaml.Quote(v.V))
 		return
 	}
 	r.headTools(v, root)
@@ -53,8 +53,8 @@ func (r *resolver) promptFile(m *Member, v schema.Value[string]) {
 	}
 }
 
-// headTools looks at the tools that the head of a prompt file names. One that is
-// misspelt is a mistake, as in the spec.
+// headTools checks the tools that the head of a prompt file names. A misspelled one is a
+// mistake, as in the spec.
 func (r *resolver) headTools(file schema.Value[string], root *yaml.Node) {
 	lists := []*yaml.Node{root.Lookup("tools"), root.Lookup("disallowedTools")}
 	if p := root.Lookup("permissions"); p != nil && p.Kind == yaml.Mapping {
@@ -76,7 +76,7 @@ func (r *resolver) headTools(file schema.Value[string], root *yaml.Node) {
 			if list.Kind == yaml.List {
 				at = list.Items[i].At
 			}
-			// The head begins in the file's second line.
+			// The head begins on the second line of the file.
 			r.Fail(file.At.At, "%s:%d:%d: there is no tool %s; write %s", file.V, at.Line+1, at.Col,
 				yaml.Quote(rule.Tool), near)
 		}

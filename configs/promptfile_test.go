@@ -35,10 +35,10 @@ func TestPromptFile(t *testing.T) {
 		"a rule, no head":     {"Go.\n---\nMore.", "", want{instructions: "Go.\n---\nMore."}},
 		"head never closed":   {"---\nGo.", "", want{instructions: "---\nGo."}},
 		"head that is no YAML": {"---\ndescription: Use this: when it: burns\n---\nGo.", "",
-			want{instructions: "Go.", warning: "is not YAML that covey reads"}},
+			want{instructions: "Go.", warning: "is not YAML that covey can read"}},
 		"head with an anchor": {"---\ndescription: &a x\n---\nGo.", "",
-			want{instructions: "Go.", warning: "is not YAML that covey reads"}},
-		"head of text":          {"---\njust words\n---\nGo.", "", want{instructions: "Go.", warning: "is not YAML that covey reads"}},
+			want{instructions: "Go.", warning: "is not YAML that covey can read"}},
+		"head of text":          {"---\njust words\n---\nGo.", "", want{instructions: "Go.", warning: "is not YAML that covey can read"}},
 		"tools of another kind": {"---\ntools: {a: b}\ndescription: 3\n---\nGo.", "", want{instructions: "Go."}},
 	}
 	for name, test := range tests {

@@ -7,35 +7,34 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Restart says how often a member whose agent fails is started again.
+// Restart says how often a member whose agent fails is restarted.
 type Restart struct {
-	Max    int           // starts in Within; 0: none
+	Max    int           // restarts in Within; 0 means none
 	Within time.Duration // never 0 in a resolved spec
-	// Given: the spec says so for the member, or under defaults. Then turns that fail count, too.
+	// Given says that the spec sets this for the member or under defaults. Then failed turns count, too.
 	Given bool
 }
 
-// restartSpec says how often a member is started again.
+// restartSpec says how often a member is restarted.
 type restartSpec struct {
 	at     *yaml.Node
 	max    schema.Value[int64]
 	within schema.Value[time.Duration]
 }
 
-// fields are how often, and in what time.
+// fields returns the number of restarts and the time in which they count.
 func (r *restartSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "max", Need: true, Part: schema.WholeFrom(0, 1000, &r.max),
-			Doc: "How often it is started again after its agent has failed. 0: never."},
+			Doc: "How often it is restarted after its agent has failed. 0: never."},
 		{Key: "within", Part: schema.Span(&r.within),
-			Doc: "The time in which so many starts may be; what lies further back does not count. Default: 1h."},
+			Doc: "The time in which restarts are counted; earlier ones do not count. Default: 1h."},
 	}
 }
 
-// restart resolves how often a member is started again.
-//
-// A max of 0 is given on purpose and means never; only a max that is not there at all is
-// the default. within is put right after a message, so that no second one follows from it.
+// restart resolves how often a member is restarted. A max of 0 means never; without a max
+// the default applies. After a mistake, within gets its default, so that no second message
+// follows.
 func (r *resolver) restart(s *restartSpec) Restart {
 	out := Restart{Max: defaultRestarts, Within: s.within.Or(defaultRestartWithin), Given: s.at != nil}
 	if s.max.Given() {

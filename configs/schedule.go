@@ -2,32 +2,31 @@ package configs
 
 import (
 	"time"
-	_ "time/tzdata" // zones are part of a spec, and not every machine has the files
+	_ "time/tzdata" // specs name zones, and not every machine has the files
 
 	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Schedule is a task or a message that comes again and again.
+// Schedule is a recurring task or message.
 type Schedule struct {
 	Name string // unique in the spec
 	Cron string // five fields, or @hourly, @daily and the like; checked
-	Zone string // IANA name of the time zone; empty: the machine's
-	Task *Task  // to be made each time; its ID is the schedule's name; nil for a message
+	Zone string // IANA name of the time zone; empty means the machine's
+	Task *Task  // created each time; its ID is the schedule's name; nil for a message
 	To   string // a member; empty for a task
-	Text string // for To
+	Text string // the message to To
 }
 
 // schedules resolves the section `schedules`.
 //
-// Names must be unique, as a schedule is known by its name in the store: two of one name
-// would take each other's times.
+// Names must be unique, because the store keeps the times of a schedule under its name.
 func (r *taskRules) schedules(t *Team, specs schema.List[scheduleSpec]) []Schedule {
 	names := make([]string, 0, len(t.Teammates)+1)
 	for _, m := range t.Members() {
 		names = append(names, m.Name)
 	}
-	members, first := newDirectory("member", names), map[string]yaml.Position{}
+	members, first := newNameSet("member", names), map[string]yaml.Position{}
 	var out []Schedule
 	for i := range specs.Items {
 		s := &specs.Items[i]
@@ -38,25 +37,25 @@ func (r *taskRules) schedules(t *Team, specs schema.List[scheduleSpec]) []Schedu
 			first[s.name.V] = s.name.At.At
 		}
 		schedule := Schedule{Name: s.name.V, Cron: s.cron.V, Zone: s.zone.V, To: s.to.V, Text: s.text.V}
-		r.due(s, schedule)
-		r.purpose(s)
+		r.checkTime(s, schedule)
+		r.checkPurpose(s)
 		members.check(r.Decoder, s.to)
 		if s.task.at != nil {
-			schedule.Task = r.scheduled(s, members, t)
+			schedule.Task = r.scheduledTask(s, members, t)
 		}
 		out = append(out, schedule)
 	}
 	return out
 }
 
-// due checks when a schedule comes.
+// checkTime checks cron and zone.
 //
-// "Local" is refused because a spec goes from machine to machine, and the word would hide
-// that its times go along with the machine's. That a line such as 31 February never comes
-// is found by asking for its next time.
-func (r *taskRules) due(s *scheduleSpec, schedule Schedule) {
+// It refuses "Local", because a spec is used on several machines, and the word would hide
+// that its times depend on the machine. To find a line that never occurs, such as 31
+// February, it computes the next time.
+func (r *taskRules) checkTime(s *scheduleSpec, schedule Schedule) {
 	if s.zone.V == "Local" {
-		r.Fail(s.zone.At.At, "the machine's zone is what holds without zone; remove it")
+		r.Fail(s.zone.At.At, "without zone the machine's zone applies; remove it")
 		return
 	} else if _, err := time.LoadLocation(schedule.Zone); err != nil {
 		r.Fail(s.zone.At.At, "there is no time zone %s; write one such as Europe/Berlin or UTC", yaml.Quote(schedule.Zone))
@@ -68,15 +67,15 @@ func (r *taskRules) due(s *scheduleSpec, schedule Schedule) {
 	next, err := schedule.Next(time.Now())
 	switch {
 	case err != nil:
-		r.Fail(s.cron.At.At, "%s is no time that comes again (%s); write five fields such as \"30 7 * * 1-5\", "+
+		r.Fail(s.cron.At.At, "%s is not a recurring time (%s); write five fields such as \"30 7 * * 1-5\", "+
 			"or @hourly, @daily, @weekly", yaml.Quote(s.cron.V), yaml.Clip(err.Error()))
 	case next.IsZero():
-		r.Fail(s.cron.At.At, "%s never comes; write a day that there is", yaml.Quote(s.cron.V))
+		r.Fail(s.cron.At.At, "%s never occurs; write a date that exists", yaml.Quote(s.cron.V))
 	}
 }
 
-// purpose checks that a schedule does one thing.
-func (r *taskRules) purpose(s *scheduleSpec) {
+// checkPurpose checks that a schedule has either a task or a message.
+func (r *taskRules) checkPurpose(s *scheduleSpec) {
 	message := s.to.Given() || s.text.Given()
 	switch {
 	case s.at == nil || s.at.Broken:
@@ -85,14 +84,14 @@ func (r *taskRules) purpose(s *scheduleSpec) {
 	case s.task.at == nil && !message:
 		r.Fail(s.at.At, "a schedule has a task or a message; add task: {subject: …}, or to: MEMBER and text: …")
 	case s.task.at == nil && !s.to.Given():
-		r.Fail(s.text.At.At, "nobody gets this; add to: MEMBER")
+		r.Fail(s.text.At.At, "the message has no recipient; add to: MEMBER")
 	case s.task.at == nil && !s.text.Given():
-		r.Fail(s.to.At.At, "the message says nothing; add text: …")
+		r.Fail(s.to.At.At, "the message has no text; add text: …")
 	}
 }
 
-// scheduled resolves the task that a schedule makes.
-func (r *taskRules) scheduled(s *scheduleSpec, members directory, t *Team) *Task {
+// scheduledTask resolves the task that a schedule creates.
+func (r *taskRules) scheduledTask(s *scheduleSpec, members nameSet, t *Team) *Task {
 	members.check(r.Decoder, s.task.owner)
 	checkTools(r.Decoder, s.task.wants.tools, t.anyForeign())
 	return &Task{
@@ -102,7 +101,7 @@ func (r *taskRules) scheduled(s *scheduleSpec, members directory, t *Team) *Task
 	}
 }
 
-// anyForeign reports whether some member's agent brings tools of its own.
+// anyForeign reports whether some member's agent has tools of its own.
 func (t *Team) anyForeign() bool {
 	for _, m := range t.Members() {
 		if m.Agent.foreign() {
@@ -119,29 +118,29 @@ type scheduleSpec struct {
 	task                       scheduledSpec
 }
 
-// fields are the keys of a schedule. It needs a task, or to and text, which the
-// resolver asks for.
+// fields returns the keys of a schedule. The resolver checks that it has a task, or to and
+// text.
 func (s *scheduleSpec) fields() []schema.Field {
 	return []schema.Field{
-		{Key: "name", Need: true, Part: schema.Ident(&s.name), Doc: "What the schedule is called."},
+		{Key: "name", Need: true, Part: schema.Ident(&s.name), Doc: "The schedule's name."},
 		{Key: "cron", Need: true, Part: schema.Text(&s.cron),
 			Doc: "When: minute, hour, day of the month, month, day of the week, such as \"30 7 * * 1-5\"; or @hourly, " +
 				"@daily, @weekly, @monthly, @yearly, or @every 90m."},
 		{Key: "zone", Part: schema.Text(&s.zone),
 			Doc: "The time zone, such as Europe/Berlin. Default: the machine's."},
 		{Key: "task", Part: schema.Object(&s.task.at, s.task.fields()),
-			Doc: "The task that is made each time, unless the one of the time before is still open."},
+			Doc: "The task that is created each time, unless the previous one is still open."},
 		{Key: "to", Part: schema.Text(&s.to), Doc: "The member that gets a message each time."},
-		{Key: "text", Part: schema.Text(&s.text), Doc: "What the message says."},
+		{Key: "text", Part: schema.Text(&s.text), Doc: "The text of the message."},
 	}
 }
 
-// schedulePart takes a schedule.
+// schedulePart decodes a schedule.
 func schedulePart(s *scheduleSpec) schema.Part {
 	return schema.Shared("schedule", schema.Object(&s.at, s.fields()))
 }
 
-// scheduledSpec is a task that a schedule makes: it has no id and waits for nothing.
+// scheduledSpec is a task that a schedule creates. It has no id and no blocked_by.
 type scheduledSpec struct {
 	at          *yaml.Node
 	subject     schema.Value[string]
@@ -151,12 +150,12 @@ type scheduledSpec struct {
 	wants       wantsSpec
 }
 
-// fields are those of a task but for the ones that name other tasks of the spec.
+// fields returns the keys of a task, without those that name other tasks of the spec.
 func (t *scheduledSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "subject", Need: true, Part: schema.Text(&t.subject), Doc: "What is to be done, in a few words."},
 		{Key: "description", Part: schema.Text(&t.description), Doc: "What is to be done, in full."},
-		{Key: "owner", Part: schema.Text(&t.owner), Doc: "The member that is told of it and works on it first."},
+		{Key: "owner", Part: schema.Text(&t.owner), Doc: "The member that gets it and works on it first."},
 		{Key: "labels", Part: schema.Texts(&t.labels), Doc: "Words to sort tasks by."},
 		{Key: "wants", Part: schema.Object(nil, t.wants.fields()), Doc: "What a member must have to take it by itself."},
 	}

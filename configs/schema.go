@@ -12,9 +12,8 @@ import (
 //go:embed team.schema.json
 var schemaFile []byte
 
-// Schema returns the JSON Schema (draft 2020-12) of the spec, for editors. It
-// is the file team.schema.json, which `go generate` makes from the tables that
-// Parse decodes by.
+// Schema returns the JSON Schema (draft 2020-12) of the spec, for editors. It is the file
+// team.schema.json, which `go generate` makes from the tables that Parse uses.
 func Schema() []byte { return append([]byte(nil), schemaFile...) }
 
 // makeSchema builds the schema from the tables.

@@ -10,16 +10,16 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// Task is a task that the spec brings.
+// Task is a task of the spec.
 type Task struct {
 	ID          string // unique in the spec; not the id it is stored under
 	Subject     string
 	Description string
-	Owner       string   // a member's name; empty: nobody
+	Owner       string   // a member's name; empty if nobody owns it
 	BlockedBy   []string // IDs of other tasks of the spec
 	Labels      []string
-	WantsTools  []string // tools a member must have to take it by itself
-	WantsRole   string   // the Member.Role that it must have; empty: any
+	WantsTools  []string // tools that a member must have to claim it
+	WantsRole   string   // the Member.Role that it must have; empty means any
 	WantsLabels []string // the Member.Labels that it must have, all of them
 }
 
@@ -34,9 +34,9 @@ func (r *taskRules) allTasks(specs schema.List[taskSpec], team []Member) []Task 
 		names[i] = m.Name
 		anyForeign = anyForeign || m.Agent.foreign()
 	}
-	// Both directories are complete before the first task is looked at: a task
-	// may wait for one that stands further down.
-	members, blockers := newDirectory("member", names), newDirectory("task", ids)
+	// Both sets are complete before the first task is checked, because a task may be
+	// blocked by a later one.
+	members, blockers := newNameSet("member", names), newNameSet("task", ids)
 	out := make([]Task, 0, len(specs.Items))
 	for i := range specs.Items {
 		t := &specs.Items[i]
@@ -62,16 +62,16 @@ func (r *taskRules) allTasks(specs schema.List[taskSpec], team []Member) []Task 
 	return out
 }
 
-// taskIDs gives every task its id: the one it names, or one made from its
-// subject that nobody else has.
+// taskIDs returns the id of every task: the one it names, or a unique one made from its
+// subject.
 func (r *taskRules) taskIDs(tasks []taskSpec) []string {
 	ids, line, first := make([]string, len(tasks)), map[string]int{}, map[string]yaml.Position{}
 	for i, t := range tasks {
 		if !t.id.Given() || t.id.V == "" {
 			continue
 		}
-		// The second one gets an id of its own below all the same, so that the
-		// other mistakes of the spec are still found in this run.
+		// The second task gets an id of its own below, so that the other mistakes of the
+		// spec are still found.
 		if before, twice := first[t.id.V]; twice {
 			r.Fail(t.id.At.At, "the task of %s has the id %s too; give one of them another id",
 				r.LineOf(before, t.id.At.At), yaml.Quote(t.id.V))
@@ -101,24 +101,24 @@ func freeID(base string, taken map[string]int) string {
 	return id
 }
 
-// directory knows who or what may be named in a place.
-type directory struct {
+// nameSet holds the names that may be used in a place.
+type nameSet struct {
 	what  string
 	names []string
 	known map[string]bool
 }
 
-// newDirectory lists names; what is the word for one of them in messages.
-func newDirectory(what string, names []string) directory {
-	d := directory{what, names, map[string]bool{}}
+// newNameSet returns a set of names. what is the word for one of them in messages.
+func newNameSet(what string, names []string) nameSet {
+	d := nameSet{what, names, map[string]bool{}}
 	for _, name := range names {
 		d.known[name] = true
 	}
 	return d
 }
 
-// check reports a name that nobody has.
-func (d directory) check(report *schema.Decoder, name schema.Value[string]) {
+// check reports a name that is not in the set.
+func (d nameSet) check(report *schema.Decoder, name schema.Value[string]) {
 	if name.V == "" || d.known[name.V] {
 		return
 	}
@@ -132,7 +132,7 @@ func (d directory) check(report *schema.Decoder, name schema.Value[string]) {
 	}
 }
 
-// cycles reports tasks that wait for each other, each ring once.
+// cycles reports tasks that wait for each other, each cycle once.
 func (r *taskRules) cycles(specs []taskSpec, tasks []Task) {
 	index, ids := make(map[string]int, len(tasks)), make([]string, len(tasks))
 	for i, t := range tasks {
@@ -144,21 +144,21 @@ func (r *taskRules) cycles(specs []taskSpec, tasks []Task) {
 		}
 		return nil
 	}
-	said := map[string]bool{}
-	rings(ids, blockers, func(path []string) {
-		message := ringOfTasks(path)
-		if said[message] {
+	reported := map[string]bool{}
+	findCycles(ids, blockers, func(path []string) {
+		message := cycleMessage(path)
+		if reported[message] {
 			return
 		}
-		said[message] = true
+		reported[message] = true
 		last := specs[index[path[len(path)-1]]].blockedBy.Items
 		at := slices.IndexFunc(last, func(b schema.Value[string]) bool { return b.V == path[0] })
 		r.Fail(last[at].At.At, "%s", message)
 	})
 }
 
-// ringOfTasks words a ring of tasks.
-func ringOfTasks(path []string) string {
+// cycleMessage returns the message about a cycle of tasks.
+func cycleMessage(path []string) string {
 	back := path[0]
 	if len(path) == 1 {
 		return fmt.Sprintf("task %s is blocked by itself; remove it here", back)
@@ -183,18 +183,17 @@ type taskSpec struct {
 	wants       wantsSpec
 }
 
-// fields are the keys of a task. Names of members and tasks are checked by the
-// resolver, which knows who there is.
+// fields returns the keys of a task. The resolver checks names of members and tasks.
 func (t *taskSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "id", Part: schema.Ident(&t.id),
-			Doc: "What blocked_by calls the task. Default: the subject made fit."},
+			Doc: "The task's name in blocked_by. Default: the subject, as a slug."},
 		{Key: "subject", Need: true, Part: schema.Text(&t.subject),
 			Doc: "What is to be done, in a few words."},
 		{Key: "description", Part: schema.Text(&t.description),
 			Doc: "What is to be done, in full."},
 		{Key: "owner", Part: schema.Text(&t.owner),
-			Doc: "The member that is told of the task at the start and works on it first."},
+			Doc: "The member that gets the task at the start and works on it first."},
 		{Key: "blocked_by", Part: schema.Texts(&t.blockedBy),
 			Doc: "The ids of tasks that must be completed first."},
 		{Key: "labels", Part: schema.Texts(&t.labels),
@@ -204,7 +203,7 @@ func (t *taskSpec) fields() []schema.Field {
 	}
 }
 
-// taskPart takes a task.
+// taskPart decodes a task.
 func taskPart(t *taskSpec) schema.Part {
 	return schema.Shared("task", schema.Object(&t.at, t.fields()))
 }
@@ -215,7 +214,7 @@ type wantsSpec struct {
 	role          schema.Value[string]
 }
 
-// fields are what can be asked of a member.
+// fields returns what a task can require of a member.
 func (w *wantsSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "tools", Part: schema.Texts(&w.tools), Doc: "Tools it must have."},

@@ -14,20 +14,20 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// Team is a spec with all references resolved and all defaults filled in. It
-// is a value: nothing in it changes after Load has returned it.
+// Team is a spec with all references resolved and all defaults filled in. It does not
+// change after Load has returned it.
 type Team struct {
 	File      string // absolute path of the spec
-	Override  string // absolute path of the local override laid over it; empty: none
+	Override  string // absolute path of the local override; empty if there is none
 	Name      string // [a-z0-9][a-z0-9-]{0,31}
-	Goal      string // empty when the spec gives none
-	Workspace string // absolute path; exists and can be written to
+	Goal      string // empty if the spec gives none
+	Workspace string // absolute path; exists and is writable
 	Models    map[string]Model
-	// Agents are those of the spec, and the presets that an agent falls back to.
+	// Agents are those of the spec, and the presets that agents fall back to.
 	Agents    map[string]Agent
 	Lead      Member
 	Teammates []Member // in file order; may be empty
-	Tasks     []Task   // in file order; stored as "1", "2", … in this order
+	Tasks     []Task   // in file order; stored as "1", "2", …
 
 	Hooks    hooks.Settings // the section `hooks`
 	Gates    hooks.Settings // the section `gates`; each handler has Gate set
@@ -35,7 +35,7 @@ type Team struct {
 	Plugins  []string       // absolute paths of the plugins' folders, in order
 	// FailClosed makes hooks that give no verdict refuse, as gates do.
 	FailClosed bool
-	Keep       bool // stay up when all is done
+	Keep       bool // stay up when all work is done
 
 	Worktree  Worktree
 	Merge     Merge
@@ -45,11 +45,11 @@ type Team struct {
 	Schedules []Schedule    // in file order
 	OnAsk     OnAsk         // never empty
 	AskLimit  time.Duration // how long a question may wait in the inbox; never 0
-	// CompleteOnPass completes the tasks that a member has in progress when its turn
-	// end passes all gates; without it only the member's own words complete a task.
+	// CompleteOnPass completes the tasks that a member has in progress when its turn end
+	// passes all gates. Without it, only the member itself completes a task.
 	CompleteOnPass bool
 
-	// Warnings tell of things that are legal and look like mistakes.
+	// Warnings are about things that are legal but look like mistakes.
 	Warnings []yaml.Problem
 }
 
@@ -58,7 +58,7 @@ func (t *Team) Members() []Member {
 	return append([]Member{t.Lead}, t.Teammates...)
 }
 
-// Place is where the team's command lines run, and whose files they may name.
+// Place returns where the team's command lines run and which files they may name.
 func (t *Team) Place() shell.Place {
 	return shell.Place{Workspace: t.Workspace, Spec: filepath.Dir(t.File)}
 }
@@ -84,55 +84,55 @@ type teamSpec struct {
 	work      teamworkSpec
 }
 
-// fields are the keys at the top of a spec, in the order of DESIGN 4.
+// fields returns the keys at the top of a spec, in the order of DESIGN 4.
 func (s *teamSpec) fields() []schema.Field {
 	fields := []schema.Field{
 		{Key: "covey", Need: true, Part: versionPart{&s.covey},
 			Doc: "Version of this format."},
 		{Key: "name", Part: schema.Ident(&s.name),
-			Doc: "The team's name. Default: the name of the spec's folder made fit."},
+			Doc: "The team's name. Default: the name of the spec's folder, as a slug."},
 		{Key: "goal", Part: schema.Text(&s.goal),
 			Doc: "The lead's first prompt. `covey up SPEC \"other goal\"` overrides it."},
 		{Key: "workspace", Part: schema.Text(&s.workspace),
 			Doc: "The folder that the team works in, relative to the spec. Default: the spec's folder."},
 		{Key: "models", Part: schema.Dict(&s.models, "a mapping from names to models", modelPart),
-			Doc: "Names for models. A model may also be written wherever a model's name is wanted."},
+			Doc: "Names for models. A model may also be written in full where a name can stand."},
 		{Key: "agents", Part: schema.Dict(&s.agents, "a mapping from names to agents", agentPart),
-			Doc: "Named ways to think; members name them with `agent`."},
+			Doc: "Named agents. Members refer to them with `agent`."},
 		{Key: "defaults", Part: schema.Shared("member", schema.Object(&s.defaults.at, s.defaults.fields())),
-			Doc: "What the lead and all teammates inherit. What a member gives itself replaces it; " +
+			Doc: "What the lead and all teammates inherit. A key that a member sets replaces the inherited one; " +
 				"`limits` are inherited one by one, and the lists of `permissions` add up."},
 		{Key: "lead", Need: true, Part: leadPart(&s.lead),
 			Doc: "The member that gets the goal: an agent's name, or a member."},
 		{Key: "teammates", Part: schema.Dict(&s.teammates, "a mapping from names to members", memberPart),
-			Doc: "The other members: a name for each, and its agent's name or the member itself."},
+			Doc: "The other members: for each a name, and its agent's name or the whole member."},
 		{Key: "tasks", Part: schema.ListOf(&s.tasks, "a list of tasks", taskPart),
 			Doc: "The first tasks. They are stored as \"1\", \"2\", … in this order."},
 		{Key: "gates", Part: schema.Object(nil, s.gates.fields()),
-			Doc: "Commands and policies that must agree before work counts. Unlike a hook, " +
+			Doc: "Commands and policies that must agree before work counts as done. Unlike a hook, " +
 				"a gate that cannot run refuses."},
 		{Key: "hooks", Part: schema.Shared("hooks", hooksPart{&s.hooks}),
 			Doc: "Hooks, in the shape of a Claude Code settings file."},
 		{Key: "settings", Part: schema.Texts(&s.settings),
-			Doc: "Settings files, relative to the spec. Their hooks and permissions count. Files of Claude Code, Codex " +
-				"and VS Code serve, and Markdown files with hooks in their head."},
+			Doc: "Settings files, relative to the spec, for their hooks and permissions. Files of Claude Code, Codex " +
+				"and VS Code are read, and Markdown files with hooks in their head."},
 		{Key: "plugins", Part: schema.Texts(&s.plugins),
 			Doc: "Folders with hooks/hooks.json or a plugin manifest, relative to the spec."},
 		{Key: "fail_closed", Part: schema.Truth(&s.closed),
-			Doc: "Hooks that fail refuse, as gates do. Default: false, they let everything pass."},
+			Doc: "Hooks that fail refuse, as gates do. Default: false, the action goes ahead."},
 	}
 	fields = append(append(fields, s.work.fields()...), laterFields()...)
 	return append(fields, schema.Field{Key: "keep", Part: schema.Truth(&s.keep),
-		Doc: "Stay up when all is done. Default: false; a team with schedules always does."})
+		Doc: "Stay up when all work is done. Default: false; a team with schedules always stays up."})
 }
 
-// laterFields are the keys of a team that come with later versions.
+// laterFields returns the keys of a team that come with later versions.
 func laterFields() []schema.Field {
 	return []schema.Field{
 		{Key: "mcp_servers", Part: schema.Later(""),
 			Doc: "MCP servers whose tools the members get."},
 		{Key: "sandbox", Part: schema.Later("remove it; use permissions, or run covey in a container"),
-			Doc: "What members' processes may reach."},
+			Doc: "What members' processes may access."},
 		{Key: "gateway", Part: schema.Later(""),
 			Doc: "Serve models to agents of other vendors."},
 		{Key: "bus", Part: schema.Later("remove it; the bus is embedded"),
@@ -142,10 +142,10 @@ func laterFields() []schema.Field {
 	}
 }
 
-// versionPart takes the one version of the format that there is.
+// versionPart decodes the version of the format.
 type versionPart struct{ to *schema.Value[int64] }
 
-// Decode names the version in every message: it is all that can be written.
+// Decode names the version in every message, because it is the only valid value.
 func (p versionPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	p.to.At, p.to.V = n, n.Whole
 	switch {
@@ -157,7 +157,7 @@ func (p versionPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 	}
 }
 
-// Schema names the one version.
+// Schema allows the one version.
 func (p versionPart) Schema() *schema.JSON {
 	return schema.Of(jsonschema.Schema{Type: "integer", Enum: []any{formatVersion}})
 }
@@ -175,10 +175,10 @@ func (r *resolver) team(s *teamSpec) *Team {
 		Keep:       s.keep.V,
 		FailClosed: s.closed.V,
 	}
-	t.Workspace = r.folder(s.workspace)
+	t.Workspace = r.workspaceDir(s.workspace)
 	t.Models = r.allModels(s.models)
 	t.Agents = r.allAgents(s.agents)
-	r.agent(&s.defaults) // a mistake there is one, even if every member overrides it
+	r.agent(&s.defaults) // reports a mistake there even if every member overrides it
 	t.Lead = r.lead(s)
 	t.Teammates = r.allTeammates(s, t.Lead.Name)
 	r.dependencies(t, s)
@@ -190,13 +190,13 @@ func (r *resolver) team(s *teamSpec) *Team {
 	for _, path := range s.settings.Items {
 		file := r.path(path, "settings file")
 		_, warnings := hookfiles.ReadSettings(file, hookfiles.Read)
-		r.refused(path, warnings)
+		r.reportRefused(path, warnings)
 		t.Settings = append(t.Settings, file)
 	}
 	for _, path := range s.plugins.Items {
 		dir, _ := r.existingFolder(path, "plugin")
 		_, warnings := hookfiles.ReadPlugin(dir, hookfiles.Read)
-		r.refused(path, warnings)
+		r.reportRefused(path, warnings)
 		t.Plugins = append(t.Plugins, dir)
 	}
 	r.teamwork(t, s)
@@ -204,7 +204,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 	return t
 }
 
-// DefaultName is the name of a team that has none: its folder's, made fit.
+// DefaultName returns the name of a team that gives none: that of its folder, as a slug.
 func DefaultName(dir string) string {
 	if name := wording.Slug(filepath.Base(dir)); name != "" && reserved(name) == "" {
 		return name

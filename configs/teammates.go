@@ -7,21 +7,19 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// leadSpec is the lead: a member that may have another name.
+// leadSpec is the lead: a member that may set its name.
 type leadSpec struct {
 	memberSpec
 	name schema.Value[string]
 }
 
-// leadPart takes the lead. A teammate's name is its key; the lead has no key of
-// its own, so it may have a name.
+// leadPart decodes the lead. A teammate's name is its key; the lead has a key for its name.
 func leadPart(l *leadSpec) schema.Part {
 	name := schema.Field{Key: "name", Part: schema.Ident(&l.name), Doc: "The lead's name. Default: lead."}
 	return schema.Either(schema.Text(&l.agent), schema.Object(&l.at, append([]schema.Field{name}, l.fields()...)), wantMember)
 }
 
-// reserved returns who a name means already, on the command line and in mail,
-// or "" if nobody.
+// reserved returns what a name already means on the command line and in mail, or "".
 func reserved(name string) string {
 	switch name {
 	case "covey":
@@ -34,8 +32,8 @@ func reserved(name string) string {
 	return ""
 }
 
-// lead resolves the lead. It does not claim tasks unless it is told to: a lead
-// that works is a lead that nobody can ask.
+// lead resolves the lead. By default it does not claim tasks, because a lead that works
+// cannot answer the others.
 func (r *resolver) lead(s *teamSpec) Member {
 	own := &s.lead.memberSpec
 	m := r.member(inherit(&s.defaults, own), false)
@@ -76,7 +74,7 @@ func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
 	return out
 }
 
-// needAgent reports a member that nothing thinks for.
+// needAgent reports a member that has neither an agent nor a model.
 func (r *resolver) needAgent(s *teamSpec, own *memberSpec, at *yaml.Node) {
 	if m := inherit(&s.defaults, own); m.agent.Given() || m.model.given() {
 		return
@@ -84,15 +82,14 @@ func (r *resolver) needAgent(s *teamSpec, own *memberSpec, at *yaml.Node) {
 	if own.at != nil {
 		for _, p := range own.at.Pairs {
 			if r.Nearest(p.Key.Text, []string{"agent", "model"}) != "" {
-				return // a slip of the pen, which decoding has reported
+				return // a misspelled key, which the decoder has reported
 			}
 		}
 	}
 	r.Fail(at.At, "this member has no agent; add agent: NAME or model: NAME, or one of them under defaults")
 }
 
-// checkMemberName refuses names that mean somebody else. Their form has been
-// checked by decoding.
+// checkMemberName refuses reserved names. The decoder has checked their form.
 func (r *resolver) checkMemberName(name *yaml.Node) {
 	if who := reserved(name.Text); who != "" {
 		r.Fail(name.At, "no member can be called %s, which means %s; choose another name",

@@ -8,17 +8,17 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// OnAsk says what becomes of a question to a person while nobody is attached.
+// OnAsk says what happens to a question to a person while nobody is attached.
 type OnAsk string
 
-// What becomes of questions.
+// The values of OnAsk.
 const (
-	DenyAsk OnAsk = "deny" // no is the answer, at once
-	WaitAsk OnAsk = "wait" // it waits in the inbox, for as long as questions may
+	DenyAsk OnAsk = "deny" // the answer is no, at once
+	WaitAsk OnAsk = "wait" // it waits in the inbox, for AskLimit at most
 )
 
-// teamworkSpec holds the keys of a spec that are about how members work
-// together: worktrees, merges, budgets, schedules, questions.
+// teamworkSpec holds the keys of a spec about how members work together: worktrees, merges,
+// budgets, schedules, questions.
 type teamworkSpec struct {
 	worktree       worktreeSpec
 	merge          mergeSpec
@@ -31,37 +31,35 @@ type teamworkSpec struct {
 	completeOnPass schema.Value[bool]
 }
 
-// fields are these keys, in the order of DESIGN 4 so far as it names them.
+// fields returns these keys, in the order of DESIGN 4 as far as it names them.
 func (s *teamworkSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "worktree", Part: schema.Object(nil, s.worktree.fields()),
-			Doc: "How the working copies of members are made that have one of their own."},
+			Doc: "How working copies are made, for members that have one."},
 		{Key: "merge", Part: schema.Object(&s.merge.at, s.merge.fields()),
 			Doc: "Where finished work goes. Without it, work waits for `covey merge`."},
 		{Key: "git", Part: schema.Object(nil, s.git.fields()),
-			Doc: "What git may do where covey runs it: for working copies, diffs and merges."},
+			Doc: "What git may do when covey runs it, for working copies, diffs and merges."},
 		{Key: "protect", Part: schema.Globs(&s.protect),
-			Doc: "Globs below the workspace; what is written there, with whatever tool, needs a person's approval."},
+			Doc: "Globs below the workspace. What is written there, with whatever tool, needs a person's approval."},
 		{Key: "budget", Part: schema.Object(&s.budget.at, s.budget.fields()),
 			Doc: "What the whole team may use, over all its runs."},
 		{Key: "schedules", Part: schema.ListOf(&s.schedules, "a list of schedules", schedulePart),
-			Doc: "Tasks and messages that come again and again. A team that has some stays up when all is done."},
+			Doc: "Recurring tasks and messages. A team with schedules stays up when all work is done."},
 		{Key: "on_ask", Part: schema.OneOf(&s.onAsk, string(WaitAsk), string(DenyAsk)),
-			Doc: "What becomes of a question to a person while nobody is attached: wait, it waits in the inbox; " +
-				"deny, no is the answer at once. Default: deny."},
+			Doc: "What happens to a question to a person while nobody is attached: wait, it waits in the inbox; " +
+				"deny, the answer is no at once. Default: deny."},
 		{Key: "ask_limit", Part: schema.Span(&s.askLimit),
-			Doc: "How long a question may wait in the inbox before no is the answer. Default: 10m."},
+			Doc: "How long a question may wait in the inbox before the answer is no. Default: 10m."},
 		{Key: "complete_on_pass", Part: schema.Truth(&s.completeOnPass),
 			Doc: "Complete the tasks that a teammate has in progress when its turn end passes all gates. " +
-				"Default: false, it says itself when one is done."},
+				"Default: false, the teammate completes them itself."},
 	}
 }
 
-// teamwork resolves the keys that are about how members work together; the members
-// must be known.
-//
-// It runs last, as it looks up owners and receivers among the members. A mistake is noted
-// and the rest goes on, so that one look at a spec shows all that is wrong with it.
+// teamwork resolves the keys about how members work together. It runs last, because it
+// looks up owners and receivers among the members. It continues after a mistake, so that
+// all are reported at once.
 func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	w := &s.work
 	t.Worktree = Worktree{
@@ -93,29 +91,26 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	t.CompleteOnPass = w.completeOnPass.V
 }
 
-// What holds where the spec says nothing.
+// Defaults.
 const (
 	defaultAskLimit      = 10 * time.Minute
 	defaultRestarts      = 3
 	defaultRestartWithin = time.Hour
 )
 
-// Person is whoever sits at the inbox, where a member's name could stand; no
-// member can have it.
+// Person stands for whoever answers the inbox, where a member's name could stand. No member
+// can have this name.
 const Person = "person"
 
-// ref refuses what git could take for an option, or for more than one word.
-//
-// What git would make of the word only git knows, and the team's start asks it. This is
-// about words that would mean something else on git's command line.
+// ref refuses a value that git would read as an option or as more than one word. Whether
+// the branch or commit exists is checked when the team starts.
 func (r *resolver) ref(v schema.Value[string], what string) {
 	if v.V != "" && (strings.HasPrefix(v.V, "-") || strings.ContainsAny(v.V, " \t\n~^:?*[\\") && !isCommit(v.V)) {
 		r.Fail(v.At.At, "%s cannot be %s; write a branch such as main, or a commit", what, yaml.Quote(v.V))
 	}
 }
 
-// isCommit reports whether a text says a commit by what it is from another, as in
-// main~2; git tells whether there is one.
+// isCommit reports whether a text may name a commit relative to another, as in main~2.
 func isCommit(text string) bool {
 	return !strings.ContainsAny(text, " \t\n:?*[\\") && !strings.HasPrefix(text, "~") && !strings.HasPrefix(text, "^")
 }

@@ -8,28 +8,28 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Tools are the tools that members of this version can have.
+// Tools returns the tools that members of this version can have.
 func Tools() []string {
 	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "Agent",
 		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "ListMembers", "ListAgents"}
 }
 
-// foreignTools are tools that only agent programs have.
+// foreignTools returns tools that only agent programs have.
 func foreignTools() []string {
 	return []string{"WebFetch", "WebSearch", "NotebookEdit", "MultiEdit", "LS", "Task"}
 }
 
-// foreignTool reports whether an agent program may have a tool. Tools of MCP
-// servers are named mcp__SERVER__TOOL, and the server is the program's to know.
+// foreignTool reports whether an agent program may have a tool. Tools of MCP servers are
+// named mcp__SERVER__TOOL; only the program knows its servers.
 func foreignTool(name string) bool {
 	return slices.Contains(foreignTools(), name) || strings.HasPrefix(name, "mcp__") && len(name) > len("mcp__")
 }
 
-// foreign reports whether the agent brings tools of its own.
+// foreign reports whether the agent has tools of its own.
 func (a Agent) foreign() bool { return a.Kind != Builtin && a.Kind != "" }
 
-// checkTools looks at tool names. One that is nearly right is a mistake; another
-// that is not known may be a tool of another program, so it gets a warning.
+// checkTools checks tool names. A name close to a known one is a mistake; any other unknown
+// name may be a tool of another program, so it only gets a warning.
 func checkTools(d *schema.Decoder, names schema.List[schema.Value[string]], foreign bool) {
 	known := Tools()
 	if foreign {

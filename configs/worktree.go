@@ -6,13 +6,12 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// Worktree says how the working copies of members are made whose Isolation is
-// InWorktree.
+// Worktree configures the working copies of members whose Isolation is InWorktree.
 type Worktree struct {
-	Setup   []string // shell commands that a new working copy needs, run in it in order
+	Setup   []string // shell commands that are run in a new working copy, in order
 	Include []string // globs of ignored files that are copied from the workspace
-	Base    string   // branch or commit that working copies start from; empty: the workspace's HEAD
-	MaxDisk int64    // bytes that all working copies of the team may take; 0: no limit
+	Base    string   // branch or commit that working copies start from; empty means the workspace's HEAD
+	MaxDisk int64    // bytes that all working copies of the team may take; 0 means no limit
 }
 
 // worktreeSpec is the section `worktree`.
@@ -23,15 +22,15 @@ type worktreeSpec struct {
 	maxDisk schema.Value[int64]
 }
 
-// fields are what can be said of working copies.
+// fields returns the keys about working copies.
 func (w *worktreeSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "setup", Part: schema.Args(&w.setup),
-			Doc: "Commands that a new working copy needs, such as npm ci. /bin/sh runs them in it, in order."},
+			Doc: "Commands that prepare a new working copy, such as npm ci. /bin/sh runs them in it, in order."},
 		{Key: "include", Part: schema.Globs(&w.include),
 			Doc: "Globs of files that git ignores and that are copied from the workspace, such as .env.local."},
 		{Key: "base", Part: schema.Text(&w.base),
-			Doc: "The branch or commit that working copies start from. Default: what the workspace is on."},
+			Doc: "The branch or commit that working copies start from. Default: the workspace's HEAD."},
 		{Key: "max_disk", Part: schema.Size(&w.maxDisk),
 			Doc: "Disk space that all working copies of the team may take, such as 5GB. 0: no limit. Default: no limit."},
 	}
@@ -39,8 +38,8 @@ func (w *worktreeSpec) fields() []schema.Field {
 
 // Git says what the git that covey runs may do.
 type Git struct {
-	// Filters are names of filters that the repository's own configuration defines and
-	// that may run. Those of the user's configuration always do.
+	// Filters are names of filters that may run although only the repository's own
+	// configuration defines them. Those of the user's configuration always run.
 	Filters []string
 }
 
@@ -49,16 +48,16 @@ type gitSpec struct {
 	filters schema.List[schema.Value[string]]
 }
 
-// fields are what can be allowed to git.
+// fields returns the keys about git.
 func (g *gitSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "filters", Part: schema.Texts(&g.filters),
-			Doc: "Filters, such as lfs, that may run though only the repository's own configuration defines them. Without it " +
-				"their files are neither committed nor checked out by covey. Those of your global configuration always run."},
+			Doc: "Filters, such as lfs, that may run although only the repository's own configuration defines them. Files of " +
+				"other such filters are neither committed nor checked out. Filters of your global configuration always run."},
 	}
 }
 
-// MergeVia says how finished work comes into the branch that it is for.
+// MergeVia says how finished work gets into the branch it is for.
 type MergeVia string
 
 // The ways to merge.
@@ -67,22 +66,22 @@ const (
 	ViaPR     MergeVia = "pr"     // a branch, a title and the evidence are left for a pull request
 )
 
-// MergePer says what is merged at once.
+// MergePer is the unit that is merged at once.
 type MergePer string
 
-// What is merged at once.
+// The units of a merge.
 const (
 	PerTask   MergePer = "task"
 	PerMember MergePer = "member"
 )
 
-// Merge says where finished work goes. The zero value of a spec without the
-// key has Into empty: the branch that the workspace is on.
+// Merge says where finished work goes. Into is empty in a spec without the key, which means
+// the branch that the workspace is on.
 type Merge struct {
 	Into string
 	Via  MergeVia // never empty
 	Per  MergePer // never empty
-	// Given: the spec has the key, so that finished work is merged without being asked for.
+	// Given says that the spec has the key, so that finished work is merged unasked.
 	Given bool
 	// Gates must agree to the merged state before it counts; each has Gate set.
 	Gates []hooks.Handler
@@ -94,7 +93,7 @@ type mergeSpec struct {
 	into, via, per schema.Value[string]
 }
 
-// fields are what can be said of merges.
+// fields returns the keys about merges.
 func (m *mergeSpec) fields() []schema.Field {
 	return []schema.Field{
 		{Key: "into", Part: schema.Text(&m.into),
@@ -103,6 +102,6 @@ func (m *mergeSpec) fields() []schema.Field {
 			Doc: "branch: covey moves the branch. pr: it leaves a branch, a title and the evidence for a pull request. " +
 				"Default: branch."},
 		{Key: "per", Part: schema.OneOf(&m.per, string(PerTask), string(PerMember)),
-			Doc: "What is merged at once: the work on a task, or all of a member's. Default: task."},
+			Doc: "What is merged at once: the work on a task, or all work of a member. Default: task."},
 	}
 }

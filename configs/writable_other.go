@@ -4,8 +4,8 @@ package configs
 
 import "os"
 
-// writable reports why no file can be made in dir. Access rights are no use
-// for telling here, so it makes one.
+// writable reports why no file can be created in dir. It creates one, because access rights
+// do not tell on this system.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, ".covey-*")
 	if err != nil {

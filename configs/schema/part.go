@@ -76,7 +76,7 @@ func (p textPart) Decode(d *Decoder, key, n *yaml.Node) {
 		d.notOneOf(key, n, p.enum)
 	case p.name && !d.fitName(key, n):
 	case strings.ContainsRune(n.Text, 0):
-		d.Fail(n.At, "%s holds the character NUL, which no file name or command can; remove it", NameOf(key))
+		d.Fail(n.At, "%s contains the character NUL, which no file name or command can contain; remove it", NameOf(key))
 	case !p.any && strings.TrimSpace(n.Text) == "":
 		d.Fail(n.At, "%s is empty; write some text, or remove it", NameOf(key))
 	default:

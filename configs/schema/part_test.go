@@ -61,7 +61,7 @@ func TestTextPart(t *testing.T) {
 		{`" a "`, " a ", ""},
 		{"\"\\n\"", nil, "k is empty; write some text, or remove it"},
 		{`""`, nil, "k is empty"},
-		{`"a\0b"`, nil, "holds the character NUL"},
+		{`"a\0b"`, nil, "contains the character NUL"},
 		{"3", nil, `k must be text, not 3; write "3"`},
 		{"true", nil, `k must be text, not true; write "true"`},
 		{"~", nil, "k is empty; it must be text"},

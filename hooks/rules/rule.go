@@ -70,7 +70,7 @@ func Parse(s string) (Rule, error) {
 		return Rule{}, fmt.Errorf("%w: %q cannot be a tool: write Tool or Tool(specifier)", Err,
 			wording.Preview(tool, 80))
 	case strings.ContainsRune(spec, 0):
-		return Rule{}, fmt.Errorf("%w: %q holds the character NUL", Err, wording.Preview(s, 80))
+		return Rule{}, fmt.Errorf("%w: %q contains the character NUL", Err, wording.Preview(s, 80))
 	}
 	spec = strings.NewReplacer(`\(`, `(`, `\)`, `)`).Replace(strings.TrimSpace(spec))
 	if spec == "*" || spec == ":*" {

@@ -123,7 +123,7 @@ func (r *settingsReader) misspelt(path, text string) {
 		return
 	}
 	if near == "" {
-		r.warn(path, "%s is no tool that covey knows, so the rule %q may be about nothing", rule.Tool, text)
+		r.warn(path, "covey knows no tool %s, so the rule %q may have no effect", rule.Tool, text)
 	} else {
 		r.warn(path, "there is no tool %s, so the rule %q is about nothing: write %s", rule.Tool, text, near)
 	}
