@@ -15,21 +15,19 @@ import (
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
-// afterTurnLimit is how long one callback behind a turn may take: as long as a
-// Stop hook.
+// afterTurnLimit is how long one AfterTurn callback may take, the same as a Stop hook.
 const afterTurnLimit = 600 * time.Second
 
-// Turn is what a callback behind a turn is told of it.
+// Turn describes a turn that has ended to an AfterTurn callback.
 type Turn struct {
 	SessionID string
 	Cwd       string
-	// Messages is the whole conversation as the transcript has it, oldest first:
-	// each an object with role and content.
+	// Messages is the whole conversation as in the transcript, oldest first: each is an
+	// object with role and content.
 	Messages      []json.RawMessage
 	FinalResponse string       // text of the last assistant message
-	ToolCalls     []ToolRecord // of this turn, in the order in which they were asked for
-	// ReachedMaxIterations says that the turn ended because limits.max_turns was
-	// used up.
+	ToolCalls     []ToolRecord // of this turn, in the order of the requests
+	// ReachedMaxIterations says that the turn ended because limits.max_turns was used up.
 	ReachedMaxIterations bool
 }
 
@@ -37,17 +35,17 @@ type Turn struct {
 type ToolRecord struct {
 	Name    string
 	Input   json.RawMessage
-	Output  json.RawMessage // what the model saw: a string, or content blocks; nil: there is no result
+	Output  json.RawMessage // what the model saw: a string, or content blocks; nil if there is no result
 	Success bool
 }
 
-// Note is what such a callback leaves for people. The zero Note leaves nothing.
+// Note is what an AfterTurn callback reports to people. The zero Note reports nothing.
 type Note struct {
 	Message string
 	Data    map[string]any
 }
 
-// AfterTurn is a function that is told of turns that have ended.
+// AfterTurn is a function that is called after a turn has ended.
 type AfterTurn func(ctx context.Context, turn Turn) (Note, error)
 
 // afterTurn is one registered AfterTurn.
@@ -57,11 +55,11 @@ type afterTurn struct {
 	removed bool
 }
 
-// AfterTurn has do called behind each turn that came to its end: not behind one
-// that was interrupted or whose model failed. It decides nothing; what may
-// refuse a turn's end is a callback on Stop. What was added last is called
-// first, and one after another. An error or a panic is told, and the next is
-// called all the same. name is for people. remove is as that of Add.
+// AfterTurn registers do to be called after each turn that ended by itself, not after one
+// that was interrupted or whose model failed. It cannot refuse the end of a turn; a
+// callback on Stop can. Callbacks run one after another, the last one added first. An
+// error or a panic is reported, and the next one runs. name is for people. remove is as
+// for Add.
 func (r *Registry) AfterTurn(name string, do AfterTurn) (remove func()) {
 	a := &afterTurn{name: cmp.Or(name, "without a name"), do: do}
 	r.mu.Lock()
@@ -75,12 +73,12 @@ func (r *Registry) AfterTurn(name string, do AfterTurn) (remove func()) {
 	}
 }
 
-// TurnEnded calls the AfterTurn callbacks for a turn that has just ended, and
-// returns when the last has. The host calls it; transcript is the path of the
-// member's. told hears what became of each, and under no name if the transcript
-// could not be read; nothing is read if there are no callbacks.
+// TurnEnded calls the AfterTurn callbacks for a turn that has just ended, and returns when
+// the last has returned. The host calls it; transcript is the path of the member's. report
+// is called with the result of each callback, or with an empty name if the transcript
+// cannot be read. Without callbacks nothing is read.
 func (r *Registry) TurnEnded(
-	ctx context.Context, transcript string, reachedMax bool, told func(name string, n Note, err error),
+	ctx context.Context, transcript string, reachedMax bool, report func(name string, n Note, err error),
 ) {
 	if r == nil {
 		return
@@ -93,7 +91,7 @@ func (r *Registry) TurnEnded(
 	}
 	turn, err := ReadTurn(transcript)
 	if err != nil {
-		told("", Note{}, err)
+		report("", Note{}, err)
 		return
 	}
 	turn.ReachedMaxIterations = reachedMax
@@ -102,12 +100,12 @@ func (r *Registry) TurnEnded(
 			return
 		}
 		if note, called, err := r.callAfter(ctx, a, turn); called {
-			told(a.name, note, err)
+			report(a.name, note, err)
 		}
 	}
 }
 
-// callAfter calls one of them; called is false for one that was removed.
+// callAfter calls one callback. called is false if it was removed.
 func (r *Registry) callAfter(ctx context.Context, a *afterTurn, turn Turn) (note Note, called bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, afterTurnLimit)
 	defer cancel()
@@ -117,7 +115,7 @@ func (r *Registry) callAfter(ctx context.Context, a *afterTurn, turn Turn) (note
 	switch {
 	case c == nil:
 		return note, false, nil
-	case !c.finished(ctx, proc.DefaultGrace):
+	case !c.wait(ctx, proc.DefaultGrace):
 		return note, true, fmt.Errorf("it ignores its context and still runs: %w", ctx.Err())
 	case c.fault != "":
 		return note, true, errors.New(c.fault)
@@ -125,20 +123,20 @@ func (r *Registry) callAfter(ctx context.Context, a *afterTurn, turn Turn) (note
 	return n, true, nil
 }
 
-// ReadTurn reads a member's transcript: the conversation, and what it says of
-// the last turn. Callbacks on Stop find the path in their Input.
+// ReadTurn reads the conversation and its last turn from a member's transcript. Callbacks
+// on Stop find the path in their Input.
 func ReadTurn(transcript string) (Turn, error) {
 	f, err := os.Open(transcript)
 	if err != nil {
 		return Turn{}, fmt.Errorf("transcript: %w", err)
 	}
 	defer f.Close()
-	var p pastTurn
+	var p turnReader
 	r := bufio.NewReaderSize(f, 64<<10)
 	for {
 		line, err := r.ReadBytes('\n')
 		switch {
-		case errors.Is(err, io.EOF): // a line without an end is still being written
+		case errors.Is(err, io.EOF): // a line without a newline is still being written
 			return p.turn, nil
 		case err != nil:
 			return Turn{}, fmt.Errorf("transcript %s: %w", transcript, err)
@@ -147,14 +145,14 @@ func ReadTurn(transcript string) (Turn, error) {
 	}
 }
 
-// pastTurn folds a transcript into its last turn.
-type pastTurn struct {
+// turnReader reduces a transcript to its last turn.
+type turnReader struct {
 	turn   Turn
 	number int
-	calls  map[string]int // id of a call -> its place in ToolCalls
+	calls  map[string]int // from the id of a call to its index in ToolCalls
 }
 
-// transcriptLine is what is read of a line.
+// transcriptLine holds the fields that are read of a line.
 type transcriptLine struct {
 	SessionID string          `json:"sessionId"`
 	Cwd       string          `json:"cwd"`
@@ -162,7 +160,7 @@ type transcriptLine struct {
 	Message   json.RawMessage `json:"message"`
 }
 
-// contentBlock is what is read of a message's content.
+// contentBlock holds the fields that are read of a message's content.
 type contentBlock struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
@@ -174,9 +172,9 @@ type contentBlock struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// add takes one line in. What is no message is left out, as other readers of
+// add adds one line. Lines that are not messages are skipped, as other readers of
 // transcripts do.
-func (p *pastTurn) add(text []byte) {
+func (p *turnReader) add(text []byte) {
 	var line transcriptLine
 	if json.Unmarshal(text, &line) != nil {
 		return
@@ -203,12 +201,15 @@ func (p *pastTurn) add(text []byte) {
 	}
 }
 
-// addBlock takes in one piece of a message.
-func (p *pastTurn) addBlock(role string, b contentBlock) {
+// addBlock adds one block of a message.
+func (p *turnReader) addBlock(role string, b contentBlock) {
 	switch b.Type {
 	case "text":
 		if role == "assistant" {
-			p.turn.FinalResponse += orNothing(p.turn.FinalResponse, "\n") + b.Text
+			if p.turn.FinalResponse != "" {
+				p.turn.FinalResponse += "\n"
+			}
+			p.turn.FinalResponse += b.Text
 		}
 	case "tool_use":
 		p.calls[b.ID] = len(p.turn.ToolCalls)
@@ -218,12 +219,4 @@ func (p *pastTurn) addBlock(role string, b contentBlock) {
 			p.turn.ToolCalls[i].Output, p.turn.ToolCalls[i].Success = b.Content, !b.IsError
 		}
 	}
-}
-
-// orNothing is separator, unless text is empty.
-func orNothing(text, separator string) string {
-	if text == "" {
-		return ""
-	}
-	return separator
 }

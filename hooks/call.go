@@ -9,13 +9,13 @@ import (
 // CallEnd says how the call of a Registered callback ended.
 type CallEnd struct {
 	Answer  Answer
-	Fault   string // why there is no answer; empty: there is one
-	Removed bool   // it was removed before the call began, and not called
-	Running bool   // it does not heed its context, and still runs
+	Fault   string // why there is no answer; empty if there is one
+	Removed bool   // it was removed before the call began and was not called
+	Running bool   // it ignores its context and still runs
 }
 
-// Call calls the function. When ctx has ended, Call waits for grace more and
-// then returns, whether the function has or not.
+// Call calls the function. When ctx ends, Call waits at most grace for the function and
+// then returns.
 func (c *Registered) Call(ctx context.Context, in Input, grace time.Duration) CallEnd {
 	one := c.registry.start(c.Label, func() bool { return !c.removed }, func(one *call) {
 		one.answer, one.err = c.do(ctx, in)
@@ -23,26 +23,25 @@ func (c *Registered) Call(ctx context.Context, in Input, grace time.Duration) Ca
 	switch {
 	case one == nil:
 		return CallEnd{Removed: true}
-	case !one.finished(ctx, grace):
+	case !one.wait(ctx, grace):
 		return CallEnd{Running: true}
 	}
 	return CallEnd{Answer: one.answer, Fault: one.fault}
 }
 
-// call is one call of a callback. What stands below done is complete once that
-// is closed.
+// call is one call of a callback. The fields below done are set once done is closed.
 type call struct {
 	name string
 	done chan struct{}
 
 	answer Answer
-	fault  string // why there is no answer; empty: there is one
+	fault  string // why there is no answer; empty if there is one
 	err    error  // what the function returned
 }
 
-// start calls the function in a goroutine of its own, which belongs to the
-// registry: a function that hangs must not hold up its event. It returns nil if
-// the callback was removed.
+// start calls the function in a goroutine of its own, because a function that hangs must
+// not block its event. Registry.Wait waits for it. start returns nil if the callback was
+// removed.
 func (r *Registry) start(name string, live func() bool, do func(c *call)) *call {
 	c := &call{name: name, done: make(chan struct{})}
 	r.mu.Lock()
@@ -55,14 +54,14 @@ func (r *Registry) start(name string, live func() bool, do func(c *call)) *call 
 	}
 	r.running[c] = true
 	go func() {
-		defer r.ended(c)
-		c.contain(do)
+		defer r.finish(c)
+		c.run(do)
 	}()
 	return c
 }
 
-// contain calls do. Whatever it does in its goroutine, the team goes on.
-func (c *call) contain(do func(c *call)) {
+// run calls do and turns a panic, or an exit of the goroutine, into a fault.
+func (c *call) run(do func(c *call)) {
 	c.fault = "the callback ended its goroutine instead of returning" // unless do returns
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -76,17 +75,17 @@ func (c *call) contain(do func(c *call)) {
 	}
 }
 
-// ended notes that a call is over.
-func (r *Registry) ended(c *call) {
+// finish marks a call as finished.
+func (r *Registry) finish(c *call) {
 	r.mu.Lock()
 	delete(r.running, c)
 	r.mu.Unlock()
 	close(c.done)
 }
 
-// finished waits for the call, and when ctx has ended for grace more: enough
-// for a function that heeds its context.
-func (c *call) finished(ctx context.Context, grace time.Duration) bool {
+// wait reports whether the call ends before ctx, or within grace after it, which is enough
+// for a function that respects its context.
+func (c *call) wait(ctx context.Context, grace time.Duration) bool {
 	select {
 	case <-c.done:
 		return true

@@ -16,78 +16,78 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
-// Func is a hook that is written in Go. It gets what a command finds on its
-// stdin and gives what a command would answer; As reads the payload of its
-// event. It may be called for several events at once, and must change nothing
-// in the Input, which others read at the same time.
+// Func is a hook written in Go. It gets what a command reads on stdin and returns what a
+// command would answer; As reads the payload of its event. It may be called for several
+// events at once, and must not change the Input, which others read at the same time.
 //
-// An error, or a panic, means that it could not judge: the action goes on and
-// the hook counts as failed open, unless it is a gate. It is to return when ctx
-// ends. One that does not is given up at its deadline, and counts until it
-// returns as running (Registry.Wait).
+// An error or a panic means that it could not judge: the action goes ahead and the hook
+// counts as failed open, unless it is a gate. It must return when ctx ends. A function
+// that does not is abandoned at its deadline, and counts as running until it returns
+// (Registry.Wait).
 type Func func(ctx context.Context, in Input) (Answer, error)
 
-// Answer is what a Func says. The zero Answer has nothing against the action.
+// Answer is what a Func returns. The zero Answer allows the action.
 type Answer struct {
-	// Decision is Block to refuse, or Halt to stop the agent (continue:false);
-	// anything else has no say. What an event's hooks may refuse is that event's
+	// Decision is Block to refuse, or Halt to stop the agent (continue:false); any other
+	// value decides nothing. Which refusals an event accepts is in Events; a refusal
+	// without effect causes a warning.
 	// matter (Events); a refusal that has no effect is warned of.
 	Decision Decision
 	Reason   string // of Block, for the model; of Halt, for people
 
-	Context       string // what the model is to know beside (additionalContext)
+	Context       string // additional context for the model (additionalContext)
 	SystemMessage string // for people
 
-	// Permission is the say of PreToolUse (allow, deny, ask) and PermissionRequest
+	// Permission is the decision of PreToolUse (allow, deny, ask) and PermissionRequest
 	// (allow, deny) about the call.
 	Permission   Permission
-	UpdatedInput json.RawMessage // replaces the tool's input whole; nil: unchanged
+	UpdatedInput json.RawMessage // replaces the whole input of the tool; nil leaves it unchanged
 	// Output are further fields of hookSpecificOutput, such as updatedToolOutput.
 	Output map[string]json.RawMessage
 }
 
 // Callback is a Func with the settings that any hook can have. Do is required.
 type Callback struct {
-	Name    string        // stands in the journal behind "callback"; empty: the function's name in Go
+	Name    string        // follows "callback" in the journal; empty means the function's name in Go
 	Matcher string        // as Group.Matcher: empty or "*" for all subjects
 	If      string        // as Handler.If: a permission rule; tool events only
-	Timeout time.Duration // 0: the event's default
-	Once    bool          // once in a session
+	Timeout time.Duration // 0 means the event's default
+	Once    bool          // run once in a session
 	// OnFailure is continue (or empty) or block: see Handler.OnFailure.
 	OnFailure string
-	// Gate makes it fail closed: an error, a panic and a time-out refuse.
+	// Gate makes it fail closed: an error, a panic and a timeout refuse.
 	Gate bool
 	Do   Func
 }
 
-// Registry holds the hooks of a program that are written in Go; Options.Callbacks
-// gives them to a Runner, where they run beside the configured ones, after which
-// they stand in order. The zero value is an empty one. It is safe for concurrent
+// Registry holds the hooks of a program that are written in Go. runner.Options.Callbacks
+// gives them to a Runner, where they run together with the configured ones, which they
+// follow in order. The zero value is empty and ready to use. It is safe for concurrent
 // use, also while events run. It must not be copied.
 type Registry struct {
 	mu sync.Mutex
-	// callbacks are lists that are replaced and never changed, so that an event
-	// can go on with the one that it found.
+	// The lists of callbacks are replaced, never changed, so that an event can use the one
+	// it has read without a lock.
 	callbacks map[Event][]*Registered
 	made      int
 	running   map[*call]bool
-	sessions  map[string]*Session // those that may have function hooks, by id
+	sessions  map[string]*Session // by id
 	after     []*afterTurn        // in the order in which they were added; replaced, never changed
 }
 
-// On has do called for all events of that name whose subject fits matcher. See
-// Add for what it returns.
+// On registers do for all events of that name whose subject matches. It returns what Add
+// returns.
 func (r *Registry) On(event Event, matcher string, do Func) (remove func(), err error) {
 	return r.Add(event, Callback{Matcher: matcher, Do: do})
 }
 
-// Add has c called for all events of that name that it fits. Each Add is a hook
-// of its own: the same function added twice is called twice. The error says what
-// is wrong with c, or that there is no such event.
+// Add registers c for all events of that name that match it. Each Add is a hook of its own:
+// a function that is added twice is called twice. The error says what is wrong with c, or
+// that there is no such event.
 //
-// remove takes it off again, at any time, also from within the callback, and
-// more than once. No call begins after it has returned; one that has begun goes
-// on, and its answer counts.
+// remove unregisters it. It may be called at any time, also from within the callback, and
+// more than once. No call begins after it has returned; a call that has begun continues,
+// and its answer counts.
 func (r *Registry) Add(event Event, c Callback) (remove func(), err error) {
 	h, err := register(event, c)
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *Registry) Add(event Event, c Callback) (remove func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.made++
-	h.Key = fmt.Sprintf("callback\x00%d", r.made) // no two are ever the same hook
+	h.Key = fmt.Sprintf("callback\x00%d", r.made) // unique, because no two callbacks are equal
 	h.registry = r
 	if r.callbacks == nil {
 		r.callbacks = map[Event][]*Registered{}
@@ -105,7 +105,7 @@ func (r *Registry) Add(event Event, c Callback) (remove func(), err error) {
 	return func() { r.remove(event, h) }, nil
 }
 
-// remove takes one callback off.
+// remove unregisters one callback.
 func (r *Registry) remove(event Event, h *Registered) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,9 +125,8 @@ func (r *Registry) Of(event Event) []*Registered {
 	return r.callbacks[event]
 }
 
-// Wait waits until no callback runs any more: those that did not heed their
-// context may go on long after their event. If ctx ends first, the error names
-// them and wraps ctx's.
+// Wait waits until no callback runs: a callback that ignores its context may outlive its
+// event. If ctx ends first, the error names the callbacks and wraps ctx's error.
 func (r *Registry) Wait(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -147,20 +146,20 @@ func (r *Registry) Wait(ctx context.Context) error {
 		case <-one.done:
 		case <-ctx.Done():
 			slices.Sort(names)
-			return fmt.Errorf("callbacks that do not heed their context still run: %q: %w", names, ctx.Err())
+			return fmt.Errorf("callbacks that ignore their context still run: %q: %w", names, ctx.Err())
 		}
 	}
 }
 
-// Registered is a Callback that a Registry holds, or a function hook of a
-// Session, checked and ready to be called by a Runner.
+// Registered is a Callback of a Registry, or a function hook of a Session, checked and ready
+// to be called by a Runner.
 type Registered struct {
-	Handler Handler // its settings as a configured hook has them; Type is callback or function
+	Handler Handler // the settings in the form of a configured hook; Type is callback or function
 	Matcher *rules.Matcher
-	Rule    *rules.Rule // its `if`; nil: none
+	Rule    *rules.Rule // its `if`; nil if it has none
 	Source  string      // callbacks or functions
-	Label   string      // stands in results and the journal
-	Key     string      // no other has it
+	Label   string      // its name in results and the journal
+	Key     string      // unique
 
 	do       Func
 	registry *Registry
@@ -198,8 +197,8 @@ func register(event Event, c Callback) (*Registered, error) {
 	return a, nil
 }
 
-// functionName is what Go calls a function, without the path of its package:
-// policy.NoPush, or main.main.func1 for one without a name.
+// functionName returns the name of a function in Go, without the path of its package:
+// policy.NoPush, or main.main.func1 for a function literal.
 func functionName(do Func) string {
 	f := runtime.FuncForPC(reflect.ValueOf(do).Pointer())
 	if f == nil {
@@ -218,7 +217,7 @@ func As[P Payload](in Input) (P, error) {
 	if in.Payload.Event() != p.Event() {
 		return p, fmt.Errorf("the event is %s, not %s", in.Payload.Event(), p.Event())
 	}
-	// Fired by hand: the fields came as JSON.
+	// An event that was fired by hand has its fields as JSON.
 	data, err := rawjson.Marshal(in.Payload)
 	if err == nil {
 		err = json.Unmarshal(data, &p)

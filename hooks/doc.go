@@ -1,36 +1,35 @@
-// Package hooks is the hook protocol of a team: the events at which hooks run,
-// what they read, what they may answer, and what comes of it. It speaks the
-// protocol of Claude Code's hooks (HOOKS.md), so that scripts written for it run
-// unchanged.
+// Package hooks is the hook protocol of a team: the events at which hooks run, what hooks
+// read, what they may answer, and what their answers do. It follows the protocol of Claude
+// Code's hooks (HOOKS.md), so that scripts written for it run unchanged.
 //
-// It knows nothing of teams, tasks or turns: callers fill an Input and act on
-// the Outcome. What goes wrong inside a hook is part of the Outcome.
+// It does not know teams, tasks or turns: callers fill in an Input and act on the Outcome.
+// Failures inside a hook are part of the Outcome.
 //
-// # Rooms
+// # Packages
 //
-// This package holds what programs use: events and their inputs, configured
-// handlers, outcomes, and the Registry of hooks that are Go functions. The rooms
-// below it hold the machinery: rules (permission rules and matchers), settings,
-// dialect and web, judging, and runner, which runs the hooks of an event. They make
-// no promise of compatibility to programs outside covey.
+// This package holds what programs use: events and their inputs, configured handlers,
+// outcomes, and the Registry of hooks that are Go functions. The packages below it do the
+// work: rules (permission rules and matchers), settings, dialect and web, judging, and
+// runner, which runs the hooks of an event. They make no promise of compatibility to
+// programs outside covey.
 //
 // # Functions
 //
 // A program that embeds covey adds hooks that are Go functions to a Registry
-// (runner.Options.Callbacks). They run beside the others, and what they answer is judged
-// and merged as what a command prints. Registry.AfterTurn takes functions that
-// are told of each turn when it is over.
+// (runner.Options.Callbacks). They run together with the other hooks, and their answers are
+// judged and merged like those of commands. Registry.AfterTurn adds functions that are
+// called after each turn.
 //
 // # Hooks and gates
 //
-// A hook that cannot run, hangs or answers nonsense fails open: the action goes
-// on, as in the original, and the Result says so (FailedOpen, Warning). A gate
-// (Handler.Gate) fails closed: it agrees by exit code 0 alone.
+// A hook that cannot run, hangs or gives an invalid answer fails open: the action goes
+// ahead, as in the original, and the Result says so (FailedOpen, Warning). A gate
+// (Handler.Gate) fails closed: only exit code 0 agrees.
 //
 // # What the model sees
 //
-// The texts of an Outcome are complete, heading and all, byte for byte as
-// recorded hosts show them. Where they belong depends on the event:
+// The texts of an Outcome are complete, including headings, byte for byte as recorded
+// hosts show them. Where they go depends on the event:
 //
 //	turn end (Stop, TaskCompleted, TeammateIdle)  each of Messages as a user message
 //	PreToolUse                                    Feedback is the call's error
@@ -38,12 +37,12 @@
 //	TaskCreated, TaskCompleted by a tool          Feedback is the tool's result
 //	SessionStart, UserPromptSubmit                AdditionalContext before the prompt
 //
-// A refused prompt reaches people alone (SystemMessages). A PreToolUse halt lets
-// the call run and ends the turn after it, as recorded.
+// A refused prompt is only shown to people (SystemMessages). A PreToolUse halt lets the
+// call run and ends the turn after it, as recorded.
 //
-// # What callers owe
+// # Obligations of callers
 //
-// The transcript is complete on disk before Run is called. The environment in
-// runner.Options.Env holds nothing that hooks must not see. Nothing runs before it is
-// trusted: package runner runs what it is given.
+// The transcript must be complete on disk before Run is called. runner.Options.Env must not
+// hold anything that hooks must not see. The caller checks trust: package runner runs what
+// it is given.
 package hooks

@@ -1,16 +1,16 @@
 package hooks
 
-// Event names a moment at which hooks run. The names are the wire names of
-// HOOKS.md section 1 and stand in settings files as they are here.
+// Event names a moment at which hooks run. The names are those of HOOKS.md section 1, as
+// they appear in settings files.
 type Event string
 
 // The events of HOOKS.md section 1, by the moment at which each fires.
 const (
-	// SessionStart: a session begins, goes on, or was cleared or compacted.
+	// SessionStart: a session begins, continues, or was cleared or compacted.
 	SessionStart Event = "SessionStart"
 	// Setup: the workspace is prepared or maintained before any session.
 	Setup Event = "Setup"
-	// SessionEnd: a session ends; its hooks have a second and a half together.
+	// SessionEnd: a session ends. All its hooks together have 1.5 seconds.
 	SessionEnd Event = "SessionEnd"
 	// UserPromptSubmit: a person's prompt is about to reach the model.
 	UserPromptSubmit Event = "UserPromptSubmit"
@@ -18,9 +18,9 @@ const (
 	UserPromptExpansion Event = "UserPromptExpansion"
 	// PreToolUse: a tool call is about to be made, before permissions are asked.
 	PreToolUse Event = "PreToolUse"
-	// PermissionRequest: somebody is about to be asked about a tool call.
+	// PermissionRequest: a person is about to be asked about a tool call.
 	PermissionRequest Event = "PermissionRequest"
-	// PermissionDenied: an automatic decider has denied a tool call.
+	// PermissionDenied: a tool call was denied automatically.
 	PermissionDenied Event = "PermissionDenied"
 	// PostToolUse: a tool call has succeeded.
 	PostToolUse Event = "PostToolUse"
@@ -28,7 +28,7 @@ const (
 	PostToolUseFailure Event = "PostToolUseFailure"
 	// PostToolBatch: all calls of one response are done, before the next request.
 	PostToolBatch Event = "PostToolBatch"
-	// Notification: somebody attached would want to know something.
+	// Notification: attached users are notified of something.
 	Notification Event = "Notification"
 	// MessageDisplay: lines of the model's text are about to be shown.
 	MessageDisplay Event = "MessageDisplay"
@@ -38,13 +38,13 @@ const (
 	SubagentStop Event = "SubagentStop"
 	// Stop: a member has stopped calling tools and wants its turn to end.
 	Stop Event = "Stop"
-	// StopFailure: an API error has ended the turn; nobody listens to its hooks.
+	// StopFailure: an API error has ended the turn. Its hooks decide nothing.
 	StopFailure Event = "StopFailure"
 	// TeammateIdle: a teammate is about to become idle.
 	TeammateIdle Event = "TeammateIdle"
 	// TaskCreated: a task is proposed; it exists once the hooks agree.
 	TaskCreated Event = "TaskCreated"
-	// TaskCompleted: a task is about to be completed, or its owner to stop.
+	// TaskCompleted: a task is about to be completed, or its owner is about to stop.
 	TaskCompleted Event = "TaskCompleted"
 	// PreCompact: the conversation is about to be compacted.
 	PreCompact Event = "PreCompact"
@@ -54,21 +54,21 @@ const (
 	PreModelSwitch Event = "PreModelSwitch"
 	// PostModelSwitch: the model has been changed.
 	PostModelSwitch Event = "PostModelSwitch"
-	// ConfigChange: a settings file has changed and is about to count.
+	// ConfigChange: a settings file has changed and is about to take effect.
 	ConfigChange Event = "ConfigChange"
 	// InstructionsLoaded: a file of instructions was read.
 	InstructionsLoaded Event = "InstructionsLoaded"
-	// CwdChanged: the member's working directory is another one.
+	// CwdChanged: the member's working directory has changed.
 	CwdChanged Event = "CwdChanged"
 	// DirectoryAdded: a folder was added to the session.
 	DirectoryAdded Event = "DirectoryAdded"
 	// FileChanged: a watched file has changed on disk.
 	FileChanged Event = "FileChanged"
-	// WorktreeCreate: a worktree is needed; a hook makes it in git's place.
+	// WorktreeCreate: a worktree is needed; a hook creates it instead of git.
 	WorktreeCreate Event = "WorktreeCreate"
 	// WorktreeRemove: a worktree was removed.
 	WorktreeRemove Event = "WorktreeRemove"
-	// Elicitation: an MCP server asks a person for something.
+	// Elicitation: an MCP server asks a person for input.
 	Elicitation Event = "Elicitation"
 	// ElicitationResult: that person has answered.
 	ElicitationResult Event = "ElicitationResult"

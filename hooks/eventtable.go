@@ -1,6 +1,6 @@
 package hooks
 
-// catalog is the table of all events in the order of HOOKS.md section 1.
+// catalog returns all events in the order of HOOKS.md section 1.
 func catalog() []EventInfo {
 	context := []string{"additionalContext"}
 	return []EventInfo{
@@ -24,13 +24,13 @@ func catalog() []EventInfo {
 			Outputs: []string{"decision"}},
 		{Event: PermissionDenied, Matcher: "tool_name", Mode: true, Fires: true, Types: "A",
 			Outputs: []string{"retry"}},
-		{Event: PostToolUse, Matcher: "tool_name", Exit2: Beside, Decision: Beside, Halts: true, Mode: true,
+		{Event: PostToolUse, Matcher: "tool_name", Exit2: WithResult, Decision: WithResult, Halts: true, Mode: true,
 			Types: "A", Fires: true, Outputs: []string{"additionalContext", "updatedToolOutput",
 				"updatedMCPToolOutput", "classifierContext"}},
-		{Event: PostToolUseFailure, Matcher: "tool_name", Exit2: Beside, Decision: Beside, Halts: true,
+		{Event: PostToolUseFailure, Matcher: "tool_name", Exit2: WithResult, Decision: WithResult, Halts: true,
 			Mode:  true,
 			Types: "A", Fires: true, Outputs: context},
-		{Event: PostToolBatch, Exit2: Beside, Decision: Beside, Halts: true, Mode: true, Fires: true,
+		{Event: PostToolBatch, Exit2: WithResult, Decision: WithResult, Halts: true, Mode: true, Fires: true,
 			Types:   "A",
 			Outputs: context},
 		{Event: Notification, Matcher: "notification_type", Discards: true, Types: "B", Fires: true},
@@ -73,7 +73,7 @@ func catalog() []EventInfo {
 	}
 }
 
-// waitsFor says what has to be there before an event can fire by itself.
+// waitsFor returns what firing an event requires that this version does not have.
 func waitsFor(event Event) string {
 	switch event {
 	case PreCompact, PostCompact:
@@ -83,11 +83,11 @@ func waitsFor(event Event) string {
 	case Elicitation, ElicitationResult:
 		return "MCP servers of members"
 	}
-	return "a moment of its own"
+	return "a later version"
 }
 
-// firedOf lists the values of an event's matcher field that this version fires, where
-// some of them have no moment yet. nil: all have one, or nobody can tell.
+// firedOf returns the values of an event's matcher field that this version fires. nil means
+// all, or that the values cannot be listed.
 func firedOf(event Event) []string {
 	switch event {
 	case SessionStart:
@@ -104,11 +104,11 @@ func firedOf(event Event) []string {
 	return nil
 }
 
-// valuesOf lists what the matcher's field of an event can be. nil: names that
-// nobody can list, or there is no such field.
+// valuesOf returns the possible values of an event's matcher field. nil means that they
+// cannot be listed, or that there is no such field.
 func valuesOf(event Event) []string {
-	// From HOOKS.md section 1. Where a host may add to them, the list is what is
-	// known; a matcher that names something else is still a mistake more often.
+	// From HOOKS.md section 1. Hosts may add values, but a matcher that names another one
+	// is usually a mistake.
 	switch event {
 	case SessionStart:
 		return []string{"startup", "resume", "clear", "compact", "fork"}

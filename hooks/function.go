@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// Session holds the function hooks of one conversation: Go functions that its
-// agent, or a skill that it uses, registers while it runs, and that are gone
-// when it ends. They are called when that conversation ends a turn, and for no
-// other: neither that of another member nor that of a helper inside.
+// Session holds the function hooks of one conversation: Go functions that its agent, or a
+// skill that it uses, registers while it runs, and that are removed when it ends. They are
+// called when that conversation ends a turn, but not for another member's conversation or
+// that of a helper inside.
 //
 // Make it with Registry.Session. It is safe for concurrent use.
 type Session struct {
 	registry *Registry
 	id       string
 
-	// What follows is guarded by the registry's mutex.
+	// The fields below are guarded by the registry's mutex.
 	functions []*Registered // replaced, never changed
 	released  bool
 }
 
-// Session is the place for function hooks of the conversation with that id: the
-// session's id of a member (session_id), or the agent's id of a helper
-// (agent_id). All calls with one id give the same Session until its Release.
+// Session returns the function hooks of the conversation with that id: a member's
+// session_id, or a helper's agent_id. All calls with one id return the same Session until
+// its Release.
 func (r *Registry) Session(id string) *Session {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,12 +38,12 @@ func (r *Registry) Session(id string) *Session {
 	return s
 }
 
-// AtStop has do called at each turn end of the conversation (Stop, and
-// SubagentStop of a helper), beside the configured hooks. name stands in the
-// journal; empty: the function's name in Go. remove takes it off again; it may
-// be called at any time and more than once.
+// AtStop registers do to be called at each turn end of the conversation (Stop, and
+// SubagentStop of a helper), in addition to the configured hooks. name appears in the
+// journal; empty means the function's name in Go. remove unregisters it; it may be called
+// at any time and more than once.
 //
-// The error is ErrCallback: there is no function, or the conversation is over.
+// The error is ErrCallback: do is nil, or the conversation is over.
 func (s *Session) AtStop(name string, do Func) (remove func(), err error) {
 	h, err := register(Stop, Callback{Name: name, Do: do})
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Session) AtStop(name string, do Func) (remove func(), err error) {
 	return func() { s.remove(h) }, nil
 }
 
-// remove takes one function off.
+// remove unregisters one function.
 func (s *Session) remove(h *Registered) {
 	s.registry.mu.Lock()
 	defer s.registry.mu.Unlock()
@@ -72,9 +72,9 @@ func (s *Session) remove(h *Registered) {
 	s.functions = slices.DeleteFunc(slices.Clone(s.functions), func(other *Registered) bool { return other == h })
 }
 
-// Release takes all functions of the conversation off, because it is over. No
-// call begins after it has returned; one that has begun goes on. Calling it
-// twice is fine, and so is calling it for a conversation that had none.
+// Release unregisters all functions of the conversation, because it is over. No call begins
+// after it has returned; a call that has begun continues. It may be called twice, and for
+// a conversation without functions.
 func (s *Session) Release() {
 	r := s.registry
 	r.mu.Lock()
@@ -88,8 +88,8 @@ func (s *Session) Release() {
 	}
 }
 
-// FunctionsFor lists the function hooks of an event: those of the helper whose
-// stop it is, or of the member's conversation. A nil Registry has none.
+// FunctionsFor returns the function hooks of an event: those of the helper that stops, or of
+// the member's conversation. A nil Registry has none.
 func (r *Registry) FunctionsFor(in Input) []*Registered {
 	event := in.Payload.Event()
 	if r == nil || event != Stop && event != SubagentStop {

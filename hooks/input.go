@@ -6,17 +6,17 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// Common holds the fields that every hook input begins with, in wire order
-// (HOOKS.md section 2). Zero optional fields are left out of the JSON.
+// Common holds the fields that every hook input begins with, in wire order (HOOKS.md
+// section 2). Optional fields that are zero are omitted from the JSON.
 type Common struct {
 	SessionID      string  // always sent
-	TranscriptPath string  // always sent; the file is complete up to this moment
+	TranscriptPath string  // always sent; the file is complete up to this event
 	Cwd            string  // always sent; follows the member's working directory
 	PromptID       string  // UUID of the prompt that began the turn; empty before the first
 	PermissionMode string  // sent only by the events that HOOKS.md section 2 lists
 	AgentID        string  // set for teammates and helpers
 	AgentType      string  // set for teammates and helpers
-	Effort         *Effort // only where a model has it
+	Effort         *Effort // only if the model has it
 }
 
 // Effort is the reasoning effort of the model in use.
@@ -24,16 +24,16 @@ type Effort struct {
 	Level string `json:"level"` // low, medium, high, xhigh or max
 }
 
-// Input is what one event tells its hooks: the common fields, then the
-// event's own. It marshals to one JSON object with hook_event_name between
-// the two, as recorded hosts send it.
+// Input is what the hooks of one event get: the common fields, then the event's own. It
+// marshals to one JSON object with hook_event_name between the two, as recorded hosts send
+// it.
 type Input struct {
 	Common
 	Payload Payload
 }
 
-// Payload holds the fields of one event that are not common to all. Its JSON
-// is an object; a type's Event never changes.
+// Payload holds the fields of one event that are not common to all. It marshals to a JSON
+// object. Event always returns the same value for a type.
 type Payload interface {
 	Event() Event
 }
@@ -45,7 +45,7 @@ type SessionStartInput struct {
 	*ResumeInfo
 }
 
-// ResumeInfo is what SessionStart says besides when a session goes on.
+// ResumeInfo holds the additional fields of SessionStart when a session continues.
 type ResumeInfo struct {
 	SecondsSinceLastResponse float64 `json:"seconds_since_last_response"`
 	ContextTokens            int64   `json:"context_tokens"`
@@ -64,7 +64,7 @@ type UserPromptSubmitInput struct {
 	SessionTitle string `json:"session_title,omitempty"`
 }
 
-// MCPServer says which server an MCP tool comes from.
+// MCPServer names the server that an MCP tool comes from.
 type MCPServer struct {
 	Name   string `json:"name"`
 	Source string `json:"source"`
@@ -99,8 +99,8 @@ type PostToolUseFailureInput struct {
 	MCPServer   *MCPServer      `json:"mcp_server,omitempty"`
 }
 
-// StopInput is the payload of Stop. The last two fields are ours: a
-// teammate's Stop says whose it is (DESIGN 2).
+// StopInput is the payload of Stop. The last two fields are covey's own: the member whose
+// turn it is (DESIGN 2).
 type StopInput struct {
 	StopHookActive       bool             `json:"stop_hook_active"`
 	LastAssistantMessage string           `json:"last_assistant_message,omitempty"`
@@ -110,7 +110,7 @@ type StopInput struct {
 	TeamName             string           `json:"team_name,omitempty"`
 }
 
-// BackgroundTask is work that goes on beside the conversation.
+// BackgroundTask is work that continues in the background of the conversation.
 type BackgroundTask struct {
 	ID          string `json:"id"`
 	Type        string `json:"type"` // shell, subagent, monitor, workflow, teammate, …
@@ -141,18 +141,18 @@ type TeammateIdleInput struct {
 	TeamName     string `json:"team_name"`
 }
 
-// TaskInput holds what the two task events have in common.
+// TaskInput holds the common fields of the two task events.
 type TaskInput struct {
 	TaskID          string `json:"task_id"`
 	TaskSubject     string `json:"task_subject"`
 	TaskDescription string `json:"task_description,omitempty"`
 	TeammateName    string `json:"teammate_name,omitempty"`
 	TeamName        string `json:"team_name,omitempty"`
-	// Evidence is covey's own: what members say shows that the task is done.
+	// Evidence is covey's own field: what members offer as proof that the task is done.
 	Evidence []TaskEvidence `json:"evidence,omitempty"`
 }
 
-// TaskEvidence is a text, or the path of a file that holds more.
+// TaskEvidence is a text, or the path of a file with a longer text.
 type TaskEvidence struct {
 	By   string `json:"by"`
 	Text string `json:"text,omitempty"`
@@ -172,43 +172,43 @@ type NotificationInput struct {
 	NotificationType string `json:"notification_type"`
 }
 
-// Event names the moment.
+// Event returns SessionStart.
 func (SessionStartInput) Event() Event { return SessionStart }
 
-// Event names the moment.
+// Event returns SessionEnd.
 func (SessionEndInput) Event() Event { return SessionEnd }
 
-// Event names the moment.
+// Event returns UserPromptSubmit.
 func (UserPromptSubmitInput) Event() Event { return UserPromptSubmit }
 
-// Event names the moment.
+// Event returns PreToolUse.
 func (PreToolUseInput) Event() Event { return PreToolUse }
 
-// Event names the moment.
+// Event returns PostToolUse.
 func (PostToolUseInput) Event() Event { return PostToolUse }
 
-// Event names the moment.
+// Event returns PostToolUseFailure.
 func (PostToolUseFailureInput) Event() Event { return PostToolUseFailure }
 
-// Event names the moment.
+// Event returns Stop.
 func (StopInput) Event() Event { return Stop }
 
-// Event names the moment.
+// Event returns StopFailure.
 func (StopFailureInput) Event() Event { return StopFailure }
 
-// Event names the moment.
+// Event returns TeammateIdle.
 func (TeammateIdleInput) Event() Event { return TeammateIdle }
 
-// Event names the moment.
+// Event returns TaskCreated.
 func (TaskCreatedInput) Event() Event { return TaskCreated }
 
-// Event names the moment.
+// Event returns TaskCompleted.
 func (TaskCompletedInput) Event() Event { return TaskCompleted }
 
-// Event names the moment.
+// Event returns Notification.
 func (NotificationInput) Event() Event { return Notification }
 
-// MarshalJSON sends empty lists as such: hooks may rely on both being there.
+// MarshalJSON writes nil lists as empty ones, because hooks may rely on both.
 func (p StopInput) MarshalJSON() ([]byte, error) {
 	type plain StopInput
 	if p.BackgroundTasks == nil {

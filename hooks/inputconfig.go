@@ -6,5 +6,5 @@ type ConfigChangeInput struct {
 	FilePath string `json:"file_path,omitempty"` // absolute
 }
 
-// Event names the moment.
+// Event returns ConfigChange.
 func (ConfigChangeInput) Event() Event { return ConfigChange }

@@ -6,34 +6,33 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// SubagentStartInput is the payload of SubagentStart. Who begins stands in the
-// common fields: agent_id and agent_type.
+// SubagentStartInput is the payload of SubagentStart. The helper is in the common fields
+// agent_id and agent_type.
 type SubagentStartInput struct{}
 
-// SubagentStopInput is the payload of SubagentStop. Whose stop it is stands in
-// the common fields.
+// SubagentStopInput is the payload of SubagentStop. The helper is in the common fields.
 type SubagentStopInput struct {
 	StopHookActive       bool             `json:"stop_hook_active"`
-	AgentTranscriptPath  string           `json:"agent_transcript_path"` // the helper's own; complete up to this moment
+	AgentTranscriptPath  string           `json:"agent_transcript_path"` // the helper's own; complete up to this event
 	LastAssistantMessage string           `json:"last_assistant_message,omitempty"`
 	BackgroundTasks      []BackgroundTask `json:"background_tasks"`
 	SessionCrons         []SessionCron    `json:"session_crons"`
 }
 
-// Event names the moment.
+// Event returns SubagentStart.
 func (SubagentStartInput) Event() Event { return SubagentStart }
 
-// Event names the moment.
+// Event returns SubagentStop.
 func (SubagentStopInput) Event() Event { return SubagentStop }
 
-// ForHelper reports whether hooks for one kind of helper are for this event. A
-// member's agent_id is its name and its team's, joined by an @, which no
-// helper's has: a member of the same name is not meant.
+// ForHelper reports whether hooks for one kind of helper apply to this event. The agent_id
+// of a member contains an @, between its name and its team's, and that of a helper does
+// not, so a member named like the kind does not match.
 func (in Input) ForHelper(kind string) bool {
 	return kind == "" || kind == in.AgentType && in.AgentID != "" && !strings.Contains(in.AgentID, "@")
 }
 
-// MarshalJSON sends empty lists as such: hooks may rely on both being there.
+// MarshalJSON writes nil lists as empty ones, because hooks may rely on both.
 func (p SubagentStopInput) MarshalJSON() ([]byte, error) {
 	type plain SubagentStopInput
 	if p.BackgroundTasks == nil {

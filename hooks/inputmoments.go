@@ -17,11 +17,11 @@ type UserPromptExpansionInput struct {
 	CommandName   string `json:"command_name"`
 	CommandArgs   string `json:"command_args"`
 	CommandSource string `json:"command_source,omitempty"` // projectSettings, userSettings, plugin, …
-	Prompt        string `json:"prompt"`                   // as it was typed
+	Prompt        string `json:"prompt"`                   // as typed
 }
 
-// PermissionRequestInput is the payload of PermissionRequest. It has no id of
-// the call: recorded hosts send none.
+// PermissionRequestInput is the payload of PermissionRequest. It has no id of the call,
+// because recorded hosts send none.
 type PermissionRequestInput struct {
 	ToolName    string             `json:"tool_name"`
 	ToolInput   json.RawMessage    `json:"tool_input"`
@@ -29,8 +29,7 @@ type PermissionRequestInput struct {
 	MCPServer   *MCPServer         `json:"mcp_server,omitempty"`
 }
 
-// PermissionUpdate is a change of what a session may do. Which fields are set
-// follows from Type.
+// PermissionUpdate is a change of a session's permissions. Type says which fields are set.
 type PermissionUpdate struct {
 	Type        string           `json:"type"`            // addRules, replaceRules, removeRules, setMode, addDirectories, removeDirectories
 	Rules       []PermissionRule `json:"rules,omitempty"` // of addRules, replaceRules and removeRules
@@ -46,7 +45,7 @@ type PermissionRule struct {
 	RuleContent string `json:"ruleContent,omitempty"`
 }
 
-// String is the rule as settings files write it.
+// String returns the rule as it is written in settings files.
 func (r PermissionRule) String() string {
 	if r.RuleContent == "" {
 		return r.ToolName
@@ -99,13 +98,13 @@ type DirectoryAddedInput struct {
 }
 
 // MessageDisplayInput is the payload of MessageDisplay. Hosts that show text while it is
-// written tell of it in parts; covey tells of each message once, as a whole.
+// written send it in parts; covey sends each message once, as a whole.
 type MessageDisplayInput struct {
 	TurnID    string `json:"turn_id"`
 	MessageID string `json:"message_id"`
 	Index     int    `json:"index"` // of the part
-	Final     bool   `json:"final"` // it is the last part
-	Delta     string `json:"delta"` // its text
+	Final     bool   `json:"final"` // this is the last part
+	Delta     string `json:"delta"` // text of the part
 }
 
 // FileChangedInput is the payload of FileChanged.
@@ -114,38 +113,38 @@ type FileChangedInput struct {
 	Change   string `json:"event"` // change, add or unlink
 }
 
-// Event names the moment.
+// Event returns Setup.
 func (SetupInput) Event() Event { return Setup }
 
-// Event names the moment.
+// Event returns UserPromptExpansion.
 func (UserPromptExpansionInput) Event() Event { return UserPromptExpansion }
 
-// Event names the moment.
+// Event returns PermissionRequest.
 func (PermissionRequestInput) Event() Event { return PermissionRequest }
 
-// Event names the moment.
+// Event returns PermissionDenied.
 func (PermissionDeniedInput) Event() Event { return PermissionDenied }
 
-// Event names the moment.
+// Event returns PostToolBatch.
 func (PostToolBatchInput) Event() Event { return PostToolBatch }
 
-// Event names the moment.
+// Event returns InstructionsLoaded.
 func (InstructionsLoadedInput) Event() Event { return InstructionsLoaded }
 
-// Event names the moment.
+// Event returns CwdChanged.
 func (CwdChangedInput) Event() Event { return CwdChanged }
 
-// Event names the moment.
+// Event returns DirectoryAdded.
 func (DirectoryAddedInput) Event() Event { return DirectoryAdded }
 
-// Event names the moment.
+// Event returns MessageDisplay.
 func (MessageDisplayInput) Event() Event { return MessageDisplay }
 
-// Event names the moment.
+// Event returns FileChanged.
 func (FileChangedInput) Event() Event { return FileChanged }
 
-// subjected is a payload that knows what its event's matchers are held against.
-type subjected interface{ subject() string }
+// subjecter is a payload that returns the value that its event's matchers are applied to.
+type subjecter interface{ subject() string }
 
 func (p SetupInput) subject() string               { return p.Trigger }
 func (p UserPromptExpansionInput) subject() string { return p.CommandName }
@@ -153,5 +152,5 @@ func (p InstructionsLoadedInput) subject() string  { return p.LoadReason }
 func (p DirectoryAddedInput) subject() string      { return p.Source }
 func (p FileChangedInput) subject() string         { return baseName(p.FilePath) }
 
-// baseName is the last name on a path of any system.
+// baseName returns the last element of a path of any system.
 func baseName(file string) string { return path.Base(strings.ReplaceAll(file, `\`, "/")) }

@@ -10,8 +10,8 @@ type WorktreeRemoveInput struct {
 	WorktreePath string `json:"worktree_path"` // absolute
 }
 
-// Event names the moment.
+// Event returns WorktreeCreate.
 func (WorktreeCreateInput) Event() Event { return WorktreeCreate }
 
-// Event names the moment.
+// Event returns WorktreeRemove.
 func (WorktreeRemoveInput) Event() Event { return WorktreeRemove }

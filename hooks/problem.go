@@ -11,20 +11,20 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// MaxTimeout bounds what a setting may ask for; more would overflow a Duration.
+// MaxTimeout bounds timeouts in settings. A longer one would overflow a Duration.
 const MaxTimeout = 7 * 24 * time.Hour
 
-// Problem is a mistake in configured hooks, with its place.
+// Problem is a mistake in configured hooks, with its position.
 type Problem struct {
-	Event Event  // as it was written
-	Group int    // index in the event's list; -1: the event itself
-	Hook  int    // index in the group's hooks; -1: the group itself
-	Field string // JSON name of the field; empty: the whole
+	Event Event  // as written
+	Group int    // index in the event's list; -1 for the event itself
+	Hook  int    // index in the group's hooks; -1 for the group itself
+	Field string // JSON name of the field; empty for the whole
 	Text  string // what is wrong, and what to write instead
-	Odd   bool   // the hook runs all the same
+	Odd   bool   // the hook runs in spite of it
 }
 
-// Path is the place of the problem below the hooks section, like
+// Path returns the position of the problem below the hooks section, such as
 // Stop[0].hooks[1].timeout.
 func (p Problem) Path() string {
 	var path strings.Builder
@@ -41,10 +41,10 @@ func (p Problem) Path() string {
 	return path.String()
 }
 
-// String is the problem with its place.
+// String returns the position and the text.
 func (p Problem) String() string { return p.Path() + ": " + p.Text }
 
-// CheckEvent says what is wrong with an event's name; nil: nothing.
+// CheckEvent returns what is wrong with an event's name, or nil.
 func CheckEvent(event Event) []Problem {
 	if event.Known() {
 		return nil
@@ -56,8 +56,8 @@ func CheckEvent(event Event) []Problem {
 	return []Problem{{Event: event, Group: -1, Hook: -1, Text: text}}
 }
 
-// Problems finds what is wrong with the fields that hooks of all types have. at
-// is the place of the hook.
+// Problems returns what is wrong with the fields that hooks of all types have. at is the
+// position of the hook.
 func (h *Handler) Problems(info *EventInfo, at Problem) []Problem {
 	var problems []Problem
 	add := func(odd bool, field, format string, args ...any) {
@@ -65,11 +65,11 @@ func (h *Handler) Problems(info *EventInfo, at Problem) []Problem {
 		problems = append(problems, at)
 	}
 	if h.Timeout < 0 || math.IsNaN(h.Timeout) || h.Timeout > MaxTimeout.Seconds() {
-		add(false, "timeout", "%v is no time-out: write seconds, more than 0 and at most %.0f", h.Timeout,
+		add(false, "timeout", "%v is not a timeout: write seconds, more than 0 and at most %.0f", h.Timeout,
 			MaxTimeout.Seconds())
 	}
 	if !slices.Contains([]string{"", "continue", "block"}, h.OnFailure) {
-		// An mcp_tool hook takes any other word for block.
+		// For an mcp_tool hook any other value means block.
 		add(h.Type == "mcp_tool", "onFailure", "%q: write continue or block", h.OnFailure)
 	}
 	switch {
@@ -79,14 +79,14 @@ func (h *Handler) Problems(info *EventInfo, at Problem) []Problem {
 		add(false, "mode", "a hook that only observes cannot be mandatory: remove one of the two")
 	}
 	if text := checkIf(info, h.If); text != "" {
-		// The hook runs all the same, for every call of the tool.
+		// If the rule names a tool, the hook still runs, for every call of it.
 		_, whole := rules.WholeTool(h.If)
 		add(info.AboutTool() && whole, "if", "%s", text)
 	}
 	return problems
 }
 
-// checkIf says what is wrong with an `if`, or "".
+// checkIf returns what is wrong with an `if`, or "".
 func checkIf(known *EventInfo, text string) string {
 	if text == "" {
 		return ""

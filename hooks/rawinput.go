@@ -8,25 +8,25 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// RawPayload is a payload that was read from outside. It keeps all fields, also
-// those that covey does not know, in their order.
+// RawPayload is a payload that was read as JSON. It keeps all fields in their order, also
+// those that covey does not know.
 type RawPayload struct {
 	Name   Event
 	Fields []rawjson.Field
 }
 
-// Event names the moment.
+// Event returns the event's name.
 func (p RawPayload) Event() Event { return p.Name }
 
-// MarshalJSON gives the fields as they were read.
+// MarshalJSON writes the fields as they were read.
 func (p RawPayload) MarshalJSON() ([]byte, error) { return rawjson.Object(p.Fields), nil }
 
 // field returns the value of a field, or nil.
 func (p RawPayload) field(name string) json.RawMessage { return rawjson.Get(p.Fields, name) }
 
-// ParseInput reads the hook input of any event, known or not: raw is one JSON
-// object. Common fields that it lacks are taken from defaults. The error names
-// the field that is wrong; it wraps rawjson.ErrNotObject if raw is something else.
+// ParseInput reads the hook input of any event, known or not: raw is one JSON object.
+// Common fields that it lacks come from defaults. The error names the invalid field; it
+// wraps rawjson.ErrNotObject if raw is not an object.
 func ParseInput(event Event, raw []byte, defaults Common) (Input, error) {
 	fields, err := rawjson.Fields(raw)
 	if err != nil {
@@ -40,7 +40,7 @@ func ParseInput(event Event, raw []byte, defaults Common) (Input, error) {
 		case f.Name == "hook_event_name":
 			var name Event
 			if json.Unmarshal(f.Value, &name) != nil || name != event {
-				return Input{}, fmt.Errorf("hook_event_name is %s, but %s is to be fired: make it fit, or leave it out",
+				return Input{}, fmt.Errorf("hook_event_name is %s, but the event is %s: correct it, or leave it out",
 					wording.Preview(string(f.Value), 40), event)
 			}
 		case target == nil:
@@ -54,7 +54,7 @@ func ParseInput(event Event, raw []byte, defaults Common) (Input, error) {
 	return in, nil
 }
 
-// commonField returns where the common field of that name is kept, or nil.
+// commonField returns the address of the common field of that name, or nil.
 func (in *Input) commonField(name string) any {
 	switch name {
 	case "session_id":
@@ -77,7 +77,7 @@ func (in *Input) commonField(name string) any {
 	return nil
 }
 
-// kindWanted names the JSON type that fits target.
+// kindWanted returns the JSON type of target.
 func kindWanted(target any) string {
 	if _, ok := target.(*string); ok {
 		return "a string"

@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
-// toolUse is what the payloads of tool events have in common.
+// toolUse holds the common fields of tool events' payloads.
 type toolUse struct {
 	name  string
 	input json.RawMessage
@@ -36,15 +36,15 @@ func (in Input) toolUse() (use toolUse, ok bool) {
 	return toolUse{}, false
 }
 
-// Call returns the tool call that in is about, to hold rules against. root is
-// the member's workspace. Its second result is false if in is about no call.
+// Call returns the tool call that in is about, for matching rules. root is the member's
+// workspace. The second result is false if in is not about a call.
 func (in Input) Call(root string) (rules.Call, bool) {
 	use, ok := in.toolUse()
 	return rules.Call{Tool: use.name, Input: use.input, Cwd: in.Cwd, Root: root}, ok
 }
 
-// Subject is what matchers of the input's event are held against, such as the
-// name of a tool; empty: nothing.
+// Subject returns what matchers of the input's event are applied to, such as the name of a
+// tool, or "".
 func (in Input) Subject() string {
 	known := InfoOf(in.Payload.Event())
 	switch p := in.Payload.(type) {
@@ -57,30 +57,30 @@ func (in Input) Subject() string {
 	case NotificationInput:
 		return p.NotificationType
 	case SubagentStartInput, SubagentStopInput:
-		return in.AgentType // it stands among the common fields
+		return in.AgentType // a common field
 	case RawPayload:
 		return in.rawSubject(p, known)
-	case subjected:
+	case subjecter:
 		return p.subject()
 	}
 	use, _ := in.toolUse()
 	return use.name
 }
 
-// rawSubject finds the subject of an event that has no type of its own yet.
+// rawSubject returns the subject of a RawPayload.
 func (in Input) rawSubject(p RawPayload, known *EventInfo) string {
 	switch {
 	case known.Matcher == "":
 		return ""
 	case known.Matcher == "agent_type":
-		return in.AgentType // it stands among the common fields
+		return in.AgentType // a common field
 	case known.Event == FileChanged:
 		return baseName(rawjson.Text(p.field(known.Matcher)))
 	}
 	return rawjson.Text(p.field(known.Matcher))
 }
 
-// Member says whose event it is, if the payload says so.
+// Member returns the member that the payload names and its team, or "".
 func (in Input) Member() (team, member string) {
 	switch p := in.Payload.(type) {
 	case StopInput:
@@ -97,8 +97,8 @@ func (in Input) Member() (team, member string) {
 	return "", ""
 }
 
-// HookName is how texts for the model call a hook of this event: tool events
-// name their tool, and SessionStart names its source.
+// HookName returns how texts for the model name a hook of this event: tool events add their
+// tool, and SessionStart adds its source.
 func (in Input) HookName() string {
 	event := in.Payload.Event()
 	if use, ok := in.toolUse(); ok && use.name != "" {
@@ -110,7 +110,7 @@ func (in Input) HookName() string {
 	return string(event)
 }
 
-// ToolUseID is the ID of the tool call that in is about; empty: it has none.
+// ToolUseID returns the ID of the tool call that in is about, or "".
 func (in Input) ToolUseID() string {
 	use, _ := in.toolUse()
 	return use.id

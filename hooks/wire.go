@@ -6,18 +6,18 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// MarshalJSON gives the input as hooks read it: the common fields in wire
-// order, hook_event_name, then the payload's own fields.
+// MarshalJSON returns the input as hooks read it: the common fields in wire order,
+// hook_event_name, then the payload's own fields.
 //
-// What json.Marshal makes of it escapes <, > and &; Wire gives the exact bytes.
+// json.Marshal escapes <, > and & in it; Wire returns the exact bytes.
 func (in Input) MarshalJSON() ([]byte, error) {
 	wire, err := in.Wire()
 	return bytes.TrimSuffix(wire, []byte("\n")), err
 }
 
-// Wire returns the bytes that a hook finds on its stdin: one JSON object and a
-// newline, without HTML escapes. Text that is not valid UTF-8 has U+FFFD in
-// place of the broken bytes. It fails only if the payload cannot be marshalled.
+// Wire returns the bytes that a hook reads on stdin: one JSON object and a newline, without
+// HTML escapes. Bytes that are not valid UTF-8 are replaced by U+FFFD. It fails only if the
+// payload cannot be marshalled.
 func (in Input) Wire() ([]byte, error) {
 	info := InfoOf(in.Payload.Event())
 	fields := []rawjson.Field{rawjson.TextField("session_id", in.SessionID),
@@ -46,7 +46,7 @@ func (in Input) Wire() ([]byte, error) {
 		return nil, rawjson.ErrNotObject
 	}
 	wire := rawjson.Object(fields)
-	if string(payload) != "{}" { // its fields follow the common ones
+	if string(payload) != "{}" { // append its fields to the common ones
 		wire = append(append(wire[:len(wire)-1], ','), payload[1:]...)
 	}
 	return append(wire, '\n'), nil

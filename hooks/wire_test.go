@@ -178,7 +178,7 @@ func TestParseInputErrors(t *testing.T) {
 		`{"a":`:                            "not one JSON object",
 		`{"session_id":5}`:                 "session_id is 5: want a string",
 		`{"effort":"high"}`:                `effort is "high": want an object like {"level":"high"}`,
-		`{"hook_event_name":"SessionEnd"}`: `hook_event_name is "SessionEnd", but Stop is to be fired`,
+		`{"hook_event_name":"SessionEnd"}`: `hook_event_name is "SessionEnd", but the event is Stop`,
 	} {
 		_, err := ParseInput(Stop, []byte(raw), Common{})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -97,7 +97,7 @@ func addRefusal(out *hooks.Outcome, known *hooks.EventInfo, name string, v *Verd
 	switch v.Refused {
 	case hooks.ToolError:
 		text = fmt.Sprintf("%s hook error: %s", name, v.Feedback)
-	case hooks.Beside:
+	case hooks.WithResult:
 		text = blocking
 	case hooks.ToFeedback:
 		if v.byAnswer && known.EndsTurn() {

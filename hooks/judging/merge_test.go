@@ -120,7 +120,7 @@ func TestMergeNamesTools(t *testing.T) {
 		[]Verdict{v}).Feedback[0]; got != "PreToolUse:Bash hook error: [c]: no" {
 		t.Errorf("before: %q", got)
 	}
-	v.Refused = hooks.Beside
+	v.Refused = hooks.WithResult
 	want := "<system-reminder>\nPostToolUse:Bash hook blocking error from command: \"c\": [c]: no\n</system-reminder>"
 	if got := Merge(hooks.InfoOf(hooks.PostToolUse), "PostToolUse:Bash", []Verdict{v}).Feedback[0]; got != want {
 		t.Errorf("after: %q", got)

@@ -59,7 +59,7 @@ func TestJudge(t *testing.T) {
 			"Blocked by hook", ""},
 		{"a legacy block", hooks.PreToolUse, 0, `{"decision":"block","reason":"old"}`, "", hooks.Blocking, hooks.ToolError,
 			"old", ""},
-		{"after the tool", hooks.PostToolUse, 0, `{"decision":"block","reason":"late"}`, "", hooks.Blocking, hooks.Beside,
+		{"after the tool", hooks.PostToolUse, 0, `{"decision":"block","reason":"late"}`, "", hooks.Blocking, hooks.WithResult,
 			"late", ""},
 		{"a prompt", hooks.UserPromptSubmit, 2, "", "bad", hooks.Blocking, hooks.Refuses, "[cmd]: bad", ""},
 		{"output for another event", hooks.PreToolUse, 0, hso(hooks.Stop, `"additionalContext":"x"`), "",

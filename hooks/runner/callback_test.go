@@ -368,7 +368,7 @@ func TestCallbackRefused(t *testing.T) {
 		{hooks.PreToolUse, hooks.Callback{Matcher: "(", Do: says(hooks.Answer{})}, "no JavaScript expression"},
 		{hooks.PreToolUse, hooks.Callback{If: "Bash(", Do: says(hooks.Answer{})}, "if: "},
 		{hooks.Stop, hooks.Callback{If: "Bash", Do: says(hooks.Answer{})}, "only tool events"},
-		{hooks.Stop, hooks.Callback{Timeout: -1, Do: says(hooks.Answer{})}, "no time-out"},
+		{hooks.Stop, hooks.Callback{Timeout: -1, Do: says(hooks.Answer{})}, "is not a timeout"},
 		{hooks.Stop, hooks.Callback{OnFailure: "explode", Do: says(hooks.Answer{})}, "continue or block"},
 	} {
 		remove, err := (&hooks.Registry{}).Add(tc.event, tc.c)

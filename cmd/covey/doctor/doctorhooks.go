@@ -212,7 +212,7 @@ func backgroundFlaw(h *runner.Configured, info hooks.EventInfo) flaw {
 			"remove async or mandatory", false}
 	case h.Handler.OnFailure == "block":
 		return flaw{"onFailure: block has no effect on a hook in the background", "remove one of the two", false}
-	case h.Handler.AsyncRewake || !info.Blocks || info.Exit2 == hooks.Beside:
+	case h.Handler.AsyncRewake || !info.Blocks || info.Exit2 == hooks.WithResult:
 		return flaw{}
 	}
 	return flaw{"async: nobody waits for it, so it cannot refuse anything here",
