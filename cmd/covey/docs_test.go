@@ -2,9 +2,12 @@ package main_test
 
 import (
 	"fmt"
+	"go/scanner"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,34 +82,78 @@ func TestDocumentedLinks(t *testing.T) {
 	}
 }
 
-// TestWhereDoesItGo: the files that CONTRIBUTING.md sends a contributor to are there, and a
-// change touches at most four of them.
+// TestWhereDoesItGo holds the table of CONTRIBUTING.md that says where a change goes against
+// the code: the files of a row are those whose code names its example, and not too many.
 func TestWhereDoesItGo(t *testing.T) {
-	_, table, found := strings.Cut(readDoc(t, "CONTRIBUTING.md"), "## Where does it go?\n")
-	if !found {
-		t.Fatal("CONTRIBUTING.md has no section that says where a change goes")
-	}
+	_, table, _ := strings.Cut(readDoc(t, "CONTRIBUTING.md"), "## Where does it go?\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	file := regexp.MustCompile("`([\\w./-]+/[a-z_]+\\.go)`")
-	rows := 0
-	for _, row := range strings.Split(table, "\n") {
-		files := file.FindAllStringSubmatch(row, -1)
-		if len(files) == 0 {
-			continue
+	code := codeOfFiles(t)
+	for _, row := range []struct {
+		change, example string // example is a regular expression for the code of the row's example
+		most            int
+	}{
+		{"a preset for an agent program", `[qQ]wen\b|qwen\(`, 3},
+		{"a policy", `"report-sent"`, 2},
+		{"a command that asks the team", `VerbInterrupt|func Interrupt\(|ask\.Interrupt\(`, 4},
+		{"a hook event", `\bConfigChange(Input)?\b`, 4},
+		{"a key of the spec", `MaxInProgress|maxInProgress|"max_in_progress"`, 3},
+		{"a line of the journal", `\bTaskUnchanged\b|"task_unchanged"`, 2},
+		{"a fact in `covey ps`", `Ahead int|(st|w)\.Ahead\b`, 2},
+	} {
+		line := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(row.change) + ` \|.*$`).FindString(table)
+		var says []string
+		for _, m := range file.FindAllStringSubmatch(line, -1) {
+			says = append(says, m[1])
 		}
-		rows++
-		if len(files) > 4 {
-			t.Errorf("CONTRIBUTING.md: this takes %d files, want at most 4: %s", len(files), row)
-		}
-		for _, m := range files {
-			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
-				t.Errorf("CONTRIBUTING.md names %s, which is not there", m[1])
+		var is []string
+		example := regexp.MustCompile(row.example)
+		for name, text := range code {
+			if example.MatchString(text) {
+				is = append(is, name)
 			}
 		}
+		slices.Sort(says)
+		slices.Sort(is)
+		if len(is) == 0 || !slices.Equal(says, is) || len(is) > row.most {
+			t.Errorf("%s: CONTRIBUTING.md names %q, the example is in %q; want the same files, and at most %d",
+				row.change, says, is, row.most)
+		}
 	}
-	if rows < 7 {
-		t.Errorf("CONTRIBUTING.md has %d rows that say where a change goes, want 7", rows)
+}
+
+// codeOfFiles returns the tokens of all Go files but tests and generated ones, without
+// comments, separated by spaces where letters would meet.
+func codeOfFiles(t *testing.T) map[string]string {
+	t.Helper()
+	code := map[string]string{}
+	for _, name := range trackedFiles(t) {
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text := []byte(readDoc(t, name))
+		var s scanner.Scanner
+		fset := token.NewFileSet()
+		s.Init(fset.AddFile(name, -1, len(text)), text, nil, 0)
+		var b strings.Builder
+		for word := false; ; {
+			_, tok, lit := s.Scan()
+			if tok == token.EOF {
+				break
+			}
+			if lit == "" || lit == "\n" {
+				lit = tok.String()
+			}
+			next := tok.IsLiteral() || tok.IsKeyword()
+			if word && next {
+				b.WriteByte(' ')
+			}
+			b.WriteString(lit)
+			word = next
+		}
+		code[name] = b.String()
 	}
+	return code
 }
 
 // TestDocumentedCommands finds that the commands which the documents name are
