@@ -319,10 +319,28 @@ func TestReopenAfterCancel(t *testing.T) {
 func TestWatchdog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{
-		{"say a", "sleep 60ms", "update {}", "sleep 60ms", "raw {\"method\":\"x\"}", "sleep 60ms", "say b",
+		{"say a", "await first", "update {}", "await second", "raw {\"method\":\"x\"}", "await third", "say b",
 			"cancelled", "end end_turn"}, {"end end_turn"},
 	}})
 	r.opts.Timeouts.Silence = 3 * time.Second
+	bells := newBells(t, &r.opts)
+	go func() {
+		watch := bells.next()
+		bells.next()
+		watch.set() // each sign of life sets it anew
+		r.let(t, "first")
+		watch.set()
+		before := r.live.conn.heard.Load()
+		r.let(t, "second")
+		for r.live.conn.heard.Load() == before && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		watch.ring() // one that means nothing counts when it rings
+		watch.set()
+		r.let(t, "third")
+		watch.set()
+		watch.ring()
+	}()
 	_, err := r.turn(t)
 	var api *agent.APIError
 	if !errors.As(err, &api) || api.Type != "server_error" || !strings.Contains(api.Message, "3s") {
@@ -337,11 +355,24 @@ func TestWatchdog(t *testing.T) {
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{
-		{"sleep 3s", "say late", "end end_turn"}, {"say soon", "sleep 3s", "end end_turn"},
+		{"await told", "say late", "end end_turn"}, {"say soon", "await later", "end end_turn"},
 	}})
 	r.opts.Timeouts.Quiet = 2 * time.Second
+	bells := newBells(t, &r.opts)
+	lull := make(chan time.Duration, 1)
+	go func() {
+		bells.next()
+		bells.next().ring()
+		r.let(t, "told")
+		bells.next()
+		lull <- bells.next().set()
+		r.let(t, "later")
+	}()
 	for range 2 {
 		r.mustTurn(t)
+	}
+	if d := <-lull; d != 6*time.Second {
+		t.Errorf("a program that has said something is told of after %v", d)
 	}
 	if want := []agent.EventData{agent.HeldUp{For: "the agent program, which has said nothing for 2s"}}; !reflect.DeepEqual(r.host.events, want) {
 		t.Errorf("observed %+v", r.host.events)

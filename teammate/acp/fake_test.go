@@ -233,15 +233,6 @@ func (f *fake) do(m message, words string) {
 		f.answer(m, rest)
 	case "error":
 		f.line(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":` + rest + `}`)
-	case "repeat": // the same words, until it is told to stop
-		for done := false; !done; {
-			f.do(m, rest)
-			select {
-			case late := <-f.lines:
-				done = late.Method == "session/cancel"
-			case <-time.After(10 * time.Millisecond):
-			}
-		}
 	case "stderr":
 		fmt.Fprintln(os.Stderr, rest)
 	case "cancelled":
@@ -251,6 +242,8 @@ func (f *fake) do(m message, words string) {
 		if rest != "silently" {
 			f.answer(mail, `{"outcome":"injected"}`)
 		}
+	case "await": // until the test lets it go on
+		awaitFile(filepath.Join(f.dir, rest))
 	case "sleep":
 		d, _ := time.ParseDuration(rest)
 		time.Sleep(d)

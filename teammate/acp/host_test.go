@@ -28,9 +28,10 @@ type host struct {
 	permit func(ctx context.Context, call agent.ToolCall) agent.Permission
 	report func(call agent.ToolCall, r agent.ToolResult) agent.Remarks
 
-	asked  []agent.ToolCall
-	seen   []agent.ToolCall
-	events []agent.EventData
+	asked    []agent.ToolCall
+	seen     []agent.ToolCall
+	events   []agent.EventData
+	observed chan agent.EventData // nil, or gets what is appended to events
 }
 
 func (h *host) Pass(ctx context.Context) ([]agent.Input, error) {
@@ -52,7 +53,12 @@ func (h *host) Mail(context.Context) []agent.Input {
 	return mail
 }
 
-func (h *host) Observe(d agent.EventData) { h.events = append(h.events, d) }
+func (h *host) Observe(d agent.EventData) {
+	h.events = append(h.events, d)
+	if h.observed != nil {
+		h.observed <- d
+	}
+}
 
 func (h *host) Permit(ctx context.Context, call agent.ToolCall) agent.Permission {
 	h.asked = append(h.asked, call)

@@ -23,16 +23,30 @@ func TestRetryNoticesAreNoSignOfLife(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, life{Prompts: [][]string{{"repeat " + tt.words, "end cancelled"}, {"end end_turn"}}})
+			// What is told of the last one says that those before it have come.
+			r := newRig(t, life{Prompts: [][]string{{tt.words, tt.words, "say Reconnecting... 5/5", "cancelled",
+				"end cancelled"}, {"end end_turn"}}})
 			r.opts.Timeouts.Silence = 3 * time.Second
+			bells, last := newBells(t, &r.opts), heldUp("Reconnecting... 5/5")
+			r.host.observed = make(chan agent.EventData, 100)
+			go func() {
+				watch := bells.next()
+				for d := range r.host.observed {
+					if d == last {
+						break
+					}
+				}
+				watch.ring()
+			}()
 			_, err := r.turn(t)
+			close(r.host.observed)
 			var api *agent.APIError
 			if !errors.As(err, &api) || !strings.Contains(api.Message, "has not said anything for 3s") {
 				t.Fatalf("error %v", err)
 			}
-			var want []agent.EventData
+			want := []agent.EventData{last}
 			if tt.told != "" {
-				want = []agent.EventData{agent.HeldUp{For: "the agent program, which tries to reach its model again: " + tt.told}}
+				want = []agent.EventData{heldUp(tt.told), last}
 			}
 			if !reflect.DeepEqual(r.host.events, want) {
 				t.Errorf("observed %+v", r.host.events)
@@ -40,6 +54,11 @@ func TestRetryNoticesAreNoSignOfLife(t *testing.T) {
 			r.host.wants()
 		})
 	}
+}
+
+// heldUp is what people are told of a program that has lost its model.
+func heldUp(words string) agent.EventData {
+	return agent.HeldUp{For: "the agent program, which tries to reach its model again: " + words}
 }
 
 // TestMute: a program that gives no answer at all is told of after 20 s and given up
@@ -112,6 +131,16 @@ func TestSilenceInTheMiddle(t *testing.T) {
 	r := newRig(t, life{Prompts: [][]string{{"stderr API error 401, attempt 3", "say Well", "cancelled",
 		"end cancelled"}}})
 	r.opts.Timeouts.Quiet, r.opts.Timeouts.Silence = 100*time.Millisecond, 1500*time.Millisecond
+	bells := newBells(t, &r.opts)
+	go func() {
+		watch, quiet := bells.next(), bells.next()
+		quiet.set() // "Well"
+		for !strings.Contains(r.live.proc.stderr.Text(), "attempt 3") && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		quiet.ring()
+		watch.ring()
+	}()
 	_, err := r.turn(t)
 	if err == nil {
 		t.Fatal("no error")

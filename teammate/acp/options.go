@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -54,7 +55,9 @@ type Options struct {
 	// Clock is the time of day; nil: time.Now.
 	Clock func() time.Time
 	// After is what the start of a program is timed with; nil: time.After.
-	After    func(time.Duration) <-chan time.Time
+	After func(time.Duration) <-chan time.Time
+	// Alarm is what prompts are timed with; nil: program.NewAlarm.
+	Alarm    func(time.Duration) program.Alarm
 	Timeouts Timeouts
 	// Restarts is how often in a row a program that dies is started again before
 	// its member is given up; 0: 3; less: not at all.
@@ -146,6 +149,9 @@ func (o *Options) check() error {
 	}
 	if o.After == nil {
 		o.After = time.After
+	}
+	if o.Alarm == nil {
+		o.Alarm = program.NewAlarm
 	}
 	if o.OnSession == nil {
 		o.OnSession = func(string) error { return nil }

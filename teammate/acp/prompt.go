@@ -79,7 +79,7 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 	t.request = request
 	t.live.meter.begin()
 	t.before = t.live.proc.stderr.Text()
-	watch, quiet := time.NewTimer(t.patience()), time.NewTimer(t.a.opts.Timeouts.Quiet)
+	watch, quiet := t.a.opts.Alarm(t.patience()), t.a.opts.Alarm(t.a.opts.Timeouts.Quiet)
 	lull := t.a.opts.Timeouts.Quiet
 	defer watch.Stop()
 	defer quiet.Stop()
@@ -92,11 +92,11 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 			t.takeAll(ctx)
 			if now := t.live.conn.heard.Load(); now != heard {
 				heard = now
-				watch.Reset(t.patience())
+				watch.Set(t.patience())
 			}
 			if t.lively { // a model that has begun may think for a while
 				lull = 3 * t.a.opts.Timeouts.Quiet
-				quiet.Reset(lull)
+				quiet.Set(lull)
 			}
 		case <-quiet.C: // an endpoint that cannot be reached looks like this, long before the watchdog
 			t.tellOfSilence(lull)
@@ -116,7 +116,7 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 			} else {
 				t.giveUp(silence(t.patience()))
 			}
-			watch.Reset(t.patience())
+			watch.Set(t.patience())
 		case <-t.deadline:
 			if t.answered {
 				return t.outcome()

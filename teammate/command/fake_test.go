@@ -140,12 +140,9 @@ func (f *fake) do(words string) {
 		}
 	case "deaf":
 		signal.Ignore(syscall.SIGTERM)
-	case "repeat": // until it is ended
-		for {
-			f.do(rest)
-			f.out.Flush()
-			time.Sleep(10 * time.Millisecond)
-		}
+	case "await": // until the test lets it go on
+		f.out.Flush()
+		awaitFile(filepath.Join(f.dir, rest))
 	case "hang":
 		select {}
 	case "child": // that holds the outputs

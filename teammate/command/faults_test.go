@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -292,12 +293,7 @@ func TestSilence(t *testing.T) {
 		"silent": {life{started, "hang"}, Timeouts{Silence: 100 * time.Millisecond}, "server_error"},
 		"silent call": {life{started, begun, "hang"}, Timeouts{Silence: 50 * time.Millisecond,
 			Tool: 200 * time.Millisecond}, "server_error"},
-		"patient call": {life{started, begun, "sleep 5s", `print {"type":"turn.completed"}`},
-			Timeouts{Silence: 4 * time.Second}, "none"},
 		"text is quiet": {life{"sleep 400ms", "print ok"}, Timeouts{Silence: 50 * time.Millisecond}, "none"},
-		"stderr counts": {life{started, "sleep 1200ms", "err x", "sleep 1200ms", "err x", "sleep 1200ms",
-			"err x", "sleep 1200ms", `print {"type":"turn.completed"}`},
-			Timeouts{Silence: 4 * time.Second}, "none"},
 		"does not leave": {life{started, `print {"type":"turn.completed"}`, "hang"},
 			Timeouts{Exit: 50 * time.Millisecond}, "none"},
 		"too long": {life{"print x", "hang"}, Timeouts{Run: 200 * time.Millisecond}, "server_error"},
@@ -316,32 +312,120 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// While a tool call is open, a program may be silent for as long as the call may take.
+func TestSilenceOfACall(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, life{`print {"type":"thread.started","thread_id":"t"}`, "await begun",
+		`print {"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"make"}}`,
+		"await end", `print {"type":"turn.completed"}`})
+	r.opts.Timeouts.Silence, r.opts.Timeouts.Tool = 4*time.Second, 7*time.Minute
+	bells := newBells(t, &r.opts)
+	set := make(chan time.Duration, 2)
+	go func() {
+		bells.next()
+		watch := bells.next()
+		set <- watch.set()
+		r.let(t, "begun")
+		set <- watch.set()
+		r.let(t, "end")
+	}()
+	r.mustTurn(t)
+	if before, within := <-set, <-set; before != 4*time.Second || within != 7*time.Minute {
+		t.Errorf("it may be silent for %v, and for %v within a call", before, within)
+	}
+}
+
+// What a program prints on its stderr is a sign of life, unless it tells that its model
+// is lost.
+func TestLastWordsAreSignsOfLife(t *testing.T) {
+	w := &lastWords{box: newInbox()}
+	for _, text := range []string{"stream disconnected; retrying 3/5 in 2s\n", "x\n"} {
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := w.box.heard.Load(); n != 2 {
+		t.Errorf("%d bytes are signs of life", n)
+	}
+}
+
+// What is heard counts when the time is over, though it be no line of the output.
+func TestHeardIsLife(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	bells := newBells(t, &r.opts)
+	talk := r.start(t).talk(r.host)
+	over := make(chan ended, 1)
+	go func() {
+		over <- talk.run(t.Context(), proc.Process{
+			Args: []string{"/bin/sh", "-c", "until [ -e go ]; do sleep 0.01; done; echo x >&2; exec sleep 1000"},
+			Dir:  r.dir, Stdout: talk.box, Stderr: talk.errs,
+		})
+	}()
+	bells.next()
+	watch, quiet := bells.next(), bells.next()
+	quiet.ring() // it listens
+	r.let(t, "go")
+	for talk.box.heard.Load() == 0 && t.Context().Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	watch.ring()
+	watch.set()
+	select {
+	case <-over:
+		t.Fatal("it was given up though it had said something")
+	default:
+	}
+	watch.ring()
+	<-over
+	if kind(talk.err) != "server_error" {
+		t.Errorf("error %v", talk.err)
+	}
+}
+
 // What a program prints while it does not reach its model is no sign of life: people are
 // told of each new word of it.
 func TestRetryNotices(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		words life
-		told  string
+		opens, notice string
+		told          string
 	}{
-		"codex": {life{`print {"type":"thread.started","thread_id":"t"}`,
-			`repeat print {"type":"error","message":"Reconnecting... 2/5 (429 Too Many Requests)"}`},
-			"codex, which tries to reach its model again: Reconnecting... 2/5 (429 Too Many Requests)"},
-		"claude": {life{`print {"type":"system","subtype":"init","session_id":"s"}`,
-			`repeat print {"type":"system","subtype":"api_retry","attempt":4,"max_retries":10,"error":"authentication_failed","error_status":401}`},
-			"claude, which tries to reach its model again (authentication_failed, status 401, attempt 4 of 10)"},
-		"stderr": {life{`print {"type":"thread.started","thread_id":"t"}`,
-			"repeat err stream disconnected; retrying 3/5 in 2s"}, ""},
+		"codex": {`{"type":"thread.started","thread_id":"t"}`,
+			`{"type":"error","message":"Reconnecting... N/5 (429 Too Many Requests)"}`,
+			"codex, which tries to reach its model again: Reconnecting... N/5 (429 Too Many Requests)"},
+		"claude": {`{"type":"system","subtype":"init","session_id":"s"}`,
+			`{"type":"system","subtype":"api_retry","attempt":N,"max_retries":10,"error":"authentication_failed","error_status":401}`,
+			"claude, which tries to reach its model again (authentication_failed, status 401, attempt N of 10)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, tt.words)
+			nth := func(text, n string) string { return strings.ReplaceAll(text, "N", n) }
+			r := newRig(t, life{"print " + tt.opens, "await first", "print " + nth(tt.notice, "2"),
+				"print " + nth(tt.notice, "2"), "await second", "print " + nth(tt.notice, "3"), "hang"})
 			r.opts.Timeouts.Silence = 4 * time.Second
+			r.host.told = make(chan string, 10)
+			bells := newBells(t, &r.opts)
+			go func() {
+				bells.next()
+				watch := bells.next()
+				watch.set()
+				r.let(t, "first")
+				<-r.host.told
+				r.let(t, "second")
+				<-r.host.told
+				if len(watch.settled) > 0 {
+					t.Error("a notice is taken for a sign of life")
+				}
+				watch.ring()
+			}()
 			if _, err := r.turn(t); kind(err) != "server_error" || !strings.Contains(err.Error(),
 				"has not said anything for 4s") {
 				t.Errorf("error %v", err)
 			}
-			if told := strings.Join(r.host.held, "\n"); told != tt.told {
+			close(r.host.told)
+			want := nth(tt.told, "2") + "\n" + nth(tt.told, "3")
+			if told := strings.Join(r.host.held, "\n"); told != want {
 				t.Errorf("told %q", told)
 			}
 		})
@@ -352,7 +436,14 @@ func TestRetryNotices(t *testing.T) {
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, life{"hang"})
-	r.opts.Dialect, r.opts.Timeouts.Quiet, r.opts.Timeouts.Silence = Codex, 50*time.Millisecond, 500*time.Millisecond
+	r.opts.Dialect = Codex
+	bells := newBells(t, &r.opts)
+	go func() {
+		bells.next()
+		watch, quiet := bells.next(), bells.next()
+		quiet.ring()
+		watch.ring()
+	}()
 	if _, err := r.turn(t); kind(err) != "server_error" || len(r.host.held) != 1 {
 		t.Errorf("error %v, told %q", err, r.host.held)
 	}

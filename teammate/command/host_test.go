@@ -33,6 +33,7 @@ type host struct {
 	plans  []agent.Planned
 	warned []string
 	held   []string
+	told   chan string // nil, or gets what is appended to held
 
 	restarts []agent.ProgramRestarts
 }
@@ -57,6 +58,9 @@ func (h *host) Observe(d agent.EventData) {
 		h.restarts = append(h.restarts, d)
 	case agent.HeldUp:
 		h.held = append(h.held, d.For)
+		if h.told != nil {
+			h.told <- d.For
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -59,7 +60,9 @@ type Options struct {
 	// OnUsage is told what each prompt has used. It may be nil.
 	OnUsage func(Spent)
 	// Clock is the time of day; nil: time.Now.
-	Clock    func() time.Time
+	Clock func() time.Time
+	// Alarm is what runs are timed with; nil: program.NewAlarm.
+	Alarm    func(time.Duration) program.Alarm
 	Timeouts Timeouts
 	// Restarts is how often in a row a program may be killed before its member is given
 	// up; 0: 3. A program that a signal has killed is started again within its turn, one
@@ -135,6 +138,9 @@ func (o *Options) check() error {
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
+	}
+	if o.Alarm == nil {
+		o.Alarm = program.NewAlarm
 	}
 	if o.OnSession == nil {
 		o.OnSession = func(string) error { return nil }

@@ -91,9 +91,9 @@ func (t *talk) run(ctx context.Context, p proc.Process) ended {
 		t.box.close()
 		over <- ended{exit, err}
 	}()
-	limit := time.NewTimer(t.a.opts.Timeouts.Run)
+	limit := t.a.opts.Alarm(t.a.opts.Timeouts.Run)
 	defer limit.Stop()
-	watch, quiet := time.NewTimer(t.patience()), time.NewTimer(t.a.opts.Timeouts.Quiet)
+	watch, quiet := t.a.opts.Alarm(t.patience()), t.a.opts.Alarm(t.a.opts.Timeouts.Quiet)
 	defer watch.Stop()
 	defer quiet.Stop()
 	for heard := t.box.heard.Load(); ; {
@@ -101,8 +101,8 @@ func (t *talk) run(ctx context.Context, p proc.Process) ended {
 		case <-t.box.ready:
 			// Bytes of a notice are no sign of life, those of half a line may be one.
 			if t.takeAll(ctx) {
-				watch.Reset(t.patience())
-				quiet.Reset(3 * t.a.opts.Timeouts.Quiet) // a model that has begun may think for a while
+				watch.Set(t.patience())
+				quiet.Set(3 * t.a.opts.Timeouts.Quiet) // a model that has begun may think for a while
 			}
 			heard = t.box.heard.Load()
 		case <-quiet.C:
@@ -116,7 +116,7 @@ func (t *talk) run(ctx context.Context, p proc.Process) ended {
 			default:
 				t.giveUp(silence(t.patience()))
 			}
-			watch.Reset(t.patience())
+			watch.Set(t.patience())
 		case <-limit.C:
 			t.giveUp(tooLong(t.a.opts.Timeouts.Run))
 		case e := <-over:
