@@ -24,21 +24,20 @@ func agentsCommand(env *cli.Env) *cobra.Command {
 	var probe, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "agents [NAME]",
-		Short: "Show the agent programs of this machine and what they honour",
-		Long: `Show the agents that members can have: the builtin one, the agent programs that
-covey knows, and those that team.yaml names. For each: whether it is installed,
-which version, whether somebody is logged in, and what it honours. With NAME,
-everything about one of them, and why.
+		Short: "Show the agent programs of this machine and what they support",
+		Long: `Show the agents that members can use: the builtin agent, the agent programs that
+covey knows, and those that team.yaml names. For each it shows whether it is
+installed, its version, whether you are logged in, and what it supports. With NAME,
+show everything about one of them, with reasons.
 
   enforced   it holds before anything happens
-  detected   covey sees what was done, afterwards
-  advisory   it is asked to, and may not
-  no         not at all
+  detected   covey sees afterwards what was done
+  advisory   the program is asked, and may not comply
+  no         not supported
 
-Whether somebody is logged in is seen by the files and variables that are there;
-covey never reads them. --probe starts the programs and opens an empty session,
-at which most of them say it when they are logged out. No model is asked, so
-that it costs nothing.`,
+covey detects a login by the files and variables that exist, and never reads them.
+--probe starts the programs and opens an empty session, in which most of them say
+whether you are logged in. No model is asked, so this costs nothing.`,
 		Example: `  covey agents
   covey agents codex
   covey agents --probe
@@ -62,7 +61,7 @@ that it costs nothing.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&probe, "probe", false, "start the programs, and show what they say of themselves")
+	cmd.Flags().BoolVar(&probe, "probe", false, "start the programs and show what they report")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

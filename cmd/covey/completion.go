@@ -12,8 +12,8 @@ func completionCommand(env *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print the script that completes covey's commands in a shell",
-		Long: `Print the script that lets a shell complete covey's commands, flags, and the
-names of teams, members and tasks that are there at that moment.`,
+		Long: `Print the script that lets a shell complete covey's commands and flags, and the
+names of existing teams, members and tasks.`,
 		Example: `  source <(covey completion bash)   # this shell only
   covey completion bash > ~/.local/share/bash-completion/completions/covey
   covey completion zsh > "${fpath[1]}/_covey"

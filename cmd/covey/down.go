@@ -25,13 +25,14 @@ func downCommand(env *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "down",
-		Short: "Stop the team; `covey up` takes it up again",
-		Long: `Stop the team in order: turns are cut off, processes ended, and everything that
-"covey up" needs to go on is on disk. Comes back when the team has ended.
+		Short: "Stop the team; `covey up` continues it",
+		Long: `Stop the team in order: turns are aborted and processes ended, and everything that
+"covey up" needs to continue is on disk. The command returns when the team has
+ended.
 
-With --member one member leaves and the team goes on: it is asked first, and ended
-when it agrees, or when it has not answered in time. Its tasks are open again. The
-next start of the team brings it back.`,
+With --member one member leaves and the team continues. The member is asked first;
+it is ended when it agrees, or when it has not answered in time. Its tasks are open
+again. The next start of the team brings it back.`,
 		Example: `  covey down
   covey down --reason "the spec needs another look"
   covey down --team changelog-crew

@@ -30,13 +30,12 @@ func initCommand(env *cli.Env) *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "Write a spec that runs, as a start",
-		Long: `Write a team.yaml with comments: a team of the agent programs of --with, the
-first of which leads; or with --offline one whose members play scripts, which
-are written beside it, so that it runs at once and for nothing. Without either,
-a terminal is asked, and everything else gets the offline team. The gate is the
-test command that the folder seems to have. Files that are there already are not
-overwritten.`,
+		Short: "Write a first spec that runs as it is",
+		Long: `Write a commented team.yaml: with --with, a team of these agent programs, the first
+of which leads; with --offline, a team whose members play scripts, which are written
+as well, so that it runs at once and costs nothing. Without either, init asks on a
+terminal, and otherwise writes the offline team. The gate is the test command that
+covey finds in the folder. Existing files are not overwritten.`,
 		Example: `  covey init
   covey init --with claude,codex
   covey init --offline ../other-project

@@ -32,12 +32,12 @@ func modelServeCommand(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve SCRIPT...",
 		Short: "Play scripts over the model APIs, on this machine only",
-		Long: `Play scripts to agent programs, in place of a model: offline, free, and the same
+		Long: `Play scripts to agent programs in place of a model: offline, free, and the same
 each time. The server speaks Anthropic Messages, OpenAI Chat Completions and
 Responses, and Gemini generateContent. Its first line on stdout is its URL.
 
-With several scripts the API key or the model of a request says which one plays:
-NAME of NAME=PATH, or else the file's name without its ending.`,
+With several scripts, the API key or the model of a request selects the script:
+NAME of NAME=PATH, or else the file's name without its extension.`,
 		Example: `  covey model serve demo.yaml
   covey model serve backend.yaml reviewer=strict.yaml --addr 127.0.0.1:8123`,
 		Args: cli.ArgCount(1, -1, "a script at least"),

@@ -28,14 +28,14 @@ func rootCommand(env *cli.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "covey",
 		Short: "Run a team of AI agents as one program",
-		Long: `covey runs a team of AI agents as one program: a lead and its teammates exchange
-messages, share one task list, and cannot end a turn before the team's gates
-agree. A team is described by a spec, team.yaml.`,
+		Long: `covey runs a team of AI agents as one program. A lead and its teammates exchange
+messages and share one task list, and a turn ends only when the team's gates agree.
+A spec, team.yaml, describes the team.`,
 		Example: `  covey init              write a first team.yaml
   covey up                run the team of this folder
   covey ps                see what its members do
-  covey attach backend    look over a member's shoulder, and talk to it
-  covey down              stop the team; "covey up" takes it up again`,
+  covey attach backend    watch a member, and talk to it
+  covey down              stop the team; "covey up" continues it`,
 		Version:       thisBuild().String(),
 		Args:          cli.NoArgs,
 		SilenceErrors: true,
@@ -48,7 +48,7 @@ agree. A team is described by a spec, team.yaml.`,
 	root.SetErr(env.Err.Writer)
 	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
-	flags.StringVarP(&env.Dir, "directory", "C", "", "work as if started in `DIR`")
+	flags.StringVarP(&env.Dir, "directory", "C", "", "work as if covey had been started in `DIR`")
 	flags.StringVar(&env.Team, "team", "", "the team called `NAME`, wherever it runs")
 	root.AddGroup(&cobra.Group{ID: groupRun, Title: "Run a team:"},
 		&cobra.Group{ID: groupTalk, Title: "Look at a team and talk to it:"},

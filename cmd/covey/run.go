@@ -36,19 +36,19 @@ func runCommand(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run GOAL",
 		Short: "Run a team of the installed agent programs, without a spec",
-		Long: `Run a team in this folder that needs no team.yaml: a lead and a teammate for each
-agent program of --with (see covey agents); by default, all that are installed
-and logged in. The lead plans, the teammates take its tasks, and a gate must agree
-before a task counts as completed: the commands of --gate, else this folder's own test
-command. Where there is none, run asks for it, and refuses without a terminal, unless
---no-gate is given.
+		Long: `Run a team in this folder without a team.yaml: a lead, and a teammate for each agent
+program of --with (see covey agents); by default, all that are installed and logged
+in. The lead plans, the teammates take its tasks, and a gate must agree before a
+task counts as completed: the commands of --gate, else the folder's own test
+command. If there is none, run asks for one; without a terminal it fails unless you
+give --no-gate.
 
-A run that has changed no file and completed no task ends with code 1, unless the
-goal was a question that the lead has answered.
+A run that changed no file and completed no task ends with code 1, unless the goal
+was a question that the lead has answered.
 
-Running it again with the same goal goes on where it was; another goal is given
-to the same team. covey ps, logs, send, attach and down work as for any team;
-covey init writes a spec, which can say more.`,
+With the same goal, run continues the earlier run; with another goal, the same team
+gets that goal. covey ps, logs, send, attach and down work as for any team. covey
+init writes a spec, which has more settings.`,
 		Example: `  covey run "fix the flaky test in pkg/store" --with codex,claude
   covey run "add a --json flag" --with gemini --gate "make check"
   covey run "review the last commit" --with codex --lead claude --detach`,
@@ -62,12 +62,12 @@ covey init writes a spec, which can say more.`,
 	flags.StringVar(&f.lead, "lead", "", "the agent `PROGRAM` of the lead; default: the first of --with")
 	flags.StringArrayVar(&f.gates, "gate", nil,
 		"a `COMMAND` that must succeed before a task is completed; may be repeated; default: this folder's test command")
-	flags.BoolVar(&f.noGate, "no-gate", false, "nothing needs to succeed before a task is completed")
+	flags.BoolVar(&f.noGate, "no-gate", false, "complete tasks without a gate")
 	flags.StringArrayVar(&f.allow, "allow", nil,
 		`a permission `+"`RULE`"+` such as "Bash(go test *)"; may be repeated`)
 	flags.StringVar(&f.mode, "permission-mode", string(configs.AcceptEdits),
-		"what members may do unasked: default, plan, acceptEdits, dontAsk or bypassPermissions `MODE`")
-	flags.BoolVarP(&f.detach, "detach", "d", false, "come back when the team is up; it goes on in the background")
+		"the permission `MODE` of members: default, plan, acceptEdits, dontAsk or bypassPermissions")
+	flags.BoolVarP(&f.detach, "detach", "d", false, "return when the team is up; it continues in the background")
 	flags.BoolVar(&f.keep, "keep", false, "stay up when all is done, and wait for more")
 	flags.BoolVar(&f.fresh, "fresh", false, "forget the earlier run: its tasks, mail and transcripts")
 	flags.BoolVar(&f.allowUnenforced, "allow-unenforced", false, allowUnenforcedHelp)

@@ -12,8 +12,8 @@ func schemaCommand(env *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of a spec, for editors",
-		Long: `Print the JSON Schema of a spec. Editors that know it complete team.yaml and mark
-mistakes; most find it by a comment in the spec's first line:
+		Long: `Print the JSON Schema of a spec. With it, editors complete team.yaml and mark
+mistakes. Most find it by a comment in the spec's first line:
 
   # yaml-language-server: $schema=team.schema.json`,
 		Example: "  covey schema > team.schema.json",

@@ -28,10 +28,10 @@ func trustCommand(env *cli.Env) *cobra.Command {
 		Use:   "trust [SPEC]",
 		Short: "Trust what a spec would run, until it changes",
 		Long: `Show what the team of SPEC would run (hooks, gates, scripts, settings files,
-plugins) and trust it from now on. Trust is bound to the content: when one of these changes,
-"covey up" shows the difference and asks again. A team that runs takes up settings
-and plugins that have changed once they are trusted. Look before you trust what
-somebody else has written: it runs with your rights.`,
+plugins) and trust it from now on. Trust is bound to the content: when one of these
+changes, "covey up" shows the difference and asks again. A running team applies
+changed settings and plugins once they are trusted. Read what somebody else wrote
+before you trust it: it runs with your rights.`,
 		Example: `  covey trust --show
   covey trust
   covey trust examples/quickstart/team.yaml

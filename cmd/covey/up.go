@@ -24,17 +24,16 @@ func upCommand(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up [SPEC] [GOAL]",
 		Short: "Run a team until its work is done",
-		Long: `Run the team that SPEC describes (team.yaml in this folder by default) and come
-back when its work is done: every task completed or deleted, every member idle,
-every mailbox empty. A team that was cut off goes on where it was. GOAL replaces
-the goal of the spec; an argument that is a file, or ends in .yaml, .yml or
-.json, is the spec.
+		Long: `Run the team that SPEC describes (team.yaml in this folder by default) until its
+work is done: every task completed or deleted, every member idle, every mailbox
+empty. An interrupted team continues where it was. GOAL replaces the goal of the
+spec; an argument that is a file, or ends in .yaml, .yml or .json, is the spec.
 
-Of a team that runs already, up takes up what has changed in the spec: members join,
-begin anew or leave when their turn is over, tasks are added, gates, hooks, limits
-and schedules count from then on. A spec with mistakes changes nothing.
+If the team already runs, up applies the changes in its spec: members join, restart
+or leave when their turn is over, tasks are added, and gates, hooks, limits and
+schedules apply from then on. A spec with mistakes changes nothing.
 
-Ctrl-C stops the team in order, a second one at once.
+Ctrl-C stops the team in order; a second Ctrl-C ends the process at once.
 
 Exit codes: 0 done; 1 ended without finishing; 2 wrong usage or spec; 3 a limit
 ended it; 4 not trusted; 130 interrupted.`,
@@ -50,14 +49,14 @@ ended it; 4 not trusted; 130 interrupted.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&f.detach, "detach", "d", false, "come back when the team is up; it goes on in the background")
+	flags.BoolVarP(&f.detach, "detach", "d", false, "return when the team is up; it continues in the background")
 	flags.BoolVar(&f.keep, "keep", false, "stay up when all is done, and wait for more")
 	flags.BoolVar(&f.fresh, "fresh", false, "forget the earlier run: its tasks, mail and transcripts")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would start or change")
 	flags.BoolVar(&f.trust, "trust", false, "trust, for this run, what the spec would run")
 	flags.BoolVar(&f.allowUnenforced, "allow-unenforced", false, allowUnenforcedHelp)
 	flags.BoolVar(&f.init, "init", false, "run the Setup hooks first, with the trigger init")
-	flags.BoolVar(&f.initOnly, "init-only", false, "as --init, and end when every session has begun: nobody takes a turn")
+	flags.BoolVar(&f.initOnly, "init-only", false, "like --init, but end when every session has begun, without turns")
 	flags.BoolVar(&f.maintenance, "maintenance", false, "run the Setup hooks first, with the trigger maintenance")
 	flags.BoolVar(&f.json, "json", false, "print the journal of this run, one JSON object a line, and nothing else")
 	return cmd

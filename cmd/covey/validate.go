@@ -29,10 +29,10 @@ func validateCommand(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [SPEC]",
 		Short: "Check a spec and list all its mistakes at once",
-		Long: `Check a spec, and the files that it names, without starting anything. Every
-mistake is listed as file:line:col with what to write instead. An agent whose
-program is not installed here is a mistake, too, as it is for covey up. The exit
-code is 0 for a spec that can run and 2 for one that cannot.`,
+		Long: `Check a spec and the files that it names, without starting anything. Every mistake
+is listed as file:line:col with a correction. An agent whose program is not
+installed is a mistake, as it is for covey up. The exit code is 0 for a spec that
+can run and 2 for one that cannot.`,
 		Example: `  covey validate
   covey validate examples/quickstart/team.yaml
   covey validate --json team.yaml`,

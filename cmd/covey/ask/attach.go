@@ -25,20 +25,21 @@ func Attach(env *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "attach [MEMBER]",
-		Short: "Look over a member's shoulder and talk to it",
-		Long: `Show the last screen of a member's history, or of the whole team's, and then what
-happens, as it happens. A line that you type goes to that member (without MEMBER:
-to the lead) and is answered "delivered" or "queued". What members ask is answered by
-":approve ID [TEXT]" or ":deny ID [TEXT]"; ":interrupt", ":hold" and ":resume" do what the
-commands of these names do, and ":help" lists all of them. No line with a colon in front is
-ever sent.
+		Short: "Watch a member and talk to it",
+		Long: `Show the end of a member's history, or of the whole team's, and then what happens.
+A line that you type goes to that member (without MEMBER: to the lead) and is
+answered "delivered" or "queued". ":approve ID [TEXT]" and ":deny ID [TEXT]" answer
+questions; ":interrupt", ":hold" and ":resume" do what the commands of these names
+do; ":help" lists all of these commands. A line that begins with a colon is never
+sent.
 
-The line is edited with the keys of a shell's line; Up and Down bring back lines that you sent.
-PgUp and PgDn scroll what happened, Shift-Up and Shift-Down by one line, Home and End, while
-nothing is typed, to its ends. Ctrl-Z stops attach. On an empty line Ctrl-D or q leaves, Ctrl-C
-always does; the team goes on. Several may be attached at once.
+The line is edited with the keys of a shell; Up and Down bring back lines that you
+sent. PgUp and PgDn scroll the history by a page, Shift-Up and Shift-Down by a line;
+Home and End go to its ends while the line is empty. Ctrl-Z suspends attach. Ctrl-C
+leaves, as do Ctrl-D and q on an empty line; the team continues. Several people may
+be attached at once.
 
-On a pipe it prints what happens until the team ends.`,
+On a pipe, attach prints what happens until the team ends.`,
 		Example: `  covey attach
   covey attach backend
   covey attach backend --lines 500

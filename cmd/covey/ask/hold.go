@@ -14,17 +14,18 @@ import (
 
 // Hold is `covey hold MEMBER`.
 func Hold(env *cli.Env) *cobra.Command {
-	return holding(env, "hold", "Keep a member from beginning another turn", `Keep a member from beginning another turn, until "covey resume" or a text that you send
-it lets it go on; also over restarts of the team. The turn that it is in goes on to its
-end; "covey interrupt" breaks it off. A team all of whose open work is held waits with
---keep, and ends with code 1 without. Only the operator and the lead may hold members.`)
+	return holding(env, "hold", "Keep a member from beginning another turn", `Keep a member from beginning another turn, also after restarts of the team, until
+"covey resume" or until you send it a text. Its current turn continues to its end;
+"covey interrupt" aborts it. A team all of whose open work is held waits with
+--keep, and ends with code 1 without it. Only the operator and the lead may hold
+members.`)
 }
 
 // Resume is `covey resume MEMBER`.
 func Resume(env *cli.Env) *cobra.Command {
-	return holding(env, "resume", "Let a held member go on", `Let a member go on that "covey hold" or "covey interrupt" holds. If a turn of its was
-broken off it is told to go on with that. While the team does not run this is kept for
-its next run. The lead may resume whom it has held itself.`)
+	return holding(env, "resume", "Let a held member continue", `Let a member continue that "covey hold" or "covey interrupt" holds. If one of its
+turns was aborted, it is told to continue that turn. While the team does not run,
+the command is kept for its next run. The lead may resume the members that it holds.`)
 }
 
 // holding is one of the two.

@@ -26,11 +26,11 @@ import (
 func Inbox(env *cli.Env) *cobra.Command {
 	list := inboxListCommand(env, "inbox")
 	list.Short = "See and answer what waits for a person"
-	list.Long = `List what waits for an answer: calls that need permission, plans, work that is to be
-approved or merged, members in trouble, and what members were asked. Each question
-names its time limit and what counts when nobody answers. ID is a request's id, such as
-r7; show also takes the name of a member. While the team does not run an answer is kept
-for its next run.`
+	list.Long = `List the questions that wait for an answer: calls that need permission, plans, work
+to be approved or merged, members that need attention, and questions to members.
+Each has its time limit and the answer that counts when the time is up. ID is a
+request's id, such as r7; show also takes the name of a member. While the team does
+not run, an answer is kept for its next run.`
 	list.Example = `  covey inbox
   covey inbox show backend
   covey inbox approve r7
@@ -45,7 +45,7 @@ func inboxListCommand(env *cli.Env, use string) *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
 		Use:   use,
-		Short: "List what waits for an answer",
+		Short: "List the questions that wait for an answer",
 		Example: `  covey inbox list
   covey inbox list --all --json`,
 		Args: cli.NoArgs,
@@ -57,7 +57,7 @@ func inboxListCommand(env *cli.Env, use string) *cobra.Command {
 			return env.Out.Show(asJSON, list, func() { printInbox(env.Out, list, time.Now()) })
 		},
 	}
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "also what was answered, as far as it is kept")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also list answered requests, as far as they are kept")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -92,9 +92,9 @@ func inboxAnswerCommand(env *cli.Env, yes bool) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "deny ID",
-		Short: "Say no to a request",
-		Long: `Say no to a request. The feedback goes to who asked. A request is answered once;
-a second answer fails and says whose the first was.`,
+		Short: "Deny a request",
+		Long: `Deny a request. The feedback goes to the member that asked. A request is answered
+once; a second answer fails and says who answered first.`,
 		Example: `  covey inbox deny r7 --feedback "not on main"`,
 		Args:    cli.ArgCount(1, 1, "a request"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -107,7 +107,7 @@ a second answer fails and says whose the first was.`,
 		},
 		ValidArgsFunction: env.CompleteMember,
 	}
-	cmd.Flags().StringVar(&a.Feedback, "feedback", "", "what to tell who asked")
+	cmd.Flags().StringVar(&a.Feedback, "feedback", "", "what to tell the member that asked")
 	cli.JSONFlag(cmd, &asJSON)
 	if yes {
 		cmd.Use, cmd.Short, cmd.Example = "approve ID", "Say yes to a request", "  covey inbox approve r7"

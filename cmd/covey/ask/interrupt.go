@@ -16,10 +16,10 @@ func Interrupt(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "interrupt MEMBER",
 		Short: "End the turn that a member is in",
-		Long: `End the turn that a member is in: its tool call is stopped, its gates do not run.
-The member stays in the team and keeps its tasks, and is held: it begins no other turn
-until "covey resume" or a text that you send it lets it go on. With --go-on it is not
-held, and goes on with what comes next.`,
+		Long: `End the turn that a member is in: its tool call is stopped, and its gates do not
+run. The member keeps its place and its tasks, and is held: it begins no other turn
+until "covey resume" or until you send it a text. With --go-on it is not held and
+continues with its next work.`,
 		Example: `  covey interrupt backend
   covey interrupt backend && covey send backend "not there: look at api/v2"
   covey interrupt backend --go-on`,
@@ -46,7 +46,7 @@ held, and goes on with what comes next.`,
 		},
 		ValidArgsFunction: env.CompleteMember,
 	}
-	cmd.Flags().BoolVar(&goOn, "go-on", false, "do not hold the member: it goes on with what comes next")
+	cmd.Flags().BoolVar(&goOn, "go-on", false, "do not hold the member: it continues with its next work")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -30,8 +30,8 @@ func Logs(env *cli.Env) *cobra.Command {
 		Use:   "logs [MEMBER]",
 		Short: "Print the journal of a member, or of the whole team",
 		Long: `Print what happened in the team: prompts, texts, tool calls and their results,
-hooks, messages and tasks. Works without a running team, too. --json prints the
-journal's own lines, one object a line, of all runs.`,
+hooks, messages and tasks. It also works without a running team. --json prints the
+journal's own lines of all runs, one object a line.`,
 		Example: `  covey logs backend
   covey logs -f                # the whole team, as it happens
   covey logs backend -n 100
@@ -53,8 +53,8 @@ journal's own lines, one object a line, of all runs.`,
 		},
 		ValidArgsFunction: env.CompleteMember,
 	}
-	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on as long as the team runs")
-	cmd.Flags().IntVarP(&f.lines, "lines", "n", 0, "only the last `N` entries; 0: all")
+	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "continue while the team runs")
+	cmd.Flags().IntVarP(&f.lines, "lines", "n", 0, "only the last `N` entries; 0 means all")
 	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }

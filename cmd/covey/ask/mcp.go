@@ -15,10 +15,10 @@ func MCP(env *cli.Env) *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve the team tools to a member's agent over MCP",
 		Long: `Serve the team tools (messages, members, tasks) as an MCP server on standard input
-and output, for agent programs that take no MCP server over HTTP. covey starts
-it below the agent of a member, and it acts for that member: the system says
-whose process it is, so nothing else can use it. It ends with its input, or
-with the team.`,
+and output, for agent programs that do not support MCP over HTTP. covey starts it
+as a child of a member's agent, and it acts for that member. The operating system
+identifies the process, so nothing else can use it. It ends with its input, or with
+the team.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := env.Connect(cmd.Context())

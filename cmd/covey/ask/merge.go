@@ -24,15 +24,15 @@ func Merge(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge [TASK|MEMBER]",
 		Short: "Merge finished work: that of a task, of a member, or all",
-		Long: `Merge finished work into the branch that it is for (merge.into, else the one that
-the workspace is on), one piece after another. The gates look at the merged state,
-and what they agree to, exactly as it stands, moves the branch. Your own changes
-are never touched: what would overwrite them is held back and says so. A conflict,
-or what a gate refuses, goes back to its author as a task.
+		Long: `Merge finished work into its target branch (merge.into, else the branch of the
+workspace), one piece after another. The gates check the merged state, and the
+branch moves to exactly the commit that they agree to. Your uncommitted changes are
+never overwritten: work that would do so is held, with the reason. After a conflict
+or a refusal the author gets a task to repair the work.
 
-A task's work is what its member had made when the task was completed; a member's
-is all that lies in its working copy. With via: pr nothing is merged; the commands
-that open the pull request are printed.`,
+The work of a task is what its member had made when the task was completed; the
+work of a member is everything in its working copy. With via: pr nothing is merged;
+covey prints the commands that open the pull request.`,
 		Example: `  covey review
   covey merge 3
   covey merge backend
@@ -56,9 +56,9 @@ that open the pull request are printed.`,
 		},
 		ValidArgsFunction: env.CompleteWork,
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "everything that waits, and what lies in members' working copies")
-	cmd.Flags().BoolVar(&trust, "trust", false, "trust the spec for this time")
-	cmd.Flags().BoolVar(&noWait, "no-wait", false, "come back at once; the running team merges")
+	cmd.Flags().BoolVar(&all, "all", false, "all waiting work, and what is in members' working copies")
+	cmd.Flags().BoolVar(&trust, "trust", false, "trust the spec for this command")
+	cmd.Flags().BoolVar(&noWait, "no-wait", false, "return at once; the running team merges")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

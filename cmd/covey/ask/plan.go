@@ -20,8 +20,8 @@ func Plan(env *cli.Env) *cobra.Command {
 		Use:   "plan TEXT...",
 		Short: "Submit a member's plan for approval",
 		Long: `Submit the plan of a member with "plan: required", from a process that the member
-has started. A message tells the member whether the plan is approved. PLAN "-" reads
-it from standard input.`,
+started. A message tells the member whether the plan is approved. TEXT "-" reads
+the plan from standard input.`,
 		Example: `  covey plan - < plan.md`,
 		Args:    cli.ArgCount(1, -1, "a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {

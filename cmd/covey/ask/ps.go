@@ -25,10 +25,10 @@ func Ps(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ps",
 		Short: "Show what each member does and waits for",
-		Long: `Show the team: per member its agent, its state, which turn and pass it is in, its
-task, what it waits for, unread mail, and how often gates have refused it; then its
-schedules, and when each comes next. When the team does not run, the result of its
-last run is shown, and schedules that were missed come with the next covey up.`,
+		Long: `Show the team: for each member its agent, state, turn and pass, its task, what it
+waits for, unread mail, and how often gates have refused it; then the schedules with
+their next times. If the team does not run, show the result of its last run. A
+missed schedule runs with the next covey up.`,
 		Example: `  covey ps
   covey ps --all          # every team of this user
   covey ps --json`,

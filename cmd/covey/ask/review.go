@@ -21,10 +21,10 @@ func Review(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "review [TASK|MEMBER]",
 		Short: "Show finished work: what it changes, what gates say, what blocks it",
-		Long: `Show finished work that is not merged: its branch, what it changes, what the gates
-have said about it, whether it conflicts with the branch that it is for, and whether
-it touches what is not its author's or is protected. With a task also work that is
-merged already. Nothing is changed.`,
+		Long: `Show finished work that is not merged: its branch, its changes, the verdicts of the
+gates, whether it conflicts with its target branch, and whether it touches files
+that are protected or not its author's. With a task, also show work that is already
+merged. Nothing is changed.`,
 		Example: `  covey review
   covey review 3 --logs
   covey review --json | jq '.reviews[].conflicts'`,
@@ -64,7 +64,7 @@ merged already. Nothing is changed.`,
 		},
 		ValidArgsFunction: env.CompleteWork,
 	}
-	cmd.Flags().BoolVar(&logs, "logs", false, "with what the gates have printed")
+	cmd.Flags().BoolVar(&logs, "logs", false, "also show the output of the gates")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -158,10 +158,9 @@ func Diff(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [TASK|MEMBER]",
 		Short: "Show what a task or a member has changed",
-		Long: `Show what has been changed since the work left the branch that it is for: by a task
-that is done, or by a member, with what it has not committed. Without an argument,
-of all members that have changed anything. Nothing is changed, and no program that
-the repository names is run.`,
+		Long: `Show what a finished task has changed, or a member, including uncommitted changes,
+since the work left its target branch. Without an argument, show all members with
+changes. Nothing is changed, and covey runs no program that the repository names.`,
 		Example: `  covey diff 3
   covey diff backend --stat
   covey diff | less -R`,
@@ -185,7 +184,7 @@ the repository names is run.`,
 		},
 		ValidArgsFunction: env.CompleteWork,
 	}
-	cmd.Flags().BoolVar(&stat, "stat", false, "a line for each file, in place of what has changed in it")
+	cmd.Flags().BoolVar(&stat, "stat", false, "show one line for each file instead of its changes")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -18,21 +18,23 @@ func Send(env *cli.Env) *cobra.Command {
 	var waitFor []string
 	cmd := &cobra.Command{
 		Use:   "send MEMBER TEXT...",
-		Short: "Give a member a text, as its next prompt",
-		Long: `Give a member a text. An idle member begins a turn with it, a working one sees it
-with its next pass: that is "delivered". "queued" means that the member gets it
-later, as when it is in the middle of a tool call. Either way the text is stored and survives
-a crash. TEXT "-" reads the text from standard input; MEMBER "*" is everybody. Of a text over 32 KiB
-the member gets the start, and the file that has all of it.
+		Short: "Send a member a text, as its next prompt",
+		Long: `Send a member a text. An idle member begins a turn with it, and a working one reads
+it with its next pass: that is "delivered". "queued" means that the member reads it
+later, for example after a tool call. In both cases the text is stored and survives
+a crash. TEXT "-" reads the text from standard input; MEMBER "*" means all members.
+Of a text over 32 KiB the member gets the beginning and the path of a file that has
+all of it.
 
-With --wait-for the text is read once all of those tasks are completed or deleted: a member
-is woken once for the work of several others.
+With --wait-for the member gets the text when all of those tasks are completed or
+deleted, so it is woken once for the work of several others.
 
-A TEXT that is a JSON object with a type asks for more than to be read, or answers who asked:
-shutdown_request, shutdown_response, plan_approval_response and approval_response.
+A TEXT that is a JSON object with a type is a request or an answer:
+shutdown_request, shutdown_response, plan_approval_response, approval_response or
+mode_set_request.
 
-With --answered, which is for the lead's agent, TEXT goes to nobody: it is the answer
-to a goal that was a question.`,
+With --answered, which is for the lead's agent, TEXT goes to no member: it is the
+answer to a goal that was a question.`,
 		Example: `  covey send backend "use the v2 API"
   covey send backend '{"type":"shutdown_request","reason":"we are done"}'
   covey send lead - < plan.md

@@ -21,9 +21,9 @@ func Tasks(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tasks",
 		Short: "List, show, create, change and claim the team's tasks",
-		Long: `The team's task list. Without a command it lists the tasks. Listing, showing and
-drawing work without a running team, too; changing needs one, since its hooks
-have a say.`,
+		Long: `List the team's tasks, or change them with one of the commands below. Listing,
+showing and drawing also work without a running team. Changes need a running team,
+because its hooks and gates apply to them.`,
 		Example: `  covey tasks
   covey tasks show 3
   covey tasks create "Fix the login" --owner backend --blocked-by 2
@@ -121,7 +121,7 @@ func tasksShowCommand(env *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "show ID",
-		Short:   "Show all that is known of one task, also what its gates said",
+		Short:   "Show one task in full, with the verdicts of its gates",
 		Example: "  covey tasks show 3",
 		Args:    cli.ArgCount(1, 1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -220,7 +220,7 @@ func tasksGraphCommand(env *cli.Env) *cobra.Command {
 	var mermaid, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "graph",
-		Short: "Draw which task waits for which",
+		Short: "Draw the dependencies between tasks",
 		Example: `  covey tasks graph
   covey tasks graph --mermaid >> PLAN.md`,
 		Args: cli.NoArgs,

@@ -38,7 +38,7 @@ type changeFlags struct {
 // add defines the flags that every change has.
 func (f *changeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.as, "as", "", "act for `MEMBER`, within its limits")
-	cmd.Flags().BoolVar(&f.force, "force", false, "go beyond gates and limits")
+	cmd.Flags().BoolVar(&f.force, "force", false, "override gates and limits")
 	cli.JSONFlag(cmd, &f.json)
 }
 
@@ -94,7 +94,7 @@ func tasksCreateCommand(env *cli.Env) *cobra.Command {
 	var req api.TaskCreate
 	cmd := &cobra.Command{
 		Use:   "create SUBJECT",
-		Short: "Create a task; the team's TaskCreated hooks have a say",
+		Short: "Create a task; TaskCreated hooks may refuse it",
 		Example: `  covey tasks create "Fix the login" --description "see issue 12"
   covey tasks create "Document it" --owner docs --blocked-by 3,4 --label docs`,
 		Args: cli.ArgCount(1, 1, "a subject"),
@@ -120,7 +120,7 @@ func tasksCreateCommand(env *cli.Env) *cobra.Command {
 	flags.StringVar(&req.Owner, "owner", "", "the `MEMBER` who is to do it")
 	flags.StringSliceVar(&req.BlockedBy, "blocked-by", nil, "the `IDS` of tasks that must be completed first")
 	flags.StringSliceVar(&req.Labels, "label", nil, "a `LABEL`; may be given more than once")
-	flags.StringSliceVar(&req.Wants.Tools, "wants-tool", nil, "a `TOOL` that a member must have to take it by itself")
+	flags.StringSliceVar(&req.Wants.Tools, "wants-tool", nil, "a `TOOL` that a member must have to claim it")
 	flags.StringSliceVar(&req.Wants.Labels, "wants-label", nil, "a `LABEL` that a member must have, likewise")
 	flags.StringVar(&req.Wants.Role, "wants-role", "", "the `ROLE` that a member must have, likewise")
 	f.addMetadata(cmd)
@@ -255,8 +255,8 @@ func tasksClaimCommand(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "claim ID --as MEMBER",
 		Short: "Make a member the owner of a ready task, and start it",
-		Long: `Make a member the owner of a ready task and set it in progress, in one step: of
-several claims of one task, one wins and the others end with code 1.`,
+		Long: `Make a member the owner of a ready task and set it in progress, in one step. Of
+several claims of one task, one succeeds and the others end with code 1.`,
 		Example: "  covey tasks claim 4 --as docs",
 		Args:    cli.ArgCount(1, 1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -53,11 +53,11 @@ func Command(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SPEC]",
 		Short: "Check what covey needs on this machine and in this folder",
-		Long: `Check what a team needs: a place for its state, room on the disk, a socket, git, a
-shell, a spec without mistakes, hooks that are there and can run, no runs that
-were cut off, and fresh backups of the store. Each finding that is not "ok" names the way out.
-With --gates each gate of the spec runs once, in the workspace as it is now, if what the spec
-would run is trusted; one that refuses is a warning, one that cannot run a failure.`,
+		Long: `Check what a team needs: a state folder, disk space, a socket, git, a shell, a
+spec without mistakes, hooks that can run, no interrupted runs, and fresh backups
+of the store. Each finding that is not "ok" says what to do. With --gates each gate
+of the spec runs once in the workspace, if the spec is trusted; a refusal is a
+warning, and a gate that cannot run is a failure.`,
 		Example: `  covey doctor
   covey doctor --gates
   covey doctor examples/quickstart/team.yaml

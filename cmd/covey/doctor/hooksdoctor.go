@@ -23,13 +23,13 @@ func HooksCommand(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SPEC]",
 		Short: "Find hooks that cannot run, never run, or decide nothing",
-		Long: `Look at all hooks of a spec (team.yaml by default), or of settings files and
-plugins, without running any: commands that are not there or may not be run,
-scripts without an interpreter, misspelt events, fields and keys, matchers that
-fit nothing, matchers and an "if" that no agent of this team can ever trigger, an
-"if" that is never asked, time-outs that are too long, hooks that others or a
-policy keep from running, and hooks that only seem to decide. Each finding names
-the place and what to write instead. The exit code is 1 if something is wrong.`,
+		Long: `Check all hooks of a spec (team.yaml by default), or of settings files and
+plugins, without running them. It finds commands that are missing or not
+executable, scripts without an interpreter, misspelt events, fields and keys,
+matchers and "if" conditions that no agent of this team can trigger, time-outs
+that are too long, hooks that other hooks or a policy keep from running, and hooks
+that have no effect. Each finding names the place and the correction. The exit code
+is 1 if something is wrong.`,
 		Example: `  covey hooks doctor
   covey hooks doctor --settings .claude/settings.json
   covey hooks doctor --probe     # try whether http hooks' servers answer, too
@@ -48,7 +48,7 @@ the place and what to write instead. The exit code is 1 if something is wrong.`,
 		},
 	}
 	f.Add(cmd)
-	cmd.Flags().BoolVar(&f.probe, "probe", false, "try whether somebody answers at the URLs of http hooks")
+	cmd.Flags().BoolVar(&f.probe, "probe", false, "check whether the servers of http hooks answer")
 	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }

@@ -13,7 +13,7 @@ import (
 func Command(env *cli.Env, examine *cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hooks",
-		Short: "List a team's hooks, find faults in them, or fire an event by hand",
+		Short: "List and check a team's hooks, or fire an event by hand",
 		Args:  cli.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

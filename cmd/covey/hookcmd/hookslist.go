@@ -34,9 +34,9 @@ func hooksListCommand(env *cli.Env) *cobra.Command {
 		Use:   "list",
 		Short: "List hooks and gates, which would run, and how often they ran",
 		Long: `List the hooks and gates that a team has and, if it has run, how often each of them
-ran in its last run, refused, and failed and let it pass. With --event or --input
-only the hooks of that event are listed, and which of them would run, and why not
-the others. --events lists the events instead, with what each may decide.`,
+ran in its last run, refused, and failed open. With --event or --input, list the
+hooks of that event, which of them would run, and why the others would not. --events
+lists the events instead, with what each may decide.`,
 		Example: `  covey hooks list
   covey hooks list --event PreToolUse --tool Bash
   echo '{"hook_event_name": "PreToolUse", "tool_name": "Bash",

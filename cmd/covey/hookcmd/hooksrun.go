@@ -40,13 +40,13 @@ func hooksRunCommand(env *cli.Env) *cobra.Command {
 		Use:   "run EVENT",
 		Short: "Fire one event by hand and print what its hooks decide",
 		Long: `Fire one event: run the hooks that match it, as a team would, and print one JSON
-object with what each of them did and what they decided together. Input fields
-that are missing and common to all events are filled in. The hooks are those of
-the spec (team.yaml by default) or, with --settings and --plugin, of the named
-settings files and plugin folders, or all of them. Hooks in the background are
-waited for. The exit code is 0 whatever the hooks decide.
+object with what each of them did and their joint decision. Missing input fields
+that all events share are filled in. The hooks are those of the spec (team.yaml by
+default) or, with --settings and --plugin, those of the named settings files and
+plugin folders. covey waits for hooks in the background. The exit code is 0 whatever
+the hooks decide.
 
-Files that are named are run. Where none is, the folder's team.yaml has to be
+Files that you name are run. If you name none, the folder's team.yaml must be
 trusted, as for "covey up": see "covey trust".`,
 		Example: `  covey hooks run Stop
   echo '{"tool_name": "Bash", "tool_input": {"command": "git push"}}' |
@@ -66,7 +66,7 @@ trusted, as for "covey up": see "covey trust".`,
 	f.Add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.input, "input", "", "read the hook input from `FILE`; - is standard input; default: an empty one")
-	flags.BoolVar(&f.trust, "trust", false, "trust what the folder's team.yaml would run, this time")
+	flags.BoolVar(&f.trust, "trust", false, "trust what the folder's team.yaml would run, for this command")
 	return cmd
 }
 
