@@ -136,7 +136,7 @@ func TestProgramBreaksItsPlanMode(t *testing.T) {
 	})
 	testkit.Eventually(t, "the program to hear of it", func() bool { return len(toldFakeAll(t, dir, "cancelled")) == 1 })
 	warned := slices.ContainsFunc(of[agent.Warning](r, "warning"), func(w agent.Warning) bool {
-		return strings.Contains(w.Text, "it changes things before its plan is approved")
+		return strings.Contains(w.Text, "it makes changes before its plan is approved")
 	})
 	if !warned {
 		t.Errorf("people are not told why:\n%s", show(u.lines.all()))

@@ -219,13 +219,13 @@ func (h hiring) seatMember(ctx context.Context, s *seat) error {
 		Hooks: &h.c.hooks.live, Tasks: newTaskLister(h.o, h.c), Inbox: s, Sink: h.afterTurns(ctx, s, s.billed(monitor{h.c}.sinkOf(ctx, s))),
 		SessionID: s.member.Session.Session, Resumed: s.member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: file, History: history, Workdir: workdir,
-		Permissions: permissions, Beside: []string{letters}, Writable: h.c.work.writes.Writable(s.member),
+		Permissions: permissions, AddedDirs: []string{letters}, Writable: h.c.work.writes.Writable(s.member),
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
 		Background: s.backgroundTasks, Purse: h.c.accounts.ledger.Purse(s.member.Name), Later: s.later,
-		Behind: func(p hooks.Progress) { h.c.hooks.background.Observe(ctx, s.member.Name, p) },
-		Asker:  h.c.asks.Asker(s.member.Name), OnHold: func() string { return h.c.asks.Plans.OnHold(s.member) },
+		OnBackgroundHook: func(p hooks.Progress) { h.c.hooks.background.Observe(ctx, s.member.Name, p) },
+		Asker:            h.c.asks.Asker(s.member.Name), OnHold: func() string { return h.c.asks.Plans.OnHold(s.member) },
 	}
 	h.c.surround(&options, s)
 	if s.mate, err = teammate.New(options); err == nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// batched notes a call that was made. After the last of the calls that one
-// answer of the model asked for, it fires PostToolBatch; what those hooks say
-// stands below that call's result.
+// batched records a call that was made. After the last call of the model's message
+// it fires PostToolBatch; the output of those hooks goes below that call's result.
 func (run *agentRun) batched(ctx context.Context, call agent.ToolCall, r agent.ToolResult) []agent.Input {
 	response, err := rawjson.Marshal(batchResponse(call.Name, r.Content))
 	if err != nil || ctx.Err() != nil || run.deferred != "" {
@@ -32,8 +31,8 @@ func (run *agentRun) batched(ctx context.Context, call agent.ToolCall, r agent.T
 	return run.endBatch(ctx)
 }
 
-// batchResponse is what a tool's result is in PostToolBatch: a text, but of Agent and of
-// tools over MCP a list of blocks (golden, team_basic and elicitation).
+// batchResponse returns a tool's result as PostToolBatch has it: a text, or a list of
+// blocks for Agent and MCP tools (golden, team_basic and elicitation).
 func batchResponse(tool, content string) any {
 	if tool != "Agent" && !strings.HasPrefix(tool, "mcp__") {
 		return content
@@ -41,9 +40,9 @@ func batchResponse(tool, content string) any {
 	return []map[string]string{{"type": "text", "text": content}}
 }
 
-// endBatch fires PostToolBatch for the calls that were made and not yet told
-// of. A refusal, like a halt, ends the turn before the next model request; the
-// model reads why when it goes on (golden, postbatch_block).
+// endBatch fires PostToolBatch for the calls recorded since the last batch. Both a
+// refusal and a halt end the turn before the next model request; the model reads the
+// reason in its next turn (golden, postbatch_block).
 func (run *agentRun) endBatch(ctx context.Context) []agent.Input {
 	calls := run.batch
 	run.batch = nil
@@ -54,7 +53,7 @@ func (run *agentRun) endBatch(ctx context.Context) []agent.Input {
 	if !ok {
 		return nil
 	}
-	run.u.at.heard(out)
+	run.u.at.reportFeedback(out)
 	if out.Decision == hooks.Block {
 		i := slices.IndexFunc(out.Results, func(r hooks.Result) bool { return r.Outcome == hooks.Blocking })
 		if i >= 0 {
@@ -62,5 +61,5 @@ func (run *agentRun) endBatch(ctx context.Context) []agent.Input {
 		}
 		run.u.at.halt(hooks.PostToolBatch, out)
 	}
-	return said(out)
+	return hookInputs(out)
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// fire runs the hooks of one event for this turn and tells the journal of each
-// of them. Its error is ctx's cause when the turn is over, and otherwise
-// trouble in the machinery: what goes wrong in a hook is in the outcome.
+// fire runs the hooks of one event for this turn and reports each of them to the
+// journal. Its error is ctx's cause when the turn is over, and otherwise a fault of
+// covey: the failures of hooks are in the outcome.
 func (at *scope) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome, err error) {
 	defer func() {
-		if p := recover(); p != nil { // a fault in covey must not take the team down
+		if p := recover(); p != nil { // a fault of covey must not end the team
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
 	summary := &agent.HookSummary{Errors: []string{}, Hooks: []agent.HookTiming{}}
 	out, err = at.t.opts.Hooks.Run(ctx, hooks.Input{Common: at.common(in.Event()), Payload: in},
 		func(p hooks.Progress) {
-			if p.Background != nil { // maybe long after this event
-				at.behind(in, p)
+			if p.Background != nil { // possibly long after this event
+				at.onBackgroundHook(in, p)
 				return
 			}
-			watch(summary, p)
+			addProgress(summary, p)
 			at.emit(HookEvent(p))
 		})
 	if ctx.Err() != nil {
@@ -38,8 +38,8 @@ func (at *scope) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome,
 	return out, err
 }
 
-// try is fire for events whose hooks stop nothing by failing: people are told that they
-// could not run, and ok is false. Nobody is told if that is because ctx is over.
+// try is fire for events whose hooks stop nothing by failing: an error becomes a
+// warning, unless ctx has ended, and ok is false.
 func (at *scope) try(ctx context.Context, in hooks.Payload) (out hooks.Outcome, ok bool) {
 	out, err := at.fire(ctx, in)
 	if err != nil && ctx.Err() == nil {
@@ -48,8 +48,8 @@ func (at *scope) try(ctx context.Context, in hooks.Payload) (out hooks.Outcome, 
 	return out, err == nil
 }
 
-// tell passes on what is for people. A refused prompt is told of by erase.
-// What is wrong with the configuration is told once, not with every event.
+// tell passes on the messages for people. erase reports a refused prompt. A warning
+// about the configuration appears once, not with every event.
 func (at *scope) tell(in hooks.Payload, out hooks.Outcome) {
 	event := in.Event()
 	refused := (event == hooks.UserPromptSubmit || event == hooks.UserPromptExpansion) && out.Decision == hooks.Block
@@ -65,9 +65,9 @@ func (at *scope) tell(in hooks.Payload, out hooks.Outcome) {
 	}
 }
 
-// common are the fields that every hook input begins with. Which events carry
-// the permission mode is a fact of the recorded hosts (HOOKS.md section 2); a
-// TaskCompleted that a tool causes does not.
+// common returns the fields that every hook input begins with. Which events carry the
+// permission mode follows recorded hosts (HOOKS.md section 2); a TaskCompleted that a
+// tool causes does not.
 func (at *scope) common(event hooks.Event) hooks.Common {
 	o := &at.t.opts
 	c := hooks.Common{
@@ -95,8 +95,8 @@ func (at *scope) common(event hooks.Event) hooks.Common {
 	return c
 }
 
-// HookEvent is the journal's line about a hook that started or ended, for whoever
-// runs hooks for a member that has not begun its session, too.
+// HookEvent returns the journal event for a hook that started or ended. It also
+// serves callers that run hooks for a member whose session has not begun.
 func HookEvent(p hooks.Progress) agent.EventData {
 	if p.Result == nil {
 		return agent.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Status: p.Status}
@@ -114,10 +114,10 @@ func HookEvent(p hooks.Progress) agent.EventData {
 	}
 }
 
-// watch counts what a turn end's summary tells (HOOKS.md section 8, rules 11
-// and 12). Hooks run side by side, so a duration belongs to the first hook of
-// that command that has none yet.
-func watch(s *agent.HookSummary, p hooks.Progress) {
+// addProgress adds a hook's progress to a turn end's summary (HOOKS.md section 8, rules 11
+// and 12). Hooks run in parallel, so a duration goes to the first hook with that
+// command that has none yet.
+func addProgress(s *agent.HookSummary, p hooks.Progress) {
 	s.ToolUseID = p.ToolUseID
 	if p.Result == nil {
 		s.Count++
@@ -130,12 +130,12 @@ func watch(s *agent.HookSummary, p hooks.Progress) {
 			break
 		}
 	}
-	note(s, p.Result)
+	addResult(s, p.Result)
 }
 
-// note takes in what one hook printed and what went wrong with it. A hook that
-// timed out or was aborted has no say and is no error.
-func note(s *agent.HookSummary, r *hooks.Result) {
+// addResult adds one hook's output and error to the summary. A hook that timed out or was
+// aborted has neither.
+func addResult(s *agent.HookSummary, r *hooks.Result) {
 	switch r.Outcome {
 	case hooks.Blocking:
 		s.Errors = append(s.Errors, r.Feedback)

@@ -9,9 +9,9 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Ask runs one gate. The runner gives each run a tool-use id of its own. A turn
-// that is aborted meanwhile is noticed after each gate; only after Stop is the model
-// told of it (HOOKS.md section 8, rules 15 and 20).
+// ask runs one gate. The runner gives each run its own tool-use id. After each gate
+// ask notices whether the turn was aborted; the model is told only if the gate was
+// Stop (HOOKS.md section 8, rules 15 and 20).
 func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
 	out, err := u.at.fire(ctx, gate)
 	if err != nil {
@@ -25,7 +25,7 @@ func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
 	return v, nil
 }
 
-// stopInput is what the Stop hooks get. A teammate's says whose it is.
+// stopInput returns the input of the Stop hooks. A teammate's input names the teammate.
 func (u *turn) stopInput() hooks.StopInput {
 	o := &u.t.opts
 	in := hooks.StopInput{
@@ -34,15 +34,15 @@ func (u *turn) stopInput() hooks.StopInput {
 		BackgroundTasks:      u.t.inBackground(),
 		SessionCrons:         []hooks.SessionCron{},
 	}
-	// The lead's Stop is the one of a plain session; by these two fields a
-	// script tells teammates apart (DESIGN 2).
+	// The lead's input is that of a plain session. Scripts recognize a teammate by
+	// these two fields (DESIGN 2).
 	if !o.Lead {
 		in.TeammateName, in.TeamName = o.Name, o.Team
 	}
 	return in
 }
 
-// taskInput is what the TaskCompleted hooks get for one task at a turn end.
+// taskInput returns the input of the TaskCompleted hooks for one task at a turn end.
 func (at *scope) taskInput(task tasks.Task) hooks.TaskCompletedInput {
 	return hooks.TaskCompletedInput{TaskInput: hooks.TaskInput{
 		TaskID:          task.ID,
@@ -54,7 +54,7 @@ func (at *scope) taskInput(task tasks.Task) hooks.TaskCompletedInput {
 	}}
 }
 
-// EvidenceOf is a task's evidence as hooks are given it.
+// EvidenceOf returns a task's evidence in the form that hooks get.
 func EvidenceOf(list []tasks.Evidence) []hooks.TaskEvidence {
 	var out []hooks.TaskEvidence
 	for _, e := range list {
@@ -63,15 +63,15 @@ func EvidenceOf(list []tasks.Evidence) []hooks.TaskEvidence {
 	return out
 }
 
-// idleInput is what the TeammateIdle hooks get. The team's name is out of use
-// elsewhere and still required here (HOOKS.md section 11, point 14).
+// idleInput returns the input of the TeammateIdle hooks. team_name is deprecated in
+// other events but still required here (HOOKS.md section 11, point 14).
 func (at *scope) idleInput() hooks.TeammateIdleInput {
 	return hooks.TeammateIdleInput{TeammateName: at.t.opts.Name, TeamName: at.t.opts.Team}
 }
 
-// said is all that the hooks of a gate say to the model. A refusal is never
-// silent: the agent would not know why it goes on.
-func said(out hooks.Outcome) []agent.Input {
+// hookInputs returns everything that the hooks of a gate say to the model. A refusal always
+// has a text, so that the agent knows why it continues.
+func hookInputs(out hooks.Outcome) []agent.Input {
 	texts := out.Messages
 	if len(texts) == 0 {
 		texts = slices.Concat(out.AdditionalContext, out.Feedback)
@@ -90,7 +90,7 @@ func said(out hooks.Outcome) []agent.Input {
 	return ins
 }
 
-// haltReason is why a hook halted, for people.
+// haltReason returns why a hook halted, for people.
 func haltReason(out hooks.Outcome) string {
 	if out.StopReason == "" {
 		return string(out.Event) + " hook prevented continuation"
@@ -98,11 +98,11 @@ func haltReason(out hooks.Outcome) string {
 	return out.StopReason
 }
 
-// report tells the journal what a gate decided, and, after Stop hooks ran, sums
-// them up.
+// report writes a gate's decision to the journal and, after Stop hooks, their
+// summary.
 func (at *scope) report(out hooks.Outcome, v Verdict) {
 	texts := out.Feedback
-	if v.Decision == Awaits { // hook_finished tells of it, and the model reads nothing
+	if v.Decision == Awaits { // hook_finished reports it, and the model gets nothing
 		texts = nil
 	}
 	if len(texts) == 0 && v.Decision == Refused { // by a Stop hook's context, or without a word
@@ -122,8 +122,8 @@ func (at *scope) report(out hooks.Outcome, v Verdict) {
 		if s.Prevented = halted; halted {
 			s.StopReason = v.Why
 		}
-		// A negative duration marks a hook that never said how long it took;
-		// the mark serves the pairing in rule 12 and is nobody else's business.
+		// A negative duration marks a hook that has not reported one. The mark is
+		// internal to the pairing of rule 12.
 		for i := range s.Hooks {
 			s.Hooks[i].DurationMS = max(s.Hooks[i].DurationMS, 0)
 		}

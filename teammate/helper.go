@@ -14,85 +14,82 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// Delegator is a Tool whose calls are carried out by a helper: an agent inside
-// the member, with a conversation and tools of its own. The member calls
-// Delegate in place of Run.
+// Delegator is a Tool whose calls are carried out by a helper: an agent inside the
+// member with its own conversation and tools. The member calls Delegate instead of
+// Run.
 type Delegator interface {
 	agent.Tool
 	Delegate(ctx context.Context, call agent.ToolCall, e Employer) agent.ToolResult
 }
 
-// Employer is the member for whose call a Delegator works. It is valid until
-// Delegate returns.
+// Employer is the member that calls a Delegator. It is valid until Delegate returns.
 type Employer interface {
-	// Help lets a helper work and returns when it is done, or at once if h says
-	// Background. The member's hooks and permissions hold for the helper's tool
-	// calls as for its own; SubagentStart and SubagentStop hooks run around it.
-	// What it uses counts for the member. A helper has no helpers.
+	// Help runs a helper and returns when it is done, or at once if h.Done is set.
+	// The member's hooks and permissions apply to the helper's tool calls;
+	// SubagentStart and SubagentStop hooks run around it. Its usage counts for the
+	// member. A helper cannot call helpers.
 	Help(ctx context.Context, h Helper) Help
 }
 
-// Helper says what a helper is and has to do. Call, Equip, and Type or Continue
+// Helper describes a helper and its work. Call, Equip, and either Type or Continue
 // are required.
 type Helper struct {
-	Call        string // id of the tool call that wants it
+	Call        string // id of the tool call
 	Type        string // its agent_type, which matchers of SubagentStart and SubagentStop see
-	Continue    string // id of a helper that has ended and is to go on; its Type is its own
+	Continue    string // id of an ended helper to continue, which keeps its type
 	Description string // what it does, in a few words, for people
 	Prompt      string
 	Equip       func(HelperSetting) (HelperGear, error) // makes its agent and tools
-	// Done, if it is set, lets the helper work beside the member, whose call has
-	// its result at once. Done is called with what came of it, from a goroutine of
-	// the member, and gives the notice that the member gets as its next prompt.
-	// It needs Options.Later.
+	// Done, if set, runs the helper in the background: the member's call returns at
+	// once. Done is called with the result, from a goroutine of the member, and returns
+	// the notice that the member gets as its next prompt. It needs Options.Later.
 	Done func(Help) string
 }
 
-// HelperSetting is where a helper begins.
+// HelperSetting is where a helper starts.
 type HelperSetting struct {
 	ID   string             // its agent_id
 	Type string             // its agent_type
-	Dir  *workspace.Workdir // begins where the member is, and moves without it
-	Past transcript.History // of a helper that goes on: its conversation so far
+	Dir  *workspace.Workdir // starts at the member's directory and moves independently
+	Past transcript.History // the conversation so far of a continued helper
 }
 
 // HelperGear is what a helper works with.
 type HelperGear struct {
 	Agent agent.Agent
 	Tools []agent.Tool
-	// MaxPasses is how many model requests it may make; 0: no limit but the member's tokens.
+	// MaxPasses limits its model requests; 0 means no limit except the member's budget.
 	MaxPasses int
 	Close     func() error // called when the helper has ended; may be nil
 }
 
-// Help is what came of a helper.
+// Help is the result of a helper.
 type Help struct {
 	ID     string      // its agent_id
-	Text   string      // its last words, trimmed
-	Tools  []string    // the tools that it called, in order, one entry a call
+	Text   string      // its last text, trimmed
+	Tools  []string    // the tools that it called, in order, one entry per call
 	Passes int         // model requests
 	Usage  agent.Usage // of all its model requests
-	Last   agent.Usage // of the last one: how large its conversation has grown
+	Last   agent.Usage // of the last request, which shows the size of its conversation
 	Took   time.Duration
-	// Problem says why the helper did not come to its end; empty: it did, or a
-	// hook ended it.
+	// Problem says why the helper did not finish. It is empty if it finished or a hook
+	// ended it.
 	Problem string
-	// Beside says that the helper works on beside the member; nothing has come
-	// of it yet.
-	Beside bool
-	// Transcript is the file that holds its conversation.
+	// Background says that the helper runs in the background; there is no result yet.
+	Background bool
+	// Transcript is the path of its conversation.
 	Transcript string
 }
 
-// employment is what makes a Teammate a helper.
-type employment struct {
+// helperRole makes a Teammate a helper.
+type helperRole struct {
 	Helper
-	id   string
-	boss *turn // the turn that called it; a helper beside the member outlives it
+	id     string
+	caller *turn // the turn that called it; a background helper outlives it
 }
 
-// helperID names the helper of a tool call, in the form that recorded hosts use.
-// It follows from the call, so that none comes twice in a member's life.
+// helperID returns the id of a tool call's helper, in the form of recorded hosts. It is
+// derived from the call, so it is unique within a session.
 func helperID(session, call string) string {
 	sum := sha256.Sum256([]byte(session + "\x00" + call))
 	return "a" + hex.EncodeToString(sum[:8])
@@ -105,21 +102,21 @@ func IsHelperID(id string) bool {
 	return ok && err == nil && len(raw) == 8
 }
 
-// helperTranscript is where a helper's conversation is kept: beside that of its
-// member, as recorded hosts do.
+// helperTranscript returns the path of a helper's transcript, next to that of its
+// member as in recorded hosts.
 func helperTranscript(member, id string) string {
 	return filepath.Join(strings.TrimSuffix(member, ".jsonl"), "subagents", "agent-"+id+".jsonl")
 }
 
-// root is the member itself, also where t is one of its helpers.
+// root returns the member itself, or the member of a helper.
 func (t *Teammate) root() *Teammate {
 	if t.helper != nil {
-		return t.helper.boss.t
+		return t.helper.caller.t
 	}
 	return t
 }
 
-// noMail is the Inbox of helpers: nobody writes to them.
+// noMail is the Inbox of helpers, which get no mail.
 type noMail struct{}
 
 // Next implements Inbox.
@@ -134,7 +131,7 @@ func (noMail) Waiting(context.Context) ([]agent.Input, error) { return nil, nil 
 // Taken implements Inbox.
 func (noMail) Taken(context.Context, []string) error { return nil }
 
-// delegate carries out a call: by a helper, where the tool wants one.
+// delegate runs a call, by a helper if the tool is a Delegator.
 func (run *agentRun) delegate(ctx context.Context, tl *permission.Tool, call agent.ToolCall) agent.ToolResult {
 	if d, ok := tl.Runner.(Delegator); ok {
 		return d.Delegate(ctx, call, run.u)

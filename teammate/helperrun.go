@@ -20,35 +20,35 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 		return Help{Problem: "a helper has no helpers of its own"}
 	}
 	if h.Done != nil && u.t.opts.Later == nil {
-		return Help{Problem: "nothing can work in the background here; call it without run_in_background"}
+		return Help{Problem: "helpers cannot run in the background here; call it without run_in_background"}
 	}
 	c, closer, err := u.employ(h)
 	if err != nil {
 		return Help{Problem: err.Error()}
 	}
-	u.t.staff.add(c.t.helper)
+	u.t.helpers.add(c.t.helper)
 	if h.Done == nil {
-		defer u.t.staff.remove(c.t.helper)
+		defer u.t.helpers.remove(c.t.helper)
 		defer closer()
-		help := c.assist(ctx, c.welcome(ctx))
-		c.over(help)
+		help := c.runHelper(ctx, c.startHelper(ctx))
+		c.reportHelperEnd(help)
 		return help
 	}
-	// The call waits for the hooks that greet the helper, but not for the helper.
-	inputs := c.welcome(ctx)
-	c.at.jot(transcript.HelperStarted, agent.Usage{}, 0)
-	u.t.beside.start(ctx, func(ctx context.Context) {
+	// The call waits for the SubagentStart hooks, but not for the helper.
+	inputs := c.startHelper(ctx)
+	c.at.writeMemberLine(transcript.HelperStarted, agent.Usage{}, 0)
+	u.t.helperRuns.start(ctx, func(ctx context.Context) {
 		defer closer()
-		c.besides(ctx, inputs)
+		c.runInBackground(ctx, inputs)
 	})
-	return Help{ID: c.t.helper.id, Beside: true, Transcript: c.t.opts.Transcript.Path()}
+	return Help{ID: c.t.helper.id, Background: true, Transcript: c.t.opts.Transcript.Path()}
 }
 
-// employ makes a helper: a Teammate with another transcript and other tools, to
-// which the member's hooks, permissions and limits apply.
+// employ makes a helper: a Teammate with its own transcript and tools, and with the
+// member's hooks, permissions and limits.
 func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 	o := u.t.opts
-	e := &employment{Helper: h, id: helperID(o.SessionID, h.Call), boss: u}
+	e := &helperRole{Helper: h, id: helperID(o.SessionID, h.Call), caller: u}
 	file, past, err := u.openHelper(e)
 	if err != nil {
 		return nil, nil, err
@@ -84,24 +84,24 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 	return &turn{t: t, at: t.scope(u.at.no, u.at.promptID), cause: u.cause}, closer, nil
 }
 
-// openHelper opens the transcript of a helper. One that is to go on takes over
-// what it was.
-func (u *turn) openHelper(e *employment) (*transcript.File, transcript.History, error) {
+// openHelper opens the transcript of a helper. A continued helper keeps its id and
+// type.
+func (u *turn) openHelper(e *helperRole) (*transcript.File, transcript.History, error) {
 	member := u.t.opts.Transcript.Path()
 	if e.Continue == "" {
 		return transcript.Open(helperTranscript(member, e.id))
 	}
 	e.id = e.Continue
 	path := helperTranscript(member, e.id)
-	// An id of another form could lead anywhere on the disk.
+	// Any other id could name a path anywhere on the disk.
 	if !IsHelperID(e.id) {
-		return nil, transcript.History{}, fmt.Errorf("%q is no helper", e.id)
+		return nil, transcript.History{}, fmt.Errorf("%q is not a helper", e.id)
 	}
 	if _, err := os.Stat(path); err != nil {
 		return nil, transcript.History{}, fmt.Errorf("there is no helper %s", e.id)
 	}
-	if u.t.staff.has(e.id) {
-		return nil, transcript.History{}, fmt.Errorf("helper %s still works; what it comes to is told by itself", e.id)
+	if u.t.helpers.has(e.id) {
+		return nil, transcript.History{}, fmt.Errorf("helper %s is still running; you get its result when it ends", e.id)
 	}
 	file, past, err := transcript.Open(path)
 	if err != nil {
@@ -114,9 +114,9 @@ func (u *turn) openHelper(e *employment) (*transcript.File, transcript.History, 
 	return file, past, nil
 }
 
-// welcome runs the SubagentStart hooks, which may give a helper more to know but
-// refuse nothing. It gives all that the helper is told first.
-func (u *turn) welcome(ctx context.Context) []agent.Input {
+// startHelper runs the SubagentStart hooks, which may add context but refuse nothing. It
+// returns the helper's first inputs.
+func (u *turn) startHelper(ctx context.Context) []agent.Input {
 	e := u.t.helper
 	u.at.emit(agent.HelperStarted{
 		ID: e.id, AgentType: e.Type, Description: e.Description, Prompt: e.Prompt, ToolUseID: e.Call,
@@ -126,14 +126,13 @@ func (u *turn) welcome(ctx context.Context) []agent.Input {
 	return append(asContext(out.AdditionalContext), agent.Input{Kind: agent.FromCaller, Text: e.Prompt})
 }
 
-// assist is a helper's work from its beginning to its end; over tells the
-// journal of it.
-func (u *turn) assist(ctx context.Context, inputs []agent.Input) Help {
+// runHelper runs a helper to its end. over reports that to the journal.
+func (u *turn) runHelper(ctx context.Context, inputs []agent.Input) Help {
 	began := time.Now()
 	e := u.t.helper
 	end := u.serve(ctx, inputs)
 	if end.failure != nil {
-		u.at.aside(ctx, *end.failure)
+		u.at.fireInBackground(ctx, *end.failure)
 	}
 	u.ended = end.reason
 	return Help{
@@ -142,8 +141,8 @@ func (u *turn) assist(ctx context.Context, inputs []agent.Input) Help {
 	}
 }
 
-// over tells the journal that the helper has ended.
-func (u *turn) over(h Help) {
+// reportHelperEnd reports to the journal that the helper has ended.
+func (u *turn) reportHelperEnd(h Help) {
 	e := u.t.helper
 	u.at.emit(agent.HelperEnded{
 		ID: e.id, AgentType: e.Type, Reason: u.ended, Problem: h.Problem, Usage: h.Usage, Passes: h.Passes,
@@ -151,7 +150,7 @@ func (u *turn) over(h Help) {
 	})
 }
 
-// serve is a helper's one turn: its work, and in endTurn the SubagentStop hooks.
+// serve runs a helper's only turn, whose gates are the SubagentStop hooks.
 func (u *turn) serve(ctx context.Context, inputs []agent.Input) ending {
 	if ctx.Err() != nil {
 		return u.aborted(ctx, false)
@@ -171,8 +170,8 @@ func (u *turn) serve(ctx context.Context, inputs []agent.Input) ending {
 	return end
 }
 
-// problem is why a helper did not come to its end; empty: it did. A hook that
-// ends it is no problem: what it has said by then is what it came to.
+// problem returns why a helper did not finish, or "". A hook that ends the helper is
+// not a problem: what it has said so far is its result.
 func (u *turn) problem(ctx context.Context, end ending) string {
 	switch {
 	case ctx.Err() != nil:
@@ -182,14 +181,14 @@ func (u *turn) problem(ctx context.Context, end ending) string {
 	case end.err != nil:
 		return end.err.Error()
 	case end.reason == agent.EndMaxTurns:
-		return fmt.Sprintf("it was stopped after %d passes, which is as many as a helper has", u.passes)
+		return fmt.Sprintf("it reached the limit of %d passes for a helper", u.passes)
 	case end.reason == agent.EndMaxTokens, end.reason == agent.EndMaxBudget, end.reason == agent.EndTeamBudget:
 		return cmp.Or(end.attention, end.lastText)
 	}
 	return ""
 }
 
-// subagentStopInput is what the SubagentStop hooks get.
+// subagentStopInput returns the input of the SubagentStop hooks.
 func (u *turn) subagentStopInput() hooks.SubagentStopInput {
 	return hooks.SubagentStopInput{
 		StopHookActive:       u.refused,

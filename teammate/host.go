@@ -13,8 +13,8 @@ func (run *agentRun) Pass(ctx context.Context) ([]agent.Input, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	// Not empty only if the agent itself answered the last call of a batch.
-	told := append(run.endBatch(ctx), run.u.t.later.take()...)
+	// endBatch returns something only if the agent itself answered the last call of a batch.
+	told := append(run.endBatch(ctx), run.u.t.later.drain()...)
 	limits := run.u.t.opts.Limits
 	switch {
 	case run.u.at.halted != "":
@@ -25,16 +25,16 @@ func (run *agentRun) Pass(ctx context.Context) ([]agent.Input, error) {
 		run.refusal = run.u.t.opts.Purse.Left(run.u.t.helper != nil)
 	}
 	if run.refusal != nil {
-		run.u.at.keep(told)
+		run.u.at.keepInputs(told)
 		return nil, run.refusal
 	}
 	mail := append(told, run.u.mail(ctx, run.given)...)
 	switch {
 	case ctx.Err() != nil:
-		run.u.at.keep(told)
+		run.u.at.keepInputs(told)
 		return nil, ctx.Err()
 	case run.u.at.halted != "": // by a hook on a prompt among the mail
-		run.u.at.keep(told)
+		run.u.at.keepInputs(told)
 		run.refusal = errHookStopped
 		return nil, run.refusal
 	}
@@ -44,9 +44,9 @@ func (run *agentRun) Pass(ctx context.Context) ([]agent.Input, error) {
 	return mail, nil
 }
 
-// mail returns the mail of the member that is neither in the transcript nor among
-// what its agent was given, and notes about limits. An inbox that cannot be read
-// delays mail; it does not stop the turn.
+// mail returns the member's waiting mail that is neither in the transcript nor in
+// given, and notes about limits. An unreadable inbox delays mail but does not stop the
+// turn.
 func (u *turn) mail(ctx context.Context, given []agent.Input) []agent.Input {
 	waiting, err := u.t.opts.Inbox.Waiting(ctx)
 	if err != nil {
@@ -57,18 +57,18 @@ func (u *turn) mail(ctx context.Context, given []agent.Input) []agent.Input {
 	}
 	waiting = append(u.t.unseen(ctx, waiting), u.notes()...)
 	inputs := u.submit(ctx, without(waiting, given))
-	for _, in := range inputs { // from the background, about a turn end before this one
+	for _, in := range inputs { // a background hook's feedback on an earlier turn end
 		u.refused = u.refused || in.Kind == agent.FromHook
 	}
 	if u.at.halted != "" && ctx.Err() == nil {
-		u.at.keep(inputs)
+		u.at.keepInputs(inputs)
 		return nil
 	}
 	return inputs
 }
 
-// unseen is inputs less those that the transcript shows already. The inbox is
-// told of these again: a crash came between the transcript and its note.
+// unseen returns inputs without those that the transcript already shows. It confirms
+// these again: a crash came between the transcript and the confirmation.
 func (t *Teammate) unseen(ctx context.Context, inputs []agent.Input) []agent.Input {
 	var fresh []agent.Input
 	var shown []string
@@ -85,11 +85,10 @@ func (t *Teammate) unseen(ctx context.Context, inputs []agent.Input) []agent.Inp
 	return fresh
 }
 
-// submit asks the UserPromptSubmit hooks about each prompt of a person and each notice of
-// a helper in the background among inputs; mail and other notices pass by (DESIGN 10.1).
-// A refused prompt is erased.
-// What hooks add stands before the prompt. A halt ends the turn, u.at.halted says
-// why, but the prompt stays: what is returned is for the next turn then.
+// submit runs the UserPromptSubmit hooks for each prompt of a person and each notice of
+// a background helper; other mail and notices are not checked (DESIGN 10.1). A refused
+// prompt is dropped. Context from hooks goes before the prompt. A halt sets u.at.halted
+// and ends the turn, and the result is then for the next turn.
 func (u *turn) submit(ctx context.Context, inputs []agent.Input) []agent.Input {
 	var passed []agent.Input
 	for i, in := range inputs {
@@ -106,9 +105,9 @@ func (u *turn) submit(ctx context.Context, inputs []agent.Input) []agent.Input {
 		case out.Decision == hooks.Block:
 			u.at.erase(in, out)
 		default:
-			u.at.heed(out)
+			u.at.applySessionOutput(out)
 			passed = append(passed, asContext(out.AdditionalContext)...)
-			if in.Kind == agent.FromPerson { // a helper types no commands
+			if in.Kind == agent.FromPerson { // only a person types commands
 				passed = append(passed, u.expand(ctx, in)...)
 			} else {
 				passed = append(passed, in)
@@ -122,8 +121,8 @@ func (u *turn) submit(ctx context.Context, inputs []agent.Input) []agent.Input {
 	return passed
 }
 
-// erase drops a prompt that a hook has refused: the model never sees it, and
-// who wrote it is told why.
+// erase drops a prompt that a hook has refused: the model never sees it, and its
+// author is told why.
 func (at *scope) erase(in agent.Input, out hooks.Outcome) {
 	why := strings.Join(out.SystemMessages, "\n")
 	if string(out.Output["suppressOriginalPrompt"]) != "true" {
@@ -131,11 +130,11 @@ func (at *scope) erase(in agent.Input, out hooks.Outcome) {
 	}
 	at.warn("%s", why)
 	if err := at.t.confirm(ids([]agent.Input{in})); err != nil {
-		at.warn("the refused prompt could not be put aside: %v", err)
+		at.warn("the refused prompt could not be confirmed as handled: %v", err)
 	}
 }
 
-// halt notes that a hook ended the turn with continue:false.
+// halt records that a hook ended the turn with continue:false.
 func (at *scope) halt(event hooks.Event, out hooks.Outcome) {
 	reason := out.StopReason
 	if reason == "" {

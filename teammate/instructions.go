@@ -9,9 +9,9 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// tellInstructions tells the InstructionsLoaded hooks of what was read for the
-// session: before SessionStart what the workspace has, after it what that
-// includes, in the order of recorded hosts.
+// tellInstructions runs the InstructionsLoaded hooks for the files read at the start of
+// the session. Like recorded hosts, it is called before SessionStart for the files of
+// the workspace and after it for the files that those include.
 func (at *scope) tellInstructions(ctx context.Context, included bool) {
 	in := at.t.opts.Instructions
 	if in == nil {
@@ -32,7 +32,7 @@ func (at *scope) tellInstructions(ctx context.Context, included bool) {
 	}
 }
 
-// instructed fires InstructionsLoaded. Its hooks decide nothing.
+// instructed fires InstructionsLoaded for one file. Its hooks decide nothing.
 func (at *scope) instructed(ctx context.Context, f workspace.InstructionFile, reason, trigger string) {
 	if f.Parent != "" {
 		reason = "include"
@@ -42,9 +42,9 @@ func (at *scope) instructed(ctx context.Context, f workspace.InstructionFile, re
 	})
 }
 
-// nested reads the instructions of the folders below the workspace that a Read
-// has gone to for the first time. They are for the model, beside the result.
-func (at *scope) nested(ctx context.Context, tl *permission.Tool, call agent.ToolCall) (beside []string) {
+// nested loads the instructions of folders below the workspace that a Read has reached
+// for the first time. They go to the model with the tool's result.
+func (at *scope) nested(ctx context.Context, tl *permission.Tool, call agent.ToolCall) (extra []string) {
 	if tl.Spec.Name != "Read" || ctx.Err() != nil {
 		return nil
 	}
@@ -55,8 +55,8 @@ func (at *scope) nested(ctx context.Context, tl *permission.Tool, call agent.Too
 		}
 		for _, f := range files {
 			at.instructed(ctx, f, "nested_traversal", path)
-			beside = append(beside, "<system-reminder>\n"+f.Shown()+"\n</system-reminder>")
+			extra = append(extra, "<system-reminder>\n"+f.Shown()+"\n</system-reminder>")
 		}
 	}
-	return beside
+	return extra
 }

@@ -6,22 +6,22 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// later holds what hooks that run beside the turns have for the model, until
-// its next request. The zero value is ready, and safe for concurrent use.
+// later holds what background hooks have for the model until its next request. The
+// zero value is ready to use. It is safe for concurrent use.
 type later struct {
 	mu     sync.Mutex
 	inputs []agent.Input
 }
 
-// add keeps one more.
+// add appends one input.
 func (l *later) add(in agent.Input) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inputs = append(l.inputs, in)
 }
 
-// take gives what is kept, once.
-func (l *later) take() []agent.Input {
+// drain removes and returns all inputs.
+func (l *later) drain() []agent.Input {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	taken := l.inputs

@@ -9,19 +9,19 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// GoOn is what a member is told, by Work of the cause ByResume, once it may go
-// on with a turn that a usage limit or a missing login ended. What that turn
-// was about stands before it: the member has kept it, over a restart too.
+// GoOn is the prompt, in Work with the cause ByResume, that tells a member to continue
+// a turn that a usage limit or a missing login ended. The inputs of that turn precede
+// it: the member has kept them, even over a restart.
 const GoOn = "Your last turn was cut short: your agent program had reached its usage limit, or was not logged in. " +
 	"That is over. Go on with what you were asked; it may be repeated above. " +
 	"What you did before still stands, so look before you do anything again."
 
-// TryAgain is GoOn for a member whose last turn failed.
+// TryAgain is like GoOn for a member whose last turn failed.
 const TryAgain = "Your last turn ended early: a request to your model failed. That may be over, so go on with what you " +
 	"were asked; it may be repeated above. What you did before still stands, so look before you do anything again."
 
-// usedUp is the end of a turn whose agent has used up its account. The gates
-// are not asked: the agent could not do what they want.
+// usedUp is the ending of a turn whose agent has reached its usage limit. The gates
+// are skipped, because the agent could not act on a refusal.
 func (u *turn) usedUp(e *agent.LimitError, owed []agent.Input) ending {
 	return ending{
 		reason: agent.EndUsageLimit, idle: agent.IdleUsageLimit, lastText: e.Error(), owed: owed,
@@ -31,7 +31,7 @@ func (u *turn) usedUp(e *agent.LimitError, owed []agent.Input) ending {
 	}
 }
 
-// loggedOut is the end of a turn whose agent is not logged in.
+// loggedOut is the ending of a turn whose agent is not logged in.
 func (u *turn) loggedOut(e *agent.LoginError, owed []agent.Input) ending {
 	return ending{
 		reason: agent.EndLoggedOut, idle: agent.IdleLoggedOut, lastText: e.Error(), owed: owed,
@@ -41,29 +41,29 @@ func (u *turn) loggedOut(e *agent.LoginError, owed []agent.Input) ending {
 	}
 }
 
-// lockoutFailure is what the StopFailure hooks are told.
+// lockoutFailure returns the input of the StopFailure hooks.
 func lockoutFailure(kind string, err error) *hooks.StopFailureInput {
 	return &hooks.StopFailureInput{
 		Error: kind, ErrorDetails: err.Error(), LastAssistantMessage: "API Error: " + err.Error(),
 	}
 }
 
-// owed is what the agent was asked in this Run, for the next turn. Nobody can
-// know how much of it a foreign program has taken in. GoOn and TryAgain
-// are left out: they come anew with the next try, and would pile up otherwise.
-func (run *agentRun) owed() []agent.Input {
+// unansweredInputs returns the inputs of this Run, for the next turn. It is unknown how much of
+// them an agent program has processed. GoOn and TryAgain are omitted, because the next
+// try adds them again and they would pile up.
+func (run *agentRun) unansweredInputs() []agent.Input {
 	var owed []agent.Input
 	for _, in := range run.asked {
 		if in.Kind == agent.FromCovey && (in.Text == GoOn || in.Text == TryAgain) {
 			continue
 		}
-		in.MessageID = "" // delivered: it stands in the transcript
+		in.MessageID = "" // already delivered: it is in the transcript
 		owed = append(owed, in)
 	}
 	return owed
 }
 
-// failedWith is the end of a turn whose agent returned err.
+// failedWith is the ending of a turn whose agent returned err.
 func (u *turn) failedWith(err error, owed []agent.Input) ending {
 	var (
 		api   *agent.APIError
@@ -81,7 +81,7 @@ func (u *turn) failedWith(err error, owed []agent.Input) ending {
 	return broken(fmt.Errorf("agent: %w", err))
 }
 
-// admitted takes a turn once the inbox lets it begin, if it has a say in that.
+// admitted runs a turn once the inbox admits it, if the inbox is an Admitter.
 func (t *Teammate) admitted(ctx context.Context, turn func() error) error {
 	inbox, ok := t.opts.Inbox.(Admitter)
 	if !ok {

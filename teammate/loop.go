@@ -12,12 +12,11 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// step hands the conversation to the agent; nil means that it has nothing to
-// say before the gates.
+// step passes the conversation to the agent. A nil step goes straight to the gates.
 type step func(ctx context.Context, run *agentRun) (agent.Reply, error)
 
-// converse is the turn: the agent works, the gates are asked, and a refusal
-// sends the agent on with the feedback and the mail that waits.
+// converse runs the turn: the agent works, then the gates run, and a refusal
+// starts the agent again with the feedback and the waiting mail.
 func (u *turn) converse(ctx context.Context, next step) ending {
 	for {
 		if next != nil {
@@ -34,14 +33,14 @@ func (u *turn) converse(ctx context.Context, next step) ending {
 		}
 		mail := u.mail(ctx, nil)
 		if u.at.halted != "" { // by a hook on a prompt among the mail
-			u.at.keep(v.Feedback)
+			u.at.keepInputs(v.Feedback)
 			return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
 		}
 		next = u.prompt(append(v.Feedback, mail...))
 	}
 }
 
-// prompt is the step that gives the agent inputs.
+// prompt returns the step that gives inputs to the agent.
 func (u *turn) prompt(inputs []agent.Input) step {
 	return func(ctx context.Context, run *agentRun) (agent.Reply, error) {
 		run.given = slices.Clone(inputs)
@@ -49,7 +48,7 @@ func (u *turn) prompt(inputs []agent.Input) step {
 	}
 }
 
-// resumption is the step with which a turn that was cut off goes on.
+// resumption returns the step that continues an interrupted turn.
 func (u *turn) resumption(cut *transcript.Cut) step {
 	if cut.Point == transcript.CutAtGates {
 		return nil
@@ -57,7 +56,7 @@ func (u *turn) resumption(cut *transcript.Cut) step {
 	if resumer, ok := u.t.opts.Agent.(agent.Resumer); ok {
 		return func(ctx context.Context, run *agentRun) (agent.Reply, error) { return resumer.Resume(ctx, run) }
 	}
-	// An agent that cannot resume is told what happened, in a prompt.
+	// An agent that cannot resume gets a prompt that says what happened.
 	return func(ctx context.Context, run *agentRun) (agent.Reply, error) {
 		if err := run.closeCalls(); err != nil {
 			return agent.Reply{}, err
@@ -66,12 +65,12 @@ func (u *turn) resumption(cut *transcript.Cut) step {
 	}
 }
 
-// think lets the agent run until it falls silent. over says that the turn ends
-// with that, gates or no gates.
+// think runs the agent until it returns. over reports that the turn ends now,
+// without gates.
 func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 	run := &agentRun{u: u}
 	reply, err := run.safely(ctx, next)
-	if recordErr := run.settle(reply, err); recordErr != nil {
+	if recordErr := run.completeTranscript(reply, err); recordErr != nil {
 		return broken(recordErr), true
 	}
 	switch {
@@ -88,7 +87,7 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 	case errors.Is(err, agent.ErrMaxTurns), errors.Is(err, agent.ErrMaxTokens):
 		return u.limited(err), true
 	case err != nil:
-		return u.failedWith(err, run.owed()), true
+		return u.failedWith(err, run.unansweredInputs()), true
 	}
 	if max(reply.ToolCalls, run.calls) > 0 {
 		u.refusals = 0
@@ -97,7 +96,7 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 	return ending{}, false
 }
 
-// safely contains a panic of the agent: one broken member is not the team's end.
+// safely turns a panic of the agent into an error, so that one broken member does not end the team.
 func (run *agentRun) safely(ctx context.Context, next step) (reply agent.Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -107,7 +106,7 @@ func (run *agentRun) safely(ctx context.Context, next step) (reply agent.Reply, 
 	return next(ctx, run)
 }
 
-// conclude is how a turn with this verdict ends. over is false if it goes on.
+// conclude returns the ending for a verdict. over is false if the turn goes on.
 func (u *turn) conclude(v Verdict) (end ending, over bool) {
 	switch v.Decision {
 	case Refused:
@@ -117,7 +116,7 @@ func (u *turn) conclude(v Verdict) (end ending, over bool) {
 	case Awaits:
 		return ending{reason: agent.EndAwaiting, idle: agent.IdleAwaiting, lastText: "it waits for " + v.Why}, true
 	case Halted:
-		u.at.keep(v.Feedback)
+		u.at.keepInputs(v.Feedback)
 		if v.By == hooks.Stop || v.By == hooks.SubagentStop {
 			return ending{reason: agent.EndStopPrevented, idle: agent.IdleStopped}, true
 		}
@@ -126,12 +125,12 @@ func (u *turn) conclude(v Verdict) (end ending, over bool) {
 	return ending{reason: agent.EndCompleted, idle: agent.IdleAvailable}, true
 }
 
-// override ends a turn that was refused too often in a row all the same. What the
-// gates said last stands at the head of the next prompt.
+// override ends a turn after too many refusals in a row. The last feedback is kept
+// for the next prompt.
 func (u *turn) override(feedback []agent.Input) ending {
-	u.at.keep(feedback)
-	u.at.warn("the gates refused the end of this turn %d times in a row (limits.stop_block_cap is %d): it ends all the "+
-		"same. A Stop hook can let it go when stop_hook_active is true. The last refusal was: %s",
+	u.at.keepInputs(feedback)
+	u.at.warn("the gates refused the end of this turn %d times in a row (limits.stop_block_cap is %d), so it ends "+
+		"anyway. A Stop hook can let the turn end when stop_hook_active is true. The last refusal was: %s",
 		u.refusals, u.t.opts.Limits.StopBlockCap, feedback[len(feedback)-1].Text)
 	return ending{
 		reason: agent.EndCompleted, idle: agent.IdleLimited,
@@ -139,16 +138,15 @@ func (u *turn) override(feedback []agent.Input) ending {
 	}
 }
 
-// broken is the end of a turn whose agent, or whose transcript, does not work
-// any more. It ends the member, too, which goes on with the turn if it is
-// started again.
+// broken is the ending of a turn whose agent or transcript has failed. It ends the
+// member too; the member resumes the turn when it is started again.
 func broken(err error) ending {
 	return ending{reason: agent.EndModelError, err: err, open: true}
 }
 
-// failed is the end of a turn whose model request failed. The gates are not
-// asked: a refusal would repeat the failure for ever. StopFailure hooks are
-// told, and nobody reads what they say.
+// failed is the ending of a turn whose model request failed. The gates are skipped,
+// because a refusal would repeat the failure for ever. StopFailure hooks run, and
+// their output is ignored.
 func (u *turn) failed(e *agent.APIError, owed []agent.Input) ending {
 	text, reason := "API Error: "+e.Message, agent.EndCompleted
 	if e.Fatal {
@@ -158,7 +156,7 @@ func (u *turn) failed(e *agent.APIError, owed []agent.Input) ending {
 		reason: reason, idle: agent.IdleFailed, lastText: e.Error(),
 		failure: &hooks.StopFailureInput{Error: e.Type, ErrorDetails: e.Details, LastAssistantMessage: text},
 	}
-	if u.t.helper != nil { // its member sees to it
+	if u.t.helper != nil { // the member that called it handles the failure
 		return end
 	}
 	end.lockout = agent.TurnFailed{Error: e.Type, Text: e.Message, Passing: e.Passes(), Failed: 1}
@@ -168,8 +166,8 @@ func (u *turn) failed(e *agent.APIError, owed []agent.Input) ending {
 	return end
 }
 
-// stopped is the end of a turn that a hook of a tool call ended. A PermissionRequest
-// hook that interrupts ends it as a person would (HOOKS.md section 9, reason 5).
+// stopped is the ending of a turn that a hook of a tool call stopped. A PermissionRequest
+// hook that interrupts has the effect of a person's interrupt (HOOKS.md section 9, reason 5).
 func (u *turn) stopped() ending {
 	if u.at.interrupted {
 		return ending{reason: agent.EndAbortedTools, idle: agent.IdleStopped}
@@ -177,7 +175,7 @@ func (u *turn) stopped() ending {
 	return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
 }
 
-// limited is the end of a turn that used up one of its limits.
+// limited is the ending of a turn that reached one of its limits.
 func (u *turn) limited(limit error) ending {
 	end := ending{reason: agent.EndMaxTurns, idle: agent.IdleLimited, attention: limit.Error()}
 	switch {
@@ -185,7 +183,7 @@ func (u *turn) limited(limit error) ending {
 		end.reason = agent.EndMaxTokens
 	case errors.Is(limit, agent.ErrMaxBudget):
 		end.reason = agent.EndMaxBudget
-	case errors.Is(limit, agent.ErrTeamBudget): // the team ends with it: nobody has to look after this member
+	case errors.Is(limit, agent.ErrTeamBudget): // it ends the whole team, so this member needs no attention
 		end.reason, end.attention, end.lastText = agent.EndTeamBudget, "", limit.Error()
 	default:
 		end.attention = fmt.Sprintf("%v: %d passes in this turn", agent.ErrMaxTurns, u.passes)
@@ -193,9 +191,9 @@ func (u *turn) limited(limit error) ending {
 	return end
 }
 
-// aborted is the end of a turn whose context is over, inTool if it ended during a
-// tool call. A member that is told to stop leaves its turn open, to go on with it
-// when it is started again.
+// aborted is the ending of a turn whose context has ended; inTool says that a tool
+// call was running. A member that is told to stop leaves its turn open and resumes
+// it when it is started again.
 func (u *turn) aborted(ctx context.Context, inTool bool) ending {
 	reason := agent.EndAbortedStreaming
 	if inTool {
@@ -204,7 +202,7 @@ func (u *turn) aborted(ctx context.Context, inTool bool) ending {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, agent.ErrInterrupted):
-		if u.t.helper == nil { // the member tells it
+		if u.t.helper == nil { // the member reports it for its helpers
 			u.at.warn("the turn was %v", cause)
 		}
 		return ending{reason: reason, idle: agent.IdleInterrupted}

@@ -749,7 +749,7 @@ func TestSessionEndIsBounded(t *testing.T) {
 		if err := r.member(t).Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		equal(t, "time", time.Since(began), time.Hour+lastWords)
+		equal(t, "time", time.Since(began), time.Hour+shutdownLimit)
 		equal(t, "reason", one[agent.MemberEnded](t, r.journal).Reason, "stopped")
 	})
 }
@@ -766,7 +766,7 @@ func TestAsideIsBounded(t *testing.T) {
 		}
 		began := time.Now()
 		r.mustRun(t)
-		equal(t, "time", time.Since(began), asideLimit)
+		equal(t, "time", time.Since(began), backgroundLimit)
 		equal(t, "warnings", len(all[agent.Warning](r.journal)), 0)
 	})
 }

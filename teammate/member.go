@@ -15,11 +15,11 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// Teammate is one member of a team at work. Make it with New, let it Run once.
+// Teammate is one member of a team. Make it with New and call Run.
 type Teammate struct {
 	opts  Options
 	tools map[string]*permission.Tool
-	begun atomic.Bool // Run runs, or has ended for good
+	begun atomic.Bool // Run is running, or has ended for good
 
 	leaving atomic.Bool // it has agreed to leave the team
 
@@ -27,38 +27,37 @@ type Teammate struct {
 
 	current atomic.Pointer[turn] // the running turn; nil between turns
 
-	rights *permission.Rights // what it may do
-	later  later              // what hooks have for its next request
-	// refusals is how many turn ends in a row had been refused when the last turn
-	// ended.
+	rights *permission.Rights // its permissions
+	later  later              // hook output for its next request
+	// refusals is the number of refused turn ends in a row when the last turn ended.
 	refusals int
 
-	told sync.Map // warnings about the configuration of hooks that people have had
+	told sync.Map // warnings about the configuration of hooks that were shown already
 
-	helper *employment // whose helper this is; nil: of nobody, it is a member
-	beside asides      // helpers that work beside the member
-	staff  staff       // helpers that work now
-	used   *meter      // tokens that no turn has told yet, of helpers and hooks
+	helper     *helperRole    // nil for a member; otherwise what makes this a helper
+	helperRuns backgroundRuns // background helpers
+	helpers    helperSet      // all running helpers
+	used       *meter         // tokens of helpers and hooks that no turn has reported yet
 
-	// What follows belongs to the goroutine of Run.
-	entered bool                 // the session has begun
-	turns   int                  // number of the last turn begun
-	seen    map[string]bool      // ids that the transcript shows
-	kept    []agent.Input        // what the next prompt begins with
-	calls   transcript.OpenCalls // tool calls without a result
-	asides  asides               // hooks that run beside the turns
+	// The fields below belong to the goroutine of Run.
+	entered  bool                 // the session has begun
+	turns    int                  // number of the last turn begun
+	seen     map[string]bool      // ids that the transcript shows
+	kept     []agent.Input        // the start of the next prompt
+	calls    transcript.OpenCalls // tool calls without a result
+	hookRuns backgroundRuns       // background hooks
 
-	title string // of the session, as hooks have named it
-	first string // what a hook has the lead asked first; empty: nothing
+	title string // of the session, if a hook has set it
+	first string // the lead's first prompt, if a hook has set one
 
-	renewed atomic.Pointer[string] // the member is to have another agent: its voice
-	voice   string                 // whose words the transcript takes down; empty: its own agent's
+	renewed atomic.Pointer[string] // if set, Equip makes another agent, with this voice
+	voice   string                 // the agent that the transcript names; empty: the member's own
 
 	watching watching // files
 	nested   *workspace.Nested
 }
 
-// New checks opts and returns the member. It starts nothing.
+// New checks opts and returns the member. It does not start anything.
 func New(opts Options) (*Teammate, error) {
 	if err := opts.check(); err != nil {
 		return nil, fmt.Errorf("member %q: %w", opts.Name, err)
@@ -73,23 +72,23 @@ func New(opts Options) (*Teammate, error) {
 		turns:  max(opts.Turn, opts.History.Turns),
 		used:   &meter{},
 		nested: opts.Instructions.Nested(),
-		rights: permission.NewRights(opts.Permissions, opts.Beside),
+		rights: permission.NewRights(opts.Permissions, opts.AddedDirs),
 		seen:   maps.Clone(opts.History.Delivered),
 		kept:   opts.History.Kept,
 	}
 	if opts.History.Cut != nil {
 		t.calls.List = opts.History.Cut.Open
 	}
-	t.opts.History.Messages = nil // they may be large, and are the agent's now
+	t.opts.History.Messages = nil // may be large, and belongs to the agent now
 	return t, nil
 }
 
-// Rights are what the member may do in this session. They may be read and changed
+// Rights returns the member's permissions in this session. They may be read and changed
 // at any time from any goroutine.
 func (t *Teammate) Rights() *permission.Rights { return t.rights }
 
-// see notes that the transcript shows these messages.
-func (t *Teammate) see(ids []string) {
+// markSeen records that the transcript shows these messages.
+func (t *Teammate) markSeen(ids []string) {
 	if t.seen == nil {
 		t.seen = map[string]bool{}
 	}
@@ -98,7 +97,7 @@ func (t *Teammate) see(ids []string) {
 	}
 }
 
-// check finds what is missing, so that nothing has to be checked later.
+// check reports the first missing option.
 func (o Options) check() error {
 	for _, field := range []struct {
 		name    string
@@ -115,14 +114,14 @@ func (o Options) check() error {
 	return o.Permissions.Check()
 }
 
-// Run takes turns until the inbox says io.EOF or ErrAnew (it returns nil), ctx ends (it
-// returns ctx's cause) or a hook halts the member for good (it returns an error
-// that wraps ErrHalted). Any other error means that the member cannot go on:
-// its transcript cannot be written, its inbox cannot be read, or its agent is
-// broken. SessionEnd hooks have run when it returns. A Teammate runs once.
+// Run takes turns until the inbox returns io.EOF or ErrAnew (Run returns nil), ctx ends
+// (it returns ctx's cause) or a hook halts the member for good (it returns an error
+// that wraps ErrHalted). Any other error means that the member cannot continue: its
+// transcript cannot be written, its inbox cannot be read, or its agent is broken.
+// SessionEnd hooks have run when Run returns. A Teammate runs once.
 //
-// An inbox that says ErrResting makes Run return just that, with nothing ended: whoever
-// runs the member calls Run again, with the same ctx, once there is something to do.
+// If the inbox returns ErrResting, so does Run, and nothing has ended: the caller calls
+// Run again with the same ctx when there is work.
 func (t *Teammate) Run(ctx context.Context) error {
 	if !t.begun.CompareAndSwap(false, true) {
 		return fmt.Errorf("member %q: Run was called twice", t.opts.Name)
@@ -140,12 +139,12 @@ func (t *Teammate) Run(ctx context.Context) error {
 		why, err = "resume", nil
 	}
 	t.unwatch()
-	t.beside.stop()
-	t.asides.end(ctx)
-	t.settle(ctx)
+	t.helperRuns.stop()
+	t.hookRuns.end(ctx)
+	t.waitForHooks(ctx)
 	t.endSession(ctx, why)
-	t.settle(ctx) // those of the session's end itself
-	t.putBy()
+	t.waitForHooks(ctx) // hooks that the end of the session started
+	t.keepLater()
 	reason := endReason(ctx, err)
 	if ctx.Err() != nil {
 		reason = "stopped"
@@ -157,8 +156,9 @@ func (t *Teammate) Run(ctx context.Context) error {
 	return err
 }
 
-// enter begins the session when Run is called first, with the turns that nobody has
-// to hand out: the one that a crash cut off, and what a hook has the lead asked.
+// enter begins the session at the first call of Run. It takes the turns that do not come
+// from the inbox: a turn that a crash interrupted, and the lead's first prompt if a hook
+// has set one.
 func (t *Teammate) enter(ctx context.Context) error {
 	if t.entered {
 		return nil
@@ -184,7 +184,7 @@ func (t *Teammate) enter(ctx context.Context) error {
 	return t.admitted(ctx, func() error { return t.takeTurn(ctx, first) })
 }
 
-// work is the member's life: one turn for each piece of work.
+// work takes one turn for each piece of work until the inbox ends.
 func (t *Teammate) work(ctx context.Context) error {
 	for {
 		work, err := t.opts.Inbox.Next(ctx)
@@ -204,7 +204,7 @@ func (t *Teammate) work(ctx context.Context) error {
 		}
 		work.Inputs = t.unseen(ctx, work.Inputs)
 		if len(work.Inputs) == 0 {
-			continue // all of it stands in the transcript from before a crash
+			continue // a crash came after all of it was written to the transcript
 		}
 		if err := t.admitted(ctx, func() error { return t.takeTurn(ctx, work) }); err != nil {
 			return err
@@ -212,7 +212,7 @@ func (t *Teammate) work(ctx context.Context) error {
 	}
 }
 
-// equip sees to it that the member has its agent and tools.
+// equip makes the agent and tools if the member does not have them.
 func (t *Teammate) equip() error {
 	if voice := t.renewed.Swap(nil); voice != nil && t.opts.Equip != nil {
 		t.opts.Agent, t.voice = nil, *voice
@@ -231,23 +231,22 @@ func (t *Teammate) equip() error {
 	return nil
 }
 
-// Renew lets Equip make another agent when the next turn begins. What that one says
-// stands in the transcript under its voice; empty is the member's own agent. It may
-// be called from any goroutine, and before Run.
+// Renew makes Equip make another agent when the next turn begins. The transcript marks
+// that agent's messages with voice; empty is the member's own agent. Renew may be called
+// from any goroutine, and before Run.
 func (t *Teammate) Renew(voice string) { t.renewed.Store(&voice) }
 
-// Interrupt ends the running turn with the cause ErrInterrupted; reason is
-// what people read. The member goes on with its next work. Without a running
-// turn nothing happens. It may be called at any time from any goroutine and
-// does not wait.
+// Interrupt ends the running turn with the cause ErrInterrupted; reason is shown to
+// people. The member continues with its next work. Without a running turn Interrupt does
+// nothing. It does not wait, and may be called at any time from any goroutine.
 func (t *Teammate) Interrupt(reason string) {
 	if cancel := t.interrupter.Load(); cancel != nil {
 		(*cancel)(fmt.Errorf("%w: %s", agent.ErrInterrupted, reason))
 	}
 }
 
-// turnContext is the context of one turn: it ends with ctx, with Interrupt and
-// with limits.turn_timeout. The turn is over for Interrupt once stop is called.
+// turnContext returns the context of one turn: it ends with ctx, with Interrupt and
+// after limits.turn_timeout. After stop, Interrupt no longer affects the turn.
 func (t *Teammate) turnContext(ctx context.Context) (turn context.Context, stop func()) {
 	turn, cancel := context.WithCancelCause(ctx)
 	release := func() {}
@@ -262,12 +261,12 @@ func (t *Teammate) turnContext(ctx context.Context) (turn context.Context, stop 
 	}
 }
 
-// emit sends an event that belongs to no turn in particular.
+// emit sends an event that belongs to no particular turn.
 func (t *Teammate) emit(d agent.EventData) {
 	t.opts.Sink(agent.Event{Member: t.opts.Name, Turn: t.turns, Data: d})
 }
 
-// endReason says in a word or two why a member took no more turns.
+// endReason returns why a member takes no more turns, in a word or two.
 func endReason(ctx context.Context, err error) string {
 	switch {
 	case err == nil:

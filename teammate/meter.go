@@ -6,11 +6,11 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// meter counts tokens that were used for a member outside its own messages: by
-// its helpers, also those that work beside it, and by its hooks.
+// meter counts tokens used for a member outside its own messages: by its helpers and
+// its hooks.
 type meter struct {
 	mu   sync.Mutex
-	owed agent.Usage // what no turn has told yet
+	owed agent.Usage // not yet reported by a turn
 }
 
 // add counts the tokens of one model request.
@@ -20,8 +20,8 @@ func (m *meter) add(u agent.Usage) {
 	m.owed = m.owed.Plus(u)
 }
 
-// settle gives the tokens that no turn has told yet, and counts them as told.
-func (m *meter) settle() agent.Usage {
+// drain returns the tokens that no turn has reported yet, and resets the count.
+func (m *meter) drain() agent.Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	owed := m.owed

@@ -7,8 +7,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// moved tells the CwdChanged hooks that a tool has taken the member to another
-// directory, before the hooks that look at the tool's result.
+// moved fires CwdChanged if a tool has moved the member to another directory, before
+// the hooks that see the tool's result.
 func (at *scope) moved(ctx context.Context, from string) {
 	to := at.t.opts.Workdir.Dir()
 	if to == from || ctx.Err() != nil {
@@ -16,21 +16,20 @@ func (at *scope) moved(ctx context.Context, from string) {
 	}
 	out, _ := at.try(ctx, hooks.CwdChangedInput{OldCwd: from, NewCwd: to})
 	if !at.watchPaths(out) {
-		at.rewatch() // the names that matchers have are looked for in the new directory, too
+		at.rewatch() // names in matchers are also looked up in the new directory
 	}
 }
 
-// watchPaths follows what hooks of SessionStart, CwdChanged and FileChanged
-// want watched from now on, in place of what they wanted before. It reports
-// whether they said anything about that.
+// watchPaths replaces the watched paths by those that hooks of SessionStart, CwdChanged
+// or FileChanged ask for. It reports whether they asked for any.
 func (at *scope) watchPaths(out hooks.Outcome) bool {
 	raw, ok := out.Output["watchPaths"]
 	if !ok {
 		return false
 	}
 	var paths []string
-	if err := json.Unmarshal(raw, &paths); err != nil { // the schema check lets nothing here
-		at.warn("watchPaths of a %s hook was left out: %v", out.Event, err)
+	if err := json.Unmarshal(raw, &paths); err != nil { // the schema check prevents this
+		at.warn("watchPaths of a %s hook was ignored: %v", out.Event, err)
 		return false
 	}
 	t := at.t

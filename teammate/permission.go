@@ -12,42 +12,41 @@ import (
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
-// leave is whether a call may run.
-type leave struct {
-	denial string   // what the model is told of a call that may not; empty: it may
-	beside []string // what it is told besides
+// callVerdict says whether a call may run.
+type callVerdict struct {
+	denial string   // the denial for the model; empty if the call may run
+	extra  []string // additional text for the model
 }
 
-// permitter decides whether a tool call of a turn may run: by hooks, rules and
-// mode, and by whoever can be asked.
+// permitter decides whether a tool call of a turn may run: by hooks, rules, mode, and
+// the answer of a person.
 type permitter struct{ at *scope }
 
-// permit asks for permission. A PermissionRequest hook may give call another
-// input on the way.
-func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.ToolCall, pre hooks.Outcome) leave {
+// permit decides a call. A PermissionRequest hook may change the input of call.
+func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.ToolCall, pre hooks.Outcome) callVerdict {
 	c := permission.Call{Spec: tl.Spec, Rules: p.callOf(*call), Hook: p.hookSays(pre), Inside: p.inside(tl, *call)}
 	r := p.at.t.rights.Now().Decide(c)
-	if _, ask := p.trespass(tl, *call); ask && r.Behavior == permission.Allow {
+	if _, ask := p.ownershipRefusal(tl, *call); ask && r.Behavior == permission.Allow {
 		r = p.at.t.rights.Now().Asked(permission.Ruling{Behavior: permission.Ask, By: "rule", Rule: "protect"})
 	}
 	who := r.By
-	var l leave
+	var l callVerdict
 	switch {
 	case r.Behavior == permission.Deny && r.By == "mode" && p.at.t.rights.Now().EffectiveMode() == permission.ModePlan:
 		l.denial, who = p.refusedPlanning(ctx, tl, r, call)
 	case r.Behavior == permission.Deny:
 		l.denial = p.refusalText(r, *call, pre)
-		if reason, yes := automatic(pre); yes && r.By == "hook" {
-			l.beside = p.denied(ctx, *call, reason)
+		if reason, yes := modelDenial(pre); yes && r.By == "hook" {
+			l.extra = p.denied(ctx, *call, reason)
 		}
 	case r.Behavior == permission.Ask:
 		l.denial, who = p.askSomebody(ctx, asking{tl, r, pre.Permission.Reason}, call)
 		if who == ByTimeLimit {
-			l.beside = p.denied(ctx, *call, l.denial)
+			l.extra = p.denied(ctx, *call, l.denial)
 		}
 	}
-	// Last, since a hook may have changed where the call goes.
-	if refusal, ask := p.trespass(tl, *call); refusal != "" && !ask && l.denial == "" {
+	// Checked last, because a hook may have changed the target of the call.
+	if refusal, ask := p.ownershipRefusal(tl, *call); refusal != "" && !ask && l.denial == "" {
 		l.denial, who, r.Rule = refusal, "rule", "owns"
 	}
 	decided := agent.PermissionDecided{
@@ -60,20 +59,20 @@ func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.
 	return l
 }
 
-// callOf is a call as rules look at it.
+// callOf returns a call in the form that rules match.
 func (p permitter) callOf(call agent.ToolCall) rules.Call {
 	w := p.at.t.opts.Workdir
 	return rules.Call{Tool: call.Name, Input: call.Input, Cwd: w.Dir(), Root: w.Root()}
 }
 
-// inside reports whether all that a call reaches lies in the workspace, or in a
-// folder that was added to it.
+// inside reports whether all locations of a call are in the workspace or in an added
+// folder.
 func (p permitter) inside(tl *permission.Tool, call agent.ToolCall) bool {
 	return tl.Inside(p.at.t.opts.Workdir, call.Input, p.at.t.rights.Folders()...)
 }
 
-// refusedPlanning is the no of plan mode. The PermissionRequest hooks hear of
-// it, and may say it in their words; a yes of theirs does not end plan mode.
+// refusedPlanning denies a call in plan mode. The PermissionRequest hooks run and may
+// supply the text of the denial, but they cannot end plan mode.
 func (p permitter) refusedPlanning(
 	ctx context.Context, tl *permission.Tool, r permission.Ruling, call *agent.ToolCall,
 ) (denial, who string) {
@@ -88,8 +87,8 @@ func (p permitter) refusedPlanning(
 	return p.refusalText(r, *call, hooks.Outcome{}), r.By
 }
 
-// hookSays is what the PreToolUse hooks decided. A block is a deny. A defer that
-// counts has ended the turn before (see deferral); one that does not is no say.
+// hookSays returns the decision of the PreToolUse hooks. A block is a deny. A defer that
+// applies has already ended the turn (see deferral); any other defer is no decision.
 func (p permitter) hookSays(pre hooks.Outcome) permission.Behavior {
 	if pre.Decision == hooks.Block {
 		return permission.Deny
@@ -101,16 +100,16 @@ func (p permitter) hookSays(pre hooks.Outcome) permission.Behavior {
 	return ""
 }
 
-// asking is a question that decide could not answer.
+// asking is a call that Decide left open.
 type asking struct {
 	tool   *permission.Tool
 	ruling permission.Ruling
 	reason string // why a hook asks
 }
 
-// askSomebody puts a call before whoever can be asked now (DESIGN 10.4): first
-// the PermissionRequest hooks, then people. Where a hook asks and there is
-// nobody, recorded hosts do not put it to other hooks.
+// askSomebody asks about a call (DESIGN 10.4): first the PermissionRequest hooks, then
+// people. If a hook asks and nobody is present, the PermissionRequest hooks do not run,
+// as in recorded hosts.
 func (p permitter) askSomebody(ctx context.Context, a asking, call *agent.ToolCall) (denial, who string) {
 	byHook, asker := a.ruling.By == "hook", p.asker()
 	if !byHook || asker != nil {
@@ -138,27 +137,27 @@ func (p permitter) askSomebody(ctx context.Context, a asking, call *agent.ToolCa
 	if byHook && a.reason != "" && answer.Said == "" {
 		return a.reason, who
 	}
-	return p.notGiven(*call, reason, answer), who
+	return p.notGrantedText(*call, reason, answer), who
 }
 
-// notGiven tells the model that nobody has allowed a call.
-func (p permitter) notGiven(call agent.ToolCall, reason string, answer Answer) string {
+// notGrantedText returns the text that tells the model that a call was not allowed.
+func (p permitter) notGrantedText(call agent.ToolCall, reason string, answer Answer) string {
 	text := fmt.Sprintf("Permission to use %s was not given (%s), ", call.Name, reason)
 	switch answer.By {
 	case "":
-		text += "for there is nobody to ask now. "
+		text += "because nobody can be asked now. "
 	case ByTimeLimit:
-		text += "for nobody answered in time. "
+		text += "because nobody answered in time. "
 	default:
 		text += "and " + answer.By + " said no. "
 	}
 	if answer.Said != "" {
 		return text + "What they said: " + answer.Said
 	}
-	return text + p.wayOut(call)
+	return text + p.adviceText(call)
 }
 
-// refusalText tells the model why a call is denied.
+// refusalText returns the text that tells the model why a call is denied.
 func (p permitter) refusalText(r permission.Ruling, call agent.ToolCall, pre hooks.Outcome) string {
 	switch {
 	case r.By == "hook" && len(pre.Feedback) > 0:
@@ -173,12 +172,12 @@ func (p permitter) refusalText(r permission.Ruling, call agent.ToolCall, pre hoo
 		return fmt.Sprintf("%s was not run: you are in plan mode, where only tools that change nothing run. "+
 			"Go on planning without it.", call.Name)
 	}
-	return fmt.Sprintf("Permission to use %s was not given, for permission mode dontAsk asks nobody. ", call.Name) +
-		p.wayOut(call)
+	return fmt.Sprintf("Permission to use %s was not given, because permission mode dontAsk asks nobody. ", call.Name) +
+		p.adviceText(call)
 }
 
-// wayOut says what can be done about a call that nobody could allow.
-func (p permitter) wayOut(call agent.ToolCall) string {
+// adviceText returns what the model can do about a call that nobody could allow.
+func (p permitter) adviceText(call agent.ToolCall) string {
 	return fmt.Sprintf("Go on without it, or tell your lead what you need it for. A person can allow it for %s in "+
 		"the team's spec: by a rule for %s under permissions.allow, or by another permission_mode.",
 		p.at.t.opts.Name, call.Name)

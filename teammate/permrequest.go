@@ -12,16 +12,16 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// requestDecision is what a PermissionRequest hook's decision holds besides
-// what an Outcome has fields for.
+// requestDecision holds the parts of a PermissionRequest hook's decision that an
+// Outcome has no fields for.
 type requestDecision struct {
 	Interrupt   bool                     `json:"interrupt"`
 	Permissions []hooks.PermissionUpdate `json:"updatedPermissions"`
 }
 
-// request asks the PermissionRequest hooks about a call before a person is
-// asked, or before it is denied for want of one. decided says that they
-// answered; an empty denial then lets call run, with the input that it has now.
+// request runs the PermissionRequest hooks for a call before a person is asked, or
+// before it is denied because nobody is present. decided reports that they decided; an
+// empty denial then allows call with its present input.
 func (p permitter) request(
 	ctx context.Context, tl *permission.Tool, r permission.Ruling, call *agent.ToolCall,
 ) (denial string, decided bool) {
@@ -31,13 +31,13 @@ func (p permitter) request(
 	switch {
 	case ctx.Err() != nil:
 		return transcript.InterruptedResult, true
-	case !ok: // then it is as if there were no such hooks
+	case !ok: // as if there were no such hooks
 		return "", false
 	}
 	var more requestDecision
 	if raw, ok := out.Output["decision"]; ok {
 		if err := json.Unmarshal(raw, &more); err != nil {
-			p.at.warn("PermissionRequest:%s: what its decision holds besides was left out: %v", call.Name, err)
+			p.at.warn("PermissionRequest:%s: the rest of its decision was ignored: %v", call.Name, err)
 			more = requestDecision{}
 		}
 	}
@@ -51,7 +51,7 @@ func (p permitter) request(
 	return "", false
 }
 
-// requestDenied is what the model is told of a no, which may end the turn, too.
+// requestDenied returns the denial for the model. It halts the turn if the hook interrupts.
 func (p permitter) requestDenied(out hooks.Outcome, more requestDecision, call *agent.ToolCall) string {
 	text := out.Permission.Reason
 	if text == "" {
@@ -65,9 +65,8 @@ func (p permitter) requestDenied(out hooks.Outcome, more requestDecision, call *
 	return text
 }
 
-// requestAllowed takes over the input that a hook allowed the call with. A yes
-// beats no deny rule (HOOKS.md 5.10), and an input that nobody has looked at
-// could be against one.
+// requestAllowed applies the input with which a hook allowed the call. An allow does not
+// override a deny rule (HOOKS.md 5.10), and no rule has seen the new input yet.
 func (p permitter) requestAllowed(tl *permission.Tool, out hooks.Outcome, call *agent.ToolCall) (denial string) {
 	if out.UpdatedInput == nil {
 		return ""
@@ -82,8 +81,8 @@ func (p permitter) requestAllowed(tl *permission.Tool, out hooks.Outcome, call *
 	return ""
 }
 
-// change makes changes of the member's rights that a hook has ordered, and
-// tells the DirectoryAdded hooks of new folders.
+// change applies the permission updates of a hook, and fires DirectoryAdded for new
+// folders.
 func (p permitter) change(ctx context.Context, updates []hooks.PermissionUpdate) {
 	for _, update := range updates {
 		added, err := p.at.t.rights.Change(update)
@@ -99,10 +98,10 @@ func (p permitter) change(ctx context.Context, updates []hooks.PermissionUpdate)
 	}
 }
 
-// folderAdded tells the DirectoryAdded hooks, beside the turn. Their messages
-// are for the model, with what it is told next.
+// folderAdded fires DirectoryAdded in the background. Its messages go to the model with
+// the next request.
 func (p permitter) folderAdded(ctx context.Context, dir string) {
-	p.at.t.asides.start(ctx, func(ctx context.Context) {
+	p.at.t.hookRuns.start(ctx, func(ctx context.Context) {
 		in := hooks.DirectoryAddedInput{Directory: dir, Source: "slash_command"}
 		out, _ := p.at.try(ctx, in)
 		for _, text := range out.SystemMessages {
@@ -111,8 +110,8 @@ func (p permitter) folderAdded(ctx context.Context, dir string) {
 	})
 }
 
-// suggestions are changes that would spare the question next time. Where a rule
-// or a hook wants it asked there are none, as in recorded hosts.
+// suggestions returns permission updates that would avoid the question next time. If a
+// rule or a hook asks there are none, as in recorded hosts.
 func (p permitter) suggestions(tl *permission.Tool, r permission.Ruling, call agent.ToolCall) []hooks.PermissionUpdate {
 	if r.By != "mode" {
 		return nil
@@ -132,9 +131,9 @@ func (p permitter) suggestions(tl *permission.Tool, r permission.Ruling, call ag
 	}}
 }
 
-// automatic says why a call was denied if no person, rule or script was it but
-// a model: a prompt or an agent hook.
-func automatic(pre hooks.Outcome) (reason string, yes bool) {
+// modelDenial returns the reason of a denial by a model, that is by a prompt or agent
+// hook.
+func modelDenial(pre hooks.Outcome) (reason string, yes bool) {
 	for _, r := range pre.Results {
 		if r.Outcome == hooks.Blocking && (r.Type == "prompt" || r.Type == "agent") {
 			return r.Feedback, true
@@ -143,13 +142,13 @@ func automatic(pre hooks.Outcome) (reason string, yes bool) {
 	return "", false
 }
 
-// mayRetry is what the model reads where a PermissionDenied hook lets it try
-// again, as recorded hosts word it.
+// mayRetry is what the model reads when a PermissionDenied hook allows another try, as
+// recorded hosts word it.
 const mayRetry = "The PermissionDenied hook indicated you may retry this tool call."
 
-// denied tells the PermissionDenied hooks of a call that an automatic decider
-// has denied. beside is for the model, beside the denial.
-func (p permitter) denied(ctx context.Context, call agent.ToolCall, reason string) (beside []string) {
+// denied fires PermissionDenied for a call that an automatic decision denied. It returns
+// text for the model in addition to the denial.
+func (p permitter) denied(ctx context.Context, call agent.ToolCall, reason string) (extra []string) {
 	out, ok := p.at.try(ctx, hooks.PermissionDeniedInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, Reason: reason,
 	})

@@ -61,7 +61,7 @@ func TestPermissionRequestChangesTheSession(t *testing.T) {
 		"a wrong mode": {`,"updatedPermissions":[{"type":"setMode","mode":"yolo","destination":"session"}]`,
 			2, "yolo"},
 		"nonsense": {`,"updatedPermissions":[{"type":"makeTea","destination":"session"}]`, 2, "makeTea"},
-		"no list":  {`,"updatedPermissions":7`, 2, "left out"},
+		"no list":  {`,"updatedPermissions":7`, 2, "was ignored"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := asksBash(t, requested("allow", "", c.updates), "echo 1", "echo 2")

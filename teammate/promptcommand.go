@@ -8,9 +8,9 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// expand puts the prompt of a command in the place of what a person typed, if
-// that names one, and asks the UserPromptExpansion hooks about it. passed is
-// what the agent gets; nothing if a hook refused.
+// expand replaces a typed command by its prompt, if in names one, and runs the
+// UserPromptExpansion hooks. It returns the agent's inputs, which are empty if a hook
+// refused.
 func (u *turn) expand(ctx context.Context, in agent.Input) (passed []agent.Input) {
 	typed, ok := strings.CutPrefix(in.Text, "/")
 	if !ok || u.t.opts.Commands == nil {
@@ -45,11 +45,11 @@ func (u *turn) expand(ctx context.Context, in agent.Input) (passed []agent.Input
 	return append(asContext(out.AdditionalContext), agent.Input{Kind: agent.FromPerson, Text: head}, in)
 }
 
-// PromptExpanded tells the journal what a typed command became.
+// PromptExpanded is the journal event of an expanded command.
 type PromptExpanded struct {
 	Typed  string `json:"typed"`
 	Prompt string `json:"prompt"`
 }
 
-// EventType is the journal's name for it.
+// EventType returns its name in the journal.
 func (PromptExpanded) EventType() string { return "prompt_expanded" }

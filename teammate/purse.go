@@ -9,39 +9,37 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// NotePrefix begins the MessageID of each input that is about a limit or a
-// budget. No inbox knows of these ids: they only see to it that a note is shown
-// once, over restarts too.
+// NotePrefix begins the MessageID of each input about a limit or a budget. No inbox
+// knows these ids: they only make sure that a note is shown once, even over restarts.
 const NotePrefix = "budget:"
 
-// Purse says what a member and its helpers may use. It is asked and told from
-// several goroutines, since helpers may work beside their member.
+// Purse limits what a member and its helpers may use. It is called from several
+// goroutines, because helpers may run in the background.
 type Purse interface {
-	// Price is what tokens cost, in US dollars; 0 where no price is known.
+	// Price returns the cost of tokens in US dollars; 0 if no price is known.
 	Price(u agent.Usage) float64
-	// Spend is told of the tokens of a model request as soon as they are counted,
-	// with what Price made of them.
+	// Spend is called with the tokens of each model request as soon as they are
+	// counted, and with their Price.
 	Spend(u agent.Usage, usd float64)
-	// Left is asked before each pass. Its error, which wraps ErrMaxTokens,
-	// ErrMaxBudget or ErrTeamBudget, ends the turn and says why.
+	// Left is called before each pass. Its error, which wraps ErrMaxTokens,
+	// ErrMaxBudget or ErrTeamBudget, ends the turn.
 	Left(helper bool) error
-	// Notes are what the member is to be told of its use now. Each has a MessageID
-	// that begins with NotePrefix, and is not given again once it was Shown.
+	// Notes returns the notes about usage that the member has not seen. Each has a
+	// MessageID that begins with NotePrefix, and is omitted once it was Shown.
 	Notes() []agent.Input
-	// Shown says that the notes with these ids stand in the transcript, on disk.
+	// Shown reports that the notes with these ids are in the transcript, on disk.
 	Shown(ids []string)
 }
 
-// noteLevels are the shares of a limit, in percent, at which a member is told
-// how much of it is used.
+// noteLevels are the shares of a limit, in percent, at which a member gets a note about
+// it.
 var noteLevels = []int{90, 75, 50}
 
-// minNoted is the least limits.max_turns of which there is something to say
-// before it is reached.
+// minNoted is the smallest limits.max_turns that has notes before it is reached.
 const minNoted = 10
 
-// Level is the highest of the shares 50, 75, 90 and 100 percent of a limit that
-// used has reached; 0: none, or there is no limit.
+// Level returns the highest of 50, 75, 90 and 100 percent of limit that used has
+// reached; 0 if it has reached none, or there is no limit.
 func Level(used, limit float64) int {
 	if limit <= 0 {
 		return 0
@@ -54,8 +52,8 @@ func Level(used, limit float64) int {
 	return 0
 }
 
-// notes are what the member has to hear of its limits before the next pass.
-// Helpers hear nothing: they are short, and their member is told.
+// notes returns the notes about limits for the next pass. Helpers get none: they are
+// short, and their member is told.
 func (u *turn) notes() []agent.Input {
 	if u.t.helper != nil {
 		return nil
@@ -77,8 +75,8 @@ func (u *turn) notes() []agent.Input {
 	return list
 }
 
-// note tells of a limit of this turn, once for each level. The limit itself is
-// hard, so the last note before it is the one that asks to finish.
+// note returns a note about a limit of this turn, once for each level. The limit itself
+// ends the turn, so the last note before it asks the agent to finish.
 func (u *turn) note(limit string, level int, used string) []agent.Input {
 	id := fmt.Sprintf("%sturn:%d:%s:%d", NotePrefix, u.at.no, limit, level)
 	if level == 0 || u.t.seen[id] {
@@ -92,7 +90,7 @@ func (u *turn) note(limit string, level int, used string) []agent.Input {
 	return []agent.Input{{Kind: agent.FromCovey, Text: text, MessageID: id}}
 }
 
-// price is what tokens cost, as far as anybody knows.
+// price returns the cost of tokens, or 0 if it is unknown.
 func (t *Teammate) price(used agent.Usage) float64 {
 	if t.opts.Purse == nil || used == (agent.Usage{}) {
 		return 0
@@ -100,8 +98,9 @@ func (t *Teammate) price(used agent.Usage) float64 {
 	return t.opts.Purse.Price(used)
 }
 
-// Spend counts tokens that somebody else has used for the member, such as a
-// model that answered one of its hooks, and has told the journal of. It may be called from any goroutine.
+// Spend counts tokens that were used for the member elsewhere and are already in the
+// journal, such as those of a model that answered one of its hooks. It may be called from
+// any goroutine.
 func (t *Teammate) Spend(used agent.Usage) error {
 	if used == (agent.Usage{}) {
 		return nil
@@ -109,13 +108,12 @@ func (t *Teammate) Spend(used agent.Usage) error {
 	usd := t.price(used)
 	ln := t.scope(0, "").line(transcript.TokensUsed)
 	ln.Usage, ln.CostUSD = &used, usd
-	t.book(used, usd, false)
+	t.addUsage(used, usd, false)
 	return t.opts.Transcript.Append(ln)
 }
 
-// book counts tokens for the member's life. Those that are owed, no turn has told
-// of yet.
-func (t *Teammate) book(used agent.Usage, usd float64, owed bool) {
+// addUsage adds tokens to the member's totals. owed says that no turn has reported them yet.
+func (t *Teammate) addUsage(used agent.Usage, usd float64, owed bool) {
 	if used == (agent.Usage{}) {
 		return
 	}
@@ -127,7 +125,7 @@ func (t *Teammate) book(used agent.Usage, usd float64, owed bool) {
 	}
 }
 
-// splitNotes tells ids of notes from those of an inbox.
+// splitNotes separates ids of notes from those of the inbox.
 func splitNotes(ids []string) (notes, mail []string) {
 	for _, id := range ids {
 		if strings.HasPrefix(id, NotePrefix) {

@@ -86,7 +86,7 @@ func TestUnrecordedTokensSurvive(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := &agentRun{u: &turn{t: m, at: m.scope(1, "")}}
-	if err := run.settle(agent.Reply{Usage: agent.Usage{InputTokens: 7, OutputTokens: 1}}, nil); err != nil {
+	if err := run.completeTranscript(agent.Reply{Usage: agent.Usage{InputTokens: 7, OutputTokens: 1}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, h, err := transcript.Open(r.path)
@@ -141,7 +141,7 @@ func TestNotesOfTurnTimeout(t *testing.T) {
 			time.Sleep(time.Minute)
 			for _, in := range u.notes() {
 				levels = append(levels, in.MessageID)
-				u.t.see([]string{in.MessageID})
+				u.t.markSeen([]string{in.MessageID})
 			}
 		}
 		equal(t, "notes", levels, []string{

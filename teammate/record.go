@@ -45,7 +45,7 @@ func (run *agentRun) Record(m agent.Record) error {
 	return run.u.t.confirm(ln.Mail)
 }
 
-// count takes in what an assistant message means for the turn.
+// count adds an assistant message to the turn's totals.
 func (run *agentRun) count(m agent.Record, usd float64) {
 	run.recorded = run.recorded.Plus(m.Usage)
 	run.u.usage = run.u.usage.Plus(m.Usage)
@@ -63,25 +63,25 @@ func (run *agentRun) count(m agent.Record, usd float64) {
 	}
 }
 
-// spend counts tokens for the member. Those of a helper stand in the member's
-// transcript, too, for its next life.
+// spend counts tokens for the member. Those of a helper are also written to the
+// member's transcript, for its next run.
 func (at *scope) spend(used agent.Usage, usd float64) {
 	helper := at.t.helper != nil
-	at.t.book(used, usd, helper)
+	at.t.addUsage(used, usd, helper)
 	if helper {
-		at.noteUse(used, usd)
+		at.recordUse(used, usd)
 	}
 }
 
-// noteUse writes tokens into the member's transcript that stand in no message
-// of it.
-func (at *scope) noteUse(used agent.Usage, usd float64) {
+// recordUse writes tokens into the member's transcript that belong to none of its
+// messages.
+func (at *scope) recordUse(used agent.Usage, usd float64) {
 	if used != (agent.Usage{}) {
-		at.jot(transcript.TokensUsed, used, usd)
+		at.writeMemberLine(transcript.TokensUsed, used, usd)
 	}
 }
 
-// publish tells the journal of a message's text and tool blocks.
+// publish reports a message's text and tool blocks to the journal.
 func (at *scope) publish(m agent.Message) {
 	for _, b := range m.Content {
 		switch {
@@ -96,9 +96,9 @@ func (at *scope) publish(m agent.Message) {
 	}
 }
 
-// confirm says that these messages are delivered: they are on the disk itself
-// first, since the store forgets them then. That the store cannot be told now
-// is no loss: it gives them again, and they are confirmed then.
+// confirm marks these messages as delivered. It syncs the transcript first, because the
+// store then forgets them. If the store cannot be reached nothing is lost: it returns
+// them again, and they are confirmed then.
 func (t *Teammate) confirm(ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -106,7 +106,7 @@ func (t *Teammate) confirm(ids []string) error {
 	if err := t.opts.Transcript.Sync(); err != nil {
 		return err
 	}
-	t.see(ids)
+	t.markSeen(ids)
 	notes, ids := splitNotes(ids)
 	if len(notes) > 0 && t.opts.Purse != nil {
 		t.opts.Purse.Shown(notes)
@@ -114,7 +114,7 @@ func (t *Teammate) confirm(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	// What stands in the transcript is delivered even if the turn is over.
+	// A message in the transcript is delivered even if the turn is over.
 	ctx, cancel := context.WithTimeout(context.Background(), confirmLimit)
 	defer cancel()
 	if err := t.opts.Inbox.Taken(ctx, ids); err != nil {
@@ -123,12 +123,12 @@ func (t *Teammate) confirm(ids []string) error {
 	return nil
 }
 
-// confirmLimit bounds how long a member waits for its inbox to take note.
+// confirmLimit is how long a member waits for its inbox to confirm.
 const confirmLimit = 10 * time.Second
 
-// settle brings the transcript into order after a Run: what the agent has not
-// recorded is recorded for it.
-func (run *agentRun) settle(reply agent.Reply, err error) error {
+// completeTranscript completes the transcript after a Run: it records what the agent has not
+// recorded.
+func (run *agentRun) completeTranscript(reply agent.Reply, err error) error {
 	if closeErr := run.closeCalls(); closeErr != nil {
 		return closeErr
 	}
@@ -143,7 +143,7 @@ func (run *agentRun) settle(reply agent.Reply, err error) error {
 	usd := run.u.t.price(rest)
 	run.u.at.spend(rest, usd)
 	if run.u.t.helper == nil {
-		run.u.at.noteUse(rest, usd)
+		run.u.at.recordUse(rest, usd)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (run *agentRun) closeCalls() error {
 	return run.Record(agent.Record{Message: m})
 }
 
-// flush records the inputs that the agent was given and has not recorded.
+// flush records inputs that the agent was given and has not recorded.
 func (run *agentRun) flush() error {
 	if len(run.given) == 0 {
 		return nil
@@ -165,13 +165,13 @@ func (run *agentRun) flush() error {
 	return run.Record(agent.Record{Message: agent.TextMessage(agent.User, inputTexts(run.given)...), Inputs: run.given})
 }
 
-// keep holds inputs back for the head of the next prompt, over a restart too.
-func (at *scope) keep(inputs []agent.Input) {
+// keepInputs stores inputs for the start of the next prompt, even over a restart.
+func (at *scope) keepInputs(inputs []agent.Input) {
 	if len(inputs) == 0 {
 		return
 	}
 	for _, in := range inputs {
-		in.MessageID = "" // it is confirmed now, not when it is shown
+		in.MessageID = "" // confirmed now, not when it is shown
 		at.t.kept = append(at.t.kept, in)
 	}
 	ln := at.line(transcript.InputsKept)
@@ -185,15 +185,15 @@ func (at *scope) keep(inputs []agent.Input) {
 	}
 }
 
-// keepInterruption lets the next prompt begin with the news that this turn was
-// interrupted, as recorded hosts word it.
+// keepInterruption makes the next prompt begin with the notice that this turn was
+// interrupted, in the words of recorded hosts.
 func (at *scope) keepInterruption(ctx context.Context) {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, agent.ErrInterrupted):
-		at.keep([]agent.Input{{Kind: agent.FromCovey, Text: "[Request interrupted by user]"}})
+		at.keepInputs([]agent.Input{{Kind: agent.FromCovey, Text: "[Request interrupted by user]"}})
 	case errors.Is(cause, errTurnTimeout):
-		at.keep([]agent.Input{{Kind: agent.FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]",
+		at.keepInputs([]agent.Input{{Kind: agent.FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]",
 			at.t.opts.Limits.TurnTimeout)}})
 	}
 }
@@ -216,8 +216,8 @@ func ids(inputs []agent.Input) []string {
 	return all
 }
 
-// without is inputs less those in done, each once. An id says that two are the
-// same; where there is none, all of it has to be equal.
+// without returns inputs without those in done, each removed once. Two inputs are the
+// same if their ids are equal or, without ids, if all fields are.
 func without(inputs, done []agent.Input) []agent.Input {
 	rest := slices.Clone(inputs)
 	for _, d := range done {

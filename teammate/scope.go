@@ -7,26 +7,26 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// scope is what hooks, events and transcript lines are about: one turn of a
-// member, or what happens to the member outside of its turns.
+// scope identifies what hooks, events and transcript lines belong to: one turn of a
+// member, or an event outside of its turns.
 type scope struct {
 	t        *Teammate
 	no       int // of the turn
 	promptID string
-	outside  bool               // it happens outside of the member's loop
-	summary  *agent.HookSummary // of the last Stop run
+	outside  bool               // the event is outside of the member's loop
+	summary  *agent.HookSummary // of the last Stop hooks
 
-	halted      string // why a hook stopped the turn; empty: none did
-	interrupted bool   // halted is the interrupt of a PermissionRequest hook
+	halted      string // why a hook stopped the turn; empty if none did
+	interrupted bool   // halted comes from the interrupt of a PermissionRequest hook
 }
 
-// scope returns that of a turn.
+// scope returns the scope of a turn.
 func (t *Teammate) scope(no int, promptID string) *scope {
 	return &scope{t: t, no: no, promptID: promptID}
 }
 
-// outside returns the scope of what happens to a member outside of its loop. It
-// knows the turn that runs meanwhile, if one does.
+// outside returns the scope of an event outside of the member's loop. It has the number
+// of the turn that is running, if any.
 func (t *Teammate) outside() *scope {
 	at := &scope{t: t, outside: true}
 	if running := t.current.Load(); running != nil {
@@ -50,7 +50,7 @@ func (at *scope) line(subtype string) transcript.Line {
 	return ln
 }
 
-// sign writes the session, the directory, the turn and the helper on a line.
+// sign sets the session, the directory, the turn and the helper of a line.
 func (at *scope) sign(ln *transcript.Line) {
 	ln.SessionID, ln.Cwd, ln.Turn = at.t.opts.SessionID, at.t.opts.Workdir.Dir(), at.no
 	if e := at.t.helper; e != nil {

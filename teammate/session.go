@@ -8,16 +8,16 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// lastWords bounds hooks that run when nobody wants to wait any more: after an
-// interrupt, and at the end of a session that was told to stop.
-const lastWords = 1500 * time.Millisecond
+// shutdownLimit limits hooks that run when nobody waits for them: after an interrupt, and at
+// the end of a session that was told to stop.
+const shutdownLimit = 1500 * time.Millisecond
 
-// sessionEndLimit bounds the SessionEnd hooks of a member that ends by itself.
-// The runner's own limit for that event is lower unless a hook asks for more.
+// sessionEndLimit limits the SessionEnd hooks of a member that ends by itself. The
+// runner's own limit for that event is lower unless a hook asks for more.
 const sessionEndLimit = 60 * time.Second
 
-// startSession runs the SessionStart hooks. What they say goes with the first
-// prompt; they cannot refuse anything (HOOKS.md section 1).
+// startSession runs the SessionStart hooks. Their output goes with the first prompt; they
+// cannot refuse anything (HOOKS.md section 1).
 func (t *Teammate) startSession(ctx context.Context) error {
 	at := t.scope(t.turns, "")
 	at.tellInstructions(ctx, false)
@@ -26,14 +26,14 @@ func (t *Teammate) startSession(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	t.kept = append(t.kept, asContext(out.AdditionalContext)...)
-	at.heed(out)
+	at.applySessionOutput(out)
 	at.watchPaths(out)
 	at.tellInstructions(ctx, true)
 	return nil
 }
 
-// source says how the session begins. One whose transcript somebody has taken away goes on
-// without its conversation: what earlier SessionStart hooks told the model is gone with it.
+// source returns how the session begins. A resumed session whose transcript is missing
+// starts as clear: what earlier SessionStart hooks told the model is gone too.
 func (o *Options) source() string {
 	switch {
 	case !o.Resumed:
@@ -44,11 +44,11 @@ func (o *Options) source() string {
 	return "resume"
 }
 
-// endSession runs the SessionEnd hooks, also when ctx is over, but not for long.
+// endSession runs the SessionEnd hooks, for a shorter time if ctx has ended.
 func (t *Teammate) endSession(ctx context.Context, reason string) {
 	limit := sessionEndLimit
 	if ctx.Err() != nil {
-		limit = lastWords
+		limit = shutdownLimit
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
@@ -58,7 +58,7 @@ func (t *Teammate) endSession(ctx context.Context, reason string) {
 	}
 }
 
-// asContext makes inputs of what hooks have for the model to know.
+// asContext returns texts of hooks as inputs of kind FromContext.
 func asContext(texts []string) []agent.Input {
 	var ins []agent.Input
 	for _, text := range texts {

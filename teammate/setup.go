@@ -7,9 +7,9 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// Setup runs the Setup hooks, trigger being init or maintenance, in the name of
-// this member and before its session begins. What they add is for its first
-// prompt. They can refuse nothing; the error is ctx's. It is called before Run.
+// Setup runs the Setup hooks in the name of this member; trigger is init or
+// maintenance. What they add goes with the first prompt. They cannot refuse anything;
+// the error is ctx's. Call Setup before Run.
 func (t *Teammate) Setup(ctx context.Context, trigger string) error {
 	at := t.scope(t.turns, "")
 	out, _ := at.try(ctx, hooks.SetupInput{Trigger: trigger})
@@ -20,9 +20,9 @@ func (t *Teammate) Setup(ctx context.Context, trigger string) error {
 	return nil
 }
 
-// heed follows what a hook of SessionStart or UserPromptSubmit wants for the
-// session: its title, and what the lead is asked first.
-func (at *scope) heed(out hooks.Outcome) {
+// applySessionOutput applies what a SessionStart or UserPromptSubmit hook sets for the session: its
+// title, and the lead's first prompt.
+func (at *scope) applySessionOutput(out hooks.Outcome) {
 	if title := outputText(out, "sessionTitle"); title != "" {
 		at.t.title = title
 	}
@@ -32,11 +32,11 @@ func (at *scope) heed(out hooks.Outcome) {
 	case at.t.opts.Lead && !at.t.opts.Resumed:
 		at.t.first = first
 	default:
-		at.warn("initialUserMessage of a SessionStart hook was left out: it counts for a lead that begins")
+		at.warn("initialUserMessage of a SessionStart hook was ignored: it applies only to a lead that begins its session")
 	}
 }
 
-// outputText is a text among an outcome's output fields.
+// outputText returns a text field of an outcome's output.
 func outputText(out hooks.Outcome, field string) string {
 	var text string
 	if raw, ok := out.Output[field]; !ok || json.Unmarshal(raw, &text) != nil {

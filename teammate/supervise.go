@@ -15,23 +15,23 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// Observe implements Observer.
+// Observe implements agent.Observer.
 func (run *agentRun) Observe(d agent.EventData) { run.u.at.emit(d) }
 
-// Mail implements Correspondent.
+// Mail implements agent.Correspondent.
 func (run *agentRun) Mail(ctx context.Context) []agent.Input {
 	if ctx.Err() != nil || run.u.at.halted != "" || run.refusal != nil {
 		return nil
 	}
 	inputs := run.u.mail(ctx, run.given)
-	if run.u.at.halted != "" || ctx.Err() != nil { // mail kept them for the next turn, or they wait on
+	if run.u.at.halted != "" || ctx.Err() != nil { // mail has kept them for the next turn, or they still wait
 		return nil
 	}
 	run.given = append(run.given, inputs...)
 	return inputs
 }
 
-// Permit implements Supervisor.
+// Permit implements agent.Supervisor.
 func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Permission {
 	tl := permitter{run.u.at}.foreign(call)
 	if err := tl.Prepare(&call, run.u.t.opts.Workdir.Dir()); err != nil {
@@ -43,20 +43,20 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 	switch {
 	case ctx.Err() != nil:
 		return agent.Permission{Reason: transcript.InterruptedResult}
-	case err != nil: // what was to guard the call has not looked at it
+	case err != nil: // the hooks that guard the call have not run
 		run.u.at.warn("PreToolUse hook failed, so %s was not allowed: %v", call.Name, err)
 		reason := fmt.Sprintf("The hooks that guard %s could not run, so it was not run.", call.Name)
 		return agent.Permission{Reason: reason}
 	}
-	run.u.at.heard(pre)
+	run.u.at.reportFeedback(pre)
 	p := agent.Permission{Remarks: agent.Remarks{Feedback: asContext(pre.AdditionalContext), Halted: run.u.at.halted}}
 	denied := agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule"}
 	rights, broke := run.u.t.rights.Now(), false
 	if denied.Rule = rights.Undecidable(call); denied.Rule != "" {
-		p.Reason = fmt.Sprintf("The agent program did not say what %s is called for, so the rule %s "+
-			"may be against it. Go on without it.", call.Name, denied.Rule)
+		p.Reason = fmt.Sprintf("The agent program did not say what this %s call does, so the rule %s "+
+			"may forbid it. Go on without it.", call.Name, denied.Rule)
 	} else if denied.Rule, broke = rights.ShellBreaks(call, permitter{run.u.at}.callOf(call)); broke {
-		p.Reason = fmt.Sprintf("The agent program runs a command for this %s, and the rule %s is against it. Go on without it.",
+		p.Reason = fmt.Sprintf("The agent program runs a command for this %s, and the rule %s forbids it. Go on without it.",
 			call.Name, denied.Rule)
 	} else if pre.UpdatedInput != nil && !sameJSON(pre.UpdatedInput, call.Input) {
 		denied.By = "hook"
@@ -70,7 +70,7 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 	asked := call
 	l := permitter{run.u.at}.permit(ctx, tl, &asked, pre)
 	p.Reason, p.Halted = l.denial, run.u.at.halted
-	p.Feedback = append(p.Feedback, asContext(l.beside)...)
+	p.Feedback = append(p.Feedback, asContext(l.extra)...)
 	if p.Reason == "" && !sameJSON(asked.Input, call.Input) {
 		p.Reason = fmt.Sprintf("A PermissionRequest hook wants %s to be called with this input instead: %s",
 			call.Name, asked.Input)
@@ -85,36 +85,36 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 	return p
 }
 
-// Report implements Supervisor.
+// Report implements agent.Supervisor.
 func (run *agentRun) Report(ctx context.Context, call agent.ToolCall, r agent.ToolResult) agent.Remarks {
 	tl := permitter{run.u.at}.foreign(call)
 	if err := tl.Prepare(&call, run.u.t.opts.Workdir.Dir()); err != nil {
-		call.Input = agent.ValidInput(nil) // hooks get an object, whatever the program sent
+		call.Input = agent.ValidInput(nil) // hooks get an object whatever the program sent
 	}
 	if r.Rejected && !run.u.permitted.has(call.ID) {
-		return agent.Remarks{Halted: run.u.at.halted} // it did not run, so there is nothing to look at
+		return agent.Remarks{Halted: run.u.at.halted} // it did not run
 	}
 	if !run.u.permitted.has(call.ID) {
 		permitter{run.u.at}.detect(call, tl.Spec.Team)
 	}
 	r.Content = wording.Middle(r.Content, maxFailure)
 	after := afterCall(call, r, run.u.permitted.since(call.ID), ctx.Err() != nil)
-	ctx, cancel := lasting(ctx)
+	ctx, cancel := lastingContext(ctx)
 	defer cancel()
 	out, ok := run.u.at.try(ctx, after)
 	if !ok {
 		return agent.Remarks{Halted: run.u.at.halted}
 	}
-	run.u.at.heard(out)
+	run.u.at.reportFeedback(out)
 	if _, ok := out.Output["updatedToolOutput"]; ok {
 		run.u.at.warn("updatedToolOutput of a PostToolUse hook was ignored: %s was called by the agent's own program",
 			call.Name)
 	}
-	return agent.Remarks{Feedback: said(out), Halted: run.u.at.halted}
+	return agent.Remarks{Feedback: hookInputs(out), Halted: run.u.at.halted}
 }
 
-// detect tells the journal of a call that nobody was asked about. A team tool
-// needs nobody's leave, so it is news only where a rule is against it.
+// detect reports a call that was made without permission to the journal. A team tool
+// needs no permission, so it is reported only if a rule forbids it.
 func (p permitter) detect(call agent.ToolCall, team bool) {
 	o := &p.at.t.opts
 	rule, broke := "", false
@@ -128,24 +128,24 @@ func (p permitter) detect(call agent.ToolCall, team bool) {
 		rule, broke = may.ShellBreaks(call, c)
 	}
 	if planless := !team && may.EffectiveMode() == permission.ModePlan && !p.foreign(call).Spec.ReadOnly; planless {
-		if !broke { // a rule is named where there is one: it holds after the plan as well
+		if !broke { // prefer a rule, because it also applies after the plan
 			rule, broke = "permission mode plan", true
 		}
-		// It asks nobody, so nothing else keeps it from going on.
-		p.at.t.Interrupt("it changes things before its plan is approved")
+		// It does not ask for permission, so only an interrupt can stop it.
+		p.at.t.Interrupt("it makes changes before its plan is approved")
 	}
 	if team && !broke {
 		return
 	}
 	p.at.emit(agent.CallDetected{ID: call.ID, Tool: call.Name, Broke: rule})
 	if broke {
-		p.at.warn("%s called %s without asking, which the rule %s is against; it was only detected afterwards",
+		p.at.warn("%s called %s without asking, although the rule %s forbids it; the call was detected only afterwards",
 			o.Name, call.Name, rule)
 	}
 }
 
-// foreign returns a program's tool as rules and modes see it: the member's own tool
-// of that name (a team tool that it reaches over MCP), or what its name tells.
+// foreign returns a program's tool as rules and modes see it: the member's own tool of
+// that name (a team tool that it calls over MCP), or what its name implies.
 func (p permitter) foreign(call agent.ToolCall) *permission.Tool {
 	if own := p.at.t.tools[call.Name]; own != nil {
 		return &permission.Tool{Spec: own.Spec}
@@ -153,14 +153,14 @@ func (p permitter) foreign(call agent.ToolCall) *permission.Tool {
 	return permission.ProgramTool(call)
 }
 
-// permitted are the calls that an agent program may make by itself, by id, and
-// when each was permitted.
+// permitted holds the calls that an agent program may make itself, by id, with the time
+// of permission.
 type permitted map[string]time.Time
 
 // has reports whether a call was permitted.
 func (p permitted) has(id string) bool { return !p[id].IsZero() }
 
-// since is how many milliseconds ago a call was permitted; 0: it was not.
+// since returns how many milliseconds ago a call was permitted, or 0 if it was not.
 func (p permitted) since(id string) int64 {
 	if !p.has(id) {
 		return 0
@@ -168,7 +168,7 @@ func (p permitted) since(id string) int64 {
 	return time.Since(p[id]).Milliseconds()
 }
 
-// sameJSON reports whether two values differ in white space alone, or not at all.
+// sameJSON reports whether two values are equal apart from white space.
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())

@@ -22,58 +22,58 @@ type TaskLister interface {
 	InProgress(ctx context.Context, member string) ([]tasks.Task, error)
 }
 
-// TaskCloser is a TaskLister that does something about tasks whose gates have agreed.
+// TaskCloser is a TaskLister that acts on tasks whose gates have passed.
 type TaskCloser interface {
-	// Passed is told when a turn end has passed all its gates, with the tasks as
-	// their gates have seen them. Its error is told to the user, and the turn ends.
+	// Passed is called when a turn end has passed all its gates, with the tasks as
+	// the gates saw them. Its error is reported to the user; the turn ends anyway.
 	Passed(ctx context.Context, list []tasks.Task) error
 }
 
-// Inbox hands a member its work.
+// Inbox gives a member its work.
 type Inbox interface {
-	// Next waits for the next work. The member is idle while it waits.
-	// It fails when ctx ends or the member is to take no more turns (io.EOF). One
-	// that need not wait fails with ErrResting.
+	// Next waits for the next work. The member is idle while it waits. Next fails
+	// when ctx ends, with io.EOF when the member takes no more turns, and with
+	// ErrResting if it has no work and does not wait.
 	Next(ctx context.Context) (Work, error)
-	// Waiting returns mail that came in since and may be shown in the middle
-	// of a turn; none is not an error. What it has returned it returns again
+	// Waiting returns mail that has arrived since and may be shown in the middle
+	// of a turn; an empty result is not an error. It returns the same mail again
 	// until Taken confirms it.
 	Waiting(ctx context.Context) ([]agent.Input, error)
-	// Taken says that these messages stand in the transcript, on disk. Only
-	// then are they delivered.
+	// Taken reports that these messages are in the transcript, on disk. Only then
+	// are they delivered.
 	Taken(ctx context.Context, messageIDs []string) error
 }
 
-// Admitter is an Inbox that decides when a turn may begin, such as one whose
-// member shares a login with others. Admit is called before each turn, also one
-// that a crash cut off; release after it. It fails when ctx ends.
+// Admitter is an Inbox that decides when a turn may begin, for example because
+// members share a login. Admit is called before each turn, resumed turns included;
+// release is called after it. Admit fails when ctx ends.
 type Admitter interface {
 	Admit(ctx context.Context) (release func(), err error)
 }
 
-// Work is what a turn begins with.
+// Work is the input of one turn and its cause.
 type Work struct {
 	Cause  agent.Cause
 	Inputs []agent.Input
 }
 
-// Limits bound a member's turns. Zero fields mean no limit, save for
-// StopBlockCap, where the orchestrator fills in the default of 8.
+// Limits bound a member's turns. A zero field means no limit. The orchestrator
+// sets StopBlockCap to 8 by default.
 type Limits struct {
 	MaxTurns     int           // passes of one turn
 	TurnTimeout  time.Duration // wall time of one turn
-	StopBlockCap int           // refused turn ends in a row; 0: no limit
+	StopBlockCap int           // refused turn ends in a row before the turn ends anyway; 0: no limit
 }
 
-// Options make a Teammate. Fields are required unless they say otherwise.
+// Options configure a Teammate. Fields are required unless marked optional.
 type Options struct {
 	Name string
 	Team string
-	Lead bool   // its turn end is Stop alone: no TaskCompleted, no TeammateIdle
+	Lead bool   // its turn end has one gate, Stop: no TaskCompleted, no TeammateIdle
 	Kind string // what the agent is, for the journal: builtin/script, …
-	// Equip makes the agent and its tools when the member's first turn begins,
-	// in the goroutine of Run: a member that never has anything to do costs next
-	// to nothing. Its error ends the member. Required, unless Agent is set.
+	// Equip makes the agent and its tools when the member's first turn begins, in
+	// the goroutine of Run, so that a member without work costs almost nothing. Its
+	// error ends the member. Required unless Agent is set.
 	Equip func() (agent.Agent, []agent.Tool, error)
 	Agent agent.Agent  // instead of Equip
 	Tools []agent.Tool // with Agent
@@ -89,37 +89,38 @@ type Options struct {
 	History    transcript.History // what transcript.Open returned with it
 	Workdir    *workspace.Workdir
 
-	// Optional: what the agent is told of the workspace by files, for the
-	// InstructionsLoaded hooks; the agent itself gets their Text from whoever makes
-	// it. nil for an agent program, which reads such files by itself.
+	// Instructions are the instruction files of the workspace, for the
+	// InstructionsLoaded hooks; optional. The agent gets their text from its maker.
+	// nil for an agent program, which reads such files itself.
 	Instructions *workspace.Instructions
-	// Commands finds a command that a person has typed; optional. nil for an agent
-	// program, which has commands of its own.
+	// Commands looks up a command that a person has typed; optional. nil for an agent
+	// program, which has its own commands.
 	Commands   func(name string) (workspace.PromptCommand, bool)
 	Files      *workspace.Watcher // optional; nil: no FileChanged
-	WatchNames func() []string    // optional; the names that FileChanged hooks listen to
+	WatchNames func() []string    // optional; the file names that FileChanged hooks match
 
 	Permissions permission.Policy
-	Beside      []string // optional; absolute folders that count as inside the workspace
-	// Writable is asked of each file that a call would write to, by its absolute path
-	// without links: what the model is told of one that is not the member's; empty: it
-	// may. ask says that a person may allow it. Optional; nil: every file.
+	AddedDirs   []string // optional; absolute folders that count as inside the workspace
+	// Writable is called for each file that a call would write to, with its absolute path
+	// after links are resolved. It returns why the member may not write there, for the
+	// model, and whether a person can allow it; an empty refusal allows the write.
+	// Optional; nil allows every file.
 	Writable   func(path string) (refusal string, ask bool)
 	Limits     Limits
-	Asker      Asker                         // optional; nil denies what would have to ask
-	Purse      Purse                         // optional; what the member may use in its life
-	Background func() []hooks.BackgroundTask // optional; work that goes on beside the turn, for Stop hooks
+	Asker      Asker                         // optional; nil denies calls that need an answer
+	Purse      Purse                         // optional; what the member may use in this run
+	Background func() []hooks.BackgroundTask // optional; background work, listed for Stop hooks
 	// Later puts a notice of a helper into the member's own mailbox, once per id; optional.
-	// It comes in as an input of kind FromHelper, with the text as it is.
-	// Without it no helper can work beside the member.
+	// It arrives as an input of kind FromHelper with its text unchanged.
+	// Without Later, helpers cannot run in the background.
 	Later func(ctx context.Context, id, text string) error
-	// Behind is told of each hook that goes on in the background and of its end, in
-	// goroutines of their own and also between turns; optional. One that Wakes is to
-	// come in as mail of kind FromHook, if its Messages are Feedback, or FromContext,
-	// exactly once. Without Behind such a hook's words wait for the next turn.
-	// OnHold tells for whose answer the member waits before its work can be judged,
-	// for people, behind "it waits for "; empty: it does not. Its turns end without
-	// the gates then. Optional; called from any goroutine.
+	// OnHold returns what the member waits for before its work can be judged, as people
+	// read it after "it waits for "; empty if it does not wait. While it waits, its turns
+	// end without the gates. Optional; called from any goroutine.
 	OnHold func() string
-	Behind func(p hooks.Progress)
+	// OnBackgroundHook is called when a hook goes on in the background and again when it ends, in
+	// its own goroutine and also between turns; optional. The messages of a hook that
+	// Wakes must arrive as mail exactly once, of kind FromHook if they are Feedback and
+	// of kind FromContext otherwise. Without Behind they wait for the next turn.
+	OnBackgroundHook func(p hooks.Progress)
 }

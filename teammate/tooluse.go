@@ -35,7 +35,7 @@ func (run *agentRun) Call(ctx context.Context, call agent.ToolCall) agent.ToolRe
 	return r
 }
 
-// callAndRecord is Call for agents that leave the transcript to the host.
+// callAndRecord is Call for agents that leave recording to the host.
 func (run *agentRun) callAndRecord(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	if call.ID == "" {
 		call.ID = "call_" + uuid.NewString()
@@ -63,9 +63,8 @@ func (run *agentRun) callAndRecord(ctx context.Context, call agent.ToolCall) age
 	return r
 }
 
-// use takes one call from the agent's wish to its result: input, PreToolUse
-// hooks, permission, the tool, PostToolUse hooks. below is what hooks say of the
-// result, to stand below its content.
+// use runs one call: input check, PreToolUse hooks, permission, the tool, PostToolUse
+// hooks. below is the output of hooks about the result, which goes below its content.
 func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
 	tl, ok := run.u.t.tools[call.Name]
 	if !ok {
@@ -79,11 +78,11 @@ func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) (r agent.Too
 	switch {
 	case ctx.Err() != nil:
 		return failure(transcript.InterruptedResult), nil
-	case err != nil: // what was to guard the call has not looked at it
+	case err != nil: // the hooks that guard the call have not run
 		run.u.at.warn("PreToolUse hook failed, so %s was not run: %v", call.Name, err)
 		return failure("The hooks that guard %s could not run, so it was not run.", call.Name), nil
 	}
-	run.u.at.heard(pre)
+	run.u.at.reportFeedback(pre)
 	if run.deferral(pre, call) {
 		return failure("%s", deferredText), nil
 	}
@@ -95,19 +94,19 @@ func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) (r agent.Too
 		r = failure("%s", permission.Invalid(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err)))
 	} else if l := (permitter{run.u.at}).permit(ctx, tl, call, pre); l.denial != "" {
 		r = failure("%s", l.denial)
-		r.Extra = l.beside
+		r.Extra = l.extra
 	} else {
-		r, below = run.execute(withSay(ctx, pre), tl, *call)
+		r, below = run.execute(markSettled(ctx, pre), tl, *call)
 	}
 	r.Extra = append(pre.AdditionalContext, r.Extra...)
 	return r, below
 }
 
-// settled is the key under which a tool's context says that a hook has settled its call.
+// settled is the context key of a tool call that a hook has settled.
 type settled struct{}
 
-// withSay is the context of a call for which PreToolUse hooks have had their say.
-func withSay(ctx context.Context, pre hooks.Outcome) context.Context {
+// markSettled marks ctx as settled if PreToolUse hooks have allowed the call with an input.
+func markSettled(ctx context.Context, pre hooks.Outcome) context.Context {
 	if permission.Behavior(pre.Permission.Decision) != permission.Allow || pre.UpdatedInput == nil {
 		return ctx
 	}
@@ -115,21 +114,21 @@ func withSay(ctx context.Context, pre hooks.Outcome) context.Context {
 }
 
 // SettledByHook reports, to the tool whose call has this context, whether a PreToolUse hook
-// has allowed the call and said with which input. Tools that put something before somebody
-// take that for the answer: the input is how a hook says that it means this tool, where
-// one that allows whatever comes by does not (HOOKS.md 5.10).
+// has allowed the call and supplied its input. Tools that ask people something take that
+// as the answer. A hook that allows a call without an input does not settle it, because it
+// may allow everything (HOOKS.md 5.10).
 func SettledByHook(ctx context.Context) bool { return ctx.Value(settled{}) != nil }
 
-// execute runs the tool, then the hooks that look at what it did.
+// execute runs the tool and then the hooks that see its result.
 func (run *agentRun) execute(ctx context.Context, tl *permission.Tool, call agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
 	if ctx.Err() != nil {
 		return failure(transcript.InterruptedResult), nil
 	}
 	began, dir := time.Now(), run.u.t.opts.Workdir.Dir()
-	r = run.contain(ctx, tl, call)
+	r = run.runToolSafely(ctx, tl, call)
 	took := time.Since(began).Milliseconds()
 	after := afterCall(call, r, took, ctx.Err() != nil)
-	ctx, cancel := lasting(ctx)
+	ctx, cancel := lastingContext(ctx)
 	defer cancel()
 	run.u.at.moved(ctx, dir)
 	if !r.IsError {
@@ -139,12 +138,12 @@ func (run *agentRun) execute(ctx context.Context, tl *permission.Tool, call agen
 	if !ok {
 		return r, nil
 	}
-	run.u.at.heard(out)
+	run.u.at.reportFeedback(out)
 	run.u.at.replace(&r, tl, out)
-	return r, said(out)
+	return r, hookInputs(out)
 }
 
-// afterCall returns what the hooks get that look at a call which ran.
+// afterCall returns the input of the hooks that run after a call.
 func afterCall(call agent.ToolCall, r agent.ToolResult, tookMS int64, interrupted bool) hooks.Payload {
 	if r.IsError {
 		return hooks.PostToolUseFailureInput{
@@ -158,44 +157,44 @@ func afterCall(call agent.ToolCall, r agent.ToolResult, tookMS int64, interrupte
 	}
 }
 
-// lasting returns ctx, or if that is over a context that lasts for lastWords, so that
-// hooks still hear of what happened and nobody waits for them for long.
-func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+// lastingContext returns ctx or, if it has ended, a context that lasts for shutdownLimit, so that
+// hooks still run for what happened.
+func lastingContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() == nil {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	return context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
 }
 
-// contain runs the tool and turns a panic into a result: a fault in one tool
-// must not take the team down, nor leave a call without its result.
-func (run *agentRun) contain(ctx context.Context, tl *permission.Tool, call agent.ToolCall) (r agent.ToolResult) {
+// runToolSafely runs the tool and turns a panic into a result, so that a fault in one tool
+// neither ends the team nor leaves a call without a result.
+func (run *agentRun) runToolSafely(ctx context.Context, tl *permission.Tool, call agent.ToolCall) (r agent.ToolResult) {
 	defer func() {
 		if p := recover(); p != nil {
 			run.u.at.warn("tool %s panicked: %v", call.Name, p)
-			r = failure("<tool_use_error>Error: %s failed inside: %v</tool_use_error>", call.Name, p)
+			r = failure("<tool_use_error>Error: internal error in %s: %v</tool_use_error>", call.Name, p)
 		}
 	}()
-	if err := run.settleCall(tl); err != nil {
+	if err := run.syncCall(tl); err != nil {
 		return failure("%s was not run, because its call could not be written to the disk: %v", call.Name, err)
 	}
 	return run.delegate(ctx, tl, call)
 }
 
-// settleCall puts the call of a tool that changes the team on the disk itself, before
-// it has its effect: else a power cut could leave the effect and take the call, and
-// the member would make it again, under an id that no receipt is stored for.
-func (run *agentRun) settleCall(tl *permission.Tool) error {
+// syncCall syncs the transcript before a tool that changes the team takes effect.
+// Otherwise a power cut could keep the effect and lose the call, and the member would
+// repeat it under an id without a receipt.
+func (run *agentRun) syncCall(tl *permission.Tool) error {
 	if !tl.Spec.Team || tl.Spec.ReadOnly {
 		return nil
 	}
 	return run.u.t.opts.Transcript.Sync()
 }
 
-// heard tells the journal what the hooks of a tool call said to the model, and
-// notes a continue:false. That ends the turn once the agent's calls are done;
-// it does not deny the call (golden, pre_continue_false).
-func (at *scope) heard(out hooks.Outcome) {
+// reportFeedback reports to the journal what the hooks of a tool call said to the model, and
+// records a continue:false. That ends the turn once the agent's calls are done; it does
+// not deny the call (golden, pre_continue_false).
+func (at *scope) reportFeedback(out hooks.Outcome) {
 	for _, text := range out.Feedback {
 		at.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
 	}
@@ -204,8 +203,8 @@ func (at *scope) heard(out hooks.Outcome) {
 	}
 }
 
-// replace shows the model the response that a PostToolUse hook put in place of
-// the tool's own, if the tool can render it.
+// replace substitutes the response that a PostToolUse hook supplies for the tool's own,
+// if the tool can render it.
 func (at *scope) replace(r *agent.ToolResult, tl *permission.Tool, out hooks.Outcome) {
 	if r.IsError {
 		return
@@ -228,8 +227,8 @@ func (at *scope) replace(r *agent.ToolResult, tl *permission.Tool, out hooks.Out
 	r.Content, r.Response = content, updated
 }
 
-// replaceMCP is replace for updatedMCPToolOutput, by which older hooks replace
-// the content blocks of an MCP tool; other tools ignore it.
+// replaceMCP is replace for updatedMCPToolOutput, with which older hooks replace the
+// content blocks of an MCP tool. Other tools ignore it.
 func replaceMCP(r *agent.ToolResult, tl *permission.Tool, out hooks.Outcome) {
 	updated, ok := out.Output["updatedMCPToolOutput"]
 	if !ok || !strings.HasPrefix(tl.Spec.Name, "mcp__") {
@@ -246,12 +245,12 @@ func replaceMCP(r *agent.ToolResult, tl *permission.Tool, out hooks.Outcome) {
 	r.Content, r.Response = strings.Join(texts, "\n"), updated
 }
 
-// failure is the result of a call that did not run, or failed.
+// failure returns the result of a call that did not run or failed.
 func failure(format string, args ...any) agent.ToolResult {
 	return agent.ToolResult{Content: fmt.Sprintf(format, args...), IsError: true}
 }
 
-// response is the structured output of a tool; one without has its text.
+// response returns the structured output of a tool, or its text if it has none.
 func response(r agent.ToolResult) []byte {
 	if len(r.Response) > 0 {
 		return r.Response
@@ -263,5 +262,5 @@ func response(r agent.ToolResult) []byte {
 	return text
 }
 
-// maxFailure is how much of an error PostToolUseFailure hooks get, in characters.
+// maxFailure is how many characters of an error PostToolUseFailure hooks get.
 const maxFailure = 10_000

@@ -202,7 +202,7 @@ func TestToolPanics(t *testing.T) {
 	r := calls(t, callTool("c1", "Bash", `{}`), fakeTool{spec: agent.Spec{Name: "Bash"},
 		run: func(context.Context, agent.ToolCall) agent.ToolResult { panic("nil map") }})
 	r.mustRun(t)
-	equal(t, "model", r.agent.seen[1], "error: <tool_use_error>Error: Bash failed inside: nil map</tool_use_error>")
+	equal(t, "model", r.agent.seen[1], "error: <tool_use_error>Error: internal error in Bash: nil map</tool_use_error>")
 	equal(t, "warning", one[agent.Warning](t, r.journal).Text, "tool Bash panicked: nil map")
 }
 

@@ -17,64 +17,64 @@ import (
 // errTurnTimeout is the cause of a turn's context after limits.turn_timeout.
 var errTurnTimeout = errors.New("limits.turn_timeout reached")
 
-// errHookStopped is what Pass says once a hook has ended the turn.
+// errHookStopped is returned by Pass after a hook has ended the turn.
 var errHookStopped = errors.New("a hook stopped the turn")
 
 // turn is one turn while it runs.
 type turn struct {
 	t     *Teammate
 	at    *scope
-	start time.Time // of this life's part of it
+	start time.Time // when this run began or resumed the turn
 	cause agent.Cause
 
 	passes    int         // model requests so far
 	refusals  int         // refused turn ends in a row
-	refused   bool        // some turn end was refused: stop_hook_active
+	refused   bool        // a turn end was refused: stop_hook_active
 	lastText  string      // last assistant text, trimmed
 	usage     agent.Usage // tokens of the turn
 	last      agent.Usage // of the last model request
-	uses      []string    // tools called, one entry a call
-	ended     string      // of a helper: why it did, an End constant
-	displayID string      // of the turn, for MessageDisplay; empty: none has fired
-	gated     bool        // its gates were asked while the member agreed to leave the team
+	uses      []string    // tools called, one entry per call
+	ended     string      // for a helper: why it ended, an End constant
+	displayID string      // of the turn, for MessageDisplay; empty before the first
+	gated     bool        // the member agreed to leave while its gates ran
 
 	permitted permitted // calls of an agent program; see Supervisor
 }
 
-// agentRun is one Run of a turn's agent, and its Host.
+// agentRun is one Run of a turn's agent. It implements agent.Host.
 type agentRun struct {
 	u        *turn
 	given    []agent.Input     // inputs that the agent got and has not recorded yet
-	asked    []agent.Input     // inputs that the transcript shows as given to it
+	asked    []agent.Input     // inputs that the agent got and has recorded
 	answered bool              // it has recorded an assistant message without tool calls
 	calls    int               // tool calls made
 	recorded agent.Usage       // tokens of the messages it recorded
-	refusal  error             // what Pass said when it refused
-	deferred string            // what a hook put off, which ended the turn; empty: nothing
-	inTool   bool              // a tool call was under way when ctx ended
-	batch    []hooks.BatchCall // calls made of the model's last answer
+	refusal  error             // the error of Pass, if it refused
+	deferred string            // the call that a hook deferred, which ended the turn; or empty
+	inTool   bool              // a tool call was running when ctx ended
+	batch    []hooks.BatchCall // calls made so far of the model's last message
 }
 
-// ending is how a turn came to its end.
+// ending describes how a turn ended.
 type ending struct {
 	reason    string // of TurnEnded
 	idle      string // of Idle; empty: the member does not go idle
-	attention string // of NeedsAttention; empty: nobody has to look
-	lastText  string // of Idle, where it is not the agent's
-	err       error  // the member cannot go on
-	open      bool   // the turn is to go on when the member is started again
+	attention string // of NeedsAttention; empty: it needs none
+	lastText  string // of Idle, if it is not the agent's text
+	err       error  // the member cannot continue
+	open      bool   // the member resumes the turn when it is started again
 
-	failure *hooks.StopFailureInput // an API error: what the StopFailure hooks get
+	failure *hooks.StopFailureInput // after an API error: the input of the StopFailure hooks
 
-	// The agent may not go on for now: a usage limit, no login, or its model failed.
-	lockout agent.EventData // Limited, LoggedOut or TurnFailed; nil: none of these
-	owed    []agent.Input   // what the turn was about, for the next one
+	// The agent cannot continue for now: a usage limit, no login, or its model failed.
+	lockout agent.EventData // Limited, LoggedOut or TurnFailed; or nil
+	owed    []agent.Input   // the turn's inputs, for the next turn
 	kind    string          // of NeedsAttention
 	notice  string          // of a Notification without NeedsAttention
-	quiet   bool            // no Notification: it was a hook that wanted this end
+	quiet   bool            // no Notification, because a hook chose this end
 }
 
-// takeTurn takes the turn that work is for. Its error ends the member.
+// takeTurn takes one turn with work. Its error ends the member.
 func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 	if err := t.equip(); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 	u := &turn{t: t, at: t.scope(t.turns, uuid.NewString()), start: time.Now(), cause: work.Cause}
 	t.current.Store(u)
 	defer t.current.Store(nil)
-	u.goesOn(work.Inputs)
+	u.applyHookFeedback(work.Inputs)
 	u.at.emit(agent.TurnStarted{Cause: work.Cause, Prompt: promptText(work.Inputs)})
 	within, stop := t.turnContext(ctx)
 	end := u.begin(within, work.Inputs)
@@ -91,23 +91,23 @@ func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 	return u.finish(ctx, end)
 }
 
-// begin asks the UserPromptSubmit hooks, and takes the turn with what they left.
+// begin runs the UserPromptSubmit hooks and takes the turn with the inputs that pass.
 func (u *turn) begin(ctx context.Context, inputs []agent.Input) ending {
 	inputs = u.submit(ctx, inputs)
 	switch {
 	case ctx.Err() != nil:
 		end := u.aborted(ctx, false)
 		if !end.open {
-			u.at.keep(inputs)
+			u.at.keepInputs(inputs)
 			u.at.keepInterruption(ctx)
 		}
 		return end
 	case u.at.halted != "":
-		u.at.keep(inputs)
+		u.at.keepInputs(inputs)
 		return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
 	case len(inputs) == 0:
 		return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
-	case u.overCap(): // by a refusal from the background
+	case u.overCap(): // by a background hook's refusal
 		return u.override(inputs)
 	}
 	started := u.at.line(transcript.TurnStarted)
@@ -115,12 +115,12 @@ func (u *turn) begin(ctx context.Context, inputs []agent.Input) ending {
 	if err := u.t.opts.Transcript.Append(started); err != nil {
 		return broken(err)
 	}
-	inputs = slices.Concat(u.t.kept, u.t.later.take(), inputs)
+	inputs = slices.Concat(u.t.kept, u.t.later.drain(), inputs)
 	u.t.kept = nil
 	return u.converse(ctx, u.prompt(inputs))
 }
 
-// resumeTurn goes on with a turn that a crash cut off.
+// resumeTurn continues a turn that a crash interrupted.
 func (t *Teammate) resumeTurn(ctx context.Context, cut *transcript.Cut) error {
 	if err := t.equip(); err != nil {
 		return err
@@ -139,15 +139,14 @@ func (t *Teammate) resumeTurn(ctx context.Context, cut *transcript.Cut) error {
 	return u.finish(ctx, end)
 }
 
-// finish closes the turn: in the transcript, in the journal, and for those who
-// wait to hear of it.
+// finish closes the turn in the transcript and the journal, and notifies people.
 func (u *turn) finish(ctx context.Context, end ending) error {
 	u.t.refusals = u.refusals
 	if end.lockout != nil {
-		// Told, and so stored, before the turn ends on disk: after a crash in between
-		// the turn is simply resumed, while the other order could forget it.
+		// Reported, and so stored, before the turn ends on disk: after a crash in between
+		// the turn is resumed. In the other order a crash could lose the lockout.
 		u.at.emit(end.lockout)
-		u.at.keep(end.owed)
+		u.at.keepInputs(end.owed)
 	}
 	if !end.open {
 		ended := u.at.line(transcript.TurnEnded)
@@ -155,10 +154,10 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 		end.err = errors.Join(end.err, u.t.opts.Transcript.Append(ended))
 	}
 	if end.failure != nil {
-		u.at.aside(ctx, *end.failure)
+		u.at.fireInBackground(ctx, *end.failure)
 	}
 	u.lastStop(ctx, end)
-	u.usage = u.usage.Plus(u.t.used.settle())
+	u.usage = u.usage.Plus(u.t.used.drain())
 	u.at.emit(agent.TurnEnded{Reason: end.reason, Usage: u.usage, Passes: u.passes})
 	notice := end.notice
 	if end.attention != "" {
@@ -175,14 +174,14 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 		if text == "" {
 			text = u.lastText
 		}
-		u.at.emit(agent.Idle{Reason: end.idle, LastText: text, TaskIDs: u.t.inHand(ctx)})
+		u.at.emit(agent.Idle{Reason: end.idle, LastText: text, TaskIDs: u.t.tasksInProgress(ctx)})
 	}
 	return end.err
 }
 
-// inHand are the ids of the tasks that the member has in progress, for people;
-// where the list cannot be read they see none.
-func (t *Teammate) inHand(ctx context.Context) []string {
+// tasksInProgress returns the ids of the tasks that the member has in progress, for people; none
+// if the list cannot be read.
+func (t *Teammate) tasksInProgress(ctx context.Context) []string {
 	ids := []string{}
 	if t.opts.Tasks == nil {
 		return ids
@@ -197,5 +196,5 @@ func (t *Teammate) inHand(ctx context.Context) []string {
 	return ids
 }
 
-// promptText is a prompt as people read it.
+// promptText returns a prompt in the form that people read.
 func promptText(inputs []agent.Input) string { return strings.Join(inputTexts(inputs), "\n\n") }

@@ -10,28 +10,28 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Decision is what a gate, or all gates of a turn end together, decide. The
-// heavier one counts: they stand in the order of their weight.
+// Decision is the result of one gate, or of all gates of a turn end together. The
+// constants are in the order of their weight, and the heaviest decision wins.
 type Decision int
 
 // The decisions.
 const (
 	Passed  Decision = iota // the turn may end
-	Awaits                  // it ends too: only somebody's answer is missing, which comes as mail
-	Refused                 // the agent has to go on
-	Capped                  // refused once more than may be in a row: the turn ends all the same
+	Awaits                  // the turn ends without completion: an answer is missing, which arrives as mail
+	Refused                 // the agent must continue
+	Capped                  // refused more often in a row than the limit: the turn ends anyway
 	Halted                  // a hook said continue:false
 )
 
 // Verdict is a decision with its reasons. The zero Verdict lets the turn end.
 type Verdict struct {
 	Decision Decision
-	Feedback []agent.Input // what the model is to see: in the next pass, or in the next turn
+	Feedback []agent.Input // for the model, in the next pass or the next turn
 	Why      string        // for people: whose answer it awaits, or why a hook halts
-	By       hooks.Event   // Halted: the event whose hook it was
+	By       hooks.Event   // for Halted: the event of the hook
 }
 
-// and adds what a later gate decided. Among equals the first one gives the reason.
+// and combines v with the verdict of a later gate. Between equal decisions the first gives the reason.
 func (v Verdict) and(w Verdict) Verdict {
 	all := append(v.Feedback, w.Feedback...)
 	if w.Decision > v.Decision {
@@ -41,18 +41,18 @@ func (v Verdict) and(w Verdict) Verdict {
 	return v
 }
 
-// endTurn decides whether the turn may end. It is called when the agent falls
-// silent, never after an API error, and again after each pass that a refusal
-// caused. What it returns is final. Its error is the cause that aborted the turn.
+// endTurn decides whether the turn may end. It is called when the agent returns,
+// and again after each pass that a refusal caused; it is never called after an API
+// error. Its result is final. Its error is the cause that aborted the turn.
 //
 // A fault of covey itself (a runner that fails, a task list that cannot be read)
-// lets the turn end: the user sees a warning, the model does not.
+// lets the turn end: the user sees a warning, and the model does not.
 func (u *turn) endTurn(ctx context.Context) (Verdict, error) {
 	t := u.t
 	if t.leaves() {
 		return Verdict{}, nil // see lastStop
 	}
-	if why := t.onHold(); why != "" { // no work yet that gates could judge
+	if why := t.onHold(); why != "" { // there is no work for the gates to judge yet
 		return Verdict{Decision: Awaits, Why: why}, nil
 	}
 	v, err := u.askGates(ctx)
@@ -74,18 +74,18 @@ func (u *turn) endTurn(ctx context.Context) (Verdict, error) {
 	return v, nil
 }
 
-// overCap reports whether the last refusal was one more than may come in a row.
+// overCap reports whether the last refusal exceeds the limit of refusals in a row.
 func (u *turn) overCap() bool {
 	limit := u.t.opts.Limits.StopBlockCap
 	return limit > 0 && u.refusals > limit
 }
 
-// askGates asks the gates in their order (DESIGN 2). Stop comes first; if it does
-// not pass, the rest is skipped. Then comes TaskCompleted for each task that the
-// member has in progress, then TeammateIdle whatever those said, so that the agent
-// hears all there is to do at once. If all pass, the tasks are completed, where the
-// team wants that. A lead has Stop alone, a helper SubagentStop. A member that
-// agrees to leave meanwhile is asked no more.
+// askGates runs the gates in order (DESIGN 2). Stop comes first; if it does not pass,
+// the rest is skipped. Then comes TaskCompleted for each task that the member has in
+// progress, then TeammateIdle whatever their result, so that the agent gets all
+// feedback at once. If all pass, askGates completes the tasks where the team wants
+// that. A lead has only Stop, a helper only SubagentStop. The remaining gates are
+// skipped for a member that agrees to leave meanwhile.
 func (u *turn) askGates(ctx context.Context) (Verdict, error) {
 	t := u.t
 	if t.helper != nil {
@@ -119,7 +119,7 @@ func (u *turn) askGates(ctx context.Context) (Verdict, error) {
 	return v, err
 }
 
-// complete tells the task list that the gates of these tasks have passed, if it asks.
+// complete reports to the task list that the gates of these tasks have passed, if it is a TaskCloser.
 func (t *Teammate) complete(ctx context.Context, passed []tasks.Task) error {
 	list, ok := t.opts.Tasks.(TaskCloser)
 	if !ok || len(passed) == 0 {
@@ -131,15 +131,15 @@ func (t *Teammate) complete(ctx context.Context, passed []tasks.Task) error {
 	return nil
 }
 
-// decide reads the outcome of one gate. A Stop hook's context sends the agent on, too.
+// decide returns the verdict of one gate's outcome. Context from a Stop hook also continues the turn.
 func decide(out hooks.Outcome) Verdict {
 	switch {
 	case out.Decision == hooks.Halt:
-		return Verdict{Decision: Halted, By: out.Event, Why: haltReason(out), Feedback: said(out)}
+		return Verdict{Decision: Halted, By: out.Event, Why: haltReason(out), Feedback: hookInputs(out)}
 	case out.Decision == hooks.Await:
 		return Verdict{Decision: Awaits, Why: cmp.Or(out.Awaits, "an answer")}
 	case out.Continues():
-		return Verdict{Decision: Refused, Feedback: said(out)}
+		return Verdict{Decision: Refused, Feedback: hookInputs(out)}
 	}
 	return Verdict{}
 }

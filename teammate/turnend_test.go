@@ -381,13 +381,13 @@ func TestRule12(t *testing.T) {
 	}
 	s := &agent.HookSummary{}
 	for _, command := range []string{"a", "b", "a"} {
-		watch(s, hooks.Progress{Command: command})
+		addProgress(s, hooks.Progress{Command: command})
 	}
 	for _, took := range []struct {
 		command string
 		ms      int
 	}{{"a", 5}, {"a", 7}, {"b", 9}} {
-		watch(s, hooks.Progress{Command: took.command,
+		addProgress(s, hooks.Progress{Command: took.command,
 			Result: &hooks.Result{Outcome: hooks.Success, Duration: time.Duration(took.ms) * time.Millisecond}})
 	}
 	equal(t, "durations", s.Hooks, []agent.HookTiming{{Command: "a", DurationMS: 5}, {Command: "b",

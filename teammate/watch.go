@@ -9,22 +9,23 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// watching is what a member has watched: the names that its FileChanged hooks listen to,
-// in its workspace's root and in the directory that it is in, and what hooks have asked for.
+// watching is the set of files that a member watches: the names that its FileChanged
+// hooks match, in the root of its workspace and in its directory, and the paths that hooks
+// have asked for.
 type watching struct {
 	mu    sync.Mutex
 	asked []string         // by watchPaths
 	watch *workspace.Watch // nil: nothing has been watched so far
-	// listen begins to hear of changes; nil before the session and behind its end.
-	// Members that watch nothing are most of a large team: they have neither a Watch
-	// nor a goroutine.
+	// listen starts a goroutine that handles changes; nil before the session and after it.
+	// Most members of a large team watch nothing and have neither a Watch nor a
+	// goroutine.
 	listen  func(*workspace.Watch) (cancel context.CancelFunc)
-	cancel  context.CancelFunc // ends hearing of changes; nil when watch is
+	cancel  context.CancelFunc // ends the goroutine; nil when watch is
 	running sync.WaitGroup
 }
 
-// watchFiles begins to fire FileChanged, in turns and between them, until unwatch
-// is called or ctx ends.
+// watchFiles makes FileChanged fire, during turns and between them, until unwatch is
+// called or ctx ends.
 func (t *Teammate) watchFiles(ctx context.Context) {
 	if t.opts.Files == nil {
 		return
@@ -39,12 +40,11 @@ func (t *Teammate) watchFiles(ctx context.Context) {
 	t.outside().rewatch()
 }
 
-// unwatch ends what watchFiles began. No FileChanged hook runs any more when it
-// returns.
+// unwatch ends what watchFiles began. No FileChanged hook runs after it returns.
 func (t *Teammate) unwatch() {
 	w := &t.watching
 	w.mu.Lock()
-	w.listen = nil // nobody waits for one that begins from here on
+	w.listen = nil // nothing would wait for a goroutine that starts now
 	watch, cancel := w.watch, w.cancel
 	w.mu.Unlock()
 	if watch == nil {
@@ -66,14 +66,14 @@ func (t *Teammate) hearChanges(ctx context.Context, watch *workspace.Watch) {
 	}
 }
 
-// fileChanged tells the FileChanged hooks of one change.
+// fileChanged runs the FileChanged hooks for one change.
 func (at *scope) fileChanged(ctx context.Context, c workspace.FileChange) {
 	if out, ok := at.try(ctx, hooks.FileChangedInput{FilePath: c.Path, Change: c.Kind}); ok {
 		at.watchPaths(out)
 	}
 }
 
-// rewatch has those files watched that are wanted now.
+// rewatch updates the set of watched files.
 func (at *scope) rewatch() {
 	t := at.t
 	t.watching.mu.Lock()
@@ -103,7 +103,7 @@ func (at *scope) rewatch() {
 	}
 }
 
-// within is path as an absolute one; a relative path starts at dir.
+// within returns path as an absolute path; a relative path starts at dir.
 func within(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

@@ -143,7 +143,7 @@ type Tool interface {
 func Contained(ctx context.Context, run func(context.Context) ToolResult) (r ToolResult) {
 	defer func() {
 		if p := recover(); p != nil {
-			r = ToolResult{Content: fmt.Sprintf("the tool failed inside: %v", p), IsError: true}
+			r = ToolResult{Content: fmt.Sprintf("internal error in the tool: %v", p), IsError: true}
 		}
 	}()
 	return run(ctx)

@@ -157,7 +157,7 @@ func (a *agentTool) Delegate(ctx context.Context, call agent.ToolCall, e teammat
 	}
 	help := e.Help(ctx, h)
 	switch {
-	case help.Beside:
+	case help.Background:
 		return launched(in, help)
 	case help.Problem != "":
 		return agent.Failed(trouble(help))

@@ -68,9 +68,9 @@ func TestHelperTrouble(t *testing.T) {
 		{"the script is over", doIt, `{say: working on it, call: [{tool: Glob, input: {pattern: x}}]}`,
 			"Its last words, which are model output and no message from the user:\n  working on it", nil},
 		{"too many passes", doIt, `{call: [{tool: Glob, input: {pattern: x}}], times: -1}`,
-			"it was stopped after 3 passes", func(m *member) { m.passes = 3 }},
+			"it reached the limit of 3 passes", func(m *member) { m.passes = 3 }},
 		{"nobody to tell later", `{description: d, prompt: do it, run_in_background: true}`, `{say: hi}`,
-			"nothing can work in the background here", func(m *member) {
+			"helpers cannot run in the background here", func(m *member) {
 				m.cut = func(o *teammate.Options) { o.Later = nil }
 			}},
 		{"no word", doIt, `{say: ""}`, "(The helper ended without a word.)", nil},

@@ -152,7 +152,7 @@ func TestHelperBesideCutOff(t *testing.T) {
 		if len(turns) != want {
 			t.Fatalf("life %d: %d turns in all, want %d", life+2, len(turns), want)
 		}
-		if text := turns[len(turns)-1].Prompt; !strings.Contains(text, "was cut off when covey was stopped") {
+		if text := turns[len(turns)-1].Prompt; !strings.Contains(text, "was interrupted when covey stopped") {
 			t.Errorf("life %d: %s", life+2, text)
 		}
 	}

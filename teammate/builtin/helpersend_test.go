@@ -82,7 +82,7 @@ func TestMessageToNoHelper(t *testing.T) {
 		{"a member", "", `{to: api, message: hi}`, `sent {"to":"api","message":"hi"}`},
 		{"nobody", "", `{to: a0123456789abcdef, message: hi}`, "there is no helper a0123456789abcdef"},
 		{"no text", "", `{to: ` + first() + `, message: {type: x}}`, "message is a text for the helper"},
-		{"one that works", ", run_in_background: true", `{to: ` + first() + `, message: hi}`, "still works"},
+		{"one that works", ", run_in_background: true", `{to: ` + first() + `, message: hi}`, "is still running"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -16,13 +16,13 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// maxRuns is how many background runs there may be at once. An agent that wants
-// more has most likely forgotten the ones it has.
+// maxRuns is how many background runs there may be at once. An agent that starts
+// more has most likely forgotten the earlier ones.
 const maxRuns = 32
 
-// BackgroundRun is a command that runs beside the conversation.
+// BackgroundRun is a command that runs in the background.
 type BackgroundRun struct {
-	// ID is what BashOutput and KillShell take: bash_1, bash_2, …
+	// ID is the id for BashOutput and KillShell: bash_1, bash_2, …
 	ID      string
 	Command string
 	// Description is the agent's own, for people; it may be empty.
@@ -30,7 +30,7 @@ type BackgroundRun struct {
 	Started     time.Time
 }
 
-// run is a background run, at work or ended.
+// run is a background run, running or ended.
 type run struct {
 	BackgroundRun
 	output *runFile
@@ -38,12 +38,12 @@ type run struct {
 	cancel context.CancelFunc
 	// killed says that KillShell or Close asked for the end.
 	killed atomic.Bool
-	// ended is closed when exit and err are set; they are not read before.
+	// ended is closed when exit and err are set; do not read them before.
 	ended chan struct{}
 	exit  proc.Exit
 	err   error
-	// read is how much of the output BashOutput has shown, in bytes. Only tool
-	// calls touch it, and they come one at a time.
+	// read is how many bytes of the output BashOutput has shown. Only tool calls
+	// use it, and they do not overlap.
 	read int64
 }
 
@@ -70,7 +70,7 @@ func (r *run) running() bool {
 	}
 }
 
-// status is what BashOutput and hooks call the run's state.
+// status returns the run's state as BashOutput and hooks name it.
 func (r *run) status() string {
 	switch {
 	case r.running():
@@ -84,9 +84,9 @@ func (r *run) status() string {
 	}
 }
 
-// startRun starts a command in the background. It lives until it ends, or
-// until KillShell or Close kills it; the turn's end is nothing to it. It does
-// not move the member.
+// startRun starts a command in the background. It runs until it ends or KillShell
+// or Close kills it; the end of the turn does not affect it. It does not change the
+// member's directory.
 func (t *Set) startRun(in bashInput, note string) agent.ToolResult {
 	r, err := t.newRun(in)
 	if err != nil {
@@ -94,18 +94,18 @@ func (t *Set) startRun(in bashInput, note string) agent.ToolResult {
 	}
 	text := fmt.Sprintf("Command running in background with ID: %s. Output is being written to: %s", r.ID,
 		r.output.path)
-	return Success(joined([]string{text, note}), bashOutput{Stderr: note, BackgroundTaskID: r.ID})
+	return Success(joinLines([]string{text, note}), bashOutput{Stderr: note, BackgroundTaskID: r.ID})
 }
 
-// errClosed is the error of a command that comes after Close.
+// errClosed is the error of a command after Close.
 var errClosed = errors.New("the member is being stopped; nothing is started any more")
 
-// newRun makes a run and starts its goroutine, which Close waits for. The lock
-// is held throughout, so that no run can begin behind Close's back.
+// newRun makes a run and starts its goroutine, which Close waits for. It holds the
+// lock throughout, so that no run can start after Close has listed the runs.
 func (t *Set) newRun(in bashInput) (*run, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// Runs that have ended stay in the list, since their output may yet be read.
+	// Ended runs stay in the list, because their output may still be read.
 	running := 0
 	for _, r := range t.runs {
 		if r.running() {
@@ -128,7 +128,7 @@ func (t *Set) newRun(in bashInput) (*run, error) {
 		s.remove()
 		return nil, fmt.Errorf("its output could not be kept: %w", err)
 	}
-	// A turn's context would end the run with the turn.
+	// With the turn's context the run would end with the turn.
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &run{
 		BackgroundRun: BackgroundRun{ID: id, Command: in.Command, Description: in.Description,
@@ -139,29 +139,29 @@ func (t *Set) newRun(in bashInput) (*run, error) {
 	p := t.process(s)
 	t.group.Go(func() {
 		defer s.remove()
-		t.attend(ctx, r, p)
+		t.waitForRun(ctx, r, p)
 	})
 	return r, nil
 }
 
-// attend runs p to its end. Both streams go to one file, in the order in which
-// they come: that is how people would see them in a terminal.
-func (t *Set) attend(ctx context.Context, r *run, p proc.Process) {
+// waitForRun runs p to its end. Both streams go to one file in the order of arrival, as a
+// terminal shows them.
+func (t *Set) waitForRun(ctx context.Context, r *run, p proc.Process) {
 	p.Stdout, p.Stderr = r.output, r.output
 	release := func() {}
 	p.Started = func(pid int) { release = t.env.track(pid) }
 	r.exit, r.err = p.Run(ctx)
 	release()
-	t.leftBehind(r.exit, p.Marker)
+	t.recordStrays(r.exit, p.Marker)
 	r.output.close()
 	r.cancel()
 	close(r.ended)
 }
 
-// nextOutput makes the output file of the next run, and its id. Ids count on
-// from the files of earlier runs, so that none means two things in one
-// conversation, restarts included. They count instead of being random because
-// a script has to know them.
+// nextOutput makes the output file and the id of the next run. Numbering continues
+// after the files of earlier runs, so that an id is unique within a conversation,
+// restarts included. Ids are numbers and not random, because scripts need to know
+// them.
 func (t *Set) nextOutput() (*runFile, string, error) {
 	last := 0
 	names, _ := filepath.Glob(filepath.Join(t.env.OutputDir, "bash_*.output"))
@@ -180,7 +180,7 @@ func (t *Set) nextOutput() (*runFile, string, error) {
 	return &runFile{path: path, file: f}, id, nil
 }
 
-// runFile takes the output of a background run, both streams as they come.
+// runFile stores the output of a background run, with both streams as they arrive.
 type runFile struct {
 	path string
 
@@ -189,7 +189,7 @@ type runFile struct {
 	kept int64
 }
 
-// Write never fails; what is beyond spoolFile or finds no room is dropped.
+// Write never fails; it drops what exceeds spoolFile or the disk.
 func (f *runFile) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -208,10 +208,10 @@ func (f *runFile) close() {
 	f.file = nil
 }
 
-// errNoRun is the error of a call that names a run which is not there.
+// errNoRun is the error of a call that names an unknown run.
 var errNoRun = errors.New("there is no background command")
 
-// find returns the background run with that id.
+// find returns the background run with the given id.
 func (t *Set) find(id string) (*run, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -229,7 +229,7 @@ func (t *Set) find(id string) (*run, error) {
 	return nil, fmt.Errorf("%w %q; there are %s", errNoRun, id, strings.Join(ids, ", "))
 }
 
-// kill asks for a run's end, and does not wait for it.
+// kill starts to end a run, and does not wait.
 func (r *run) kill() {
 	if r.running() {
 		r.killed.Store(true)
@@ -237,10 +237,10 @@ func (r *run) kill() {
 	r.cancel()
 }
 
-// Close kills what these tools have started: background runs, what commands
-// have left running, and a command in the foreground if there is one. It
-// returns when the background runs have ended. Closing twice is fine; Bash
-// starts nothing afterwards.
+// Close kills everything that these tools have started: background runs, processes
+// that commands have left running, and a running foreground command. It returns when
+// the background runs have ended. Close may be called twice; Bash starts nothing
+// afterwards.
 func (t *Set) Close() error {
 	t.mu.Lock()
 	t.closed = true

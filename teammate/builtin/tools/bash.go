@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// bashInput is what a model asks of Bash.
+// bashInput is the input of Bash.
 type bashInput struct {
 	Command     string `json:"command"`
 	Timeout     int64  `json:"timeout,omitempty"`
@@ -23,12 +23,12 @@ type bashInput struct {
 	Background  bool   `json:"run_in_background,omitempty"`
 }
 
-// bashOutput is Bash's tool_response. Names and order are those of recorded
-// hosts, because PostToolUse hooks read them.
+// bashOutput is Bash's tool_response. Names and order follow recorded hosts, because
+// PostToolUse hooks read them.
 type bashOutput struct {
 	Stdout string `json:"stdout"`
-	// Stderr ends with what covey has to say, such as that the directory was
-	// reset; recorded hosts do the same.
+	// Stderr ends with covey's own notes, for example that the directory was reset;
+	// recorded hosts do the same.
 	Stderr string `json:"stderr"`
 	// Interrupted and IsImage are always false: an interrupted call has no
 	// response, and this Bash shows no images.
@@ -37,13 +37,13 @@ type bashOutput struct {
 	// NoOutputExpected says that the command prints nothing when it succeeds.
 	NoOutputExpected bool   `json:"noOutputExpected"`
 	BackgroundTaskID string `json:"backgroundTaskId,omitempty"`
-	// OutputPath is the file that holds all of a stdout that was cut.
+	// OutputPath is the file with the whole of a truncated stdout.
 	OutputPath string `json:"persistedOutputPath,omitempty"`
 	OutputSize int64  `json:"persistedOutputSize,omitempty"`
 }
 
-// outputChars is how many characters of a command's output a model sees: about
-// what it can read at one go without losing sight of its task.
+// outputChars is how many characters of a command's output a model sees. More would
+// distract it from its task.
 const outputChars = 30_000
 
 func (t *Set) bashTool() agent.Tool {
@@ -72,15 +72,15 @@ func (t *Set) bashTool() agent.Tool {
 	return tool
 }
 
-// text is what a model sees of a command that did its work.
+// text returns what a model sees of a successful command.
 func (o bashOutput) text() string {
-	if text := joined([]string{o.Stdout, o.Stderr}); text != "" {
+	if text := joinLines([]string{o.Stdout, o.Stderr}); text != "" {
 		return text
 	}
 	return "(Bash completed with no output)"
 }
 
-// bash runs a command, in the background if it is told to.
+// bash runs a command, in the background if the input says so.
 func (t *Set) bash(ctx context.Context, in bashInput) agent.ToolResult {
 	switch {
 	case strings.TrimSpace(in.Command) == "":
@@ -106,8 +106,8 @@ func (t *Set) bash(ctx context.Context, in bashInput) agent.ToolResult {
 	return t.foreground(ctx, in, note)
 }
 
-// enter makes sure that the member's directory is there. The note says so if
-// it had to go back to the workspace.
+// enter checks that the member's directory exists. If it does not, enter returns to
+// the workspace, and the note says so.
 func (t *Set) enter() (note string, err error) {
 	dir, root := t.env.Workdir.Dir(), t.env.Workdir.Root()
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -120,8 +120,8 @@ func (t *Set) enter() (note string, err error) {
 	return fmt.Sprintf("%s is not there any more; the command ran in %s", dir, root), nil
 }
 
-// foreground runs a command and waits for it. What went wrong in covey itself
-// is told apart from what the command did: only the latter has an exit code.
+// foreground runs a command and waits for it. Only a command that ran has an exit
+// code; a failure of covey itself has none.
 func (t *Set) foreground(ctx context.Context, in bashInput, note string) agent.ToolResult {
 	s, err := t.shell.script(in.Command, true)
 	if err != nil {
@@ -141,39 +141,39 @@ func (t *Set) foreground(ctx context.Context, in bashInput, note string) agent.T
 	p.Started = func(pid int) { release = t.env.track(pid) }
 	r.exit, err = p.Run(timed)
 	release()
-	// A context that ended before the start is an interrupt or a timeout like
-	// any other; every other error means that there was no shell to run.
+	// A context that ended before the start is an interrupt or a timeout like any
+	// other; every other error means that the shell did not start.
 	if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
 		return agent.Failed(fmt.Sprintf("Bash: the shell could not be started: %v", err))
 	}
 	r.interrupted = ctx.Err() != nil && (r.exit.Stopped || err != nil)
 	r.timedOut = t.env.timeout(in)
 	if t.isClosed() {
-		// Close came meanwhile, and may have looked for what this command leaves
-		// running before it was there.
+		// Close ran meanwhile, and may have looked for this command's processes
+		// before they existed.
 		t.endStrays()
 	}
-	r.notes = append(r.notes, note, t.follow(s.directory()), t.leftBehind(r.exit, p.Marker))
+	r.notes = append(r.notes, note, t.followShell(s.directory()), t.recordStrays(r.exit, p.Marker))
 	return r.result()
 }
 
-// timeout is how long a command may take.
+// timeout returns how long a command may take.
 func (e *Env) timeout(in bashInput) time.Duration {
 	if in.Timeout == 0 {
 		return e.Timeout
 	}
-	if in.Timeout >= e.MaxTimeout.Milliseconds() { // a larger number would not fit a Duration
+	if in.Timeout >= e.MaxTimeout.Milliseconds() { // compared first, because a Duration may overflow
 		return e.MaxTimeout
 	}
 	return time.Duration(in.Timeout) * time.Millisecond
 }
 
-// callPrefix begins the environment entry by which a command's processes are
-// found. The Tools' id and the number of the command follow.
+// callPrefix begins the environment variable that marks a command's processes. The id
+// of the Set and the number of the command follow.
 const callPrefix = "COVEY_CALL="
 
-// process is the shell that runs s. Its marker finds what it starts, wherever
-// that went.
+// process returns the shell process for s. Its marker finds everything that it
+// starts.
 func (t *Set) process(s *script) proc.Process {
 	marker := fmt.Sprintf("%s%s-%d.", callPrefix, t.id, t.calls.Add(1))
 	return proc.Process{
@@ -185,10 +185,10 @@ func (t *Set) process(s *script) proc.Process {
 	}
 }
 
-// follow moves the member to where its shell has gone. Outside the workspace
-// relative paths would escape the rules that are written for it, so the member
-// goes back to the workspace's root then, and the note tells the model.
-func (t *Set) follow(dir string) (note string) {
+// followShell moves the member to its shell's directory. Outside the workspace relative
+// paths would escape the rules written for it, so follow then moves the member back
+// to the workspace's root, and the note tells the model.
+func (t *Set) followShell(dir string) (note string) {
 	if dir == "" {
 		return ""
 	}
@@ -211,42 +211,42 @@ type finished struct {
 	stdout, stderr spool
 	exit           proc.Exit
 	interrupted    bool
-	timedOut       time.Duration // how long it was given
+	timedOut       time.Duration // the timeout, if it expired
 	notes          []string
 }
 
-// result is what Bash answers: the output first, errors after it, then notes.
-// A command that failed has its exit code above.
+// result returns Bash's result: the output, then errors, then notes. A failed command
+// has its exit code at the top.
 func (f *finished) result() agent.ToolResult {
-	// Errors are short as a rule, so they go first when room is shared out.
+	// Errors are usually short, so they get their share of the limit first.
 	stderr, _ := f.stderr.text(outputChars / 3)
 	stdout, path := f.stdout.text(outputChars - utf8.RuneCountInString(stderr))
 	output := bashOutput{
-		Stdout: stdout, Stderr: joined(append([]string{stderr}, f.notes...)),
+		Stdout: stdout, Stderr: joinLines(append([]string{stderr}, f.notes...)),
 		NoOutputExpected: expectsNoOutput(f.in.Command), OutputPath: path,
 	}
 	if path != "" {
 		output.OutputSize = f.stdout.size
 	}
-	text := joined([]string{output.Stdout, output.Stderr})
+	text := joinLines([]string{output.Stdout, output.Stderr})
 	switch {
 	case f.interrupted:
-		return agent.Failed(joined([]string{"Interrupted: the command was killed, with all that it had started.",
+		return agent.Failed(joinLines([]string{"Interrupted: the command was killed, with all that it had started.",
 			text}))
 	case f.exit.Stopped:
-		return agent.Failed(joined([]string{
+		return agent.Failed(joinLines([]string{
 			fmt.Sprintf("Exit code %d", exitCode(f.exit)),
 			fmt.Sprintf("Command timed out after %v and was killed, with all that it had started. "+
 				"Give it more time with timeout, or use run_in_background.", f.timedOut), text,
 		}))
 	case exitCode(f.exit) != 0:
-		return agent.Failed(joined([]string{fmt.Sprintf("Exit code %d", exitCode(f.exit)), text}))
+		return agent.Failed(joinLines([]string{fmt.Sprintf("Exit code %d", exitCode(f.exit)), text}))
 	}
 	return Success(output.text(), output)
 }
 
-// joined puts the parts that are not empty on lines of their own.
-func joined(parts []string) string {
+// joinLines joins the non-empty parts by line feeds.
+func joinLines(parts []string) string {
 	var kept []string
 	for _, part := range parts {
 		if part != "" {

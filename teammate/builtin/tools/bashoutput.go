@@ -13,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// outputInput is what a model asks of BashOutput.
+// outputInput is the input of BashOutput.
 type outputInput struct {
 	BashID string `json:"bash_id"`
 	Filter string `json:"filter,omitempty"`
@@ -25,10 +25,10 @@ type outputOutput struct {
 	Command string `json:"command"`
 	// Status is running, completed, failed or killed.
 	Status string `json:"status"`
-	// ExitCode is null while the run goes on.
+	// ExitCode is null while the run is running.
 	ExitCode *int `json:"exitCode"`
-	// Stdout holds both streams, in the order in which they were written, and
-	// Stderr stays empty: which was which is not kept.
+	// Stdout holds both streams in the order in which they were written. Stderr is
+	// always empty, because they are not stored separately.
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
 }
@@ -47,7 +47,7 @@ func (t *Set) bashOutputTool() agent.Tool {
 	return NewTyped(spec, about, nil, t.bashOutput)
 }
 
-// bashOutput shows what a run has printed since the last call.
+// bashOutput returns what a run has printed since the last call.
 func (t *Set) bashOutput(_ context.Context, in outputInput) agent.ToolResult {
 	r, err := t.find(in.BashID)
 	if err != nil {
@@ -57,11 +57,10 @@ func (t *Set) bashOutput(_ context.Context, in outputInput) agent.ToolResult {
 	if err != nil {
 		return agent.Failed(fmt.Sprintf("BashOutput: filter is no regular expression: %v", err))
 	}
-	// The status is taken before the output is read: if the run has ended by
-	// then, all that it printed is in the file. The other way round, its last
-	// lines could be missed for good.
+	// Read the status before the output: if the run has ended by then, all of its
+	// output is in the file. In the other order its last lines could be lost.
 	status := r.status()
-	text, err := r.news(status == "running")
+	text, err := r.unreadOutput(status == "running")
 	if err != nil {
 		return agent.Failed(fmt.Sprintf("BashOutput: %s: %v", r.output.path, cause(err)))
 	}
@@ -84,9 +83,9 @@ func (t *Set) bashOutput(_ context.Context, in outputInput) agent.ToolResult {
 	return Success(head+"\n"+text, output)
 }
 
-// news is what the run has printed since news was last asked, up to the last
-// whole line if it still runs. Of very much output only the end is shown.
-func (r *run) news(running bool) (string, error) {
+// unreadOutput returns what the run has printed since the last call of news, up to the last
+// whole line while it is running. Of a very long output it returns only the end.
+func (r *run) unreadOutput(running bool) (string, error) {
 	f, err := os.Open(r.output.path)
 	if err != nil {
 		return "", err
@@ -96,13 +95,13 @@ func (r *run) news(running bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The end of a flood is what tells how things stand; its file has the rest.
+	// The end of a long output is the most useful part; the file has the rest.
 	from := max(r.read, size-spoolMemory)
 	data := make([]byte, size-from)
 	if _, err := f.ReadAt(data, from); err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
-	if running { // the rest of a line is yet to come
+	if running { // the last line may be incomplete
 		data = data[:bytes.LastIndexByte(data, '\n')+1]
 	}
 	skipped := from - r.read
@@ -115,7 +114,7 @@ func (r *run) news(running bool) (string, error) {
 	return text, nil
 }
 
-// matching are the lines of text that filter finds something in.
+// matching returns the lines of text that filter matches.
 func matching(text string, filter *regexp.Regexp) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// editInput is what a model asks of Edit.
+// editInput is the input of Edit.
 type editInput struct {
 	FilePath   string `json:"file_path"`
 	OldString  string `json:"old_string"`
@@ -24,17 +24,17 @@ type editOutput struct {
 	FilePath  string `json:"filePath"`
 	OldString string `json:"oldString"`
 	NewString string `json:"newString"`
-	// Original is the file before the edit; null if it is too large to tell.
+	// Original is the file before the edit; null if it is too large.
 	Original *string `json:"originalFile"`
 	Patch    []hunk  `json:"structuredPatch"`
-	// UserModified is always false: nobody changes an edit on its way. Hooks of
-	// other hosts look for it.
+	// UserModified is always false, because nobody changes an edit before it is
+	// applied. Hooks of other hosts read it.
 	UserModified bool `json:"userModified"`
 	ReplaceAll   bool `json:"replaceAll"`
 }
 
-// maxEdit is the size of the largest file that Edit changes, in bytes. It is
-// held in memory three times over on the way.
+// maxEdit is the size of the largest file that Edit changes, in bytes. An edit holds
+// it in memory three times.
 const maxEdit = 64 << 20
 
 func (t *Set) editTool() agent.Tool {
@@ -56,12 +56,12 @@ func (t *Set) editTool() agent.Tool {
 	return tool
 }
 
-// text is what a model sees of an edit.
+// text returns what a model sees of an edit.
 func (o editOutput) text() string {
 	return fmt.Sprintf("The file %s has been updated successfully.", o.FilePath)
 }
 
-// edit does one Edit. The file is written only if everything about it is right.
+// edit runs Edit. It writes the file only after all checks have passed.
 func (t *Set) edit(_ context.Context, in editInput) agent.ToolResult {
 	if in.OldString == in.NewString {
 		return agent.Failed("Edit: old_string and new_string are the same, so there is nothing to change.")
@@ -71,7 +71,7 @@ func (t *Set) edit(_ context.Context, in editInput) agent.ToolResult {
 		return agent.Failed("Edit: " + t.paths.explain(in.FilePath, err))
 	}
 	defer s.close()
-	// old is what the file was when it was checked; its mode is kept.
+	// old is the file as it was checked; its mode is kept.
 	before, old, err := t.original(s, in)
 	if err != nil {
 		return agent.Failed("Edit: " + t.paths.explain(s.path, err))
@@ -93,8 +93,8 @@ func (t *Set) edit(_ context.Context, in editInput) agent.ToolResult {
 	return Success(output.text(), output)
 }
 
-// original is the text to edit. Only an Edit with an empty old_string may be
-// of a file that is not there.
+// original returns the text to edit. The file may be missing only if old_string is
+// empty.
 func (t *Set) original(s spot, in editInput) (string, fs.FileInfo, error) {
 	old, err := t.known(s)
 	if err != nil {
@@ -116,13 +116,12 @@ func (t *Set) original(s spot, in editInput) (string, fs.FileInfo, error) {
 var (
 	// errNoMatch is the error of an Edit whose old_string does not occur.
 	errNoMatch = errors.New("old_string was not found")
-	// errNotUnique is the error of one whose old_string could mean several places.
+	// errNotUnique is the error of an Edit whose old_string occurs more than once.
 	errNotUnique = errors.New("must occur once")
 )
 
-// substitute does the edit. The text between two matches stays as it is, byte
-// for byte, whatever it holds: a file in another encoding, or with mixed line
-// ends, must not come back different where nobody touched it.
+// substitute applies the edit. The text between matches stays byte for byte the same,
+// so that a file in another encoding or with mixed line ends changes nowhere else.
 func substitute(before string, in editInput) (string, error) {
 	if in.OldString == "" {
 		return in.NewString, nil
@@ -146,9 +145,9 @@ func substitute(before string, in editInput) (string, error) {
 	return after.String(), nil
 }
 
-// find returns where old occurs in text, without overlaps. Where it does not
-// occur to the letter, a line feed in old also matches the line end of a
-// Windows file: models are shown, and write, plain line feeds.
+// find returns where old occurs in text, without overlaps. If there is no exact match,
+// a line feed in old also matches the line end of a Windows file, because models see
+// and write plain line feeds.
 func find(text, old string) [][]int {
 	if n := strings.Count(text, old); n > 0 {
 		spans := make([][]int, 0, n)
@@ -166,18 +165,18 @@ func find(text, old string) [][]int {
 	for i, line := range lines {
 		lines[i] = regexp.QuoteMeta(line)
 	}
-	// An expression finds the places without a copy of the whole text in which
-	// offsets would have to be mapped back.
+	// A regular expression finds the places without a copy of the text, whose offsets
+	// would have to be mapped back.
 	loose, err := regexp.Compile(strings.Join(lines, "\r?\n"))
-	if err != nil { // too large for an expression
+	if err != nil { // too large for a regular expression
 		return nil
 	}
 	return loose.FindAllStringIndex(text, -1)
 }
 
-// withEnds is s with the line ends that the place it goes to has: those of the
-// text that it replaces, or else those of the whole file. Where both kinds
-// occur the more frequent one wins.
+// withEnds returns s with the line ends of the place it goes to: those of the text
+// that it replaces or, if that has none, those of the whole file. If both kinds occur
+// the more frequent one is used.
 func withEnds(s, text string, span []int) string {
 	place := text[span[0]:span[1]]
 	if !strings.Contains(place, "\n") {
@@ -190,8 +189,8 @@ func withEnds(s, text string, span []int) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// notFound says why old was not found, as well as one can tell. A model that
-// is told its mistake needs one more call; one that is not tries the same again.
+// notFound explains why old was not found, as far as it can tell. Without the reason a
+// model tends to repeat the same mistake.
 func notFound(text, old string) error {
 	if numbered.MatchString(old) && len(find(text, numbered.ReplaceAllString(old, ""))) > 0 {
 		return fmt.Errorf("%w: it has the line numbers that Read puts before lines; leave them and the tab out",
@@ -204,12 +203,12 @@ func notFound(text, old string) error {
 	return fmt.Errorf("%w; Read the file again and copy the text exactly", errNoMatch)
 }
 
-// numbered matches what Read puts before each line.
+// numbered matches the line number that Read puts before each line.
 var numbered = regexp.MustCompile(`(?m)^ *\d+\t`)
 
-// likeness is the line at which text has the lines of old, spaces aside; 0: nowhere.
+// likeness returns the number of the line where text has the lines of old apart from white space, or 0.
 func likeness(text, old string) int {
-	// Models get the indentation wrong more often than the words.
+	// Models get indentation wrong more often than words.
 	want := splitLines(strings.Trim(old, "\r\n"))
 	have := splitLines(text)
 	if len(want) == 0 || squeeze(want[0]) == "" {
@@ -230,11 +229,11 @@ func likeness(text, old string) int {
 	return 0
 }
 
-// squeeze makes one space of each run of white space.
+// squeeze replaces each run of white space by one space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// lineNumbers lists the lines at which spans begin, the first few of them: with
-// those a model can see which one it means.
+// lineNumbers lists the lines at which the first few spans begin, so that a model can
+// choose one.
 func lineNumbers(text string, spans [][]int) string {
 	var list []string
 	line, end := 1, 0

@@ -146,7 +146,7 @@ func TestEditMakesAFile(t *testing.T) {
 	}
 	b.ok("Bash", fields{"command": "true"})
 	info, _ := os.Stat(filepath.Join(b.root, "large"))
-	b.tools.stamps.put(filepath.Join(b.root, "large"), info)
+	b.tools.stamps.record(filepath.Join(b.root, "large"), info)
 	b.refuses("Edit", fields{"file_path": "large", "old_string": "a", "new_string": "b"}, "more than the")
 }
 

@@ -11,16 +11,16 @@ import (
 )
 
 var (
-	// errIsDir is the error of a file tool that was given a directory.
+	// errIsDir is the error of a file tool whose path is a directory.
 	errIsDir = errors.New("is a directory, not a file; use Glob to see what is in it")
-	// errNotRegular is the error of a file tool that was given a pipe, a device or a socket.
+	// errNotRegular is the error of a file tool whose path is a pipe, a device or a socket.
 	errNotRegular = errors.New("is not a regular file")
 	// errBinary is Read's error for a file that is not text.
 	errBinary = errors.New("is a binary file, which cannot be shown; use Bash to look into it")
 )
 
-// explain says what went wrong with path and, where it can, what to do. The
-// current directory is named because models lose track of it.
+// explain describes what is wrong with path and, if possible, what to do. It names the
+// current directory because models lose track of it.
 func (p paths) explain(path string, err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Sprintf("%s: %v", path, cause(err))
@@ -33,21 +33,21 @@ func (p paths) explain(path string, err error) string {
 	return text
 }
 
-// similar looks beside path for a file that it may have been meant for: one
-// whose name differs by case or by its ending only.
+// similar returns a file next to path whose name differs only by case or by its
+// extension, or "".
 func similar(path string) string {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return ""
 	}
 	defer dir.Close()
-	// A look must stay cheap in huge directories; a hint is only a hint.
+	// This must stay cheap in huge directories, since the result is only a hint.
 	names, err := dir.Readdirnames(1000)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return ""
 	}
-	// Readdirnames gives no order; among equals the first by name is taken, so
-	// that the same mistake always gets the same answer.
+	// Readdirnames returns names in no order; the first by name is chosen, so that the
+	// same mistake always gets the same hint.
 	base := filepath.Base(path)
 	stem := strings.TrimSuffix(base, filepath.Ext(base))
 	best := ""

@@ -8,13 +8,13 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// ErrTime says that there was no time to look at all files.
+// ErrTime is the error of a search that ran out of time.
 var ErrTime = errors.New("it takes too long to look at all files")
 
-// Files calls visit with each file and symbolic link below dir that Glob would find
-// there, in order: none that a .gitignore file ignores, none in a .git, and nothing behind
-// a link; folders that cannot be read are left out. Paths are below dir, with slashes. An
-// error of visit ends it and is returned; ErrTime comes after all that was found in time.
+// Files calls visit for each file and symbolic link below dir that Glob would find, in
+// order. It skips files that .gitignore ignores, .git folders, the targets of links, and
+// unreadable folders. Paths are relative to dir, with slashes. An error of visit ends the
+// search and is returned. ErrTime is returned after visit has seen all files found in time.
 func Files(ctx context.Context, dir string, visit func(path string) error) error {
 	s, _, err := paths{workspace.NewWorkdir(dir)}.openSearch(dir)
 	if err != nil {
@@ -31,8 +31,8 @@ func Files(ctx context.Context, dir string, visit func(path string) error) error
 	return nil
 }
 
-// Lingers reports whether something that a command has started still runs: in the
-// background, or left behind. It may be called from any goroutine.
+// Lingers reports whether a process that a command has started is still running, in the
+// background or left behind. It may be called from any goroutine.
 func (t *Set) Lingers() bool {
 	if len(t.Background()) > 0 {
 		return true

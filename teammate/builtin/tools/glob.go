@@ -13,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// globInput is what a model asks of Glob.
+// globInput is the input of Glob.
 type globInput struct {
 	Pattern string `json:"pattern"`
 	Path    string `json:"path,omitempty"`
@@ -21,7 +21,7 @@ type globInput struct {
 
 // globOutput is Glob's tool_response.
 type globOutput struct {
-	// Filenames are relative to the member's directory where they lie below it.
+	// Filenames are relative to the member's directory if they are below it.
 	Filenames  []string `json:"filenames"`
 	DurationMS int64    `json:"durationMs"`
 	NumFiles   int      `json:"numFiles"`
@@ -29,8 +29,8 @@ type globOutput struct {
 	Truncated bool `json:"truncated"`
 }
 
-// globFiles is how many files Glob lists: those changed last are most likely
-// the ones that matter, and who needs all of them has Bash.
+// globFiles is how many files Glob lists. The most recently changed files are most
+// likely to matter, and Bash can list them all.
 const globFiles = 100
 
 func (t *Set) globTool() agent.Tool {
@@ -45,8 +45,8 @@ func (t *Set) globTool() agent.Tool {
 		"path":    "The folder to look in; the current directory unless given",
 	}
 	tool := NewTyped(spec, about, nil, t.glob).withPaths(t.paths.canonical, "path")
-	// The pattern may lead elsewhere than path does, so permissions must not
-	// look at path alone.
+	// The pattern may lead outside of path, so permissions must not check path
+	// alone.
 	tool.locate = func(in globInput) []string {
 		dir, _ := t.paths.globStart(in)
 		return []string{dir}
@@ -55,8 +55,8 @@ func (t *Set) globTool() agent.Tool {
 	return tool
 }
 
-// globStart is the folder at which a Glob begins, absolute, and the rest of
-// its pattern: folders that the pattern names plainly need no search.
+// globStart returns the absolute folder at which a Glob begins, and the rest of its
+// pattern. Leading folders without wildcards need no search.
 func (p paths) globStart(in globInput) (dir, pattern string) {
 	base, pattern := doublestar.SplitPattern(filepath.ToSlash(in.Pattern))
 	base = filepath.FromSlash(base)
@@ -66,7 +66,7 @@ func (p paths) globStart(in globInput) (dir, pattern string) {
 	return p.absolute(base), pattern
 }
 
-// glob does one Glob.
+// glob runs Glob.
 func (t *Set) glob(ctx context.Context, in globInput) agent.ToolResult {
 	begun := t.now()
 	dir, pattern := t.paths.globStart(in)
@@ -75,33 +75,33 @@ func (t *Set) glob(ctx context.Context, in globInput) agent.ToolResult {
 	}
 	s, only, err := t.paths.openSearch(dir)
 	if err != nil {
-		return t.noted("Glob", dir, err)
+		return t.searchFailure("Glob", dir, err)
 	}
 	defer s.close()
 	if only != "" {
 		return agent.Failed(fmt.Sprintf("Glob: path is the file %s; name the folder to look in",
 			filepath.Join(s.base, only)))
 	}
-	// Time decides the order, so all files must be found before any is shown.
+	// Results are ordered by time, so all files must be found first.
 	var files []found
 	s.visit = func(name string, d fs.DirEntry) error {
 		if ok, _ := doublestar.Match(pattern, name); !ok || t.withheld("Glob", s, name) {
 			return nil
 		}
 		info, err := d.Info()
-		if err != nil { // removed since its folder was listed
+		if err != nil { // removed after its folder was listed
 			return nil
 		}
 		files = append(files, found{filepath.Join(s.base, filepath.FromSlash(name)), info.ModTime()})
 		return nil
 	}
 	if err := s.run(ctx); err != nil {
-		return t.noted("Glob", s.base, err)
+		return t.searchFailure("Glob", s.base, err)
 	}
 	return t.globbed(files, begun, s.notes())
 }
 
-// globbed is Glob's result.
+// globbed returns Glob's result.
 func (t *Set) globbed(files []found, begun time.Time, notes string) agent.ToolResult {
 	newest(files)
 	shown := files[:min(len(files), globFiles)]
@@ -115,7 +115,7 @@ func (t *Set) globbed(files []found, begun time.Time, notes string) agent.ToolRe
 	return Success(output.text()+notes, output)
 }
 
-// text lists the files.
+// text returns what a model sees: the list of files.
 func (o globOutput) text() string {
 	if len(o.Filenames) == 0 {
 		return "No files found"

@@ -8,14 +8,14 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// maxChoices is how many ways a pattern's braces may be read. The matcher tries
-// them one by one, for every file, and listens to no context while it does.
+// maxChoices limits the number of alternatives in a pattern's braces. The matcher tries
+// all of them for every file, and ignores its context meanwhile.
 const maxChoices = 10_000
 
-// errGlob is the error of a pattern that cannot be matched.
+// errGlob is the error of an invalid pattern.
 var errGlob = errors.New("is no glob pattern")
 
-// checkGlob refuses patterns that are wrong, or that would take for ever.
+// checkGlob rejects patterns that are invalid or would take too long.
 func checkGlob(pattern string) error {
 	if pattern == "" || !doublestar.ValidatePattern(filepath.ToSlash(pattern)) {
 		return fmt.Errorf("%q %w; are all brackets and braces closed?", pattern, errGlob)
@@ -26,7 +26,7 @@ func checkGlob(pattern string) error {
 	return nil
 }
 
-// choices is how many patterns without braces a pattern stands for, or more.
+// choices returns an upper bound of the patterns without braces that a pattern expands to.
 func choices(pattern string) int {
 	total := 1
 	var open []int // commas in each brace that is not closed yet

@@ -17,8 +17,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// grepInput is what a model asks of Grep. Names such as -A are those of the
-// tool that models know.
+// grepInput is the input of Grep. Names such as -A are those of the tool that models
+// know.
 type grepInput struct {
 	Pattern    string   `json:"pattern"`
 	Path       string   `json:"path,omitempty"`
@@ -33,7 +33,7 @@ type grepInput struct {
 	Multiline  bool     `json:"multiline,omitempty"`
 }
 
-// grepMode is what Grep shows.
+// grepMode selects the output of Grep.
 type grepMode string
 
 // The modes, as models write them.
@@ -50,15 +50,15 @@ type grepOutput struct {
 	NumFiles int `json:"numFiles"`
 	// Filenames lists them in files_with_matches mode only.
 	Filenames []string `json:"filenames"`
-	// Content holds the lines that are shown in the other two modes.
+	// Content holds the lines shown in the other two modes.
 	Content    string `json:"content,omitempty"`
 	NumLines   int    `json:"numLines,omitempty"`
 	NumMatches int    `json:"numMatches,omitempty"`
 }
 
-// What one Grep shows at most.
+// Limits of one Grep's output.
 const (
-	grepHead  = 250    // lines or entries, unless the call says otherwise
+	grepHead  = 250    // lines or entries by default
 	grepWidth = 500    // characters of one line
 	grepBytes = 60_000 // bytes of all lines in content mode
 	grepAfter = 1000   // lines of context
@@ -71,7 +71,7 @@ func (t *Set) grepTool() agent.Tool {
 			"binary ones, are left out.",
 		ReadOnly: true,
 	}
-	// Schemas that say what is allowed spare models most mistakes.
+	// Enums and minimums in the schema avoid most mistakes of models.
 	adjust := func(s *jsonschema.Schema) {
 		s.Properties["output_mode"].Enum = []any{filesMode, contentMode, countMode}
 		for _, name := range []string{"-A", "-B", "-C", "head_limit"} {
@@ -93,12 +93,12 @@ func (t *Set) grepTool() agent.Tool {
 		"multiline":  "Matches may span lines, and . matches line ends",
 	}
 	tool := NewTyped(spec, about, adjust, t.grep).withPaths(t.paths.canonical, "path")
-	// Zero means something else than absent in these: no limit, no numbers.
+	// Zero differs from absent for these fields: no limit, no numbers.
 	tool.fresh = grepInput{OutputMode: filesMode, Numbers: true, HeadLimit: grepHead}
 	return tool
 }
 
-// grep does one Grep.
+// grep runs Grep.
 func (t *Set) grep(ctx context.Context, in grepInput) agent.ToolResult {
 	expr, err := in.compile()
 	if err != nil {
@@ -106,11 +106,11 @@ func (t *Set) grep(ctx context.Context, in grepInput) agent.ToolResult {
 	}
 	s, only, err := t.paths.openSearch(in.Path)
 	if err != nil {
-		return t.noted("Grep", in.Path, err)
+		return t.searchFailure("Grep", in.Path, err)
 	}
 	defer s.close()
-	// Symbolic links are passed by: their files are found where they are, or lie
-	// outside of what was asked for.
+	// Symbolic links are skipped: their targets are either found elsewhere or outside
+	// of the search.
 	g := &grepRun{in: in, expr: expr, show: t.paths.shown}
 	s.visit = func(name string, d fs.DirEntry) error {
 		if !d.Type().IsRegular() || !in.wants(name) || t.withheld("Grep", s, name) {
@@ -124,12 +124,12 @@ func (t *Set) grep(ctx context.Context, in grepInput) agent.ToolResult {
 		err = s.run(ctx)
 	}
 	if err != nil {
-		return t.noted("Grep", filepath.Join(s.base, only), err)
+		return t.searchFailure("Grep", filepath.Join(s.base, only), err)
 	}
 	return g.result(s.notes())
 }
 
-// compile checks the input and makes the expression to look for.
+// compile checks the input and compiles the regular expression.
 func (in *grepInput) compile() (*regexp.Regexp, error) {
 	switch in.OutputMode {
 	case filesMode, contentMode, countMode:
@@ -168,8 +168,8 @@ func (in *grepInput) compile() (*regexp.Regexp, error) {
 	return expr, nil
 }
 
-// wants reports whether the glob, if there is one, fits a file. A glob without
-// a slash is of the file's name, wherever it lies, as with other greps.
+// wants reports whether the glob, if any, matches a file. As with other greps, a glob
+// without a slash matches the file's base name.
 func (in *grepInput) wants(name string) bool {
 	if in.Glob == "" {
 		return true
@@ -182,8 +182,7 @@ func (in *grepInput) wants(name string) bool {
 	return ok
 }
 
-// single looks into the one file that the call named, ignored or not: who names
-// a file wants to see it.
+// single searches the one file that the call names, even if it is ignored.
 func (g *grepRun) single(ctx context.Context, s *search, name string) error {
 	info, err := s.root.Stat(name)
 	if err != nil {
@@ -192,15 +191,15 @@ func (g *grepRun) single(ctx context.Context, s *search, name string) error {
 	if !info.Mode().IsRegular() {
 		return errNotRegular
 	}
-	// A walk knows by errSearchEnd that enough was found; here it means nothing.
+	// errSearchEnd ends a walk that has found enough; here it has no effect.
 	if err := g.file(ctx, s, name); err != errSearchEnd {
 		return err
 	}
 	return nil
 }
 
-// file looks into one file. One that cannot be opened or read is no reason to
-// stop looking into others.
+// file searches one file. A file that cannot be opened or read is counted and does not
+// end the search.
 func (g *grepRun) file(ctx context.Context, s *search, name string) error {
 	f, err := s.root.Open(name)
 	if err != nil {
@@ -218,8 +217,8 @@ func (g *grepRun) file(ctx context.Context, s *search, name string) error {
 	return g.end(f)
 }
 
-// end counts the file in, if it has a match, and ends the walk once no more may
-// be shown: what else there is nobody would see.
+// end adds a file with a match to the result, and ends the walk once the output is
+// full.
 func (g *grepRun) end(f *os.File) error {
 	if g.matches == 0 {
 		return nil

@@ -14,25 +14,25 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// grepLine is the length of the longest line, and of the largest file in
-// multiline mode, that Grep looks at, in bytes.
+// grepLine is the length in bytes of the longest line that Grep reads and, in multiline
+// mode, of the largest file.
 const grepLine = 64 << 20
 
-// grepRun collects what one Grep finds. It looks at one file after another, and
-// at one line after another, so that a file of any size needs little memory.
+// grepRun collects the results of one Grep. It reads one file and one line at a time,
+// so that a file of any size needs little memory.
 type grepRun struct {
 	in   grepInput
 	expr *regexp.Regexp
 	show func(path string) string
 
-	files  []found  // those with a match
+	files  []found  // files with a match
 	counts []string // name:matches of each
-	lines  []string // content mode: what is shown
+	lines  []string // output of content mode
 	bytes  int      // size of lines
 	total  int      // matches in all files
-	full   bool     // no more lines may be shown
+	full   bool     // lines has reached its limit
 
-	// The rest is about the file in hand.
+	// The fields below describe the current file.
 	name    string
 	matches int
 	number  int      // of the last line seen
@@ -41,13 +41,13 @@ type grepRun struct {
 	before  []string // the last lines not shown, at most in.Before
 }
 
-// begin turns to another file.
+// begin starts a new file.
 func (g *grepRun) begin(name string) {
 	g.name, g.matches, g.number, g.printed, g.after = name, 0, 0, 0, 0
 	g.before = g.before[:0]
 }
 
-// scan looks through a file. Binary files match nothing.
+// scan searches a file. Binary files have no matches.
 func (g *grepRun) scan(ctx context.Context, r io.Reader) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if head, _ := in.Peek(binaryHead); bytes.IndexByte(head, 0) >= 0 {
@@ -56,8 +56,8 @@ func (g *grepRun) scan(ctx context.Context, r io.Reader) error {
 	if g.in.Multiline {
 		return g.scanWhole(in)
 	}
-	// A line that the buffer cannot hold is put together in long. All others are
-	// looked at in the buffer itself, without a copy.
+	// long collects a line that is longer than the buffer. Other lines are searched in
+	// the buffer without a copy.
 	var long []byte
 	for !g.full {
 		if err := ctx.Err(); err != nil {
@@ -73,7 +73,7 @@ func (g *grepRun) scan(ctx context.Context, r io.Reader) error {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		// After a last line feed comes no line, unlike for Read: grep counts so.
+		// Unlike Read, grep counts no line after the last line feed.
 		if len(line) > 0 && g.line(line) {
 			return nil
 		}
@@ -88,7 +88,7 @@ func (g *grepRun) scan(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// line takes the next line of the file; true: the rest of it does not matter.
+// line searches the next line of the file. It returns true if the rest of the file does not matter.
 func (g *grepRun) line(line []byte) bool {
 	g.number++
 	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
@@ -100,20 +100,20 @@ func (g *grepRun) line(line []byte) bool {
 	case filesMode: // one match is enough
 		return at != nil
 	case contentMode:
-		g.take(line, at)
+		g.addLine(line, at)
 	}
 	return false
 }
 
-// scanWhole looks through a file whose matches may span lines. It finds all
-// matches first, and then shows each line that one of them touches.
+// scanWhole searches a file whose matches may span lines. It finds all matches first,
+// and then shows each line that a match touches.
 func (g *grepRun) scanWhole(r io.Reader) error {
 	data, err := io.ReadAll(io.LimitReader(r, grepLine+1))
 	if err != nil {
 		return err
 	}
 	if len(data) > grepLine {
-		return bufio.ErrTooLong // counted as a file that could not be read
+		return bufio.ErrTooLong // counted as an unreadable file
 	}
 	spans := g.expr.FindAllIndex(data, -1)
 	g.matches = len(spans)
@@ -124,7 +124,7 @@ func (g *grepRun) scanWhole(r io.Reader) error {
 	for line := range bytes.Lines(data) {
 		g.number++
 		end := begin + len(line)
-		// Matches that end above this line are done with.
+		// Drop matches that end above this line.
 		for len(spans) > 0 && spans[0][1] <= begin && spans[0][0] < begin {
 			spans = spans[1:]
 		}
@@ -132,14 +132,14 @@ func (g *grepRun) scanWhole(r io.Reader) error {
 		if len(spans) > 0 && spans[0][0] < end {
 			at = []int{max(spans[0][0]-begin, 0), min(spans[0][1]-begin, len(line))}
 		}
-		g.take(bytes.TrimRight(line, "\r\n"), at)
+		g.addLine(bytes.TrimRight(line, "\r\n"), at)
 		begin = end
 	}
 	return nil
 }
 
-// take shows a line if it matches, at at, or stands near a match.
-func (g *grepRun) take(line []byte, at []int) {
+// addLine shows a line if it has a match, at at, or is in the context of one.
+func (g *grepRun) addLine(line []byte, at []int) {
 	switch {
 	case at != nil:
 		for i, kept := range g.before {
@@ -151,7 +151,7 @@ func (g *grepRun) take(line []byte, at []int) {
 	case g.after > 0:
 		g.after--
 		g.print(g.number, '-', cutAround(line, nil))
-	case g.in.Before > 0: // perhaps the context of a match to come
+	case g.in.Before > 0: // it may be context of the next match
 		if len(g.before) == g.in.Before {
 			g.before = append(g.before[:0], g.before[1:]...)
 		}
@@ -159,13 +159,13 @@ func (g *grepRun) take(line []byte, at []int) {
 	}
 }
 
-// print shows one line the way grep does: a colon marks a match, a minus what
-// stands around it, and two minuses a gap.
+// print adds one line in the format of grep: a colon marks a match, a minus a line of
+// context, and two minuses a gap.
 func (g *grepRun) print(number int, mark byte, line string) {
 	if g.full {
 		return
 	}
-	// Without context the lines of different places need nothing between them.
+	// Without context there is no separator between matches.
 	context := g.in.Before > 0 || g.in.After > 0
 	if context && len(g.lines) > 0 && (g.printed == 0 || number > g.printed+1) {
 		g.lines = append(g.lines, "--")
@@ -181,14 +181,14 @@ func (g *grepRun) print(number int, mark byte, line string) {
 	g.full = g.in.HeadLimit > 0 && len(g.lines) >= g.in.HeadLimit || g.bytes >= grepBytes
 }
 
-// cutAround is line as valid UTF-8, cut to grepWidth characters around the
-// match at at (nil: none). A minified file is one line of megabytes, and the
-// match is what counts in it.
+// cutAround returns line as valid UTF-8, cut to grepWidth characters around the match
+// at at, which may be nil. A minified file is one line of megabytes, of which the part
+// around the match is useful.
 func cutAround(line []byte, at []int) string {
 	if len(line) <= grepWidth {
 		return strings.ToValidUTF8(string(line), "\uFFFD")
 	}
-	// A quarter of the room goes to what stands before the match.
+	// A quarter of the width is for the text before the match.
 	from := 0
 	if at != nil && at[0] > grepWidth/2 {
 		from = at[0] - grepWidth/4
@@ -207,11 +207,11 @@ func cutAround(line []byte, at []int) string {
 	return short
 }
 
-// result is what Grep answers. Files are listed newest first, because those are
-// most likely the ones in question; counts and lines stand in the order of names.
+// result returns Grep's result. Files are listed newest first, because recent files are
+// most likely to matter; counts and lines are in the order of names.
 func (g *grepRun) result(notes string) agent.ToolResult {
 	output := grepOutput{Mode: g.in.OutputMode, NumFiles: len(g.files), Filenames: []string{}}
-	// A walk that ended early has not seen all, so there is no number to tell.
+	// A walk that ended early has no total.
 	if g.in.OutputMode == contentMode {
 		output.Content, output.NumLines = strings.Join(g.lines, "\n"), len(g.lines)
 		text := output.Content
@@ -244,7 +244,7 @@ func (g *grepRun) result(notes string) agent.ToolResult {
 	return Success(orNothing(text)+notes, output)
 }
 
-// head is the first n of list; 0: all.
+// head returns the first n elements of list, or all if n is 0.
 func head(list []string, n int) []string {
 	if n == 0 {
 		return list
@@ -252,7 +252,7 @@ func head(list []string, n int) []string {
 	return list[:min(n, len(list))]
 }
 
-// orNothing is text, or what Grep says when it is empty.
+// orNothing returns text, or the text for an empty result.
 func orNothing(text string) string {
 	if text == "" {
 		return "No matches found"

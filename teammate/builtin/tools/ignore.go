@@ -9,40 +9,40 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// The .gitignore libraries that there are get classes such as [!a], or files
-// below a folder that is taken back in, wrong, or bring a whole git along. The
-// rules are short and globbing is doublestar's, so they stand here; a test
-// holds them against `git check-ignore`.
+// Existing .gitignore libraries mishandle classes such as [!a] or files below a folder
+// that is included again, or they depend on a whole git implementation. The rules are
+// short and doublestar does the globbing, so they are implemented here; a test compares
+// them with `git check-ignore`.
 
 // ignoreRule is one line of a .gitignore file.
 type ignoreRule struct {
-	// glob is in doublestar's language, not git's.
+	// glob is in the syntax of doublestar, not of git.
 	glob string
-	// keep stands for "!": the rule takes back in what an earlier one ignores.
+	// keep represents "!": the rule includes again what an earlier one ignores.
 	keep bool
-	// dirOnly stands for a "/" at the end: the rule is about folders.
+	// dirOnly represents a "/" at the end: the rule applies to folders.
 	dirOnly bool
-	// rooted stands for a "/" elsewhere: the glob is of the path below the
-	// file's folder, not of the name alone.
+	// rooted represents a "/" elsewhere: the glob matches the path below the file's
+	// folder, not only the name.
 	rooted bool
-	// literal says that the glob has no special signs, and need only be compared.
+	// literal says that the glob has no special characters and is compared as it is.
 	literal bool
 }
 
-// ignoreList holds the rules of one .gitignore file, and what lies above it.
+// ignoreList holds the rules of one .gitignore file and links to those above it.
 type ignoreList struct {
 	up *ignoreList
-	// base is the folder of the file, relative to where the walk's paths begin;
-	// "." for that place itself.
+	// base is the folder of the file, relative to the start of the walk's paths;
+	// "." is the start itself.
 	base  string
 	rules []ignoreRule
 }
 
-// maxIgnore is how much of a .gitignore file is read, in bytes.
+// maxIgnore is the largest size in bytes of a .gitignore file that is read.
 const maxIgnore = 1 << 20
 
-// readIgnore reads a .gitignore file of the folder base into a list below up.
-// A file that is not there, or cannot be read, ignores nothing.
+// readIgnore reads the .gitignore file of the folder base into a list below up. A file
+// that is missing or unreadable ignores nothing.
 func readIgnore(up *ignoreList, base string, read func() ([]byte, error)) *ignoreList {
 	data, err := read()
 	if err != nil || len(data) > maxIgnore {
@@ -61,7 +61,7 @@ func readIgnore(up *ignoreList, base string, read func() ([]byte, error)) *ignor
 	return list
 }
 
-// parseIgnore reads one line; false: it holds no rule.
+// parseIgnore parses one line; it returns false if the line holds no rule.
 func parseIgnore(line string) (ignoreRule, bool) {
 	line = trimTrailing(strings.TrimSuffix(line, "\r"))
 	if line == "" || line[0] == '#' {
@@ -80,7 +80,7 @@ func parseIgnore(line string) (ignoreRule, bool) {
 		return ignoreRule{}, false
 	}
 	if strings.HasSuffix(line, "/**") {
-		line += "/*" // what is in the folder, but not the folder
+		line += "/*" // the contents of the folder, but not the folder
 	}
 	r.literal = !strings.ContainsAny(line, `*?[\`)
 	r.glob = line
@@ -90,8 +90,8 @@ func parseIgnore(line string) (ignoreRule, bool) {
 	return r, true
 }
 
-// translate writes a glob of git's for doublestar, which takes {a,b} for a
-// choice, and a bracket that comes first in a class for its end.
+// translate converts a glob of git to the syntax of doublestar, where {a,b} is a choice
+// and a bracket cannot be the first character of a class.
 func translate(glob string) string {
 	var out strings.Builder
 	for i := 0; i < len(glob); i++ {
@@ -113,12 +113,12 @@ func translate(glob string) string {
 	return out.String()
 }
 
-// classes are the named classes that may stand in brackets.
+// classes replaces the named classes that may occur in brackets.
 var classes = strings.NewReplacer("[:alnum:]", "0-9A-Za-z", "[:alpha:]", "A-Za-z", "[:digit:]", "0-9",
 	"[:lower:]", "a-z", "[:upper:]", "A-Z", "[:space:]", " \t", "[:xdigit:]", "0-9A-Fa-f")
 
-// translateClass writes the class that begins at glob[i], and returns where it
-// ends. One that does not end is written as it is: nothing matches it.
+// translateClass writes the class that begins at glob[i], and returns the index of its
+// end. A class without an end is written unchanged and matches nothing.
 func translateClass(glob string, i int, out *strings.Builder) int {
 	begin := i + 1
 	if begin < len(glob) && (glob[begin] == '!' || glob[begin] == '^') {
@@ -150,7 +150,7 @@ func translateClass(glob string, i int, out *strings.Builder) int {
 	return end
 }
 
-// trimTrailing drops the spaces at a line's end, save one that is quoted.
+// trimTrailing drops trailing spaces, except an escaped one.
 func trimTrailing(line string) string {
 	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
 		line = line[:len(line)-1]
@@ -158,10 +158,10 @@ func trimTrailing(line string) string {
 	return line
 }
 
-// ignores reports whether the file or folder name, a slash path from where the
-// walk's paths begin, is ignored. The rule that comes last decides, and a
-// file's rules come after those of the folders above. Folders above name that
-// are ignored are the caller's business: it does not go into them.
+// ignores reports whether the file or folder name is ignored; name is a slash path from
+// the start of the walk's paths. The last matching rule decides, and a file's rules come
+// after those of the folders above. The caller must not descend into ignored folders,
+// because ignores does not check the parents of name.
 func (l *ignoreList) ignores(name string, dir bool) bool {
 	for ; l != nil; l = l.up {
 		rel := name
@@ -177,7 +177,7 @@ func (l *ignoreList) ignores(name string, dir bool) bool {
 	return false
 }
 
-// matches reports whether the rule is about rel, a path below the folder of its
+// matches reports whether the rule matches rel, a path below the folder of its
 // .gitignore file.
 func (r ignoreRule) matches(rel string) bool {
 	if !r.rooted {

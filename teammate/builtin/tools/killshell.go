@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// killInput is what a model asks of KillShell.
+// killInput is the input of KillShell.
 type killInput struct {
 	ShellID string `json:"shell_id"`
 }
@@ -29,14 +29,14 @@ func (t *Set) killShellTool() agent.Tool {
 	return NewTyped(spec, about, nil, t.killShell)
 }
 
-// killShell ends a run and waits until its processes are gone, so that what
-// the model does next finds their ports and files free.
+// killShell ends a run and waits until its processes are gone, so that their ports and
+// files are free for the model's next call.
 func (t *Set) killShell(_ context.Context, in killInput) agent.ToolResult {
 	r, err := t.find(in.ShellID)
 	if err != nil {
 		return agent.Failed(fmt.Sprintf("KillShell: %v", err))
 	}
-	// This takes the grace time at most, and then what KILL takes.
+	// This takes at most the grace time plus the time that KILL takes.
 	r.kill()
 	<-r.ended
 	message := fmt.Sprintf("%s is %s", r.ID, r.status())

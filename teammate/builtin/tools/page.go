@@ -13,33 +13,32 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// What one Read shows at most.
+// Limits of one Read.
 const (
-	readLines  = 2000    // lines, unless the call says otherwise
+	readLines  = 2000    // lines, by default
 	readWidth  = 2000    // characters of one line
 	readBytes  = 200_000 // bytes of all lines
 	binaryHead = 8000    // bytes in which a zero byte makes a file binary, as for git
 )
 
-// page is a range of a file's lines. Lines are what stands between line feeds,
-// so a file that ends with one has an empty last line; recorded hosts count so.
+// page is a range of a file's lines. A file that ends with a line feed has an empty last
+// line, as in recorded hosts.
 type page struct {
-	from, count int // the first line, from 1, and how many at most
+	from, count int // the first line, from 1, and the largest number of lines
 
 	lines []string
 	// total is how many lines the whole file has.
 	total int
-	// size is the bytes of lines; full says that readBytes ended the page
+	// size is the number of bytes in lines; full says that readBytes ended the page
 	// before count did.
 	size int
 	full bool
 }
 
-// read goes through all of r, since hooks are told how many lines there are,
-// but keeps no more than the page.
+// read reads all of r, because hooks get the number of lines, but keeps only the page.
 func (p *page) read(ctx context.Context, r io.Reader) error {
-	// Encodings with zero bytes in plain text, such as UTF-16, count as binary:
-	// showing them as if they were UTF-8 would be worse.
+	// Text in encodings with zero bytes, such as UTF-16, counts as binary: showing it
+	// as UTF-8 would be worse.
 	in := bufio.NewReaderSize(r, 64<<10)
 	if head, err := in.Peek(binaryHead); bytes.IndexByte(head, 0) >= 0 {
 		return errBinary
@@ -50,7 +49,7 @@ func (p *page) read(ctx context.Context, r io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		// Lines beyond the page are read to be counted, and not kept.
+		// Lines outside the page are only counted.
 		p.total++
 		line, err := p.line(in, p.total >= p.from && len(p.lines) < p.count && !p.full)
 		if line != nil {
@@ -65,7 +64,7 @@ func (p *page) read(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// keep adds a line unless the page would get too large. The first always fits.
+// keep adds a line unless the page would get too large. The first line always fits.
 func (p *page) keep(line string) {
 	if p.size += len(line) + 1; p.size > readBytes && len(p.lines) > 0 {
 		p.full = true
@@ -74,9 +73,9 @@ func (p *page) keep(line string) {
 	p.lines = append(p.lines, line)
 }
 
-// line reads up to the next line feed. It returns the line, cut to readWidth
-// and in valid UTF-8, if it is wanted, and nil if it is not. Of a line that is
-// wanted no more is kept than can be shown, however long it is.
+// line reads up to the next line feed. If wanted, it returns the line in valid UTF-8, cut
+// to readWidth; otherwise it returns nil. It keeps no more of a line than can be shown,
+// however long it is.
 func (p *page) line(in *bufio.Reader, wanted bool) (*string, error) {
 	var kept []byte
 	length := 0
@@ -97,7 +96,7 @@ func (p *page) line(in *bufio.Reader, wanted bool) (*string, error) {
 	}
 }
 
-// cutLine shortens a line of length bytes, of which line is the beginning.
+// cutLine shortens a line of length bytes; line is its beginning.
 func cutLine(line string, length int) string {
 	line = strings.ToValidUTF8(line, "\uFFFD")
 	if len(line) <= readWidth {
@@ -110,7 +109,7 @@ func cutLine(line string, length int) string {
 	return fmt.Sprintf("%s… (cut: the line has %d bytes)", short, length)
 }
 
-// firstRunes is the beginning of s, at most n characters long.
+// firstRunes returns the first n characters of s.
 func firstRunes(s string, n int) string {
 	for i := range s {
 		if n == 0 {
@@ -121,9 +120,9 @@ func firstRunes(s string, n int) string {
 	return s
 }
 
-// result is what Read answers.
+// result returns Read's result.
 func (p *page) result(path string) agent.ToolResult {
-	// An offset beyond the end is a mistake that an empty page would hide.
+	// An offset beyond the end is an error, which an empty page would hide.
 	if p.from > p.total {
 		return agent.Failed(fmt.Sprintf("Read: %s has %d lines only; choose a smaller offset.", path, p.total))
 	}
@@ -137,8 +136,8 @@ func (p *page) result(path string) agent.ToolResult {
 	return Success(output.text(), output)
 }
 
-// text numbers the lines, and says so if there are more. It is made from the
-// response alone, since a hook may have changed that.
+// text numbers the lines, and says if there are more. It uses only the response, because
+// a hook may have changed that.
 func (o readOutput) text() string {
 	f := o.File
 	if f.Content == "" && f.TotalLines <= 1 {

@@ -2,9 +2,9 @@ package tools
 
 import "strings"
 
-// hunk is one place where two texts differ, in the form in which hooks get it.
+// hunk is one place where two texts differ, in the form that hooks get.
 type hunk struct {
-	// OldStart and NewStart are counted from 1.
+	// OldStart and NewStart count from 1.
 	OldStart int `json:"oldStart"`
 	OldLines int `json:"oldLines"`
 	NewStart int `json:"newStart"`
@@ -15,17 +15,17 @@ type hunk struct {
 
 const (
 	contextLines = 3    // unchanged lines around a change
-	maxHunkLines = 2000 // a longer one is left out; the texts themselves are there
+	maxHunkLines = 2000 // a longer hunk is omitted; the response has the texts themselves
 )
 
-// patch tells in one hunk how after differs from before: everything from the
-// first line that differs to the last one. That is all there is to say about
-// an Edit of one place, and enough for hooks to see which lines were touched.
+// patch describes in one hunk how after differs from before: everything from the first
+// line that differs to the last. That is exact for an Edit of one place, and shows hooks
+// which lines were touched.
 func patch(before, after string) []hunk {
 	if before == after {
 		return []hunk{}
 	}
-	// What both begin and end with is unchanged; all between is the change.
+	// Skip the common beginning and end; the rest is the change.
 	a, b := splitLines(before), splitLines(after)
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
@@ -51,14 +51,14 @@ func patch(before, after string) []hunk {
 	return []hunk{h}
 }
 
-// add puts lines at the end of the hunk, each behind mark.
+// add appends lines to the hunk, each with the prefix mark.
 func (h *hunk) add(mark string, lines []string) {
 	for _, line := range lines {
 		h.Lines = append(h.Lines, mark+line)
 	}
 }
 
-// splitLines returns the lines of s without their ends; no line follows a last line feed.
+// splitLines returns the lines of s without their ends. There is no line after a final line feed.
 func splitLines(s string) []string {
 	if s == "" {
 		return nil

@@ -11,11 +11,11 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// paths tells which file a tool input means.
+// paths resolves the file names in tool inputs.
 type paths struct{ wd *workspace.Workdir }
 
-// absolute is name as an absolute path without "..". Symbolic links count for
-// nothing here, so `link/../x` is x beside the link.
+// absolute returns name as an absolute path without "..". It ignores symbolic links, so
+// `link/../x` is x in the folder of the link.
 func (p paths) absolute(name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
@@ -23,9 +23,9 @@ func (p paths) absolute(name string) string {
 	return filepath.Join(p.wd.Dir(), name)
 }
 
-// canonical is the one form of a path: absolute, and without symbolic links
-// save for those in the workspace's own path. Rules and hooks that look at
-// this form see where a read or write really goes.
+// canonical returns the canonical form of a path: absolute, and without symbolic links
+// except those in the workspace's own path. Rules and hooks that see this form see where
+// a read or write really goes.
 func (p paths) canonical(name string) string {
 	path := resolve(p.absolute(name))
 	if rel, ok := below(resolve(p.wd.Root()), path); ok {
@@ -34,7 +34,7 @@ func (p paths) canonical(name string) string {
 	return path
 }
 
-// resolve follows the symbolic links of as much of path as exists.
+// resolve follows the symbolic links in the existing part of path.
 func resolve(path string) string {
 	rest := ""
 	for dir := path; ; dir = filepath.Dir(dir) {
@@ -48,7 +48,7 @@ func resolve(path string) string {
 	}
 }
 
-// below returns path relative to dir, if it is dir or lies in it.
+// below returns path relative to dir, if it is dir or inside it.
 func below(dir, path string) (string, bool) {
 	rel, err := filepath.Rel(dir, path)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
@@ -57,9 +57,8 @@ func below(dir, path string) (string, bool) {
 	return rel, true
 }
 
-// spot is a place for a file: a directory that is held open, and the file's
-// path below it. Whatever becomes of symbolic links meanwhile, what is done
-// through root stays below that directory.
+// spot is the location of a file: an open directory and the file's path below it. Access
+// through root stays below that directory, even if symbolic links change meanwhile.
 type spot struct {
 	path string // absolute, for people and hooks
 	root *os.Root
@@ -68,17 +67,17 @@ type spot struct {
 
 func (s spot) close() { _ = s.root.Close() }
 
-// spot finds the place that name means. It refuses paths that go through a
-// symbolic link: rules and hooks have seen the path that was named, and not
-// where it leads. A host that calls Normalize never meets this.
+// spot returns the location of name. It refuses paths that go through a symbolic link,
+// because rules and hooks have seen the path that was named and not its target. This
+// cannot happen with a host that calls Normalize.
 func (p paths) spot(name string) (spot, error) {
 	path := p.absolute(name)
 	if real := p.canonical(path); real != path {
 		return spot{},
 			fmt.Errorf("%s leads through a symbolic link to %s; name that path instead", path, real)
 	}
-	// Outside of the workspace the nearest folder that is there is held. Nobody
-	// else's rules are about what lies between it and the file.
+	// Outside of the workspace spot opens the nearest existing folder. No rules apply to
+	// the folders between it and the file.
 	dir, rel := p.wd.Root(), ""
 	if in, ok := below(dir, path); ok {
 		rel = in
@@ -93,7 +92,7 @@ func (p paths) spot(name string) (spot, error) {
 	return spot{path, root, rel}, nil
 }
 
-// existing is the nearest directory at or above dir that is there.
+// existing returns the nearest existing directory at or above dir.
 func existing(dir string) string {
 	for {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
@@ -103,8 +102,8 @@ func existing(dir string) string {
 	}
 }
 
-// cause is err without the operation and path that an error of package os
-// begins with, for messages that name the path themselves.
+// cause returns err without the operation and path of an error of package os, for
+// messages that name the path themselves.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -117,7 +116,7 @@ func cause(err error) error {
 	return err
 }
 
-// shown is path as results name it: relative to where the member is, if it lies there.
+// shown returns path as results show it: relative to the member's directory if it is below it.
 func (p paths) shown(path string) string {
 	if rel, ok := below(p.wd.Dir(), path); ok {
 		return rel

@@ -11,15 +11,15 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// readInput is what a model asks of Read.
+// readInput is the input of Read.
 type readInput struct {
 	FilePath string `json:"file_path"`
 	Offset   int    `json:"offset,omitempty"`
 	Limit    int    `json:"limit,omitempty"`
 }
 
-// readOutput is Read's tool_response. Names and order are those of recorded
-// hosts, because PostToolUse hooks read them.
+// readOutput is Read's tool_response. Names and order follow recorded hosts, because
+// PostToolUse hooks read them.
 type readOutput struct {
 	Type string   `json:"type"`
 	File readFile `json:"file"`
@@ -28,7 +28,7 @@ type readOutput struct {
 // readFile is the part of a file that was read.
 type readFile struct {
 	FilePath string `json:"filePath"`
-	// Content is what the model was shown, without line numbers.
+	// Content is the text shown to the model, without line numbers.
 	Content    string `json:"content"`
 	NumLines   int    `json:"numLines"`
 	StartLine  int    `json:"startLine"`
@@ -57,8 +57,7 @@ func (t *Set) readTool() agent.Tool {
 	return tool
 }
 
-// read does one Read. A file that was read, be it in part, is known to the agent
-// from then on: it may change it.
+// read runs Read. The agent may change a file after it has read it, even in part.
 func (t *Set) read(ctx context.Context, in readInput) agent.ToolResult {
 	if in.Offset < 0 || in.Limit < 0 {
 		return agent.Failed("Read: offset and limit are counted from 1; leave them out to read from the beginning.")
@@ -73,7 +72,7 @@ func (t *Set) read(ctx context.Context, in readInput) agent.ToolResult {
 		return agent.Failed("Read: " + t.paths.explain(s.path, err))
 	}
 	defer f.Close()
-	// Offset 0 is what models write for "from the beginning".
+	// Models write offset 0 for "from the beginning".
 	p := page{from: max(in.Offset, 1), count: in.Limit}
 	if p.count == 0 {
 		p.count = readLines
@@ -81,12 +80,12 @@ func (t *Set) read(ctx context.Context, in readInput) agent.ToolResult {
 	if err := p.read(ctx, f); err != nil {
 		return agent.Failed(fmt.Sprintf("Read: %s: %v", s.path, err))
 	}
-	t.stamps.put(s.path, info)
+	t.stamps.record(s.path, info)
 	return p.result(s.path)
 }
 
-// openRegular opens a regular file for reading. Anything else, such as a named
-// pipe, could make the read wait for ever.
+// openRegular opens a regular file for reading. Reading anything else, such as a named
+// pipe, could block for ever.
 func openRegular(s spot) (*os.File, fs.FileInfo, error) {
 	info, err := s.root.Stat(s.name)
 	switch {

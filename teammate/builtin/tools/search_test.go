@@ -341,13 +341,13 @@ func TestASearchHasATimeLimit(t *testing.T) {
 func TestAWalkStaysOutOfKernelFiles(t *testing.T) {
 	for base, names := range map[string][]string{"/": {"proc", "sys", "dev"}} {
 		for _, name := range names {
-			if s := (&search{base: base}); !s.kernel(name) {
+			if s := (&search{base: base}); !s.isVirtual(name) {
 				t.Errorf("%s below %s is walked", name, base)
 			}
 		}
 	}
 	for _, s := range []*search{{base: "/work"}, {base: "/proc"}} {
-		if s.kernel("proc") || s.kernel("dev") {
+		if s.isVirtual("proc") || s.isVirtual("dev") {
 			t.Errorf("folders below %s are left out", s.base)
 		}
 	}

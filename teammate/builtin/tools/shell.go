@@ -8,40 +8,40 @@ import (
 	"strings"
 )
 
-// maxInline is the length of the longest command that is handed to the shell
-// as an argument, in bytes; Linux takes 128 KiB at most.
+// maxInline is the length in bytes of the longest command that the shell gets as an
+// argument; Linux allows 128 KiB.
 const maxInline = 64 << 10
 
-// The parts of a script stand on one line, so that the shell counts a command's
-// lines from 1, and has read what follows the command before the command can
-// upset its parser by an open quote.
+// The parts of a script are on one line, so that the shell counts a command's lines from
+// 1, and has parsed what follows the command before an open quote in the command can
+// affect it.
 const (
 	// reportCwd writes the shell's directory to a file.
 	reportCwd = `__covey_cwd() { command pwd -P >|%[1]s; } 2>/dev/null; `
-	// exitBash makes bash report however it ends: the EXIT trap does not run if
-	// the command sets one of its own, so `exit` reports as well. Only `set -e`
-	// together with such a trap goes unseen. Other shells cannot replace `exit`.
+	// exitBash makes bash report the directory on every exit: the EXIT trap does not run
+	// if the command sets its own, so `exit` reports as well. Only `set -e` together with
+	// such a trap is missed. Other shells cannot replace `exit`.
 	exitBash = `exit() { ` +
 		`{ local __covey_status=$?; set +x; } 2>/dev/null; ` +
 		`[[ $BASHPID == "$$" ]] && __covey_cwd; ` +
 		`builtin exit "${@:-$__covey_status}"; }; `
-	// runCommand evaluates the command, so that messages of the shell name no
-	// file that nobody has written. Traces of `set -x` show nothing of the rest.
+	// runCommand evaluates the command, so that messages of the shell do not name a file
+	// that the model has not written. Traces of `set -x` do not show the rest.
 	runCommand = `trap '{ set +x; } 2>/dev/null; __covey_cwd' EXIT; %[1]seval %[2]s; ` +
 		`{ __covey_status=$?; set +x; } 2>/dev/null; __covey_cwd; command exit $__covey_status`
 )
 
-// script is a command made ready for the shell, with the files it needs.
+// script is a command prepared for the shell, with its files.
 type script struct {
 	text  string
-	file  string // holds a long command; empty: the command stands in text
-	cwd   string // file that holds the shell's last directory
+	file  string // holds a long command; empty if the command is in text
+	cwd   string // file that gets the shell's last directory
 	shell string
 }
 
-// shell makes scripts of commands.
+// shell makes scripts from commands.
 type shell struct {
-	path    string // of bash, or of sh where there is no bash
+	path    string // of bash, or of sh if there is no bash
 	folder  string // for the files of scripts
 	envFile string // Env.EnvFile
 }
@@ -55,10 +55,10 @@ func newShell(env *Env) shell {
 	return s
 }
 
-// script makes command ready. Whoever calls it removes the files again.
+// script prepares command. The caller removes its files with remove.
 func (sh shell) script(command string, follow bool) (*script, error) {
-	// A command in the background moves nobody, so its directory is not asked
-	// for; a short one then needs no files at all.
+	// A background command does not move the member, so its directory is not reported;
+	// a short one then needs no files.
 	s := &script{shell: sh.path}
 	body := sh.literal(command)
 	if len(command) > maxInline {
@@ -82,9 +82,9 @@ func (sh shell) script(command string, follow bool) (*script, error) {
 		s.text = env + "eval " + body
 		return s, nil
 	}
-	// One file serves all commands, since they come one at a time: making one
-	// takes longer than running a small command. It is emptied first, so that an
-	// earlier answer is not taken for this one's.
+	// All commands share one file, because they run one at a time and making a file takes
+	// longer than a small command. It is emptied first, so that an earlier result is not
+	// taken for this one.
 	s.cwd = filepath.Join(sh.folder, "cwd")
 	if err := os.WriteFile(s.cwd, nil, 0o600); err != nil {
 		s.remove()
@@ -98,10 +98,10 @@ func (sh shell) script(command string, follow bool) (*script, error) {
 	return s, nil
 }
 
-// args is the command line that runs the script.
+// args returns the command line that runs the script.
 func (s *script) args() []string { return []string{s.shell, "-c", s.text} }
 
-// directory is where the shell was when it ended; empty: it did not say.
+// directory returns the shell's last directory, or "" if it was not reported.
 func (s *script) directory() string {
 	data, err := os.ReadFile(s.cwd)
 	if err != nil {
@@ -110,18 +110,18 @@ func (s *script) directory() string {
 	return strings.TrimSuffix(string(data), "\n")
 }
 
-// remove removes the file of a long command. Removing twice is fine.
+// remove removes the file of a long command. It may be called twice.
 func (s *script) remove() {
 	if s.file != "" {
 		_ = os.Remove(s.file)
 	}
 }
 
-// isBash reports whether the shell has bash's functions and quotes.
+// isBash reports whether the shell has the functions and quotes of bash.
 func (sh shell) isBash() bool { return strings.HasSuffix(sh.path, "bash") }
 
-// literal is a command as one word. For bash it is a word on one line, so that
-// the line numbers of its messages are those of the command.
+// literal returns a command as one word. For bash the word is on one line, so that line
+// numbers in messages are those of the command.
 func (sh shell) literal(command string) string {
 	if !sh.isBash() {
 		return quote(command)
@@ -129,18 +129,17 @@ func (sh shell) literal(command string) string {
 	return "$'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`).Replace(command) + "'"
 }
 
-// quote is s as one word of any shell.
+// quote returns s as one word of any shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// silent are the commands that print nothing when they do their work, so that
-// no output is no news.
+// silent lists commands that print nothing when they succeed.
 var silent = map[string]bool{
 	"cd": true, "chgrp": true, "chmod": true, "chown": true, "cp": true, "export": true, "ln": true,
 	"mkdir": true, "mv": true, "rm": true, "rmdir": true, "touch": true, "unset": true, "wait": true,
 }
 
-// expectsNoOutput reports whether every part of a command is silent. It looks at
-// first words only; a command that it takes wrongly is shown like any other.
+// expectsNoOutput reports whether every part of a command is silent. It checks only the
+// first words; a wrong result affects only how the output is displayed.
 func expectsNoOutput(command string) bool {
 	parts := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";&|\n", r) })
 	for _, part := range parts {

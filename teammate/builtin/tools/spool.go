@@ -8,27 +8,26 @@ import (
 )
 
 const (
-	// spoolMemory is how much of an output is kept in memory before it goes to a file, in bytes.
+	// spoolMemory is how many bytes of an output stay in memory before it goes to a file.
 	spoolMemory = 128 << 10
-	// spoolFile is how much of an output a file keeps, in bytes: `yes` must not fill the disk.
+	// spoolFile is how many bytes of an output a file keeps: `yes` must not fill the disk.
 	spoolFile = 64 << 20
 )
 
-// spool takes the output of a command. A short one stays in memory; a long one
-// goes to a file, of which a model is shown the beginning and the end.
+// spool collects the output of a command. A short one stays in memory; a long one goes to
+// a file, and a model sees its beginning and end.
 type spool struct {
-	dir, name string // where the file goes, and what its name begins with
-	// head is all of a short output, and the beginning of a long one; tail is
-	// the end of a long one. Neither grows beyond a small multiple of
-	// spoolMemory, whatever a command prints.
+	dir, name string // the folder of the file, and the start of its name
+	// head is all of a short output or the beginning of a long one; tail is the end of a
+	// long one. Neither exceeds a small multiple of spoolMemory.
 	head, tail []byte
 	size       int64 // bytes written so far
 	file       *os.File
 	kept       int64 // bytes in the file
-	err        error // why the file is not whole
+	err        error // why the file is incomplete
 }
 
-// Write never fails: a command must not, because its output cannot be kept.
+// Write never fails: a command must not fail because its output cannot be stored.
 func (s *spool) Write(p []byte) (int, error) {
 	n := len(p)
 	s.size += int64(n)
@@ -48,15 +47,15 @@ func (s *spool) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// spill opens the file and puts there what is in memory.
+// spill opens the file and writes to it what is in memory.
 func (s *spool) spill() {
 	if s.file, s.err = os.CreateTemp(s.dir, s.name+"-*.txt"); s.err == nil {
 		s.keep(s.head)
 	}
 }
 
-// keep writes p to the file as far as it may grow. After an error no more is
-// tried: a file with a hole in it would be taken for the whole output.
+// keep writes p to the file up to its limit. After an error it writes nothing more: a file
+// with a gap would be taken for the whole output.
 func (s *spool) keep(p []byte) {
 	p = p[:min(int64(len(p)), spoolFile-s.kept)]
 	if s.err != nil || len(p) == 0 {
@@ -66,9 +65,8 @@ func (s *spool) keep(p []byte) {
 	s.kept, s.err = s.kept+int64(n), err
 }
 
-// text is the output as a model may see it, limit characters at most, and the
-// file that holds all of it if that is less; it closes the file. No more may
-// be written then.
+// text returns at most limit characters of the output for a model and, if that is not all,
+// the path of the file with the whole. It closes the file; do not write afterwards.
 func (s *spool) text(limit int) (text, path string) {
 	if s.file == nil && s.err == nil {
 		text = strings.TrimRight(strings.ToValidUTF8(string(s.head), "\uFFFD"), "\r\n")
@@ -83,8 +81,8 @@ func (s *spool) text(limit int) (text, path string) {
 			s.err = err
 		}
 	}
-	// If little came after the head, its end is the end of the output, too. The
-	// two may overlap in the text then, which is better than a hole.
+	// If little came after the head, the end of the output includes the end of the head.
+	// The two may then overlap in the text, which is better than a gap.
 	end := s.tail
 	if len(end) < spoolMemory { // the end of the head belongs to it
 		end = append(s.head[max(0, len(s.head)-spoolMemory):len(s.head):len(s.head)], end...)
@@ -95,7 +93,7 @@ func (s *spool) text(limit int) (text, path string) {
 	return first + s.gap(path) + last, path
 }
 
-// gap stands between the beginning and the end of a long output.
+// gap returns the text between the beginning and the end of a long output.
 func (s *spool) gap(path string) string {
 	switch {
 	case s.err != nil:
@@ -109,7 +107,7 @@ func (s *spool) gap(path string) string {
 	}
 }
 
-// lastRunes is the end of s, at most n characters long.
+// lastRunes returns the last n characters of s.
 func lastRunes(s string, n int) string {
 	i := len(s)
 	for ; n > 0 && i > 0; n-- {

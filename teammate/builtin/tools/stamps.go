@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// stamp is what a file looked like when the agent last read or wrote it.
+// stamp is the state of a file when the agent last read or wrote it.
 type stamp struct {
 	Path string    `json:"path"`
 	Size int64     `json:"size"`
@@ -22,24 +22,23 @@ type stamp struct {
 var (
 	// errUnread is the error of a change to a file that the agent has not read.
 	errUnread = errors.New("is there but has not been read; Read it first, so that nothing is lost unseen")
-	// errChanged is the error of a change to a file that is not as the agent knows it.
+	// errChanged is the error of a change to a file that has changed since the agent read it.
 	errChanged = errors.New("has been changed since it was last read, perhaps by somebody else; Read " +
 		"it again first")
 )
 
-// stamps remembers the files that the agent has read, so that it overwrites
-// none that it does not know, and none that somebody else has changed since.
-// They are kept in a file: an agent that is resumed has read what it has read.
+// stamps remembers the files that the agent has read, so that it does not overwrite files
+// that it does not know or that others have changed since. They are stored in a file,
+// because a resumed agent still knows what it has read.
 type stamps struct {
-	// file holds JSON lines and is only ever appended to; the last line of a
-	// path counts.
+	// file holds JSON lines and is only appended to; the last line of a path is valid.
 	file string
 	// known is nil until the file has been read.
 	known map[string]stamp
 }
 
-// load reads the stamps of earlier runs, once. What cannot be read is
-// forgotten; the agent is then asked to read a file again.
+// load reads the stamps of earlier runs, once. It drops lines that it cannot read; the
+// agent must then read those files again.
 func (s *stamps) load() {
 	if s.known != nil {
 		return
@@ -58,12 +57,12 @@ func (s *stamps) load() {
 	}
 }
 
-// put notes that the agent knows path as info describes it. That the note
-// outlives a crash is worth no error of a call that did its work.
-func (s *stamps) put(path string, info fs.FileInfo) {
+// record records that the agent knows path as info describes it. A failure to store the record
+// is ignored, because the call itself has succeeded.
+func (s *stamps) record(path string, info fs.FileInfo) {
 	s.load()
-	// Size and time tell all changes but those that somebody hides on purpose,
-	// and need no second reading of the file.
+	// Size and time show all changes except deliberately hidden ones, without
+	// reading the file again.
 	st := stamp{path, info.Size(), info.ModTime().UTC()}
 	if old, ok := s.known[path]; ok && old == st {
 		return
@@ -80,7 +79,7 @@ func (s *stamps) put(path string, info fs.FileInfo) {
 	_ = f.Close()
 }
 
-// check refuses a change to path, which is as info says, unless the agent knows that.
+// check refuses a change to path, whose state is info, unless the agent knows that state.
 func (s *stamps) check(path string, info fs.FileInfo) error {
 	s.load()
 	st, ok := s.known[path]

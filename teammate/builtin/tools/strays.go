@@ -10,23 +10,22 @@ import (
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
-// stray is a process that a command has left running, such as a server that
-// was started with `&`. It lives on, but never longer than its member: Close
-// kills it.
+// stray is a process that a command has left running, such as a server started with `&`.
+// It may outlive the command but not the member: Close kills it.
 type stray struct {
 	pid     int
-	marker  string // what its environment holds, so that its pid is not taken for another process's
+	marker  string // in its environment, so that a reused pid is not taken for it
 	release func()
 }
 
-// leftBehind keeps book of what a command has left running, and says so to the
-// model. The host hears of each process, so that it knows whose they are.
-func (t *Set) leftBehind(exit proc.Exit, marker string) (note string) {
+// recordStrays records the processes that a command has left running, and returns a note for
+// the model. It reports each process to the host, so that the host knows the owner.
+func (t *Set) recordStrays(exit proc.Exit, marker string) (note string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sweep()
 	if exit.Stopped || t.closed {
-		return "" // those in Left have been killed, or are about to be
+		return "" // the processes in Left are killed or about to be
 	}
 	var pids []string
 	for _, pid := range exit.Left {
@@ -34,7 +33,7 @@ func (t *Set) leftBehind(exit proc.Exit, marker string) (note string) {
 		if !s.alive() {
 			continue
 		}
-		// The host can tell whose it is from now on, though its parent is gone.
+		// From now on the host knows the owner, although the parent is gone.
 		s.release = t.env.track(pid)
 		t.strays = append(t.strays, s)
 		pids = append(pids, strconv.Itoa(pid))
@@ -47,7 +46,7 @@ func (t *Set) leftBehind(exit proc.Exit, marker string) (note string) {
 		strings.Join(pids, ", "))
 }
 
-// sweep forgets strays that have ended.
+// sweep removes strays that have ended.
 func (t *Set) sweep() {
 	kept := t.strays[:0]
 	for _, s := range t.strays {
@@ -60,11 +59,10 @@ func (t *Set) sweep() {
 	t.strays = kept
 }
 
-// endStrays kills what commands have left running, found by the environment
-// that they were given: also what has left its session and holds no output, of
-// which leftBehind does not hear. What forks faster than it is killed is for a
-// limit on processes to stop. The processes of the whole machine are looked through,
-// unless no command has run.
+// endStrays kills what commands have left running. It finds processes by a marker in their
+// environment, including those that left their session and hold no output, which
+// leftBehind does not see. Only a limit on processes stops what forks faster than it is
+// killed. It scans all processes of the machine, unless no command has run.
 func (t *Set) endStrays() {
 	const rounds = 10
 	if t.calls.Load() == 0 {
@@ -93,12 +91,12 @@ func (t *Set) endStrays() {
 	t.strays = nil
 }
 
-// alive reports whether the process is there and still the one that was left:
-// its pid may have been given to another.
+// alive reports whether the process still exists. It checks the marker, because the pid may
+// have been reused.
 func (s stray) alive() bool { return proc.CarriesPrefix(s.pid, s.marker) }
 
-// exitCode is the exit code as a shell would tell it: 128 and the signal's
-// number for a program that a signal ended.
+// exitCode returns the exit code as a shell reports it: 128 plus the signal's number for a
+// program that a signal ended.
 func exitCode(e proc.Exit) int {
 	if e.Code >= 0 {
 		return e.Code

@@ -17,30 +17,30 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Typed is a agent.Tool whose input is the Go type In. Its schema is made
-// from that type, and inputs are held against it before run gets them.
+// Typed is an agent.Tool whose input is the Go type In. Its schema is generated from that
+// type, and inputs are checked against it before run gets them.
 //
-// An input that does not fit is refused with a text that says what would. That
-// is stricter than a JSON decoder: a field that is silently ignored, such as
-// one that narrows a search, would make a model believe what is not so.
+// An input that does not fit is refused with a text that says what would fit. That is
+// stricter than a JSON decoder: silently ignoring a field, such as one that narrows a
+// search, would mislead the model.
 type Typed[In any] struct {
 	spec     agent.Spec
 	known    []string // all fields, in order
 	required []string
 	run      func(ctx context.Context, in In) agent.ToolResult
-	// fresh is what the fields are that an input does not have.
+	// fresh holds the defaults of fields that an input omits.
 	fresh In
-	// canon brings paths of an input into their one form; nil: it has none.
+	// canon returns the canonical form of a path; nil if inputs have no paths.
 	canon func(path string) string
-	// paths are the fields that hold paths.
+	// paths names the fields that hold paths.
 	paths []string
-	// locate is which paths an input reaches; nil: those in the fields of paths.
+	// locate returns the paths that an input reaches; nil: those in the fields of paths.
 	locate func(in In) []string
-	Shown  func(response json.RawMessage) (string, error) // nil: only run knows the text
+	Shown  func(response json.RawMessage) (string, error) // nil if only run can make the text
 }
 
-// NewTyped completes spec with the schema of In, in which about describes the
-// fields by name. adjust, if not nil, adds what Go types cannot say.
+// NewTyped completes spec with the schema of In; about describes the fields by name. adjust,
+// if not nil, adds what Go types cannot express.
 func NewTyped[In any](spec agent.Spec, about map[string]string, adjust func(*jsonschema.Schema),
 	run func(context.Context, In) agent.ToolResult,
 ) *Typed[In] {
@@ -53,19 +53,19 @@ func NewTyped[In any](spec agent.Spec, about map[string]string, adjust func(*jso
 	return &Typed[In]{spec: spec, known: made.known, required: made.required, run: run}
 }
 
-// shape is what the input of a tool looks like.
+// shape describes the input of a tool.
 type shape struct {
 	schema          json.RawMessage
 	known, required []string // fields, in order
 }
 
-// shapes has the shape of each tool's input type: every member has these
-// tools, and one copy of their schemas serves them all.
+// shapes caches the shape of each tool's input type, so that all members share one copy of
+// the schemas.
 var shapes sync.Map
 
 func shapeOf[In any](about map[string]string, adjust func(*jsonschema.Schema)) shape {
 	schema, err := jsonschema.For[In](nil)
-	if err != nil { // only types with cycles, channels and the like; a test makes every tool
+	if err != nil { // only types with cycles, channels and the like; a test covers every tool
 		schema = &jsonschema.Schema{Type: "object"}
 		about, adjust = nil, nil
 	}
@@ -78,16 +78,16 @@ func shapeOf[In any](about map[string]string, adjust func(*jsonschema.Schema)) s
 	return shape{rawjson.Encode(schema), schema.PropertyOrder, schema.Required}
 }
 
-// withPaths names the fields that hold paths, and what gives them one form.
+// withPaths sets the fields that hold paths, and the function that makes paths canonical.
 func (t *Typed[In]) withPaths(canon func(string) string, names ...string) *Typed[In] {
 	t.canon, t.paths = canon, names
 	return t
 }
 
-// Spec is agent.Tool's.
+// Spec implements agent.Tool.
 func (t *Typed[In]) Spec() agent.Spec { return t.spec }
 
-// Run is agent.Tool's.
+// Run implements agent.Tool.
 func (t *Typed[In]) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	in, err := t.Read(call)
 	if err != nil {
@@ -96,7 +96,7 @@ func (t *Typed[In]) Run(ctx context.Context, call agent.ToolCall) agent.ToolResu
 	return t.run(ctx, in)
 }
 
-// Read reads and checks a call's input.
+// Read parses and checks a call's input.
 func (t *Typed[In]) Read(call agent.ToolCall) (In, error) {
 	in := t.fresh
 	if _, err := t.check(call.Input); err != nil {
@@ -108,10 +108,10 @@ func (t *Typed[In]) Read(call agent.ToolCall) (In, error) {
 	return in, nil
 }
 
-// Normalize is agent.Normalizer's: paths become absolute, without symbolic
-// links and "..".
+// Normalize implements agent.Normalizer: paths become absolute, without symbolic links and
+// "..".
 func (t *Typed[In]) Normalize(input json.RawMessage) json.RawMessage {
-	// What the tool would refuse needs no other form; Run says what is wrong.
+	// An invalid input stays as it is; Run reports what is wrong.
 	fields, err := t.check(input)
 	if err != nil {
 		return input
@@ -133,7 +133,7 @@ func (t *Typed[In]) Normalize(input json.RawMessage) json.RawMessage {
 	return t.ordered(fields)
 }
 
-// Locations is agent.Locator's.
+// Locations implements agent.Locator.
 func (t *Typed[In]) Locations(input json.RawMessage) []string {
 	if t.locate != nil {
 		in := t.fresh
@@ -155,7 +155,7 @@ func (t *Typed[In]) Locations(input json.RawMessage) []string {
 	return named
 }
 
-// Render is agent.Renderer's.
+// Render implements agent.Renderer.
 func (t *Typed[In]) Render(response json.RawMessage) (string, error) {
 	if t.Shown == nil {
 		return "", fmt.Errorf("the text of a %s result cannot be made from its response", t.spec.Name)
@@ -163,8 +163,8 @@ func (t *Typed[In]) Render(response json.RawMessage) (string, error) {
 	return t.Shown(response)
 }
 
-// Rendering makes a text of a response that a hook may have changed, as text
-// does of the tool's own.
+// Rendering returns a function that renders a response, which a hook may have changed, with
+// text.
 func Rendering[Out any](text func(Out) string) func(json.RawMessage) (string, error) {
 	return func(response json.RawMessage) (string, error) {
 		var out Out
@@ -177,8 +177,7 @@ func Rendering[Out any](text func(Out) string) func(json.RawMessage) (string, er
 	}
 }
 
-// ordered writes fields in the order of the schema, so that the same call
-// always looks the same.
+// ordered writes fields in the order of the schema, so that equal calls have equal bytes.
 func (t *Typed[In]) ordered(fields map[string]json.RawMessage) json.RawMessage {
 	var out bytes.Buffer
 	out.WriteByte('{')
@@ -195,10 +194,9 @@ func (t *Typed[In]) ordered(fields map[string]json.RawMessage) json.RawMessage {
 	return out.Bytes()
 }
 
-// check finds out whether input is an object with known fields only, and all
-// that are required. Names must match to the letter: the JSON decoder takes
-// "Command" for "command", and a permission rule that looks at the one must
-// not be passed by the other.
+// check checks that input is an object with only known fields and all required ones. Names
+// must match exactly: the JSON decoder accepts "Command" for "command", which would let a
+// call evade a permission rule about the latter.
 func (t *Typed[In]) check(input json.RawMessage) (map[string]json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(input, &fields); err != nil || fields == nil {
@@ -224,7 +222,7 @@ func (t *Typed[In]) check(input json.RawMessage) (map[string]json.RawMessage, er
 	return fields, nil
 }
 
-// typeMistake says in words what a JSON decoder found wrong.
+// typeMistake rewords a JSON decoder's type error.
 func typeMistake(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
@@ -240,8 +238,8 @@ func typeMistake(err error) error {
 	return err
 }
 
-// Success is the result of a call that did its work: what the model sees, and
-// the structured response for hooks.
+// Success returns the result of a successful call: the text for the model, and the
+// structured response for hooks.
 func Success(content string, response any) agent.ToolResult {
 	return agent.ToolResult{Content: content, Response: rawjson.Encode(response)}
 }

@@ -13,70 +13,67 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// Env is what the workspace tools of one member work with.
+// Env is the environment of one member's workspace tools.
 type Env struct {
-	// Workdir is where the member is. Relative paths start there, and a `cd` in
-	// Bash moves it. Required.
+	// Workdir holds the member's directory. Relative paths start there, and `cd` in Bash
+	// moves it. Required.
 	Workdir *workspace.Workdir
-	// Environ is the environment of commands, NAME=value each: all of it, so
-	// nothing of this process's own reaches a command unless it stands here.
-	// COVEY_CALL is added, by which the processes of a command are found.
+	// Environ is the complete environment of commands, NAME=value each; commands inherit
+	// nothing else of this process. COVEY_CALL is added, which marks the processes of a
+	// command.
 	Environ []string
-	// EnvFile is a shell file that is sourced before each command, if it is
-	// there: what SessionStart hooks wrote to CLAUDE_ENV_FILE. May be empty.
+	// EnvFile is a shell file that is sourced before each command, if it exists: what
+	// SessionStart hooks wrote to CLAUDE_ENV_FILE. May be empty.
 	EnvFile string
-	// OutputDir keeps the output of background runs, what is too long for a
-	// model, and the list of files that the agent has read. It belongs to one
-	// member, lasts over restarts, and is made (mode 0700) when it is first
-	// needed. Required.
+	// OutputDir stores the output of background runs, output that is too long for a model,
+	// and the list of files that the agent has read. It belongs to one member, lasts over
+	// restarts, and is made (mode 0700) when it is first needed. Required.
 	OutputDir string
-	// Started is told of each process that begins, and of each that a command
-	// has left running. It returns what to call when that has ended. May be nil.
+	// Started is called for each process that starts, and for each that a command has left
+	// running. It returns a function to call when the process has ended. May be nil.
 	Started func(pid int) (release func())
-	// Withheld reports whether a tool, Glob or Grep, must show nothing of a file
-	// that it comes to. Its path is absolute; dir is where relative rules start.
-	// May be nil.
+	// Withheld reports whether a tool, Glob or Grep, must omit a file from its results. The
+	// file's path is absolute; relative rules start at dir. May be nil.
 	Withheld func(tool string, dir *workspace.Workdir, file string) bool
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
-	// Timeout is how long a command may take that does not ask for longer;
-	// 0: 2 minutes. MaxTimeout is the most that it may ask for; 0: 10 minutes.
+	// Timeout is how long a command may take by default; 0 means 2 minutes. MaxTimeout is
+	// the longest timeout that a call may set; 0 means 10 minutes.
 	Timeout, MaxTimeout time.Duration
 	// Grace is the time from TERM to KILL; 0: half a second.
 	Grace time.Duration
 }
 
-// The defaults of Env are those of recorded hosts.
+// The defaults of Env follow recorded hosts.
 const (
 	defaultTimeout    = 2 * time.Minute
 	defaultMaxTimeout = 10 * time.Minute
 )
 
-// Set are the workspace tools of one member. Calls must come one at a time;
-// Background and Close may be called at any time.
+// Set holds the workspace tools of one member. Calls must not overlap; Background and Close
+// may be called at any time.
 type Set struct {
 	env    Env
 	paths  paths
 	stamps stamps
 	now    func() time.Time
 	shell  shell
-	// id tells the processes of these Tools from all others, and calls the
-	// processes of one command from those of another.
+	// id distinguishes the processes of this Set from all others, and calls those of one
+	// command from another's.
 	id    string
 	calls atomic.Uint64
-	// group has the goroutines of the background runs; Close waits for it.
+	// group counts the goroutines of the background runs; Close waits for it.
 	group sync.WaitGroup
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	closed bool
-	// runs are the background runs, ended ones too, in the order in which they
-	// began.
+	// runs are the background runs, ended ones too, in the order of their start.
 	runs []*run
 	// strays are the processes that commands left running.
 	strays []stray
 }
 
-// New returns the tools that work in env. Close them in the end.
+// New returns the tools that work in env. The caller must Close them.
 func New(env Env) *Set {
 	if env.Timeout <= 0 {
 		env.Timeout = defaultTimeout
@@ -98,16 +95,16 @@ func New(env Env) *Set {
 	return t
 }
 
-// ForHelper returns tools like these for the member's helper of that id, which works
-// in dir. Close them in the end.
+// ForHelper returns tools like these for the member's helper with that id, which works in
+// dir. The caller must Close them.
 func (t *Set) ForHelper(dir *workspace.Workdir, id string) *Set {
 	env := t.env
 	env.Workdir, env.OutputDir = dir, filepath.Join(env.OutputDir, "helpers", id)
 	return New(env)
 }
 
-// List returns the tools: Bash, BashOutput, KillShell, Read, Write, Edit, Glob
-// and Grep. Those that take paths are teammate.Normalizers.
+// List returns the tools: Bash, BashOutput, KillShell, Read, Write, Edit, Glob and Grep.
+// Those with paths implement agent.Normalizer.
 func (t *Set) List() []agent.Tool {
 	return []agent.Tool{
 		t.bashTool(), t.bashOutputTool(), t.killShellTool(),
@@ -115,7 +112,7 @@ func (t *Set) List() []agent.Tool {
 	}
 }
 
-// withheld reports whether a search must leave out a file, and counts it.
+// withheld reports whether a search must omit a file, and counts it.
 func (t *Set) withheld(tool string, s *search, name string) bool {
 	if t.env.Withheld == nil || !t.env.Withheld(tool, t.env.Workdir, filepath.Join(s.base,
 		filepath.FromSlash(name))) {
@@ -125,8 +122,8 @@ func (t *Set) withheld(tool string, s *search, name string) bool {
 	return true
 }
 
-// makeOutputDir makes the folder for outputs, which only its owner may read:
-// outputs hold what files hold.
+// makeOutputDir makes the folder for outputs. Only its owner may read it, because outputs
+// contain the contents of files.
 func (e *Env) makeOutputDir() error {
 	if err := os.MkdirAll(e.OutputDir, 0o700); err != nil {
 		return fmt.Errorf("making the folder for outputs: %w", err)
@@ -141,7 +138,7 @@ func (t *Set) isClosed() bool {
 	return t.closed
 }
 
-// track tells the host of a process.
+// track reports a process to the host.
 func (e *Env) track(pid int) (release func()) {
 	if e.Started == nil {
 		return func() {}

@@ -15,37 +15,37 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// searchTime is how long one Glob or Grep looks; what it has found by then is
-// its answer. A search from / would take a whole turn otherwise.
+// searchTime limits one Glob or Grep; the result is what was found by then. A search from /
+// would take a whole turn otherwise.
 const searchTime = 20 * time.Second
 
 // errSearchEnd ends a walk that has found enough.
 var errSearchEnd = errors.New("enough")
 
-// search is a walk over the files below a directory. It follows no symbolic
-// links, stays out of .git, and leaves out what .gitignore files ignore, whether
-// or not the directory is part of a git repository.
+// search is a walk over the files below a directory. It follows no symbolic links, skips
+// .git, and omits what .gitignore files ignore, whether or not the directory is part of a
+// git repository.
 type search struct {
 	root *os.Root
 	base string // absolute path of root
-	// top is root's path, in slashes, below the place where ignore rules begin:
-	// the git work tree, or the workspace. "." if it is that place.
+	// top is the slash path of root below the place where ignore rules begin: the git work
+	// tree, or the workspace. It is "." for that place itself.
 	top string
-	// rules are those in force at root, from the folders above it.
+	// rules are the rules of the folders above root.
 	rules *ignoreList
-	// visit gets each regular file and symbolic link: its path below root, in
-	// slashes. An error of its own ends the walk.
+	// visit is called for each regular file and symbolic link with its slash path below
+	// root. Its error ends the walk.
 	visit func(name string, d fs.DirEntry) error
 
 	skipped int  // folders that could not be read
-	unread  int  // files that could not be read to their end
-	timeout bool // searchTime was not enough
-	// withheld counts the files that a rule keeps from the member.
+	unread  int  // files that could not be read to the end
+	timeout bool // searchTime has passed
+	// withheld counts the files that a rule hides from the member.
 	withheld int
 }
 
-// openSearch prepares a search of the directory or file that name means. For a
-// file, only is its name below the root.
+// openSearch prepares a search of the directory or file name. For a file, only is its name
+// below the root.
 func (p paths) openSearch(name string) (s *search, only string, err error) {
 	spot, err := p.spot(name)
 	if err != nil {
@@ -69,11 +69,11 @@ func (p paths) openSearch(name string) (s *search, only string, err error) {
 	return s, only, nil
 }
 
-// close lets go of the directory.
+// close closes the directory.
 func (s *search) close() { _ = s.root.Close() }
 
-// outerRules reads the ignore files of the folders above the root, from where
-// rules begin, and the exclude file of the repository.
+// outerRules reads the ignore files of the folders above the root, up to where rules begin,
+// and the exclude file of the repository.
 func (s *search) outerRules(p paths) {
 	s.top = "."
 	begin := repository(filepath.ToSlash(s.base))
@@ -106,7 +106,7 @@ func (s *search) outerRules(p paths) {
 	}
 }
 
-// run walks, until visit ends it, ctx does, or time is up.
+// run walks until visit ends it, ctx ends, or searchTime has passed.
 func (s *search) run(ctx context.Context) error {
 	timed, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -121,7 +121,7 @@ func (s *search) run(ctx context.Context) error {
 	return err
 }
 
-// folder walks one folder and what is below it, names in order.
+// folder walks one folder and everything below it, in order of names.
 func (s *search) folder(ctx context.Context, dir string, rules *ignoreList) error {
 	entries, err := s.entries(dir)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *search) folder(ctx context.Context, dir string, rules *ignoreList) erro
 		s.skipped++
 		return nil
 	}
-	// Rules are written from the point of view of the folder that they lie in.
+	// Rules are relative to the folder of their file.
 	here := path.Join(s.top, dir)
 	rules = readIgnore(rules, here,
 		func() ([]byte, error) { return s.root.ReadFile(path.Join(dir, ".gitignore")) })
@@ -146,13 +146,13 @@ func (s *search) folder(ctx context.Context, dir string, rules *ignoreList) erro
 	return nil
 }
 
-// entry looks at one name in a folder.
+// entry handles one entry of a folder.
 func (s *search) entry(ctx context.Context, name string, d fs.DirEntry, rules *ignoreList) error {
 	switch {
 	case d.Name() == ".git" || rules.ignores(path.Join(s.top, name), d.IsDir()):
 		return nil
 	case d.IsDir():
-		if s.kernel(name) {
+		if s.isVirtual(name) {
 			return nil
 		}
 		return s.folder(ctx, name, rules)
@@ -162,9 +162,9 @@ func (s *search) entry(ctx context.Context, name string, d fs.DirEntry, rules *i
 	return nil
 }
 
-// kernel reports whether a folder is not on any disk: files there may be
-// without end, or make their reader wait.
-func (s *search) kernel(name string) bool {
+// isVirtual reports whether a folder is a virtual file system, whose files may be endless or
+// block a reader.
+func (s *search) isVirtual(name string) bool {
 	return slices.Contains([]string{"/proc", "/sys", "/dev"}, path.Join(filepath.ToSlash(s.base), name))
 }
 
@@ -180,8 +180,8 @@ func (s *search) entries(dir string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// notes say what a search could not look at; empty if it saw everything. A model
-// must not take "no matches" for "not there" then.
+// notes describes what a search could not read; it is empty if it read everything. Without
+// it a model would take "no matches" for proof.
 func (s *search) notes() string {
 	var notes string
 	if s.timeout {
@@ -203,13 +203,13 @@ func (s *search) notes() string {
 	return notes
 }
 
-// found is a file that a search found.
+// found is a file that a search has found.
 type found struct {
 	path string // absolute
 	time time.Time
 }
 
-// newest puts the files that were changed last first, equals by name.
+// newest sorts files by time, newest first, and then by name.
 func newest(files []found) {
 	slices.SortStableFunc(files, func(a, b found) int {
 		if c := b.time.Compare(a.time); c != 0 {
@@ -219,7 +219,7 @@ func newest(files []found) {
 	})
 }
 
-// noted is what went wrong before a search could begin.
-func (t *Set) noted(tool, name string, err error) agent.ToolResult {
+// searchFailure returns the result of a search that could not begin.
+func (t *Set) searchFailure(tool, name string, err error) agent.ToolResult {
 	return agent.Failed(tool + ": " + t.paths.explain(name, err))
 }

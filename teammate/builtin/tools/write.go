@@ -13,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// writeInput is what a model asks of Write.
+// writeInput is the input of Write.
 type writeInput struct {
 	FilePath string `json:"file_path"`
 	Content  string `json:"content"`
@@ -26,7 +26,7 @@ type writeOutput struct {
 	FilePath string `json:"filePath"`
 	Content  string `json:"content"`
 	Patch    []hunk `json:"structuredPatch"`
-	// Original is null for a new file, and for one too large to tell.
+	// Original is null for a new file, and for one that is too large.
 	Original *string `json:"originalFile"`
 }
 
@@ -46,7 +46,7 @@ func (t *Set) writeTool() agent.Tool {
 	return tool
 }
 
-// text is what a model sees of a file that was written.
+// text returns what a model sees of a written file.
 func (o writeOutput) text() string {
 	if o.Type == "create" {
 		return "File created successfully at: " + o.FilePath
@@ -54,7 +54,7 @@ func (o writeOutput) text() string {
 	return fmt.Sprintf("The file %s has been updated successfully.", o.FilePath)
 }
 
-// write does one Write.
+// write runs Write.
 func (t *Set) write(_ context.Context, in writeInput) agent.ToolResult {
 	s, err := t.paths.spot(in.FilePath)
 	if err != nil {
@@ -68,7 +68,7 @@ func (t *Set) write(_ context.Context, in writeInput) agent.ToolResult {
 	output := writeOutput{Type: "create", FilePath: s.path, Content: in.Content, Patch: []hunk{}}
 	if old != nil {
 		output.Type = "update"
-		// That the earlier content cannot be told to hooks is no reason not to write.
+		// If the earlier content cannot be read for hooks, Write still writes.
 		if before, err := s.root.ReadFile(s.name); err == nil && len(before) <= maxOriginal {
 			text := string(before)
 			output.Original = &text
@@ -81,12 +81,11 @@ func (t *Set) write(_ context.Context, in writeInput) agent.ToolResult {
 	return Success(output.text(), output)
 }
 
-// maxOriginal is the size, in bytes, of the largest file whose earlier content
-// hooks are told.
+// maxOriginal is the size in bytes of the largest file whose earlier content hooks get.
 const maxOriginal = 1 << 20
 
-// known returns what s is now, nil if it is not there yet. It fails if s is no
-// file that may be written, or one that the agent does not know.
+// known returns the state of s, or nil if it does not exist. It fails if s is not a file that
+// may be written, or if the agent does not know its state.
 func (t *Set) known(s spot) (fs.FileInfo, error) {
 	info, err := s.root.Lstat(s.name)
 	switch {
@@ -102,10 +101,9 @@ func (t *Set) known(s spot) (fs.FileInfo, error) {
 	return info, t.stamps.check(s.path, info)
 }
 
-// replace puts data in the place of s, which is as old says, or not there. The
-// file is written beside it and then renamed, so that whoever reads it sees
-// the old or the new content whole, and a full disk costs nothing; its mode
-// stays.
+// replace writes data to s, whose state is old or nil. It writes a new file next to it and
+// renames that, so that a reader sees either the old or the new content, and a full disk
+// loses nothing. The mode is kept.
 func (t *Set) replace(s spot, data []byte, old fs.FileInfo) error {
 	mode := fs.FileMode(0o644)
 	if old != nil {
@@ -118,7 +116,7 @@ func (t *Set) replace(s spot, data []byte, old fs.FileInfo) error {
 	temp := filepath.Join(dir, ".covey-"+rand.Text())
 	err := writeSynced(s.root, temp, data, mode)
 	if err == nil && old != nil {
-		err = s.root.Chmod(temp, mode) // what the umask took away
+		err = s.root.Chmod(temp, mode) // the umask may have reduced it
 	}
 	if err == nil {
 		err = s.root.Rename(temp, s.name)
@@ -127,17 +125,17 @@ func (t *Set) replace(s spot, data []byte, old fs.FileInfo) error {
 		_ = s.root.Remove(temp)
 		return fmt.Errorf("%s: %w", s.path, cause(err))
 	}
-	// What the agent has written it knows, and may change again.
+	// The agent knows what it has written, and may change it again.
 	if info, err := s.root.Lstat(s.name); err == nil {
-		t.stamps.put(s.path, info)
+		t.stamps.record(s.path, info)
 	}
 	return nil
 }
 
-// writeSynced writes a new file and makes sure that it is on disk, because a
-// rename that gets there first would leave an empty file after a power cut.
+// writeSynced writes a new file and syncs it, because a rename that reaches the disk first
+// would leave an empty file after a power cut.
 func writeSynced(root *os.Root, name string, data []byte, mode fs.FileMode) error {
-	// O_EXCL: whatever has that name by some chance is not ours to write to.
+	// O_EXCL: an existing file with that name is not ours to write to.
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
@@ -146,7 +144,7 @@ func writeSynced(root *os.Root, name string, data []byte, mode fs.FileMode) erro
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// readWhole reads a regular file of at most so many bytes.
+// readWhole reads a regular file of at most the given number of bytes.
 func readWhole(s spot, most int64) (string, fs.FileInfo, error) {
 	f, info, err := openRegular(s)
 	if err != nil {

@@ -77,7 +77,7 @@ func TestConformanceAsyncRewake(t *testing.T) {
 	r := newRig(t, say{text: "first answer"}, say{text: "second answer"})
 	r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person("SCRIPT:a please", "goal")}}}
 	inbox := newWakingInbox(r.inbox)
-	r.opts.Lead, r.opts.Inbox, r.opts.Behind = true, inbox, inbox.behind
+	r.opts.Lead, r.opts.Inbox, r.opts.OnBackgroundHook = true, inbox, inbox.behind
 	r.opts.Hooks = goldenRunner(t, goldenCase{Name: "rewake",
 		Hooks: []byte(`{"Stop":[{"hooks":[` + handler + `]}]}`)})
 	r.mustRun(t)
@@ -245,7 +245,7 @@ func TestNobodyToWakeTheMember(t *testing.T) {
 	r := newRig(t, say{text: "one"}, say{text: "two"})
 	m := r.member(t)
 	u := &turn{t: m, at: m.scope(1, "")}
-	u.at.behind(hooks.StopInput{}, hooks.Progress{Event: hooks.Stop, Result: &hooks.Result{},
+	u.at.onBackgroundHook(hooks.StopInput{}, hooks.Progress{Event: hooks.Stop, Result: &hooks.Result{},
 		Background: &hooks.Background{
 			Wakes: true, Feedback: true, Messages: []string{"Stop hook feedback:\nno"}, SystemMessages: []string{"for people"},
 		}})

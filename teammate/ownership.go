@@ -8,11 +8,10 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// trespass says what is against the files that a call would write to
-// (Options.Writable): of several the first one that nobody can allow, else the first.
-// What the kernel makes of links counts, and of a path that goes up again both what
-// the kernel and what a tool that cleans it first would take it for.
-func (p permitter) trespass(tl *permission.Tool, call agent.ToolCall) (refusal string, ask bool) {
+// ownershipRefusal returns what forbids a call to write its files (Options.Writable): the first
+// refusal that nobody can override, or else the first. It checks each path as the kernel
+// resolves it, and also as a tool resolves it that cleans the path before links.
+func (p permitter) ownershipRefusal(tl *permission.Tool, call agent.ToolCall) (refusal string, ask bool) {
 	writable := p.at.t.opts.Writable
 	if writable == nil || !tl.Spec.Edits {
 		return "", false

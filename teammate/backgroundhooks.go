@@ -1,0 +1,91 @@
+package teammate
+
+import (
+	"context"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// settler is a HookRunner whose hooks may go on in the background; *runner.Runner
+// is one. Settle waits for the hooks of a session, and kills them when ctx ends.
+type settler interface {
+	Settle(ctx context.Context, session string)
+}
+
+// onBackgroundHook handles the progress of a hook in the background: that it goes on there, and
+// its result. It runs in that hook's goroutine, possibly after the turn.
+func (at *scope) onBackgroundHook(in hooks.Payload, p hooks.Progress) {
+	t, b := at.t.root(), p.Background
+	// First, so that a crash does not lose what the journal reports.
+	if t.opts.OnBackgroundHook != nil {
+		t.opts.OnBackgroundHook(p)
+	}
+	if p.Result == nil {
+		return
+	}
+	at.emit(HookEvent(p))
+	for _, text := range b.SystemMessages {
+		at.warn("%s says: %s", hooks.Input{Payload: in}.HookName(), text)
+	}
+	at.deliverOutput(p)
+}
+
+// deliverOutput delivers a background hook's output to the model. Output that wakes the
+// member goes through its mailbox; the rest waits for its next request.
+func (at *scope) deliverOutput(p hooks.Progress) {
+	t, b := at.t.root(), p.Background
+	kind, path := agent.FromContext, "tool"
+	if b.Feedback {
+		kind, path = agent.FromHook, "turn_end"
+	}
+	for _, text := range b.Messages {
+		if b.Wakes {
+			at.emit(agent.HookFeedback{Event: string(p.Event), ToolUseID: p.ToolUseID, Text: text, Path: path})
+		}
+		if !b.Wakes || t.opts.OnBackgroundHook == nil {
+			t.later.add(agent.Input{Kind: kind, Text: text})
+		}
+	}
+}
+
+// waitForHooks waits for the member's background hooks, at most asideLimit, and kills them
+// at once when ctx has ended.
+func (t *Teammate) waitForHooks(ctx context.Context) {
+	s, ok := t.opts.Hooks.(settler)
+	if !ok {
+		return
+	}
+	limited, cancel := context.WithTimeout(ctx, backgroundLimit)
+	defer cancel()
+	s.Settle(limited, t.opts.SessionID)
+}
+
+// keepLater stores hook output for the member's next request, so that it survives the end.
+func (t *Teammate) keepLater() {
+	at := t.scope(t.turns, "")
+	at.keepInputs(t.later.drain())
+}
+
+// applyHookFeedback applies feedback that hooks gave from the background: the Stop hooks of the
+// turn that it causes see stop_hook_active. Feedback of a turn end continues that turn
+// as if it had been refused; the count of refusals continues too if there is no other
+// input.
+func (u *turn) applyHookFeedback(inputs []agent.Input) {
+	late := 0
+	for _, in := range inputs {
+		if in.Kind == agent.FromHook {
+			late++
+		}
+	}
+	// A turn caused by a hook of another event counts as continued but not as refused,
+	// because that event fires again only on a tool call, a prompt or a session start.
+	u.refused = u.cause == agent.ByHook
+	if late == 0 {
+		return
+	}
+	u.refused, u.refusals = true, 1
+	if late == len(inputs) {
+		u.refusals = u.t.refusals + 1
+	}
+}
