@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -120,7 +119,7 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 // so that a spec never counts by halves. Limits and budgets count at once, also for
 // turns that run; who is in a turn keeps its agent and its prompt until it ends.
 func (o *Orchestrator) useSpec(ctx context.Context, c *crew, next design, change api.SpecChange,
-	goal goals.Record) error {
+	goal specs.Goal) error {
 	before := o.design.Load()
 	o.design.Store(&next)
 	n := specs.News{Values: map[string]json.RawMessage{}}

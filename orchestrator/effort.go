@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/coveyteam/covey/orchestrator/goals"
-	"github.com/coveyteam/covey/orchestrator/written"
+	"github.com/coveyteam/covey/orchestrator/owned"
+	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -49,20 +49,20 @@ func (o *Orchestrator) cameToNothing(ctx context.Context, c *crew) bool {
 }
 
 // folders are those in which members work.
-func folders(c *crew) []goals.Folder {
-	var list []goals.Folder
+func folders(c *crew) []specs.Folder {
+	var list []specs.Folder
 	for _, s := range c.seating.all() {
-		list = append(list, goals.Folder{Dir: s.member.Dir, Look: func(ctx context.Context, base string) (written.Snapshot, error) {
+		list = append(list, specs.Folder{Dir: s.member.Dir, Look: func(ctx context.Context, base string) (owned.Snapshot, error) {
 			g, err := c.work.writes.Ground(ctx, s.member)
 			if err != nil {
-				return written.Snapshot{}, err
+				return owned.Snapshot{}, err
 			}
 			if base == "" {
 				if base, err = g.Head(ctx); err != nil {
-					return written.Snapshot{}, err
+					return owned.Snapshot{}, err
 				}
 			}
-			return g.Take(ctx, written.Snapshot{Base: base}, nil)
+			return g.Take(ctx, owned.Snapshot{Base: base}, nil)
 		}})
 	}
 	return list

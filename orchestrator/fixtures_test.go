@@ -6,8 +6,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/merging"
-	"github.com/coveyteam/covey/orchestrator/notes"
 	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
@@ -64,7 +64,7 @@ func giveBoard(t testing.TB, c *crew, names ...string) {
 		c.loop = routine.NewLoop(nil)
 	}
 	if c.notes == nil {
-		c.notes = notes.New(c.store.Mail(), func() string { return names[0] }, func() {})
+		c.notes = teamtools.NewNotes(c.store.Mail(), func() string { return names[0] }, func() {})
 	}
 	if c.asks == nil {
 		c.asks = inboxOf(c, configs.WaitAsk)

@@ -19,19 +19,19 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/orchestrator/mcp"
-	"github.com/coveyteam/covey/orchestrator/notes"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/schedule"
+	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
@@ -311,7 +311,7 @@ func newCrew(
 ) (*crew, error) {
 	c := &crew{
 		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, loop: routine.NewLoop(o.lost),
-		goals:     goals.New(store, filepath.Join(o.place.Scratch(), "effort.json")),
+		goals:     specs.NewGoals(store, filepath.Join(o.place.Scratch(), "effort.json")),
 		processes: process.New(o.place.Mark()), team: o.team().Name,
 		keep: o.staysUp(), around: surroundingsOf(o.team().Workspace), only: o.only, opening: lives.NewOpening(),
 	}
@@ -325,7 +325,7 @@ func newCrew(
 		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.loop.Poke, OnLimit: c.accounts.ledger.OnLimit,
 		Fallbacks: agentsOf(o), Command: launch.LoginCommand,
 	})
-	c.notes = notes.New(store.Mail(), func() string { return c.seating.lead().member.Name }, c.loop.Poke)
+	c.notes = teamtools.NewNotes(store.Mail(), func() string { return c.seating.lead().member.Name }, c.loop.Poke)
 	c.asks = newInbox(o, c)
 	c.board = newBoard(o.team(), mail.Folder(o.place.Mail()), c)
 	c.tools = mcp.New(mcp.Options{Log: c.log, Processes: c.processes, Watch: &c.watch, Members: mcpMembers{c}})

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -46,7 +45,7 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 	if err := tasks.ReadValue(ctx, c.store, keyEnded, &ended); err != nil {
 		return e, err
 	}
-	goal, err := goals.Read(ctx, c.store)
+	goal, err := specs.ReadGoal(ctx, c.store)
 	if err != nil {
 		return e, err
 	}

@@ -54,7 +54,6 @@ var floors = []arrows{
 	{"orchestrator/routine", ""},
 	{"orchestrator/roster", "configs tasks tasks/actors"},
 	{"orchestrator/worktree", ""},
-	{"orchestrator/written", "orchestrator/worktree"},
 	{"orchestrator/plan", "tasks tasks/mail teammate/agent"},
 	{"orchestrator/journal", "tasks tasks/actors tasks/backup teammate/agent"},
 	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript " +
@@ -63,9 +62,8 @@ var floors = []arrows{
 		"orchestrator/plan orchestrator/roster"},
 	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
 	{"orchestrator/lives", "configs teammate teammate/agent orchestrator/routine tasks tasks/* orchestrator/plan"},
-	{"orchestrator/goals", "tasks orchestrator/state orchestrator/written"},
 	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/builtin/tools " +
-		"orchestrator/journal orchestrator/roster orchestrator/worktree orchestrator/written"},
+		"orchestrator/journal orchestrator/roster orchestrator/worktree"},
 	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/routine " +
 		"orchestrator/owned orchestrator/plan orchestrator/roster"},
 	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent orchestrator/routine " +
@@ -76,14 +74,14 @@ var floors = []arrows{
 	{"orchestrator/api", "bus configs hooks/wording tasks tasks/requests tasks/verdicts orchestrator/budget " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/schedule " +
 		"orchestrator/state orchestrator/trees"},
-	{"orchestrator/specs", "configs tasks tasks/* orchestrator/api orchestrator/goals orchestrator/roster orchestrator/state"},
+	{"orchestrator/specs", "configs tasks tasks/* orchestrator/api orchestrator/roster orchestrator/state orchestrator/owned"},
 	{"orchestrator/trust", "configs configs/runs configs/hookfiles orchestrator/api orchestrator/journal orchestrator/state orchestrator/worktree"},
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives " +
 		"orchestrator/owned orchestrator/roster orchestrator/state orchestrator/trees orchestrator/trust " +
 		"orchestrator/worktree"},
-	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/inbox orchestrator/plan orchestrator/roster"},
-	{"orchestrator/notes", "tasks tasks/mail tasks/actors teammate/agent orchestrator/teamtools"},
+	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/inbox " +
+		"orchestrator/plan orchestrator/roster"},
 	{"orchestrator/mcp", "configs hooks hooks/rules tasks tasks/mail teammate teammate/agent teammate/permission " +
 		"orchestrator/api orchestrator/launch orchestrator/lives orchestrator/process orchestrator/roster " +
 		"orchestrator/teamtools"},
@@ -124,8 +122,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/teamtools", "orchestrator/testkit"},
 	{"orchestrator/mcp", "orchestrator/inbox orchestrator/testkit tasks tasks/*"},
 	{"orchestrator/worktree", "orchestrator/testkit"},
-	{"orchestrator/written", "orchestrator/testkit"},
-	{"orchestrator/owned", "hooks/*"},
+	{"orchestrator/owned", "hooks/* orchestrator/testkit"},
 	{"orchestrator/hooking", "orchestrator/testkit"},
 	{"orchestrator/merging", "hooks/* orchestrator/testkit"},
 	{"teammate", "teammate/* hooks/*"},

@@ -11,7 +11,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -42,7 +41,7 @@ func (w *Writes) verdict(ctx context.Context, member *roster.Member) hooks.Resul
 // unseen is the verdict where nobody could look. A folder that is too large says so to
 // people and holds up nobody; what else goes wrong is a gate that cannot run.
 func (w *Writes) unseen(ctx context.Context, member *roster.Member, err error) hooks.Result {
-	if !errors.Is(err, written.ErrTooLarge) {
+	if !errors.Is(err, ErrTooLarge) {
 		return runner.Broken(err)
 	}
 	w.fault(ctx, member, err)

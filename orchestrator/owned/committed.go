@@ -11,7 +11,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -20,13 +19,13 @@ const CommittedPolicy = "work-committed"
 
 // changedFiles knows which files members have changed, for the policy work-committed: in a git
 // working copy of its own a member answers for all that changes there in its turns, in a
-// folder that it shares for what written.Ledger says only it can have written. Nothing is
+// folder that it shares for what Ledger says only it can have written. Nothing is
 // looked at unless a hook or gate of the team names the policy.
 type changedFiles struct {
 	w *Writes
 
 	mu    sync.Mutex
-	turns map[string]*written.Turns // by member
+	turns map[string]*Turns // by member
 }
 
 // see takes in that a turn begins or ends. The member's goroutine calls it before anything
@@ -37,7 +36,7 @@ func (f *changedFiles) see(ctx context.Context, member *roster.Member, e agent.E
 	}
 	switch e.Data.(type) {
 	case agent.TurnStarted:
-		var look *written.Look
+		var look *Look
 		if f.w.opts.Asks(CommittedPolicy) {
 			l := f.look(member)
 			look = &l
@@ -49,12 +48,12 @@ func (f *changedFiles) see(ctx context.Context, member *roster.Member, e agent.E
 }
 
 // of is what is known of a member's turns.
-func (f *changedFiles) of(member *roster.Member) *written.Turns {
+func (f *changedFiles) of(member *roster.Member) *Turns {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t, ok := f.turns[member.Name]
 	if !ok {
-		t = written.OpenTurns(filepath.Join(f.w.opts.Scratch, member.Name+".turns.json"))
+		t = OpenTurns(filepath.Join(f.w.opts.Scratch, member.Name+".turns.json"))
 		f.turns[member.Name] = t
 	}
 	return t
@@ -62,14 +61,14 @@ func (f *changedFiles) of(member *roster.Member) *written.Turns {
 
 // look is how a member's folder is looked at. A copy of its own may have been made anew in
 // the same place, so that nothing is remembered of it.
-func (f *changedFiles) look(member *roster.Member) written.Look {
+func (f *changedFiles) look(member *roster.Member) Look {
 	if f.w.ownCopy(member) {
-		return written.Look{Who: member.Name, Ground: func(ctx context.Context) (*written.Ground, error) {
+		return Look{Who: member.Name, Ground: func(ctx context.Context) (*Ground, error) {
 			return f.w.newGround(ctx, member, filepath.Join(f.w.opts.Scratch, member.Name+".turns.index"))
 		}}
 	}
-	return written.Look{Who: member.Name, Ledger: f.w.ledger(member.Dir),
-		Ground: func(ctx context.Context) (*written.Ground, error) {
+	return Look{Who: member.Name, Ledger: f.w.ledger(member.Dir),
+		Ground: func(ctx context.Context) (*Ground, error) {
 			f.w.rest(member)
 			f.w.beside(member)
 			return f.w.Ground(ctx, member)
@@ -95,13 +94,13 @@ func (w *Writes) Committed(ctx context.Context, in hooks.Input) hooks.Result {
 		return runner.Broken(err)
 	}
 	files, err := w.changes.of(member).Changed(ctx, w.changes.look(member))
-	if errors.Is(err, written.ErrTooLarge) { // it holds up nobody, as with owns
+	if errors.Is(err, ErrTooLarge) { // it holds up nobody, as with owns
 		w.changes.warn(ctx, member, err)
 		return runner.Agree()
 	}
 	var open []string
 	if err == nil && len(files) > 0 {
-		open, err = written.Uncommitted(ctx, repo, member.Dir, files)
+		open, err = Uncommitted(ctx, repo, member.Dir, files)
 	}
 	switch {
 	case err != nil:

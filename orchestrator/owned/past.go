@@ -8,7 +8,6 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -27,8 +26,8 @@ type Past struct {
 
 // pastSpans are times by member, those that are open by what will end them.
 type pastSpans struct {
-	over map[string][]written.Span
-	open map[string]written.Span // by member and key
+	over map[string][]Span
+	open map[string]Span // by member and key
 }
 
 // lastGasp is how long after the last line of a run its members may have written on:
@@ -38,7 +37,7 @@ const lastGasp = 30 * time.Second
 // NewPast knows nothing yet.
 func NewPast() *Past {
 	spans := func() pastSpans {
-		return pastSpans{over: map[string][]written.Span{}, open: map[string]written.Span{}}
+		return pastSpans{over: map[string][]Span{}, open: map[string]Span{}}
 	}
 	return &Past{began: time.Now(), turns: spans(), calls: spans(), hooks: spans(), told: map[string]bool{}}
 }
@@ -67,7 +66,7 @@ func (p *Past) See(l journal.Line) {
 	case agent.HookStarted{}.EventType():
 		var d agent.HookStarted
 		if json.Unmarshal(l.Data, &d) == nil && d.Command != FilesPolicy {
-			p.hooks.begin(l, written.Hooks, d.ToolUseID+d.Command)
+			p.hooks.begin(l, Hooks, d.ToolUseID+d.Command)
 		}
 	case agent.HookFinished{}.EventType():
 		var d agent.HookFinished
@@ -96,7 +95,7 @@ func (p *Past) cutOff(next time.Time) {
 
 // begin opens a time of who in the life of a line's member.
 func (s pastSpans) begin(l journal.Line, who, key string) {
-	s.open[l.Member+"/"+key] = written.Span{Who: who, From: l.Time}
+	s.open[l.Member+"/"+key] = Span{Who: who, From: l.Time}
 }
 
 // end ends it, if it was begun.
@@ -109,7 +108,7 @@ func (s pastSpans) end(l journal.Line, key string) {
 }
 
 // of is when a member, and hooks of its, could write in earlier runs, once.
-func (p *Past) of(member *roster.Member) []written.Span {
+func (p *Past) of(member *roster.Member) []Span {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	name := member.Name

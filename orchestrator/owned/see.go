@@ -11,7 +11,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -59,13 +58,13 @@ func (w *Writes) seeShared(ctx context.Context, member *roster.Member, e agent.E
 		l.End(who, d.ID, now)
 	case agent.HookStarted:
 		if d.Command != FilesPolicy {
-			l.Begin(written.Hooks, d.ToolUseID+d.Command, now)
+			l.Begin(Hooks, d.ToolUseID+d.Command, now)
 		}
 	case agent.HookFinished:
 		if d.Background { // whatever is written meanwhile cannot be laid at its door
-			l.Void(written.Hooks, d.ToolUseID+d.Command)
+			l.Void(Hooks, d.ToolUseID+d.Command)
 		}
-		l.End(written.Hooks, d.ToolUseID+d.Command, now)
+		l.End(Hooks, d.ToolUseID+d.Command, now)
 	}
 }
 
@@ -138,7 +137,7 @@ func (w *Writes) returned(member *roster.Member, d agent.ToolReturned) {
 	case d.IsError:
 		w.ledger(member.Dir).Drop(a.path)
 	default:
-		at := &written.Ground{Dir: member.Dir}
+		at := &Ground{Dir: member.Dir}
 		w.ledger(member.Dir).Wrote(member.Name, a.path, at.PrintOf(a.path), w.leave(member, a))
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/worktree"
-	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
@@ -49,18 +48,18 @@ type Options struct {
 // Writes finds out what members have really written who have no git working copy
 // of their own, and holds it against `owns` and `protect`: how their folder stood is taken
 // down when a turn begins, and compared at its end and when a task is completed. Several
-// write there at once, and people too; written.Ledger says whose doing a change was, if
+// write there at once, and people too; Ledger says whose doing a change was, if
 // it can be told. A member is charged with what nobody else can have done.
 type Writes struct {
 	opts Options
 
 	mu      sync.Mutex
-	grounds map[string]*written.Ground // by folder
-	ledgers map[string]*written.Ledger // by folder
-	marks   map[string]*mark           // by member
-	calls   map[string]announced       // by member and call
-	lingers map[string][]string        // calls that have left something running, by member
-	said    map[string]bool            // warnings that people have had
+	grounds map[string]*Ground   // by folder
+	ledgers map[string]*Ledger   // by folder
+	marks   map[string]*mark     // by member
+	calls   map[string]announced // by member and call
+	lingers map[string][]string  // calls that have left something running, by member
+	said    map[string]bool      // warnings that people have had
 
 	changes *changedFiles
 }
@@ -69,25 +68,25 @@ type Writes struct {
 type mark struct {
 	mu sync.Mutex
 
-	From    written.Snapshot  `json:"from"` // how the folder stood when it was last looked at
+	From    Snapshot          `json:"from"` // how the folder stood when it was last looked at
 	Charges map[string]charge `json:"charges,omitempty"`
 }
 
 // charge is a write that its member has to answer for, until it is undone, somebody who
 // may has written over it, or a person lets it be.
 type charge struct {
-	Was written.State `json:"was"`
-	Now written.State `json:"now"`
+	Was State `json:"was"`
+	Now State `json:"now"`
 }
 
 // New makes the Writes of a team.
 func New(opts Options) *Writes {
 	w := &Writes{
-		opts: opts, grounds: map[string]*written.Ground{},
-		ledgers: map[string]*written.Ledger{}, marks: map[string]*mark{}, calls: map[string]announced{},
+		opts: opts, grounds: map[string]*Ground{},
+		ledgers: map[string]*Ledger{}, marks: map[string]*mark{}, calls: map[string]announced{},
 		lingers: map[string][]string{}, said: map[string]bool{},
 	}
-	w.changes = &changedFiles{w: w, turns: map[string]*written.Turns{}}
+	w.changes = &changedFiles{w: w, turns: map[string]*Turns{}}
 	return w
 }
 
@@ -120,12 +119,12 @@ func (w *Writes) mayWrite(member *roster.Member, path string) bool {
 }
 
 // ledger is who could write when in a folder.
-func (w *Writes) ledger(dir string) *written.Ledger {
+func (w *Writes) ledger(dir string) *Ledger {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l, ok := w.ledgers[dir]
 	if !ok {
-		l = &written.Ledger{}
+		l = &Ledger{}
 		w.ledgers[dir] = l
 	}
 	return l
@@ -135,12 +134,12 @@ func (w *Writes) ledger(dir string) *written.Ledger {
 // that was merged comes into the files of whoever has the branch checked out.
 func (w *Writes) Landing() (landed func()) {
 	l := w.ledger(w.opts.Team().Workspace)
-	l.Begin(written.Hooks, "merge", time.Now())
-	return func() { l.End(written.Hooks, "merge", time.Now()) }
+	l.Begin(Hooks, "merge", time.Now())
+	return func() { l.End(Hooks, "merge", time.Now()) }
 }
 
 // Ground is a member's folder.
-func (w *Writes) Ground(ctx context.Context, member *roster.Member) (*written.Ground, error) {
+func (w *Writes) Ground(ctx context.Context, member *roster.Member) (*Ground, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if g, ok := w.grounds[member.Dir]; ok {
@@ -154,12 +153,12 @@ func (w *Writes) Ground(ctx context.Context, member *roster.Member) (*written.Gr
 }
 
 // newGround looks at a member's folder as it is now. index is a file of the ground's own.
-func (w *Writes) newGround(ctx context.Context, member *roster.Member, index string) (*written.Ground, error) {
+func (w *Writes) newGround(ctx context.Context, member *roster.Member, index string) (*Ground, error) {
 	dir, err := filepath.EvalSymlinks(member.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("look at what was written: %w", err)
 	}
-	g := &written.Ground{Dir: dir, Index: index}
+	g := &Ground{Dir: dir, Index: index}
 	if home, err := filepath.EvalSymlinks(w.opts.Home); err == nil { // it may lie in a workspace such as a home folder
 		if rel, err := filepath.Rel(dir, home); err == nil && filepath.IsLocal(rel) {
 			g.Except = filepath.ToSlash(rel)
@@ -168,7 +167,7 @@ func (w *Writes) newGround(ctx context.Context, member *roster.Member, index str
 	g.Walk = func(ctx context.Context, visit func(string) error) error {
 		err := tools.Files(ctx, dir, visit)
 		if errors.Is(err, tools.ErrTime) {
-			return fmt.Errorf("%w: %s: %w", written.ErrTooLarge, dir, err)
+			return fmt.Errorf("%w: %s: %w", ErrTooLarge, dir, err)
 		}
 		return err
 	}
@@ -204,7 +203,7 @@ func (w *Writes) file(member *roster.Member) string {
 
 // save keeps a mark; its lock is held.
 func (w *Writes) save(member *roster.Member, m *mark) error {
-	if err := written.Save(w.file(member), m); err != nil {
+	if err := Save(w.file(member), m); err != nil {
 		return fmt.Errorf("keep what %s has written: %w", member.Name, err)
 	}
 	return nil
@@ -246,7 +245,7 @@ func (w *Writes) renew(ctx context.Context, member *roster.Member, m *mark, know
 	if !known || head != m.From.Base && len(m.Charges) == 0 {
 		m.From.Base = head
 		if m.From, err = g.Take(ctx, m.From, w.protect(member)); err != nil {
-			m.From = written.Snapshot{}
+			m.From = Snapshot{}
 			return err
 		}
 	}
@@ -298,8 +297,8 @@ func (w *Writes) beside(member *roster.Member) map[string]*roster.Member {
 // change is one path that was written to.
 type change struct {
 	path     string
-	was, now written.State
-	print    written.Print
+	was, now State
+	print    Print
 	at       time.Time
 }
 
@@ -307,7 +306,7 @@ type change struct {
 // is told to people, and held against nobody.
 func (w *Writes) judge(member *roster.Member, m *mark, ch change) {
 	beside := w.beside(member)
-	r := w.ledger(member.Dir).Judge(written.Question{
+	r := w.ledger(member.Dir).Judge(Question{
 		Path: ch.path, Print: ch.print, At: ch.at, Me: member.Name,
 		May: func(who string) bool { o, ok := beside[who]; return ok && w.mayWrite(o, ch.path) },
 	})

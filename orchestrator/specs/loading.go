@@ -11,7 +11,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -60,8 +59,8 @@ func specKey(id string) string { return "spec:" + id }
 
 // News is what is new in a spec, or goes into the store with it.
 type News struct {
-	Loaded Loaded        // the tasks of earlier specs
-	Goal   *goals.Record // nil: the lead's goal is the one that it has
+	Loaded Loaded // the tasks of earlier specs
+	Goal   *Goal  // nil: the lead's goal is the one that it has
 	Values map[string]json.RawMessage
 }
 
@@ -82,7 +81,7 @@ func (n News) Load(ctx context.Context, store *tasks.Store, team *configs.Team) 
 	l.Values = func(ids []string) map[string]json.RawMessage {
 		values := maps.Clone(n.Values)
 		if n.Goal != nil {
-			values[goals.Key] = n.Goal.Value()
+			values[GoalKey] = n.Goal.Value()
 		}
 		loaded := maps.Clone(n.Loaded)
 		for i, id := range ids {
@@ -123,12 +122,12 @@ func (n News) tasks(ctx context.Context, s *tasks.Store, team *configs.Team) ([]
 // returns the goal that the lead has then. given is the goal of the command line.
 func Foresee(
 	ctx context.Context, s *tasks.Store, team *configs.Team, given string, change *api.SpecChange,
-) (goals.Record, error) {
+) (Goal, error) {
 	loaded, err := ReadLoaded(ctx, s)
 	if err != nil {
-		return goals.Record{}, err
+		return Goal{}, err
 	}
-	goal, err := goals.Read(ctx, s)
+	goal, err := ReadGoal(ctx, s)
 	if err != nil {
 		return goal, err
 	}

@@ -1,5 +1,6 @@
-// Package specs compares the versions of a team's spec, and brings what is new in one into
-// the team's store.
+// Package specs knows what a team works for: the goal that the lead was given, the tasks and
+// messages that a spec brings into the store, what a new version of the spec changes, and
+// whether a run has anything to show.
 //
 // The package makes no promise of compatibility to programs outside covey.
 package specs
@@ -13,7 +14,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/goals"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -36,7 +36,7 @@ func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (
 		change.Tasks = append(change.Tasks, n.Subject)
 	}
 	if was == nil {
-		was = &goals.Record{}
+		was = &Goal{}
 	}
 	if next := was.Next(goal, team.Goal); next.Given != was.Given {
 		change.Goal = next.Given
@@ -46,7 +46,7 @@ func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (
 
 // readEarlier reads which tasks of the spec an earlier run has taken up, and which
 // goal it had; nil: there was none.
-func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (Loaded, *goals.Record, error) {
+func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (Loaded, *Goal, error) {
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil || fresh {
 		return nil, nil, err
@@ -63,6 +63,6 @@ func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (Loaded, *
 	if err != nil {
 		return nil, nil, err
 	}
-	goal, err := goals.Read(ctx, store)
+	goal, err := ReadGoal(ctx, store)
 	return loaded, &goal, err
 }

@@ -1,11 +1,4 @@
-// Package notes tells the lead of members that came to rest, by notes (DESIGN 10.1): one a
-// member, which goes along when the lead is given something else, and all of them in one
-// line. The lead gets a turn of its own for them only where nobody would hear otherwise
-// what came of a question, and then one for all. What stands in a conversation is paid for
-// with each further request, so little is said.
-//
-// The package makes no promise of compatibility to programs outside covey.
-package notes
+package teamtools
 
 import (
 	"context"
@@ -15,7 +8,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/wording"
-	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -29,8 +21,13 @@ const maxResult = 400
 // maxNoted is how many members one line tells of.
 const maxNoted = 100
 
-// Notes are those of one team for its lead. Any goroutine may call their methods, but for
-// Recall.
+// Notes tell the lead of members that came to rest (DESIGN 10.1): one a member, which goes
+// along when the lead is given something else, and all of them in one line. The lead gets a
+// turn of its own for them only where nobody would hear otherwise what came of a question,
+// and then one for all. What stands in a conversation is paid for with each further request,
+// so little is said.
+//
+// Any goroutine may call the methods, but for Recall.
 type Notes struct {
 	boxes   *mail.Boxes
 	lead    func() string // the lead's name
@@ -49,8 +46,8 @@ type stint struct {
 	summary   string   // of the last text that it sent, with its receiver
 }
 
-// New makes the Notes of a team. changed is called when a note waits that is worth a turn.
-func New(boxes *mail.Boxes, lead func() string, changed func()) *Notes {
+// NewNotes makes the Notes of a team. changed is called when a note waits that is worth a turn.
+func NewNotes(boxes *mail.Boxes, lead func() string, changed func()) *Notes {
 	return &Notes{boxes: boxes, lead: lead, changed: changed, stints: map[string]*stint{}}
 }
 
@@ -215,7 +212,7 @@ func (n *Notes) Show(ctx context.Context) ([]agent.Input, error) {
 	for _, note := range list {
 		switch {
 		case note.Wakes:
-			in = append(in, agent.Input{Kind: agent.FromMail, MessageID: note.ID, Text: teamtools.NoteText(note)})
+			in = append(in, agent.Input{Kind: agent.FromMail, MessageID: note.ID, Text: NoteText(note)})
 		case len(note.Completed) > 0:
 			rest = append(rest, note)
 		}

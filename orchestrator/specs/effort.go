@@ -1,4 +1,4 @@
-package goals
+package specs
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -17,28 +17,28 @@ type Folder struct {
 	Dir string
 	// Look returns how the folder stands, held against a commit; empty: against the one
 	// that it is on.
-	Look func(ctx context.Context, base string) (written.Snapshot, error)
+	Look func(ctx context.Context, base string) (owned.Snapshot, error)
 }
 
 // effort is how things stood when the lead was given a goal. It is a file of its own, and
 // no value of the store, because of its size.
 type effort struct {
-	Goal      int                         `json:"goal"`      // Record.No
-	Completed int                         `json:"completed"` // tasks
-	Folders   map[string]written.Snapshot `json:"folders"`   // by Folder.Dir
+	Goal      int                       `json:"goal"`      // Goal.No
+	Completed int                       `json:"completed"` // tasks
+	Folders   map[string]owned.Snapshot `json:"folders"`   // by Folder.Dir
 }
 
 // Begin keeps how things stand when a goal is new, so that Fruitless can tell later. For a
 // goal that an earlier run has begun that is known already.
 func (g *Goals) Begin(ctx context.Context, folders []Folder) error {
-	goal, err := Read(ctx, g.store)
+	goal, err := ReadGoal(ctx, g.store)
 	if err != nil {
 		return err
 	}
 	if known, ok := g.readEffort(); ok && known.Goal == goal.No {
 		return nil
 	}
-	now := effort{Goal: goal.No, Folders: map[string]written.Snapshot{}}
+	now := effort{Goal: goal.No, Folders: map[string]owned.Snapshot{}}
 	if now.Completed, err = completedTasks(ctx, g.store); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (g *Goals) readEffort() (e effort, ok bool) {
 // and no task was completed since Begin, and the lead has answered nothing. It fails if
 // that cannot be found out.
 func (g *Goals) Fruitless(ctx context.Context, folders []Folder) (bool, error) {
-	goal, err := Read(ctx, g.store)
+	goal, err := ReadGoal(ctx, g.store)
 	if err != nil {
 		return false, err
 	}

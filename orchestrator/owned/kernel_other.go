@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package written
+package owned
 
 import (
 	"io/fs"

@@ -1,4 +1,4 @@
-package notes
+package teamtools
 
 import (
 	"path/filepath"
@@ -24,7 +24,7 @@ func newNotes(t *testing.T) (n *Notes, changed *int) {
 		}
 	})
 	changed = new(int)
-	return New(store.Mail(), func() string { return "lead" }, func() { *changed++ }), changed
+	return NewNotes(store.Mail(), func() string { return "lead" }, func() { *changed++ }), changed
 }
 
 // TestStint: a note tells what its member has done since the last one, once, and is worth a
@@ -82,7 +82,7 @@ func TestNotesOfTheStore(t *testing.T) {
 		t.Error("a note wakes the lead that answers nobody")
 	}
 	put("dev", true, "2")
-	next := New(n.boxes, n.lead, func() {})
+	next := NewNotes(n.boxes, n.lead, func() {})
 	if err := next.Recall(ctx); err != nil {
 		t.Fatal(err)
 	}

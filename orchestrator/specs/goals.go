@@ -1,9 +1,4 @@
-// Package goals knows what a team works for: the goal that the lead was given, whether it
-// was a question that the lead has answered, and whether the run has anything to show for
-// it.
-//
-// The package makes no promise of compatibility to programs outside covey.
-package goals
+package specs
 
 import (
 	"context"
@@ -17,37 +12,37 @@ import (
 
 // Keys of the store.
 const (
-	Key         = "goal"     // Record
+	GoalKey     = "goal"     // Goal
 	keyAnswered = "answered" // answer
 )
 
-// Record is the goal that the lead was given.
-type Record struct {
+// Goal is the goal that the lead was given.
+type Goal struct {
 	Spec  string `json:"spec"`         // the spec's goal then
 	Given string `json:"given"`        // what the lead was given
 	No    int    `json:"no,omitempty"` // how many goals it has been given: one may come again
 }
 
-// Read returns the goal that stands in a store; the zero Record if there is none.
-func Read(ctx context.Context, s *tasks.Store) (r Record, err error) {
-	err = tasks.ReadValue(ctx, s, Key, &r)
+// ReadGoal returns the goal that stands in a store; the zero Goal if there is none.
+func ReadGoal(ctx context.Context, s *tasks.Store) (r Goal, err error) {
+	err = tasks.ReadValue(ctx, s, GoalKey, &r)
 	return r, err
 }
 
 // Next returns what the lead works for from now on. A goal that was given on the command
 // line counts until another is given there or the spec's own changes.
-func (r Record) Next(given, spec string) Record {
+func (r Goal) Next(given, spec string) Goal {
 	switch {
 	case given != "":
-		return Record{Spec: spec, Given: given, No: r.No + 1}
+		return Goal{Spec: spec, Given: given, No: r.No + 1}
 	case r.Given == "" && spec != "", spec != r.Spec:
-		return Record{Spec: spec, Given: spec, No: r.No + 1}
+		return Goal{Spec: spec, Given: spec, No: r.No + 1}
 	}
 	return r
 }
 
 // Value returns the record as it stands in the store under Key.
-func (r Record) Value() json.RawMessage { return rawjson.Encode(r) }
+func (r Goal) Value() json.RawMessage { return rawjson.Encode(r) }
 
 // Goals is what the team that runs works for. Any goroutine may call its methods.
 type Goals struct {
@@ -58,8 +53,8 @@ type Goals struct {
 	text string
 }
 
-// New makes the Goals of a run. file is where they keep how folders stood.
-func New(store *tasks.Store, file string) *Goals { return &Goals{store: store, file: file} }
+// NewGoals makes the Goals of a run. file is where they keep how folders stood.
+func NewGoals(store *tasks.Store, file string) *Goals { return &Goals{store: store, file: file} }
 
 // Set notes what the lead has been given to work for.
 func (g *Goals) Set(text string) {
@@ -77,13 +72,13 @@ func (g *Goals) Text() string {
 
 // answer says that a goal was a question that the lead has answered.
 type answer struct {
-	No   int    `json:"no"` // Record.No
+	No   int    `json:"no"` // Goal.No
 	Text string `json:"text"`
 }
 
 // Answer notes that the lead's goal was a question, and its answer.
 func (g *Goals) Answer(ctx context.Context, text string) error {
-	goal, err := Read(ctx, g.store)
+	goal, err := ReadGoal(ctx, g.store)
 	if err != nil {
 		return err
 	}
@@ -93,7 +88,7 @@ func (g *Goals) Answer(ctx context.Context, text string) error {
 // Answered returns the lead's answer to the goal that it has. It is empty if the lead has
 // not said that the goal was a question.
 func (g *Goals) Answered(ctx context.Context) (string, error) {
-	goal, err := Read(ctx, g.store)
+	goal, err := ReadGoal(ctx, g.store)
 	if err != nil {
 		return "", err
 	}
@@ -107,9 +102,9 @@ func (g *Goals) Answered(ctx context.Context) (string, error) {
 // Drop has the next run give the lead its goal again: a run that came to nothing has left
 // nothing to go on with.
 func (g *Goals) Drop(ctx context.Context) error {
-	goal, err := Read(ctx, g.store)
+	goal, err := ReadGoal(ctx, g.store)
 	if err != nil {
 		return err
 	}
-	return g.store.Put(ctx, Key, rawjson.Encode(Record{No: goal.No}))
+	return g.store.Put(ctx, GoalKey, rawjson.Encode(Goal{No: goal.No}))
 }
