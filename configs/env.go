@@ -12,7 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // EnvVar is a variable for an agent program.
@@ -92,14 +92,14 @@ func (r *resolver) secret(name *yaml.Node, s *secretSpec) EnvVar {
 func readSecret(path string) (value, fault string) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", "cannot be read (" + wording.Cause(err) + "); change its permissions"
+		return "", "cannot be read (" + notation.Cause(err) + "); change its permissions"
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	text := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	switch {
 	case err != nil:
-		return "", "cannot be read (" + wording.Cause(err) + ")"
+		return "", "cannot be read (" + notation.Cause(err) + ")"
 	case len(data) > maxSecret:
 		return "", "is larger than 64 KiB, too large for a variable; name another one"
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):

@@ -9,8 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // path resolves a path of the spec and reports a file that does not exist. It always
@@ -30,7 +30,7 @@ func (r *resolver) path(v schema.Value[string], what string) string {
 		r.Fail(v.At.At, "the %s %s is not a regular file; name one that is", what, yaml.Quote(v.V))
 	default:
 		if err := readable(path); err != nil {
-			r.Fail(v.At.At, "the %s %s cannot be read (%s); change its permissions", what, yaml.Quote(v.V), wording.Cause(err))
+			r.Fail(v.At.At, "the %s %s cannot be read (%s); change its permissions", what, yaml.Quote(v.V), notation.Cause(err))
 		}
 	}
 	return path
@@ -66,7 +66,7 @@ func (r *resolver) reportMissing(v schema.Value[string], what, path string, err 
 			what, yaml.Quote(v.V), path)
 		return
 	}
-	r.Fail(v.At.At, "the %s %s cannot be used (%s); correct the path", what, yaml.Quote(v.V), wording.Cause(err))
+	r.Fail(v.At.At, "the %s %s cannot be used (%s); correct the path", what, yaml.Quote(v.V), notation.Cause(err))
 }
 
 // workspaceDir resolves the team's workspace, and keeps it for resolving programs if it can
@@ -81,7 +81,7 @@ func (r *resolver) workspaceDir(v schema.Value[string]) string {
 		r.workspace = dir
 		if err := r.writable(dir); err != nil {
 			r.Fail(v.At.At, "the workspace %s cannot be written to (%s); change its permissions, "+
-				"or name another folder", yaml.Quote(v.V), wording.Cause(err))
+				"or name another folder", yaml.Quote(v.V), notation.Cause(err))
 		}
 	}
 	return dir

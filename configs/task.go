@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Task is a task of the spec.
@@ -81,7 +81,7 @@ func (r *taskRules) taskIDs(tasks []taskSpec) []string {
 	}
 	for i, t := range tasks {
 		if ids[i] == "" {
-			ids[i] = freeID(wording.Slug(t.subject.V), line)
+			ids[i] = freeID(notation.Slug(t.subject.V), line)
 			line[ids[i]] = -1
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
@@ -218,7 +218,7 @@ func As[P Payload](in Input) (P, error) {
 		return p, fmt.Errorf("the event is %s, not %s", in.Payload.Event(), p.Event())
 	}
 	// An event that was fired by hand has its fields as JSON.
-	data, err := rawjson.Marshal(in.Payload)
+	data, err := notation.Marshal(in.Payload)
 	if err == nil {
 		err = json.Unmarshal(data, &p)
 	}

@@ -3,7 +3,7 @@ package hooks
 import (
 	"encoding/json"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Common holds the fields that every hook input begins with, in wire order (HOOKS.md
@@ -217,5 +217,5 @@ func (p StopInput) MarshalJSON() ([]byte, error) {
 	if p.SessionCrons == nil {
 		p.SessionCrons = []SessionCron{}
 	}
-	return rawjson.Marshal(plain(p))
+	return notation.Marshal(plain(p))
 }

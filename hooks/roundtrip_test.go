@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // TestInputRoundTrip: what ParseInput reads, Wire writes, and reading that
@@ -29,7 +29,7 @@ func TestInputRoundTrip(t *testing.T) {
 			if (&Input{}).commonField(name) != nil {
 				value = values.Draw(t, "value")
 			}
-			quoted, err := rawjson.Marshal(name)
+			quoted, err := notation.Marshal(name)
 			if err != nil {
 				t.Fatal(err)
 			}

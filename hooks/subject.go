@@ -3,7 +3,7 @@ package hooks
 import (
 	"encoding/json"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
@@ -29,8 +29,8 @@ func (in Input) toolUse() (use toolUse, ok bool) {
 		return toolUse{p.ToolName, p.ToolInput, p.ToolUseID}, true
 	case RawPayload:
 		if InfoOf(p.Name).AboutTool() {
-			return toolUse{rawjson.Text(p.field("tool_name")), p.field("tool_input"),
-				rawjson.Text(p.field("tool_use_id"))}, true
+			return toolUse{notation.Text(p.field("tool_name")), p.field("tool_input"),
+				notation.Text(p.field("tool_use_id"))}, true
 		}
 	}
 	return toolUse{}, false
@@ -75,9 +75,9 @@ func (in Input) rawSubject(p RawPayload, known *EventInfo) string {
 	case known.Matcher == "agent_type":
 		return in.AgentType // a common field
 	case known.Event == FileChanged:
-		return baseName(rawjson.Text(p.field(known.Matcher)))
+		return baseName(notation.Text(p.field(known.Matcher)))
 	}
-	return rawjson.Text(p.field(known.Matcher))
+	return notation.Text(p.field(known.Matcher))
 }
 
 // Member returns the member that the payload names and its team, or "".
@@ -92,7 +92,7 @@ func (in Input) Member() (team, member string) {
 	case TaskCompletedInput:
 		return p.TeamName, p.TeammateName
 	case RawPayload:
-		return rawjson.Text(p.field("team_name")), rawjson.Text(p.field("teammate_name"))
+		return notation.Text(p.field("team_name")), notation.Text(p.field("teammate_name"))
 	}
 	return "", ""
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
@@ -59,7 +59,7 @@ func (o *Orchestrator) applySpec(ctx context.Context, c *crew, r api.ApplySpec) 
 	if err := c.hooks.reload.Adopt(ctx, next.team, next.hooks); errors.Is(err, routine.ErrOver) {
 		return change, err
 	} else if err != nil {
-		return change, wording.Errorf(configs.ErrSpec, "nothing has changed: %v", err)
+		return change, notation.Errorf(configs.ErrSpec, "nothing has changed: %v", err)
 	}
 	err = c.loop.Do(ctx, func(ctx context.Context) error { return o.useSpec(ctx, c, next, change, goal) })
 	if err != nil {
@@ -80,7 +80,7 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 	given := slices.Sorted(maps.Keys(o.opts.Agents))
 	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given})
 	if err != nil {
-		return design{}, wording.Errorf(configs.ErrSpec, "%v", err)
+		return design{}, notation.Errorf(configs.ErrSpec, "%v", err)
 	}
 	if !r.DryRun {
 		digest, err := trust.DigestOf(team)
@@ -88,7 +88,7 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 			return design{}, err
 		}
 		if digest != r.Digest {
-			return design{}, wording.Errorf(configs.ErrSpec, "%s, or what it runs, has changed since it was looked at; "+
+			return design{}, notation.Errorf(configs.ErrSpec, "%s, or what it runs, has changed since it was looked at; "+
 				"run covey up again", r.Spec)
 		}
 	}
@@ -99,12 +99,12 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 	c, missing, wrong := check(team, o.opts.Agents)
 	for _, err := range []error{wrong, missing} {
 		if err != nil {
-			return design{}, wording.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
+			return design{}, notation.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
 		}
 	}
 	c.hooks.AddManaged(managed, warnings)
 	if err := trees.Check(trees.GitFor(o.place, nil), team, c.hooks.Sources); err != nil {
-		return design{}, wording.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
+		return design{}, notation.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
 	}
 	return design{
 		team: launch.WithKinds(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,

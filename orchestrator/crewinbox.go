@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -80,7 +80,7 @@ func (a alarms) notifyPeople(ctx context.Context, member string, r requests.Requ
 		s = a.team.seating.lead()
 	}
 	n := hooks.NotificationInput{
-		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", wording.FirstLine(r.Text), r.ID),
+		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", notation.FirstLine(r.Text), r.ID),
 		NotificationType: "agent_needs_input",
 	}
 	a.team.journal.Append(agent.Event{

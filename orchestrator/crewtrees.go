@@ -7,8 +7,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
@@ -34,7 +34,7 @@ func newTrees(o *Orchestrator, c *crew) *trees.Trees {
 // ofSpec gives an error of working copies the kind configs.ErrSpec if it is the spec's fault.
 func ofSpec(err error) error {
 	if errors.Is(err, trees.ErrSpec) {
-		return wording.Errorf(configs.ErrSpec, "%v", err)
+		return notation.Errorf(configs.ErrSpec, "%v", err)
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -106,7 +106,7 @@ func TestRecipientIsDeadAtSend(t *testing.T) {
 			defer close(told)
 			<-dead
 			for i, key := range numbered("boss", letters) {
-				h.Call(ctx, agent.ToolCall{ID: fmt.Sprint("s", i), Name: "SendMessage", Input: rawjson.Encode(map[string]string{
+				h.Call(ctx, agent.ToolCall{ID: fmt.Sprint("s", i), Name: "SendMessage", Input: notation.Encode(map[string]string{
 					"to": "dev", "message": "mail " + key + ".", "summary": "news",
 				})})
 			}

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -32,7 +32,7 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 		actors[name] = teamtools.Actor{Actor: (&roster.Member{Member: &configs.Member{Name: name}, Session: m}).Actor()}
 	}
 	send := func(rt *rapid.T, by teamtools.Actor, n int) {
-		in := teamtools.SendMessageInput{To: "ops", Message: rawjson.Encode(fmt.Sprint(n))}
+		in := teamtools.SendMessageInput{To: "ops", Message: notation.Encode(fmt.Sprint(n))}
 		if _, err := c.board.Send(t.Context(), by, in); err != nil {
 			rt.Fatal(err)
 		}

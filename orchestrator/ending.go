@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -151,7 +151,7 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	if e.Code == CodeDone && !c.only.setup {
 		record = &endRecord{Reason: e.Reason, Answer: e.Answer}
 	}
-	return e, c.store.Put(context.WithoutCancel(ctx), keyEnded, rawjson.Encode(record))
+	return e, c.store.Put(context.WithoutCancel(ctx), keyEnded, notation.Encode(record))
 }
 
 // stateOfLock is how a run ends for a member that is locked out then.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -29,7 +29,7 @@ import (
 // store, which is told as well: that the mail was delivered.
 func BenchmarkProgramTurn(b *testing.B) {
 	dir := b.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "fault.json"), rawjson.Encode(fault{Quiet: true}), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "fault.json"), notation.Encode(fault{Quiet: true}), 0o600); err != nil {
 		b.Fatal(err)
 	}
 	alone, team, store := startAlone(b, dir), startTimed(b, dir), commits(b)
@@ -63,7 +63,7 @@ func commits(b *testing.B) func() error {
 	n := 0
 	return func() error {
 		n++
-		return store.Put(b.Context(), "key", rawjson.Encode(n))
+		return store.Put(b.Context(), "key", notation.Encode(n))
 	}
 }
 
@@ -141,7 +141,7 @@ func (p *loneProgram) call(method string, params any) error {
 }
 
 func (p *loneProgram) send(v any) error {
-	_, err := p.in.Write(append(rawjson.Encode(v), '\n'))
+	_, err := p.in.Write(append(notation.Encode(v), '\n'))
 	return err
 }
 

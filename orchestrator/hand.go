@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
@@ -142,7 +142,7 @@ func (d *director) note(ctx context.Context, key, mark, text string) error {
 	}
 	// The notice comes first: a crash in between sends it again under the same call
 	// id, which does nothing, while the other order could lose it.
-	if err := d.c.store.Put(ctx, key, rawjson.Encode(mark)); err != nil {
+	if err := d.c.store.Put(ctx, key, notation.Encode(mark)); err != nil {
 		return err
 	}
 	if key == keyTold {

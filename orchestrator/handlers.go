@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
@@ -166,7 +166,7 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 	// Asked before: a member may be in its turn with the text by the time it is sent.
 	takes := q.takingMail(r.As == "")
 	a, err := q.c.board.Send(ctx, by, teamtools.SendMessageInput{
-		To: r.To, Message: rawjson.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
+		To: r.To, Message: notation.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
 	})
 	if err != nil {
 		return api.SendReply{}, err

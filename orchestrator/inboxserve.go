@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
@@ -73,7 +73,7 @@ func (q commands) endMember(ctx context.Context, e api.EndMember) (api.EndReply,
 		s, _ := q.c.seating.of(e.Member)
 		reason := "a person ended it"
 		if e.Reason != "" {
-			reason += ": " + wording.Preview(e.Reason, 500)
+			reason += ": " + notation.Preview(e.Reason, 500)
 		}
 		departures{q.c}.dismissMember(ctx, s, reason, 0)
 		return q.awaitGone(ctx, s, api.EndReply{})

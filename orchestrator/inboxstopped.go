@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -27,7 +27,7 @@ import (
 // between can be answered until the next run begins.
 func AnswerStopped(ctx context.Context, p state.Place, a api.InboxAnswer) (r requests.Request, err error) {
 	if _, err := os.Stat(p.Store()); errors.Is(err, fs.ErrNotExist) {
-		return r, wording.Errorf(tasks.ErrNotFound, "team %s has never run, so nobody has asked anything", p.Team)
+		return r, notation.Errorf(tasks.ErrNotFound, "team %s has never run, so nobody has asked anything", p.Team)
 	}
 	lock, err := state.LockTeam(p)
 	if err != nil {

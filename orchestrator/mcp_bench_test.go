@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -40,7 +40,7 @@ func BenchmarkMCPCall(b *testing.B) {
 		list = append(list, timed(b, func() error { return benchCall(b.Context(), team, teamtools.ListTool, `{}`) }))
 		send = append(send, timed(b, func() error { return benchCall(b.Context(), team, teamtools.SendTool, `{"to":"lead","message":"x"}`) }))
 		store = append(store, timed(b, func() error {
-			_, err := r.board.Send(b.Context(), s.actor(""), teamtools.SendMessageInput{To: "lead", Message: rawjson.Encode("x")})
+			_, err := r.board.Send(b.Context(), s.actor(""), teamtools.SendMessageInput{To: "lead", Message: notation.Encode("x")})
 			return err
 		}))
 	}
@@ -130,7 +130,7 @@ func benchDial(b *testing.B, url, token string) *mcp.ClientSession {
 func benchCall(ctx context.Context, s *mcp.ClientSession, tool, args string) error {
 	r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
 	if err == nil && r.IsError {
-		return fmt.Errorf("%s: %s", tool, rawjson.Encode(r))
+		return fmt.Errorf("%s: %s", tool, notation.Encode(r))
 	}
 	return err
 }

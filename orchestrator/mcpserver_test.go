@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/bus"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -208,7 +208,7 @@ func leaves(v any) []string {
 	case string:
 		out = append(out, v)
 	case float64:
-		out = append(out, string(rawjson.Encode(v)))
+		out = append(out, string(notation.Encode(v)))
 	}
 	return out
 }

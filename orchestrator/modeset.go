@@ -4,8 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -20,7 +19,7 @@ func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode strin
 	c := p.c
 	person := by.Name == actors.Operator
 	if !person && by.Name != c.seating.lead().member.Name {
-		return wording.Errorf(api.ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
+		return notation.Errorf(api.ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
 			c.seating.lead().member.Name)
 	}
 	m, ok := c.seating.member(to)
@@ -32,14 +31,14 @@ func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode strin
 	case !ok || s.mate == nil:
 		return fmt.Errorf("%s: %w", to, api.ErrNoMember)
 	case c.asks.Plans.MustPlan(s.member):
-		return wording.Errorf(api.ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
+		return notation.Errorf(api.ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
 	}
 	if err := c.asks.Plans.GiveMode(ctx, s.member, mode); err != nil {
 		return err
 	}
 	_, err := c.store.Mail().Send(ctx, by, mail.Outgoing{
 		To: []string{to}, Kind: mail.ModeSet, Text: "Your permission mode is " + mode + " from now on.",
-		Data: rawjson.Encode(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: c.clock.Now()}),
+		Data: notation.Encode(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: c.clock.Now()}),
 	})
 	return err
 }

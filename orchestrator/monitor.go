@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -62,7 +62,7 @@ func (m monitor) full(s *seat, data agent.EventData) agent.EventData {
 		return data
 	}
 	for _, b := range s.backgroundTasks() {
-		idle.Background = append(idle.Background, wording.Short(b.Command, wording.LineWidth))
+		idle.Background = append(idle.Background, notation.Short(b.Command, notation.LineWidth))
 	}
 	idle.Background = append(idle.Background, m.c.hooks.background.Commands(s.member.Name)...)
 	idle.Completed = m.c.notes.CompletedBy(s.member.Name)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -44,7 +44,7 @@ func idle(member string) hooks.Input {
 func TestReportSent(t *testing.T) {
 	c := policyCrew(t)
 	completed := func(id, owner string) {
-		monitor{c}.noteTask(rawjson.Encode(tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: owner}}))
+		monitor{c}.noteTask(notation.Encode(tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: owner}}))
 	}
 	want := func(member, feedback string) {
 		t.Helper()
@@ -58,18 +58,18 @@ func TestReportSent(t *testing.T) {
 	completed("2", "dev")
 	completed("3", "ghost")
 	completed("4", "lead")
-	monitor{c}.noteTask(rawjson.Encode(tasks.Change{Op: tasks.Claimed, Task: tasks.Task{ID: "5", Owner: "ops"}}))
+	monitor{c}.noteTask(notation.Encode(tasks.Change{Op: tasks.Claimed, Task: tasks.Task{ID: "5", Owner: "ops"}}))
 	want("dev", "You have completed tasks 1 and 2 and the lead has not heard of it. Send lead a message")
 	want("ops", "")
 	want("ghost", "")
 	want("lead", "") // it has nobody to report to
-	if to := (monitor{c}).noteMessage(rawjson.Encode(mail.Message{From: "dev", To: "ops"})); to != "ops" {
+	if to := (monitor{c}).noteMessage(notation.Encode(mail.Message{From: "dev", To: "ops"})); to != "ops" {
 		t.Errorf("the mail is for %q", to)
 	}
 	want("dev", "You have completed")
-	monitor{c}.noteMessage(rawjson.Encode(mail.Message{From: "ops", To: "lead"}))
+	monitor{c}.noteMessage(notation.Encode(mail.Message{From: "ops", To: "lead"}))
 	want("dev", "You have completed")
-	monitor{c}.noteMessage(rawjson.Encode(mail.Message{From: "dev", To: "lead"}))
+	monitor{c}.noteMessage(notation.Encode(mail.Message{From: "dev", To: "lead"}))
 	want("dev", "")
 	for _, bad := range []string{"null", "[]", "{"} {
 		monitor{c}.noteTask([]byte(bad))

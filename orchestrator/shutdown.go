@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -70,21 +69,21 @@ func (d departures) askToEnd(ctx context.Context, by actors.Actor, to string, f 
 		return requests.Request{}, err
 	}
 	if f.Wait < 0 {
-		return requests.Request{}, wording.Errorf(tasks.ErrInvalid, "it cannot have %s to answer; give it some time", f.Wait)
+		return requests.Request{}, notation.Errorf(tasks.ErrInvalid, "it cannot have %s to answer; give it some time", f.Wait)
 	}
 	why := ""
 	if f.Reason != "" {
-		why = ": " + wording.Preview(f.Reason, 4000)
+		why = ": " + notation.Preview(f.Reason, 4000)
 	}
 	return d.crew.asks.Ask(ctx, by, requests.New{
 		Kind: requests.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
 		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
-		Payload: rawjson.Encode(inbox.Payload{Reason: f.Reason}),
+		Payload: notation.Encode(inbox.Payload{Reason: f.Reason}),
 		Mail: func(r requests.Request) mail.Outgoing {
 			now := d.crew.clock.Now()
 			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
 			return mail.Outgoing{
-				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: rawjson.Encode(shutdownRequest(r)),
+				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: notation.Encode(shutdownRequest(r)),
 			}
 		},
 	})
@@ -102,13 +101,13 @@ func (d departures) mayEnd(by actors.Actor, to string) error {
 	case !ok:
 		return d.crew.board.Known(to)
 	case s.member.Lead:
-		return wording.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
+		return notation.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
 			"`covey down` ends the team", to)
 	case by.Name != lead.member.Name && by.Name != actors.Operator:
-		return wording.Errorf(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
+		return notation.Errorf(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
 			lead.member.Name, to)
 	case s.life.State().Gone != "":
-		return wording.Errorf(tasks.ErrInvalid, "%s has left already: %s", to, s.life.State().Gone)
+		return notation.Errorf(tasks.ErrInvalid, "%s has left already: %s", to, s.life.State().Gone)
 	}
 	return nil
 }
@@ -125,7 +124,7 @@ func (d departures) shutdownSettled(ctx context.Context, r requests.Request) {
 	}
 	reason := "it was asked to end by " + inbox.AnswererName(r.Member)
 	if why := inbox.PayloadOf(r).Reason; why != "" {
-		reason += ": " + wording.Preview(why, 500)
+		reason += ": " + notation.Preview(why, 500)
 	}
 	grace := lastCall
 	if r.State == requests.Expired {
@@ -226,7 +225,7 @@ func (d departures) parted(ctx context.Context, s *seat, reason string, released
 	text := fmt.Sprintf("Member %s has left the team: %s", s.member.Name, reason)
 	_, err := d.crew.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
 		To: others, Kind: mail.Terminated, Text: text, Summary: mail.Summary(text),
-		Data: rawjson.Encode(mail.Termination{
+		Data: notation.Encode(mail.Termination{
 			Type: mail.Terminated, From: s.member.Name, Reason: reason, TaskIDs: ids, Timestamp: d.crew.clock.Now(),
 		}),
 	})

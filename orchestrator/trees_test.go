@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trees"
@@ -272,7 +272,7 @@ func (g grove) forgetTrees() {
 		g.t.Fatal(err)
 	}
 	defer store.Close()
-	if err := store.Put(g.t.Context(), "worktrees", rawjson.Encode(map[string]trees.Tree{})); err != nil {
+	if err := store.Put(g.t.Context(), "worktrees", notation.Encode(map[string]trees.Tree{})); err != nil {
 		g.t.Fatal(err)
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // batched records a call that was made. After the last call of the model's message
 // it fires PostToolBatch; the output of those hooks goes below that call's result.
 func (run *agentRun) batched(ctx context.Context, call agent.ToolCall, r agent.ToolResult) []agent.Input {
-	response, err := rawjson.Marshal(batchResponse(call.Name, r.Content))
+	response, err := notation.Marshal(batchResponse(call.Name, r.Content))
 	if err != nil || ctx.Err() != nil || run.deferred != "" {
 		run.batch = nil
 		return nil

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/tasks"
@@ -324,7 +324,7 @@ func shellTool() agent.Tool {
 			return failure("%s", strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s",
 				cmd.ProcessState.ExitCode(), text)))
 		}
-		response, err := rawjson.Marshal(map[string]any{
+		response, err := notation.Marshal(map[string]any{
 			"stdout": text, "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false})
 		if err != nil {
 			return failure("%v", err)

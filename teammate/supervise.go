@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
-	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -97,7 +97,7 @@ func (run *agentRun) Report(ctx context.Context, call agent.ToolCall, r agent.To
 	if !run.u.permitted.has(call.ID) {
 		permitter{run.u.at}.detect(call, tl.Spec.Team)
 	}
-	r.Content = wording.Middle(r.Content, maxFailure)
+	r.Content = notation.Middle(r.Content, maxFailure)
 	after := afterCall(call, r, run.u.permitted.since(call.ID), ctx.Err() != nil)
 	ctx, cancel := lastingContext(ctx)
 	defer cancel()

@@ -10,8 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -148,7 +147,7 @@ func afterCall(call agent.ToolCall, r agent.ToolResult, tookMS int64, interrupte
 	if r.IsError {
 		return hooks.PostToolUseFailureInput{
 			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
-			Error: wording.Middle(r.Content, maxFailure), IsInterrupt: interrupted, DurationMS: tookMS,
+			Error: notation.Middle(r.Content, maxFailure), IsInterrupt: interrupted, DurationMS: tookMS,
 		}
 	}
 	return hooks.PostToolUseInput{
@@ -255,7 +254,7 @@ func response(r agent.ToolResult) []byte {
 	if len(r.Response) > 0 {
 		return r.Response
 	}
-	text, err := rawjson.Marshal(r.Content)
+	text, err := notation.Marshal(r.Content)
 	if err != nil { // a string always marshals
 		return []byte(`""`)
 	}

@@ -16,9 +16,8 @@ type arrows struct{ from, to string }
 // package imports only what stands above it in this list.
 var floors = []arrows{
 	{"bus", ""},
-	{"hooks/rawjson", ""},
 	{"hooks/proc", ""},
-	{"hooks/wording", ""},
+	{"hooks/notation", ""},
 	{"hooks/rules", ""},
 	{"hooks", "hooks/rules"},
 	{"hooks/web", "hooks hooks/rules"},
@@ -71,7 +70,7 @@ var floors = []arrows{
 	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal"},
 	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail teammate teammate/* orchestrator/budget orchestrator/process orchestrator/roster orchestrator/state"},
 	{"orchestrator/hooklist", "configs configs/* hooks hooks/* teammate/agent orchestrator/state"},
-	{"orchestrator/api", "bus configs hooks/wording tasks tasks/requests tasks/verdicts orchestrator/budget " +
+	{"orchestrator/api", "bus configs tasks tasks/requests tasks/verdicts orchestrator/budget " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/schedule " +
 		"orchestrator/state orchestrator/trees"},
 	{"orchestrator/specs", "configs tasks tasks/* orchestrator/api orchestrator/roster orchestrator/state orchestrator/owned"},
@@ -103,9 +102,8 @@ var floors = []arrows{
 // leaves are packages that know nothing of ours but each other. All may import
 // them, save for tasks and bus, which import nothing.
 var leaves = []string{
-	"hooks/wording", // texts for messages
-	"hooks/rawjson", // JSON objects, field by field
-	"hooks/proc",    // programs and their process trees
+	"hooks/notation", // JSON objects field by field, and short texts
+	"hooks/proc",     // programs and their process trees
 }
 
 // testsMayImport is what a package's tests may import besides: a member is

@@ -7,8 +7,8 @@ import (
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // ReadFront reads the hooks in the head of a Markdown file: those of an agent
@@ -18,7 +18,7 @@ func ReadFront(path string, read ReadFile) (settings.File, []error) {
 	data, err := read(path)
 	if err != nil {
 		return settings.File{Broken: true},
-			[]error{fmt.Errorf("%s: %s; hooks in its head do not run", path, wording.Cause(err))}
+			[]error{fmt.Errorf("%s: %s; hooks in its head do not run", path, notation.Cause(err))}
 	}
 	head, _ := SplitHead(unixText(data))
 	if !strings.Contains(head, "hooks") {

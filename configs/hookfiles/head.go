@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // maxPrompt is the size of the largest prompt file, in bytes: more than any
@@ -22,7 +22,7 @@ func ReadPrompt(path string) (data, message string) {
 	case errors.Is(err, errTooLarge):
 		return "", "is larger than 1 MiB; shorten it"
 	case err != nil:
-		return "", "cannot be read (" + wording.Cause(err) + "); correct the path"
+		return "", "cannot be read (" + notation.Cause(err) + "); correct the path"
 	case !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0:
 		return "", "is not UTF-8 text; save it as UTF-8"
 	}

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // ErrManaged is wrapped by LoadManaged's error: a managed settings file exists and
@@ -64,7 +64,7 @@ func LoadManaged(folders []string) (Managed, []error, error) {
 		var errs []error
 		data, err := ReadBounded(path, maxSettings)
 		if err != nil {
-			err = fmt.Errorf("%s: %s", path, wording.Cause(err))
+			err = fmt.Errorf("%s: %s", path, notation.Cause(err))
 		} else {
 			file, errs = settings.Parse(path, data)
 			err = unusable(file, errs)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Plugin is a folder that brings hooks and MCP servers, as plugins of Claude Code
@@ -61,10 +61,10 @@ type manifest struct {
 func ReadPlugin(root string, read ReadFile) (Plugin, []error) {
 	r := pluginReader{root: root, read: read}
 	m := r.manifest()
-	p := Plugin{Name: wording.Slug(m.Name), Version: m.Version, Root: root, Hooks: hooks.Settings{},
+	p := Plugin{Name: notation.Slug(m.Name), Version: m.Version, Root: root, Hooks: hooks.Settings{},
 		Options: map[string]string{}}
 	if p.Name == "" {
-		p.Name = wording.Slug(filepath.Base(root))
+		p.Name = notation.Slug(filepath.Base(root))
 	}
 	for name, option := range m.Config {
 		if len(option.Default) > 0 && string(option.Default) != "null" {
@@ -103,7 +103,7 @@ func (r *pluginReader) file(name string) (data []byte, found bool) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false
 	case err != nil:
-		r.warn(path, "%s; it is left out", wording.Cause(err))
+		r.warn(path, "%s; it is left out", notation.Cause(err))
 		return nil, false
 	}
 	return data, true

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // maxSettings is the size of the largest settings file that is read, in bytes.
@@ -25,7 +25,7 @@ func ReadSettings(path string, read ReadFile) (settings.File, []error) {
 	data, err := read(path)
 	if err != nil {
 		return settings.File{Broken: true},
-			[]error{fmt.Errorf("settings file %s: %s; its hooks do not run", path, wording.Cause(err))}
+			[]error{fmt.Errorf("settings file %s: %s; its hooks do not run", path, notation.Cause(err))}
 	}
 	return settings.Parse(path, data)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Value is a scalar of the spec with its place.
@@ -106,7 +106,7 @@ func (d *Decoder) fitName(key, n *yaml.Node) bool {
 		return true
 	}
 	const rule = "a name is 1 to 32 lower-case letters, digits and \"-\", and does not begin with \"-\""
-	if fit := wording.Slug(n.Text); fit != "" {
+	if fit := notation.Slug(n.Text); fit != "" {
 		d.Fail(n.At, "%s cannot be %s: %s; write %s", NameOf(key), yaml.Quote(n.Text), rule, fit)
 	} else {
 		d.Fail(n.At, "%s cannot be %s: %s", NameOf(key), yaml.Quote(n.Text), rule)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Kind says what a node is.
@@ -113,4 +113,4 @@ func Quote(s string) string { return fmt.Sprintf("%q", Clip(s)) }
 const clipped = 60
 
 // Clip shortens text of a file for a message.
-func Clip(s string) string { return wording.Clip(s, clipped) }
+func Clip(s string) string { return notation.Clip(s, clipped) }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Answer is what a hook of the dialect has written to its stdout and its exit code, in
@@ -18,10 +18,10 @@ func Answer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, cod
 		return stdout, code
 	}
 	text := strings.TrimSpace(stdout)
-	top, err := rawjson.Fields([]byte(text))
+	top, err := notation.Fields([]byte(text))
 	refused := isCopilot(d.Program) && event == hooks.PermissionRequest && code == 2
 	switch {
-	case err != nil && text != "" && !refused && (strings.HasPrefix(text, "{") || rawjson.Hidden(text)):
+	case err != nil && text != "" && !refused && (strings.HasPrefix(text, "{") || notation.Hidden(text)):
 		return stdout, code // nearly an answer, which somebody should know
 	case refused && err != nil:
 		top = nil // a no without a word
@@ -31,8 +31,8 @@ func Answer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, cod
 		return stdout, code
 	}
 	t := translation{Dialect: d, event: event, given: given, refused: refused}
-	if raw := rawjson.Get(top, "hookSpecificOutput"); raw != nil {
-		inner, err := rawjson.Fields(raw)
+	if raw := notation.Get(top, "hookSpecificOutput"); raw != nil {
+		inner, err := notation.Fields(raw)
 		if err != nil {
 			return stdout, code
 		}
@@ -41,7 +41,7 @@ func Answer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, cod
 	if refused {
 		code = 0 // Claude Code says it in the answer alone
 	}
-	return string(rawjson.Object(t.translate(top))), code
+	return string(notation.Object(t.translate(top))), code
 }
 
 // copilot reports whether the hook's program is Copilot.
@@ -52,24 +52,24 @@ type translation struct {
 	hooks.Dialect
 	event hooks.Event
 	given []byte
-	inner []rawjson.Field // of hookSpecificOutput
+	inner []notation.Field // of hookSpecificOutput
 	// refused says that the exit code answers a permission request with no.
 	refused bool
 }
 
 // translate gives the answer's fields.
-func (t *translation) translate(top []rawjson.Field) []rawjson.Field {
-	var out, request []rawjson.Field
+func (t *translation) translate(top []notation.Field) []notation.Field {
+	var out, request []notation.Field
 	for _, f := range top {
 		switch {
 		case f.Name == "hookSpecificOutput":
-		case f.Name == "decision" && rawjson.Text(f.Value) == "allow": // Claude Code says nothing then
+		case f.Name == "decision" && notation.Text(f.Value) == "allow": // Claude Code says nothing then
 		case f.Name == "permissionDecision":
 			t.inner = stricter(t.inner, f)
 		case f.Name == "modifiedArgs":
-			t.inner = rawjson.Put(t.inner, rawjson.Field{Name: "updatedInput", Value: f.Value})
+			t.inner = notation.Put(t.inner, notation.Field{Name: "updatedInput", Value: f.Value})
 		case f.Name == "permissionDecisionReason", f.Name == "updatedInput", f.Name == "additionalContext":
-			if rawjson.Get(t.inner, f.Name) == nil {
+			if notation.Get(t.inner, f.Name) == nil {
 				t.inner = append(t.inner, f)
 			}
 		case t.event == hooks.PermissionRequest && slices.Contains([]string{"behavior", "message", "interrupt"},
@@ -80,88 +80,88 @@ func (t *translation) translate(top []rawjson.Field) []rawjson.Field {
 		}
 	}
 	if t.refused {
-		request = rawjson.Put(request, rawjson.TextField("behavior", "deny"))
+		request = notation.Put(request, notation.TextField("behavior", "deny"))
 	}
-	if rawjson.Get(request, "behavior") != nil {
-		t.inner = rawjson.Put(t.inner, rawjson.Field{Name: "decision", Value: rawjson.Object(request)})
+	if notation.Get(request, "behavior") != nil {
+		t.inner = notation.Put(t.inner, notation.Field{Name: "decision", Value: notation.Object(request)})
 	}
 	out = t.turnEnd(out)
 	t.input()
 	if len(t.inner) > 0 {
-		name := hooks.Event(rawjson.Text(rawjson.Get(t.inner, "hookEventName")))
+		name := hooks.Event(notation.Text(notation.Get(t.inner, "hookEventName")))
 		if name == "" || Event(string(name)) == t.event {
-			t.inner = rawjson.Put(t.inner, rawjson.TextField("hookEventName", string(t.event)))
+			t.inner = notation.Put(t.inner, notation.TextField("hookEventName", string(t.event)))
 		}
-		out = append(out, rawjson.Field{Name: "hookSpecificOutput", Value: rawjson.Object(t.inner)})
+		out = append(out, notation.Field{Name: "hookSpecificOutput", Value: notation.Object(t.inner)})
 	}
 	return out
 }
 
 // turnEnd takes what VS Code says of a turn's end inside of hookSpecificOutput to
 // where Claude Code says it.
-func (t *translation) turnEnd(out []rawjson.Field) []rawjson.Field {
+func (t *translation) turnEnd(out []notation.Field) []notation.Field {
 	if t.event == hooks.PermissionRequest {
 		return out
 	}
-	decision := rawjson.Text(rawjson.Get(t.inner, "decision"))
+	decision := notation.Text(notation.Get(t.inner, "decision"))
 	for _, name := range []string{"decision", "reason"} {
-		value := rawjson.Get(t.inner, name)
+		value := notation.Get(t.inner, name)
 		if value == nil {
 			continue
 		}
 		t.inner = slices.DeleteFunc(slices.Clone(t.inner),
-			func(f rawjson.Field) bool { return f.Name == name })
-		if decision == "block" || rawjson.Get(out, name) == nil && decision != "allow" {
-			out = rawjson.Put(out, rawjson.Field{Name: name, Value: value})
+			func(f notation.Field) bool { return f.Name == name })
+		if decision == "block" || notation.Get(out, name) == nil && decision != "allow" {
+			out = notation.Put(out, notation.Field{Name: name, Value: value})
 		}
 	}
 	return out
 }
 
 // stricter sets a permission unless what is there is stricter.
-func stricter(inner []rawjson.Field, f rawjson.Field) []rawjson.Field {
+func stricter(inner []notation.Field, f notation.Field) []notation.Field {
 	order := []string{"", "allow", "ask", "deny"}
-	had, has := rawjson.Text(rawjson.Get(inner, f.Name)), rawjson.Text(f.Value)
-	if rawjson.Get(inner, f.Name) != nil && slices.Index(order, had) > slices.Index(order, has) &&
+	had, has := notation.Text(notation.Get(inner, f.Name)), notation.Text(f.Value)
+	if notation.Get(inner, f.Name) != nil && slices.Index(order, had) > slices.Index(order, has) &&
 		slices.Contains(order, has) {
 		return inner
 	}
-	return rawjson.Put(inner, f)
+	return notation.Put(inner, f)
 }
 
 // input translates the input that the hook wants instead. One that cannot be had is a
 // no: the call must not be made as if the hook had agreed.
 func (t *translation) input() {
 	target := &t.inner
-	var request []rawjson.Field
+	var request []notation.Field
 	if t.event == hooks.PermissionRequest {
-		request, _ = rawjson.Fields(rawjson.Get(t.inner, "decision")) // of what is no object nothing is taken
+		request, _ = notation.Fields(notation.Get(t.inner, "decision")) // of what is no object nothing is taken
 		target = &request
 	}
-	wanted := rawjson.Get(*target, "updatedInput")
+	wanted := notation.Get(*target, "updatedInput")
 	if wanted == nil {
 		return
 	}
-	given, _ := rawjson.Fields(t.given) // covey's own
+	given, _ := notation.Fields(t.given) // covey's own
 	tool, had := t.call(given)
 	input, err := newInput(t.Dialect, tool, had, wanted)
 	if err == nil {
-		*target = rawjson.Put(*target, rawjson.Field{Name: "updatedInput", Value: input})
+		*target = notation.Put(*target, notation.Field{Name: "updatedInput", Value: input})
 	}
 	switch {
 	case t.event == hooks.PermissionRequest && err != nil:
-		request = []rawjson.Field{rawjson.TextField("behavior", "deny"),
-			rawjson.TextField("message", cannotHave(err))}
+		request = []notation.Field{notation.TextField("behavior", "deny"),
+			notation.TextField("message", cannotHave(err))}
 	case err != nil:
 		t.inner = slices.DeleteFunc(slices.Clone(t.inner),
-			func(f rawjson.Field) bool { return f.Name == "updatedInput" })
-		if rawjson.Text(rawjson.Get(t.inner, "permissionDecision")) != "deny" {
-			t.inner = rawjson.Put(rawjson.Put(t.inner, rawjson.TextField("permissionDecision", "deny")),
-				rawjson.TextField("permissionDecisionReason", cannotHave(err)))
+			func(f notation.Field) bool { return f.Name == "updatedInput" })
+		if notation.Text(notation.Get(t.inner, "permissionDecision")) != "deny" {
+			t.inner = notation.Put(notation.Put(t.inner, notation.TextField("permissionDecision", "deny")),
+				notation.TextField("permissionDecisionReason", cannotHave(err)))
 		}
 	}
 	if t.event == hooks.PermissionRequest {
-		t.inner = rawjson.Put(t.inner, rawjson.Field{Name: "decision", Value: rawjson.Object(request)})
+		t.inner = notation.Put(t.inner, notation.Field{Name: "decision", Value: notation.Object(request)})
 	}
 }
 
@@ -172,7 +172,7 @@ func cannotHave(err error) string {
 
 // call is the tool of the event, by Claude Code's name, and its input in the
 // program's words. given is what covey sent, in Claude Code's.
-func (t *translation) call(given []rawjson.Field) (tool string, input json.RawMessage) {
-	tool = rawjson.Text(rawjson.Get(given, "tool_name"))
-	return tool, toolInput(t.Dialect, tool, rawjson.Get(given, "tool_input"))
+func (t *translation) call(given []notation.Field) (tool string, input json.RawMessage) {
+	tool = notation.Text(notation.Get(given, "tool_name"))
+	return tool, toolInput(t.Dialect, tool, notation.Get(given, "tool_input"))
 }

@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
@@ -22,9 +22,9 @@ const otherTimeout = 30
 
 // Of says whose words a hook uses. name is its file, event the event as it
 // is written there, and bare that no group stands around the hook.
-func Of(name, event string, bare bool, fields []rawjson.Field) hooks.Program {
+func Of(name, event string, bare bool, fields []notation.Field) hooks.Program {
 	has := func(names ...string) bool {
-		return slices.ContainsFunc(fields, func(f rawjson.Field) bool {
+		return slices.ContainsFunc(fields, func(f notation.Field) bool {
 			return slices.Contains(names,
 				f.Name)
 		})
@@ -127,12 +127,12 @@ func Translate(h *hooks.Handler, d hooks.Dialect) error {
 // WithoutMatcher takes the matcher out of a hook that has no group around it, where
 // its program goes by it.
 func WithoutMatcher(raw json.RawMessage, p hooks.Program) json.RawMessage {
-	fields, err := rawjson.Fields(raw)
+	fields, err := notation.Fields(raw)
 	if err != nil || p == hooks.VSCode {
 		return raw
 	}
-	fields = slices.DeleteFunc(fields, func(f rawjson.Field) bool { return f.Name == "matcher" })
-	return rawjson.Object(fields)
+	fields = slices.DeleteFunc(fields, func(f notation.Field) bool { return f.Name == "matcher" })
+	return notation.Object(fields)
 }
 
 // NamesVSCode reports whether words name a tool that VS Code alone has.

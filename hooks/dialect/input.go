@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Input is what a hook of the dialect finds on its stdin, where Claude Code's would
@@ -19,18 +19,18 @@ func Input(d hooks.Dialect, wire []byte, clock func() time.Time) ([]byte, error)
 	if d.Program == "" {
 		return wire, nil
 	}
-	fields, err := rawjson.Fields(wire)
+	fields, err := notation.Fields(wire)
 	if err != nil {
 		return nil, err
 	}
-	event, tool := rawjson.Text(rawjson.Get(fields, "hook_event_name")),
-		rawjson.Text(rawjson.Get(fields, "tool_name"))
+	event, tool := notation.Text(notation.Get(fields, "hook_event_name")),
+		notation.Text(notation.Get(fields, "tool_name"))
 	now := clock()
-	var out []rawjson.Field
+	var out []notation.Field
 	for _, f := range fields {
 		switch f.Name {
 		case "tool_name":
-			f = rawjson.TextField(f.Name, toolName(d, tool))
+			f = notation.TextField(f.Name, toolName(d, tool))
 		case "tool_input":
 			f.Value = toolInput(d, tool, f.Value)
 		case "tool_response":
@@ -44,21 +44,21 @@ func Input(d hooks.Dialect, wire []byte, clock func() time.Time) ([]byte, error)
 	case hooks.Copilot:
 		out = camel(hooks.Event(event), out, now)
 	case hooks.CopilotSnake:
-		out = append(out, rawjson.TextField("timestamp", now.UTC().Format(time.RFC3339Nano)))
+		out = append(out, notation.TextField("timestamp", now.UTC().Format(time.RFC3339Nano)))
 		if event == string(hooks.Stop) || event == string(hooks.SubagentStop) {
-			out = append(out, rawjson.TextField("stop_reason", "end_turn"))
+			out = append(out, notation.TextField("stop_reason", "end_turn"))
 		}
 	case hooks.VSCode:
-		out = append(out, rawjson.TextField("timestamp", now.UTC().Format(time.RFC3339Nano)),
-			rawjson.Field{Name: "sessionId", Value: rawjson.Get(fields, "session_id")},
-			rawjson.TextField("hookEventName", event))
+		out = append(out, notation.TextField("timestamp", now.UTC().Format(time.RFC3339Nano)),
+			notation.Field{Name: "sessionId", Value: notation.Get(fields, "session_id")},
+			notation.TextField("hookEventName", event))
 	}
-	return append(rawjson.Object(out), '\n'), nil
+	return append(notation.Object(out), '\n'), nil
 }
 
 // camel makes Copilot's fields of Claude Code's.
-func camel(event hooks.Event, fields []rawjson.Field, now time.Time) []rawjson.Field {
-	out := []rawjson.Field{{Name: "sessionId", Value: rawjson.Get(fields, "session_id")},
+func camel(event hooks.Event, fields []notation.Field, now time.Time) []notation.Field {
+	out := []notation.Field{{Name: "sessionId", Value: notation.Get(fields, "session_id")},
 		{Name: "timestamp", Value: json.RawMessage(fmt.Sprint(now.UnixMilli()))}}
 	for _, f := range fields {
 		switch f.Name {
@@ -67,38 +67,38 @@ func camel(event hooks.Event, fields []rawjson.Field, now time.Time) []rawjson.F
 		case "tool_input": // a text that holds JSON, as Copilot's scripts expect it
 			var compact bytes.Buffer
 			if json.Compact(&compact, f.Value) == nil {
-				f = rawjson.TextField("toolArgs", compact.String())
+				f = notation.TextField("toolArgs", compact.String())
 			}
 		case "agent_type":
 			f.Name = "agentName"
 		case "reason":
 			if event == hooks.SessionEnd {
-				f = rawjson.TextField("reason", "complete") // Copilot's own word for an end without trouble
+				f = notation.TextField("reason", "complete") // Copilot's own word for an end without trouble
 			}
 		case "error":
 			if event == hooks.StopFailure {
 				f = failure(fields)
 			}
 		}
-		out = append(out, rawjson.Field{Name: camelName(f.Name), Value: f.Value})
+		out = append(out, notation.Field{Name: camelName(f.Name), Value: f.Value})
 	}
 	switch event {
 	case hooks.Stop, hooks.SubagentStop:
-		out = append(out, rawjson.TextField("stopReason", "end_turn"))
+		out = append(out, notation.TextField("stopReason", "end_turn"))
 	case hooks.StopFailure:
-		out = append(out, rawjson.TextField("errorContext", "model_call"),
-			rawjson.Field{Name: "recoverable", Value: json.RawMessage("false")})
+		out = append(out, notation.TextField("errorContext", "model_call"),
+			notation.Field{Name: "recoverable", Value: json.RawMessage("false")})
 	}
 	return out
 }
 
 // failure is the error of Copilot's errorOccurred.
-func failure(fields []rawjson.Field) rawjson.Field {
-	name, message := rawjson.Text(rawjson.Get(fields, "error")),
-		rawjson.Text(rawjson.Get(fields, "error_details"))
-	value, _ := rawjson.Marshal(map[string]string{"name": name,
+func failure(fields []notation.Field) notation.Field {
+	name, message := notation.Text(notation.Get(fields, "error")),
+		notation.Text(notation.Get(fields, "error_details"))
+	value, _ := notation.Marshal(map[string]string{"name": name,
 		"message": cmp.Or(message, name)}) // texts always marshal
-	return rawjson.Field{Name: "error", Value: value}
+	return notation.Field{Name: "error", Value: value}
 }
 
 // camelName turns tool_use_id into toolUseId.
@@ -117,22 +117,22 @@ func camelName(name string) string {
 
 // copilotResult is a tool's result as Copilot tells it: the text in what Claude
 // Code's tools answer, or all of it.
-func copilotResult(p hooks.Program, response json.RawMessage) rawjson.Field {
+func copilotResult(p hooks.Program, response json.RawMessage) notation.Field {
 	var parts struct {
 		Stdout string `json:"stdout"`
 		Stderr string `json:"stderr"`
 	}
-	text := rawjson.Text(response)
+	text := notation.Text(response)
 	if json.Unmarshal(response, &parts) == nil {
 		text = strings.TrimSpace(parts.Stdout + "\n" + parts.Stderr)
 	}
 	if text == "" && string(response) != `""` {
 		text = string(response)
 	}
-	result := []rawjson.Field{rawjson.TextField("result_type", "success"),
-		rawjson.TextField("text_result_for_llm", text)}
+	result := []notation.Field{notation.TextField("result_type", "success"),
+		notation.TextField("text_result_for_llm", text)}
 	if p == hooks.Copilot {
 		result[0].Name, result[1].Name = camelName(result[0].Name), camelName(result[1].Name)
 	}
-	return rawjson.Field{Name: "tool_result", Value: rawjson.Object(result)}
+	return notation.Field{Name: "tool_result", Value: notation.Object(result)}
 }

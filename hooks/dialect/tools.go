@@ -8,9 +8,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
-	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // toolWord is what another program calls a tool.
@@ -120,7 +119,7 @@ func toolName(d hooks.Dialect, tool string) string {
 }
 
 // rename gives fields the names in a list of pairs, or takes those back.
-func rename(fields []rawjson.Field, pairs []string, back bool) []rawjson.Field {
+func rename(fields []notation.Field, pairs []string, back bool) []notation.Field {
 	renamed := slices.Clone(fields)
 	for i, f := range renamed {
 		for j := 0; j+1 < len(pairs); j += 2 {
@@ -139,14 +138,14 @@ func rename(fields []rawjson.Field, pairs []string, back bool) []rawjson.Field {
 
 // toolInput is a call's input in the program's words.
 func toolInput(d hooks.Dialect, tool string, input json.RawMessage) json.RawMessage {
-	fields, err := rawjson.Fields(input)
+	fields, err := notation.Fields(input)
 	if err != nil {
 		return input
 	}
 	switch d.Program {
 	case hooks.Codex:
 		if patch := patchOf(tool, fields); patch != "" {
-			return rawjson.Object(append(fields, rawjson.TextField("command", patch)))
+			return notation.Object(append(fields, notation.TextField("command", patch)))
 		}
 		return input
 	case hooks.VSCode: // beside Claude Code's fields, which VS Code's scripts may know, too
@@ -156,65 +155,65 @@ func toolInput(d hooks.Dialect, tool string, input json.RawMessage) json.RawMess
 				fields = append(fields, f)
 			}
 			if f.Name == "filePath" {
-				fields = append(fields, rawjson.Field{Name: "path", Value: f.Value},
-					rawjson.Field{Name: "files", Value: json.RawMessage("[" + string(f.Value) + "]")})
+				fields = append(fields, notation.Field{Name: "path", Value: f.Value},
+					notation.Field{Name: "files", Value: json.RawMessage("[" + string(f.Value) + "]")})
 			}
 		}
-		return rawjson.Object(fields)
+		return notation.Object(fields)
 	}
-	return rawjson.Object(rename(fields, wordOf(d.Program, tool).fields, false))
+	return notation.Object(rename(fields, wordOf(d.Program, tool).fields, false))
 }
 
 // newInput turns an input that a hook wants instead into Claude Code's words. given
 // is the input in the program's words, as the hook got it. The error says why the
 // call cannot be made so.
 func newInput(d hooks.Dialect, tool string, given, wanted json.RawMessage) (json.RawMessage, error) {
-	if text := rawjson.Text(wanted); d.Program == hooks.Copilot && text != "" {
+	if text := notation.Text(wanted); d.Program == hooks.Copilot && text != "" {
 		wanted = json.RawMessage(text) // Copilot's arguments are a text that holds JSON
 	}
-	fields, err := rawjson.Fields(wanted)
+	fields, err := notation.Fields(wanted)
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON object: %s", wording.Preview(string(wanted), 40))
+		return nil, fmt.Errorf("it is no JSON object: %s", notation.Preview(string(wanted), 40))
 	}
-	was, err := rawjson.Fields(given)
+	was, err := notation.Fields(given)
 	if err != nil {
 		return nil, fmt.Errorf("the input of the call: %w", err)
 	}
 	pairs := wordOf(d.Program, tool).fields
 	switch {
 	case d.Program == hooks.Codex && wordOf(d.Program, tool).tool != "":
-		if !bytes.Equal(rawjson.Get(fields, "command"), rawjson.Get(was, "command")) {
+		if !bytes.Equal(notation.Get(fields, "command"), notation.Get(was, "command")) {
 			return nil, fmt.Errorf("it is another patch, which cannot take the place of a call of %s", tool)
 		}
-		fields = slices.DeleteFunc(fields, func(f rawjson.Field) bool { return f.Name == "command" })
+		fields = slices.DeleteFunc(fields, func(f notation.Field) bool { return f.Name == "command" })
 	case d.Program == hooks.VSCode:
 		fields = onlyOwn(fields, was, pairs)
 	default:
 		fields = rename(fields, pairs, true)
 	}
-	return rawjson.Object(fields), nil
+	return notation.Object(fields), nil
 }
 
 // onlyOwn takes VS Code's names out of an input that has Claude Code's beside them.
 // Of two names for one value that one counts which the hook has changed.
-func onlyOwn(fields, was []rawjson.Field, pairs []string) []rawjson.Field {
-	if path := rawjson.Get(fields, "path"); path != nil && !bytes.Equal(path, rawjson.Get(was, "path")) {
-		fields = rawjson.Put(fields, rawjson.Field{Name: "filePath", Value: path})
+func onlyOwn(fields, was []notation.Field, pairs []string) []notation.Field {
+	if path := notation.Get(fields, "path"); path != nil && !bytes.Equal(path, notation.Get(was, "path")) {
+		fields = notation.Put(fields, notation.Field{Name: "filePath", Value: path})
 	}
 	var files []json.RawMessage
-	if list := rawjson.Get(fields, "files"); json.Unmarshal(list, &files) == nil && len(files) == 1 &&
-		!bytes.Equal(list, rawjson.Get(was, "files")) {
-		fields = rawjson.Put(fields, rawjson.Field{Name: "filePath", Value: files[0]})
+	if list := notation.Get(fields, "files"); json.Unmarshal(list, &files) == nil && len(files) == 1 &&
+		!bytes.Equal(list, notation.Get(was, "files")) {
+		fields = notation.Put(fields, notation.Field{Name: "filePath", Value: files[0]})
 	}
 	own := slices.Contains(pairs, "filePath")
 	for j := 0; j+1 < len(pairs); j += 2 {
-		value := rawjson.Get(fields, pairs[j+1])
-		if value != nil && (rawjson.Get(fields, pairs[j]) == nil ||
-			!bytes.Equal(value, rawjson.Get(was, pairs[j+1]))) {
-			fields = rawjson.Put(fields, rawjson.Field{Name: pairs[j], Value: value})
+		value := notation.Get(fields, pairs[j+1])
+		if value != nil && (notation.Get(fields, pairs[j]) == nil ||
+			!bytes.Equal(value, notation.Get(was, pairs[j+1]))) {
+			fields = notation.Put(fields, notation.Field{Name: pairs[j], Value: value})
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(fields), func(f rawjson.Field) bool {
+	return slices.DeleteFunc(slices.Clone(fields), func(f notation.Field) bool {
 		at := slices.Index(pairs, f.Name)
 		return at%2 == 1 || own && (f.Name == "path" || f.Name == "files")
 	})
@@ -222,8 +221,8 @@ func onlyOwn(fields, was []rawjson.Field, pairs []string) []rawjson.Field {
 
 // patchOf is the patch by which Codex would make a change of a file; empty: the tool
 // changes none.
-func patchOf(tool string, fields []rawjson.Field) string {
-	text := func(name string) string { return rawjson.Text(rawjson.Get(fields, name)) }
+func patchOf(tool string, fields []notation.Field) string {
+	text := func(name string) string { return notation.Text(notation.Get(fields, name)) }
 	lines := func(mark, content string) string {
 		if content == "" {
 			return ""
@@ -240,7 +239,7 @@ func patchOf(tool string, fields []rawjson.Field) string {
 			New string `json:"new_string"`
 		}{{text("old_string"), text("new_string")}}
 		if tool == "MultiEdit" {
-			_ = json.Unmarshal(rawjson.Get(fields, "edits"), &edits) // of what is none nothing is shown
+			_ = json.Unmarshal(notation.Get(fields, "edits"), &edits) // of what is none nothing is shown
 		}
 		body = "*** Update File: " + text("file_path") + "\n"
 		for _, e := range edits {

@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Answer is what a hook's stdout says (HOOKS.md section 5).
@@ -47,7 +46,7 @@ func Read(event hooks.Event, stdout string, cut bool) Answer {
 	if !strings.HasPrefix(text, "{") {
 		return Answer{plain: text, note: hiddenAnswer(text)}
 	}
-	object, err := rawjson.Map([]byte(text))
+	object, err := notation.Map([]byte(text))
 	switch {
 	case err != nil && leaves(text):
 		return Answer{fields: &fields{async: true}}
@@ -56,7 +55,7 @@ func Read(event hooks.Event, stdout string, cut bool) Answer {
 			note: "stdout is too long to be read as a JSON answer"}
 	case err != nil:
 		return Answer{plain: text, broken: !isReport(text, cut),
-			note: "stdout begins like a JSON answer but is none: " + rawjson.Reason(err)}
+			note: "stdout begins like a JSON answer but is none: " + notation.Reason(err)}
 	}
 	f, flaw := checkAnswer(event, object)
 	return Answer{fields: f, flaw: flaw}
@@ -65,11 +64,11 @@ func Read(event hooks.Event, stdout string, cut bool) Answer {
 // hiddenAnswer notices a JSON answer that other output stands before: a shell
 // profile that prints something is the classic way to lose a policy.
 func hiddenAnswer(text string) string {
-	if !rawjson.Hidden(text) {
+	if !notation.Hidden(text) {
 		return ""
 	}
 	return fmt.Sprintf("stdout ends with a JSON object but begins with %q: it counts as plain text",
-		wording.Preview(text, 40))
+		notation.Preview(text, 40))
 }
 
 // leaves reports whether the first of several lines asks to go on in the background.
@@ -126,7 +125,7 @@ func checkAnswer(event hooks.Event, object map[string]json.RawMessage) (f *field
 // voids the answer, unless the answer refuses or halts by itself: what it says
 // there must not be lost by a slip elsewhere.
 func (c *checker) specific(event hooks.Event, f *fields, raw json.RawMessage) {
-	inner, err := rawjson.Map(raw)
+	inner, err := notation.Map(raw)
 	if err != nil {
 		c.wrong("hookSpecificOutput", "object", raw)
 		return

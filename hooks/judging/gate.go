@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Gate decides what the end of a gate means (DESIGN 4). A gate agrees by
@@ -78,7 +78,7 @@ func isReport(text string, cut bool) bool {
 		case !bytes.HasPrefix(value, []byte("{")):
 			continue
 		}
-		fields, err := rawjson.Fields(value)
+		fields, err := notation.Fields(value)
 		if err != nil {
 			return false
 		}

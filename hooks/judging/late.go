@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Late decides what the end of a hook in the background means: it decides
@@ -51,15 +50,15 @@ func (v *Verdict) Hear(event hooks.Event, stdout string, byLine bool) {
 	if stdout = strings.TrimSpace(stdout); byLine {
 		_, stdout, _ = strings.Cut(stdout, "\n")
 	}
-	answer, _ := rawjson.Map([]byte(stdout)) // of what is no object nothing counts
-	v.Summary = strings.TrimSpace(rawjson.Text(answer["rewakeSummary"]))
-	v.Message = rawjson.Text(answer["systemMessage"])
-	specific, _ := rawjson.Map(answer["hookSpecificOutput"])
-	if name := rawjson.Text(specific["hookEventName"]); name != "" && hooks.Event(name) != event {
-		v.Warn("hookSpecificOutput is for %s, not for %s: it was left out", wording.Preview(name, 40), event)
+	answer, _ := notation.Map([]byte(stdout)) // of what is no object nothing counts
+	v.Summary = strings.TrimSpace(notation.Text(answer["rewakeSummary"]))
+	v.Message = notation.Text(answer["systemMessage"])
+	specific, _ := notation.Map(answer["hookSpecificOutput"])
+	if name := notation.Text(specific["hookEventName"]); name != "" && hooks.Event(name) != event {
+		v.Warn("hookSpecificOutput is for %s, not for %s: it was left out", notation.Preview(name, 40), event)
 		return
 	}
-	if text := rawjson.Text(specific["additionalContext"]); strings.TrimSpace(text) != "" {
+	if text := notation.Text(specific["additionalContext"]); strings.TrimSpace(text) != "" {
 		v.Contexts = []note{{additionalContext, text}}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Reminder wraps a text as recorded hosts show it to the model.
@@ -164,7 +164,7 @@ func addOutput(out *hooks.Outcome, field string, raw json.RawMessage) {
 	before, twice := out.Output[field]
 	switch {
 	case twice && field == "customInstructions":
-		raw, _ = json.Marshal(rawjson.Text(before) + "\n\n" + rawjson.Text(raw)) // strings always marshal
+		raw, _ = json.Marshal(notation.Text(before) + "\n\n" + notation.Text(raw)) // strings always marshal
 	case twice && field == "watchPaths":
 		var all, more []string
 		if json.Unmarshal(before, &all) == nil && json.Unmarshal(raw, &more) == nil {

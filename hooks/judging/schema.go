@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // checker checks the types of an object's fields and keeps the first flaw.
@@ -22,7 +22,7 @@ type checker struct {
 // often follows from it.
 func (c *checker) wrong(name, want string, raw json.RawMessage) {
 	if c.flaw == "" {
-		c.flaw = fmt.Sprintf("%s%s: expected %s, received %s", c.prefix, name, want, rawjson.Kind(raw))
+		c.flaw = fmt.Sprintf("%s%s: expected %s, received %s", c.prefix, name, want, notation.Kind(raw))
 	}
 }
 
@@ -32,11 +32,11 @@ func (c *checker) text(name string) string {
 	if !ok {
 		return ""
 	}
-	if rawjson.Kind(raw) != "string" {
+	if notation.Kind(raw) != "string" {
 		c.wrong(name, "string", raw)
 		return ""
 	}
-	return rawjson.Text(raw)
+	return notation.Text(raw)
 }
 
 // boolean reads an optional boolean.
@@ -45,7 +45,7 @@ func (c *checker) boolean(name string, absent bool) bool {
 	if !ok {
 		return absent
 	}
-	if rawjson.Kind(raw) != "boolean" {
+	if notation.Kind(raw) != "boolean" {
 		c.wrong(name, "boolean", raw)
 		return absent
 	}
@@ -60,7 +60,7 @@ func (c *checker) option(name string, words ...string) string {
 	if !ok {
 		return ""
 	}
-	word := rawjson.Text(raw)
+	word := notation.Text(raw)
 	if !slices.Contains(words, word) && c.flaw == "" {
 		c.flaw = fmt.Sprintf("%s%s: Invalid option: expected one of \"%s\"", c.prefix, name,
 			strings.Join(words, `"|"`))
@@ -70,7 +70,7 @@ func (c *checker) option(name string, words ...string) string {
 
 // kind checks that an optional field has one JSON type.
 func (c *checker) kind(name, want string) {
-	if raw, ok := c.object[name]; ok && rawjson.Kind(raw) != want {
+	if raw, ok := c.object[name]; ok && notation.Kind(raw) != want {
 		c.wrong(name, want, raw)
 	}
 }
@@ -87,7 +87,7 @@ func (c *checker) texts(name string) {
 		return
 	}
 	for _, item := range list {
-		if rawjson.Kind(item) != "string" {
+		if notation.Kind(item) != "string" {
 			c.wrong(name, "array of strings", item)
 		}
 	}
@@ -127,7 +127,7 @@ func (c *checker) request(raw json.RawMessage) {
 	if raw == nil {
 		return
 	}
-	inner, err := rawjson.Map(raw)
+	inner, err := notation.Map(raw)
 	if err != nil {
 		c.wrong("decision", "object", raw)
 		return

@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // What the model reads where a hook gives no text of its own.
@@ -138,7 +137,7 @@ func firstLine(stderr string) string {
 	if strings.TrimSpace(stderr) == "" {
 		return noStderr
 	}
-	return wording.Preview(stderr, 300)
+	return notation.Preview(stderr, 300)
 }
 
 // fail notes that a hook gave no verdict. Hooks fail open, as in the original;
@@ -279,9 +278,9 @@ func (v *Verdict) applySpecific(known *hooks.EventInfo, f *fields) {
 		switch {
 		case name == "hookEventName":
 		case !known.Allows(name):
-			v.Warn("%s takes no hookSpecificOutput.%s", known.Event, wording.Preview(name, 40))
+			v.Warn("%s takes no hookSpecificOutput.%s", known.Event, notation.Preview(name, 40))
 		case name == "additionalContext":
-			if text := rawjson.Text(raw); strings.TrimSpace(text) != "" {
+			if text := notation.Text(raw); strings.TrimSpace(text) != "" {
 				v.Contexts = append(v.Contexts, note{additionalContext, text})
 			}
 		case name == "permissionDecision" || name == "permissionDecisionReason":
@@ -301,8 +300,8 @@ func (v *Verdict) applySpecific(known *hooks.EventInfo, f *fields) {
 // applyPermission takes over what the hook says about a tool call. A deny is a
 // refusal like any other, and more: no other hook's allow outweighs it.
 func (v *Verdict) applyPermission(known *hooks.EventInfo, f *fields) {
-	decision := rawjson.Text(f.specific["permissionDecision"])
-	reason := rawjson.Text(f.specific["permissionDecisionReason"])
+	decision := notation.Text(f.specific["permissionDecision"])
+	reason := notation.Text(f.specific["permissionDecisionReason"])
 	switch {
 	case decision == "":
 	case decision == "deny":

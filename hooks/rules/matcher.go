@@ -8,7 +8,7 @@ import (
 
 	"github.com/dlclark/regexp2"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // matchTimeout bounds one search: JavaScript's expressions can take exponential
@@ -108,7 +108,7 @@ func (m *Matcher) Matches(subject string) (yes bool, doubt string) {
 		found, err := search(m.regex, name)
 		if err != nil {
 			return true, fmt.Sprintf("matcher %q could not be decided: the hook ran",
-				wording.Preview(m.regex.String(), 80))
+				notation.Preview(m.regex.String(), 80))
 		}
 		if found {
 			return true, ""

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // askDomain answers a question about a tool that opens a URL. What forbids a
@@ -37,7 +37,7 @@ func (r Rule) askParameter(c Call, q question) bool {
 	if !found && (c.Tool == "Agent" || c.Tool == "Task") {
 		name, value, found = "subagent_type", r.Spec, true
 	}
-	fields, err := rawjson.Fields(c.Input)
+	fields, err := notation.Fields(c.Input)
 	if !found || err != nil {
 		return q.doubt()
 	}
@@ -45,8 +45,8 @@ func (r Rule) askParameter(c Call, q question) bool {
 		if f.Name != name {
 			continue
 		}
-		text := rawjson.Text(f.Value)
-		if rawjson.Kind(f.Value) != "string" {
+		text := notation.Text(f.Value)
+		if notation.Kind(f.Value) != "string" {
 			text = string(f.Value)
 		}
 		return Wild(value, text)

@@ -16,7 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Rule is one permission rule, `Tool` or `Tool(specifier)`. It serves as the
@@ -55,22 +55,22 @@ func Parse(s string) (Rule, error) {
 	if bracket {
 		if !strings.HasSuffix(spec, ")") || escaped(spec, len(spec)-1) {
 			return Rule{}, fmt.Errorf("%w: %q lacks a closing bracket at its end", Err,
-				wording.Preview(s, 80))
+				notation.Preview(s, 80))
 		}
 		spec = spec[:len(spec)-1]
 	}
 	switch {
 	case tool == "":
 		return Rule{}, fmt.Errorf("%w: %q names no tool: write Tool or Tool(specifier)", Err,
-			wording.Preview(s,
+			notation.Preview(s,
 				80))
 	case tool == "*":
 		return Rule{}, fmt.Errorf("%w: * stands for no tool: write one rule for each tool", Err)
 	case !toolName.MatchString(tool):
 		return Rule{}, fmt.Errorf("%w: %q cannot be a tool: write Tool or Tool(specifier)", Err,
-			wording.Preview(tool, 80))
+			notation.Preview(tool, 80))
 	case strings.ContainsRune(spec, 0):
-		return Rule{}, fmt.Errorf("%w: %q contains the character NUL", Err, wording.Preview(s, 80))
+		return Rule{}, fmt.Errorf("%w: %q contains the character NUL", Err, notation.Preview(s, 80))
 	}
 	spec = strings.NewReplacer(`\(`, `(`, `\)`, `)`).Replace(strings.TrimSpace(spec))
 	if spec == "*" || spec == ":*" {

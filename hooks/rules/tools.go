@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // ToolNames lists the tools that rules and matchers may be about: those of
@@ -33,7 +33,7 @@ func KnownTool(name string) (known bool, near string) {
 			return false, tool
 		}
 	}
-	return false, wording.Typo(name, names)
+	return false, notation.Typo(name, names)
 }
 
 // sameLetters reports whether two words are made of the same letters, as one is

@@ -20,8 +20,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
@@ -102,7 +102,7 @@ func told(out hooks.Outcome) string {
 		if len(texts) == 0 {
 			return "[]"
 		}
-		data, err := rawjson.Marshal(texts)
+		data, err := notation.Marshal(texts)
 		return fmt.Sprint(string(data), errText(err))
 	}
 	text := fmt.Sprintf("%s %s %s %s", out.Decision, list(out.Feedback), list(out.AdditionalContext), r.Outcome)
@@ -407,7 +407,7 @@ func TestAs(t *testing.T) {
 			t.Errorf("as another event: %v", err)
 		}
 	}
-	bad := hooks.Input{Payload: hooks.RawPayload{Name: hooks.Stop, Fields: []rawjson.Field{{Name: "stop_hook_active", Value: json.RawMessage(`"x"`)}}}}
+	bad := hooks.Input{Payload: hooks.RawPayload{Name: hooks.Stop, Fields: []notation.Field{{Name: "stop_hook_active", Value: json.RawMessage(`"x"`)}}}}
 	if _, err := hooks.As[hooks.StopInput](bad); err == nil || !strings.Contains(err.Error(), "input of Stop: ") {
 		t.Errorf("a wrong field: %v", err)
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/dialect"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Configured is one configured hook, its place, and whether it runs.
@@ -133,7 +133,7 @@ func (i *inspection) matchInput(a *armed) (not, only string) {
 	case !yes && subject == "":
 		return "its matcher needs a subject, and there is none", ""
 	case !yes:
-		return fmt.Sprintf("its matcher does not match %s", wording.Preview(subject, 60)), ""
+		return fmt.Sprintf("its matcher does not match %s", notation.Preview(subject, 60)), ""
 	case doubt != "":
 		only = doubt
 	}

@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // modelAnswer is a model's answer to a hook.
@@ -33,9 +32,9 @@ func parseAnswer(text string) (modelAnswer, error) {
 	if text == "" {
 		return modelAnswer{}, errors.New("the model's answer is empty")
 	}
-	fields, err := rawjson.Fields([]byte(text))
+	fields, err := notation.Fields([]byte(text))
 	if err != nil {
-		return modelAnswer{}, fmt.Errorf("the model's answer is not a JSON object: %s", rawjson.Reason(err))
+		return modelAnswer{}, fmt.Errorf("the model's answer is not a JSON object: %s", notation.Reason(err))
 	}
 	var s modelAnswer
 	var judged bool
@@ -51,13 +50,13 @@ func parseAnswer(text string) (modelAnswer, error) {
 		default:
 			continue
 		}
-		kind := rawjson.Kind(f.Value)
+		kind := notation.Kind(f.Value)
 		if kind == "null" && f.Name != "ok" { // counts as absent
 			continue
 		}
 		if kind == "null" || json.Unmarshal(f.Value, target) != nil {
 			return modelAnswer{}, fmt.Errorf("the model's answer has %s: %s, want %s", f.Name,
-				wording.Preview(string(f.Value), 40), rawjson.Wanted(target))
+				notation.Preview(string(f.Value), 40), notation.Wanted(target))
 		}
 	}
 	if !judged {

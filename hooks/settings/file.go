@@ -19,8 +19,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/dialect"
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // File is what covey reads of a Claude Code settings file or of a
@@ -99,10 +98,10 @@ func Parse(name string, data []byte) (File, []error) {
 	} else {
 		r.data = data
 	}
-	top, err := rawjson.Fields(data)
+	top, err := notation.Fields(data)
 	if err != nil {
 		file.Broken = true
-		r.warn("", "the file is left out: it is not one JSON object: %s", rawjson.Reason(err))
+		r.warn("", "the file is left out: it is not one JSON object: %s", notation.Reason(err))
 		return file, r.warnings
 	}
 	for _, f := range top {
@@ -140,18 +139,18 @@ func (r *settingsReader) refuse(path, format string, args ...any) {
 
 // into decodes one value. It reports whether that worked.
 func (r *settingsReader) into(path string, raw json.RawMessage, target any) bool {
-	if rawjson.Kind(raw) != "null" && json.Unmarshal(raw, target) == nil {
+	if notation.Kind(raw) != "null" && json.Unmarshal(raw, target) == nil {
 		return true
 	}
-	r.warn(path, "want %s, got %s", rawjson.Wanted(target), wording.Preview(string(raw), 40))
+	r.warn(path, "want %s, got %s", notation.Wanted(target), notation.Preview(string(raw), 40))
 	return false
 }
 
 // hooks reads the hooks section.
 func (r *settingsReader) hooks(into hooks.Settings, raw json.RawMessage) {
-	events, err := rawjson.Fields(raw)
+	events, err := notation.Fields(raw)
 	if err != nil {
-		r.warn("hooks", "want an object of events, got %s", wording.Preview(string(raw), 40))
+		r.warn("hooks", "want an object of events, got %s", notation.Preview(string(raw), 40))
 		return
 	}
 	for _, f := range events {
@@ -179,9 +178,9 @@ func (r *settingsReader) hooks(into hooks.Settings, raw json.RawMessage) {
 // group reads one group, of an event that the file calls written; ok is false if
 // nothing of it can run.
 func (r *settingsReader) group(event hooks.Event, written, path string, raw json.RawMessage) (group hooks.Group, ok bool) {
-	fields, err := rawjson.Fields(raw)
+	fields, err := notation.Fields(raw)
 	if err != nil {
-		r.warn(path, "want an object with hooks, got %s: it is left out", wording.Preview(string(raw), 40))
+		r.warn(path, "want an object with hooks, got %s: it is left out", notation.Preview(string(raw), 40))
 		return group, false
 	}
 	bare := bareHandler(fields)
@@ -223,9 +222,9 @@ func (r *settingsReader) group(event hooks.Event, written, path string, raw json
 
 // handler reads one handler; ok is false if it cannot run as it is written.
 func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMessage, d hooks.Dialect) (h hooks.Handler, ok bool) {
-	fields, err := rawjson.Fields(raw)
+	fields, err := notation.Fields(raw)
 	if err != nil {
-		r.warn(path, "want an object with a type, got %s: it is left out", wording.Preview(string(raw), 40))
+		r.warn(path, "want an object with a type, got %s: it is left out", notation.Preview(string(raw), 40))
 		return h, false
 	}
 	ok = true
@@ -236,7 +235,7 @@ func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMes
 			target = other.field(f.Name)
 		}
 		if target == nil {
-			r.warn(path+"."+wording.Preview(f.Name, 40), "the field is not known and has no effect")
+			r.warn(path+"."+notation.Preview(f.Name, 40), "the field is not known and has no effect")
 			continue
 		}
 		ok = r.into(path+"."+f.Name, f.Value, target) && ok

@@ -9,7 +9,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Other agent programs keep their hooks in files that differ a little from
@@ -20,7 +20,7 @@ import (
 
 // bareHandler reports whether an entry of an event's list is a hook without a
 // group around it. It then listens to everything, as in VS Code.
-func bareHandler(fields []rawjson.Field) bool {
+func bareHandler(fields []notation.Field) bool {
 	bare := false
 	for _, f := range fields {
 		switch f.Name {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/web"
-	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Restrictions are the keys by which a settings file limits hooks, its own and
@@ -138,7 +138,7 @@ func (l *Limits) compile() {
 			p, err := web.ParsePattern(text)
 			if err != nil {
 				l.notes = append(l.notes, fmt.Sprintf("%s: allowedHttpHookUrls: %q matches nothing: %v",
-					strings.Join(list.from, ", "), wording.Preview(text, 80), err))
+					strings.Join(list.from, ", "), notation.Preview(text, 80), err))
 				continue
 			}
 			list.patterns = append(list.patterns, p)

@@ -4,21 +4,20 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // pluginConfigs reads what the user has set for plugins: by plugin, whose name may
 // have its market behind an @, the values of its options.
 func (r *settingsReader) pluginConfigs(raw json.RawMessage) map[string]map[string]string {
-	plugins, err := rawjson.Fields(raw)
+	plugins, err := notation.Fields(raw)
 	if err != nil {
-		r.warn("pluginConfigs", "want an object of plugins, got %s", wording.Preview(string(raw), 40))
+		r.warn("pluginConfigs", "want an object of plugins, got %s", notation.Preview(string(raw), 40))
 		return nil
 	}
 	out := map[string]map[string]string{}
 	for _, p := range plugins {
-		path := "pluginConfigs." + wording.Preview(p.Name, 60)
+		path := "pluginConfigs." + notation.Preview(p.Name, 60)
 		var config struct {
 			Options map[string]json.RawMessage `json:"options"`
 		}

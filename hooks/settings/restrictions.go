@@ -3,13 +3,13 @@ package settings
 import (
 	"encoding/json"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // restriction reads one of the keys that limit hooks, and leaves others alone. A
 // value that cannot be read limits as much as it could have: a slip must not
 // open what the file was to close.
-func (r *settingsReader) restriction(into *Restrictions, f rawjson.Field) {
+func (r *settingsReader) restriction(into *Restrictions, f notation.Field) {
 	switch f.Name {
 	case "disableAllHooks":
 		var off bool
@@ -30,7 +30,7 @@ func (r *settingsReader) restriction(into *Restrictions, f rawjson.Field) {
 
 // allowList reads a list of what is allowed, entry by entry. It is never nil:
 // a list that cannot be read allows nothing.
-func (r *settingsReader) allowList(f rawjson.Field, otherwise string) []string {
+func (r *settingsReader) allowList(f notation.Field, otherwise string) []string {
 	allowed := []string{}
 	var entries []json.RawMessage
 	if !r.into(f.Name, f.Value, &entries) {

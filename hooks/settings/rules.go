@@ -7,18 +7,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
-	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // permissions reads the permission rules. They fail closed: an allow rule that is
 // none is left out, and of a deny or ask rule that is none counts what it can be
 // read to name.
 func (r *settingsReader) permissions(into *Permissions, raw json.RawMessage) {
-	fields, err := rawjson.Fields(raw)
+	fields, err := notation.Fields(raw)
 	if err != nil {
-		r.unreadable(into, "permissions", "want an object, got %s", wording.Preview(string(raw), 40))
+		r.unreadable(into, "permissions", "want an object, got %s", notation.Preview(string(raw), 40))
 		return
 	}
 	for _, f := range fields {
@@ -79,19 +78,19 @@ func (r *settingsReader) allowed(path string, raw json.RawMessage) []string {
 // of it is left out: a rule with a slip in its brackets counts for the whole tool.
 func (r *settingsReader) forbidden(into *Permissions, path string, raw json.RawMessage) []string {
 	var entries []json.RawMessage
-	if rawjson.Kind(raw) == "string" { // one rule where a list is wanted
+	if notation.Kind(raw) == "string" { // one rule where a list is wanted
 		r.warn(path, "want a list of rules, got one rule: it counts")
 		entries = []json.RawMessage{raw}
-	} else if rawjson.Kind(raw) == "null" || json.Unmarshal(raw, &entries) != nil {
-		r.unreadable(into, path, "want a list of rules, got %s", wording.Preview(string(raw), 40))
+	} else if notation.Kind(raw) == "null" || json.Unmarshal(raw, &entries) != nil {
+		r.unreadable(into, path, "want a list of rules, got %s", notation.Preview(string(raw), 40))
 		return nil
 	}
 	var list []string
 	for i, entry := range entries {
 		var text string
 		at := fmt.Sprintf("%s[%d]", path, i)
-		if rawjson.Kind(entry) == "null" || json.Unmarshal(entry, &text) != nil {
-			r.unreadable(into, at, "want a rule, got %s", wording.Preview(string(entry), 40))
+		if notation.Kind(entry) == "null" || json.Unmarshal(entry, &text) != nil {
+			r.unreadable(into, at, "want a rule, got %s", notation.Preview(string(entry), 40))
 			continue
 		}
 		_, err := rules.Parse(text)

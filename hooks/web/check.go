@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Check finds what is wrong with an http handler, which at names. What is
@@ -45,7 +45,7 @@ func Check(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
 		switch {
 		case !isToken(name):
 			add(false, "headers", "%q cannot name a header: use letters, digits and -",
-				wording.Preview(name, 40))
+				notation.Preview(name, 40))
 		case slices.Contains(ownHeaders(), key):
 			add(true, "headers", "%s is not for hooks to set: it is left out", key)
 		}
@@ -55,14 +55,14 @@ func Check(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
 		for _, found := range variableForm.FindAllString(h.Headers[name], -1) {
 			if variable := strings.Trim(found, "${}"); !slices.Contains(h.AllowedEnvVars, variable) {
 				add(true, "headers", "%s: $%s will be empty: name it in allowedEnvVars",
-					wording.Preview(name, 40), variable)
+					notation.Preview(name, 40), variable)
 			}
 		}
 	}
 	for _, name := range h.AllowedEnvVars {
 		if variableForm.FindString("${"+name+"}") != "${"+name+"}" {
 			add(true, "allowedEnvVars", "%q cannot name a variable: use letters, digits and _",
-				wording.Preview(name, 40))
+				notation.Preview(name, 40))
 		}
 	}
 	return problems

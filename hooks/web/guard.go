@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"syscall"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // reach says who may lead an http hook to an address.
@@ -36,7 +36,7 @@ func (e *blockedError) Error() string { return e.text }
 func (g guard) control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return &blockedError{fmt.Sprintf("%s is no address", wording.Preview(address, 60))}
+		return &blockedError{fmt.Sprintf("%s is no address", notation.Preview(address, 60))}
 	}
 	return g.check(at.Addr())
 }

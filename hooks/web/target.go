@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Target is where an http hook posts to, in the parts that patterns are held
@@ -33,13 +33,13 @@ func ParseTarget(text string) (*Target, error) {
 	var fault *url.Error
 	switch {
 	case errors.As(err, &fault):
-		return nil, fmt.Errorf("%q is no URL: %w", wording.Preview(text, 80), fault.Err)
+		return nil, fmt.Errorf("%q is no URL: %w", notation.Preview(text, 80), fault.Err)
 	case err != nil:
-		return nil, fmt.Errorf("%q is no URL: %w", wording.Preview(text, 80), err)
+		return nil, fmt.Errorf("%q is no URL: %w", notation.Preview(text, 80), err)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("%q begins with neither http:// nor https://", wording.Preview(text, 80))
+		return nil, fmt.Errorf("%q begins with neither http:// nor https://", notation.Preview(text, 80))
 	case u.Hostname() == "":
-		return nil, fmt.Errorf("%q names no host: write it behind %s://", wording.Preview(text, 80), u.Scheme)
+		return nil, fmt.Errorf("%q names no host: write it behind %s://", notation.Preview(text, 80), u.Scheme)
 	}
 	t := &Target{scheme: u.Scheme, port: u.Port(), host: canonicalHost(u.Hostname())}
 	if err := t.checkHost(); err != nil {
@@ -54,7 +54,7 @@ func ParseTarget(text string) (*Target, error) {
 	}
 	t.url, err = withoutDots(u)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no URL: %w", wording.Preview(text, 80), err)
+		return nil, fmt.Errorf("%q is no URL: %w", notation.Preview(text, 80), err)
 	}
 	t.rest = t.url.RequestURI()
 	return t, nil
@@ -64,7 +64,7 @@ func ParseTarget(text string) (*Target, error) {
 // them take for an address, and ports that are none.
 func (t *Target) checkHost() error {
 	if n, err := strconv.Atoi(t.port); t.port != "" && (err != nil || n < 1 || n > 65535) {
-		return fmt.Errorf("there is no port %s: write 1 to 65535", wording.Preview(t.port, 20))
+		return fmt.Errorf("there is no port %s: write 1 to 65535", notation.Preview(t.port, 20))
 	}
 	if addr, err := netip.ParseAddr(strings.Trim(t.host, "[]")); err == nil {
 		t.addr = addr
@@ -76,7 +76,7 @@ func (t *Target) checkHost() error {
 	last := t.host[strings.LastIndexByte(t.host, '.')+1:]
 	if looksNumeric(last) {
 		return fmt.Errorf("the host %s is a number that may mean an address: write four decimal numbers, as in 127.0.0.1",
-			wording.Preview(t.host, 60))
+			notation.Preview(t.host, 60))
 	}
 	return nil
 }

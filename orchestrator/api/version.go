@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/bus"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -25,7 +25,7 @@ const otherWithin = 1500 * time.Millisecond
 
 // otherVersion is the error for a team that another version runs.
 func otherVersion(p state.Place, version string) error {
-	return wording.Errorf(ErrOtherVersion, "team %s: running with %s; covey down, then covey up", p.Team,
+	return notation.Errorf(ErrOtherVersion, "team %s: running with %s; covey down, then covey up", p.Team,
 		cmp.Or(coveyNamed(version), "another version of covey"))
 }
 
@@ -61,7 +61,7 @@ func dialSocket(ctx context.Context, p state.Place, run state.RunFile) (*bus.Bus
 // for one that does not run.
 func newerRun(p state.Place) error {
 	if _, err := state.ReadRunFile(p); errors.Is(err, journal.ErrNewer) && state.LockHeld(p.Lock()) {
-		return wording.Errorf(ErrOtherVersion, "team %s: running with a newer covey; use that one, or end it with its covey down", p.Team)
+		return notation.Errorf(ErrOtherVersion, "team %s: running with a newer covey; use that one, or end it with its covey down", p.Team)
 	}
 	return nil
 }

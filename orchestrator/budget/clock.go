@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -68,7 +68,7 @@ func (l *Ledger) KeepTime(ctx context.Context) error {
 	if !bounded {
 		return nil
 	}
-	if err := l.ports.Store.Put(ctx, keyUpTime, rawjson.Encode(up.Seconds())); err != nil {
+	if err := l.ports.Store.Put(ctx, keyUpTime, notation.Encode(up.Seconds())); err != nil {
 		return fmt.Errorf("keep how long the team was up: %w", err)
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -219,11 +219,11 @@ func parsePrices(name string, data []byte) (PriceFile, error) {
 func priceError(name string, err error) error {
 	var e yaml.Error
 	if !errors.As(err, &e) || e.GetToken() == nil {
-		return fmt.Errorf("%s: %s", name, wording.OneLine(err.Error()))
+		return fmt.Errorf("%s: %s", name, notation.OneLine(err.Error()))
 	}
 	pos := e.GetToken().Position
 	return fmt.Errorf("%s:%d:%d: %s; the keys are covey_prices, date, source and prices, and of a price model, input, "+
-		"output, cache_read and cache_write", name, pos.Line, pos.Column, wording.OneLine(e.GetMessage()))
+		"output, cache_read and cache_write", name, pos.Line, pos.Column, notation.OneLine(e.GetMessage()))
 }
 
 // subscribed reports whether an agent works on a login that the user has made: who

@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -85,7 +84,7 @@ func (b *Background) wake(ctx context.Context, member string, p hooks.Progress) 
 	by := actors.Actor{CallID: actors.CallID("hook", member+" "+p.Background.ID)}
 	_, err := b.store.Mail().Send(ctx, by, mail.Outgoing{
 		To: []string{member}, Kind: mail.HookMessage, Text: strings.Join(p.Background.Messages, "\n"),
-		Summary: mail.Summary(p.Background.Summary), Data: rawjson.Encode(mail.HookCall{
+		Summary: mail.Summary(p.Background.Summary), Data: notation.Encode(mail.HookCall{
 			Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Feedback: p.Background.Feedback,
 		}),
 	})
@@ -126,7 +125,7 @@ func (b *Background) Commands(member string) []string {
 	})
 	commands := make([]string, len(list))
 	for i, h := range list {
-		commands[i] = wording.OneLine(h.command)
+		commands[i] = notation.OneLine(h.command)
 	}
 	return commands
 }

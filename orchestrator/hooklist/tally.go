@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -146,7 +146,7 @@ func whyOpen(end End) string {
 	case end.ExitCode > 0:
 		return fmt.Sprintf("exit %d", end.ExitCode)
 	case end.Warning != "":
-		return wording.OneLine(end.Warning)
+		return notation.OneLine(end.Warning)
 	}
 	return "no verdict"
 }

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -44,7 +43,7 @@ func (b *Inbox) Answer(
 		return r, err
 	}
 	if len(kinds) > 0 && !slices.Contains(kinds, r.Kind) {
-		return r, wording.Errorf(tasks.ErrInvalid, "request %s asks about something else: %s", r.ID, wording.FirstLine(r.Text))
+		return r, notation.Errorf(tasks.ErrInvalid, "request %s asks about something else: %s", r.ID, notation.FirstLine(r.Text))
 	}
 	if err := b.mayGrant(by, r, a); err != nil {
 		return r, err
@@ -67,10 +66,10 @@ func (b *Inbox) Answer(
 func MayAnswer(r requests.Request, mode string) error {
 	switch {
 	case r.Kind == requests.AskShutdown:
-		return wording.Errorf(tasks.ErrInvalid, "%s is asked to end, and answers itself; covey down --member %s --now does not ask",
+		return notation.Errorf(tasks.ErrInvalid, "%s is asked to end, and answers itself; covey down --member %s --now does not ask",
 			r.To, r.To)
 	case mode != "" && r.Kind != requests.AskPlan:
-		return wording.Errorf(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
+		return notation.Errorf(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
 	case mode != "" && modeRank(mode) < 0:
 		return noSuchMode(mode)
 	}
@@ -102,11 +101,11 @@ func (b *Inbox) Find(ctx context.Context, who, id string) (requests.Request, err
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return r, wording.Errorf(tasks.ErrInvalid, "%s may mean %d requests: %s", id, len(found), requestIDs(found))
+		return r, notation.Errorf(tasks.ErrInvalid, "%s may mean %d requests: %s", id, len(found), requestIDs(found))
 	case who == "":
-		return r, wording.Errorf(tasks.ErrNotFound, "%s may ask something else by now; answer by the id, which covey inbox lists", id)
+		return r, notation.Errorf(tasks.ErrNotFound, "%s may ask something else by now; answer by the id, which covey inbox lists", id)
 	}
-	return r, wording.Errorf(tasks.ErrNotFound, "%s asks nothing of %s that it has read", id, who)
+	return r, notation.Errorf(tasks.ErrNotFound, "%s asks nothing of %s that it has read", id, who)
 }
 
 // unreadOf are the requests of which a member has not read yet. Where that cannot
@@ -145,7 +144,7 @@ func (b *Inbox) mayGrant(by actors.Actor, r requests.Request, a Answer) error {
 		return nil
 	}
 	if r.Kind != requests.AskPlan {
-		return wording.Errorf(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
+		return notation.Errorf(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
 	}
 	m, ok := b.ports.Member(r.Member)
 	return MayHaveMode(by.Name == actors.Operator || !ok, m, a.Mode)
@@ -224,7 +223,7 @@ func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 		return mail.Outgoing{Kind: mail.OperatorMessage, Text: cmp.Or(r.Feedback, "Go on.")}
 	}
 	answer.Type = out.Kind
-	out.Data, out.Summary = rawjson.Encode(answer), mail.Summary(out.Text)
+	out.Data, out.Summary = notation.Encode(answer), mail.Summary(out.Text)
 	return out
 }
 

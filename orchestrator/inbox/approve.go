@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -144,7 +143,7 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver string) (reque
 	n := requests.New{
 		Kind: requests.AskApproval, Member: member, To: approver, Lasting: true,
 		Key: approvalKey(t, approver, files), Wait: a.inbox.limit, Text: seekingText(member, t, files),
-		Payload: rawjson.Encode(Payload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files}),
+		Payload: notation.Encode(Payload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files}),
 	}
 	if approver != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing { return approvalMail(r, t, a.inbox.ports.Clock.Now()) }
@@ -165,7 +164,7 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver string) (reque
 // seekingText is what whoever is to approve reads: whose task it is, and as which tree its
 // files stand, by which `covey tasks show` has the verdicts of gates on the same files.
 func seekingText(member string, t tasks.Task, files string) string {
-	text := fmt.Sprintf("%s has finished task %s (%s) and asks for approval", member, t.ID, wording.Preview(t.Subject, 500))
+	text := fmt.Sprintf("%s has finished task %s (%s) and asks for approval", member, t.ID, notation.Preview(t.Subject, 500))
 	if files != "" { // those of a working copy, of which there is a difference to look at
 		text += fmt.Sprintf("; covey diff %s shows its work, and the answer is for the files as they are now (tree %.10s)",
 			member, files)
@@ -177,7 +176,7 @@ func seekingText(member string, t tasks.Task, files string) string {
 func approvalMail(r requests.Request, t tasks.Task, now time.Time) mail.Outgoing {
 	return mail.Outgoing{
 		Kind: mail.ApprovalAsked, Text: r.Text, Summary: mail.Summary(r.Text),
-		Data: rawjson.Encode(mail.ApprovalRequest{
+		Data: notation.Encode(mail.ApprovalRequest{
 			Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: t.ID, Subject: t.Subject,
 			Timestamp: now,
 		}),

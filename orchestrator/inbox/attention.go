@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -59,7 +59,7 @@ func (a *Attention) Need(ctx context.Context, member, reason, more string) error
 	a.inbox.ports.Changed()
 	_, err := a.inbox.Ask(ctx, actors.Actor{Name: member}, requests.New{
 		Kind: requests.AskAttention, Member: member, To: actors.Operator, Key: "attention",
-		Text: fmt.Sprintf("%s needs attention: %s", member, wording.Preview(reason+more, 4000)),
+		Text: fmt.Sprintf("%s needs attention: %s", member, notation.Preview(reason+more, 4000)),
 	})
 	return err
 }

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -65,8 +64,8 @@ func (k Keepers) Ask(ctx context.Context, member, key string, files []string) (o
 	r, err = b.Ask(ctx, actors.Actor{Name: member}, requests.New{
 		Kind: requests.AskMerge, Member: member, To: actors.Operator, Lasting: true, Key: key, Wait: b.limit,
 		Text: fmt.Sprintf("%s has changed protected files: %s; may they stay?", member,
-			wording.Preview(strings.Join(files, ", "), 2000)),
-		Payload: rawjson.Encode(Payload{Files: files}),
+			notation.Preview(strings.Join(files, ", "), 2000)),
+		Payload: notation.Encode(Payload{Files: files}),
 	})
 	if err != nil {
 		return owned.Answer{}, err

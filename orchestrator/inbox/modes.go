@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -27,7 +27,7 @@ func MayHaveMode(byPerson bool, m *roster.Member, mode string) error {
 	if byPerson || want <= modeRank(string(usualMode(m))) {
 		return nil
 	}
-	return wording.Errorf(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
+	return notation.Errorf(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
 		m.Name, usualMode(m), mode)
 }
 
@@ -40,5 +40,5 @@ func modeRank(mode string) int {
 
 // noSuchMode names the permission modes to somebody who wrote another word.
 func noSuchMode(mode string) error {
-	return wording.Errorf(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", mode)
+	return notation.Errorf(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", mode)
 }

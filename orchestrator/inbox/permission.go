@@ -8,8 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
@@ -93,14 +92,14 @@ func (a Asker) drop(ctx context.Context, id string) {
 // The key is of the tool and its input: the same call made again is the same question.
 func permissionRequest(member string, q teammate.Question, limit time.Duration) requests.New {
 	text := fmt.Sprintf("%s asks to use %s", member, q.Call.Name)
-	if input := wording.MainInput(q.Call.Input); input != "" {
-		text += ": " + wording.Preview(input, 2000)
+	if input := notation.MainInput(q.Call.Input); input != "" {
+		text += ": " + notation.Preview(input, 2000)
 	}
 	return requests.New{
 		Kind: requests.AskPermission, Member: member, To: actors.Operator, Key: requests.KeyOf(q.Call.Name,
 			q.Call.Input),
-		Text: text + " (" + wording.Preview(q.Reason, 500) + ")", Wait: limit,
-		Payload: rawjson.Encode(Payload{
+		Text: text + " (" + notation.Preview(q.Reason, 500) + ")", Wait: limit,
+		Payload: notation.Encode(Payload{
 			Tool: q.Call.Name, Call: q.Call.ID, Input: asJSON(q.Call.Input), Reason: q.Reason,
 		}),
 	}
@@ -111,7 +110,7 @@ func asJSON(input json.RawMessage) json.RawMessage {
 	if json.Valid(input) {
 		return input
 	}
-	return rawjson.Encode(string(input))
+	return notation.Encode(string(input))
 }
 
 // permissionAnswer is what a closed request means for its call.

@@ -11,8 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -151,7 +150,7 @@ func (g *PlanGate) Submit(
 	switch {
 	case !g.MustPlan(m):
 		return agent.ToolResult{Content: "Your plan is approved already. Go on with the work.",
-			Response: rawjson.Encode(planOutput{Plan: in.Plan, IsAgent: !m.Lead})}
+			Response: notation.Encode(planOutput{Plan: in.Plan, IsAgent: !m.Lead})}
 	case strings.TrimSpace(in.Plan) == "":
 		return refused(errors.New("the plan is empty; write into \"plan\" what you mean to do"))
 	}
@@ -173,7 +172,7 @@ func (g *PlanGate) Submit(
 		Content: fmt.Sprintf("Your plan has been submitted to %s for approval (request %s).\n\nEnd your turn now and do nothing "+
 			"before the answer: a message will tell you. If the plan is approved, carry it out. If it is refused, revise it "+
 			"by what is said and submit it again.", who, r.ID),
-		Response: rawjson.Encode(planOutput{
+		Response: notation.Encode(planOutput{
 			Plan: in.Plan, IsAgent: !m.Lead, Awaiting: r.To != actors.Operator, RequestRef: mail.Ref(r.ID),
 		}),
 	}
@@ -187,7 +186,7 @@ func (g *PlanGate) Submit(
 func (g *PlanGate) planHooks(
 	ctx context.Context, m *roster.Member, in PlanInput, fire Fire,
 ) (r agent.ToolResult, decided bool) {
-	out, err := fire(ctx, hooks.PermissionRequestInput{ToolName: PlanTool, ToolInput: rawjson.Encode(in)})
+	out, err := fire(ctx, hooks.PermissionRequestInput{ToolName: PlanTool, ToolInput: notation.Encode(in)})
 	if err != nil {
 		return r, false // then it is as if there were no such hooks
 	}
@@ -228,7 +227,7 @@ func (g *PlanGate) approvedByHook(ctx context.Context, m *roster.Member, in Plan
 	}
 	return agent.ToolResult{
 		Content:  "A hook of the team has approved your plan. Carry it out.",
-		Response: rawjson.Encode(planOutput{Plan: in.Plan, IsAgent: !m.Lead}),
+		Response: notation.Encode(planOutput{Plan: in.Plan, IsAgent: !m.Lead}),
 	}
 }
 
@@ -242,8 +241,8 @@ func (g *PlanGate) askPlan(ctx context.Context, m *roster.Member, by actors.Acto
 	n := requests.New{
 		Kind: requests.AskPlan, Member: m.Name, To: to, Key: requests.KeyOf(m.Session.Session,
 			plan), Wait: g.inbox.limit,
-		Text:    fmt.Sprintf("%s asks for approval of its plan: %s", m.Name, wording.Preview(plan, 500)),
-		Payload: rawjson.Encode(Payload{Plan: plan, Session: m.Session.Session}),
+		Text:    fmt.Sprintf("%s asks for approval of its plan: %s", m.Name, notation.Preview(plan, 500)),
+		Payload: notation.Encode(Payload{Plan: plan, Session: m.Session.Session}),
 	}
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing { return g.planMail(r, plan) }
@@ -282,7 +281,7 @@ func (g *PlanGate) planMail(r requests.Request, plan string) mail.Outgoing {
 		}
 	}
 	return mail.Outgoing{
-		Kind: mail.PlanAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: rawjson.Encode(data),
+		Kind: mail.PlanAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: notation.Encode(data),
 	}
 }
 
@@ -316,7 +315,7 @@ func (g *PlanGate) leavePlanning(ctx context.Context, m *roster.Member, mode str
 	}
 	g.approve(m.Name, true)
 	leave := planLeave{Session: m.Session.Session, Mode: mode}
-	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), rawjson.Encode(leave)); err != nil {
+	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), notation.Encode(leave)); err != nil {
 		return fmt.Errorf("keep that the plan of %s is approved: %w", m.Name, err)
 	}
 	return nil
@@ -332,7 +331,7 @@ func (g *PlanGate) GiveMode(ctx context.Context, m *roster.Member, mode string) 
 		return err
 	}
 	leave := planLeave{Session: m.Session.Session, Mode: mode, Spec: usualMode(m)}
-	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), rawjson.Encode(leave)); err != nil {
+	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), notation.Encode(leave)); err != nil {
 		return fmt.Errorf("keep the permission mode of %s: %w", m.Name, err)
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -67,7 +67,7 @@ func (r *reminders) count(ctx context.Context, of, open []requests.Request) erro
 	for _, q := range of {
 		next[q.ID]++
 	}
-	if err := r.store.Put(ctx, keyReminded, rawjson.Encode(next)); err != nil {
+	if err := r.store.Put(ctx, keyReminded, notation.Encode(next)); err != nil {
 		return fmt.Errorf("keep who was reminded: %w", err)
 	}
 	r.times = next

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
@@ -65,7 +65,7 @@ func (p *planning) begin(t *testing.T) {
 func (p *planning) ask(t *testing.T, member, to string) requests.Request {
 	t.Helper()
 	r, err := p.Ask(t.Context(), actors.Actor{Name: member}, requests.New{
-		Kind: requests.AskPlan, Member: member, To: to, Text: "May I?", Payload: rawjson.Encode(Payload{Session: "s1"}),
+		Kind: requests.AskPlan, Member: member, To: to, Text: "May I?", Payload: notation.Encode(Payload{Session: "s1"}),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -318,7 +318,7 @@ func (j *Journal) entryLine(e entry) (l Line, ok bool) {
 	if e.event.Turn > 0 {
 		j.turns[e.event.Member] = e.event.Turn
 	}
-	data, err := rawjson.Marshal(e.event.Data)
+	data, err := notation.Marshal(e.event.Data)
 	if err != nil {
 		j.log.Error("an event cannot be written to the journal", "type", e.event.Data.EventType(), "err", err)
 		return l, false
@@ -349,7 +349,7 @@ func (j *Journal) writeLines(lines []Line) bool {
 	}
 	var buf bytes.Buffer
 	for _, l := range lines {
-		text, err := rawjson.Marshal(l)
+		text, err := notation.Marshal(l)
 		if err != nil {
 			j.log.Error("a line cannot be written to the journal", "seq", l.Seq, "err", err)
 			continue

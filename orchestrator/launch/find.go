@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/acp"
 )
 
@@ -43,7 +43,7 @@ func Find(team *configs.Team) (map[string]Found, error) {
 			l.key, err = l.readKey(a)
 		}
 		if err == nil && a.Model.Script != "" && l.preset.name != "" && l.program.offline == nil {
-			err = wording.Errorf(configs.ErrSpec, "%s: it cannot think with a script; take `model` away from it", a.Name)
+			err = notation.Errorf(configs.ErrSpec, "%s: it cannot think with a script; take `model` away from it", a.Name)
 		}
 		all[a.Name] = l
 		errs = append(errs, err)
@@ -71,7 +71,7 @@ func findProgram(a configs.Agent, workspace string) (Found, error) {
 	look := func(name string) (string, error) { return lookIn(lastOf(env, "PATH"), workspace, name) }
 	p, known := presetOf(a.Preset)
 	if a.Preset != "" && !known {
-		return Found{}, wording.Errorf(configs.ErrSpec, "%s: there is no preset %q", a.Name, a.Preset)
+		return Found{}, notation.Errorf(configs.ErrSpec, "%s: there is no preset %q", a.Name, a.Preset)
 	}
 	if len(a.Command) == 0 {
 		way, path, err := p.find(look)
@@ -161,17 +161,17 @@ func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
 		names = []string{a.KeyVar}
 	}
 	if len(names) == 0 {
-		return configs.EnvVar{}, wording.Errorf(configs.ErrSpec,
+		return configs.EnvVar{}, notation.Errorf(configs.ErrSpec,
 			"%s: which variable holds its API key? Write auth: {key: VARIABLE}", a.Name)
 	}
 	if a.KeyFile != "" {
 		data, err := os.ReadFile(a.KeyFile)
 		if err != nil {
-			return configs.EnvVar{}, wording.Errorf(configs.ErrSpec, "%s: its API key cannot be read: %v", a.Name, err)
+			return configs.EnvVar{}, notation.Errorf(configs.ErrSpec, "%s: its API key cannot be read: %v", a.Name, err)
 		}
 		key := string(bytes.TrimSpace(data))
 		if key == "" || strings.ContainsAny(key, "\n\x00") {
-			return configs.EnvVar{}, wording.Errorf(configs.ErrSpec, "%s: %s must hold an API key and nothing else", a.Name, a.KeyFile)
+			return configs.EnvVar{}, notation.Errorf(configs.ErrSpec, "%s: %s must hold an API key and nothing else", a.Name, a.KeyFile)
 		}
 		return configs.EnvVar{Name: names[0], Value: key}, nil
 	}
@@ -180,7 +180,7 @@ func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
 			return configs.EnvVar{Name: name, Value: key}, nil
 		}
 	}
-	return configs.EnvVar{}, wording.Errorf(configs.ErrSpec,
+	return configs.EnvVar{}, notation.Errorf(configs.ErrSpec,
 		"%s: it is to use an API key, but %s is not set; set it, name a file (auth: {key: %s, file: PATH}), or write auth: login",
 		a.Name, strings.Join(names, " or "), names[0])
 }

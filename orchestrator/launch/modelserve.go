@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -34,15 +34,15 @@ func ServeModels(ctx context.Context, m ModelServer) error {
 	// a URL can rely on it.
 	scripts, err := namedScripts(m.Scripts)
 	if err != nil {
-		return wording.Errorf(ErrModelServer, "%v", err)
+		return notation.Errorf(ErrModelServer, "%v", err)
 	}
 	server, err := script.NewServer(scripts, nil)
 	if err != nil {
-		return wording.Errorf(ErrModelServer, "%v", err)
+		return notation.Errorf(ErrModelServer, "%v", err)
 	}
 	l, err := script.Listen(ctx, m.Addr)
 	if err != nil {
-		return wording.Errorf(ErrModelServer, "%v", err)
+		return notation.Errorf(ErrModelServer, "%v", err)
 	}
 	if _, err := fmt.Fprintf(m.Out, "http://%s\n", l.Addr()); err != nil {
 		return errors.Join(err, l.Close()) // nobody could find the server

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/permission"
 )
@@ -126,7 +126,7 @@ func (p preset) find(look func(string) (string, error)) (program, string, error)
 	if len(missing) > 1 {
 		text = "none of " + strings.Join(missing, ", ")
 	}
-	return program{}, "", wording.Errorf(configs.ErrSpec, "%s is not installed: there is %s in PATH; `%s` installs it",
+	return program{}, "", notation.Errorf(configs.ErrSpec, "%s is not installed: there is %s in PATH; `%s` installs it",
 		p.name, text, p.install)
 }
 

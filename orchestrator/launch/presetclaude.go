@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -96,7 +96,7 @@ func (o *offer) claudeSettings(fields object) {
 // them, and covey itself, without asking: it can ask nobody. covey asks the member's
 // rules about each of these calls.
 func claudeConnect(url string) []string {
-	config := rawjson.Encode(object{"mcpServers": object{MCPName: object{
+	config := notation.Encode(object{"mcpServers": object{MCPName: object{
 		"type": "http", "url": url, "headers": object{"Authorization": "Bearer ${" + mcpTokenVar + "}"},
 	}}})
 	return []string{"--mcp-config", string(config), "--allowedTools", "mcp__" + MCPName + ",Bash(covey *)"}

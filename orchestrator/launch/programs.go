@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -124,14 +123,14 @@ func (p *Programs) Open(ctx context.Context, r Request) (agent.Agent, error) {
 	a := r.Member.CurrentAgent()
 	l, ok := p.opts.Found()[a.Name]
 	if !ok {
-		return nil, wording.Errorf(configs.ErrSpec, "agent %q has no program", a.Name)
+		return nil, notation.Errorf(configs.ErrSpec, "agent %q has no program", a.Name)
 	}
 	known := p.of(r.Member, true)
 	f := &instance{programs: p, Request: r, launch: l, last: lastSaid(r.History.Messages)}
 	// What a program wants kept must be kept also while the team is being ended.
 	ctx = context.WithoutCancel(ctx)
 	f.put = func(v programSession) error {
-		return p.opts.Store.Put(ctx, programKey(r.Member.Name), rawjson.Encode(v))
+		return p.opts.Store.Put(ctx, programKey(r.Member.Name), notation.Encode(v))
 	}
 	if err := f.recall(ctx, known.switched); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
@@ -106,7 +106,7 @@ func (f *instance) brief() string {
 	var b strings.Builder
 	b.WriteString("You have worked in this team before, and have no memory of it. What is known:\n")
 	if goal := strings.TrimSpace(f.programs.opts.Goal()); goal != "" {
-		b.WriteString("\nThe team's goal:\n" + wording.Clip(goal, briefText) + "\n")
+		b.WriteString("\nThe team's goal:\n" + notation.Clip(goal, briefText) + "\n")
 	}
 	all, err := f.programs.opts.Store.List(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (f *instance) brief() string {
 	}
 	b.WriteString(briefTasks(all, f.Member.Name))
 	if last := f.lastText(); last != "" {
-		b.WriteString("\nWhat you said last:\n" + wording.Clip(last, briefText) + "\n")
+		b.WriteString("\nWhat you said last:\n" + notation.Clip(last, briefText) + "\n")
 	}
 	b.WriteString("\nLook at the state of the files before you go on: work that you have begun may be in them.")
 	return b.String()
@@ -130,7 +130,7 @@ func briefTasks(all []tasks.Task, member string) string {
 		if b.Len() == 0 {
 			b.WriteString("\nYour tasks:\n")
 		}
-		fmt.Fprintf(&b, "- #%s %s (%s)\n", t.ID, mail.Summary(agent.Defuse(wording.Unbroken(t.Subject))), t.Status)
+		fmt.Fprintf(&b, "- #%s %s (%s)\n", t.ID, mail.Summary(agent.Defuse(notation.Unbroken(t.Subject))), t.Status)
 		if t.Status == tasks.InProgress && t.Description != "" {
 			b.WriteString("  " + strings.ReplaceAll(t.Description, "\n", "\n  ") + "\n")
 		}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -146,7 +146,7 @@ func (h *Holds) change(ctx context.Context, edit func(map[string]Hold)) error {
 		next = map[string]Hold{}
 	}
 	edit(next)
-	if err := h.store.Put(ctx, holdsKey, rawjson.Encode(next)); err != nil {
+	if err := h.store.Put(ctx, holdsKey, notation.Encode(next)); err != nil {
 		return fmt.Errorf("store the holds: %w", err)
 	}
 	h.list = next

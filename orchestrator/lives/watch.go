@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -134,7 +134,7 @@ func (a *activity) see(e agent.Event) {
 	case agent.TextSaid:
 		a.LastText, a.Doing = data.Text, "thinking"
 	case agent.ToolCalled:
-		a.open = append(a.open, openCall{data.ID, wording.OneLine(data.Name + " " + wording.MainInput(data.Input))})
+		a.open = append(a.open, openCall{data.ID, notation.OneLine(data.Name + " " + notation.MainInput(data.Input))})
 		a.Doing = a.open[0].text
 	case agent.ToolReturned:
 		a.open = slices.DeleteFunc(a.open, func(c openCall) bool { return c.id == data.ID })
@@ -174,7 +174,7 @@ func (a *activity) seeHelper(e agent.Event) {
 		a.Refusals++
 	case agent.ToolCalled:
 		if a.InTurn {
-			a.Doing = "helper: " + wording.OneLine(data.Name+" "+wording.MainInput(data.Input))
+			a.Doing = "helper: " + notation.OneLine(data.Name+" "+notation.MainInput(data.Input))
 		}
 	}
 }

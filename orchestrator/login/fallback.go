@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -68,7 +68,7 @@ func (l *Logins) usedUpUntil(ctx context.Context, m *roster.Member, until time.T
 		known.used = used
 	})
 	_, until, _ = usable(chain, used, l.ports.Clock.Now())
-	return until, l.ports.Store.Put(context.WithoutCancel(ctx), keyFallback(m.Name), rawjson.Encode(used))
+	return until, l.ports.Store.Put(context.WithoutCancel(ctx), keyFallback(m.Name), notation.Encode(used))
 }
 
 // Switch gives an idle member the agent that it is to go on with: its own as soon as that

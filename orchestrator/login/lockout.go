@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -93,7 +92,7 @@ func (l *Logins) loginText(a configs.Agent, hint, then string) string {
 		return fmt.Sprintf("%s is not logged in; run `%s`, then `%s`", roster.AgentName(a), run, then)
 	}
 	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then `%s`", roster.AgentName(a),
-		wording.OneLine(hint), then)
+		notation.OneLine(hint), then)
 }
 
 // limitText says that a member waits, and until when.
@@ -103,7 +102,7 @@ func limitText(a configs.Agent, l Lockout, now time.Time) string {
 		then = "goes on"
 	}
 	return fmt.Sprintf("usage limit of %s reached; it %s at %s", roster.AgentName(a), then,
-		wording.ShortTime(l.Until.Local(), now))
+		notation.ShortTime(l.Until.Local(), now))
 }
 
 // LimitText is what the others are told of a member that has reached a usage limit: that
@@ -127,7 +126,7 @@ func (l *Logins) Ending(m *roster.Member) (plan.Lock, string) {
 	}
 	switch {
 	case lockout.Failed:
-		return plan.LockFailed, "its last turn failed and was to be tried again: " + wording.OneLine(lockout.Text)
+		return plan.LockFailed, "its last turn failed and was to be tried again: " + notation.OneLine(lockout.Text)
 	case lockout.LoggedOut:
 		return plan.LockLogin, l.loginText(m.CurrentAgent(), lockout.Text, "covey up")
 	}
@@ -177,7 +176,7 @@ func (l *Logins) Take(ctx context.Context, m *roster.Member, d agent.EventData) 
 // keep stores a lockout; nil: none. A team that is being stopped has to know of it when
 // it is started again.
 func (l *Logins) keep(ctx context.Context, name string, out *Lockout) error {
-	return l.ports.Store.Put(context.WithoutCancel(ctx), keyLockout(name), rawjson.Encode(out))
+	return l.ports.Store.Put(context.WithoutCancel(ctx), keyLockout(name), notation.Encode(out))
 }
 
 // TurnEnded notes that a member's turn has ended for a reason: what is no lockout ends

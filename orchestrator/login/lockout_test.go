@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/roster"
 )
@@ -104,7 +104,7 @@ func TestLockoutTexts(t *testing.T) {
 		return ""
 	}})
 	now := atThree.Local().Add(-time.Minute)
-	at := wording.ShortTime(atThree.Local(), now)
+	at := notation.ShortTime(atThree.Local(), now)
 	for got, want := range map[string]string{
 		l.loginText(codex, "said", "covey up"):                      "codex is not logged in; run `codex login`, then `covey up`",
 		l.loginText(own, "say\nthis", "covey up"):                   "mine is not logged in (say this); log in with its program, then `covey up`",

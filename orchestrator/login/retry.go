@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -76,5 +76,5 @@ func (l *Logins) TriesAgain(name string) (again bool, why string) {
 // RetryText says what a member waits for whose last turn failed.
 func (l *Lockout) RetryText(now time.Time) string {
 	return fmt.Sprintf("try %d of %d in %s, after: %s", l.Tries, retryLimit,
-		max(l.Until.Sub(now).Round(time.Second), 0), wording.OneLine(l.Text))
+		max(l.Until.Sub(now).Round(time.Second), 0), notation.OneLine(l.Text))
 }

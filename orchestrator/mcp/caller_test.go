@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
@@ -50,7 +50,7 @@ func TestGuardAsksPeople(t *testing.T) {
 			done := make(chan *agent.ToolResult, 1)
 			go func() {
 				_, no := c.guard(t.Context(), api.TeamCall{Tool: teamtools.SendTool,
-					Input: rawjson.Encode(map[string]string{"to": "lead"})}, "c1")
+					Input: notation.Encode(map[string]string{"to": "lead"})}, "c1")
 				done <- no
 			}()
 			if tc.answer != nil {

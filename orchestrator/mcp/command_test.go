@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/roster"
@@ -23,7 +23,7 @@ import (
 func commandCalls() []any {
 	status, owner := tasks.Completed, "ana"
 	return []any{
-		api.TaskCreate{Subject: "s", Description: "d", As: "ana", Metadata: map[string]json.RawMessage{"k": rawjson.Encode(1)}},
+		api.TaskCreate{Subject: "s", Description: "d", As: "ana", Metadata: map[string]json.RawMessage{"k": notation.Encode(1)}},
 		api.TaskUpdate{ID: "1", Status: &status, Owner: &owner, AddBlockedBy: []string{"2"}, As: "ana"},
 		api.TaskClaim{ID: "1", As: "ana"},
 		api.Send{To: "lead", Text: "hello", Summary: "hi", As: "ana"},
@@ -99,7 +99,7 @@ func TestGuardCommandRefuses(t *testing.T) {
 			"hook error: why"},
 		"ask":     {hooks.Outcome{Permission: hooks.Permission{Decision: "ask"}}, nil, "Blocked by hook"},
 		"trouble": {hooks.Outcome{}, errors.New("broken"), "could not run, so it was not run: broken"},
-		"changed": {hooks.Outcome{UpdatedInput: rawjson.Encode(map[string]string{"to": "lead"})}, nil,
+		"changed": {hooks.Outcome{UpdatedInput: notation.Encode(map[string]string{"to": "lead"})}, nil,
 			`called with {"to":"lead"}`},
 		"same": {hooks.Outcome{UpdatedInput: json.RawMessage(
 			`{"summary": "hi", "message": "hello", "to": "lead"}`)}, nil, ""},

@@ -13,7 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -85,7 +85,7 @@ func plainSchema(text json.RawMessage, t teamtools.Description) json.RawMessage 
 			p.Type, p.Types = rest[0], nil
 		}
 	}
-	return rawjson.Encode(&schema)
+	return notation.Encode(&schema)
 }
 
 // list is the desk's tools, in the order of their names.

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -56,17 +55,17 @@ func (a approvals) askOne(ctx context.Context, m tasks.Merge, files []string, to
 	text := fmt.Sprintf("%s has finished %s, to be merged into %s (covey diff %s shows it)",
 		m.Member, m.Title, m.Into, m.Subject())
 	if len(files) > 0 && to == actors.Operator {
-		text += "; it changes protected files: " + wording.Preview(strings.Join(files, ", "), 2000)
+		text += "; it changes protected files: " + notation.Preview(strings.Join(files, ", "), 2000)
 	}
 	n := requests.New{
 		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: a.opts.Inbox.Limit(),
-		Key: requests.KeyOf(m.Branch, m.Commit, to), Payload: rawjson.Encode(inbox.Payload{TaskID: m.Subject(), Subject: m.Title}),
+		Key: requests.KeyOf(m.Branch, m.Commit, to), Payload: notation.Encode(inbox.Payload{TaskID: m.Subject(), Subject: m.Title}),
 	}
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing {
 			return mail.Outgoing{
 				Kind: mail.ApprovalAsked, Text: r.Text, Summary: mail.Summary(r.Text),
-				Data: rawjson.Encode(mail.ApprovalRequest{
+				Data: notation.Encode(mail.ApprovalRequest{
 					Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: m.Subject(),
 					Subject: m.Title, Timestamp: a.opts.Clock.Now(),
 				}),

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
@@ -98,7 +98,7 @@ type differ struct {
 func (d differ) ofTask(ctx context.Context, reviews []api.Review, id string) ([]Diff, error) {
 	i := slices.IndexFunc(reviews, func(r api.Review) bool { return slices.Contains(r.Tasks, id) })
 	if i < 0 {
-		return nil, wording.Errorf(tasks.ErrNotFound, "there is no finished work on task %s; covey diff MEMBER shows what is under way", id)
+		return nil, notation.Errorf(tasks.ErrNotFound, "there is no finished work on task %s; covey diff MEMBER shows what is under way", id)
 	}
 	// The last one: a task that was opened again has been worked on twice.
 	for j := range reviews {

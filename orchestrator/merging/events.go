@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -56,7 +56,7 @@ func (d *Desk) unchanged(ctx context.Context, t tasks.Task) error {
 	if err != nil || known && before == t.Version {
 		return err
 	}
-	if err := d.opts.Store.Put(ctx, keyUnchanged(t.ID), rawjson.Encode(t.Version)); err != nil {
+	if err := d.opts.Store.Put(ctx, keyUnchanged(t.ID), notation.Encode(t.Version)); err != nil {
 		return fmt.Errorf("note that task %s changed nothing: %w", t.ID, err)
 	}
 	d.opts.Journal.Append(agent.Event{Member: t.Owner, Data: TaskUnchanged{Task: t.ID, Subject: t.Subject}})

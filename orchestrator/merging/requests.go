@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -29,7 +29,7 @@ func (d *Desk) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply, e
 		if !r.All {
 			whose = " of " + r.String()
 		}
-		err = wording.Errorf(tasks.ErrNotFound, "no finished work%s waits to be merged; covey review lists what there is", whose)
+		err = notation.Errorf(tasks.ErrNotFound, "no finished work%s waits to be merged; covey review lists what there is", whose)
 	}
 	if err == nil {
 		err = d.look(ctx)

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -115,7 +115,7 @@ func reviewOne(ctx context.Context, q *Queue, m tasks.Merge) (api.Review, error)
 func evidenceLines(t tasks.Task) []string {
 	var lines []string
 	for _, e := range t.Evidence {
-		lines = append(lines, fmt.Sprintf("%s (%s)", cmp.Or(wording.FirstLine(e.Text), e.File), cmp.Or(e.By, "covey")))
+		lines = append(lines, fmt.Sprintf("%s (%s)", cmp.Or(notation.FirstLine(e.Text), e.File), cmp.Or(e.By, "covey")))
 	}
 	return lines
 }

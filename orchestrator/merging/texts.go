@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/verdicts"
@@ -39,7 +39,7 @@ func conflict(m tasks.Merge, files []string) setback {
 // refused is the setback of work whose merged state the gates do not agree to.
 func refused(m tasks.Merge, said string) setback {
 	return setback{
-		reason: "the gates refuse the merged state: " + wording.FirstLine(said),
+		reason: "the gates refuse the merged state: " + notation.FirstLine(said),
 		title:  "Mend what the merge gates refuse in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) was merged with %s for a trial, and the gates refuse the result:\n\n%s\n\n"+
 			"In your working copy run `git merge %s`, mend it there and commit it. Then set this task to completed; it is "+
@@ -217,7 +217,7 @@ func evidence(m tasks.Merge, verdicts []verdicts.Verdict) string {
 			said = "agrees"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %.12s | %s | %s |\n",
-			strings.ReplaceAll(code(wording.FirstLine(v.Command)), "|", `\|`), said, v.Tree, v.Moment, v.Duration.Round(1e6))
+			strings.ReplaceAll(code(notation.FirstLine(v.Command)), "|", `\|`), said, v.Tree, v.Moment, v.Duration.Round(1e6))
 	}
 	return b.String()
 }

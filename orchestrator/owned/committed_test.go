@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -298,7 +298,7 @@ func TestWorkCommittedInASharedFolder(t *testing.T) {
 	r.want("alone", "?? dev.txt")
 	see(ops, agent.TurnStarted{})
 	call("2", "either.txt")
-	named := rawjson.Encode(map[string]string{"file_path": filepath.Join(r.dir, "named.txt")})
+	named := notation.Encode(map[string]string{"file_path": filepath.Join(r.dir, "named.txt")})
 	see(r.dev, agent.ToolCalled{ID: "3", Name: "Write", Input: named})
 	see(r.dev, agent.PermissionDecided{ID: "3", Tool: "Write", Decision: "allow"})
 	r.write("named.txt", "dev's")

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -137,5 +137,5 @@ func impasseText(reason string) string {
 
 // SubjectLine is a task's subject in a list, where one line is one task.
 func SubjectLine(t tasks.Task) string {
-	return mail.Summary(agent.Defuse(wording.Unbroken(t.Subject)))
+	return mail.Summary(agent.Defuse(notation.Unbroken(t.Subject)))
 }

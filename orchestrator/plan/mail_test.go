@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -16,7 +16,7 @@ func TestLossIsMoot(t *testing.T) {
 		task("4", tasks.Pending, "a"),
 	}
 	loss := func(id string) mail.Message {
-		return mail.Message{ID: "m" + id, Kind: mail.TaskLost, Data: rawjson.Encode(tasks.Loss{TaskID: id})}
+		return mail.Message{ID: "m" + id, Kind: mail.TaskLost, Data: notation.Encode(tasks.Loss{TaskID: id})}
 	}
 	for id, want := range map[string]bool{"1": false, "2": true, "3": false, "4": true, "9": true} {
 		if have := lossIsMoot(loss(id), all, "a"); have != want {

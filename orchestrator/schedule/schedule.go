@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
@@ -159,7 +159,7 @@ func (t *Timetable) Plan(ctx context.Context, list []configs.Schedule) (Plans, e
 }
 
 // Record is what the store keeps of the schedules.
-func (p Plans) Record() json.RawMessage { return rawjson.Encode(p.records) }
+func (p Plans) Record() json.RawMessage { return notation.Encode(p.records) }
 
 // Use has schedules count.
 func (t *Timetable) Use(p Plans) {

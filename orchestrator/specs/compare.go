@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/roster"
 )
@@ -50,7 +50,7 @@ func CannotChange(keys ...string) error {
 	}) {
 		then = "then starts another team, without the tasks and messages of this one"
 	}
-	return wording.Errorf(configs.ErrSpec, "%s cannot change while the team runs; `covey down` ends it, and `covey up` %s",
+	return notation.Errorf(configs.ErrSpec, "%s cannot change while the team runs; `covey down` ends it, and `covey up` %s",
 		strings.Join(keys, ", "), then)
 }
 

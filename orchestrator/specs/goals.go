@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -42,7 +42,7 @@ func (r Goal) Next(given, spec string) Goal {
 }
 
 // Value returns the record as it stands in the store under Key.
-func (r Goal) Value() json.RawMessage { return rawjson.Encode(r) }
+func (r Goal) Value() json.RawMessage { return notation.Encode(r) }
 
 // Goals is what the team that runs works for. Any goroutine may call its methods.
 type Goals struct {
@@ -82,7 +82,7 @@ func (g *Goals) Answer(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	return g.store.Put(ctx, keyAnswered, rawjson.Encode(answer{No: goal.No, Text: strings.TrimSpace(text)}))
+	return g.store.Put(ctx, keyAnswered, notation.Encode(answer{No: goal.No, Text: strings.TrimSpace(text)}))
 }
 
 // Answered returns the lead's answer to the goal that it has. It is empty if the lead has
@@ -106,5 +106,5 @@ func (g *Goals) Drop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return g.store.Put(ctx, GoalKey, rawjson.Encode(Goal{No: goal.No}))
+	return g.store.Put(ctx, GoalKey, notation.Encode(Goal{No: goal.No}))
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -87,7 +87,7 @@ func (n News) Load(ctx context.Context, store *tasks.Store, team *configs.Team) 
 		for i, id := range ids {
 			loaded[strings.TrimPrefix(list[i].Key, specKey(""))] = id
 		}
-		values[keyLoaded] = rawjson.Encode(loaded)
+		values[keyLoaded] = notation.Encode(loaded)
 		return values
 	}
 	_, err = store.Load(ctx, l)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
@@ -315,7 +315,7 @@ func (b *Board) planned(member string) error {
 	if !ok || !b.ports.Plans.MustPlan(m) {
 		return nil
 	}
-	return wording.Errorf(tasks.ErrTransition, "your plan is not approved yet, so no task of yours can be completed; "+
+	return notation.Errorf(tasks.ErrTransition, "your plan is not approved yet, so no task of yours can be completed; "+
 		"submit the plan with %s and wait for the answer", NamesFor(m.CurrentAgent()).phrases().plan)
 }
 

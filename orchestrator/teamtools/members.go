@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
@@ -43,9 +43,9 @@ func (b *Board) Known(member string) error {
 		return nil
 	}
 	if near := nearestName(member, b.names()); near != "" {
-		return wording.Errorf(api.ErrNoMember, "no member is called %q; did you mean %s?", member, near)
+		return notation.Errorf(api.ErrNoMember, "no member is called %q; did you mean %s?", member, near)
 	}
-	return wording.Errorf(api.ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.names(), ", "))
+	return notation.Errorf(api.ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.names(), ", "))
 }
 
 // canOwn refuses an owner that is no member, or that has left: nobody would work on the
@@ -56,7 +56,7 @@ func (b *Board) canOwn(by Actor, member string) error {
 		return err
 	}
 	if _, why := b.ports.Members.Now(member); why != "" {
-		return wording.Errorf(tasks.ErrInvalid, "%s takes no more turns (%s), so it gets no task: give it to another member, "+
+		return notation.Errorf(tasks.ErrInvalid, "%s takes no more turns (%s), so it gets no task: give it to another member, "+
 			"or to %[1]s when the team is next started", member, why)
 	}
 	return nil
@@ -90,5 +90,5 @@ func nearestName(name string, all []string) string {
 	if len(name) > 64 { // measuring would only cost time
 		return ""
 	}
-	return wording.Nearest(name, all, len(name)/3)
+	return notation.Nearest(name, all, len(name)/3)
 }

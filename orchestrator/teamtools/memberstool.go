@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -39,7 +39,7 @@ func listMembers(_ context.Context, c call, _ struct{}) agent.ToolResult {
 		}
 		all, lines = append(all, one), append(lines, line)
 	}
-	return agent.ToolResult{Content: strings.Join(lines, "\n"), Response: rawjson.Encode(struct {
+	return agent.ToolResult{Content: strings.Join(lines, "\n"), Response: notation.Encode(struct {
 		Members []rosterEntry `json:"members"`
 	}{all})}
 }

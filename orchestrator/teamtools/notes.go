@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -152,7 +152,7 @@ func (n *Notes) Of(member string, idle agent.Idle) mail.Note {
 		Type: mail.IdleNotification, From: member, IdleReason: idle.Reason, TaskIDs: idle.TaskIDs,
 		Background: idle.Background,
 	}}
-	words := wording.Short(idle.LastText, maxResult)
+	words := notation.Short(idle.LastText, maxResult)
 	if idle.Reason == agent.IdleFailed || idle.Reason == agent.IdleStopped {
 		note.FailureReason = words
 	} else {

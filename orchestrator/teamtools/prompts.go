@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -135,7 +135,7 @@ func (n ToolNames) NudgeText(own []tasks.Task) string {
 func (n ToolNames) UnansweredText(list []requests.Request) string {
 	lines := make([]string, len(list))
 	for i, r := range list {
-		lines[i] = fmt.Sprintf("- %s (request_id %s)", wording.FirstLine(r.Text), r.ID)
+		lines[i] = fmt.Sprintf("- %s (request_id %s)", notation.FirstLine(r.Text), r.ID)
 	}
 	return "You are idle, but others wait for your answer:\n" + strings.Join(lines, "\n") +
 		"\nAnswer with " + n.phrases().send + ", as the requests in your messages say."

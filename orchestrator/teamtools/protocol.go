@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -42,7 +42,7 @@ func (b *Board) demand(ctx context.Context, me Actor, w wish) (SentAnswer, error
 // it. The way for people is to end it without asking, which the error names.
 func (b *Board) answerShutdown(ctx context.Context, by Actor, a inbox.Answer) error {
 	if by.Name == actors.Operator {
-		return wording.Errorf(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
+		return notation.Errorf(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
 			"`covey down --member NAME --now` does not ask", a.ID)
 	}
 	_, err := b.ports.Requests.Answer(ctx, by.Actor, a, requests.AskShutdown)

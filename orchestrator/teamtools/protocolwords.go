@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -52,7 +52,7 @@ func (n ToolNames) howToAnswer(m mail.Message) string {
 
 // answering returns the call that says yes to a request. Its message is an object, not text.
 func (n ToolNames) answering(to string, kind mail.Kind, ref mail.RequestRef) string {
-	object := string(rawjson.Encode(struct {
+	object := string(notation.Encode(struct {
 		Type    mail.Kind `json:"type"`
 		Request string    `json:"request_id"`
 		Approve bool      `json:"approve"`
@@ -60,5 +60,5 @@ func (n ToolNames) answering(to string, kind mail.Kind, ref mail.RequestRef) str
 	if n == ShellNames {
 		return fmt.Sprintf("run: %s send %s '%s'.", coveyShell, to, object)
 	}
-	return fmt.Sprintf("call %s with exactly this input: {\"to\":%s,\"message\":%s}.", n.phrases().send, rawjson.Encode(to), object)
+	return fmt.Sprintf("call %s with exactly this input: {\"to\":%s,\"message\":%s}.", n.phrases().send, notation.Encode(to), object)
 }

@@ -10,8 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -69,20 +68,20 @@ func foldMessage(input json.RawMessage) json.RawMessage {
 	delete(fields, "notify_when_idle")
 	var typ string
 	if json.Unmarshal(fields["type"], &typ) != nil {
-		return rawjson.Encode(fields)
+		return notation.Encode(fields)
 	}
 	delete(fields, "type")
 	switch typ {
 	case "", "message", string(mail.Text):
 	case string(mail.Broadcast):
-		fields["to"] = rawjson.Encode("*")
+		fields["to"] = notation.Encode("*")
 	default:
 		fields["message"] = foldTyped(typ, fields)
 	}
 	for _, key := range []string{"request_id", "requestId", "approve", "reason", "feedback"} {
 		delete(fields, key)
 	}
-	return rawjson.Encode(fields)
+	return notation.Encode(fields)
 }
 
 // foldFor is foldMessage for an agent that knows the tool by such a name. Over MCP the
@@ -97,14 +96,14 @@ func foldFor(n ToolNames, input json.RawMessage) json.RawMessage {
 	if json.Unmarshal(input, &fields) != nil || !bytes.HasPrefix(fields["message"], []byte("{")) {
 		return input
 	}
-	fields["message"] = rawjson.Encode(string(fields["message"]))
-	return rawjson.Encode(fields)
+	fields["message"] = notation.Encode(string(fields["message"]))
+	return notation.Encode(fields)
 }
 
 // foldTyped makes the message object of a call in the oldest form, where the
 // object's fields stood in the call itself.
 func foldTyped(typ string, fields map[string]json.RawMessage) json.RawMessage {
-	object := map[string]json.RawMessage{"type": rawjson.Encode(typ)}
+	object := map[string]json.RawMessage{"type": notation.Encode(typ)}
 	for _, key := range []string{"request_id", "requestId", "approve", "reason", "feedback"} {
 		if value, ok := fields[key]; ok {
 			object[key] = value
@@ -113,7 +112,7 @@ func foldTyped(typ string, fields map[string]json.RawMessage) json.RawMessage {
 	if text, ok := fields["message"]; ok {
 		object["text"] = text
 	}
-	return rawjson.Encode(object)
+	return notation.Encode(object)
 }
 
 // words is a message object.
@@ -143,19 +142,19 @@ func readWords(object json.RawMessage) (words, error) {
 	var said words
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(object, &fields); err != nil || bytes.Equal(object, []byte("null")) {
-		return said, wording.Errorf(api.ErrEmpty, `"message" must be text, or an object with a "type"; it is %s`, shorten(object))
+		return said, notation.Errorf(api.ErrEmpty, `"message" must be text, or an object with a "type"; it is %s`, shorten(object))
 	}
 	wordSpelling().mend(fields)
 	if yes := string(fields["approve"]); yes == `"true"` || yes == `"false"` { // as some models write it
 		fields["approve"] = json.RawMessage(strings.Trim(yes, `"`))
 	}
-	err := json.Unmarshal(rawjson.Encode(fields), &said)
+	err := json.Unmarshal(notation.Encode(fields), &said)
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong) && wrong.Type.Kind() == reflect.Bool:
-		return said, wording.Errorf(api.ErrEmpty, "%q must be true or false; it is %s", wrong.Field, shorten(fields[wrong.Field]))
+		return said, notation.Errorf(api.ErrEmpty, "%q must be true or false; it is %s", wrong.Field, shorten(fields[wrong.Field]))
 	case errors.As(err, &wrong):
-		return said, wording.Errorf(api.ErrEmpty, "%q must be text; it is %s", wrong.Field, shorten(fields[wrong.Field]))
+		return said, notation.Errorf(api.ErrEmpty, "%q must be text; it is %s", wrong.Field, shorten(fields[wrong.Field]))
 	case err != nil:
 		return said, fmt.Errorf("message object: %w", err)
 	}
@@ -163,7 +162,7 @@ func readWords(object json.RawMessage) (words, error) {
 }
 
 // shorten returns a value as errors show it.
-func shorten(value json.RawMessage) string { return wording.OneLine(string(value)) }
+func shorten(value json.RawMessage) string { return notation.OneLine(string(value)) }
 
 // mayAsk reports whether members may send messages of this type, as objects.
 func mayAsk(k mail.Kind) bool {
@@ -194,7 +193,7 @@ func (w wish) of(said words) (wish, error) {
 		return w, w.toOne()
 	case kind == mail.ModeSet:
 		if w.kind, w.answer.Mode = kind, said.Mode; said.Mode == "" {
-			return w, wording.Errorf(api.ErrEmpty, `a %s needs "mode": default, plan, acceptEdits, dontAsk or bypassPermissions`, kind)
+			return w, notation.Errorf(api.ErrEmpty, `a %s needs "mode": default, plan, acceptEdits, dontAsk or bypassPermissions`, kind)
 		}
 		return w, w.toOne()
 	case kind == mail.ShutdownApproved, kind == mail.ShutdownRejected:
@@ -204,9 +203,9 @@ func (w wish) of(said words) (wish, error) {
 	case mayAsk(kind):
 		return w.answering(kind, said)
 	case oursAlone(kind):
-		return w, wording.Errorf(api.ErrDenied, "covey alone sends messages of type %q; tell it in words", said.Type)
+		return w, notation.Errorf(api.ErrDenied, "covey alone sends messages of type %q; tell it in words", said.Type)
 	default:
-		return w, wording.Errorf(api.ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s, %s or %s",
+		return w, notation.Errorf(api.ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s, %s or %s",
 			said.Type, mail.ShutdownAsked, shutdownAnswered, mail.PlanAnswered, mail.ApprovalAnswered, mail.ModeSet)
 	}
 	return w, nil
@@ -226,7 +225,7 @@ func (w wish) answering(kind mail.Kind, said words) (wish, error) {
 		w.answer.Approve = *said.Approve
 	}
 	if len(missing) > 0 {
-		return w, wording.Errorf(api.ErrEmpty, "a %s needs %s", kind, strings.Join(missing, " and "))
+		return w, notation.Errorf(api.ErrEmpty, "a %s needs %s", kind, strings.Join(missing, " and "))
 	}
 	return w, w.toOne()
 }

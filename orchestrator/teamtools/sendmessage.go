@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
@@ -33,7 +32,7 @@ func sendMessage(ctx context.Context, c call, in SendMessageInput) agent.ToolRes
 	if err != nil {
 		return toolError(err)
 	}
-	return agent.ToolResult{Content: string(rawjson.Encode(a)), Response: rawjson.Encode(a)}
+	return agent.ToolResult{Content: string(notation.Encode(a)), Response: notation.Encode(a)}
 }
 
 // Send carries out what a message wants: text goes into mailboxes, and what asks for more
@@ -89,7 +88,7 @@ func readMessage(in SendMessageInput) (wish, error) {
 		return w, err
 	}
 	if len(w.waitFor) > 0 {
-		return w, wording.Errorf(api.ErrEmpty, "only a text can wait for tasks, and this is a message of type %q; leave wait_for out", said.Type)
+		return w, notation.Errorf(api.ErrEmpty, "only a text can wait for tasks, and this is a message of type %q; leave wait_for out", said.Type)
 	}
 	return w.of(said)
 }
@@ -162,13 +161,13 @@ func (b *Board) sendText(ctx context.Context, by Actor, to string, out mail.Outg
 		out.To = []string{one}
 	}
 	if strings.TrimSpace(out.Text) == "" {
-		return nil, wording.Errorf(api.ErrEmpty, "the message to %s is empty; write what it should say", to)
+		return nil, notation.Errorf(api.ErrEmpty, "the message to %s is empty; write what it should say", to)
 	}
-	out.Summary = cmp.Or(out.Summary, wording.FirstLine(out.Text))
+	out.Summary = cmp.Or(out.Summary, notation.FirstLine(out.Text))
 	if to == "*" {
 		out.To = slices.DeleteFunc(slices.Clone(b.names()), func(m string) bool { return m == by.Name })
 		if len(out.To) == 0 {
-			return nil, wording.Errorf(api.ErrNoMember, "there is nobody else in the team")
+			return nil, notation.Errorf(api.ErrNoMember, "there is nobody else in the team")
 		}
 		out.Summary = "[to all] " + out.Summary
 		out.Kind = cmp.Or(out.Kind, mail.Broadcast)
@@ -187,14 +186,14 @@ func (b *Board) sendText(ctx context.Context, by Actor, to string, out mail.Outg
 // recipient is the one member that a name means, who must not be the sender.
 func (b *Board) recipient(by Actor, name string) (string, error) {
 	if name == "" {
-		return "", wording.Errorf(api.ErrNoMember, "a message needs a recipient in \"to\": a member's name, or \"*\" for all")
+		return "", notation.Errorf(api.ErrNoMember, "a message needs a recipient in \"to\": a member's name, or \"*\" for all")
 	}
 	to := b.resolve(name)
 	if err := b.Known(to); err != nil {
 		return "", err
 	}
 	if to == by.Name {
-		return "", wording.Errorf(api.ErrNoMember, "you are %s: a message to oneself goes nowhere", to)
+		return "", notation.Errorf(api.ErrNoMember, "you are %s: a message to oneself goes nowhere", to)
 	}
 	return to, nil
 }

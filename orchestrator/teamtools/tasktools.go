@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -43,7 +42,7 @@ func taskCreate(ctx context.Context, c call, in TaskCreateInput) agent.ToolResul
 	}
 	return agent.ToolResult{
 		Content: fmt.Sprintf("Task #%s created successfully: %s", t.ID, t.Subject),
-		Response: rawjson.Encode(struct {
+		Response: notation.Encode(struct {
 			Task created `json:"task"`
 		}{created{t.ID, t.Subject, t.Description}}),
 	}
@@ -75,17 +74,17 @@ func taskGet(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 	}
 	t, err := c.board.ports.Store.Task(ctx, in.TaskID)
 	if errors.Is(err, tasks.ErrNotFound) {
-		return agent.ToolResult{Content: "Task not found", Response: rawjson.Encode(answer{})}
+		return agent.ToolResult{Content: "Task not found", Response: notation.Encode(answer{})}
 	}
 	if err != nil {
 		return toolError(err)
 	}
-	return agent.ToolResult{Content: inFull(t, c.me.Name), Response: rawjson.Encode(answer{shown(t)})}
+	return agent.ToolResult{Content: inFull(t, c.me.Name), Response: notation.Encode(answer{shown(t)})}
 }
 
 // inFull is a task in words, as the member called reader sees it.
 func inFull(t tasks.Task, reader string) string {
-	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, wording.Unbroken(agent.Defuse(t.Subject)), t.Status)
+	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, notation.Unbroken(agent.Defuse(t.Subject)), t.Status)
 	if t.Owner != "" {
 		text += "\nOwner: " + t.Owner
 	}
@@ -129,7 +128,7 @@ func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
 			by = append(by, o.ID)
 		}
 		rows[i] = row{t.ID, agent.Defuse(t.Subject), t.Status, t.Owner, by}
-		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, wording.Unbroken(agent.Defuse(t.Subject)))
+		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, notation.Unbroken(agent.Defuse(t.Subject)))
 		if t.Owner != "" {
 			lines[i] += " (" + t.Owner + ")"
 		}
@@ -141,7 +140,7 @@ func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
 	if len(all) == 0 {
 		text = "No tasks found"
 	}
-	return agent.ToolResult{Content: text, Response: rawjson.Encode(struct {
+	return agent.ToolResult{Content: text, Response: notation.Encode(struct {
 		Tasks []row `json:"tasks"`
 	}{rows})}
 }
@@ -154,7 +153,7 @@ func taskClaim(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 	}
 	return agent.ToolResult{
 		Content: "The task is yours.\n" + inFull(t, c.me.Name),
-		Response: rawjson.Encode(struct {
+		Response: notation.Encode(struct {
 			Task *taskShown `json:"task"`
 		}{shown(t)}),
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -109,7 +109,7 @@ func (c call) updated(before tasks.Task, status string, fields []string) agent.T
 	if c.names == MCPNames {
 		text = answer.factsText()
 	}
-	return agent.ToolResult{Content: text, Response: rawjson.Encode(answer)}
+	return agent.ToolResult{Content: text, Response: notation.Encode(answer)}
 }
 
 // completes reports whether the change has completed the task.
@@ -155,11 +155,11 @@ func (c call) notUpdated(id string, err error) agent.ToolResult {
 		if refused.Awaits != "" {
 			answer.Error = ""
 		}
-		return agent.ToolResult{Content: refused.Feedback, Response: rawjson.Encode(answer), Halted: refused.halt}
+		return agent.ToolResult{Content: refused.Feedback, Response: notation.Encode(answer), Halted: refused.halt}
 	case errors.Is(err, tasks.ErrNotFound) && c.names == MCPNames:
-		return agent.ToolResult{Content: answer.Error, Response: rawjson.Encode(answer)}
+		return agent.ToolResult{Content: answer.Error, Response: notation.Encode(answer)}
 	case errors.Is(err, tasks.ErrNotFound):
-		return agent.ToolResult{Content: "Task not found", Response: rawjson.Encode(answer)}
+		return agent.ToolResult{Content: "Task not found", Response: notation.Encode(answer)}
 	}
 	return toolError(err)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
@@ -255,7 +255,7 @@ func rename(wrong spelling) func(ToolNames, json.RawMessage) json.RawMessage {
 		if !wrong.mend(fields) {
 			return input
 		}
-		return rawjson.Encode(fields)
+		return notation.Encode(fields)
 	}
 }
 

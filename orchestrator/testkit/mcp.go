@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Bearer sends a token with every request.
@@ -76,7 +76,7 @@ func (a MCPAgent) Try(ctx context.Context, tool, args string, request ...string)
 	if err != nil {
 		return MCPAnswer{}, err
 	}
-	f := MCPAnswer{IsError: result.IsError, Structured: string(rawjson.Encode(result.StructuredContent))}
+	f := MCPAnswer{IsError: result.IsError, Structured: string(notation.Encode(result.StructuredContent))}
 	for _, c := range result.Content {
 		f.Text += c.(*mcp.TextContent).Text
 	}
@@ -90,7 +90,7 @@ func (f MCPAnswer) Want(t testing.TB, isError bool, words ...string) {
 		t.Errorf("the answer is an error: %v, want %v: %s", f.IsError, isError, f.Text)
 	}
 	for _, w := range words {
-		quoted := strings.Trim(string(rawjson.Encode(w)), `"`)
+		quoted := strings.Trim(string(notation.Encode(w)), `"`)
 		if !strings.Contains(f.Text, w) || !strings.Contains(f.Structured, quoted) {
 			t.Errorf("%q is not in both forms of the answer:\n%s\n%s", w, f.Text, f.Structured)
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -75,7 +75,7 @@ func (b *branches) set(ctx context.Context, change func([]string) []string) erro
 	b.own = change(slices.Clone(b.own))
 	all := slices.Clone(b.own)
 	b.mu.Unlock()
-	return b.store.Put(ctx, keyBranches, rawjson.Encode(all))
+	return b.store.Put(ctx, keyBranches, notation.Encode(all))
 }
 
 // branchNames are the names that a member's branch may have, the first one first.

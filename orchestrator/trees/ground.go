@@ -11,8 +11,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
@@ -58,7 +58,7 @@ func refuseDemands(team *configs.Team, fault error, hooked bool) error {
 	if len(must) == 0 {
 		return nil
 	}
-	return wording.Errorf(ErrSpec, "isolation: worktree of %s cannot be: %v; or write isolation: shared",
+	return notation.Errorf(ErrSpec, "isolation: worktree of %s cannot be: %v; or write isolation: shared",
 		strings.Join(must, ", "), fault)
 }
 
@@ -78,17 +78,17 @@ func refuseNames(git worktree.Git, team *configs.Team, hooked bool) error {
 		return nil // without working copies neither counts, and the members are told
 	}
 	if _, err := repo.Commit(ctx, cmp.Or(base, "HEAD")); base != "" && err != nil {
-		return wording.Errorf(ErrSpec, "worktree.base: %v; correct it, or leave it out for what the workspace is on", err)
+		return notation.Errorf(ErrSpec, "worktree.base: %v; correct it, or leave it out for what the workspace is on", err)
 	}
 	if look.Fault != nil || !team.Merge.Given {
 		return nil
 	}
 	if into == "" {
 		if head, err := repo.Head(ctx); err == nil && head.Branch == "" {
-			return wording.Errorf(ErrSpec, "merge: %s is on no branch: check one out, or name one (merge: {into: main})", repo.Top)
+			return notation.Errorf(ErrSpec, "merge: %s is on no branch: check one out, or name one (merge: {into: main})", repo.Top)
 		}
 	} else if _, err := repo.Commit(ctx, "refs/heads/"+into); err != nil {
-		return wording.Errorf(ErrSpec, "merge.into: there is no branch %s in %s; make it (git branch %s), or name another",
+		return notation.Errorf(ErrSpec, "merge.into: there is no branch %s in %s; make it (git branch %s), or name another",
 			into, repo.Top, into)
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -117,7 +117,7 @@ func (r *record) drop(ctx context.Context, member string) error {
 
 // save stores which copies there are.
 func (r *record) save(ctx context.Context) error {
-	return r.store.Put(ctx, keyTrees, rawjson.Encode(r.all()))
+	return r.store.Put(ctx, keyTrees, notation.Encode(r.all()))
 }
 
 // all are the copies, by member.

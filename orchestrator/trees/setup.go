@@ -16,8 +16,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -76,7 +76,7 @@ func (s setup) run(ctx context.Context) error {
 		return fmt.Errorf("worktree.include: %w", err)
 	}
 	for _, command := range s.team.Worktree.Setup {
-		s.doing("setting up: " + wording.Clip(command, 60))
+		s.doing("setting up: " + notation.Clip(command, 60))
 		if err := s.command(ctx, command); err != nil {
 			return err
 		}

@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // KeyOf returns the Key of a question from the values that identify it.
 func KeyOf(parts ...any) string {
-	sum := sha256.Sum256(rawjson.Encode(parts))
+	sum := sha256.Sum256(notation.Encode(parts))
 	return hex.EncodeToString(sum[:16])
 }

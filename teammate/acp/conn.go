@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // errGone is what a call fails with whose program has ended.
@@ -204,7 +204,7 @@ func (c *conn) start(method string, params any, ordered bool) (*call, error) {
 	// leave in the order of their ids.
 	c.last++
 	request := &call{id: strconv.FormatInt(c.last, 10), ordered: ordered, done: make(chan struct{})}
-	line, err := rawjson.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.last, "method": method, "params": params})
+	line, err := notation.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.last, "method": method, "params": params})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
@@ -257,7 +257,7 @@ func (c *conn) refuse(id json.RawMessage, method string) {
 
 // send queues a message. What cannot be sent any more has no reader either.
 func (c *conn) send(v any) {
-	line, err := rawjson.Marshal(v)
+	line, err := notation.Marshal(v)
 	if err != nil {
 		return
 	}

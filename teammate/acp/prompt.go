@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -370,7 +370,7 @@ func textBlocks(inputs []agent.Input) []json.RawMessage {
 // textBlock is text as a block of a prompt, the one kind that every program
 // takes.
 func textBlock(text string) json.RawMessage {
-	raw, err := rawjson.Marshal(map[string]string{"type": "text", "text": text})
+	raw, err := notation.Marshal(map[string]string{"type": "text", "text": text})
 	if err != nil { // strings always encode
 		return json.RawMessage(`{"type":"text","text":""}`)
 	}

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -37,10 +36,10 @@ type naming struct {
 }
 
 // identifier is a title that could be a tool's name.
-var identifier = wording.Pattern(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+var identifier = notation.Pattern(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 
 // ours are names as rules write them.
-var ours = wording.Pattern(`^[A-Z][A-Za-z0-9]{0,63}$`)
+var ours = notation.Pattern(`^[A-Z][A-Za-z0-9]{0,63}$`)
 
 // calls are the call as hooks and rules see it: one, or one for each file that
 // it changes. All of them must be allowed.
@@ -71,7 +70,7 @@ func (n naming) calls(c *toolCall) []agent.ToolCall {
 }
 
 // shellTitle is a title that codex-acp 2.6 gives a command which only reads.
-var shellTitle = wording.Pattern(`^(Read file '|List files( in '|$)|Search( for '| in |$))`)
+var shellTitle = notation.Pattern(`^(Read file '|List files( in '|$)|Search( for '| in |$))`)
 
 // withShell adds the commands by which a program may have made calls that read: codex-acp
 // 2.6 runs `cat` and `ls`, and tells of the file alone, without any input. Which of the
@@ -251,7 +250,7 @@ func join(args []string) string {
 }
 
 // plainWord is a word that no shell changes.
-var plainWord = wording.Pattern(`^[A-Za-z0-9_/:+.,@%-]+$`)
+var plainWord = notation.Pattern(`^[A-Za-z0-9_/:+.,@%-]+$`)
 
 // address is the URL of a fetch.
 func address(c *toolCall, raw map[string]json.RawMessage) string {
@@ -344,9 +343,9 @@ func with(fields map[string]json.RawMessage, name, value string) json.RawMessage
 		}
 	}
 	if value != "" {
-		all[name], _ = rawjson.Marshal(value) // a string always encodes
+		all[name], _ = notation.Marshal(value) // a string always encodes
 	}
-	input, err := rawjson.Marshal(all)
+	input, err := notation.Marshal(all)
 	if err != nil { // what was decoded encodes
 		return json.RawMessage(`{}`)
 	}
@@ -361,7 +360,7 @@ func object(raw json.RawMessage) json.RawMessage {
 	if len(fieldsOf(raw)) > 0 {
 		return raw
 	}
-	input, err := rawjson.Marshal(map[string]json.RawMessage{"input": raw})
+	input, err := notation.Marshal(map[string]json.RawMessage{"input": raw})
 	if err != nil {
 		return json.RawMessage(`{}`)
 	}

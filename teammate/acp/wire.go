@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // message is one JSON-RPC message. Its parts stay raw until somebody knows
@@ -114,7 +114,7 @@ func (e *rpcError) detail() string {
 }
 
 // vague is a message that does not say what went wrong.
-var vague = wording.Pattern(`(?i)^\s*((internal|server|unknown) )*error\W*$|^\PL*$`)
+var vague = notation.Pattern(`(?i)^\s*((internal|server|unknown) )*error\W*$|^\PL*$`)
 
 // cut is text, at most limit bytes of it, whole characters only.
 func cut(text string, limit int) string {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Text is the message's text: its text blocks joined by "\n" and trimmed.
@@ -38,19 +38,19 @@ func (m Message) ToolCalls() []ToolCall {
 func (b Block) MarshalJSON() ([]byte, error) {
 	switch b.Type {
 	case TextBlock:
-		return rawjson.Marshal(struct {
+		return notation.Marshal(struct {
 			Type BlockType `json:"type"`
 			Text string    `json:"text"`
 		}{b.Type, b.Text})
 	case ToolUseBlock:
-		return rawjson.Marshal(struct {
+		return notation.Marshal(struct {
 			Type  BlockType       `json:"type"`
 			ID    string          `json:"id"`
 			Name  string          `json:"name"`
 			Input json.RawMessage `json:"input"`
 		}{b.Type, b.ID, b.Name, ValidInput(b.Input)})
 	case ToolResultBlock:
-		return rawjson.Marshal(struct {
+		return notation.Marshal(struct {
 			Type      BlockType `json:"type"`
 			ToolUseID string    `json:"tool_use_id"`
 			Content   string    `json:"content"`
@@ -69,7 +69,7 @@ func ValidInput(input json.RawMessage) json.RawMessage {
 	case json.Valid(input):
 		return input
 	}
-	text, err := rawjson.Marshal(string(input))
+	text, err := notation.Marshal(string(input))
 	if err != nil { // a string always marshals
 		return json.RawMessage(`{}`)
 	}

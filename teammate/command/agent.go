@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -51,7 +51,7 @@ func New(opts Options) (*Agent, error) {
 
 // sessionID is what may stand in a command line as a session's id: never an
 // option.
-var sessionID = wording.Pattern(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
+var sessionID = notation.Pattern(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
 
 // Close waits for a Run, whose context must have ended; no program runs then.
 // Closing twice is fine; a Run after it fails.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -144,7 +144,7 @@ func toolName(name string) string {
 }
 
 // identifier is what may be a tool's name, an MCP server's before it.
-var identifier = wording.Pattern(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
+var identifier = notation.Pattern(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 
 // maxID is how long the id of a call may be.
 const maxID = 200
@@ -225,7 +225,7 @@ func (r *claudeReader) result(fields map[string]json.RawMessage) []news {
 }
 
 // noConversation is what claude says of a session that it does not know.
-var noConversation = wording.Pattern(`^No conversation found with session ID`)
+var noConversation = notation.Pattern(`^No conversation found with session ID`)
 
 // denials tells people what claude has denied its model by itself: with -p it
 // asks nobody, and knows the member's rules by its settings.

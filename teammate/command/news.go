@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -113,7 +113,7 @@ func object(raw json.RawMessage) json.RawMessage {
 	case raw[0] == '{' && json.Valid(raw):
 		return raw
 	}
-	return rawjson.Encode(map[string]json.RawMessage{"input": raw})
+	return notation.Encode(map[string]json.RawMessage{"input": raw})
 }
 
 // contentText is the text of a content list, or of a content that is a string.

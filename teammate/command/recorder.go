@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -104,7 +104,7 @@ func shortInput(call agent.ToolCall) []byte {
 			short[name] = value[:min(len(value), maxResult)]
 		}
 	}
-	return rawjson.Encode(short)
+	return notation.Encode(short)
 }
 
 // running is a call that has begun and has no result; nil: there is none.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -208,7 +208,7 @@ func (t *talk) trust(err error, end ending, exit proc.Exit) error {
 }
 
 // lostText is what programs say of a session that they do not know.
-var lostText = wording.Pattern(`(?i)no conversation found with session|no rollout found for|` +
+var lostText = notation.Pattern(`(?i)no conversation found with session|no rollout found for|` +
 	`(session|thread|conversation) .{0,80}(not found|does not exist)|(unknown|no such) session`)
 
 // unexplained is a program that ended with an exit code, or without the line

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -116,7 +116,7 @@ func Invalid(name string, err error) string {
 }
 
 // check repairs a call's input and holds it against the schema.
-func (t *Tool) check(call *agent.ToolCall) ([]rawjson.Field, error) {
+func (t *Tool) check(call *agent.ToolCall) ([]notation.Field, error) {
 	if len(bytes.TrimSpace(call.Input)) == 0 {
 		call.Input = json.RawMessage(`{}`)
 	}
@@ -137,19 +137,19 @@ func (t *Tool) check(call *agent.ToolCall) ([]rawjson.Field, error) {
 // objectFields are the members of a JSON object, in order. Names that differ
 // in case alone are refused: Go's decoder takes them for the same field, the
 // hooks and rules that guard a call do not.
-func objectFields(input json.RawMessage) ([]rawjson.Field, error) {
+func objectFields(input json.RawMessage) ([]notation.Field, error) {
 	dec := json.NewDecoder(bytes.NewReader(input))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		return nil, errors.New("it is not a JSON object")
 	}
-	var fields []rawjson.Field
+	var fields []notation.Field
 	seen := map[string]bool{}
 	for dec.More() {
 		name, err := dec.Token()
 		if err != nil {
 			return nil, fmt.Errorf("it is not JSON: %w", err)
 		}
-		f := rawjson.Field{Name: name.(string)} // a key can be nothing else
+		f := notation.Field{Name: name.(string)} // a key can be nothing else
 		if err := dec.Decode(&f.Value); err != nil {
 			return nil, fmt.Errorf("it is not JSON: %w", err)
 		}
@@ -171,7 +171,7 @@ func objectFields(input json.RawMessage) ([]rawjson.Field, error) {
 
 // absolute is input with its file_path made absolute and clean, every other
 // field as it was.
-func absolute(input json.RawMessage, fields []rawjson.Field, cwd string) json.RawMessage {
+func absolute(input json.RawMessage, fields []notation.Field, cwd string) json.RawMessage {
 	changed := false
 	for i, f := range fields {
 		var path string
@@ -182,12 +182,12 @@ func absolute(input json.RawMessage, fields []rawjson.Field, cwd string) json.Ra
 		if !filepath.IsAbs(path) {
 			whole = filepath.Join(cwd, path)
 		}
-		if value, err := rawjson.Marshal(whole); err == nil && whole != path {
+		if value, err := notation.Marshal(whole); err == nil && whole != path {
 			fields[i].Value, changed = value, true
 		}
 	}
 	if !changed {
 		return input
 	}
-	return rawjson.Object(fields)
+	return notation.Object(fields)
 }

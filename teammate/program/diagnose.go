@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -76,16 +76,16 @@ func Confession(text string, now time.Time) error {
 }
 
 var (
-	resetEpoch   = wording.Pattern(`(?i)(?:\||reset(?:s)?_?at"?\s*[:=]\s*"?)(\d{10})\b`)
-	resetSeconds = wording.Pattern(`(?i)(?:resets?_?in_?seconds|retry_?after(?:_?seconds)?|` +
+	resetEpoch   = notation.Pattern(`(?i)(?:\||reset(?:s)?_?at"?\s*[:=]\s*"?)(\d{10})\b`)
+	resetSeconds = notation.Pattern(`(?i)(?:resets?_?in_?seconds|retry_?after(?:_?seconds)?|` +
 		`retry-after)"?\s*[:=]\s*"?(\d+)`)
-	resetSpan = wording.Pattern(`(?i)\b(?:in|after)\s+((?:\d+(?:\.\d+)?\s*` +
+	resetSpan = notation.Pattern(`(?i)\b(?:in|after)\s+((?:\d+(?:\.\d+)?\s*` +
 		`(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhms])\b[\s,]*(?:and\s+)?)+)`)
-	spanPart   = wording.Pattern(`(?i)(\d+(?:\.\d+)?)\s*([dhms])`)
-	resetClock = wording.Pattern(`(?i)\b(?:resets?(?: at)?|again at|until|after)\s+` +
+	spanPart   = notation.Pattern(`(?i)(\d+(?:\.\d+)?)\s*([dhms])`)
+	resetClock = notation.Pattern(`(?i)\b(?:resets?(?: at)?|again at|until|after)\s+` +
 		`(?:([a-z]{3}) (\d{1,2})(?:,| at)\s*)?` +
 		`(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b(?:\s*\(([A-Za-z_+-]+(?:/[A-Za-z0-9_+-]+){0,2})\))?`)
-	resetStamp = wording.Pattern(`\b(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`)
+	resetStamp = notation.Pattern(`\b(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`)
 )
 
 // ResetTime finds the moment at which a limit ends; zero: the text tells none.

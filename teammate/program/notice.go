@@ -3,7 +3,7 @@ package program
 import (
 	"bytes"
 
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Agent programs tell of a vendor that they cannot reach, and try again: for minutes, or
@@ -12,7 +12,7 @@ import (
 // These are sentences of programs, not words that a model may use: codex (exec 0.166, acp
 // 0.16 and 2.6), claude (2.1), gemini-cli (0.61), copilot (1.0).
 var (
-	retryNotice = wording.Pattern(`(?i)\breconnecting(\.\.\.|…| to \w+,)? ?(attempt )?\d+ ?(/|of) ?\d+|` +
+	retryNotice = notation.Pattern(`(?i)\breconnecting(\.\.\.|…| to \w+,)? ?(attempt )?\d+ ?(/|of) ?\d+|` +
 		`\bretrying( \w+)?,? (in \d+|attempt \d+|\d+ ?/ ?\d+)|\bretrying with backoff|due to a transient api error\. retrying|` +
 		`\battempt \d+ failed\b.{0,80}\bretrying|\bstream (error|disconnected)\b.{0,200}\bretrying\b|` +
 		`"willRetry": ?true`)

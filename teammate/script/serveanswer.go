@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -124,7 +124,7 @@ func sample(schema json.RawMessage, depth int) json.RawMessage {
 	}
 	switch typeName(s.Type) {
 	case "string":
-		return rawjson.Encode(asideText)
+		return notation.Encode(asideText)
 	case "number", "integer":
 		return json.RawMessage(`0`)
 	case "boolean":
@@ -139,5 +139,5 @@ func sample(schema json.RawMessage, depth int) json.RawMessage {
 	for _, key := range s.Required {
 		object[key] = sample(s.Properties[key], depth+1)
 	}
-	return rawjson.Encode(object)
+	return notation.Encode(object)
 }

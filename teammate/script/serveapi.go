@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -84,7 +84,7 @@ func refuse(w http.ResponseWriter, d dialect, err error) {
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(rawjson.Encode(body), '\n'))
+	_, _ = w.Write(append(notation.Encode(body), '\n'))
 }
 
 // writeEvents answers with a stream of events, each sent at once, and stops when
@@ -114,7 +114,7 @@ func (e event) bytes() []byte {
 	if text, raw := e.data.(rawText); raw {
 		b.WriteString(string(text))
 	} else {
-		b.Write(rawjson.Encode(e.data))
+		b.Write(notation.Encode(e.data))
 	}
 	b.WriteString("\n\n")
 	return b.Bytes()

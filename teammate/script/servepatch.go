@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // patchTool is the tool that Codex changes files with. It takes a text: patches
@@ -36,7 +36,7 @@ func asPatch(tool string, input json.RawMessage) json.RawMessage {
 		patchLines(&b, "+", in.New)
 	}
 	b.WriteString("*** End Patch\n")
-	return rawjson.Encode(map[string]string{"input": b.String()})
+	return notation.Encode(map[string]string{"input": b.String()})
 }
 
 // patchLines writes each line of text behind mark. Text without a line end at

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // A script calls tools by covey's names. Each agent has names of its own for the
@@ -163,7 +163,7 @@ func adapt(input, schema json.RawMessage) json.RawMessage {
 			out[field] = nothing(typeName(want.Properties[field].Type))
 		}
 	}
-	return rawjson.Encode(out)
+	return notation.Encode(out)
 }
 
 // fieldLike is the property whose plain name is name.
@@ -180,14 +180,14 @@ func fieldLike[T any](name string, properties map[string]T) (string, bool) {
 // list of words.
 func cast(value json.RawMessage, want string) json.RawMessage {
 	if want == "array" && bytes.HasPrefix(value, []byte(`"`)) {
-		return rawjson.Encode([]json.RawMessage{rawjson.Encode("bash"), rawjson.Encode("-c"), value})
+		return notation.Encode([]json.RawMessage{notation.Encode("bash"), notation.Encode("-c"), value})
 	}
 	return value
 }
 
 // nothing is a value of a JSON type that says as little as can be.
 func nothing(kind string) json.RawMessage {
-	return sample(rawjson.Encode(map[string]string{"type": kind}), 0)
+	return sample(notation.Encode(map[string]string{"type": kind}), 0)
 }
 
 // typeName is a schema's type in small letters: Gemini writes them large. Of a

@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // The YAML library needs quadratic time for deep nests and for mappings of
@@ -201,7 +201,7 @@ func (p *problems) json(n ast.Node, depth int) json.RawMessage {
 			if i > 0 {
 				out.WriteByte(',')
 			}
-			out.Write(rawjson.Encode(f.key))
+			out.Write(notation.Encode(f.key))
 			out.WriteByte(':')
 			out.Write(p.json(f.value, depth+1))
 		}
@@ -214,7 +214,7 @@ func (p *problems) json(n ast.Node, depth int) json.RawMessage {
 
 // scalar is a scalar as JSON. Infinity and not-a-number have no place there.
 func (p *problems) scalar(n ast.Node) json.RawMessage {
-	raw, err := rawjson.Marshal(value(n))
+	raw, err := notation.Marshal(value(n))
 	if err != nil {
 		p.atNode(n, "%s cannot be written as JSON; write it as text, in quotes", n.GetToken().Value)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // ErrDamaged is wrapped by the error of Open and ReadHistory when a transcript
@@ -105,7 +105,7 @@ func (t *File) Append(ln Line) error {
 	if t.last != "" {
 		ln.ParentUUID = &t.last
 	}
-	data, err := rawjson.Marshal(ln)
+	data, err := notation.Marshal(ln)
 	if err != nil {
 		return fmt.Errorf("transcript %s: %w", t.path, err)
 	}

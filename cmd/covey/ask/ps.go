@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -154,7 +154,7 @@ func busyText(m api.MemberStatus) string {
 // stateText is a member's state, with the time until which it stays so.
 func stateText(m api.MemberStatus, now time.Time) string {
 	if m.State == api.Limited {
-		return string(m.State) + " until " + wording.ShortTime(m.LimitedUntil.Local(), now)
+		return string(m.State) + " until " + notation.ShortTime(m.LimitedUntil.Local(), now)
 	}
 	return string(m.State)
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 )
 
@@ -18,7 +18,7 @@ func printSchedules(out *term.Screen, of api.Status, now time.Time) {
 		if t.IsZero() {
 			return ""
 		}
-		return wording.ShortTime(t.Local(), now)
+		return notation.ShortTime(t.Local(), now)
 	}
 	t := &term.Table{Head: []string{"SCHEDULE", "CRON", "NEXT", "LAST", "WHAT"}}
 	for _, s := range of.Schedules {

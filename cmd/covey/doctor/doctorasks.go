@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // teamServer is the name under which mcp_tool hooks reach the team's own tools.
@@ -24,8 +24,8 @@ func (x *hookExam) server(h *runner.Configured) flaw {
 	if slices.Contains(known, name) {
 		return flaw{}
 	}
-	wayOut := "write " + wording.Typo(name, known)
-	if wording.Typo(name, known) == "" {
+	wayOut := "write " + notation.Typo(name, known)
+	if notation.Typo(name, known) == "" {
 		wayOut = "list the plugin that brings it under plugins; there are " + strings.Join(known, ", ")
 	}
 	return flaw{fmt.Sprintf("there is no MCP server %q", name), wayOut + consequence(h), x.set.Team == nil}

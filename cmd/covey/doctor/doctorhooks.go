@@ -16,9 +16,9 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 )
@@ -251,7 +251,7 @@ func (x *hookExam) warning(warning error) {
 	}
 	if key := f.Path[strings.LastIndex(f.Path, ".")+1:]; strings.Contains(f.Text, "the field is not known") {
 		out.Verdict, out.WayOut = isWarn, "delete it, if no other program reads it"
-		if near := wording.Typo(key, settings.Fields()); near != "" {
+		if near := notation.Typo(key, settings.Fields()); near != "" {
 			out.Verdict, out.WayOut = isFail, "write "+near
 		}
 	}
@@ -271,7 +271,7 @@ func (x *hookExam) misspelt(file string) {
 		if strings.ContainsAny(path, ".[") || slices.Contains(known, path) {
 			continue
 		}
-		if near := wording.Typo(path, known); near != "" && !otherKeys(path) {
+		if near := notation.Typo(path, known); near != "" && !otherKeys(path) {
 			x.found = append(x.found, finding{Check: "hooks", Verdict: isFail, Place: x.at(file, line),
 				Text: fmt.Sprintf("the key %q means nothing to covey", path), WayOut: "write " + near})
 		}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/dialect"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
-	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // subjectsOf lists what a matcher of an event can be held against; nil: nobody can
@@ -51,7 +51,7 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 			continue
 		}
 		wayOut := "write one of: " + strings.Join(subjects, ", ")
-		if near := wording.Typo(name, subjects); near != "" {
+		if near := notation.Typo(name, subjects); near != "" {
 			return flaw{fmt.Sprintf("the matcher %q names %s, and there is no such %s", matcher, name, info.Matcher),
 				"write " + near, false}
 		}
@@ -74,7 +74,7 @@ func expressionFlaw(info hooks.EventInfo, matcher string, subjects []string) fla
 			tool, matcher), false}
 	}
 	bare := strings.Trim(matcher, "^$ ")
-	if near := wording.Typo(bare, subjects); near != "" {
+	if near := notation.Typo(bare, subjects); near != "" {
 		return flaw{text, "write " + near, false}
 	}
 	return flaw{text, "write a name such as " + subjects[0] + ", or an expression that is found in one", false}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
@@ -129,7 +129,7 @@ func (b *board) applyTeam(l journal.Line, p payload) {
 	case "team_ended":
 		b.ended = p.Reason
 	case "team_waits":
-		b.waits = wording.ShortTime(p.Until.Local(), l.Time.Local())
+		b.waits = notation.ShortTime(p.Until.Local(), l.Time.Local())
 	case "turn_started":
 		b.waits = ""
 	case "task":
@@ -192,7 +192,7 @@ func (b *board) applyMember(s *seat, l journal.Line, p payload) {
 		}
 	case "limited":
 		s.state, s.doing = limited, term.Short(p.Text)
-		s.until = wording.ShortTime(p.Until.Local(), l.Time.Local())
+		s.until = notation.ShortTime(p.Until.Local(), l.Time.Local())
 	case "turn_failed":
 		if !p.Until.IsZero() {
 			s.state = waiting

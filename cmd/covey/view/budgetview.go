@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/login"
@@ -77,7 +77,7 @@ func fallbackText(l journal.Line) string {
 		return fmt.Sprintf("goes back from %s to %s", a.From, a.To)
 	}
 	return fmt.Sprintf("goes on with %s, until %s has no limit any more (%s)", a.To, a.From,
-		wording.ShortTime(a.Until.Local(), l.Time.Local()))
+		notation.ShortTime(a.Until.Local(), l.Time.Local()))
 }
 
 // MemberStyle sets a member's state off. Only what a person should look at is

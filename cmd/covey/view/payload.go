@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
@@ -104,7 +104,7 @@ func data(l journal.Line) payload {
 // input that tells most. It is plain and may be as long as the input: callers
 // cut it where room is short.
 func callText(name string, input json.RawMessage) string {
-	return strings.TrimSpace(term.PlainLine(name) + " " + term.PlainLine(wording.MainInput(input)))
+	return strings.TrimSpace(term.PlainLine(name) + " " + term.PlainLine(notation.MainInput(input)))
 }
 
 // hookEnd is what a line of type hook_finished says.

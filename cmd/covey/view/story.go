@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -136,7 +136,7 @@ func isLockout(reason string) bool {
 
 // limitText tells of a usage limit, and how long it makes whom wait.
 func limitText(l journal.Line, p payload) string {
-	at := wording.ShortTime(p.Until.Local(), l.Time.Local())
+	at := notation.ShortTime(p.Until.Local(), l.Time.Local())
 	switch {
 	case l.Type == "team_waits":
 		return fmt.Sprintf("waits until %s for %s (usage limit)", at, strings.Join(p.Members, ", "))

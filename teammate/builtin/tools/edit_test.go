@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 func TestEdit(t *testing.T) {
@@ -263,7 +263,7 @@ func TestPatchesSayWhatIsThere(t *testing.T) {
 				strings.Join(b[h.NewStart-1:h.NewStart-1+h.NewLines], "\n") != strings.Join(is, "\n") {
 				t.Fatalf("%q to %q: %+v", before, after, h)
 			}
-			if raw := rawjson.Encode(h); !json.Valid(raw) {
+			if raw := notation.Encode(h); !json.Valid(raw) {
 				t.Fatalf("not JSON: %s", raw)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // stamp is the state of a file when the agent last read or wrote it.
@@ -75,7 +75,7 @@ func (s *stamps) record(path string, info fs.FileInfo) {
 	if err != nil {
 		return
 	}
-	_, _ = f.Write(append(rawjson.Encode(st), '\n'))
+	_, _ = f.Write(append(notation.Encode(st), '\n'))
 	_ = f.Close()
 }
 

@@ -1,4 +1,4 @@
-package rawjson
+package notation
 
 import (
 	"errors"

@@ -1,10 +1,11 @@
-// Package rawjson takes JSON objects apart and puts them together field by
-// field, so that the order of the fields and the bytes of their values stay. It
-// makes no promise of compatibility to programs outside covey.
+// Package notation writes values and texts down for programs and people, and reads them:
+// JSON objects field by field, so that the order of the fields and the bytes of their values
+// stay, and short texts for messages. It makes no promise of compatibility to programs
+// outside covey.
 //
-// Hooks of other programs read what covey writes, and some of them compare
-// texts. A map would sort the fields, and a struct would lose unknown ones.
-package rawjson
+// Hooks of other programs read what covey writes, and some of them compare texts. A map
+// would sort the fields, and a struct would lose unknown ones.
+package notation
 
 import (
 	"bytes"
@@ -14,8 +15,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // ErrNotObject is returned by Fields for a text that is not one JSON object.
@@ -32,7 +31,7 @@ type Field struct {
 func Fields(raw []byte) ([]Field, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return nil, fmt.Errorf("%w: it begins with %q", ErrNotObject, wording.Preview(string(raw), 40))
+		return nil, fmt.Errorf("%w: it begins with %q", ErrNotObject, Preview(string(raw), 40))
 	}
 	var fields []Field
 	at := map[string]int{}

@@ -1,4 +1,4 @@
-package wording
+package notation
 
 import (
 	"encoding/json"

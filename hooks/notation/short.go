@@ -1,6 +1,4 @@
-// Package wording makes short texts for messages that people read, and compares
-// them. It makes no promise of compatibility to programs outside covey.
-package wording
+package notation
 
 import (
 	"errors"
