@@ -19,7 +19,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
-// agentsCommand is `covey agents`.
+// agentsCommand returns `covey agents`.
 func agentsCommand(env *cli.Env) *cobra.Command {
 	var probe, asJSON bool
 	cmd := &cobra.Command{
@@ -66,8 +66,8 @@ whether you are logged in. No model is asked, so this costs nothing.`,
 	return cmd
 }
 
-// completeAgent completes the name of an agent. Those of a spec are left out:
-// to read one takes longer than a person waits for a completion.
+// completeAgent completes the name of an agent. It omits those of a spec, because
+// reading a spec takes longer than a person waits for a completion.
 func completeAgent(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -75,13 +75,13 @@ func completeAgent(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 	return append([]string{string(configs.Builtin)}, launch.PresetNames()...), cobra.ShellCompDirectiveNoFileComp
 }
 
-// agentsNamed are all agents, or the one that the arguments name.
+// agentsNamed returns all agents, or the one that the arguments name.
 func agentsNamed(ctx context.Context, env *cli.Env, args []string) ([]launch.AgentInfo, error) {
 	list := launch.Agents(ctx, specOfFolder(env))
 	if len(args) == 0 {
 		return list, nil
 	}
-	// The spec's own agents come last, and may have a preset's name: they count.
+	// The spec's own agents come last. They win over presets of the same name.
 	var names []string
 	for _, a := range slices.Backward(list) {
 		if a.Name == args[0] {
@@ -93,9 +93,8 @@ func agentsNamed(ctx context.Context, env *cli.Env, args []string) ([]launch.Age
 	return nil, cli.Usagef("there is no agent %q; there are %s", args[0], strings.Join(names, ", "))
 }
 
-// specOfFolder is the team of the folder's spec, if it has one that can be
-// read. What is wrong with it is told by other commands; here it is looked at
-// on the side only.
+// specOfFolder returns the team of the folder's spec, or nil if there is none or it
+// cannot be read. It only warns about mistakes; other commands report them.
 func specOfFolder(env *cli.Env) *configs.Team {
 	team, err := configs.Load(env.Path(cli.DefaultSpec))
 	var mistakes configs.Errors
@@ -108,8 +107,8 @@ func specOfFolder(env *cli.Env) *configs.Team {
 	return team
 }
 
-// printAgents prints two tables, since one with all columns would not fit on a
-// terminal of 80 columns.
+// printAgents prints two tables, because one with all columns would not fit into 80
+// columns.
 func printAgents(out *term.Screen, list []launch.AgentInfo) {
 	found := &term.Table{Head: []string{"AGENT", "VERSION", "LOGIN", "MEMBERS", "PROGRAM"}}
 	held := &term.Table{Head: []string{"AGENT", "CANCEL", "STEER", "RESUME", "ASKS", "MCP", "USAGE", "SYSTEM"}}
@@ -123,8 +122,8 @@ func printAgents(out *term.Screen, list []launch.AgentInfo) {
 		}
 		found.Add(name, term.Cell{Text: a.Version}, login, term.Cell{Text: strings.Join(a.Members, ", ")}, where)
 		h := a.Honours
-		held.Add(name, hold(h.Cancel), hold(h.Steer), hold(h.Resume), hold(h.Asks()), term.Cell{Text: h.MCP}, hold(h.Usage),
-			hold(h.System))
+		held.Add(name, holdCell(h.Cancel), holdCell(h.Steer), holdCell(h.Resume), holdCell(h.Asks()), term.Cell{Text: h.MCP}, holdCell(h.Usage),
+			holdCell(h.System))
 	}
 	found.Print(out)
 	out.Printf("\n%s\n", out.Paint(term.Bold, "What they honour (gates hold at each one's turn end):"))
@@ -139,7 +138,7 @@ func printAgents(out *term.Screen, list []launch.AgentInfo) {
 	}
 }
 
-// loginStyle sets off what needs somebody to act.
+// loginStyle highlights the states that need action.
 func loginStyle(s launch.LoginState) term.Style {
 	switch s {
 	case launch.LoginYes:
@@ -150,8 +149,8 @@ func loginStyle(s launch.LoginState) term.Style {
 	return term.Normal
 }
 
-// hold is a cell for how far covey's word reaches.
-func hold(h launch.Hold) term.Cell {
+// holdCell returns the cell for a level of enforcement.
+func holdCell(h launch.Hold) term.Cell {
 	switch h {
 	case launch.Enforced:
 		return term.Cell{Text: string(h), Style: term.Green}
@@ -161,8 +160,8 @@ func hold(h launch.Hold) term.Cell {
 	return term.Cell{Text: string(h)}
 }
 
-// probeAgents starts the programs, all at once, and shows what they say. The
-// exit code is 1 if the one that was named is not ready: scripts ask that way.
+// probeAgents starts the programs, all at once, and prints what they report. If a
+// named agent is not ready, the exit code is 1, so that scripts can test for it.
 func probeAgents(ctx context.Context, out *term.Screen, list []launch.AgentInfo, named, asJSON bool) error {
 	if !named {
 		list = slices.DeleteFunc(list, func(a launch.AgentInfo) bool {
@@ -183,7 +182,7 @@ func probeAgents(ctx context.Context, out *term.Screen, list []launch.AgentInfo,
 			return err
 		}
 	case len(probes) == 0:
-		out.Printf("No agent program that speaks ACP is installed; covey agents shows which there are.\n")
+		out.Printf("No agent program that speaks ACP is installed; covey agents lists them.\n")
 	default:
 		printProbes(out, probes)
 	}
@@ -213,7 +212,7 @@ func printProbes(out *term.Screen, probes []launch.AgentProbe) {
 	}
 }
 
-// probeText is what a program said of itself, in a sentence.
+// probeText describes in a sentence what a program reported about itself.
 func probeText(p launch.AgentProbe) string {
 	var parts []string
 	if name := strings.TrimSpace(p.Name + " " + p.Version); name != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
-// printAgent prints all that is known of one agent.
+// printAgent prints everything that is known about one agent.
 func printAgent(out *term.Screen, a launch.AgentInfo) {
 	out.Printf("%s\n", out.Paint(term.Bold, term.PlainLine(a.Name)))
 	fact := func(name, text string) {
@@ -49,12 +49,12 @@ func printAgent(out *term.Screen, a launch.AgentInfo) {
 		{"system", h.System, systemText(h.System)},
 		{"usage", h.Usage, usageText(h.Usage)},
 	} {
-		printHonour(out, line.name, string(line.held), hold(line.held).Style, line.why)
+		printHonour(out, line.name, string(line.held), holdCell(line.held).Style, line.why)
 	}
 	printHonour(out, "mcp", h.MCP, term.Normal, mcpText(h.MCP))
 	out.Printf("\n%s\n", out.Paint(term.Bold, "Permission rules and PreToolUse hooks hold for"))
 	for _, kind := range launch.ToolKinds() {
-		printHonour(out, kind, string(h.Tools[kind]), hold(h.Tools[kind]).Style, toolText(h.Tools[kind]))
+		printHonour(out, kind, string(h.Tools[kind]), holdCell(h.Tools[kind]).Style, toolText(h.Tools[kind]))
 	}
 	printHonour(out, "team tools", string(launch.Enforced), term.Green, "covey itself carries them out")
 	if h.Version != "" {
@@ -62,7 +62,7 @@ func printAgent(out *term.Screen, a launch.AgentInfo) {
 	}
 }
 
-// loginText is a login state with what it was seen by.
+// loginText describes a login state and how it was detected.
 func loginText(a launch.AgentInfo) string {
 	if a.Login == launch.LoginNone {
 		return "not needed: " + a.LoginBy
@@ -70,12 +70,12 @@ func loginText(a launch.AgentInfo) string {
 	return string(a.Login) + ": " + a.LoginBy
 }
 
-// printHonour prints one thing that an agent honours, how far, and why.
+// printHonour prints how far an agent honours one thing, and why.
 func printHonour(out *term.Screen, name, held string, st term.Style, why string) {
 	out.Printf("  %-11s%s  %s\n", name, out.Paint(st, fmt.Sprintf("%-8s", held)), why)
 }
 
-// steerText says what becomes of mail in the middle of a turn.
+// steerText says what happens to mail in the middle of a turn.
 func steerText(h launch.Hold) string {
 	switch h {
 	case launch.Enforced:
@@ -86,7 +86,7 @@ func steerText(h launch.Hold) string {
 	return "mail waits until its turn ends"
 }
 
-// resumeText says what is left after a crash.
+// resumeText says what happens after a crash.
 func resumeText(h launch.Hold) string {
 	if h == launch.Enforced {
 		return "after a crash it goes on in the same session"
@@ -94,7 +94,7 @@ func resumeText(h launch.Hold) string {
 	return "after a crash it may have to begin anew, with a brief"
 }
 
-// systemText says how instructions reach its model.
+// systemText says how instructions reach the model.
 func systemText(h launch.Hold) string {
 	if h == launch.Enforced {
 		return "instructions stand in its system prompt"
@@ -102,31 +102,31 @@ func systemText(h launch.Hold) string {
 	return "instructions stand at the head of its first prompt"
 }
 
-// usageText says what is known of tokens.
+// usageText says what is known about tokens.
 func usageText(h launch.Hold) string {
 	switch h {
 	case launch.Enforced:
-		return "it tells what each turn has used"
+		return "it reports what each turn has used"
 	case launch.Absent:
-		return "it tells nothing: limits on tokens do not bind it"
+		return "it reports nothing: limits on tokens have no effect"
 	}
-	return "it may tell too little: limits on tokens may come late"
+	return "it may report too little: limits on tokens may come late"
 }
 
-// mcpText says how it gets the team tools.
+// mcpText says how the agent gets the team tools.
 func mcpText(way string) string {
 	switch way {
 	case "builtin":
-		return "it has the team tools as its own"
+		return "the team tools are its own tools"
 	case "shell":
-		return "the covey commands in its shell stand for the team tools"
+		return "the covey commands in its shell replace the team tools"
 	case "stdio":
 		return "the team tools come to it through a child process"
 	}
 	return "the team tools come to it over loopback, with a token"
 }
 
-// toolText says when a rule catches a call.
+// toolText says when a rule applies to a call.
 func toolText(h launch.Hold) string {
 	if h == launch.Enforced {
 		return "it asks before each call"

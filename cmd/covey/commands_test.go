@@ -46,7 +46,7 @@ func TestFindParent(t *testing.T) {
 			t.Errorf("%s=%s: found a parent", readyVariable, value)
 		}
 	}
-	(*parent)(nil).tell() // must not fail
+	(*parent)(nil).ready() // must not fail
 }
 
 // TestParentHears: the word goes through the descriptor once, and the variable
@@ -58,7 +58,7 @@ func TestParentHears(t *testing.T) {
 	}
 	defer read.Close()
 	p := &parent{write}
-	p.tell()
+	p.ready()
 	buf := make([]byte, 16)
 	if n, err := read.Read(buf); err != nil || string(buf[:n]) != "up\n" {
 		t.Errorf("heard %q (%v)", buf[:n], err)

@@ -6,8 +6,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 )
 
-// completionCommand is `covey completion SHELL`. It replaces the library's own,
-// which does not say where the script goes.
+// completionCommand returns `covey completion SHELL`. It replaces the library's own
+// command, which does not say where the script goes.
 func completionCommand(env *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
@@ -38,9 +38,8 @@ names of existing teams, members and tasks.`,
 	}
 }
 
-// completeFlags completes the values of the flags that name a team or a member,
-// wherever they stand below root. Without completion a command still works, so
-// that a flag that cannot be completed is no error.
+// completeFlags completes the values of flags that name a team or a member, in all
+// commands below root. Commands work without completion, so errors are ignored.
 func completeFlags(env *cli.Env, root *cobra.Command) {
 	_ = root.RegisterFlagCompletionFunc("team", cli.CompleteTeam)
 	memberOf := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

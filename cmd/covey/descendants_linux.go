@@ -7,11 +7,10 @@ import (
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
-// killChildren kills every process below this one. It serves the sudden end
-// only: in order, the orchestrator ends what it started itself. covey is the
-// sub-reaper of its children, so that those that were left behind are below it,
-// too. A process that is started while the list is read may slip through; the
-// kernel gives us no lock for that.
+// killChildren kills all processes below this one. It is only for the immediate exit:
+// in an orderly one the orchestrator ends what it started. covey is the sub-reaper of
+// its children, so orphans are below it too. A process that starts while the list is
+// read may escape; the kernel has no lock against that.
 func killChildren() {
 	parents := map[int]int{}
 	for _, s := range proc.Table() {
@@ -24,7 +23,7 @@ func killChildren() {
 	}
 }
 
-// isBelow tells whether a process descends from another.
+// isBelow reports whether a process descends from another.
 func isBelow(pid, top int, parents map[int]int) bool {
 	for range len(parents) {
 		pid = parents[pid]

@@ -2,6 +2,6 @@
 
 package main
 
-// killChildren does nothing here: which processes are below this one cannot be
-// found out without help. They end when they next write to us.
+// killChildren does nothing here, because this system has no simple way to list the
+// processes below this one. They end when they next write to us.
 func killChildren() {}

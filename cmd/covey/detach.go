@@ -19,20 +19,19 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// readyVariable tells a covey in the background which file descriptor its
-// parent waits at. A descriptor tells more than a poll of run.json could: that
-// it is closed means that the program has ended, however it did.
+// readyVariable tells a covey in the background on which file descriptor its parent
+// waits. A descriptor is better than polling run.json: it is closed when the program
+// ends, for whatever reason.
 const readyVariable = "COVEY_READY_FD"
 
-// maxComplaint is how much of a log is shown when a team does not come up. It
-// is what this start has written and not what earlier ones have left there.
+// maxComplaint bounds how much of the log is shown when a team fails to start. Only
+// output of this start is shown.
 const maxComplaint = 16 << 10
 
-// startDetached starts this program once more, in the background, and comes back when
-// the team is up, or with the reason why it is not. Trust was settled before:
-// the background has nobody to ask. The log is opened here and not by the
-// program in the background, so that even a program that cannot start at all
-// has a place to say so.
+// startDetached starts this program again in the background, and returns when the
+// team is up, or with the reason why it is not. Trust was decided before, because the
+// background process cannot ask. The log is opened here and not by that process, so
+// that even a program that cannot start has a place for its error.
 func startDetached(ctx context.Context, out *term.Screen, team *configs.Team, f upFlags, goal string) error {
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
@@ -60,19 +59,19 @@ func startDetached(ctx context.Context, out *term.Screen, team *configs.Team, f 
 			team.Name, child.Process.Pid, team.Name, team.Name, term.PlainLine(path))
 		return child.Process.Release()
 	}
-	// The program in the background did not see the Ctrl-C, as it has a session of
-	// its own; it is told to end in order.
+	// The program in the background has a session of its own and did not get the
+	// Ctrl-C. Stop it in order.
 	if ctx.Err() != nil {
 		return errors.Join(ctx.Err(), child.Process.Signal(os.Interrupt))
 	}
-	return complain(out, child, log, from)
+	return reportFailure(out, child, log, from)
 }
 
-// backgroundArgs are the arguments of the program in the background. The spec
-// is named by its absolute path, whatever folder the program is in, and the
-// marker keeps a goal that begins with a dash from being taken for a flag.
+// backgroundArgs returns the arguments of the program in the background. The spec's
+// path is absolute, so it does not depend on the folder. The "--" keeps a goal that
+// begins with a dash from being parsed as a flag.
 func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
-	args := []string{"up", "--trust", "--allow-unenforced"} // all of it is settled by now
+	args := []string{"up", "--trust", "--allow-unenforced"} // trust and stand-ins are decided by now
 	if f.keep {
 		args = append(args, "--keep")
 	}
@@ -89,10 +88,9 @@ func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
 	return args
 }
 
-// startBackground starts the program with its output in log. up waits until the
-// team is up (true) or the program has ended before. The program has a session
-// of its own, no terminal and no standard input: closing the window in which it
-// was started means nothing to it.
+// startBackground starts the program with its output in log. up waits until the team
+// is up (true) or the program has ended (false). The program has a session of its
+// own, no terminal and no standard input, so closing the window does not affect it.
 func startBackground(log *os.File, args []string) (*exec.Cmd, func(context.Context) bool, error) {
 	bin, err := os.Executable()
 	if err != nil {
@@ -104,7 +102,7 @@ func startBackground(log *os.File, args []string) (*exec.Cmd, func(context.Conte
 	}
 	child := exec.Command(bin, args...)
 	child.Stdout, child.Stderr = log, log
-	child.SysProcAttr = proc.OwnSession() // the end of the terminal does not concern it
+	child.SysProcAttr = proc.OwnSession() // it must survive the terminal
 	child.ExtraFiles = []*os.File{write}
 	child.Env = append(os.Environ(), readyVariable+"=3")
 	err = child.Start()
@@ -118,16 +116,15 @@ func startBackground(log *os.File, args []string) (*exec.Cmd, func(context.Conte
 		stop := context.AfterFunc(ctx, func() { read.Close() })
 		defer stop()
 		defer read.Close()
-		n, _ := read.Read(make([]byte, 1)) // io.EOF: it has ended
+		n, _ := read.Read(make([]byte, 1)) // 0 at io.EOF: it has ended
 		return n > 0
 	}, nil
 }
 
-// complain tells why the team did not come up, or that it had nothing to do, in
-// the words of the program in the background. An end with code 0 before the
-// team was up is that of a team whose work was done before: that is news, not a
-// failure.
-func complain(out *term.Screen, child *exec.Cmd, log *os.File, from int64) error {
+// reportFailure says, with the output of the background program, why the team did not
+// come up or that it had nothing to do. Exit code 0 before the team was up means that
+// the team's work was already done, which is not an error.
+func reportFailure(out *term.Screen, child *exec.Cmd, log *os.File, from int64) error {
 	err := child.Wait()
 	data, readErr := io.ReadAll(io.NewSectionReader(log, from, maxComplaint))
 	if readErr != nil {
@@ -145,14 +142,14 @@ func complain(out *term.Screen, child *exec.Cmd, log *os.File, from int64) error
 	return fmt.Errorf("the team did not come up (%w):\n%s", err, said)
 }
 
-// parent is the program that started this one in the background and waits to
-// hear that the team is up; nil if none does.
+// parent is the program that started this one in the background and waits until the
+// team is up; nil if there is none.
 type parent struct{ pipe *os.File }
 
-// findParent takes what the parent has left. The variable and the descriptor
-// must not reach hooks and tools, so this comes before anything is started. A
-// variable that somebody has set by hand to a descriptor that is not there
-// makes the write in tell fail, and nothing else.
+// findParent reads and removes the variable that a parent has set. It must run before
+// anything is started, because hooks and tools must not inherit the variable and the
+// descriptor. If the variable names a descriptor that does not exist, only the write
+// in ready fails.
 func findParent() *parent {
 	fd, err := strconv.Atoi(os.Getenv(readyVariable))
 	if err != nil || fd < 3 {
@@ -163,11 +160,10 @@ func findParent() *parent {
 	return &parent{os.NewFile(uintptr(fd), "ready")}
 }
 
-// tell says that the team is up. A parent that was interrupted does not hear
-// it, which matters to nobody. It is called once, when the team can be reached;
-// a nil parent has nobody to tell. If the program ends without it, the closed
-// pipe says so.
-func (p *parent) tell() {
+// ready tells the parent that the team is up. It is called once, when the team can be
+// reached. A parent that was interrupted does not read it. If the program ends
+// before, the closed pipe tells the parent. p may be nil.
+func (p *parent) ready() {
 	if p != nil {
 		_, _ = p.pipe.WriteString("up\n")
 		_ = p.pipe.Close()

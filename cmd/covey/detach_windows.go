@@ -2,5 +2,5 @@ package main
 
 import "syscall"
 
-// closeOnExec keeps a descriptor from the programs that this one starts.
+// closeOnExec keeps child processes from inheriting a descriptor.
 func closeOnExec(fd int) { syscall.CloseOnExec(syscall.Handle(fd)) }

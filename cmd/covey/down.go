@@ -14,12 +14,11 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// downWithin is how long a team may take to end before `covey down` gives up
-// waiting. The team itself promises five seconds. It is three times what a team
-// promises, for machines under load.
+// downWithin is how long `covey down` waits for a team to end. It is three times the
+// five seconds that a team needs at most, for machines under load.
 const downWithin = 15 * time.Second
 
-// downCommand is `covey down`.
+// downCommand returns `covey down`.
 func downCommand(env *cli.Env) *cobra.Command {
 	var end api.EndMember
 	var asJSON bool
@@ -47,9 +46,9 @@ again. The next start of the team brings it back.`,
 			if err != nil {
 				return err
 			}
-			client, err := dialSettled(cmd.Context(), place)
+			client, err := dialWhenReady(cmd.Context(), place)
 			if errors.Is(err, api.ErrNotRunning) {
-				return wasDown(env.Out, downResult{Team: place.Team}, asJSON)
+				return printDown(env.Out, downResult{Team: place.Team}, asJSON)
 			}
 			if errors.Is(err, api.ErrOtherVersion) && end.Member == "" {
 				return downOther(cmd.Context(), env.Out, place, asJSON)
@@ -68,7 +67,7 @@ again. The next start of the team brings it back.`,
 			if err != nil {
 				return err
 			}
-			return wasDown(env.Out, downResult{Team: place.Team, Stopped: true}, asJSON)
+			return printDown(env.Out, downResult{Team: place.Team, Stopped: true}, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&end.Reason, "reason", "", "say why, for the journal and the end report")
@@ -79,8 +78,8 @@ again. The next start of the team brings it back.`,
 	return cmd
 }
 
-// oneMember checks the flags that are about one member. An empty name is no name:
-// a script whose variable is not set must not stop the whole team.
+// oneMember checks the flags for ending one member. An empty name is an error: a
+// script whose variable is not set must not stop the whole team.
 func oneMember(cmd *cobra.Command, end api.EndMember) error {
 	given := cmd.Flags().Changed
 	switch {
@@ -94,8 +93,8 @@ func oneMember(cmd *cobra.Command, end api.EndMember) error {
 	return nil
 }
 
-// endMember ends one member and says what came of it. A member that stays is no
-// success: a script that counts on its end must see that.
+// endMember ends one member and prints the result. If the member stays, that is an
+// error, so that a script notices.
 func endMember(
 	ctx context.Context, out *term.Screen, client *api.Client, end api.EndMember, asJSON bool,
 ) error {
@@ -114,16 +113,15 @@ func endMember(
 	return nil
 }
 
-// downResult is what `covey down --json` prints. That nothing was running is no
-// failure.
+// downResult is the output of `covey down --json`. It is not an error if the team was
+// not running.
 type downResult struct {
 	Team    string `json:"team"`
 	Stopped bool   `json:"stopped"` // false: it was not running
 }
 
-// wasDown says that a team does not run, be it stopped now or before: who wants
-// it down has what they want either way.
-func wasDown(out *term.Screen, r downResult, asJSON bool) error {
+// printDown reports that a team is down, whether it was stopped now or before.
+func printDown(out *term.Screen, r downResult, asJSON bool) error {
 	switch {
 	case asJSON:
 		return out.JSON(r)
@@ -135,8 +133,9 @@ func wasDown(out *term.Screen, r downResult, asJSON bool) error {
 	return nil
 }
 
-// downOther ends a team whose control socket another version serves, which does not answer:
-// as Ctrl-C would. Its members must not do that, and the socket cannot say who asks.
+// downOther ends a team that another version of covey runs, whose control socket does
+// not answer: with a signal, as Ctrl-C does. Members must not do that, and the socket
+// cannot check who asks, so downOther refuses calls from inside a team.
 func downOther(ctx context.Context, out *term.Screen, place state.Place, asJSON bool) error {
 	if err := cli.NotFromInside("covey down"); err != nil {
 		return err
@@ -146,34 +145,33 @@ func downOther(ctx context.Context, out *term.Screen, place state.Place, asJSON 
 	if err := api.EndProcess(ctx, place); err != nil {
 		return err
 	}
-	return wasDown(out, downResult{Team: place.Team, Stopped: true}, asJSON)
+	return printDown(out, downResult{Team: place.Team, Stopped: true}, asJSON)
 }
 
-// dialSettled is Dial for a team that neither begins nor ends just now: its lock is held
-// then, and nobody listens. It waits at most downWithin for that.
-func dialSettled(ctx context.Context, place state.Place) (*api.Client, error) {
+// dialSettled is Dial for a team that may be starting or ending: then its lock is
+// held but nobody listens. It waits up to downWithin for that to pass.
+func dialWhenReady(ctx context.Context, place state.Place) (*api.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, downWithin)
 	defer cancel()
-	for again := time.NewTicker(20 * time.Millisecond); ; {
+	for retry := time.NewTicker(20 * time.Millisecond); ; {
 		client, err := api.Dial(ctx, place)
 		if !errors.Is(err, api.ErrNotRunning) || !state.LockHeld(place.Lock()) {
-			again.Stop()
+			retry.Stop()
 			return client, err
 		}
 		select {
-		case <-again.C:
+		case <-retry.C:
 		case <-ctx.Done():
-			again.Stop()
+			retry.Stop()
 			return nil, fmt.Errorf("%s neither runs nor has ended after %s: a process holds %s",
 				place.Team, downWithin, place.Lock())
 		}
 	}
 }
 
-// takeDown tells a team to end and waits until it has. Coming back before the
-// team is gone would make `covey down && covey up` fail. ctx bounds asking and
-// waiting together. The pid in the error is that of the team's process; killing
-// it leaves what up needs to go on.
+// takeDown tells a team to end and waits until it has; otherwise `covey down && covey
+// up` would fail. The timeout covers both. The error names the team's process:
+// killing it loses nothing that up needs to resume.
 func takeDown(ctx context.Context, client *api.Client, reason string) error {
 	ctx, cancel := context.WithTimeout(ctx, downWithin)
 	defer cancel()

@@ -25,7 +25,7 @@ type initFlags struct {
 	with                 []string
 }
 
-// initCommand is `covey init`.
+// initCommand returns `covey init`.
 func initCommand(env *cli.Env) *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
@@ -59,7 +59,7 @@ covey finds in the folder. Existing files are not overwritten.`,
 	return cmd
 }
 
-// initFolder writes the starter and says what comes next.
+// initFolder writes the starter and prints the next step.
 func initFolder(env *cli.Env, dir string, f initFlags) error {
 	if f.offline && len(f.with) > 0 {
 		return cli.Usagef("--offline and --with exclude each other: an offline team has no agent programs")
@@ -100,9 +100,9 @@ func initFolder(env *cli.Env, dir string, f initFlags) error {
 	return nil
 }
 
-// writeStarter writes the starter into dir, all of it or, if a file is in the
-// way, nothing. It returns what it wrote. A half-written starter would be worse
-// than none: its spec would name scripts that are not there.
+// writeStarter writes the starter into dir and returns the paths of its files. If a
+// file exists already it writes nothing, because a spec without its scripts would be
+// worse than no starter.
 func writeStarter(dir string, opts starter.Options, force bool) (wrote []string, err error) {
 	spec, files, err := starter.Make(dir, opts)
 	if err != nil {
@@ -130,9 +130,8 @@ func writeStarter(dir string, opts starter.Options, force bool) (wrote []string,
 	return wrote, nil
 }
 
-// writeFile writes a file and the folder that it stands in. Folders and files
-// get the rights that a person's own would have: a starter is there to be
-// edited and committed.
+// writeFile writes a file and creates its folder, with the usual permissions, because
+// a starter is meant to be edited and committed.
 func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -13,10 +13,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
-// chooseAgents asks a person which of the agent programs that were found shall
-// be in the team; none of them is the offline team. Enter takes what stands in
-// brackets: those that are logged in or, where nobody is for certain, the
-// offline team, which always runs.
+// chooseAgents asks the operator which of the installed agent programs to use; none
+// means the offline team. Enter selects the default in brackets: those that are
+// logged in or, if that is not certain for any, the offline team, which always runs.
 func chooseAgents(out *term.Screen, in *bufio.Reader, found []launch.AgentInfo) ([]configs.Preset, error) {
 	out.Printf("Agent programs that are installed here:\n")
 	for i, a := range found {
@@ -27,14 +26,14 @@ func chooseAgents(out *term.Screen, in *bufio.Reader, found []launch.AgentInfo) 
 	if len(usual) > 0 {
 		offer = joinPresets(usual)
 	}
-	out.Printf("\nWhich of them shall be in the team? The first one named leads. \"offline\" is a\n" +
+	out.Printf("\nWhich of them should be in the team? The first one named leads. \"offline\" is a\n" +
 		"team that plays scripts: it needs no login, costs nothing, and shows covey.\n")
 	for {
 		out.Printf("Names or numbers [%s]: ", offer)
 		answer, err := in.ReadString('\n')
 		if err != nil {
 			out.Printf("\n")
-			return nil, fmt.Errorf("nothing was chosen, and nothing was written; --with or --offline say it beforehand")
+			return nil, fmt.Errorf("nothing was chosen, and nothing was written; use --with or --offline to choose without a question")
 		}
 		if strings.TrimSpace(answer) == "" {
 			return usual, nil
@@ -47,7 +46,7 @@ func chooseAgents(out *term.Screen, in *bufio.Reader, found []launch.AgentInfo) 
 	}
 }
 
-// loginWords say in a few words whether a program could work.
+// loginWords describes a login state in a few words.
 func loginWords(a launch.AgentInfo) string {
 	switch a.Login {
 	case launch.LoginYes:
@@ -60,7 +59,7 @@ func loginWords(a launch.AgentInfo) string {
 	return "login not known"
 }
 
-// usualAgents are those that are logged in.
+// usualAgents returns the agents that are logged in.
 func usualAgents(found []launch.AgentInfo) []configs.Preset {
 	var list []configs.Preset
 	for _, a := range found {
@@ -71,7 +70,7 @@ func usualAgents(found []launch.AgentInfo) []configs.Preset {
 	return list
 }
 
-// readChoice reads an answer: names and numbers, or "offline".
+// readChoice parses an answer: names and numbers, or "offline".
 func readChoice(answer string, found []launch.AgentInfo) ([]configs.Preset, error) {
 	words := strings.FieldsFunc(strings.ToLower(answer), func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
 	if slices.Equal(words, []string{"offline"}) {
@@ -84,7 +83,7 @@ func readChoice(answer string, found []launch.AgentInfo) ([]configs.Preset, erro
 			i = no - 1
 		}
 		if i < 0 || i >= len(found) {
-			return nil, fmt.Errorf("%q is none of %s", word, strings.Join(append(agentNames(found), "offline"), ", "))
+			return nil, fmt.Errorf("%q is not one of %s", word, strings.Join(append(agentNames(found), "offline"), ", "))
 		}
 		list = append(list, found[i].Preset)
 	}
@@ -94,8 +93,8 @@ func readChoice(answer string, found []launch.AgentInfo) ([]configs.Preset, erro
 	return list, nil
 }
 
-// namedPresets are the presets that --with names. Whether they are installed
-// makes no difference to a spec, which others may run elsewhere.
+// namedPresets returns the presets that --with names. They need not be installed,
+// because others may run the spec elsewhere.
 func namedPresets(names []string) ([]configs.Preset, error) {
 	var list []configs.Preset
 	for _, name := range names {
@@ -109,7 +108,7 @@ func namedPresets(names []string) ([]configs.Preset, error) {
 	return list, nil
 }
 
-// agentNames are the names of agents.
+// agentNames returns the names of agents.
 func agentNames(list []launch.AgentInfo) []string {
 	var names []string
 	for _, a := range list {

@@ -13,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
-// modelCommand is `covey model` with its subcommands. There is one so far; the
-// word stays free for others that are about models.
+// modelCommand returns `covey model` with its subcommands. It has only one so far, so
+// that the name is free for other commands about models.
 func modelCommand(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "model",
@@ -26,7 +26,7 @@ func modelCommand(env *cli.Env) *cobra.Command {
 	return cmd
 }
 
-// modelServeCommand is `covey model serve SCRIPT...`.
+// modelServeCommand returns `covey model serve SCRIPT...`.
 func modelServeCommand(env *cli.Env) *cobra.Command {
 	addr := "127.0.0.1:0"
 	cmd := &cobra.Command{
@@ -42,8 +42,8 @@ NAME of NAME=PATH, or else the file's name without its extension.`,
   covey model serve backend.yaml reviewer=strict.yaml --addr 127.0.0.1:8123`,
 		Args: cli.ArgCount(1, -1, "a script at least"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// Signals end the server in order, and that is success: there is no other
-			// way to stop it.
+			// A signal ends the server in order. That is success, because there is no
+			// other way to stop it.
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
 			return serveModels(ctx, env, args, addr)
@@ -53,10 +53,9 @@ NAME of NAME=PATH, or else the file's name without its extension.`,
 	return cmd
 }
 
-// serveModels serves until ctx ends. That is how a server is stopped, so it is
-// no failure.
+// serveModels serves until ctx ends, which is not an error.
 func serveModels(ctx context.Context, env *cli.Env, args []string, addr string) error {
-	// -C moves the files, not the names before them.
+	// -C applies to the files, not to the names before them.
 	scripts := make([]string, len(args))
 	for i, arg := range args {
 		if name, path, named := strings.Cut(arg, "="); named {

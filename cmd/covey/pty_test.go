@@ -243,7 +243,7 @@ func TestTerminalInterruptTwice(t *testing.T) {
 	appears(t, dir, "sleeping")
 	c.waits("sleep 271.828")
 	c.types("\x03")
-	time.Sleep(2 * twice) // a second wish, and not the same one
+	time.Sleep(2 * pressInterval) // a second press
 	c.types("\x03")
 	c.ends(cli.ExitInterrupted)
 	if out, err := exec.Command("pgrep", "-f", fmt.Sprintf("%s.*271.828", dir)).Output(); err == nil {

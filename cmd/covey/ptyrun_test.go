@@ -30,7 +30,7 @@ func TestTerminalRunAsks(t *testing.T) {
 	started := func() bool { _, err := os.Stat(filepath.Join(dir, "started")); return err == nil }
 
 	c := newConsole(t, folder, "run", "say hello", "--with", "claude")
-	c.waits(`No test command is known of this folder.`)
+	c.waits(`No test command is known for this folder.`)
 	c.waits(`Gate ("none" to go without): `)
 	c.types("\n")
 	c.waits("no gate was named, and nothing was started")

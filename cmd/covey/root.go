@@ -13,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 )
 
-// The groups that `covey help` lists commands in.
+// The groups of commands in `covey help`.
 const (
 	groupRun   = "run"
 	groupTalk  = "talk"
@@ -21,9 +21,8 @@ const (
 	groupAgent = "agent"
 )
 
-// rootCommand builds the tree of commands. Errors are printed by run and not by
-// the library, which would show the whole help below each of them and hide what
-// was wrong.
+// rootCommand builds the tree of commands. run prints errors, not the library, which
+// would print the whole help below each of them and hide what was wrong.
 func rootCommand(env *cli.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "covey",
@@ -61,9 +60,9 @@ A spec, team.yaml, describes the team.`,
 	return root
 }
 
-// addCommands hangs the subcommands below root, each in its group. Each command
-// is a file of its own, which holds its flags, its help and what it does;
-// commands of later versions are not there before they work.
+// addCommands adds the subcommands to root, each in its group. Each command is a file
+// of its own with its flags, help and code. Commands of later versions are not listed
+// before they work.
 func addCommands(env *cli.Env, root *cobra.Command) {
 	for group, commands := range map[string][]*cobra.Command{
 		groupRun: {upCommand(env), runCommand(env), downCommand(env), trustCommand(env), initCommand(env)},
@@ -85,10 +84,10 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 	completeFlags(env, root)
 }
 
-// helpWidth is how wide help is, in columns.
+// helpWidth is the width of help texts in columns.
 const helpWidth = 80
 
-// wrapHelp wraps the help of a command and of all below it.
+// wrapHelp wraps the help of a command and of all its subcommands.
 func wrapHelp(cmd *cobra.Command) {
 	if !cmd.HasParent() {
 		wide := strconv.Itoa(helpWidth)
@@ -100,9 +99,8 @@ func wrapHelp(cmd *cobra.Command) {
 	}
 }
 
-// flagError makes a mistake in a flag an error of usage that says where the
-// flags are listed. The library knows the name of the flag, and that is all a
-// person needs to find the line in the list.
+// flagError turns a mistake in a flag into a usage error that says where the flags
+// are listed. The library's error names the flag.
 func flagError(cmd *cobra.Command, err error) error {
 	return cli.Usagef("%v; see %q", err, cmd.CommandPath()+" --help")
 }

@@ -20,8 +20,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
-// runFlags are the flags of `covey run`: some of up's, and what stands in for a
-// spec.
+// runFlags are the flags of `covey run`: some of up's, and those that replace a spec.
 type runFlags struct {
 	upFlags
 	with         []string
@@ -30,7 +29,7 @@ type runFlags struct {
 	noGate       bool
 }
 
-// runCommand is `covey run GOAL`.
+// runCommand returns `covey run GOAL`.
 func runCommand(env *cli.Env) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
@@ -77,9 +76,8 @@ init writes a spec, which has more settings.`,
 	return cmd
 }
 
-// runWithout runs a team without a spec of its own. What is typed on a command
-// line is the user's own wish, so that nothing is asked about trust; an agent
-// of a running team cannot have that wish.
+// runWithout runs a team without a spec of its own. It does not ask for trust,
+// because the operator has typed what it runs; an agent of a running team is refused.
 func runWithout(ctx context.Context, env *cli.Env, f runFlags, goal string) error {
 	if f.detach && f.json {
 		return cli.Usagef("--detach and --json exclude each other; follow a team in the background with covey logs -f --json")
@@ -94,44 +92,43 @@ func runWithout(ctx context.Context, env *cli.Env, f runFlags, goal string) erro
 	if err != nil {
 		return err
 	}
-	crew, err := f.crew()
+	members, err := f.members()
 	if err != nil {
 		return err
 	}
 	if err := findGates(env, dir, &f); err != nil {
 		return err
 	}
-	team, err := writeRunSpec(ctx, env, dir, crew.spec(dir, goal, f), f.allowUnenforced)
+	team, err := writeRunSpec(ctx, env, dir, members.spec(dir, goal, f), f.allowUnenforced)
 	if err != nil {
 		return err
 	}
-	tellRun(env, team, crew)
+	announceRun(env, team, members)
 	if f.detach {
 		return startDetached(ctx, env.Out, team, f.upFlags, "")
 	}
 	return runTeam(ctx, env, team, f.upFlags, "")
 }
 
-// runCrew are the agents of a team without a spec: who leads, and who else
-// there is.
-type runCrew struct {
+// runMembers are the agents of a team without a spec.
+type runMembers struct {
 	lead  launch.AgentInfo
 	mates []launch.AgentInfo
 }
 
-// crew finds the agents that the flags name, or those that there are. One alone
-// is both lead and teammate: gates hold for what teammates complete.
-func (f *runFlags) crew() (runCrew, error) {
+// members returns the agents that the flags name, or the installed ones. A single
+// agent is both lead and teammate, because gates apply to what teammates complete.
+func (f *runFlags) members() (runMembers, error) {
 	found, err := f.found()
 	if err != nil {
-		return runCrew{}, err
+		return runMembers{}, err
 	}
 	lead := found[0]
 	if f.lead != "" {
 		if lead, err = programNamed(f.lead); err != nil {
-			return runCrew{}, err
+			return runMembers{}, err
 		}
-		// Who leads is no teammate as well, unless it was named twice.
+		// The lead is not a teammate as well, unless it was named twice.
 		if i := slices.IndexFunc(found, func(a launch.AgentInfo) bool { return a.Name == f.lead }); i >= 0 {
 			found[0], found[i] = found[i], found[0]
 			found = found[1:]
@@ -142,11 +139,11 @@ func (f *runFlags) crew() (runCrew, error) {
 	if len(found) == 0 {
 		found = []launch.AgentInfo{lead}
 	}
-	return runCrew{lead: lead, mates: found}, nil
+	return runMembers{lead: lead, mates: found}, nil
 }
 
-// found are the programs that --with names; without it, those that could work
-// now: who is logged in for certain or, if none is, whoever may be.
+// found returns the programs that --with names; without it, those that are certainly
+// logged in or, if there are none, those that may be.
 func (f *runFlags) found() ([]launch.AgentInfo, error) {
 	if len(f.with) > 0 {
 		var list []launch.AgentInfo
@@ -176,7 +173,7 @@ func (f *runFlags) found() ([]launch.AgentInfo, error) {
 		"and covey init --offline writes a team that needs none", strings.Join(launch.PresetNames(), ", "))
 }
 
-// programNamed finds the agent program of a preset.
+// programNamed returns the agent program of a preset.
 func programNamed(name string) (launch.AgentInfo, error) {
 	a, ok := launch.PresetInfo(configs.Preset(name))
 	switch {
@@ -189,7 +186,7 @@ func programNamed(name string) (launch.AgentInfo, error) {
 	return a, nil
 }
 
-// joinUsage makes one error of usage of several.
+// joinUsage joins several errors into one usage error.
 func joinUsage(errs []error) error {
 	if err := errors.Join(errs...); err != nil {
 		return cli.Usagef("%v", err)
@@ -197,9 +194,9 @@ func joinUsage(errs []error) error {
 	return nil
 }
 
-// spec is what a person would have written into team.yaml. Each text is written
-// as JSON, which is YAML, too.
-func (r runCrew) spec(dir, goal string, f runFlags) []byte {
+// spec returns the team.yaml for these agents. Each text is written as JSON, which is
+// valid YAML.
+func (r runMembers) spec(dir, goal string, f runFlags) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by covey run; covey init writes a spec to be edited.\ncovey: 1\ngoal: %s\nworkspace: %s\n",
 		jsonText(goal), jsonText(dir))
@@ -230,9 +227,9 @@ func (r runCrew) spec(dir, goal string, f runFlags) []byte {
 	return []byte(b.String())
 }
 
-// rules are the permission rules of all members: those of --allow, and that the
-// gates' commands may be tried before they judge. One that holds a bracket is
-// left out, as no rule could be made of it without changing what it says.
+// rules returns the permission rules of all members: those of --allow, and rules that
+// allow the gates' commands, so that members can try them before the gates run. A
+// command with brackets is left out, because no rule can express it.
 func (f runFlags) rules() []string {
 	rules := slices.Clone(f.allow)
 	for _, gate := range f.gates {
@@ -243,19 +240,20 @@ func (f runFlags) rules() []string {
 	return rules
 }
 
-// writeRunSpec keeps the spec beside the team's state, so that the team can be
-// taken up again like any other. A team that runs keeps the spec that it has, and
-// nothing is written before mayStandIn is content.
+// writeRunSpec writes the spec next to the team's state, so that the team can be
+// resumed like any other. It fails for a running team, which keeps its spec, and
+// writes nothing before confirmStandIns agrees.
 func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte,
 	allowUnenforced bool) (*configs.Team, error) {
-	// Parsed once for its name alone, on which the place depends.
+	// Parse once for the name alone, which determines the place.
 	team, err := configs.Parse(filepath.Join(dir, "run.yaml"), spec)
 	if err != nil {
-		return nil, runTrouble(err)
+		return nil, flagsError(err)
 	}
 	name := env.Team
 	if name == "" {
-		// A spec of this folder names its team after it, too; the two are not one.
+		// A spec of this folder gives its team the same name; the two teams must
+		// differ.
 		name = strings.TrimRight(team.Name[:min(len(team.Name), 28)], "-") + "-run"
 	}
 	place, err := state.PlaceOf(name, dir)
@@ -265,16 +263,16 @@ func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte,
 	path := filepath.Join(place.Dir, "run.yaml")
 	spec = append(spec, "name: "+name+"\n"...)
 	if team, err = configs.Parse(path, spec); err != nil {
-		return nil, runTrouble(err)
+		return nil, flagsError(err)
 	}
 	if _, err := orchestrator.New(team, orchestrator.Options{ManagedFolders: env.Managed}); err != nil {
-		return nil, runTrouble(err)
+		return nil, flagsError(err)
 	}
 	if run, up := state.Running(place); up {
 		return nil, fmt.Errorf("team %s runs already (process %d); give it more to do with covey send, or end it with covey down",
 			name, run.PID)
 	}
-	if err := mayStandIn(env, team, allowUnenforced); err != nil {
+	if err := confirmStandIns(env, team, allowUnenforced); err != nil {
 		return nil, err
 	}
 	if err := place.Create(); err != nil {
@@ -283,7 +281,7 @@ func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte,
 	if err := os.WriteFile(path, spec, 0o600); err != nil {
 		return nil, err
 	}
-	// So that covey up, which asks, takes the team up again without asking.
+	// So that covey up, which asks for trust, resumes the team without asking.
 	report, err := trust.Check(ctx, team)
 	if err != nil {
 		return nil, err
@@ -291,9 +289,9 @@ func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte,
 	return team, trust.Remember(ctx, team, report)
 }
 
-// runTrouble is what is wrong with a spec that nobody has written: it must be
-// something in the flags, and a line of the spec would say nothing.
-func runTrouble(err error) error {
+// flagsError turns an error in the generated spec into a usage error. The cause must
+// be in the flags, so lines of the spec are left out.
+func flagsError(err error) error {
 	var mistakes configs.Errors
 	if !errors.As(err, &mistakes) {
 		return cli.Usagef("%v", err)
@@ -305,33 +303,33 @@ func runTrouble(err error) error {
 	return cli.Usagef("%s", strings.Join(texts, "\n"))
 }
 
-// tellRun says who is in the team and what holds for it. It stands on stderr:
-// stdout is for what was asked for.
-func tellRun(env *cli.Env, team *configs.Team, crew runCrew) {
+// announceRun prints the members of the team and warnings about them. It prints to
+// stderr: stdout is for the output of the run.
+func announceRun(env *cli.Env, team *configs.Team, members runMembers) {
 	var mates []string
 	for _, m := range team.Teammates {
 		mates = append(mates, m.Name)
 	}
-	env.Err.Printf("team %s: lead on %s; teammates %s\n", team.Name, crew.lead.Name, strings.Join(mates, ", "))
-	told := map[string]bool{}
-	for _, a := range append([]launch.AgentInfo{crew.lead}, crew.mates...) {
-		if a.Login == launch.LoginNo && !told[a.Name] {
-			told[a.Name] = true
+	env.Err.Printf("team %s: lead on %s; teammates %s\n", team.Name, members.lead.Name, strings.Join(mates, ", "))
+	warned := map[string]bool{}
+	for _, a := range append([]launch.AgentInfo{members.lead}, members.mates...) {
+		if a.Login == launch.LoginNo && !warned[a.Name] {
+			warned[a.Name] = true
 			env.Err.Printf("warning: %s seems to be logged out: %s\n", a.Name, a.LoginBy)
 		}
 	}
 }
 
-// jsonText is a text as JSON and YAML write it.
+// jsonText encodes a text as JSON, which is also YAML.
 func jsonText(text string) string {
 	data, err := json.Marshal(text)
-	if err != nil { // it never happens with a string
+	if err != nil { // impossible for a string
 		return `""`
 	}
 	return string(data)
 }
 
-// jsonTexts is a list of texts.
+// jsonTexts encodes a list of texts.
 func jsonTexts(list []string) string {
 	texts := make([]string, len(list))
 	for i, text := range list {

@@ -9,9 +9,10 @@ import (
 	"github.com/coveyteam/covey/configs/starter"
 )
 
-// findGates settles which gate a team without a spec has: those of --gate, else the
-// project's own test command, else what a person answers. Only --no-gate lets a team run
-// without any: "all work is done" would then be no more than its agents' word.
+// findGates determines the gates of a team without a spec: those of --gate, else the
+// project's own test command, else what the operator answers. Only --no-gate allows a
+// team without gates, because "all work is done" would then rest on the agents' word
+// alone.
 func findGates(env *cli.Env, dir string, f *runFlags) error {
 	switch {
 	case f.noGate && len(f.gates) > 0:
@@ -25,7 +26,7 @@ func findGates(env *cli.Env, dir string, f *runFlags) error {
 		env.Err.Printf("gate: %s (this folder's tests; --gate names another command, --no-gate none)\n", term.PlainLine(test))
 		return nil
 	}
-	why := "no test command is known of this folder"
+	why := "no test command is known for this folder"
 	if missing != "" {
 		why = fmt.Sprintf("this folder's tests are %q, and %s is not installed", test, missing)
 	}
@@ -35,13 +36,13 @@ func findGates(env *cli.Env, dir string, f *runFlags) error {
 	return askGate(env, why, f)
 }
 
-// askGate asks a person for a gate.
+// askGate asks the operator for a gate.
 func askGate(env *cli.Env, why string, f *runFlags) error {
 	answer, err := env.Ask(strings.ToUpper(why[:1]) + term.PlainLine(why[1:]) + ".\nA gate is a command that must succeed before " +
 		"a task counts as completed.\nGate (\"none\" to go without): ")
 	switch {
 	case err != nil || answer == "":
-		return cli.Usagef("no gate was named, and nothing was started; --gate COMMAND or --no-gate say it beforehand")
+		return cli.Usagef("no gate was named, and nothing was started; use --gate COMMAND or --no-gate")
 	case answer == "none":
 		return nil
 	}

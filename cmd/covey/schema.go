@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 )
 
-// schemaCommand is `covey schema`.
+// schemaCommand returns `covey schema`.
 func schemaCommand(env *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",

@@ -10,10 +10,10 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
-// mayStandIn settles, before anything is started, whether a team may run with programs
-// that only stand in for those that ask before they act: the flag says so, or a person at
-// the terminal does. Whoever says nothing has said no.
-func mayStandIn(env *cli.Env, team *configs.Team, allowed bool) error {
+// confirmStandIns decides, before anything is started, whether a team may run
+// programs that replace others but do not ask before they act. The flag or the
+// operator at the terminal must agree; the default is no.
+func confirmStandIns(env *cli.Env, team *configs.Team, allowed bool) error {
 	list := launch.StandIns(team)
 	if len(list) == 0 {
 		return nil
@@ -32,14 +32,14 @@ func mayStandIn(env *cli.Env, team *configs.Team, allowed bool) error {
 	return nil
 }
 
-// standInText says which programs stand in for others, what does not hold with them, and
+// standInText says which programs replace others, what is not enforced with them, and
 // what to install.
 func standInText(list []launch.StandIn) string {
 	var b strings.Builder
 	for _, s := range list {
 		fmt.Fprintf(&b, "agent %s (%s) would run as %s, because %s is not installed.\n", term.PlainLine(s.Agent),
 			term.PlainLine(strings.Join(s.Members, ", ")), term.PlainLine(s.Path), s.Adapter)
-		b.WriteString("That program acts without asking: covey sees only afterwards whether these were kept:\n")
+		b.WriteString("That program acts without asking: covey can only check afterwards whether it kept these:\n")
 		for _, what := range s.Unenforced {
 			fmt.Fprintf(&b, "  %s\n", term.PlainLine(what))
 		}

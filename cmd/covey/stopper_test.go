@@ -52,12 +52,12 @@ func TestStopperTwice(t *testing.T) {
 		w, _ := newWatched()
 		w.press()
 		w.press()
-		time.Sleep(twice / 2)
+		time.Sleep(pressInterval / 2)
 		w.press()
 		if len(w.did) != 1 {
 			t.Fatalf("signals that came together did %q", w.did)
 		}
-		time.Sleep(twice)
+		time.Sleep(pressInterval)
 		w.press()
 		if want := []string{"restore", "kill", "exit", "0"}; !slices.Equal(w.did[1:], want) {
 			t.Errorf("the second wish did %q, want %q", w.did[1:], want)
@@ -70,7 +70,7 @@ func TestStopperTwice(t *testing.T) {
 func TestStopperLost(t *testing.T) {
 	w, ctx := newWatched()
 	w.tell = nil
-	w.lost(syscall.EPIPE)
+	w.outputLost(syscall.EPIPE)
 	if !errors.Is(context.Cause(ctx), errStopped) || len(w.did) != 0 {
 		t.Errorf("cause %v, did %q", context.Cause(ctx), w.did)
 	}

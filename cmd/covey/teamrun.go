@@ -15,9 +15,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// teamRun shows a run of a team while it happens. What it shows it reads from
-// the journal, as all views do; the orchestrator only tells that there is more,
-// so that a slow terminal or reader holds nobody up and loses nothing.
+// teamRun displays a run of a team. It reads the journal, as all views do; the
+// orchestrator only signals new lines, so that a slow terminal or reader delays
+// nothing and loses nothing.
 type teamRun struct {
 	env     *cli.Env
 	team    *configs.Team
@@ -30,15 +30,14 @@ type teamRun struct {
 	view    *view.LiveView // nil unless on a terminal
 	hooks   view.MemberHooks
 
-	first   chan uint64   // gets the first line's number of this run, once
+	first   chan uint64   // receives the number of the run's first line, once
 	once    sync.Once     // guards first
 	wake    chan struct{} // capacity 1: the journal grew; closed when the run is over
 	reading sync.WaitGroup
 }
 
-// newTeamRun prepares to show a run. Nothing happens yet: the terminal is taken
-// only when the team is known to be able to run, so that an error is printed on
-// a screen in order.
+// newTeamRun prepares the display of a run. It does not take the terminal yet, so
+// that an error before the start is printed on a normal screen.
 func newTeamRun(c *cli.Env, team *configs.Team, f upFlags) *teamRun {
 	r := &teamRun{
 		env: c, team: team, flags: f, stopper: newStopper(), parent: findParent(),
@@ -46,28 +45,27 @@ func newTeamRun(c *cli.Env, team *configs.Team, f upFlags) *teamRun {
 	}
 	r.log = slog.New(slog.NewMultiHandler(
 		slog.NewJSONHandler(r.logFile, nil),
-		&troubleHandler{tell: r.trouble},
+		&warningHandler{tell: r.warn},
 	))
 	return r
 }
 
-// onLine is told of every line of this run. The orchestrator calls it from the
-// goroutine that writes the journal, so it leaves a word and goes; a word that
-// is still there says the same.
+// onLine is called for every line of this run by the goroutine that writes the
+// journal. It must not block, so it only leaves a token; one token is enough.
 func (r *teamRun) onLine(l journal.Line) {
 	r.once.Do(func() { r.first <- l.Seq })
 	select {
 	case r.wake <- struct{}{}:
-	default: // the reader has not caught up with the last one yet
+	default: // the token is still there
 	}
 }
 
-// onUp is told that the team can be reached. It is called once; covey up
-// --detach, which waits for it in another process, comes back then.
-func (r *teamRun) onUp(state.Place) { r.parent.tell() }
+// onUp is called once, when the team can be reached. It wakes the parent of covey up
+// --detach.
+func (r *teamRun) onUp(state.Place) { r.parent.ready() }
 
-// show begins to show the run: on a terminal as a live view, else as lines. On
-// a pipe and in JSON, notices go to stderr: stdout is for what was asked for.
+// show starts the display of the run: a live view on a terminal, otherwise lines.
+// With a pipe or JSON, notices go to stderr: stdout is for the output of the run.
 func (r *teamRun) show(place state.Place) {
 	r.place = place
 	r.logFile.path = place.Log()
@@ -76,7 +74,7 @@ func (r *teamRun) show(place state.Place) {
 		r.stopper.show(func(text string) { r.env.Err.Printf("%s\n", text) }, nil)
 		r.read(view.LinePrinter(r.env.Out, true), r.skipEarlier)
 	case r.env.Out.TTY():
-		// Of a team that runs already there will be nothing but an error.
+		// If the team runs already, there will be only an error to show.
 		if _, up := state.Running(place); !up {
 			r.startView()
 		}
@@ -86,8 +84,8 @@ func (r *teamRun) show(place state.Place) {
 	}
 }
 
-// startView takes the terminal. The board reads the journal from its beginning,
-// since that is where the tasks of earlier runs are.
+// startView takes the terminal. The board reads the journal from its beginning, which
+// has the tasks of earlier runs.
 func (r *teamRun) startView() {
 	var names []string
 	for _, m := range r.team.Members() {
@@ -102,13 +100,12 @@ func (r *teamRun) startView() {
 	}, func(uint64) uint64 { return 0 })
 }
 
-// skipEarlier reads only what this run adds.
+// skipEarlier skips the lines of earlier runs.
 func (r *teamRun) skipEarlier(first uint64) uint64 { return first - 1 }
 
-// read starts to follow the journal of this run, from where from says, given
-// the number of the run's first line. hide waits for it. It starts with the
-// first line of this run, which is when the journal is there and its numbers
-// are known.
+// read starts to follow the journal. from returns the number after which to begin,
+// given the number of the run's first line. read waits for that line, because the
+// journal exists only then. hide waits for the reader.
 func (r *teamRun) read(show func(journal.Line) error, from func(first uint64) uint64) {
 	r.reading.Go(func() {
 		first, ok := <-r.first
@@ -124,15 +121,15 @@ func (r *teamRun) read(show func(journal.Line) error, from func(first uint64) ui
 				r.hooks.Note(l)
 			}
 			if err := show(l); err != nil {
-				r.stopper.lost(err)
+				r.stopper.outputLost(err)
 				return
 			}
 		}
 	})
 }
 
-// hide shows what is left of a run that is over, and gives the terminal back.
-// The reader comes first: what happened last is often why it ended.
+// hide shows the rest of a run that is over, and restores the terminal. The reader
+// finishes first: what happened last is often why the run ended.
 func (r *teamRun) hide() {
 	r.once.Do(func() { close(r.first) })
 	close(r.wake)
@@ -146,9 +143,9 @@ func (r *teamRun) hide() {
 	}
 }
 
-// trouble shows a trouble of covey's own, which the log has in full. It must
-// not be lost behind a live view, nor disturb it.
-func (r *teamRun) trouble(text string) {
+// warn shows a warning or error of covey itself, which the log has in full. A live
+// view must neither hide it nor be disturbed by it.
+func (r *teamRun) warn(text string) {
 	if r.view != nil {
 		r.view.News(text)
 		return
@@ -156,10 +153,10 @@ func (r *teamRun) trouble(text string) {
 	r.env.Err.Printf("covey: %s\n", term.PlainLine(text))
 }
 
-// lastWord is what stderr says of a run that did not finish. The report has
-// said it already, unless there was none, and but for a full disk, on which little
-// of what else is said can be relied on.
-func (r *teamRun) lastWord(e orchestrator.Ending) error {
+// finalError returns what stderr says about a run that did not finish. It is nil if
+// the report has said it already, except for a full disk, which makes the rest of the
+// report unreliable.
+func (r *teamRun) finalError(e orchestrator.Ending) error {
 	switch {
 	case !r.flags.json:
 		return e.Full

@@ -9,21 +9,20 @@ import (
 	"sync"
 )
 
-// troubleHandler tells a person of troubles that covey itself has: records of
-// level warning and above, in one line. The log has everything; a person gets
-// what should make them look there.
-type troubleHandler struct {
+// warningHandler shows covey's own warnings and errors to the operator, one line
+// each. The log has the details.
+type warningHandler struct {
 	tell  func(string)
 	attrs []slog.Attr
 }
 
-// Enabled takes warnings and errors.
-func (h *troubleHandler) Enabled(_ context.Context, level slog.Level) bool {
+// Enabled reports whether level is a warning or an error.
+func (h *warningHandler) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn
 }
 
-// Handle tells of one record.
-func (h *troubleHandler) Handle(_ context.Context, r slog.Record) error {
+// Handle shows one record.
+func (h *warningHandler) Handle(_ context.Context, r slog.Record) error {
 	parts := []string{r.Message}
 	for _, a := range h.attrs {
 		parts = append(parts, fmt.Sprintf("%s: %v", a.Key, a.Value))
@@ -37,17 +36,16 @@ func (h *troubleHandler) Handle(_ context.Context, r slog.Record) error {
 }
 
 // WithAttrs adds attributes to all records.
-func (h *troubleHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &troubleHandler{h.tell, append(append([]slog.Attr{}, h.attrs...), attrs...)}
+func (h *warningHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &warningHandler{h.tell, append(append([]slog.Attr{}, h.attrs...), attrs...)}
 }
 
-// WithGroup leaves groups out: a line for people does without.
-func (h *troubleHandler) WithGroup(string) slog.Handler { return h }
+// WithGroup ignores groups, which a line for people does not need.
+func (h *warningHandler) WithGroup(string) slog.Handler { return h }
 
-// lazyFile is a file that is made when something is written to it, so that a
-// run without troubles leaves none. path is set before the first write. The
-// folder that it is in is made by the orchestrator, after this was set up. It
-// is safe for concurrent use.
+// lazyFile is a file that is created by the first write, so that a run without
+// warnings leaves none. path is set before the first write; the orchestrator creates
+// its folder before that. It is safe for concurrent use.
 type lazyFile struct {
 	path string
 	mu   sync.Mutex

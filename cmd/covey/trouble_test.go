@@ -15,7 +15,7 @@ import (
 // about, and nothing below.
 func TestTroubleHandler(t *testing.T) {
 	var told []string
-	log := slog.New(&troubleHandler{tell: func(text string) { told = append(told, text) }})
+	log := slog.New(&warningHandler{tell: func(text string) { told = append(told, text) }})
 	log.Info("nothing to see")
 	log.Debug("nor here")
 	log.Warn("slow disk", "path", "/x")

@@ -15,13 +15,13 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
-// trustFlags are the flags of `covey trust`. Without one of them trust is
-// given, and what it is given to is shown.
+// trustFlags are the flags of `covey trust`. Without show and forget, the command
+// grants trust and shows what it covers.
 type trustFlags struct {
 	show, forget, json bool
 }
 
-// trustCommand is `covey trust`.
+// trustCommand returns `covey trust`.
 func trustCommand(env *cli.Env) *cobra.Command {
 	var f trustFlags
 	cmd := &cobra.Command{
@@ -45,7 +45,7 @@ before you trust it: it runs with your rights.`,
 			if err != nil {
 				return err
 			}
-			return settleTrust(cmd.Context(), env.Out, team, f)
+			return applyTrust(cmd.Context(), env.Out, team, f)
 		},
 	}
 	cmd.Flags().BoolVar(&f.show, "show", false, "only show what would run, and whether it is trusted")
@@ -54,9 +54,9 @@ before you trust it: it runs with your rights.`,
 	return cmd
 }
 
-// settleTrust shows what a team would run and remembers, or forgets, that it may. To
-// look is always allowed; to change it is not, from below a running team.
-func settleTrust(ctx context.Context, out *term.Screen, team *configs.Team, f trustFlags) error {
+// applyTrust shows what a team would run and grants or revokes trust. Showing is
+// always allowed; changing trust is refused from inside a running team.
+func applyTrust(ctx context.Context, out *term.Screen, team *configs.Team, f trustFlags) error {
 	report, err := trust.Check(ctx, team)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func settleTrust(ctx context.Context, out *term.Screen, team *configs.Team, f tr
 		if err := out.JSON(report); err != nil || f.show || f.forget {
 			return err
 		}
-		return takenUp(ctx, team, func(string, ...any) {})
+		return reloadTeam(ctx, team, func(string, ...any) {})
 	}
 	switch {
 	case f.forget:
@@ -86,12 +86,12 @@ func settleTrust(ctx context.Context, out *term.Screen, team *configs.Team, f tr
 	if f.show || f.forget {
 		return nil
 	}
-	return takenUp(ctx, team, out.Printf)
+	return reloadTeam(ctx, team, out.Printf)
 }
 
-// takenUp has the team take up what is trusted now, if it runs, and tells which
-// files that made a difference to.
-func takenUp(ctx context.Context, team *configs.Team, say func(string, ...any)) error {
+// reloadTeam lets the team, if it runs, load the files that are trusted now, and says
+// which of them it has loaded.
+func reloadTeam(ctx context.Context, team *configs.Team, say func(string, ...any)) error {
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return err
@@ -106,10 +106,10 @@ func takenUp(ctx context.Context, team *configs.Team, say func(string, ...any)) 
 	defer client.Close()
 	reply, err := client.Reload(ctx)
 	if err != nil {
-		return fmt.Errorf("it is trusted, but the running team could not be told: %w", err)
+		return fmt.Errorf("it is trusted, but the running team could not reload it: %w", err)
 	}
 	for _, path := range reply.Applied {
-		say("the running team has taken up %s\n", term.PlainLine(path))
+		say("the running team has loaded %s\n", term.PlainLine(path))
 	}
 	for _, kept := range reply.Kept {
 		say("the running team keeps the old %s: %s\n", term.PlainLine(kept.Path), term.PlainLine(kept.Reason))
@@ -117,8 +117,8 @@ func takenUp(ctx context.Context, team *configs.Team, say func(string, ...any)) 
 	return nil
 }
 
-// changeTrust remembers or forgets. What is remembered is what was read for the
-// report, whatever is on the disk by then.
+// changeTrust grants or revokes trust. What is trusted is what was read for the
+// report, whatever is on disk by then.
 func changeTrust(ctx context.Context, team *configs.Team, report trust.Report, forget bool) error {
 	if err := cli.NotFromInside("covey trust"); err != nil {
 		return err

@@ -31,7 +31,7 @@ func TestMayRun(t *testing.T) {
 	if err := c.MayRun(t.Context(), team, spec, false); cli.ExitCode(err) != cli.ExitNotTrusted {
 		t.Errorf("--trust was remembered: %v", err)
 	}
-	if err := settleTrust(t.Context(), c.Out, team, trustFlags{}); err != nil {
+	if err := applyTrust(t.Context(), c.Out, team, trustFlags{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.MayRun(t.Context(), team, spec, false); err != nil {

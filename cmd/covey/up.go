@@ -10,15 +10,15 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// upFlags are the flags of `covey up`. Those of later versions are not there: a
-// flag that does nothing yet is worse than one that is unknown.
+// upFlags are the flags of `covey up`. Flags of later versions are not defined: an
+// unknown flag is better than one without effect.
 type upFlags struct {
 	json, detach, keep, fresh, trust bool
 	init, initOnly, maintenance      bool
 	dryRun, allowUnenforced          bool
 }
 
-// upCommand is `covey up`.
+// upCommand returns `covey up`.
 func upCommand(env *cli.Env) *cobra.Command {
 	var f upFlags
 	cmd := &cobra.Command{
@@ -62,10 +62,10 @@ ended it; 4 not trusted; 130 interrupted.`,
 	return cmd
 }
 
-// allowUnenforcedHelp tells of --allow-unenforced, for all commands that have it.
+// allowUnenforcedHelp describes --allow-unenforced for all commands that have it.
 const allowUnenforcedHelp = "run agent programs that act without asking where their adapter is not installed, though rules and hooks are then only checked afterwards"
 
-// setup is what the Setup hooks are to do.
+// setup returns which Setup hooks to run.
 func (f upFlags) setup() orchestrator.Setup {
 	switch {
 	case f.init || f.initOnly:
@@ -76,9 +76,9 @@ func (f upFlags) setup() orchestrator.Setup {
 	return orchestrator.SetupNone
 }
 
-// bringUp runs a team, here or in the background. The order matters: a spec with
-// mistakes is told of before trust is asked for it, and nothing is started, or
-// even written, before both are settled.
+// bringUp runs a team, here or in the background. The order matters: mistakes in the
+// spec are reported before the question about trust, and nothing is started or
+// written before both are decided.
 func bringUp(ctx context.Context, env *cli.Env, f upFlags, args []string) error {
 	if f.detach && f.json && !f.dryRun {
 		return cli.Usagef("--detach and --json exclude each other; follow a team in the background with covey logs -f --json")
@@ -103,7 +103,7 @@ func bringUp(ctx context.Context, env *cli.Env, f upFlags, args []string) error 
 	if err := env.MayRun(ctx, team, spec, f.trust); err != nil {
 		return err
 	}
-	if err := mayStandIn(env, team, f.allowUnenforced); err != nil {
+	if err := confirmStandIns(env, team, f.allowUnenforced); err != nil {
 		return err
 	}
 	if done, err := upRunning(ctx, env.Out, team, f, goal); done || err != nil {
@@ -115,10 +115,9 @@ func bringUp(ctx context.Context, env *cli.Env, f upFlags, args []string) error 
 	return runTeam(ctx, env, team, f, goal)
 }
 
-// runTeam runs a team in this process and shows it. The report is printed only
-// after the terminal was given back, so that it stays on the screen that the
-// person goes on with. The watch for signals outlives the report, so that a
-// Ctrl-C which comes a moment too late does not cut it off.
+// runTeam runs a team in this process and displays it. The report is printed after
+// the terminal was restored, so that it stays visible. The watch for signals ends
+// after the report, so that a late Ctrl-C does not cut it off.
 func runTeam(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, goal string) error {
 	r := newTeamRun(env, team, f)
 	ctx, stop := r.stopper.watch(ctx)
@@ -145,7 +144,7 @@ func runTeam(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, g
 		printReport(env.Out, team.Name, ending, &r.hooks)
 	}
 	if ending.Code != orchestrator.CodeDone {
-		return &cli.EndError{Code: ending.Code, Err: r.lastWord(ending)}
+		return &cli.EndError{Code: ending.Code, Err: r.finalError(ending)}
 	}
 	return nil
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// looksLikeSpec tells a spec from a goal: it is a file, or a folder with a
-// team.yaml, or is named like a spec. A name with such an ending is one even if
-// there is no such file: a mistyped spec should not become the goal of another
-// one.
+// looksLikeSpec reports whether an argument is a spec rather than a goal: a file, a
+// folder with a team.yaml, or a name that ends like a spec. The ending counts even if
+// there is no such file, because a mistyped spec must not become a goal.
 func looksLikeSpec(env *cli.Env, arg string) bool {
 	switch strings.ToLower(filepath.Ext(arg)) {
 	case ".yaml", ".yml", ".json":
@@ -27,10 +26,10 @@ func looksLikeSpec(env *cli.Env, arg string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// specAndGoal sorts the arguments of up. Without a spec, --team stands for the
-// spec with which that team ran last. That makes `covey --team NAME up` take a
-// team up again from any folder, and `covey up` one that covey run has made: in
-// a folder without a spec the team is meant that worked there last.
+// specAndGoal sorts the arguments of up. Without a spec, --team selects the spec with
+// which that team ran last, so that `covey --team NAME up` resumes a team from any
+// folder. In a folder without a spec, the team that last worked there is meant, so
+// that `covey up` resumes a team of covey run.
 func specAndGoal(env *cli.Env, args []string) (spec, goal string, err error) {
 	switch {
 	case len(args) == 2:
@@ -60,13 +59,13 @@ func specAndGoal(env *cli.Env, args []string) (spec, goal string, err error) {
 	return run.Spec, goal, nil
 }
 
-// fileExists reports whether there is something at path.
+// fileExists reports whether a file or folder exists at path.
 func fileExists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// sameFolder reports whether two paths lead to one folder.
+// sameFolder reports whether two paths lead to the same folder.
 func sameFolder(a, b string) bool {
 	left, err1 := os.Stat(a)
 	right, err2 := os.Stat(b)

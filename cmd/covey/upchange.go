@@ -16,9 +16,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
-// upRunning has a team that runs take up its spec. done is false if it has to be
-// started after all. If the file gives the team another name or workspace now, the team that
-// runs with the file is asked, and refuses: a start would make a second team beside it.
+// upRunning lets a running team apply its spec. done is false if the team has to be
+// started. If the file has a new team name or workspace, the team that runs with the
+// file is asked, and refuses: a start would make a second team.
 func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFlags,
 	goal string) (done bool, err error) {
 	place, err := state.PlaceOf(team.Name, team.Workspace)
@@ -26,8 +26,7 @@ func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFl
 		return false, err
 	}
 	_, up := state.Running(place)
-	// Who wants to begin anew, or to have the workspace set up, cannot have it of a
-	// team that runs; starting says so.
+	// A running team cannot start fresh or run Setup hooks; starting it reports that.
 	if up && (f.fresh || f.init || f.initOnly || f.maintenance) && !f.dryRun {
 		return false, nil
 	}
@@ -54,8 +53,8 @@ func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFl
 	}
 	change, err := client.ApplySpec(ctx, r)
 	if errors.Is(err, context.Canceled) && !f.dryRun {
-		return true, fmt.Errorf("%w; what the running team has begun to take up it takes up to the end, "+
-			"and covey up --dry-run says whether anything is left", err)
+		return true, fmt.Errorf("%w; the running team applies the change that it has begun, "+
+			"and covey up --dry-run shows what is left", err)
 	}
 	if err != nil {
 		return true, cli.SpecTrouble(team.File, err)
@@ -63,7 +62,7 @@ func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFl
 	return true, printChange(out, change, f)
 }
 
-// dryRun says what up would start or change. It starts nothing, and writes nothing.
+// dryRun prints what up would start or change. It starts and writes nothing.
 func dryRun(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, goal string) error {
 	done, err := upRunning(ctx, env.Out, team, f, goal)
 	if err == nil && !done {
@@ -88,7 +87,7 @@ func dryRun(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, go
 	return fmt.Errorf("%s is %w; covey trust --show says what it would run", team.File, cli.ErrNotTrusted)
 }
 
-// printChange prints what a spec makes different, a line for each thing.
+// printChange prints the changes of a spec, one line each.
 func printChange(out *term.Screen, change api.SpecChange, f upFlags) error {
 	if f.json {
 		return out.JSON(change)
@@ -113,7 +112,7 @@ func printChange(out *term.Screen, change api.SpecChange, f upFlags) error {
 	return nil
 }
 
-// changeHead sums a change up.
+// changeHead summarizes a change.
 func changeHead(change api.SpecChange, dry bool) string {
 	team := "team " + term.PlainLine(change.Team)
 	switch {

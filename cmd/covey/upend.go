@@ -14,9 +14,9 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// printReport prints how a run ended: the lead's last answer, why it ended, what
-// each member did, and what a person should look after. The answer comes first
-// and by itself, since it is what the team was started for.
+// printReport prints how a run ended: the lead's last answer, why it ended, what each
+// member did, and what needs the operator. The answer comes first, because the team
+// was started for it.
 func printReport(out *term.Screen, team string, e orchestrator.Ending, counted *view.MemberHooks) {
 	if answer := strings.TrimSpace(term.Plain(e.Answer)); answer != "" {
 		out.Printf("\n%s\n", answer)
@@ -43,8 +43,8 @@ func printReport(out *term.Screen, team string, e orchestrator.Ending, counted *
 	}
 }
 
-// turnsLine says how many turns the tasks have taken; empty where none was completed or
-// nothing was done for nothing.
+// turnsLine says how many turns the tasks took; empty if no task was completed and no
+// turn was empty.
 func turnsLine(n journal.TurnCount) string {
 	if n.Turns == 0 || n.Completed == 0 && n.Empty == 0 {
 		return ""
@@ -59,8 +59,8 @@ func turnsLine(n journal.TurnCount) string {
 	return line + ", none empty"
 }
 
-// coordinationLine is what it has cost to tell the lead of the others; empty
-// where that is nothing, or nobody knows what the lead has used.
+// coordinationLine says what it cost to keep the lead informed; empty if that is
+// nothing or the lead's usage is unknown.
 func coordinationLine(c budget.Coordination) string {
 	if c.Tokens == 0 || c.Of == 0 {
 		return ""
@@ -72,8 +72,8 @@ func coordinationLine(c budget.Coordination) string {
 	return line
 }
 
-// endLine sums an ending up in one line. It begins with the team's name, so
-// that logs of several teams can be told apart.
+// endLine summarizes an ending in one line. It begins with the team's name, so that
+// logs of several teams can be told apart.
 func endLine(team string, e orchestrator.Ending) string {
 	all := 0
 	for _, n := range e.Tasks {
@@ -86,8 +86,7 @@ func endLine(team string, e orchestrator.Ending) string {
 	return line + " · " + term.Elapsed(e.Elapsed)
 }
 
-// endTable is what each member did. It shows every member, those that did
-// nothing included: that is worth knowing.
+// endTable lists what each member did, including those that did nothing.
 func endTable(members []orchestrator.MemberEnding) *term.Table {
 	type member = orchestrator.MemberEnding
 	has := func(what func(member) bool) bool { return slices.ContainsFunc(members, what) }
@@ -115,8 +114,7 @@ func endTable(members []orchestrator.MemberEnding) *term.Table {
 	)
 }
 
-// tokensText is what a member has used. A program that does not tell has not
-// used nothing.
+// tokensText formats what a member has used. No report does not mean no usage.
 func tokensText(m orchestrator.MemberEnding) string {
 	switch {
 	case m.TokensUnknown && m.Tokens == 0:
@@ -127,13 +125,12 @@ func tokensText(m orchestrator.MemberEnding) string {
 	return fmt.Sprint(m.Tokens)
 }
 
-// endHint says what a person can do next. After a run that is done there is
-// nothing to be told. A run that had nothing to do has the code of one that is
-// done, so it is told apart first.
+// endHint says what to do next; empty after a run that is done. A run that had
+// nothing to do has the same code, so it is checked first.
 func endHint(e orchestrator.Ending) string {
 	switch {
 	case e.AlreadyDone:
-		return "Give it a new goal (covey up SPEC GOAL), or begin anew with --fresh."
+		return "Give it a new goal (covey up SPEC GOAL), or start over with --fresh."
 	case e.Code == orchestrator.CodeInterrupted:
 		return "covey up takes it up again where it was."
 	case e.Code != orchestrator.CodeDone:

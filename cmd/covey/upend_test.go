@@ -120,7 +120,7 @@ func TestLastWord(t *testing.T) {
 	} {
 		r := &teamRun{team: &configs.Team{Name: "crew"}, flags: upFlags{json: tc.json}}
 		got := ""
-		if err := r.lastWord(orchestrator.Ending{Reason: "nobody can go on", Full: tc.full}); err != nil {
+		if err := r.finalError(orchestrator.Ending{Reason: "nobody can go on", Full: tc.full}); err != nil {
 			got = err.Error()
 		}
 		if got != tc.want {

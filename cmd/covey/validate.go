@@ -12,8 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// validation is what `covey validate --json` prints. Editors and scripts read
-// it; people have the plain form.
+// validation is the output of `covey validate --json`, for editors and scripts.
 type validation struct {
 	Spec     string         `json:"spec"`
 	Valid    bool           `json:"valid"`
@@ -23,7 +22,7 @@ type validation struct {
 	Warnings []yaml.Problem `json:"warnings"`
 }
 
-// validateCommand is `covey validate SPEC`.
+// validateCommand returns `covey validate SPEC`.
 func validateCommand(env *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -57,8 +56,8 @@ can run and 2 for one that cannot.`,
 	return cmd
 }
 
-// teamSummary says in a few words what a spec describes. It shows that the spec
-// was understood as it was meant.
+// teamSummary describes a spec in a few words, which shows that it was understood as
+// meant.
 func teamSummary(team *configs.Team) string {
 	text := fmt.Sprintf("team %s, %s", team.Name, term.Plural(len(team.Members()), "member"))
 	if n := len(team.Tasks); n > 0 {
@@ -67,10 +66,9 @@ func teamSummary(team *configs.Team) string {
 	return text
 }
 
-// printValidation prints what was found as JSON. A problem that has no place in
-// the spec has none in the list either, but its text. The error has the exit
-// code and nothing to print: stdout has it all, and a second text on stderr
-// would confuse who reads both.
+// printValidation prints the result as JSON. A problem without a place in the spec
+// has only a text in the list. The returned error has an exit code and no text,
+// because stdout has everything.
 func printValidation(out *term.Screen, path string, team *configs.Team, found error) error {
 	v := validation{Spec: path, Valid: found == nil, Problems: []yaml.Problem{}, Warnings: []yaml.Problem{}}
 	var mistakes configs.Errors

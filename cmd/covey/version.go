@@ -10,12 +10,11 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 )
 
-// release is the version that a release build sets with -ldflags "-X
-// main.release=1.2.3"; other builds ask the module's stamp.
+// release is the version of a release build, set with -ldflags "-X
+// main.release=1.2.3"; other builds use the module's stamp.
 var release string
 
-// build says what program this is. It is what a report of a bug should begin
-// with.
+// build identifies this program, for bug reports.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
@@ -24,9 +23,9 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-// thisBuild reads what the compiler stamped into the program. A build without
-// any of that, as `go run` makes them, is "devel". A release says its version
-// itself, since a program that was built from an archive has no stamp.
+// thisBuild returns what the compiler stamped into the program. A build without a
+// stamp, as `go run` makes it, is "devel". A release sets its version explicitly,
+// because a program built from an archive has no stamp.
 func thisBuild() build {
 	b := build{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -50,7 +49,7 @@ func thisBuild() build {
 	return b
 }
 
-// String is what `covey version` and `covey --version` print.
+// String returns what `covey version` and `covey --version` print.
 func (b build) String() string {
 	commit := ""
 	if len(b.Commit) >= 12 {
@@ -59,7 +58,7 @@ func (b build) String() string {
 	return fmt.Sprintf("covey %s%s %s %s", b.Version, commit, b.Go, b.Platform)
 }
 
-// versionCommand is `covey version`.
+// versionCommand returns `covey version`.
 func versionCommand(env *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{

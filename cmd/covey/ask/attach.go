@@ -17,9 +17,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// Attach is `covey attach`. Without a member it shows the whole team,
-// since that is what a person who has just started one in the background wants
-// to see.
+// Attach returns `covey attach`. Without a member it shows the whole team, which is
+// what an operator who has just started one in the background wants to see.
 func Attach(env *cli.Env) *cobra.Command {
 	var lines int
 	var asJSON bool
@@ -67,16 +66,14 @@ On a pipe, attach prints what happens until the team ends.`,
 	return cmd
 }
 
-// defaultTail is how many entries a pipe, or a terminal of unknown size, begins
-// with. Enough to see what a member is at, and little enough to read.
+// defaultTail is how many entries a pipe, or a terminal of unknown size, begins with.
 const defaultTail = 20
 
-// attachment is one `covey attach`. Where it shows what happens, on a terminal
-// or on a pipe, is decided last; what it shows is the same on both.
+// attachment is one `covey attach`. It shows the same on a terminal and on a pipe.
 type attachment struct {
 	env    *cli.Env
 	place  state.Place
-	member string // whose history is shown and who is talked to; empty: all, and the lead
+	member string // the member shown and written to; empty: all are shown, the lead is written to
 	want   func(journal.Line) bool
 	lines  int  // entries to begin with; 0: as many as fit
 	json   bool // print the journal's lines instead of showing them
@@ -84,10 +81,10 @@ type attachment struct {
 	path   string // of the journal
 }
 
-// run attaches, shows, and lets go. The journal is read from its file and the
-// team's process only says when it grew: so any number may be attached, and one
-// that is slow holds up nobody. Attach is asked for first, because from then on
-// there is somebody whom the team can ask.
+// run attaches, shows the journal, and detaches. It reads the journal from its file,
+// and the team's process only signals new lines: so any number may be attached, and a
+// slow reader delays nobody. It calls Attach first, because from then on the team has
+// somebody to ask.
 func (a *attachment) run(ctx context.Context) error {
 	client, err := api.Dial(ctx, a.place)
 	if errors.Is(err, api.ErrNotRunning) {
@@ -102,7 +99,7 @@ func (a *attachment) run(ctx context.Context) error {
 		return err
 	}
 	a.client, a.path = client, reply.Journal
-	tail, err := journal.Tail(a.path, a.tailLength(), a.tells)
+	tail, err := journal.Tail(a.path, a.tailLength(), a.isShown)
 	if err != nil {
 		return err
 	}
@@ -118,7 +115,7 @@ func (a *attachment) run(ctx context.Context) error {
 		for l, err := range journal.Follow(ctx, a.path, after, wake) {
 			var damaged *journal.LineError
 			switch {
-			case errors.As(err, &damaged) || err == nil && !a.tells(l):
+			case errors.As(err, &damaged) || err == nil && !a.isShown(l):
 				continue
 			case err != nil:
 				return err
@@ -135,10 +132,9 @@ func (a *attachment) run(ctx context.Context) error {
 	return a.onPipe(ctx, tail, follow)
 }
 
-// tells accepts the lines that are wanted and tell something. Lines that tell
-// nothing must not count as history: of twenty last lines, nineteen may be
-// those of hooks that started.
-func (a *attachment) tells(l journal.Line) bool {
+// isShown reports whether a line is wanted and has a text. Lines without text must
+// not count as history: of the last twenty lines, nineteen may be hooks that started.
+func (a *attachment) isShown(l journal.Line) bool {
 	if !a.want(l) {
 		return false
 	}
@@ -146,8 +142,8 @@ func (a *attachment) tells(l journal.Line) bool {
 	return ok
 }
 
-// tailLength is how many entries to begin with. One entry takes a line at
-// least, so a screen's height of entries fills the screen.
+// tailLength returns how many entries to begin with. An entry takes at least a line,
+// so as many entries as the screen has lines fill the screen.
 func (a *attachment) tailLength() int {
 	if a.lines > 0 {
 		return a.lines
@@ -158,9 +154,9 @@ func (a *attachment) tailLength() int {
 	return defaultTail
 }
 
-// onPipe prints the tail and then all that happens until the team ends. Nothing
-// is cut here, and standard input is not looked at: covey send is for scripts.
-// An error of writing ends it, so that head ends attach, too.
+// onPipe prints the tail and then everything that happens until the team ends. It
+// shortens nothing and does not read standard input: covey send is for scripts. A
+// write error ends it, so that head ends attach.
 func (a *attachment) onPipe(ctx context.Context, tail []journal.Line, follow view.Follower) error {
 	show := view.LinePrinter(a.env.Out, a.json)
 	for _, l := range tail {
@@ -171,9 +167,9 @@ func (a *attachment) onPipe(ctx context.Context, tail []journal.Line, follow vie
 	return follow(ctx, show)
 }
 
-// who is the member that typed lines go to. The team checks the name again;
-// this only has to find the lead's.
-func (a *attachment) who() string {
+// recipient returns the member that gets typed lines. The team checks the name; this
+// only has to find the lead.
+func (a *attachment) recipient() string {
 	if a.member != "" {
 		return a.member
 	}
@@ -183,15 +179,15 @@ func (a *attachment) who() string {
 	return ""
 }
 
-// send returns a typed line to the member. A team that does not answer in time
-// has not said no: the error says so, and the line can be sent again.
+// send sends a typed line to the member. A timeout is not a refusal: the error says
+// so, and the line can be sent again.
 func (a *attachment) send(ctx context.Context, text string) view.Answer {
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
 	defer cancel()
 	if strings.HasPrefix(text, ":") {
-		return a.order(ctx, text)
+		return a.runCommand(ctx, text)
 	}
-	to := a.who()
+	to := a.recipient()
 	reply, err := a.client.Send(ctx, api.Send{To: to, Text: text})
 	if err != nil {
 		return view.Answer{Text: fmt.Sprintf("not sent: %v", err), Unsent: text}
@@ -199,16 +195,15 @@ func (a *attachment) send(ctx context.Context, text string) view.Answer {
 	return view.Answer{Text: deliveryText(reply.Delivery, to)}
 }
 
-// older reads lines from before the oldest one on the screen. The file is read
-// backwards from where the screen's history begins, so that the length of the
-// journal does not matter.
+// older reads lines from before the oldest one on the screen. It reads the file
+// backwards from there, so that the length of the journal does not matter.
 func (a *attachment) older(before uint64) ([]journal.Line, error) {
 	var lines []journal.Line
 	for l, err := range journal.Backwards(a.path, before) {
 		if err != nil {
 			return nil, err
 		}
-		if a.tells(l) {
+		if a.isShown(l) {
 			lines = append(lines, l)
 		}
 		if len(lines) == olderLines {
@@ -219,11 +214,11 @@ func (a *attachment) older(before uint64) ([]journal.Line, error) {
 	return lines, nil
 }
 
-// olderLines is how many entries are read at a time when somebody scrolls up. A
-// few screens: more would delay the first one, less would ask at every key.
+// olderLines is how many entries are read at a time when scrolling up: a few screens.
+// More would delay the first one, fewer would read at every key.
 const olderLines = 200
 
-// onTerminal shows the attach view until somebody leaves it.
+// onTerminal shows the attach view until the operator leaves it.
 func (a *attachment) onTerminal(ctx context.Context, tail []journal.Line, follow view.Follower) error {
 	title := "covey: " + a.place.Team
 	if a.member != "" {

@@ -46,15 +46,15 @@ func TestAttachmentWho(t *testing.T) {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
 	a := &attachment{place: place}
-	if got := a.who(); got != "" {
+	if got := a.recipient(); got != "" {
 		t.Errorf("of an unknown team: %q", got)
 	}
 	teamtest.WriteRun(t, place, func(*state.RunFile) {})
-	if got := a.who(); got != "lead" {
+	if got := a.recipient(); got != "lead" {
 		t.Errorf("of a team: %q", got)
 	}
 	a.member = "ana"
-	if got := a.who(); got != "ana" {
+	if got := a.recipient(); got != "ana" {
 		t.Errorf("of a member: %q", got)
 	}
 }

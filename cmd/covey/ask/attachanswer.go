@@ -10,11 +10,10 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 )
 
-// answerLine reads a line by which a person who is attached answers a question:
-// ":approve ID [TEXT]" or ":deny ID [TEXT]". A colon, because what begins
-// with a slash is a command for the member. ok is false for any other line,
-// which is for the member, and also when only the first word is close: a text
-// that was meant for a member must not answer anything.
+// answerLine parses a typed line that answers a question: ":approve ID [TEXT]" or
+// ":deny ID [TEXT]". It begins with a colon because a slash begins commands for the
+// member. ok is false for any other line, also for one with a similar first word: a
+// text meant for a member must not answer anything.
 func answerLine(text string) (a api.InboxAnswer, ok bool) {
 	verb, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	switch verb {
@@ -29,17 +28,17 @@ func answerLine(text string) (a api.InboxAnswer, ok bool) {
 	return a, true
 }
 
-// attachHelp is what :help says. It fits the status line of 80 columns.
+// attachHelp is the output of :help. It fits the status line of 80 columns.
 const attachHelp = ":approve ID [TEXT] · :deny ID [TEXT] · :interrupt · :hold · :resume · :help"
 
-// order carries out a line that begins with a colon. None of them is ever a text for the
-// member: a slip in a command must not become a prompt.
-func (a *attachment) order(ctx context.Context, text string) view.Answer {
+// runCommand executes a line that begins with a colon. Such a line is never sent to
+// the member: a mistyped command must not become a prompt.
+func (a *attachment) runCommand(ctx context.Context, text string) view.Answer {
 	if with, ok := answerLine(text); ok {
 		return a.answer(ctx, text, with)
 	}
 	word, rest, _ := strings.Cut(text, " ")
-	to := cmp.Or(strings.TrimSpace(rest), a.who())
+	to := cmp.Or(strings.TrimSpace(rest), a.recipient())
 	switch word {
 	case ":help":
 		return view.Answer{Text: attachHelp}
@@ -59,8 +58,8 @@ func (a *attachment) order(ctx context.Context, text string) view.Answer {
 	return view.Answer{Text: "there is no " + word + ": " + attachHelp, Unsent: text}
 }
 
-// answer answers a question from the typed line. It must be named: while a person
-// types, the question on the screen may have given way to another.
+// answer answers a question from the typed line. The line must name the question,
+// because the one on the screen may change while the operator types.
 func (a *attachment) answer(ctx context.Context, text string, with api.InboxAnswer) view.Answer {
 	if with.ID == "" {
 		return view.Answer{Text: "not answered: name the request by its id, such as r7", Unsent: text}

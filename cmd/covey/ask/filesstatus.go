@@ -17,9 +17,9 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// filesStatus is the status of a team that does not run, from its files. What
-// only a process knows is left empty: passes, what a member does, who is
-// attached. A run without a result was cut off, and says so by having none.
+// filesStatus returns the status of a team that does not run, from its files. It
+// leaves empty what only a process knows: passes, what a member does, who is
+// attached. A run that was cut off has no result.
 func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	file, err := state.ReadRunFile(place)
 	if errors.Is(err, fs.ErrNotExist) {

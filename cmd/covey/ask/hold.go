@@ -12,24 +12,24 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 )
 
-// Hold is `covey hold MEMBER`.
+// Hold returns `covey hold MEMBER`.
 func Hold(env *cli.Env) *cobra.Command {
-	return holding(env, "hold", "Keep a member from beginning another turn", `Keep a member from beginning another turn, also after restarts of the team, until
+	return holdCommand(env, "hold", "Keep a member from beginning another turn", `Keep a member from beginning another turn, also after restarts of the team, until
 "covey resume" or until you send it a text. Its current turn continues to its end;
 "covey interrupt" aborts it. A team all of whose open work is held waits with
 --keep, and ends with code 1 without it. Only the operator and the lead may hold
 members.`)
 }
 
-// Resume is `covey resume MEMBER`.
+// Resume returns `covey resume MEMBER`.
 func Resume(env *cli.Env) *cobra.Command {
-	return holding(env, "resume", "Let a held member continue", `Let a member continue that "covey hold" or "covey interrupt" holds. If one of its
+	return holdCommand(env, "resume", "Let a held member continue", `Let a member continue that "covey hold" or "covey interrupt" holds. If one of its
 turns was aborted, it is told to continue that turn. While the team does not run,
 the command is kept for its next run. The lead may resume the members that it holds.`)
 }
 
-// holding is one of the two.
-func holding(env *cli.Env, verb, short, long string) *cobra.Command {
+// holdCommand returns one of the two commands.
+func holdCommand(env *cli.Env, verb, short, long string) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     verb + " MEMBER",
@@ -51,7 +51,7 @@ func holding(env *cli.Env, verb, short, long string) *cobra.Command {
 	return cmd
 }
 
-// askToHold asks the running team, or stores it for the next run of one that does not
+// askToHold asks the running team or, if none runs, stores the request for its next
 // run.
 func askToHold(ctx context.Context, env *cli.Env, r api.HoldRequest) (api.HoldReply, error) {
 	place, err := env.Find()
@@ -68,7 +68,7 @@ func askToHold(ctx context.Context, env *cli.Env, r api.HoldRequest) (api.HoldRe
 	})
 }
 
-// holdText says how a member stands.
+// holdText describes the result of a hold or resume.
 func holdText(r api.HoldReply) string {
 	name := term.PlainLine(r.Member)
 	switch {

@@ -21,8 +21,7 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// Inbox is `covey inbox` with what hangs below it. Alone it lists, as
-// that is what a person does first.
+// Inbox returns `covey inbox` with its subcommands. By itself it lists.
 func Inbox(env *cli.Env) *cobra.Command {
 	list := inboxListCommand(env, "inbox")
 	list.Short = "See and answer what waits for a person"
@@ -40,7 +39,7 @@ not run, an answer is kept for its next run.`
 	return list
 }
 
-// inboxListCommand is `covey inbox` and `covey inbox list`.
+// inboxListCommand returns `covey inbox` and `covey inbox list`.
 func inboxListCommand(env *cli.Env, use string) *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
@@ -62,8 +61,8 @@ func inboxListCommand(env *cli.Env, use string) *cobra.Command {
 	return cmd
 }
 
-// inboxShowCommand is `covey inbox show`: what a person must have read before
-// saying yes.
+// inboxShowCommand returns `covey inbox show`, which shows what to read before an
+// answer.
 func inboxShowCommand(env *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -85,8 +84,8 @@ func inboxShowCommand(env *cli.Env) *cobra.Command {
 	return cmd
 }
 
-// inboxAnswerCommand is `covey inbox approve` and `covey inbox deny`. Neither asks
-// "are you sure": a script must be able to answer.
+// inboxAnswerCommand returns `covey inbox approve` and `covey inbox deny`. They ask
+// for no confirmation, so that scripts can answer.
 func inboxAnswerCommand(env *cli.Env, yes bool) *cobra.Command {
 	a := api.InboxAnswer{Approve: yes}
 	var asJSON bool
@@ -119,8 +118,8 @@ says whose the first was.`
 	return cmd
 }
 
-// answerRequest hands a person's answer to the running team, or stores it for the next
-// run of one that does not run.
+// answerRequest sends the operator's answer to the running team or, if none runs,
+// stores it for the next run.
 func answerRequest(ctx context.Context, env *cli.Env, a api.InboxAnswer) (requests.Request, error) {
 	place, err := env.Find()
 	if err != nil {
@@ -134,18 +133,16 @@ func answerRequest(ctx context.Context, env *cli.Env, a api.InboxAnswer) (reques
 		}
 		r, err := orchestrator.AnswerStopped(ctx, place, a)
 		if err == nil {
-			env.Err.Printf("team %s does not run; its next covey up takes the answer up\n",
+			env.Err.Printf("team %s does not run; its next covey up applies the answer\n",
 				term.PlainLine(place.Team))
 		}
 		return r, err
 	})
 }
 
-// readInbox asks the running team, or reads its files: questions outlive the
-// process that asked them.
-//
-// The time limit is for a team that hangs: a list that does not come is told as an error
-// and does not hang too.
+// readInbox asks the running team or, if none runs, reads its files: questions
+// outlive the process that asked them. With a time limit, a team that hangs gives an
+// error instead of hanging the command.
 func readInbox(ctx context.Context, env *cli.Env, q api.InboxQuery) ([]requests.Request, error) {
 	place, err := env.Find()
 	if err != nil {
@@ -180,10 +177,8 @@ func filedInbox(ctx context.Context, place state.Place,
 	return slices.DeleteFunc(list, func(r requests.Request) bool { return !r.Open() }), nil
 }
 
-// printInbox prints questions as a table, and below it how to answer.
-//
-// The line on how to answer is printed only if something is for the person who looks:
-// what members ask of each other is theirs to answer.
+// printInbox prints questions as a table, and how to answer. It says how to answer
+// only if a question is for the operator: members answer what members ask each other.
 func printInbox(out *term.Screen, list []requests.Request, now time.Time) {
 	if len(list) == 0 {
 		out.Printf("nothing waits for an answer\n")
@@ -194,7 +189,7 @@ func printInbox(out *term.Screen, list []requests.Request, now time.Time) {
 	for _, r := range list {
 		mine = mine || r.Open() && inbox.ForPerson(r)
 		left := leftText(r, now)
-		if !r.Open() { // the one thing that is worth knowing of it
+		if !r.Open() { // the state matters, not the time
 			left = string(r.State)
 		}
 		t.Add(term.Cell{Text: r.ID}, term.Cell{Text: string(r.Kind)}, term.Cell{Text: r.Member},
@@ -204,7 +199,7 @@ func printInbox(out *term.Screen, list []requests.Request, now time.Time) {
 	t.Print(out)
 	if mine {
 		out.Printf("%s\n", out.Paint(term.Faint,
-			"covey inbox approve ID, or deny ID --feedback TEXT, answers; show ID tells all"))
+			"covey inbox approve ID, or deny ID --feedback TEXT, answers; show ID shows all"))
 	}
 }
 
@@ -224,7 +219,7 @@ func printRequest(out *term.Screen, r requests.Request, now time.Time) {
 	}
 }
 
-// answererText is who is to answer.
+// answererText names who has to answer.
 func answererText(r requests.Request) string {
 	if inbox.ForPerson(r) {
 		return "you"
@@ -232,10 +227,9 @@ func answererText(r requests.Request) string {
 	return term.PlainLine(r.To)
 }
 
-// leftText is how long an open question may still wait.
-//
-// It is empty for what waits for ever, and never negative: the team may be a moment
-// behind with what has just run out.
+// leftText formats how long an open question may still wait. It is empty for a
+// question without deadline, and never negative, because the team may be a moment
+// late to close it.
 func leftText(r requests.Request, now time.Time) string {
 	if !r.Open() || r.Deadline.IsZero() {
 		return ""
@@ -243,7 +237,7 @@ func leftText(r requests.Request, now time.Time) string {
 	return term.Elapsed(max(0, r.Deadline.Sub(now)))
 }
 
-// answeredText says what became of a request.
+// answeredText describes the result of a request.
 func answeredText(r requests.Request) string {
 	text := fmt.Sprintf("%s of %s: %s", r.Kind, term.PlainLine(r.Member), r.State)
 	if r.By != "" && r.By != actors.Operator {
@@ -255,7 +249,7 @@ func answeredText(r requests.Request) string {
 	return text
 }
 
-// firstLineOf is the first line of a text.
+// firstLineOf returns the first line of a text.
 func firstLineOf(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line

@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 )
 
-// Interrupt is `covey interrupt MEMBER`.
+// Interrupt returns `covey interrupt MEMBER`.
 func Interrupt(env *cli.Env) *cobra.Command {
 	var asJSON, goOn bool
 	cmd := &cobra.Command{
@@ -34,9 +34,9 @@ continues with its next work.`,
 				return err
 			case asJSON:
 				return env.Out.JSON(reply)
-			// A member that is locked out, or whose last turn failed, is in no turn;
-			// what interrupt breaks off there is the wait, so that a person who has
-			// just logged in or paid need not sit it out.
+			// A member that is locked out, or whose last turn failed, is in no turn.
+			// Interrupt then ends the wait, for an operator who has just logged in or
+			// paid.
 			case reply.Retries:
 				env.Out.Printf("%s waits no longer and tries again now\n", term.PlainLine(args[0]))
 			default:
@@ -51,8 +51,8 @@ continues with its next work.`,
 	return cmd
 }
 
-// interruptText says what an interrupt has come to. That there was nothing to interrupt
-// is no failure: a script that interrupts "just in case" must not stop here.
+// interruptText describes the result of an interrupt. That there was nothing to
+// interrupt is not an error: a script that interrupts "just in case" must not stop.
 func interruptText(member string, r api.InterruptReply) string {
 	text := term.PlainLine(member) + " is in no turn"
 	if r.Interrupted {

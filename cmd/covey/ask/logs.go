@@ -16,14 +16,14 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// logFlags are the flags of `covey logs`. lines counts entries, not lines of a
-// screen: an entry may be long.
+// logFlags are the flags of `covey logs`. lines counts entries, which may have
+// several lines.
 type logFlags struct {
 	follow, json bool
 	lines        int
 }
 
-// Logs is `covey logs`.
+// Logs returns `covey logs`.
 func Logs(env *cli.Env) *cobra.Command {
 	var f logFlags
 	cmd := &cobra.Command{
@@ -59,16 +59,15 @@ journal's own lines of all runs, one object a line.`,
 	return cmd
 }
 
-// printLogs prints the journal's lines that are wanted. With a tail it goes on
-// behind the tail's last line, so that nothing is missing in between and
-// nothing is told twice.
+// printLogs prints the wanted lines of the journal. After a tail it continues with
+// the line after the tail's last one, so that no line is lost or repeated.
 func printLogs(ctx context.Context, env *cli.Env, place state.Place, f logFlags, want func(journal.Line) bool) error {
 	show := view.LinePrinter(env.Out, f.json)
 	after := uint64(0)
 	if f.lines > 0 {
 		tail, err := journal.Tail(place.Journal(), f.lines, func(l journal.Line) bool {
-			_, told := view.Full(l)
-			return want(l) && (told || f.json)
+			_, shown := view.Full(l)
+			return want(l) && (shown || f.json)
 		})
 		if err != nil {
 			return noJournal(place, err)
@@ -100,9 +99,9 @@ func noJournal(place state.Place, err error) error {
 	return err
 }
 
-// eachLine calls f with the lines of a journal behind after and, if it follows,
-// with all that come until the team ends. Damaged lines are told of on stderr.
-// Following a team that does not run is reading it to the end.
+// eachLine calls f for the lines of a journal after the given number and, if follow
+// is set and the team runs, for all that come until the team ends. It reports damaged
+// lines on stderr.
 func eachLine(ctx context.Context, env *cli.Env, place state.Place, after uint64, follow bool,
 	f func(journal.Line) error) error {
 	lines := journal.Read(place.Journal(), after)

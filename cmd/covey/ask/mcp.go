@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/mcp"
 )
 
-// MCP is `covey mcp`.
+// MCP returns `covey mcp`.
 func MCP(env *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp",
@@ -27,14 +27,14 @@ the team.`,
 			}
 			defer client.Close()
 			return mcp.ServeTools(cmd.Context(), client, mcp.Streams{
-				In: io.NopCloser(env.In), Out: keptOpen{env.Out.Writer},
+				In: io.NopCloser(env.In), Out: nopCloser{env.Out.Writer},
 			})
 		},
 	}
 }
 
-// keptOpen is a writer that is not ours to close.
-type keptOpen struct{ io.Writer }
+// nopCloser is a writer whose Close does nothing, because the caller owns it.
+type nopCloser struct{ io.Writer }
 
 // Close does nothing.
-func (keptOpen) Close() error { return nil }
+func (nopCloser) Close() error { return nil }

@@ -18,7 +18,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Merge is `covey merge [TASK|MEMBER]`.
+// Merge returns `covey merge [TASK|MEMBER]`.
 func Merge(env *cli.Env) *cobra.Command {
 	var asJSON, all, trust, noWait bool
 	cmd := &cobra.Command{
@@ -52,7 +52,7 @@ covey prints the commands that open the pull request.`,
 			if err != nil {
 				return err
 			}
-			return wasMerged(env.Out, place, reply, asJSON)
+			return printMerged(env.Out, place, reply, asJSON)
 		},
 		ValidArgsFunction: env.CompleteWork,
 	}
@@ -63,7 +63,7 @@ covey prints the commands that open the pull request.`,
 	return cmd
 }
 
-// mergeRequest is what the arguments ask for.
+// mergeRequest returns the request that the arguments describe.
 func mergeRequest(place state.Place, args []string, all bool) (api.MergeRequest, error) {
 	r := api.MergeRequest{All: all}
 	switch {
@@ -79,8 +79,8 @@ func mergeRequest(place state.Place, args []string, all bool) (api.MergeRequest,
 	return r, err
 }
 
-// workOf reads an argument that names a task or a member. A number is a task, also
-// where a member is called so.
+// workOf parses an argument that names a task or a member. A number is always a task,
+// even if a member has that name.
 func workOf(place state.Place, arg string) (task, member string, err error) {
 	id := taskID(arg)
 	if _, err := strconv.ParseUint(id, 10, 64); err == nil {
@@ -89,7 +89,7 @@ func workOf(place state.Place, arg string) (task, member string, err error) {
 	return "", arg, cli.KnownMember(place, arg)
 }
 
-// mergeWork has the running team merge, or does it here if none runs.
+// mergeWork lets the running team merge or, if none runs, merges here.
 func mergeWork(
 	ctx context.Context, env *cli.Env, place state.Place, r api.MergeRequest, trust bool,
 ) (api.MergeReply, error) {
@@ -117,9 +117,9 @@ func mergeWork(
 	})
 }
 
-// wasMerged tells what became of work. It fails if some of what was asked for is not
-// merged: a script wants to know.
-func wasMerged(out *term.Screen, place state.Place, reply api.MergeReply, asJSON bool) error {
+// printMerged prints what became of the work. It returns an error if some of it is
+// not merged, for scripts.
+func printMerged(out *term.Screen, place state.Place, reply api.MergeReply, asJSON bool) error {
 	if asJSON {
 		if err := out.JSON(reply); err != nil {
 			return err
@@ -149,7 +149,7 @@ func wasMerged(out *term.Screen, place state.Place, reply api.MergeReply, asJSON
 	return nil
 }
 
-// mergeLine says in a line how a piece of work stands.
+// mergeLine describes the state of a piece of work in one line.
 func mergeLine(m tasks.Merge) string {
 	line := fmt.Sprintf("%s of %s: %s", view.MergeName(m), m.Member, view.MergeState(m))
 	if m.Reason != "" {
@@ -158,7 +158,7 @@ func mergeLine(m tasks.Merge) string {
 	return line
 }
 
-// shellLine writes a command so that it can be copied.
+// shellLine quotes a command so that it can be copied.
 func shellLine(args []string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {
@@ -170,9 +170,9 @@ func shellLine(args []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// special reports whether some shell may read more into a character than it says, be it
-// only at the beginning of a word. To name what is harmless is safer than the reverse:
-// braces, = and ^ mean something to bash or zsh.
+// special reports whether some shell may treat a character specially, if only at the
+// start of a word. It lists the harmless characters, which is safer than the reverse:
+// braces, = and ^ are special in bash or zsh.
 func special(r rune) bool {
 	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 	return !letter && !strings.ContainsRune("-_./:@%+,", r)

@@ -13,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
-// Plan is `covey plan`, by which a member whose agent has no tools of ours
-// submits its plan. For people it does nothing: they approve plans.
+// Plan returns `covey plan`, with which a member whose agent lacks the team tools
+// submits its plan. It is not for people, who approve plans.
 func Plan(env *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "plan TEXT...",
@@ -34,7 +34,7 @@ the plan from standard input.`,
 	}
 }
 
-// insteadOf says what the operator does, who has no team tools.
+// insteadOf says what the operator, who has no team tools, can do instead.
 func insteadOf(tool string) string {
 	if tool == teamtools.PlanTool {
 		return "only an agent of the team submits a plan; covey inbox shows those that wait for your answer"
@@ -42,7 +42,7 @@ func insteadOf(tool string) string {
 	return "only an agent of the team answers its goal; covey send MEMBER TEXT tells a member, covey down ends the team"
 }
 
-// callTool calls a team tool in the name of the member below which this process runs.
+// callTool calls a team tool for the member below which this process runs.
 func callTool(ctx context.Context, env *cli.Env, tool string, in map[string]any) error {
 	client, err := env.Connect(ctx)
 	if err != nil {

@@ -155,7 +155,7 @@ func TestPrintedIsHarmless(t *testing.T) {
 		"review":   func(c *cli.Env) { printReview(c.Out, review) },
 		"unmerged": func(c *cli.Env) { PrintUnmerged(c.Out, []string{hostile}) },
 		"merge": func(c *cli.Env) {
-			_ = wasMerged(c.Out, state.Place{}, api.MergeReply{Merges: []tasks.Merge{m}}, false)
+			_ = printMerged(c.Out, state.Place{}, api.MergeReply{Merges: []tasks.Merge{m}}, false)
 		},
 		"diff":  func(c *cli.Env) { printDiffs(c.Out, []merging.Diff{{Title: hostile}}, false) },
 		"inbox": func(c *cli.Env) { printInbox(c.Out, []requests.Request{request}, noon) },
@@ -173,7 +173,7 @@ func TestPrintedJSON(t *testing.T) {
 		{ID: "1", Title: hostile, State: tasks.MergeHeld}, {ID: "2", State: tasks.MergeDone},
 	}}
 	var failed error
-	out := printed(func(c *cli.Env) { failed = wasMerged(c.Out, state.Place{}, reply, true) })
+	out := printed(func(c *cli.Env) { failed = printMerged(c.Out, state.Place{}, reply, true) })
 	var got api.MergeReply
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Merges) != 2 ||
 		got.Merges[0].Title != hostile {
@@ -194,7 +194,7 @@ func TestPrintedMergeFails(t *testing.T) {
 	} {
 		reply := api.MergeReply{Merges: []tasks.Merge{{Branch: "b", State: merge}}}
 		c := &cli.Env{Out: &term.Screen{Writer: io.Discard}}
-		if err := wasMerged(c.Out, state.Place{}, reply, false); (err != nil) != want {
+		if err := printMerged(c.Out, state.Place{}, reply, false); (err != nil) != want {
 			t.Errorf("%s: error %v, want one: %v", merge, err, want)
 		}
 	}
@@ -208,7 +208,7 @@ func TestPrintedInbox(t *testing.T) {
 		State: requests.Open, Deadline: noon.Add(-time.Hour)}
 	over := mine
 	over.ID, over.State, over.By, over.Feedback = "r1", requests.Denied, "lead", "not so"
-	const hint = "covey inbox approve ID, or deny ID --feedback TEXT, answers; show ID tells all"
+	const hint = "covey inbox approve ID, or deny ID --feedback TEXT, answers; show ID shows all"
 	for _, tc := range []struct {
 		list       []requests.Request
 		want, lack string

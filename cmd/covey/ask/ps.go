@@ -1,6 +1,7 @@
-// Package ask holds the commands that ask a running team, or read the files of one that
-// does not run: ps, tasks, send, inbox, review, merge, attach and their like. Each command is
-// one function. It makes no promise of compatibility to programs outside of covey.
+// Package ask holds the commands that ask a running team, or read the files of one
+// that does not run: ps, tasks, send, inbox, review, merge, attach and others. Each
+// command is one function. It makes no promise of compatibility to programs outside
+// covey.
 package ask
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// Ps is `covey ps`.
+// Ps returns `covey ps`.
 func Ps(env *cli.Env) *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
@@ -53,8 +54,8 @@ missed schedule runs with the next covey up.`,
 	return cmd
 }
 
-// readStatus asks the running team, or reads its files. Which of the two it was
-// makes no difference to what is printed, but that a process knows more.
+// readStatus asks the running team or, if none runs, reads its files. The output has
+// the same form; a process knows more.
 func readStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
 	defer cancel()
@@ -63,8 +64,8 @@ func readStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	}, func() (api.Status, error) { return filesStatus(ctx, place) })
 }
 
-// printStatus prints a team and its members. Below the table stands what does
-// not fit into a column and must not be cut.
+// printStatus prints a team and its members. What fits into no column and must not be
+// cut is printed below the table.
 func printStatus(out *term.Screen, s api.Status, now time.Time) {
 	out.Printf("%s\n", out.Paint(term.Bold, statusLine(s, now)))
 	view.PrintBudget(out, s.Budget)
@@ -76,9 +77,9 @@ func printStatus(out *term.Screen, s api.Status, now time.Time) {
 		name := term.PlainLine(m.Name)
 		switch {
 		case m.Attention == "":
-		case m.State == api.LoggedOut: // it says itself what is to be done
+		case m.State == api.LoggedOut: // the text says what to do
 			out.Printf("%s\n", out.Paint(term.Yellow, fmt.Sprintf("! %s: %s", name, term.PlainLine(m.Attention))))
-		case m.State == api.Ended: // nothing that is sent to it helps it on
+		case m.State == api.Ended: // sending it a text does not help
 			out.Printf("%s\n", out.Paint(term.Yellow, fmt.Sprintf("! %s takes no more turns: %s", name,
 				term.PlainLine(m.Attention))))
 			out.Printf("%s\n", out.Paint(term.Faint, fmt.Sprintf("  covey logs %s tells what happened; "+
@@ -100,9 +101,8 @@ func printStatus(out *term.Screen, s api.Status, now time.Time) {
 	view.PrintHookTrouble(out, view.HooksOf(s.Members))
 }
 
-// statusLine sums a team up in one line. A result takes a second line: why a
-// run ended may be a long story. now is the caller's, so that the line can be
-// tested; the result's age and the running time are measured from it.
+// statusLine summarizes a team in one line, and a result in a second one, which may
+// be long. now is the time from which ages are computed.
 func statusLine(s api.Status, now time.Time) string {
 	tasks := ""
 	if all := s.Tasks.Total(); all > 0 {
@@ -121,8 +121,8 @@ func statusLine(s api.Status, now time.Time) string {
 		term.PlainLine(s.Result.Reason), s.Result.ExitCode, term.Elapsed(now.Sub(s.Result.Ended)))
 }
 
-// memberTable is the table of `covey ps`; each column is declared here alone. One holds what a member is
-// busy with or waits for, since it is never both.
+// memberTable is the table of `covey ps`; each column is declared only here. What a
+// member does and what it waits for share a column, because it is never both.
 func memberTable(members []api.MemberStatus, now time.Time) *term.Table {
 	type member = api.MemberStatus
 	limited := slices.ContainsFunc(members, func(m member) bool { return len(m.Limits) > 0 })
@@ -143,7 +143,7 @@ func memberTable(members []api.MemberStatus, now time.Time) *term.Table {
 	)
 }
 
-// busyText is what a member does, or what it waits for.
+// busyText returns what a member does, or what it waits for.
 func busyText(m api.MemberStatus) string {
 	if m.State == api.Working && m.Doing != "" {
 		return m.Doing
@@ -151,7 +151,7 @@ func busyText(m api.MemberStatus) string {
 	return m.WaitsFor
 }
 
-// stateText is a member's state, with the time until which it stays so.
+// stateText returns a member's state, with the time until which it lasts.
 func stateText(m api.MemberStatus, now time.Time) string {
 	if m.State == api.Limited {
 		return string(m.State) + " until " + notation.ShortTime(m.LimitedUntil.Local(), now)
@@ -159,8 +159,7 @@ func stateText(m api.MemberStatus, now time.Time) string {
 	return string(m.State)
 }
 
-// count is a number that counts from 1; 0 is none yet. A table says less with a
-// 0 than with nothing there.
+// count formats a number that counts from 1; 0 gives an empty cell.
 func count(n int) string {
 	if n == 0 {
 		return ""

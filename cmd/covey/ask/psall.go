@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// psAll prints all teams of this user, the running ones first. Teams that ended
-// stay in the list as long as their state is there.
+// psAll prints all teams of this user, the running ones first. Teams that ended stay
+// in the list as long as their state exists.
 func psAll(env *cli.Env, asJSON bool) error {
 	places, err := state.All()
 	if err != nil {
@@ -26,7 +26,7 @@ func psAll(env *cli.Env, asJSON bool) error {
 			others = append(others, info)
 		}
 	}
-	// Within each of the two the order is that of All.
+	// Within both lists the order is that of All.
 	all := append(running, others...)
 	if asJSON {
 		return env.Out.JSON(append([]cli.TeamInfo{}, all...))
@@ -43,9 +43,8 @@ func psAll(env *cli.Env, asJSON bool) error {
 	return nil
 }
 
-// teamCells are the row of a team. Of a team that was cut off the result column
-// tells what can be done. The time is that of the person who looks; JSON has it
-// with its zone.
+// teamCells returns the row of a team. For a team that was cut off, the result column
+// says what to do. Times are local; JSON has them with their zone.
 func teamCells(i cli.TeamInfo) []term.Cell {
 	state, started, result := term.Cell{Text: i.State}, "", i.Trouble
 	switch i.State {

@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 )
 
-// printSchedules lists what comes again by itself, and when. Nothing comes while the team
-// does not run; what was missed then comes when it is started.
+// printSchedules lists the schedules and their times. While the team does not run
+// nothing is triggered; missed schedules run when it is started.
 func printSchedules(out *term.Screen, of api.Status, now time.Time) {
 	if len(of.Schedules) == 0 {
 		return

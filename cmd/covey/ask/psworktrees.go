@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trees"
 )
 
-// printWorktrees says where members work that have a working copy of their own. It
-// stands below the table: a branch and a path fit into no column.
+// printWorktrees prints where members with a working copy of their own work. It is
+// printed below the table, because a branch and a path fit into no column.
 func printWorktrees(out *term.Screen, members []api.MemberStatus) {
 	for _, m := range members {
 		if m.Worktree != nil {
@@ -19,7 +19,7 @@ func printWorktrees(out *term.Screen, members []api.MemberStatus) {
 	}
 }
 
-// worktreeLine is a member's working copy in one line.
+// worktreeLine describes a member's working copy in one line.
 func worktreeLine(member string, w trees.Status) string {
 	parts := []string{term.PlainLine(member) + " works in " + term.PlainLine(w.Path)}
 	if w.Branch != "" {
@@ -27,7 +27,7 @@ func worktreeLine(member string, w trees.Status) string {
 	}
 	switch {
 	case w.Unknown && w.Branch != "":
-		parts = append(parts, "git does not tell more")
+		parts = append(parts, "git reports no more")
 	case w.Unknown:
 	case w.Dirty == 0 && w.Ahead == 0:
 		parts = append(parts, "nothing of its own")

@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
-// Review is `covey review [TASK|MEMBER]`.
+// Review returns `covey review [TASK|MEMBER]`.
 func Review(env *cli.Env) *cobra.Command {
 	var asJSON, logs bool
 	cmd := &cobra.Command{
@@ -69,8 +69,8 @@ merged. Nothing is changed.`,
 	return cmd
 }
 
-// PrintUnmerged says at the end of a run which work is in no branch yet: that all
-// tasks are done must not hide it.
+// PrintUnmerged lists at the end of a run the work that is not in its branch yet:
+// completed tasks must not hide it.
 func PrintUnmerged(out *term.Screen, work []string) {
 	if len(work) == 0 {
 		return
@@ -102,9 +102,8 @@ func readReview(
 
 // printReview prints one piece of work.
 //
-// All texts here are words of members or of gates, so each goes through plainLine: no
-// character in them may act on the terminal. Labels without a text are left
-// out, so that what stands there is what matters.
+// All texts here come from members or gates, so each passes through term.PlainLine:
+// no character in them may act on the terminal. Labels without a text are left out.
 func printReview(out *term.Screen, r api.Review) {
 	line := func(label, text string, s term.Style) {
 		if text != "" {
@@ -134,9 +133,8 @@ func printReview(out *term.Screen, r api.Review) {
 	}
 }
 
-// printVerdict prints what a gate has said, and why it refuses.
-//
-// The log, where it was asked for, holds all that the feedback is taken from.
+// printVerdict prints a gate's verdict, and why it refuses. The log, if it was
+// requested, contains the feedback.
 func printVerdict(out *term.Screen, v verdicts.Verdict) {
 	out.Printf("%s %s\n", out.Paint(term.Faint, term.Padded("gate", 10)), verdictText(out, v))
 	if !v.Pass && v.Log == "" && v.Feedback != "" {
@@ -147,12 +145,12 @@ func printVerdict(out *term.Screen, v verdicts.Verdict) {
 	}
 }
 
-// indented sets a text of several lines off.
+// indented indents a text of several lines.
 func indented(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimRight(term.Plain(text), "\n"), "\n", "\n    ")
 }
 
-// Diff is `covey diff [TASK|MEMBER]`.
+// Diff returns `covey diff [TASK|MEMBER]`.
 func Diff(env *cli.Env) *cobra.Command {
 	var asJSON, stat bool
 	cmd := &cobra.Command{
@@ -189,8 +187,8 @@ changes. Nothing is changed, and covey runs no program that the repository names
 	return cmd
 }
 
-// readDiff works on the repository itself; of the team's process it needs only to
-// hear which work there is.
+// readDiff reads the repository itself; it asks the team's process only which work
+// there is.
 func readDiff(
 	ctx context.Context, env *cli.Env, place state.Place, r merging.DiffRequest,
 ) ([]merging.Diff, error) {
@@ -205,8 +203,8 @@ func readDiff(
 	return merging.ReadDiff(ctx, place, team, reviews, r)
 }
 
-// printDiffs prints differences. They are the members' words, so no character in them
-// may act on a terminal; colours are git's and are put in again.
+// printDiffs prints differences. They are texts of members, so no character in them
+// may act on a terminal; git's colours are kept.
 func printDiffs(out *term.Screen, list []merging.Diff, named bool) {
 	if len(list) == 0 {
 		out.Printf("nothing has been changed\n")
@@ -222,10 +220,9 @@ func printDiffs(out *term.Screen, list []merging.Diff, named bool) {
 	}
 }
 
-// paintedPlain is term.Plain for a text with git's colours.
-//
-// Only colour codes (CSI … m, of digits and semicolons) are let through. Any other escape
-// is made visible as term.Plain does it: it could move the cursor or set the title.
+// paintedPlain is term.Plain for a text with git's colours. It keeps only colour
+// codes (CSI … m, of digits and semicolons). Any other escape becomes visible as with
+// term.Plain: it could move the cursor or set the title.
 func paintedPlain(text string) string {
 	const escape = "\x1b["
 	var b strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
-// Send is `covey send MEMBER TEXT`.
+// Send returns `covey send MEMBER TEXT`.
 func Send(env *cli.Env) *cobra.Command {
 	var as string
 	var asJSON, answered bool
@@ -81,7 +81,7 @@ answer to a goal that was a question.`,
 	return cmd
 }
 
-// sendAnswer is `covey send --answered`, for a lead whose agent has no tools of ours.
+// sendAnswer is `covey send --answered`, for a lead whose agent lacks the team tools.
 func sendAnswer(ctx context.Context, env *cli.Env, args []string) error {
 	text, err := env.TextOf(args, "the answer is empty")
 	if err != nil {
@@ -90,8 +90,8 @@ func sendAnswer(ctx context.Context, env *cli.Env, args []string) error {
 	return callTool(ctx, env, teamtools.ReportTool, map[string]any{"report": text, "answered": true})
 }
 
-// deliveryText says what became of a text. Both mean that the text is safe;
-// they differ in when it is read.
+// deliveryText describes the delivery of a text. Either way it is stored; the
+// difference is when it is read.
 func deliveryText(d api.Delivery, to string) string {
 	if to == "*" {
 		to = "everybody"

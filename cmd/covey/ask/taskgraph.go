@@ -8,10 +8,10 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// taskTree draws tasks as a tree in which each stands below those that block
-// it. A task that several block is drawn with all that follows below the first
-// of them, and named below the others. Drawing it whole each time would make a
-// diamond of ten tasks a page long.
+// taskTree draws tasks as a tree in which each is below its blockers. A task with
+// several blockers is drawn with its dependents below the first of them, and only
+// named below the others, because repeating it would make a diamond of ten tasks a
+// page long.
 func taskTree(s *term.Screen, list []tasks.Outline) []string {
 	t := &treeDrawing{screen: s, follow: followers(list), drawn: map[string]bool{}}
 	for _, task := range list {
@@ -19,7 +19,7 @@ func taskTree(s *term.Screen, list []tasks.Outline) []string {
 			t.draw(task, "", "")
 		}
 	}
-	for _, task := range list { // whatever no root leads to is drawn all the same
+	for _, task := range list { // tasks that no root leads to
 		if !t.drawn[task.ID] {
 			t.draw(task, "", "")
 		}
@@ -27,8 +27,7 @@ func taskTree(s *term.Screen, list []tasks.Outline) []string {
 	return t.lines
 }
 
-// treeDrawing is a tree on its way onto the screen. What was drawn already is
-// kept, which also makes a circle end.
+// treeDrawing holds the state of taskTree. drawn also ends cycles.
 type treeDrawing struct {
 	screen *term.Screen
 	follow map[string][]tasks.Outline
@@ -36,8 +35,8 @@ type treeDrawing struct {
 	lines  []string
 }
 
-// draw appends a task and all that follows it. first stands before its own
-// line, rest before the lines below.
+// draw appends a task and its dependents. first is the prefix of its own line, rest
+// that of the lines below.
 func (t *treeDrawing) draw(task tasks.Outline, first, rest string) {
 	if t.drawn[task.ID] {
 		t.lines = append(t.lines, first+t.screen.Paint(term.Faint, task.ID+" (above)"))
@@ -55,8 +54,8 @@ func (t *treeDrawing) draw(task tasks.Outline, first, rest string) {
 	}
 }
 
-// taskTitle is a task in one line of a tree. Foreign text in it is plain and on
-// one line, or it could draw branches.
+// taskTitle formats a task as one line of a tree. Foreign text becomes plain and one
+// line, or it could draw branches.
 func taskTitle(s *term.Screen, task tasks.Outline) string {
 	title := fmt.Sprintf("%s %s  %s", task.ID, s.Paint(statusStyle(task.Status), string(task.Status)),
 		term.PlainLine(task.Subject))
@@ -66,7 +65,7 @@ func taskTitle(s *term.Screen, task tasks.Outline) string {
 	return title
 }
 
-// statusStyle sets a status off. Work that waits is faint, so that what goes on
+// statusStyle highlights a status. Waiting work is faint, so that work in progress
 // stands out.
 func statusStyle(status tasks.Status) term.Style {
 	switch status {
@@ -78,8 +77,7 @@ func statusStyle(status tasks.Status) term.Style {
 	return term.Faint
 }
 
-// followers maps a task's id to the tasks that it blocks, in list order. It
-// turns the links around: tasks know what blocks them, a tree what follows.
+// followers maps a task's id to the tasks that it blocks, in list order.
 func followers(list []tasks.Outline) map[string][]tasks.Outline {
 	next := map[string][]tasks.Outline{}
 	for _, task := range list {
@@ -90,9 +88,8 @@ func followers(list []tasks.Outline) map[string][]tasks.Outline {
 	return next
 }
 
-// taskMermaid is the task graph as a Mermaid flowchart, to be pasted into
-// Markdown. Colours are given so that they can be read on light and on dark
-// pages.
+// taskMermaid formats the task graph as a Mermaid flowchart for Markdown. The colours
+// are readable on light and on dark pages.
 func taskMermaid(list []tasks.Outline) string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
@@ -115,8 +112,8 @@ func taskMermaid(list []tasks.Outline) string {
 	return b.String()
 }
 
-// mermaidQuotes makes text of one line what a quoted Mermaid label takes: no character that
-// would end the label or begin markup.
+// mermaidQuotes escapes a text for a quoted Mermaid label: no character may end the
+// label or begin markup.
 func mermaidQuotes() *strings.Replacer {
 	return strings.NewReplacer(`#`, "#35;", `"`, "#quot;", `<`, "#lt;", `>`, "#gt;", "`", "#96;")
 }

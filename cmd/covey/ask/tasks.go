@@ -14,8 +14,8 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Tasks is `covey tasks`; alone it lists. The flags of the list work
-// without its name, too.
+// Tasks returns `covey tasks`, which by itself lists the tasks. It has the flags of
+// the list, too.
 func Tasks(env *cli.Env) *cobra.Command {
 	list := tasksListCommand(env)
 	cmd := &cobra.Command{
@@ -39,8 +39,8 @@ because its hooks and gates apply to them.`,
 	return cmd
 }
 
-// tasksListCommand is `covey tasks list`. What a task waits for is worked out
-// from all tasks, whichever of them are shown.
+// tasksListCommand returns `covey tasks list`. What a task waits for is computed from
+// all tasks, even if some are not shown.
 func tasksListCommand(env *cli.Env) *cobra.Command {
 	var status, owner string
 	var asJSON bool
@@ -59,7 +59,7 @@ func tasksListCommand(env *cli.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			left := func(has tasks.Status, of string) bool {
+			skip := func(has tasks.Status, of string) bool {
 				return status != "" && string(has) != status || owner != "" && of != owner
 			}
 			if asJSON {
@@ -67,7 +67,7 @@ func tasksListCommand(env *cli.Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				list := slices.DeleteFunc(all, func(t tasks.Task) bool { return left(t.Status, t.Owner) })
+				list := slices.DeleteFunc(all, func(t tasks.Task) bool { return skip(t.Status, t.Owner) })
 				return env.Out.JSON(taskViews(list))
 			}
 			all, err := cli.ReadOutline(cmd.Context(), place)
@@ -75,7 +75,7 @@ func tasksListCommand(env *cli.Env) *cobra.Command {
 				return err
 			}
 			printTasks(env.Out, slices.DeleteFunc(slices.Clone(all), func(t tasks.Outline) bool {
-				return left(t.Status, t.Owner)
+				return skip(t.Status, t.Owner)
 			}), all)
 			return nil
 		},
@@ -86,8 +86,8 @@ func tasksListCommand(env *cli.Env) *cobra.Command {
 	return cmd
 }
 
-// checkStatus refuses a status that a task cannot have; empty is none. It is
-// checked here, before a team is asked, so that the error is one of usage.
+// checkStatus rejects an unknown status; empty is allowed. It is called before a team
+// is asked, so that the error is a usage error.
 func checkStatus(status string, deleting bool) error {
 	known := []string{string(tasks.Pending), string(tasks.InProgress), string(tasks.Completed)}
 	if deleting {
@@ -99,7 +99,7 @@ func checkStatus(status string, deleting bool) error {
 	return cli.Usagef("--status %s: use %s", status, strings.Join(known, ", "))
 }
 
-// printTasks prints a list of tasks, some or all of all, as a table.
+// printTasks prints a list of tasks, which is all or a part of all, as a table.
 func printTasks(out *term.Screen, list, all []tasks.Outline) {
 	if len(list) == 0 {
 		out.Printf("no tasks\n")
@@ -116,7 +116,7 @@ func printTasks(out *term.Screen, list, all []tasks.Outline) {
 	).Print(out)
 }
 
-// tasksShowCommand is `covey tasks show ID`.
+// tasksShowCommand returns `covey tasks show ID`.
 func tasksShowCommand(env *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -152,15 +152,15 @@ func tasksShowCommand(env *cli.Env) *cobra.Command {
 	return cmd
 }
 
-// waitsFor are the ids of the tasks that a task still waits for.
+// waitsFor returns the ids of the tasks that a task still waits for.
 func waitsFor(task tasks.Task, all []tasks.Task) []string {
 	return (&tasks.Outline{BlockedBy: task.BlockedBy}).OpenBlockers(tasks.Outlines(all))
 }
 
-// taskID is the id that somebody writes for a task: 7, or #7 as messages name it.
+// taskID returns the id in what somebody writes for a task: 7, or #7 as in messages.
 func taskID(text string) string { return strings.TrimPrefix(text, "#") }
 
-// taskIDs is taskID of each.
+// taskIDs applies taskID to a list.
 func taskIDs(list []string) []string {
 	ids := make([]string, len(list))
 	for i, text := range list {
@@ -169,8 +169,8 @@ func taskIDs(list []string) []string {
 	return ids
 }
 
-// showTask prints all that is known of a task. Fields that are empty are left
-// out, but for the epoch, which scripts compare.
+// showTask prints everything about a task. Empty fields are left out, except the
+// epoch, which scripts compare.
 func showTask(out *term.Screen, task shownTask, all []tasks.Task) {
 	line := func(label, text string) {
 		if text != "" {
@@ -214,8 +214,8 @@ func showTask(out *term.Screen, task shownTask, all []tasks.Task) {
 	}
 }
 
-// tasksGraphCommand is `covey tasks graph`. --json gives the tasks themselves:
-// their links are the graph.
+// tasksGraphCommand returns `covey tasks graph`. --json prints the tasks themselves,
+// whose links are the graph.
 func tasksGraphCommand(env *cli.Env) *cobra.Command {
 	var mermaid, asJSON bool
 	cmd := &cobra.Command{

@@ -17,17 +17,17 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// errRefused ends a change that hooks have refused; what they said follows. It
-// is not a failure of the program: the team works as it was set up to.
+// errRefused ends a change that hooks have refused; their feedback follows. The
+// program has not failed.
 var errRefused = errors.New("refused")
 
-// errAwaits ends a change that waits for somebody's answer. It is no success: a script
-// that goes on behind a completed task must not do so yet.
+// errAwaits ends a change that waits for an answer. It is an error, so that a script
+// that depends on the completed task does not continue.
 var errAwaits = errors.New("not completed yet")
 
-// changeFlags are what the commands that change tasks share. Who asks is found
-// out by the team, whatever these say: --as and --force are for people, and for
-// members only as far as they are their own.
+// changeFlags are the flags that the commands that change tasks share. The team finds
+// out by itself who calls: --as and --force are for the operator; a member may use
+// them only for itself.
 type changeFlags struct {
 	as       string
 	force    bool
@@ -35,7 +35,7 @@ type changeFlags struct {
 	metadata []string
 }
 
-// add defines the flags that every change has.
+// add defines the flags of all changes.
 func (f *changeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.as, "as", "", "act for `MEMBER`, within its limits")
 	cmd.Flags().BoolVar(&f.force, "force", false, "override gates and limits")
@@ -48,9 +48,9 @@ func (f *changeFlags) addMetadata(cmd *cobra.Command) {
 		"set `KEY=VALUE`; VALUE is JSON or text, null deletes KEY")
 }
 
-// values are the metadata that the flags give. Text need not be quoted twice,
-// once for the shell and once for JSON; whoever means the text "7" and not the
-// number writes it in JSON's quotes.
+// values returns the metadata of the flags. A value that is not JSON is a text, so
+// that it needs no second pair of quotes; the text "7" has to be written in JSON's
+// quotes.
 func (f *changeFlags) values() (map[string]json.RawMessage, error) {
 	values := map[string]json.RawMessage{}
 	for _, pair := range f.metadata {
@@ -71,8 +71,8 @@ func (f *changeFlags) values() (map[string]json.RawMessage, error) {
 	return values, nil
 }
 
-// printAnswer prints what a change came to; a refusal is an error. A refusal is
-// printed whole: it says what to do, to whoever asked.
+// printAnswer prints the result of a change; a refusal is an error. It prints a
+// refusal in full, because it says what to do.
 func printAnswer(out *term.Screen, reply api.TaskReply, f *changeFlags, done string) error {
 	if len(reply.Refused) > 0 {
 		return fmt.Errorf("%w:\n%s", errRefused, strings.Join(reply.Refused, "\n"))
@@ -88,7 +88,7 @@ func printAnswer(out *term.Screen, reply api.TaskReply, f *changeFlags, done str
 	return nil
 }
 
-// tasksCreateCommand is `covey tasks create SUBJECT`.
+// tasksCreateCommand returns `covey tasks create SUBJECT`.
 func tasksCreateCommand(env *cli.Env) *cobra.Command {
 	var f changeFlags
 	var req api.TaskCreate
@@ -128,7 +128,7 @@ func tasksCreateCommand(env *cli.Env) *cobra.Command {
 	return cmd
 }
 
-// tasksUpdateCommand is `covey tasks update ID`.
+// tasksUpdateCommand returns `covey tasks update ID`.
 func tasksUpdateCommand(env *cli.Env) *cobra.Command {
 	var f changeFlags
 	var change taskChange
@@ -163,8 +163,8 @@ func tasksUpdateCommand(env *cli.Env) *cobra.Command {
 	return cmd
 }
 
-// taskChange is what `covey tasks update` can change. An empty text is a
-// change, too, so what was given is asked of the flags.
+// taskChange holds what `covey tasks update` can change. An empty text is a change as
+// well, so request asks the flag set which flags were given.
 type taskChange struct {
 	status, subject, description, activeForm, owner string
 	blocks, blockedBy                               []string
@@ -185,8 +185,8 @@ func (t *taskChange) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&t.evidenceFiles, "evidence-file", nil, "the `PATH` of a file that shows it")
 }
 
-// request is the change that the given flags ask for. A change that changes
-// nothing is a mistake, most likely a forgotten flag.
+// request returns the change that the flags describe. A change of nothing is an
+// error, most likely a forgotten flag.
 func (t *taskChange) request(cmd *cobra.Command, f *changeFlags) (api.TaskUpdate, error) {
 	metadata, err := f.values()
 	if err != nil {
@@ -232,8 +232,8 @@ func (t *taskChange) request(cmd *cobra.Command, f *changeFlags) (api.TaskUpdate
 	return req, nil
 }
 
-// evidenceFile is the path from the root of a file that shows something. Gates and people
-// read it from other folders than this one; what is not there shows nothing.
+// evidenceFile returns the absolute path of a file, because gates and people read it
+// from other folders. The file must exist.
 func evidenceFile(cmd *cobra.Command, path string) (string, error) {
 	full := path
 	if dir := cmd.Flag("directory"); dir != nil && path != "" && !filepath.IsAbs(path) {
@@ -249,7 +249,7 @@ func evidenceFile(cmd *cobra.Command, path string) (string, error) {
 	return full, nil
 }
 
-// tasksClaimCommand is `covey tasks claim ID --as MEMBER`.
+// tasksClaimCommand returns `covey tasks claim ID --as MEMBER`.
 func tasksClaimCommand(env *cli.Env) *cobra.Command {
 	var f changeFlags
 	cmd := &cobra.Command{

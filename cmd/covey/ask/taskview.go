@@ -10,21 +10,21 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// viewTask is a task as --json shows it: lists and metadata that are empty are
-// [] and {}, not null.
+// viewTask returns a task as --json prints it: empty lists and metadata are [] and
+// {}, not null.
 func viewTask(t tasks.Task) tasks.Task {
-	t.Blocks, t.BlockedBy, t.Labels = listed(t.Blocks), listed(t.BlockedBy), listed(t.Labels)
+	t.Blocks, t.BlockedBy, t.Labels = notNil(t.Blocks), notNil(t.BlockedBy), notNil(t.Labels)
 	if t.Metadata == nil {
 		t.Metadata = map[string]json.RawMessage{}
 	}
 	return t
 }
 
-// listed is a list that is not null in JSON.
-func listed(list []string) []string { return append([]string{}, list...) }
+// notNil returns a list that is not null in JSON.
+func notNil(list []string) []string { return append([]string{}, list...) }
 
-// taskViews is viewTask of each. The list is never nil, so that JSON has [] for
-// no tasks.
+// taskViews applies viewTask to a list. The result is never nil, so that it encodes
+// as [].
 func taskViews(list []tasks.Task) []tasks.Task {
 	views := make([]tasks.Task, 0, len(list))
 	for _, t := range list {
@@ -33,12 +33,12 @@ func taskViews(list []tasks.Task) []tasks.Task {
 	return views
 }
 
-// sortedKeys are a map's keys in order.
+// sortedKeys returns a map's keys in order.
 func sortedKeys(m map[string]json.RawMessage) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// evidenceLine is a piece of evidence in one line, with who gave it.
+// evidenceLine formats a piece of evidence in one line, with its author.
 func evidenceLine(e tasks.Evidence) string {
 	parts := []string{e.Text, e.File}
 	if e.Text == "" || e.File == "" {

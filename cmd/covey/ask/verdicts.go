@@ -13,15 +13,16 @@ import (
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
-// shownTask is a task as `tasks show --json` prints it: with what its gates said, and
-// what has become of its work. The task's own fields stay where scripts look for them.
+// shownTask is a task as `tasks show --json` prints it: with the verdicts of its
+// gates and the state of its work. The task's own fields stay where scripts look for
+// them.
 type shownTask struct {
 	tasks.Task
 	api.Standing
 }
 
-// readStanding asks the running team how a task stands, or reads the store of one that
-// does not run.
+// readStanding asks the running team for the standing of a task, or reads the store
+// of a team that does not run.
 func readStanding(ctx context.Context, place state.Place, task string) (api.Standing, error) {
 	return cli.AskStore(ctx, place, func(ctx context.Context, c *api.Client) (api.Standing, error) {
 		return c.Standing(ctx, task)
@@ -30,8 +31,8 @@ func readStanding(ctx context.Context, place state.Place, task string) (api.Stan
 	})
 }
 
-// verdictText is what a gate has said, in one line. It names the tree, since the
-// same gate may say something else of other files.
+// verdictText formats a gate's verdict in one line. It names the tree, because the
+// same gate may decide differently about other files.
 func verdictText(out *term.Screen, v verdicts.Verdict) string {
 	said, how := "refuses", term.Red
 	if v.Pass {

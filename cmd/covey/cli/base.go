@@ -1,6 +1,6 @@
-// Package cli is what all commands of covey share: streams and global flags, the team and
-// the spec that are meant, consent to run what a spec brings, errors of usage and exit
-// codes, completion. It makes no promise of compatibility to programs outside of covey.
+// Package cli is what all commands of covey share: streams and global flags, the
+// selected team and spec, consent to run what a spec contains, usage errors and exit
+// codes, completion. It makes no promise of compatibility to programs outside covey.
 package cli
 
 import (
@@ -17,31 +17,29 @@ import (
 	"github.com/coveyteam/covey/configs/hookfiles"
 )
 
-// Env holds what all commands share: the streams and the global flags. There is
-// one per run of the program and nothing else is shared, so that tests can run
-// the program many times in one process.
+// Env holds what all commands share: the streams and the global flags. There is one
+// per run of the program and no other shared state, so that tests can run the program
+// many times in one process.
 type Env struct {
 	In  io.Reader
 	Out *term.Screen
 	Err *term.Screen
 
-	Dir  string // -C: where to look for specs and teams; default the current folder
-	Team string // --team: a team's name, instead of the one that belongs to dir
+	Dir  string // -C: the folder for specs and teams; default: the current one
+	Team string // --team: a team's name, instead of the team of Dir
 
 	Version string   // of this program
-	Managed []string // folders of managed settings; no flag and no variable changes them
+	Managed []string // folders of managed settings; no flag or variable changes them
 }
 
-// New returns the program on three streams. Which of them are terminals is
-// found out here, once: a command must not change its ways in the middle
-// because a stream was redirected meanwhile.
+// New returns the program on three streams. It checks once which of them are
+// terminals, so that a command does not change its behaviour halfway.
 func New(stdin io.Reader, stdout, stderr io.Writer, version string) *Env {
 	return &Env{In: stdin, Out: term.NewScreen(stdout), Err: term.NewScreen(stderr), Version: version, Managed: hookfiles.ManagedFolders()}
 }
 
-// Path is p as seen from the folder that -C names. Nothing here changes the
-// process's own folder: that would also move what was opened or named by a path
-// before.
+// Path returns p relative to the folder of -C. The process's own folder is not
+// changed, because that would affect paths that were opened or named before.
 func (e *Env) Path(p string) string {
 	if e.Dir == "" || filepath.IsAbs(p) {
 		return p
@@ -49,9 +47,9 @@ func (e *Env) Path(p string) string {
 	return filepath.Join(e.Dir, p)
 }
 
-// Folder is the folder that -C names, or the current one, and there. It is
-// checked before anything is looked up in it, because a team that is "not
-// found" from a folder that does not exist would send people the wrong way.
+// Folder returns the absolute path of the folder of -C, or of the current one. It
+// checks that the folder exists, because "team not found" would be misleading
+// otherwise.
 func (e *Env) Folder() (string, error) {
 	dir, err := filepath.Abs(e.Path("."))
 	if err != nil {
@@ -67,9 +65,8 @@ func (e *Env) Folder() (string, error) {
 	return dir, nil
 }
 
-// NoArgs refuses arguments, and names the nearest command where one was meant.
-// A mistyped command looks like an argument of the command above it, so this is
-// where most typing mistakes end up.
+// NoArgs rejects arguments. A mistyped subcommand looks like an argument, so it
+// suggests the nearest command.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -84,9 +81,9 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return Usagef("%s has no command %q; %s", cmd.CommandPath(), args[0], hint)
 }
 
-// ArgCount wants between lo and hi arguments; names says what they are. hi
-// below zero means any number. One argument too many is mostly a text that was
-// not put in quotes, so that is what the error says.
+// ArgCount accepts between lo and hi arguments; names describes them. hi below zero
+// means any number. An extra argument is mostly a text without quotes, so the error
+// says that.
 func ArgCount(lo, hi int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -100,35 +97,32 @@ func ArgCount(lo, hi int, names string) cobra.PositionalArgs {
 	}
 }
 
-// JSONFlag adds --json. Every command that prints has it, with the same words,
-// so that scripts need not look it up.
+// JSONFlag adds --json, which every command that prints has.
 func JSONFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "json", false, "print JSON")
 }
 
-// Interactive reports whether a person can be asked: a terminal gives the answer, and
-// another one, or the same, shows the question.
+// Interactive reports whether the operator can be asked: standard input and standard
+// error are terminals.
 func (e *Env) Interactive() bool { return term.IsTerminal(e.In) && e.Err.TTY() }
 
-// Ask shows a question on stderr and reads the answer, one line without blanks around
-// it. An answer that does not come is an error.
+// Ask prints a question on stderr and reads the answer, one line without surrounding
+// blanks. End of input is an error.
 func (e *Env) Ask(question string) (string, error) {
 	e.Err.Printf("%s", question)
 	answer, err := bufio.NewReader(e.In).ReadString('\n')
 	return strings.TrimSpace(answer), err
 }
 
-// Agreed asks a question that only a clear Yes agrees to: an empty answer and a typing
-// mistake are a No.
+// Agreed asks a question and reports whether the answer is clearly yes.
 func (e *Env) Agreed(question string) bool {
 	answer, err := e.Ask(question + " [y/N] ")
 	return err == nil && isYes(answer)
 }
 
-// TextOf is the text that arguments give: their words, or what stdin has.
-// Several words need no quotes; what is not UTF-8 is repaired here, where the
-// person who sent it can still see it. An empty text is refused: it would wake
-// a member for nothing. missing is what the caller reads then.
+// TextOf returns the text of the arguments, joined by blanks, or of stdin for "-".
+// Invalid UTF-8 is replaced. An empty text is an error, with the text missing,
+// because it would wake a member for nothing.
 func (e *Env) TextOf(args []string, missing string) (string, error) {
 	text := strings.Join(args, " ")
 	if text == "-" {

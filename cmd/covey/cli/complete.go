@@ -10,7 +10,7 @@ import (
 )
 
 // CompleteMember completes the first argument with the members of the team.
-// Completion never fails: in the middle of a line nobody can read an error.
+// Completion never fails, because an error could not be read.
 func (e *Env) CompleteMember(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -18,9 +18,9 @@ func (e *Env) CompleteMember(_ *cobra.Command, args []string, _ string) ([]strin
 	return e.MemberNames(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// MemberNames are the members of the team that is meant; none if it is not
-// clear which. They are those of run.json: a member that the spec has got since
-// is completed only when the team has come up with it.
+// MemberNames returns the members of the selected team; nil if that is unclear. They
+// come from run.json: a member that is new in the spec is completed only after the
+// team has started with it.
 func (e *Env) MemberNames() []string {
 	place, err := e.Find()
 	if err != nil {
@@ -29,8 +29,8 @@ func (e *Env) MemberNames() []string {
 	return Members(place)
 }
 
-// CompleteTask completes the first argument with the tasks of the team. The
-// subject stands beside the id where the shell shows such things.
+// CompleteTask completes the first argument with the tasks of the team. Shells that
+// show descriptions show the subject.
 func (e *Env) CompleteTask(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	place, err := e.Find()
 	if len(args) > 0 || err != nil {
@@ -47,8 +47,8 @@ func (e *Env) CompleteTask(cmd *cobra.Command, args []string, _ string) ([]strin
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteTeam completes the name of a team of this user. Teams that ended are
-// among them: up, logs and ps take those, too.
+// CompleteTeam completes the name of a team of this user, including teams that ended,
+// which up, logs and ps accept.
 func CompleteTeam(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	places, err := state.All()
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
-// MayRun settles, before anything is started, whether what a team would run is
-// trusted: it was, the flag says so, or a person at the terminal does. Whoever
-// says nothing has said no. spec is how the person names the spec.
+// MayRun decides, before anything is started, whether a team is trusted: it was
+// trusted before, the flag trusts it, or the operator at the terminal agrees. The
+// default is no. spec is the spec's name as the operator wrote it.
 func (e *Env) MayRun(ctx context.Context, team *configs.Team, spec string, given bool) error {
 	report, err := trust.Check(ctx, team)
 	if err != nil {
@@ -44,16 +44,16 @@ func (e *Env) MayRun(ctx context.Context, team *configs.Team, spec string, given
 	return trust.Remember(ctx, team, report)
 }
 
-// isYes tells whether a person has agreed. An empty answer is none. Anything
-// that is not clearly a Yes is a No, a typing mistake included.
+// isYes reports whether an answer is yes. Anything else means no, including an empty
+// answer.
 func isYes(answer string) bool {
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return answer == "y" || answer == "yes"
 }
 
-// NotFromInside refuses trust that comes from below a running team: a member
-// must not trust what it has written itself. An agent with a shell could
-// otherwise change a hook and agree to the change.
+// NotFromInside refuses calls from below a running team, so that a member cannot
+// trust what it has written itself. An agent with a shell could otherwise change a
+// hook and agree to the change.
 func NotFromInside(what string) error {
 	places, err := state.All()
 	if err != nil {
@@ -68,10 +68,9 @@ func NotFromInside(what string) error {
 	return nil
 }
 
-// TrustText says what a person is to agree to: all that would run or, if some
-// of it was trusted before, what is different. It is the basis of a decision,
-// so nothing in it may hide: foreign text is disarmed, and what was shortened
-// says so.
+// TrustText describes what the operator has to agree to: everything that would run
+// or, if some of it was trusted before, the difference. Nothing in it may hide:
+// foreign text is made plain, and shortened text is marked.
 func TrustText(s *term.Screen, team *configs.Team, r trust.Report) string {
 	var b strings.Builder
 	if r.Known {
@@ -95,8 +94,8 @@ func TrustText(s *term.Screen, team *configs.Team, r trust.Report) string {
 	return b.String()
 }
 
-// runText is one thing that would run, in one line. Paths are shown from the
-// spec's folder where they are below it: one that is not stands out.
+// runText describes one thing that would run, in one line. Paths below the spec's
+// folder are relative, so that others stand out.
 func runText(team *configs.Team, r runs.Run) string {
 	what := r.Path
 	if rel, err := filepath.Rel(filepath.Dir(team.File), r.Path); err == nil && filepath.IsLocal(rel) {
@@ -113,12 +112,11 @@ func runText(team *configs.Team, r runs.Run) string {
 	return term.Padded(string(r.Kind), 8) + " " + term.PlainLine(what)
 }
 
-// maxDiff is how many lines of one difference are shown. A larger difference is
-// looked at in an editor, not in a question.
+// maxDiff is how many lines of one difference are shown.
 const maxDiff = 60
 
-// headOf are the first lines of a text, and a mark if there are more. most
-// counts lines without the mark.
+// headOf returns the first lines of a text, and a mark if there are more. most does
+// not count the mark.
 func headOf(text string, most int) []string {
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
@@ -131,7 +129,7 @@ func headOf(text string, most int) []string {
 	return lines
 }
 
-// diffStyle sets the lines of a unified diff off.
+// diffStyle highlights the lines of a unified diff.
 func diffStyle(line string) term.Style {
 	switch {
 	case strings.HasPrefix(line, "+"):

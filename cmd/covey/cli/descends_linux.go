@@ -2,10 +2,9 @@ package cli
 
 import "github.com/coveyteam/covey/hooks/proc"
 
-// descends tells whether a process is below another one, now. It asks the kernel
-// and not anybody who could lie about it.
+// descends reports whether a process is below another one, according to the kernel.
 func descends(pid, top int) bool {
-	const generations = 1 << 12 // no more than these are looked at
+	const generations = 1 << 12 // a bound for the loop
 	for range generations {
 		s, _ := proc.Read(pid)
 		if pid = s.Parent; pid <= 1 || pid == top {

@@ -2,7 +2,6 @@
 
 package cli
 
-// descends cannot be found out here without help. Then trust that a member
-// gives looks like that of a person: on such a system notFromInside refuses
-// nobody.
+// descends cannot tell on this system. So a member can grant trust like the operator
+// here: NotFromInside refuses nobody.
 func descends(int, int) bool { return false }

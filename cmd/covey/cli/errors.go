@@ -18,25 +18,23 @@ const (
 	ExitInterrupted = 130
 )
 
-// ErrUsage marks an error of whoever typed the command: a flag, an argument, a
-// spec. It leads to exit code 2.
+// ErrUsage marks an error in what the operator typed: a flag, an argument, a spec.
+// Its exit code is 2.
 var ErrUsage = errors.New("usage")
 
-// ErrNotTrusted is returned when the workspace brings something to run that
-// nobody has agreed to. It leads to exit code 4.
+// ErrNotTrusted: the workspace brings something to run that nobody has agreed to. The
+// exit code is 4.
 var ErrNotTrusted = errors.New("not trusted")
 
-// EndError carries the exit code of a team that has ended, or that has told
-// itself all there was to tell. err is what is left to print; nil: nothing. A
-// team that ended without finishing has told why in its report; saying it again
-// on stderr would only bury the report.
+// EndError carries the exit code of a command that has printed its result, such as a
+// team that has ended. Err is what is left to print; nil: nothing. A team's report
+// says why it did not finish; repeating that on stderr would only bury the report.
 type EndError struct {
 	Code int
 	Err  error
 }
 
-// Error is for logs and tests; what a person sees of an EndError is decided by
-// WasSaid.
+// Error is for logs and tests; WasSaid decides whether it is printed.
 func (e *EndError) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("ended with code %d", e.Code)
@@ -44,29 +42,27 @@ func (e *EndError) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap lets ErrorText find a specError below. The code is endError's own,
-// whatever is inside.
+// Unwrap lets ErrorText find a specError inside. The exit code is Code in any case.
 func (e *EndError) Unwrap() error { return e.Err }
 
-// usageError is an error of usage with the text that a person reads.
+// usageError is a usage error with the text that is printed.
 type usageError struct{ text string }
 
-// Error is the text alone: "usage" before it would tell a person nothing.
+// Error returns the text without a prefix.
 func (e *usageError) Error() string { return e.text }
 
 // Is makes every usageError an ErrUsage.
 func (e *usageError) Is(target error) bool { return target == ErrUsage }
 
-// Usagef makes a usageError. The text names the way out, as all errors of usage
-// do; it is plain only once ErrorText has made it so.
+// Usagef returns a usageError. The text says what to do; ErrorText makes it plain.
 func Usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-// ExitCode is the one place that turns an error into an exit code. What it does
-// not know has failed: a new kind of error must not look like success. The
-// order matters: an EndError carries a code of the team's own, even if an
-// interrupt is below it.
+// ExitCode turns an error into an exit code, and is the only place that does. An
+// unknown error means failure, so that a new kind of error does not look like
+// success. The order matters: the code of an EndError counts even if it wraps an
+// interrupt.
 func ExitCode(err error) int {
 	var end *EndError
 	switch {
@@ -85,9 +81,9 @@ func ExitCode(err error) int {
 	}
 }
 
-// ErrorText is what stderr shows of err. Mistakes in a spec stand for
-// themselves, so that editors find file:line:col at the start of a line; all
-// else says who speaks.
+// ErrorText returns what stderr shows of err. Mistakes in a spec are shown as they
+// are, so that editors find file:line:col at the start of a line; other errors begin
+// with "covey:".
 func ErrorText(err error) string {
 	text := strings.TrimRight(term.Plain(err.Error()), "\n")
 	var spec *specError
@@ -100,16 +96,16 @@ func ErrorText(err error) string {
 // specError is a spec with mistakes: err's text lists all of them.
 type specError struct{ err error }
 
-// Error lists the mistakes, one a line, each with its place.
+// Error returns the mistakes, one a line, each with its place.
 func (e *specError) Error() string { return e.err.Error() }
 
-// Unwrap returns the mistakes to those who want them one by one.
+// Unwrap returns the single mistakes.
 func (e *specError) Unwrap() error { return e.err }
 
 // Is makes every specError an ErrUsage.
 func (e *specError) Is(target error) bool { return target == ErrUsage }
 
-// WasSaid tells whether nothing is left to print about err.
+// WasSaid reports whether nothing is left to print about err.
 func WasSaid(err error) bool {
 	var end *EndError
 	return err == nil || errors.As(err, &end) && end.Err == nil

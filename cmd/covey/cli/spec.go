@@ -15,12 +15,12 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// DefaultSpec is the spec that commands take when none is named. There is only
-// one such name: two files that could be meant would be one too many.
+// DefaultSpec is the spec of commands without one. There is only one such name, so
+// that it is never ambiguous.
 const DefaultSpec = "team.yaml"
 
-// SpecPath is the spec that the arguments of a command name: the first, or
-// team.yaml. A folder stands for the team.yaml in it.
+// SpecPath returns the spec that the arguments name: the first, or team.yaml. A
+// folder means the team.yaml in it.
 func (e *Env) SpecPath(args []string) string {
 	if len(args) == 0 {
 		return e.Path(DefaultSpec)
@@ -32,10 +32,10 @@ func (e *Env) SpecPath(args []string) string {
 	return path
 }
 
-// LoadSpec reads a spec and checks that its team can run; nothing is started.
-// Warnings go to stderr. It also reads the scripts that the spec names, so that
-// a mistake in one of them is found before anything runs. Programs that are not
-// installed are warned of: the spec may be for another machine.
+// LoadSpec reads a spec and checks that its team can run; it starts nothing. Warnings
+// go to stderr. It also reads the scripts that the spec names, to find mistakes in
+// them early. A missing program is only a warning: the spec may be for another
+// machine.
 func (e *Env) LoadSpec(path string) (*configs.Team, error) {
 	team, missing, err := readSpec(path, e.Managed)
 	if err != nil {
@@ -50,8 +50,8 @@ func (e *Env) LoadSpec(path string) (*configs.Team, error) {
 	return team, nil
 }
 
-// RunnableSpec is LoadSpec for a team that is to run here: what is not
-// installed is a mistake, too.
+// RunnableSpec is LoadSpec for a team that will run here: a missing program is a
+// mistake.
 func (e *Env) RunnableSpec(path string) (*configs.Team, error) {
 	if _, missing, err := readSpec(path, e.Managed); err == nil && len(missing) > 0 {
 		var mistakes configs.Errors
@@ -63,7 +63,7 @@ func (e *Env) RunnableSpec(path string) (*configs.Team, error) {
 	return e.LoadSpec(path)
 }
 
-// readSpec reads and checks a spec; missing are programs that are not there.
+// readSpec reads and checks a spec; missing are programs that are not installed.
 func readSpec(path string, managed []string) (team *configs.Team, missing []error, err error) {
 	if team, err = configs.Load(path); err != nil {
 		return nil, nil, SpecTrouble(path, err)
@@ -74,10 +74,9 @@ func readSpec(path string, managed []string) (team *configs.Team, missing []erro
 	return team, missing, nil
 }
 
-// SpecTrouble makes what is wrong with a spec an error of usage. Mistakes stand
-// for themselves; anything else is told with the spec's name. path is shown as
-// the person wrote it. A spec that cannot be read, for want of rights, is a
-// failure and not a mistake in the spec.
+// SpecTrouble turns an error of a spec into a usage error. Mistakes are shown as they
+// are; other errors get the spec's path, as the operator wrote it. A spec that cannot
+// be read for lack of permission is a failure, not a usage error.
 func SpecTrouble(path string, err error) error {
 	var mistakes configs.Errors
 	switch {
@@ -93,8 +92,8 @@ func SpecTrouble(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// SpecArg is how a command line names a spec; the default needs no name. It is
-// for hints that a person can copy.
+// SpecArg returns the argument that names a spec in a command line, with a leading
+// blank; empty for the default. It is for hints that can be copied.
 func SpecArg(path string) string {
 	if filepath.Clean(path) == DefaultSpec {
 		return ""
@@ -102,11 +101,11 @@ func SpecArg(path string) string {
 	return " " + path
 }
 
-// TeamOf loads the spec that a team last ran with.
+// TeamOf loads the spec with which a team last ran.
 func (e *Env) TeamOf(place state.Place) (*configs.Team, error) {
 	path := SpecOf(place)
 	if path == "" {
-		return nil, fmt.Errorf("team %s has never run, so there is no work of it; covey up starts it", place.Team)
+		return nil, fmt.Errorf("team %s has never run, so it has no work; covey up starts it", place.Team)
 	}
 	return e.LoadSpec(path)
 }

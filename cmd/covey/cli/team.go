@@ -13,14 +13,13 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// AnswerWithin is how long a running team may take to answer a question that
-// runs no hooks. A team that takes longer hangs, and saying so helps more than
-// waiting.
+// AnswerWithin is how long a running team may take to answer a question that runs no
+// hooks. A team that takes longer hangs, and an error helps more than waiting.
 const AnswerWithin = 10 * time.Second
 
-// Find is the Place of the team that the global flags and the folder mean. The
-// errors are those of state.Find: there is no such team, or more than
-// one that could be meant. Whether it runs is not looked at.
+// Find returns the place of the team that the global flags and the folder select. The
+// errors are those of state.Find: there is no such team, or more than one. It does
+// not check whether the team runs.
 func (e *Env) Find() (state.Place, error) {
 	dir, err := e.Folder()
 	if err != nil {
@@ -29,8 +28,8 @@ func (e *Env) Find() (state.Place, error) {
 	return state.Find(dir, e.Team)
 }
 
-// Connect reaches the running team that is meant. The caller closes the client.
-// It is for commands that make no sense without a process.
+// Connect connects to the selected team, which must run. The caller closes the
+// client.
 func (e *Env) Connect(ctx context.Context) (*api.Client, error) {
 	place, err := e.Find()
 	if err != nil {
@@ -39,24 +38,22 @@ func (e *Env) Connect(ctx context.Context) (*api.Client, error) {
 	return api.Dial(ctx, place)
 }
 
-// ReadTasks are the tasks of a team, from its process if it runs, else from its
-// store. The store cannot be opened while a team runs, which is why its process
-// is asked first.
+// ReadTasks returns the tasks of a team, from its process if it runs, else from its
+// store, which cannot be opened while a team runs.
 func ReadTasks(ctx context.Context, place state.Place) ([]tasks.Task, error) {
 	return AskStore(ctx, place, func(ctx context.Context, c *api.Client) ([]tasks.Task, error) {
 		return c.Tasks(ctx)
 	}, func(ctx context.Context, s *tasks.Store) ([]tasks.Task, error) { return s.List(ctx) })
 }
 
-// ReadOutline is ReadTasks for what needs no more of a task than its outline.
+// ReadOutline is ReadTasks for outlines.
 func ReadOutline(ctx context.Context, place state.Place) ([]tasks.Outline, error) {
 	return AskStore(ctx, place, func(ctx context.Context, c *api.Client) ([]tasks.Outline, error) {
 		return c.Outline(ctx)
 	}, func(ctx context.Context, s *tasks.Store) ([]tasks.Outline, error) { return s.Outline(ctx) })
 }
 
-// Call calls the running team that is meant. It is for commands that make no sense without a
-// process.
+// Call calls the selected team, which must run.
 func Call[T any](ctx context.Context, e *Env, call func(*api.Client) (T, error)) (answer T, err error) {
 	client, err := e.Connect(ctx)
 	if err != nil {
@@ -66,9 +63,9 @@ func Call[T any](ctx context.Context, e *Env, call func(*api.Client) (T, error))
 	return call(client)
 }
 
-// Ask asks the running team of a place; of a team that does not run, stopped finds the
-// answer. A team that runs and does not answer is not read behind its back: what stands in
-// its files may be half of a step.
+// Ask asks the running team of a place; if it does not run, stopped finds the answer.
+// If it runs but does not answer, Ask fails: its files may be in the middle of a
+// change.
 func Ask[T any](
 	ctx context.Context, place state.Place,
 	running func(*api.Client) (T, error), stopped func() (T, error),
@@ -84,8 +81,8 @@ func Ask[T any](
 	return running(client)
 }
 
-// AskStore is Ask with the store of a team that does not run. It takes no longer than a team
-// may take to answer.
+// AskStore is Ask with the store of a team that does not run. It takes at most
+// AnswerWithin.
 func AskStore[T any](
 	ctx context.Context, place state.Place,
 	running func(context.Context, *api.Client) (T, error), stopped func(context.Context,
@@ -105,7 +102,7 @@ func AskStore[T any](
 	})
 }
 
-// OpenStore opens it for readers, who close it.
+// OpenStore opens the store of a place for reading. The caller closes it.
 func OpenStore(place state.Place) (*tasks.Store, error) {
 	store, err := place.OpenStore()
 	if errors.Is(err, tasks.ErrCorrupt) {
@@ -117,8 +114,8 @@ func OpenStore(place state.Place) (*tasks.Store, error) {
 	return store, err
 }
 
-// Members are the names of a team's members, as its run.json has them, the lead
-// first. They are only for people and completion: the team has the last word.
+// Members returns the names of a team's members from its run.json, the lead first.
+// They are only for display and completion: the team itself decides.
 func Members(place state.Place) []string {
 	run, err := state.ReadRunFile(place)
 	if err != nil {
@@ -127,8 +124,8 @@ func Members(place state.Place) []string {
 	return run.Members
 }
 
-// KnownMember refuses a name that is not in the team, with those that are. It
-// serves commands that only read; where the team is asked, the team says it.
+// KnownMember rejects an unknown member, and names the known ones. It is for commands
+// that only read; otherwise the team reports the error.
 func KnownMember(place state.Place, name string) error {
 	all := Members(place)
 	for _, m := range all {
@@ -142,8 +139,8 @@ func KnownMember(place state.Place, name string) error {
 	return fmt.Errorf("team %s has no member %q; its members are %s", place.Team, name, strings.Join(all, ", "))
 }
 
-// SpecOf is the spec with which a team ran last; empty: it left none behind, and
-// team.yaml is to be tried.
+// SpecOf returns the spec with which a team last ran; empty: unknown, so try
+// team.yaml.
 func SpecOf(place state.Place) string {
 	if run, err := state.ReadRunFile(place); err == nil {
 		return run.Spec

@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// TeamInfo is one team in `covey ps --all`. It is made from run.json alone, so
-// that a process that hangs cannot make the list hang.
+// TeamInfo is one team in `covey ps --all`. It comes from run.json alone, so that a
+// process that hangs cannot block the list.
 type TeamInfo struct {
 	Team      string           `json:"team"`
 	Workspace string           `json:"workspace"`
@@ -21,7 +21,7 @@ type TeamInfo struct {
 	Trouble   string           `json:"trouble,omitempty"`
 }
 
-// The states of a teamInfo.
+// The states of a TeamInfo.
 const (
 	TeamRunning  = "running"
 	TeamEnded    = "ended"
@@ -30,8 +30,8 @@ const (
 	TeamNeverRan = "never ran"
 )
 
-// InfoOf looks at a team's run.json; it asks no process. A run.json that says
-// "running" is believed only if that very process is alive.
+// InfoOf reads a team's run.json; it asks no process. A run.json that says "running"
+// counts only if that process is alive.
 func InfoOf(p state.Place) TeamInfo {
 	info := TeamInfo{Team: p.Team, Workspace: p.Workspace, Dir: p.Dir, State: TeamNeverRan}
 	run, up := state.Running(p)
@@ -53,7 +53,7 @@ func InfoOf(p state.Place) TeamInfo {
 		info.State = TeamEnded
 	default:
 		info.State = TeamCutOff
-		info.Trouble = "its process is gone without an end; covey up takes it up again"
+		info.Trouble = "its process has disappeared; covey up resumes it"
 	}
 	return info
 }

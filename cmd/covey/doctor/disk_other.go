@@ -4,5 +4,5 @@ package doctor
 
 import "errors"
 
-// diskFree is not known here.
+// diskFree is not supported here.
 func diskFree(string) (int64, error) { return 0, errors.ErrUnsupported }

@@ -4,9 +4,9 @@ package doctor
 
 import "golang.org/x/sys/unix"
 
-// diskFree is the room that this user may still use on the disk of path, in
-// bytes. Room that is kept back for the superuser does not count. A path that
-// is not there gives an error that matches fs.ErrNotExist.
+// diskFree returns how many bytes this user may still use on the disk of path. Space
+// reserved for the superuser does not count. If path does not exist, the error
+// matches fs.ErrNotExist.
 func diskFree(path string) (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {

@@ -1,6 +1,6 @@
-// Package doctor examines a machine, a spec and its hooks, and says what is wrong and what
-// to do about it: covey doctor and covey hooks doctor. It makes no promise of compatibility
-// to programs outside of covey.
+// Package doctor examines a machine, a spec and its hooks, and says what is wrong and
+// what to do about it: covey doctor and covey hooks doctor. It makes no promise of
+// compatibility to programs outside covey.
 package doctor
 
 import (
@@ -12,18 +12,18 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 )
 
-// verdict says how a check of `covey doctor` went.
+// verdict is the result of a check of `covey doctor`.
 type verdict string
 
-// The verdicts. Only a failure makes doctor end with code 1.
+// The verdicts. Only a failure gives exit code 1.
 const (
 	isOK   verdict = "ok"
 	isWarn verdict = "warn"
 	isFail verdict = "fail"
 )
 
-// finding is the outcome of one check. A finding that is not ok always has a
-// way out: a doctor who only shakes the head is of no use.
+// finding is the result of one check. A finding that is not ok always says what to
+// do.
 type finding struct {
 	Check   string  `json:"check"`
 	Verdict verdict `json:"verdict"`
@@ -32,22 +32,22 @@ type finding struct {
 	WayOut  string  `json:"way_out,omitempty"` // what to do about it
 }
 
-// ok is a finding that all is well.
+// ok returns a finding without a problem.
 func ok(check, format string, args ...any) finding {
 	return finding{Check: check, Verdict: isOK, Text: fmt.Sprintf(format, args...)}
 }
 
-// warn is a finding that may become a trouble.
+// warn returns a finding that may become a problem.
 func warn(check, text, wayOut string) finding {
 	return finding{Check: check, Verdict: isWarn, Text: text, WayOut: wayOut}
 }
 
-// fail is a finding that keeps a team from running.
+// fail returns a finding that keeps a team from running.
 func fail(check, text, wayOut string) finding {
 	return finding{Check: check, Verdict: isFail, Text: text, WayOut: wayOut}
 }
 
-// Command is `covey doctor`.
+// Command returns `covey doctor`.
 func Command(env *cli.Env) *cobra.Command {
 	var asJSON, gates bool
 	cmd := &cobra.Command{
@@ -92,9 +92,8 @@ warning, and a gate that cannot run is a failure.`,
 	return cmd
 }
 
-// printFindings prints one line per check, and the way out below where there is
-// one to take. The columns are of a fixed width, as findings come one after the
-// other and their words are known.
+// printFindings prints one line per check, and below it what to do. The columns have
+// a fixed width, because the possible words are known.
 func printFindings(out *term.Screen, findings []finding) {
 	styles := map[verdict]term.Style{isOK: term.Green, isWarn: term.Yellow, isFail: term.Red}
 	for _, f := range findings {
@@ -110,9 +109,8 @@ func printFindings(out *term.Screen, findings []finding) {
 	}
 }
 
-// worst is the error of an examination that found a failure. It has nothing
-// left to print. Warnings do not count: doctor is run in scripts, and a missing
-// git must not stop a team that needs none.
+// worst returns an error without text if there is a failure. Warnings do not count:
+// scripts run doctor, and a missing git must not stop a team that does not need it.
 func worst(findings []finding) error {
 	failed := 0
 	for _, f := range findings {

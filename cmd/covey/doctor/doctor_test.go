@@ -89,7 +89,7 @@ func TestCommandFlaws(t *testing.T) {
 				t.Skip("PowerShell is installed")
 			}
 			got := ""
-			for _, f := range seeCommand(runner.Configured{Handler: tc.hook}, dir).flaws() {
+			for _, f := range newCommandCheck(runner.Configured{Handler: tc.hook}, dir).flaws() {
 				if f.wayOut == "" {
 					t.Errorf("%q comes without a way out", f.text)
 				}

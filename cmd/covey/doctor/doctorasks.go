@@ -13,8 +13,8 @@ import (
 // teamServer is the name under which mcp_tool hooks reach the team's own tools.
 const teamServer = "covey"
 
-// server says that an mcp_tool hook names a server that nothing brings. Of hooks in
-// files that no spec was named with, another spec may bring it.
+// server checks that an mcp_tool hook names a known server. For files that were
+// examined without a spec it is only a warning, because a spec may add the server.
 func (x *hookExam) server(h *runner.Configured) flaw {
 	known := []string{teamServer}
 	for _, s := range x.set.Servers {
@@ -31,11 +31,11 @@ func (x *hookExam) server(h *runner.Configured) flaw {
 	return flaw{fmt.Sprintf("there is no MCP server %q", name), wayOut + consequence(h), x.set.Team == nil}
 }
 
-// model says that a hook names a model that the spec does not have, so that another one
-// answers, or that there is none to answer at all.
+// model checks that a hook names a model of the spec; otherwise another model
+// answers, or none.
 func (x *hookExam) model(h *runner.Configured) flaw {
 	if x.set.Team == nil {
-		return flaw{} // which models there are, a spec says
+		return flaw{} // only a spec has models
 	}
 	names := slices.Sorted(maps.Keys(x.set.Team.Models))
 	switch {

@@ -12,16 +12,16 @@ import (
 	"github.com/coveyteam/covey/tasks/backup"
 )
 
-// lateBackup is how far a store may be ahead of its newest backup before people are
-// warned. A team that runs makes one every ten minutes.
+// lateBackup is how far a store may be ahead of its newest backup without a warning.
+// A running team makes one every ten minutes.
 const lateBackup = 25 * time.Minute
 
-// backups tells how old the last backups of stores are: for the teams of this folder
-// always, for others only what is wrong. A team that has never run has no store.
+// backups reports the age of the backups: always for the teams of this folder, for
+// others only problems. A team that has never run has no store.
 func (x *examination) backups() []finding {
 	places, err := state.All()
 	if err != nil {
-		return nil // the check of the runs says so
+		return nil // runs reports the error
 	}
 	var findings []finding
 	for _, p := range places {
@@ -32,7 +32,7 @@ func (x *examination) backups() []finding {
 		mine, broken := state.PlaceOf(p.Team, x.dir)
 		here := broken == nil && mine.Dir == p.Dir
 		if here {
-			p = mine // it knows its workspace though nothing has run there yet
+			p = mine // it has the workspace, even if nothing has run there yet
 		}
 		f := backupFinding(p, b, time.Now())
 		if err != nil {
@@ -45,7 +45,7 @@ func (x *examination) backups() []finding {
 	return findings
 }
 
-// backupFinding judges the backups of one team's store at that time.
+// backupFinding judges the backups of one team's store.
 func backupFinding(p state.Place, b backup.State, now time.Time) finding {
 	const check = "backups"
 	about := fmt.Sprintf("team %s in %s: ", p.Team, p.Workspace)
@@ -59,7 +59,7 @@ func backupFinding(p state.Place, b backup.State, now time.Time) finding {
 	case b.TooBig:
 		return warn(check, fmt.Sprintf("%s%s; with %d MiB the store is too big to be backed up", about, age,
 			b.Size>>20),
-			"when its work is done, covey up --fresh begins a new one")
+			"when its work is done, covey up --fresh starts a new one")
 	case b.Count == 0 && now.Sub(b.Stored) > time.Minute:
 		return warn(check, about+age, "covey up makes one"+logs)
 	case b.Count > 0 && b.Stored.Sub(b.Newest) > lateBackup:

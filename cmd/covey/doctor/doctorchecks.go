@@ -19,18 +19,18 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trees"
 )
 
-// checkWithin is how long a program may take to say its version.
+// checkWithin is how long a program may take to print its version.
 const checkWithin = 5 * time.Second
 
-// Below littleSpace bytes on the disk a team is warned of, below noSpace it
-// would soon stand still.
+// Less than littleSpace bytes on the disk give a warning; with less than noSpace a
+// team would soon stop.
 const (
 	littleSpace = 1 << 30
 	noSpace     = 64 << 20
 )
 
-// examination is one run of `covey doctor`. Its checks change nothing: what
-// they make to try whether it can be made, they remove.
+// examination is one run of `covey doctor`. Its checks change nothing: they remove
+// what they create for a try.
 type examination struct {
 	dir  string // the folder that commands work in
 	spec string // path of the spec
@@ -38,16 +38,16 @@ type examination struct {
 	managed []string
 }
 
-// all makes all checks, in the order in which they are shown. They do not stop
-// at the first failure: the second may be its cause.
+// all runs all checks, in the order in which they are shown. It does not stop at a
+// failure: a later one may be its cause.
 func (x *examination) all(ctx context.Context) []finding {
 	findings := []finding{x.state(), x.space(), x.socket(), x.git(ctx), x.shell(ctx), x.prices()}
 	findings = append(findings, x.specAndHooks(ctx)...)
 	return append(append(findings, x.runs()...), x.backups()...)
 }
 
-// state checks that the state home can be made and written to. Trying is the
-// only check that holds: rights, mounts and quotas all have a say.
+// state checks that the state home can be created and written. Only trying is
+// reliable, because rights, mounts and quotas all matter.
 func (x *examination) state() finding {
 	home, err := state.StateHome()
 	if err != nil {
@@ -64,10 +64,9 @@ func (x *examination) state() finding {
 	return ok("state", "%s is not there yet and can be made", home)
 }
 
-// tryWrite makes and removes a file in dir or, if that is not there, in the
-// nearest folder above. It returns the folder that it used. It ends at the root
-// at the latest. A folder that is there but cannot be looked into is tried as
-// it is, and its error is the finding.
+// tryWrite creates and removes a file in dir or, if that does not exist, in the
+// nearest existing parent, and returns the folder. A folder that exists but cannot be
+// read is tried all the same, and its error is the finding.
 func tryWrite(dir string) (string, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
 		return tryWrite(filepath.Dir(dir))
@@ -80,7 +79,7 @@ func tryWrite(dir string) (string, error) {
 	return dir, errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
-// space checks the room on the state's disk.
+// space checks the free space on the state's disk.
 func (x *examination) space() finding {
 	home, err := state.StateHome()
 	if err != nil {
@@ -89,10 +88,10 @@ func (x *examination) space() finding {
 	free, err := freeSpace(home)
 	switch {
 	case err != nil:
-		return warn("disk", fmt.Sprintf("the room for %s cannot be found out: %v", home, err), "look with df")
+		return warn("disk", fmt.Sprintf("the free space for %s is unknown: %v", home, err), "look with df")
 	case free < noSpace:
 		return fail("disk", fmt.Sprintf("only %d MiB are left for %s", free>>20, home),
-			"make room, or set COVEY_STATE_HOME to another disk; a team whose disk is full stands still")
+			"make room, or set COVEY_STATE_HOME to another disk; a team stops when its disk is full")
 	case free < littleSpace:
 		return warn("disk", fmt.Sprintf("%d MiB are left for %s", free>>20, home),
 			"journals and transcripts of a long run may need more; make room")
@@ -100,7 +99,8 @@ func (x *examination) space() finding {
 	return ok("disk", "%d GiB are free for %s", free>>30, home)
 }
 
-// freeSpace is the room on the disk of dir or of the nearest folder above.
+// freeSpace returns the free space on the disk of dir or of its nearest existing
+// parent.
 func freeSpace(dir string) (int64, error) {
 	free, err := diskFree(dir)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
@@ -109,8 +109,8 @@ func freeSpace(dir string) (int64, error) {
 	return free, err
 }
 
-// socket checks that a socket can be made where the team's would be. Where that
-// is depends on how long the path is, so the team's own rule is asked.
+// socket checks that a socket can be created where the team's would be. The place
+// depends on the length of the path, so the team's own rule is used.
 func (x *examination) socket() finding {
 	place, err := state.PlaceOf("doctor", x.dir)
 	if err != nil {
@@ -122,7 +122,7 @@ func (x *examination) socket() finding {
 		err = tryListen(filepath.Join(dir, "doctor"))
 	}
 	for _, folder := range made {
-		_ = os.Remove(folder) // somebody may have begun to use it
+		_ = os.Remove(folder) // fails if it is in use by now
 	}
 	if err != nil {
 		return fail("socket", fmt.Sprintf("no socket can be made in %s: %v", dir, err),
@@ -131,9 +131,9 @@ func (x *examination) socket() finding {
 	return ok("socket", "%s can hold sockets", filepath.Dir(dir))
 }
 
-// makeFolders makes a folder and those above it that are not there, and returns
-// those that it made, the deepest first. What was made comes with an error as
-// well, so that the caller can clean up after a half success.
+// makeFolders creates a folder with its missing parents, and returns those that it
+// created, the deepest first. It returns them with an error, too, so that the caller
+// can clean up.
 func makeFolders(dir string) (made []string, err error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
@@ -144,9 +144,9 @@ func makeFolders(dir string) (made []string, err error) {
 	return made, os.MkdirAll(dir, 0o700)
 }
 
-// tryListen makes and removes a socket.
+// tryListen creates and removes a socket.
 func tryListen(path string) error {
-	_ = os.Remove(path) // of a doctor that was killed
+	_ = os.Remove(path) // left by a doctor that was killed
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		return err
@@ -154,8 +154,8 @@ func tryListen(path string) error {
 	return l.Close()
 }
 
-// git checks that git is there. Without it a team can run, as long as nobody
-// needs a repository.
+// git checks that git is installed. A team can run without it if no member needs a
+// repository.
 func (x *examination) git(ctx context.Context) finding {
 	text, err := firstLine(ctx, "git", "--version")
 	if err != nil {
@@ -177,9 +177,9 @@ func (x *examination) shell(ctx context.Context) finding {
 	return ok("shell", "/bin/sh runs, and there is a bash")
 }
 
-// firstLine is the first line that a program prints. The error is that of
-// starting, of a bad end, or of checkWithin being over; what was printed until
-// then comes with it.
+// firstLine returns the first line of a program's output. It fails if the program
+// does not start, exits with an error, or takes longer than checkWithin; the output
+// until then is returned as well.
 func firstLine(ctx context.Context, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkWithin)
 	defer cancel()
@@ -188,8 +188,7 @@ func firstLine(ctx context.Context, name string, args ...string) (string, error)
 	return line, err
 }
 
-// specAndHooks checks the spec and, if it is right, its hooks and its trust.
-// Hooks of a spec with mistakes cannot be looked at.
+// specAndHooks checks the spec and, if it has no mistakes, its hooks and its trust.
 func (x *examination) specAndHooks(ctx context.Context) []finding {
 	team, err := configs.Load(x.spec)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -213,8 +212,8 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 	return append(findings, x.hooks(ctx, team)...)
 }
 
-// runs finds runs that were cut off. They are not dangerous, but somebody may
-// believe that they still run.
+// runs finds runs that were cut off. They are harmless, but somebody may believe that
+// they still run.
 func (x *examination) runs() []finding {
 	places, err := state.All()
 	if err != nil {
@@ -228,7 +227,7 @@ func (x *examination) runs() []finding {
 			running++
 		case cli.TeamCutOff:
 			findings = append(findings, warn("runs", fmt.Sprintf("team %s in %s was cut off", p.Team, p.Workspace),
-				"covey up there takes it up again; covey up --fresh begins anew"))
+				"covey up there resumes it; covey up --fresh starts over"))
 		}
 	}
 	if len(findings) == 0 {

@@ -19,31 +19,30 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// flaw says what is wrong with a hook, and what to do about it. The zero flaw is
-// none.
+// flaw is a problem of a hook, and what to do about it. The zero flaw is none.
 type flaw struct {
 	text, wayOut string
-	mild         bool // it may work all the same
+	mild         bool // a warning: it may work
 }
 
-// What a hook runs is known for certain only when it runs: a shell line may do
-// anything. So the line is read as the shell reads it, and of its commands only
-// those are looked at that no condition stands before, and of their words only
-// those that no substitution can change.
+// A shell line may do anything, so what a hook runs is certain only when it runs. So
+// the line is parsed as the shell does it, and only commands that run unconditionally
+// are checked, and of their words only those that no substitution can change.
 
-// commandSeen is a command hook with what is known before it runs.
-type commandSeen struct {
+// commandCheck checks a command hook before it runs.
+type commandCheck struct {
 	handler hooks.Handler
 	source  settings.Source
 	dir     string // where it runs
 	project string
-	// mayCome names what may bring a file that is not there; nil: nothing does.
-	mayCome func(path string) string
+	// mayProvide names what may create a file that does not exist yet; nil: nothing
+	// does.
+	mayProvide func(path string) string
 }
 
-// seeCommand finds out where a hook runs.
-func seeCommand(h runner.Configured, workspace string) commandSeen {
-	s := commandSeen{handler: h.Handler, source: h.Source, dir: workspace, project: workspace}
+// newCommandCheck finds out where a hook runs.
+func newCommandCheck(h runner.Configured, workspace string) commandCheck {
+	s := commandCheck{handler: h.Handler, source: h.Source, dir: workspace, project: workspace}
 	if h.Handler.Cwd != "" {
 		if dir, ok := s.fill(h.Handler.Cwd); ok {
 			s.dir = dir
@@ -55,10 +54,10 @@ func seeCommand(h runner.Configured, workspace string) commandSeen {
 	return s
 }
 
-// flaws says what is wrong with what the hook runs. Only what is sure to be run
-// is looked at: a false alarm would be worse than none, as whoever wrote a working
-// hook would stop believing the doctor.
-func (s commandSeen) flaws() []flaw {
+// flaws returns the problems of what the hook runs. It checks only what is certain to
+// run: a false alarm would be worse than none, because the author of a working hook
+// would stop believing the doctor.
+func (s commandCheck) flaws() []flaw {
 	if s.handler.Args != nil {
 		program, ok := s.fill(s.handler.Command)
 		if !ok {
@@ -100,9 +99,9 @@ func (s commandSeen) flaws() []flaw {
 	return found
 }
 
-// statement looks at the commands of a statement that are sure to run. goOn
-// reports that the next statement is as sure.
-func (s commandSeen) statement(stmt *syntax.Stmt) (found []flaw, goOn bool) {
+// statement checks the commands of a statement that are certain to run. goOn reports
+// whether the next statement is certain to run, too.
+func (s commandCheck) statement(stmt *syntax.Stmt) (found []flaw, goOn bool) {
 	switch cmd := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
 		words := s.words(cmd)
@@ -114,7 +113,7 @@ func (s commandSeen) statement(stmt *syntax.Stmt) (found []flaw, goOn bool) {
 		}
 		return s.program(words), false
 	case *syntax.BinaryCmd:
-		// Both sides of a pipe run; of && and || the right one only perhaps.
+		// Both sides of a pipe run; the right side of && and || may not.
 		found, goOn = s.statement(cmd.X)
 		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll || goOn {
 			more, _ := s.statement(cmd.Y)
@@ -124,8 +123,8 @@ func (s commandSeen) statement(stmt *syntax.Stmt) (found []flaw, goOn bool) {
 	return found, false
 }
 
-// words are the words of a command, as far as they are known before it runs.
-func (s commandSeen) words(cmd *syntax.CallExpr) []string {
+// words returns the words of a command, as far as they are known before it runs.
+func (s commandCheck) words(cmd *syntax.CallExpr) []string {
 	var words []string
 	for _, word := range cmd.Args {
 		known := true
@@ -139,7 +138,7 @@ func (s commandSeen) words(cmd *syntax.CallExpr) []string {
 			}
 			return known
 		})
-		// Nothing is run to find a word out: a substitution ends the search.
+		// Nothing is executed to find out a word: a substitution ends the search.
 		text, err := expand.Literal(&expand.Config{Env: expand.FuncEnviron(func(name string) string {
 			value, _ := s.variable(name)
 			return value
@@ -152,8 +151,8 @@ func (s commandSeen) words(cmd *syntax.CallExpr) []string {
 	return words
 }
 
-// variable is the value of a variable that hooks have and that is known now.
-func (s commandSeen) variable(name string) (string, bool) {
+// variable returns the value of a variable that hooks have and that is known now.
+func (s commandCheck) variable(name string) (string, bool) {
 	switch name {
 	case "CLAUDE_PROJECT_DIR":
 		return s.project, true
@@ -166,9 +165,9 @@ func (s commandSeen) variable(name string) (string, bool) {
 	return "", false
 }
 
-// fill puts known variables into a text without a shell. ok is false if it has
+// fill replaces known variables in a text without a shell. ok is false if it has
 // others.
-func (s commandSeen) fill(text string) (filled string, ok bool) {
+func (s commandCheck) fill(text string) (filled string, ok bool) {
 	ok = true
 	filled = os.Expand(text, func(name string) string {
 		value, known := s.variable(name)
@@ -178,8 +177,8 @@ func (s commandSeen) fill(text string) (filled string, ok bool) {
 	return filled, ok
 }
 
-// program looks at a program with its arguments.
-func (s commandSeen) program(words []string) []flaw {
+// program checks a program with its arguments.
+func (s commandCheck) program(words []string) []flaw {
 	program := words[0]
 	if s.handler.Args == nil && shell.IsBuiltin(program) {
 		return nil
@@ -190,9 +189,9 @@ func (s commandSeen) program(words []string) []flaw {
 	}
 	if script, ok := s.scriptOf(program, words[1:]); ok {
 		if !readable(script) {
-			if brings := s.brings(script); brings != "" {
+			if by := s.provider(script); by != "" {
 				return []flaw{{fmt.Sprintf("%s is to run %s, which is not there yet", program, script),
-					"see that " + brings + " brings it", true}}
+					"see that " + by + " creates it", true}}
 			}
 			return []flaw{{fmt.Sprintf("%s is to run %s, which is not there", program, script),
 				"write the script's path", false}}
@@ -205,9 +204,9 @@ func (s commandSeen) program(words []string) []flaw {
 	return nil
 }
 
-// find looks for a program as a hook would. Relative paths are seen from where
-// the hook runs.
-func (s commandSeen) find(program string) (path string, bad flaw) {
+// find looks for a program as a hook would. Relative paths are relative to the folder
+// in which the hook runs.
+func (s commandCheck) find(program string) (path string, bad flaw) {
 	wayOut := "write the program's path, install it, or chmod +x it"
 	if !strings.Contains(program, "/") {
 		path, err := exec.LookPath(program)
@@ -222,8 +221,8 @@ func (s commandSeen) find(program string) (path string, bad flaw) {
 	}
 	info, err := os.Stat(path)
 	switch {
-	case err != nil && s.brings(path) != "":
-		return path, flaw{program + " is not there yet", "see that " + s.brings(path) + " brings it", true}
+	case err != nil && s.provider(path) != "":
+		return path, flaw{program + " is not there yet", "see that " + s.provider(path) + " creates it", true}
 	case err != nil:
 		return path, flaw{program + " is not there", wayOut, false}
 	case info.IsDir():
@@ -234,16 +233,16 @@ func (s commandSeen) find(program string) (path string, bad flaw) {
 	return path, flaw{}
 }
 
-// brings names what may bring a file that is not there; empty: nothing does.
-func (s commandSeen) brings(path string) string {
-	if s.mayCome == nil {
+// provider names what may create a file that does not exist yet; empty: nothing does.
+func (s commandCheck) provider(path string) string {
+	if s.mayProvide == nil {
 		return ""
 	}
-	return s.mayCome(path)
+	return s.mayProvide(path)
 }
 
-// scriptOf is the script that an interpreter is to run, if that is sure.
-func (s commandSeen) scriptOf(program string, args []string) (script string, ok bool) {
+// scriptOf returns the script that an interpreter runs, if that is certain.
+func (s commandCheck) scriptOf(program string, args []string) (script string, ok bool) {
 	name := strings.TrimRight(filepath.Base(program), "0123456789.")
 	if !slices.Contains([]string{"sh", "bash", "zsh", "dash", "python", "node", "ruby", "perl"}, name) ||
 		len(args) == 0 || strings.HasPrefix(args[0], "-") {
@@ -256,20 +255,20 @@ func (s commandSeen) scriptOf(program string, args []string) (script string, ok 
 	return script, true
 }
 
-// scriptFlaws says what is wrong with a script's text. given says that an
-// interpreter gets it as its argument, so that its first line does not count;
-// strict, that no shell stands by to run a script without one.
+// scriptFlaws returns the problems of a script's text. given says that an interpreter
+// gets it as an argument, so that its first line does not count; strict, that no
+// shell runs a script without one.
 func scriptFlaws(path string, given, strict bool) []flaw {
 	head, err := headOfFile(path)
 	if err != nil || len(head) == 0 || bytes.IndexByte(head, 0) >= 0 {
-		return nil // a program, or somebody else's
+		return nil // a binary, or not readable
 	}
 	first, _, _ := bytes.Cut(head, []byte("\n"))
 	crlf := bytes.HasSuffix(first, []byte("\r"))
 	interpreter, hasBang := strings.CutPrefix(strings.TrimSpace(string(first)), "#!")
 	switch {
-	// The kernel takes the carriage return for a part of the interpreter's name, and
-	// the shell takes it for a part of each command.
+	// The kernel takes the carriage return as a part of the interpreter's name, and
+	// the shell takes it as a part of each command.
 	case crlf && !isPython(path, interpreter):
 		return []flaw{{path + " has the line ends of Windows (CRLF)", "sed -i 's/\\r$//' " + path, false}}
 	case given:
@@ -284,16 +283,16 @@ func scriptFlaws(path string, given, strict bool) []flaw {
 	return interpreterFlaws(path, strings.Fields(interpreter))
 }
 
-// isPython reports whether Python runs the script, which takes any line ends. On
-// the line that names the interpreter they matter all the same.
+// isPython reports whether Python runs the script, which accepts any line ends,
+// except on the line that names the interpreter.
 func isPython(path, interpreter string) bool {
 	return interpreter == "" && filepath.Ext(path) == ".py"
 }
 
-// interpreterFlaws says what is wrong with the interpreter that a script names.
+// interpreterFlaws returns the problems of the interpreter that a script names.
 func interpreterFlaws(path string, words []string) []flaw {
 	if len(words) == 0 {
-		return []flaw{{path + " names no interpreter behind #!", "write #!/bin/sh, or whatever runs it", false}}
+		return []flaw{{path + " names no interpreter after #!", "write #!/bin/sh, or whatever runs it", false}}
 	}
 	name := words[0]
 	if filepath.Base(name) == "env" {
@@ -312,7 +311,7 @@ func interpreterFlaws(path string, words []string) []flaw {
 	return nil
 }
 
-// headOfFile is the beginning of a file.
+// headOfFile returns the beginning of a file.
 func headOfFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -322,7 +321,7 @@ func headOfFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, 4096))
 }
 
-// readable reports whether a file is there and can be read.
+// readable reports whether a file exists and can be read.
 func readable(path string) bool {
 	_, err := headOfFile(path)
 	return err == nil

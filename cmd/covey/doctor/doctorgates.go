@@ -16,8 +16,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 )
 
-// tryGates runs each gate of a spec once, in the workspace as it is now, and says what it
-// decides. A spec with mistakes has findings already, and no gates that could be run.
+// tryGates runs each gate of a spec once, in the workspace as it is now, and reports
+// its decision. A spec with mistakes has findings already, and no gates to run.
 func tryGates(ctx context.Context, env *cli.Env, spec string) ([]finding, error) {
 	team, err := configs.Load(spec)
 	if err != nil {
@@ -61,12 +61,12 @@ func tryGate(ctx context.Context, team *configs.Team, g hooklist.Gate) (finding,
 	}
 	said := strings.TrimSpace(strings.Join(append(out.Feedback, out.StopReason), "\n"))
 	if len(out.Results) > 0 {
-		// What the shell says when there is no such program, or it may not be run.
+		// The shell's codes for a missing program, or one that may not be run.
 		if code := out.Results[0].ExitCode; code == 126 || code == 127 || code < 0 {
 			return fail("gates", fmt.Sprintf("%s: cannot run (%s): %s", what, took, said),
 				"correct the gate, or install what it needs"), nil
 		}
 	}
 	return warn("gates", fmt.Sprintf("%s: refuses (%s): %s", what, took, said),
-		"nothing passes this gate until that is mended; that may be the team's work"), nil
+		"nothing passes this gate until that is fixed, which may be the team's work"), nil
 }

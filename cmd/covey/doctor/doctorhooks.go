@@ -26,20 +26,20 @@ import (
 // probeWithin is how long a server may take to answer a probe.
 const probeWithin = 2 * time.Second
 
-// hookExam is the examination of hooks. It runs none of them and changes nothing;
-// only with probe does it reach beyond this machine's files.
+// hookExam examines hooks. It runs none of them and changes nothing; only with probe
+// does it access the network.
 type hookExam struct {
 	set   *hookcmd.Set
 	probe bool
 	lines map[string]*lineIndex // by file
-	seen  map[string]int        // how often a text of a source and event was met
+	seen  map[string]int        // how often a text of a source and event has occurred
 	infos map[hooks.Event]hooks.EventInfo
-	// triggers are what members can fire, by event; none without a team.
+	// triggers are what members can fire, by event; empty without a team.
 	triggers map[hooks.Event][]hooking.Trigger
 	found    []finding
 }
 
-// examineHooks looks at all hooks of a set.
+// examineHooks examines all hooks of a set.
 func examineHooks(ctx context.Context, set *hookcmd.Set, probe bool) (findings []finding, checked int, err error) {
 	x := &hookExam{set: set, probe: probe, lines: map[string]*lineIndex{}, seen: map[string]int{},
 		infos: map[hooks.Event]hooks.EventInfo{}}
@@ -57,7 +57,7 @@ func examineHooks(ctx context.Context, set *hookcmd.Set, probe bool) (findings [
 		x.warning(warning)
 	}
 	for _, file := range x.settingsFiles() {
-		x.misspelt(file)
+		x.checkKeys(file)
 	}
 	for i := range list {
 		x.hook(ctx, &list[i], string(list[i].Event))
@@ -72,7 +72,7 @@ func examineHooks(ctx context.Context, set *hookcmd.Set, probe bool) (findings [
 	return x.found, len(list) + len(merges), nil
 }
 
-// hook makes all checks of one hook. moment names its event to people.
+// hook runs all checks of one hook. moment is its event, for people.
 func (x *hookExam) hook(ctx context.Context, h *runner.Configured, moment string) {
 	place := x.placeOf(h, moment)
 	what := fmt.Sprintf("%s hook %s", moment, term.Short(h.Label))
@@ -95,7 +95,8 @@ func (x *hookExam) hook(ctx context.Context, h *runner.Configured, moment string
 	if h.Never == "" {
 		report(x.moment(h, info))
 	}
-	// A matcher in another program's names was held against those when its file was read.
+	// A matcher in another program's names was compared with those when its file was
+	// read.
 	f := flaw{}
 	if p := h.Handler.Dialect.Program; p == "" || p == hooks.Codex || info.Matcher != "tool_name" {
 		f = matcherFlaw(info, h.Matcher)
@@ -109,7 +110,7 @@ func (x *hookExam) hook(ctx context.Context, h *runner.Configured, moment string
 	switch {
 	case h.Handler.Policy != "":
 	case h.Handler.Type == "command":
-		for _, f := range x.see(h).flaws() {
+		for _, f := range x.commandCheck(h).flaws() {
 			f.wayOut += consequence(h)
 			report(f)
 		}
@@ -122,8 +123,8 @@ func (x *hookExam) hook(ctx context.Context, h *runner.Configured, moment string
 	}
 }
 
-// consequence says what follows if nothing is done. Gates and hooks differ in
-// that, and it decides how urgent the matter is.
+// consequence says what happens if nothing is done. It differs for gates and hooks,
+// and decides how urgent a finding is.
 func consequence(h *runner.Configured) string {
 	switch {
 	case h.Handler.Gate:
@@ -134,21 +135,21 @@ func consequence(h *runner.Configured) string {
 	return " (a hook that cannot run lets everything pass)"
 }
 
-// never says why a hook is out of reach.
+// never says why a hook is never run.
 func (x *hookExam) never(h *runner.Configured) flaw {
 	switch {
 	case h.Never == "":
 		return flaw{}
 	case strings.Contains(h.Never, "runs in its place"):
 		return flaw{"it never runs: " + h.Never, "delete one of the two", true}
-	// An if elsewhere is a mistake; what a policy keeps from running may be meant.
+	// An `if` on such an event is a mistake; a policy may be intended.
 	case strings.Contains(h.Never, "`if`"):
 		return flaw{"it never runs: " + h.Never, "delete the `if`, or correct it", false}
 	}
 	return flaw{"it never runs: " + h.Never, "change the setting that is named, or delete the hook", true}
 }
 
-// moment says that nothing fires the hook's event yet.
+// moment checks that something fires the hook's event.
 func (x *hookExam) moment(h *runner.Configured, info hooks.EventInfo) flaw {
 	if info.Fires {
 		return flaw{}
@@ -157,14 +158,14 @@ func (x *hookExam) moment(h *runner.Configured, info hooks.EventInfo) flaw {
 		"covey hooks run " + string(h.Event) + " fires it by hand", true}
 }
 
-// What a time-out can hardly mean, in seconds, and what the end of a session gives
-// at most.
+// oddTimeout is a time-out, in seconds, that is probably meant in milliseconds;
+// sessionEnds is the longest one at the end of a session.
 const (
 	oddTimeout  = 7200
 	sessionEnds = 60
 )
 
-// time says that a hook's time-out is longer than what it can have.
+// time checks that a hook's time-out is not longer than what it can have.
 func (x *hookExam) time(h *runner.Configured) flaw {
 	t := h.Handler.Timeout
 	switch {
@@ -186,8 +187,8 @@ func (x *hookExam) time(h *runner.Configured) flaw {
 	return flaw{}
 }
 
-// shortestTurn is the shortest turn_timeout of the members that the hook is for,
-// and whose it is; 0: none has one.
+// shortestTurn returns the shortest turn_timeout of the members that the hook is for,
+// and the member that has it; 0: none has one.
 func (x *hookExam) shortestTurn(h *runner.Configured) (limit time.Duration, member string) {
 	if x.set.Team == nil {
 		return 0, ""
@@ -201,7 +202,7 @@ func (x *hookExam) shortestTurn(h *runner.Configured) (limit time.Duration, memb
 	return limit, member
 }
 
-// backgroundFlaw says that a hook decides nothing where it seems to be meant to.
+// backgroundFlaw reports a hook that cannot decide although it seems to be meant to.
 func backgroundFlaw(h *runner.Configured, info hooks.EventInfo) flaw {
 	if !h.Handler.Async && !h.Handler.AsyncRewake {
 		return flaw{}
@@ -219,14 +220,14 @@ func backgroundFlaw(h *runner.Configured, info hooks.EventInfo) flaw {
 		"remove async if it is to decide; asyncRewake wakes the agent with what it finds", true}
 }
 
-// probe tries whether somebody answers at a URL.
+// probe checks whether a server accepts connections at a URL.
 func probe(ctx context.Context, text string) flaw {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" {
-		return flaw{} // told elsewhere
+		return flaw{} // reported elsewhere
 	}
 	port := cmp.Or(u.Port(), map[string]string{"https": "443"}[u.Scheme], "80")
-	// A connection is enough: a request would be one that the server acts upon.
+	// Connect only: the server might act upon a request.
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
@@ -237,7 +238,7 @@ func probe(ctx context.Context, text string) flaw {
 	return flaw{}
 }
 
-// warning takes in what was wrong when the files were read.
+// warning reports what was wrong when the files were read.
 func (x *hookExam) warning(warning error) {
 	var f *settings.Flaw
 	if !errors.As(warning, &f) {
@@ -245,7 +246,7 @@ func (x *hookExam) warning(warning error) {
 		return
 	}
 	out := finding{Check: "hooks", Verdict: isFail, Place: x.at(f.File, x.index(f.File).at(f.Path)),
-		Text: strings.TrimPrefix(f.Path+": "+f.Text, ": "), WayOut: "correct it; until then it does not count"}
+		Text: strings.TrimPrefix(f.Path+": "+f.Text, ": "), WayOut: "correct it; until then it has no effect"}
 	if f.Refused {
 		out.WayOut = "correct it; until then nothing runs with this file"
 	}
@@ -258,9 +259,9 @@ func (x *hookExam) warning(warning error) {
 	x.found = append(x.found, out)
 }
 
-// misspelt finds keys of a settings file that are nearly one that covey reads.
+// checkKeys finds keys of a settings file that are similar to one that covey reads.
 // Others belong to other programs.
-func (x *hookExam) misspelt(file string) {
+func (x *hookExam) checkKeys(file string) {
 	known := []string{"hooks", "permissions", "disableAllHooks", "allowManagedHooksOnly", "allowedHttpHookUrls",
 		"httpHookAllowedEnvVars", "pluginConfigs"}
 	if filepath.Ext(file) != ".json" {
@@ -278,13 +279,13 @@ func (x *hookExam) misspelt(file string) {
 	}
 }
 
-// otherKeys reports whether a key is one of other programs that only looks like
-// one of covey's.
+// otherKeys reports whether a key belongs to another program and only looks similar
+// to one of covey's.
 func otherKeys(key string) bool {
 	return slices.Contains([]string{"pluginConfig", "version", "model", "models"}, key)
 }
 
-// settingsFiles are the settings files among the sources.
+// settingsFiles returns the settings files among the sources.
 func (x *hookExam) settingsFiles() []string {
 	var files []string
 	for _, s := range x.set.Sources {
@@ -299,22 +300,22 @@ func (x *hookExam) settingsFiles() []string {
 	return slices.Compact(files)
 }
 
-// see finds out where a hook runs, and what may come to be there.
-func (x *hookExam) see(h *runner.Configured) commandSeen {
-	s := seeCommand(*h, x.set.Workspace)
+// commandCheck returns the check of a command hook.
+func (x *hookExam) commandCheck(h *runner.Configured) commandCheck {
+	s := newCommandCheck(*h, x.set.Workspace)
 	if h.Handler.Gate && x.set.Team != nil {
-		s.mayCome = x.set.Team.CopyMayHave
+		s.mayProvide = x.set.Team.CopyMayHave
 	}
 	return s
 }
 
-// placeOf is where a hook stands: its file and line.
+// placeOf returns the file and line of a hook.
 func (x *hookExam) placeOf(h *runner.Configured, moment string) string {
-	// Indexes do not serve here: entries that were left out are not counted in them,
-	// and a plugin's hooks come from several files.
+	// Indexes do not help: they do not count entries that were left out, and a
+	// plugin's hooks come from several files.
 	label := h.Label
 	if h.Handler.Type == "mcp_tool" {
-		label = h.Handler.Server // its label stands in no file
+		label = h.Handler.Server // the file does not contain its label
 	}
 	key := fmt.Sprintf("%s\x00%s\x00%s", h.Source.Name, moment, label)
 	nth := x.seen[key]
@@ -332,7 +333,7 @@ func (x *hookExam) placeOf(h *runner.Configured, moment string) string {
 	return "plugin " + h.Source.Name
 }
 
-// keyOfGates is the key below which a hook stands in its file.
+// keyOfGates returns the key below which a hook is in its file.
 func keyOfGates(h *runner.Configured, moment string) string {
 	keys := map[string]string{"TaskCompleted": "task", "TeammateIdle": "idle", "Stop": "stop",
 		hooklist.AtMerge: "merge"}
@@ -342,7 +343,7 @@ func keyOfGates(h *runner.Configured, moment string) string {
 	return moment
 }
 
-// index is the line index of a file, read once.
+// index returns the line index of a file, which is read once.
 func (x *hookExam) index(file string) *lineIndex {
 	if x.lines[file] == nil {
 		x.lines[file] = indexLines(x.absolute(file))
@@ -350,7 +351,7 @@ func (x *hookExam) index(file string) *lineIndex {
 	return x.lines[file]
 }
 
-// absolute is a file as it can be opened: names from flags are seen from the
+// absolute returns the absolute path of a file: names from flags are relative to the
 // folder of the command.
 func (x *hookExam) absolute(file string) string {
 	if filepath.IsAbs(file) {
@@ -359,7 +360,7 @@ func (x *hookExam) absolute(file string) string {
 	return filepath.Join(x.set.Folder, file)
 }
 
-// at names a place; line 0: the file.
+// at formats a place; line 0: the file.
 func (x *hookExam) at(file string, line int) string {
 	if rel, err := filepath.Rel(x.set.Folder, file); filepath.IsAbs(file) && err == nil && filepath.IsLocal(rel) {
 		file = rel
@@ -370,7 +371,7 @@ func (x *hookExam) at(file string, line int) string {
 	return fmt.Sprintf("%s:%d", file, line)
 }
 
-// specFindings are the mistakes of a spec as findings.
+// specFindings returns the mistakes of a spec as findings.
 func specFindings(mistakes configs.Errors) []finding {
 	var findings []finding
 	for _, p := range mistakes {
@@ -381,7 +382,7 @@ func specFindings(mistakes configs.Errors) []finding {
 	return findings
 }
 
-// hooks makes the checks of hooks, for `covey doctor`.
+// hooks checks the hooks for `covey doctor`.
 func (x *examination) hooks(ctx context.Context, team *configs.Team) []finding {
 	set, err := hookcmd.SetOf(team, x.managed, x.dir)
 	if err != nil {
@@ -390,7 +391,7 @@ func (x *examination) hooks(ctx context.Context, team *configs.Team) []finding {
 	findings, count, err := examineHooks(ctx, set, false)
 	switch {
 	case err != nil:
-		return []finding{fail("hooks", err.Error(), "covey hooks doctor tells more")}
+		return []finding{fail("hooks", err.Error(), "covey hooks doctor shows more")}
 	case len(findings) == 0:
 		return []finding{ok("hooks", "%d hooks and gates, all there", count)}
 	}

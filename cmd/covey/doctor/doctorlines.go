@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// lineIndex knows on which lines of a file its values stand.
+// lineIndex maps the values of a file to its lines.
 type lineIndex struct {
 	paths  map[string]int // by path, such as hooks.Stop[0].hooks[1].command
 	values []placed       // texts, in order
@@ -25,12 +25,12 @@ type placed struct {
 	line       int
 }
 
-// maxIndexed is the size of the largest file whose lines are looked for, in
-// bytes. Settings and specs that are larger are refused anyway.
+// maxIndexed is the size in bytes of the largest file that is indexed. Larger
+// settings and specs are rejected anyway.
 const maxIndexed = 1 << 20
 
-// indexLines reads a JSON or YAML file, or the YAML head of a Markdown file. What
-// cannot be read has no lines: a finding without one is still a finding.
+// indexLines reads a JSON or YAML file, or the YAML head of a Markdown file. A file
+// that cannot be read has no lines; its findings are shown without them.
 func indexLines(path string) *lineIndex {
 	index := &lineIndex{paths: map[string]int{}}
 	data, err := os.ReadFile(path)
@@ -51,7 +51,7 @@ func indexLines(path string) *lineIndex {
 	return index
 }
 
-// at is the line of a path or of the nearest thing around it; 0: none is known.
+// at returns the line of a path or of its nearest known parent; 0: unknown.
 func (x *lineIndex) at(path string) int {
 	for path != "" {
 		if line := x.paths[path]; line > 0 {
@@ -62,8 +62,8 @@ func (x *lineIndex) at(path string) int {
 	return 0
 }
 
-// of is the line of the nth value with a text, those that stand below a key
-// before any others; 0: none is known.
+// of returns the line of the nth value with a text, those below a key before all
+// others; 0: unknown.
 func (x *lineIndex) of(text, key string, nth int) int {
 	var below, others []int
 	for _, v := range x.values {
@@ -82,14 +82,14 @@ func (x *lineIndex) of(text, key string, nth int) int {
 	return lines[min(nth, len(lines)-1)]
 }
 
-// add notes a value.
+// add records the line of a path.
 func (x *lineIndex) add(path string, line int) {
 	if path != "" && x.paths[path] == 0 {
 		x.paths[path] = line
 	}
 }
 
-// addText notes a text.
+// addText records the line of a text.
 func (x *lineIndex) addText(path, text string, line int) {
 	x.values = append(x.values, placed{text, path, line})
 }
@@ -101,12 +101,12 @@ type jsonLines struct {
 	dec  *json.Decoder
 }
 
-// line is the line that the decoder is on.
+// line returns the line that the decoder is on.
 func (j jsonLines) line() int {
 	return 1 + bytes.Count(j.data[:min(int(j.dec.InputOffset()), len(j.data))], []byte("\n"))
 }
 
-// value walks through one value. It reports whether that worked.
+// value walks through one value and reports whether that worked.
 func (j jsonLines) value(path string) bool {
 	token, err := j.dec.Token()
 	if err != nil {
@@ -153,7 +153,7 @@ func (j jsonLines) object(path string) bool {
 	return err == nil
 }
 
-// below is the path of a key.
+// below returns the path of a key.
 func below(path, key string) string {
 	if path == "" {
 		return key
@@ -161,9 +161,9 @@ func below(path, key string) string {
 	return path + "." + key
 }
 
-// yaml walks through YAML; before is how many lines stand before it.
+// yaml walks through YAML; before is the number of lines before it in the file.
 func (x *lineIndex) yaml(data []byte, before int) {
-	// The library is not ours: a panic in it costs the lines and nothing else.
+	// A panic in the YAML library costs only the lines.
 	defer func() { _ = recover() }()
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
-// subjectsOf lists what a matcher of an event can be held against; nil: nobody can
-// list it.
+// subjectsOf returns the values that a matcher of an event is compared with; nil:
+// unknown.
 func subjectsOf(info hooks.EventInfo) []string {
 	if info.Matcher == "tool_name" {
 		return rules.ToolNames()
@@ -20,8 +20,8 @@ func subjectsOf(info hooks.EventInfo) []string {
 	return info.Values
 }
 
-// matcherFlaw says why a matcher can never match; the zero flaw: it can, or
-// nobody can tell.
+// matcherFlaw says why a matcher can never match; the zero flaw: it can, or that is
+// unknown.
 func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 	subjects := subjectsOf(info)
 	trimmed := strings.TrimSpace(matcher)
@@ -32,7 +32,7 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 		return flaw{fmt.Sprintf("%s has nothing to match: the matcher %q is ignored", info.Event, matcher),
 			"delete the matcher", true}
 	}
-	// Which tools MCP servers have is known once they run.
+	// The tools of MCP servers are known only when they run.
 	if len(subjects) == 0 || strings.Contains(matcher, "mcp__") {
 		return flaw{}
 	}
@@ -40,7 +40,8 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 	listens := func(name string) bool { return dialect.Listens(group, info.Event, name) }
 	names := listOf(info.Event, matcher)
 	if names == nil {
-		// An expression that is found in nothing known might be about a server's tools.
+		// An expression that matches no known name might be meant for a server's
+		// tools.
 		if slices.ContainsFunc(subjects, listens) || listens("mcp__server__tool") {
 			return flaw{}
 		}
@@ -56,7 +57,7 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 				"write " + near, false}
 		}
 		if info.Matcher == "tool_name" {
-			return flaw{fmt.Sprintf("the matcher %q names %s, which is no tool that covey knows", matcher, name),
+			return flaw{fmt.Sprintf("the matcher %q names %s, which is not a tool that covey knows", matcher, name),
 				"leave it if an agent program of yours has it; a matcher of letters is a whole name, not a part of one", true}
 		}
 		return flaw{fmt.Sprintf("the matcher %q names %s, and there is no such %s", matcher, name,
@@ -65,7 +66,7 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 	return flaw{}
 }
 
-// expressionFlaw words that an expression fits nothing, with what was probably
+// expressionFlaw describes an expression that matches nothing, with what was probably
 // meant.
 func expressionFlaw(info hooks.EventInfo, matcher string, subjects []string) flaw {
 	text := fmt.Sprintf("the matcher %q fits no %s", matcher, info.Matcher)
@@ -80,7 +81,7 @@ func expressionFlaw(info hooks.EventInfo, matcher string, subjects []string) fla
 	return flaw{text, "write a name such as " + subjects[0] + ", or an expression that is found in one", false}
 }
 
-// listOf parts a matcher that is a list of names; nil: it is an expression.
+// listOf splits a matcher that is a list of names; nil: it is an expression.
 func listOf(event hooks.Event, matcher string) []string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_|, -", r)

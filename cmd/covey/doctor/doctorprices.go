@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/budget"
 )
 
-// prices checks how old the prices are by which dollars are counted. A spec with
-// mistakes has a finding of its own; then only covey's own prices are looked at.
+// prices checks the age of the prices for costs in dollars. A spec with mistakes has
+// a finding of its own; then only covey's own prices are checked.
 func (x *examination) prices() finding {
 	team, err := configs.Load(x.spec)
 	if err != nil {
@@ -18,7 +18,7 @@ func (x *examination) prices() finding {
 	}
 	files, err := budget.LoadPrices(team.Budget.Prices)
 	if err != nil {
-		return fail("prices", err.Error(), "mend the file that budget.prices names, or leave the key out")
+		return fail("prices", err.Error(), "correct the file that budget.prices names, or leave the key out")
 	}
 	now := time.Now()
 	var texts []string
@@ -29,12 +29,12 @@ func (x *examination) prices() finding {
 	}
 	text := strings.Join(texts, "; ")
 	if old {
-		return warn("prices", text, "name a file with prices of today in budget.prices, if the team has a budget in dollars")
+		return warn("prices", text, "name a file with current prices in budget.prices, if the team has a budget in dollars")
 	}
 	return ok("prices", "%s", text)
 }
 
-// PriceAge tells whose prices a file has, and of which day they are.
+// PriceAge describes whose prices a file has, and from which day.
 func PriceAge(f budget.PriceFile, now time.Time) string {
 	whose := "covey's prices"
 	if f.File != "" {

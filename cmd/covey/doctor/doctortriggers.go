@@ -13,10 +13,10 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooking"
 )
 
-// untriggered says that no agent of the team can ever fire the event in a way that the
-// hook's matcher and `if` let through. It says nothing where that is not certain, as of
-// an agent program that brings tools of its own. Settings files are shared with other
-// hosts, so that it is a warning.
+// untriggered checks that an agent of the team can fire the event in a way that the
+// hook's matcher and `if` let through. It reports nothing if that is uncertain, as
+// for an agent program with tools of its own. Settings files are shared with other
+// hosts, so it is only a warning.
 func (x *hookExam) untriggered(h *runner.Configured, info hooks.EventInfo) flaw {
 	if h.Never != "" || !info.Fires || x.set.Team == nil {
 		return flaw{}
@@ -55,7 +55,7 @@ func (x *hookExam) untriggered(h *runner.Configured, info hooks.EventInfo) flaw 
 		"give a member the tool, correct the matcher, or delete the hook", true}
 }
 
-// lacks says why nothing comes from some members, those with one reason together.
+// lacks lists why some members fire nothing, grouped by reason.
 func lacks(list []hooking.Trigger) string {
 	var reasons []string
 	members := map[string][]string{}
@@ -71,7 +71,7 @@ func lacks(list []hooking.Trigger) string {
 	return strings.Join(reasons, "; ")
 }
 
-// teamTriggers says for each event what the members of a team can fire.
+// teamTriggers determines for each event what the members of a team can fire.
 func (x *hookExam) teamTriggers(list []runner.Configured) error {
 	x.triggers = map[hooks.Event][]hooking.Trigger{}
 	if x.set.Team == nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trees"
 )
 
-// worktreeFindings say whether members can have working copies of their own. A
-// workspace that lies in no repository is no fault; a spec that demands one does not
-// come this far.
+// worktreeFindings says whether members can have working copies of their own. A
+// workspace outside a repository is not a problem; a spec that demands one fails
+// before.
 func worktreeFindings(look trees.Outlook) []finding {
 	who := strings.Join(look.Members, ", ")
 	switch {
@@ -18,7 +18,7 @@ func worktreeFindings(look trees.Outlook) []finding {
 		return []finding{ok("worktrees", "%s: each has a git working copy and a branch of its own", who)}
 	case look.Repository:
 		return []finding{warn("worktrees", who+" can write and share the workspace: "+look.Fault.Error(),
-			"mend that, or write isolation: shared, which says that they may")}
+			"fix that, or write isolation: shared, which says that they may")}
 	}
-	return []finding{ok("worktrees", "%s share the workspace, which is no git repository", who)}
+	return []finding{ok("worktrees", "%s share the workspace, which is not a git repository", who)}
 }

@@ -17,7 +17,7 @@ type hookDoctorFlags struct {
 	probe, json bool
 }
 
-// HooksCommand is `covey hooks doctor`.
+// HooksCommand returns `covey hooks doctor`.
 func HooksCommand(env *cli.Env) *cobra.Command {
 	var f hookDoctorFlags
 	cmd := &cobra.Command{
@@ -36,8 +36,8 @@ is 1 if something is wrong.`,
   covey hooks doctor --json | jq '.[] | select(.verdict == "fail")'`,
 		Args: cli.ArgCount(0, 1, "at most one spec"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// Even two equal names are refused: which of them counts must not
-			// have to be guessed in a script.
+			// Even two equal names are an error, so that a script need not guess
+			// which one counts.
 			if len(args) > 0 && f.Spec != "" {
 				return cli.Usagef("a spec is named twice: %s and --spec %s", args[0], f.Spec)
 			}
@@ -53,14 +53,13 @@ is 1 if something is wrong.`,
 	return cmd
 }
 
-// hooksDoctor examines hooks and prints what it finds.
+// hooksDoctor examines hooks and prints the findings.
 func hooksDoctor(ctx context.Context, env *cli.Env, f hookDoctorFlags) error {
 	var findings []finding
 	set, err := hookcmd.ReadSet(env, f.Flags)
 	var mistakes configs.Errors
 	switch {
-	// A spec that cannot be read is a finding too. With --json the caller then
-	// gets its list as always, and not an empty stdout beside an error.
+	// A spec that cannot be read is a finding too. So --json always prints a list.
 	case errors.As(err, &mistakes):
 		findings = specFindings(mistakes)
 	case err != nil:
@@ -70,8 +69,8 @@ func hooksDoctor(ctx context.Context, env *cli.Env, f hookDoctorFlags) error {
 		if findings, count, err = examineHooks(ctx, set, f.probe); err != nil {
 			return err
 		}
-		// Silence would look the same as a doctor that found no hooks to look
-		// at, so the count says what was examined.
+		// No output would look the same as a doctor that found no hooks, so print the
+		// count.
 		if len(findings) == 0 {
 			findings = []finding{ok("hooks", "%d hooks and gates, nothing wrong", count)}
 		}

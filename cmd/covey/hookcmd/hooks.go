@@ -1,5 +1,5 @@
-// Package hookcmd is covey hooks: it lists hooks, lists events, and fires an event by hand.
-// It makes no promise of compatibility to programs outside of covey.
+// Package hookcmd implements covey hooks: it lists hooks, lists events, and fires an
+// event by hand. It makes no promise of compatibility to programs outside covey.
 package hookcmd
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 )
 
-// Command is `covey hooks`. examine is its command that finds faults in hooks, which
-// knows more than hooks.
+// Command returns `covey hooks`. examine is its subcommand doctor, which another
+// package implements.
 func Command(env *cli.Env, examine *cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hooks",

@@ -7,10 +7,10 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 )
 
-// fireWhole fires an event and waits for all its hooks, also for those that a
-// team leaves in the background: who fires them by hand wants to see what comes of
-// them. The outcome holds what they say to the model, and a turn end with which
-// one finds fault counts as refused, since the agent goes on either way.
+// fireWhole fires an event and waits for all its hooks, including those in the
+// background, because the operator wants to see their results. The outcome holds what
+// they say to the model. A turn end to which one of them objects counts as refused,
+// because the agent goes on either way.
 func fireWhole(ctx context.Context, hookRunner *runner.Runner, in hooks.Input) (hooks.Outcome, error) {
 	var late []hooks.Progress
 	out, err := hookRunner.Run(ctx, in, func(p hooks.Progress) {

@@ -18,8 +18,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// Flags name the hooks that a command is about. Where nothing is named, the
-// spec of the folder is meant.
+// Flags name the hooks for a command. By default they are those of the folder's spec.
 type Flags struct {
 	Spec     string
 	settings []string
@@ -35,17 +34,17 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.plugins, "plugin", nil, "take hooks of the plugin in `DIR`; may be given more than once")
 }
 
-// none reports whether nothing is named.
+// none reports whether no flag is given.
 func (f *Flags) none() bool { return f.Spec == "" && len(f.settings)+len(f.plugins) == 0 }
 
-// Set are the hooks that a command is about.
+// Set holds the hooks for a command.
 type Set struct {
-	Team      *configs.Team // nil: files were named, and no spec
+	Team      *configs.Team // nil: the flags name files and no spec
 	Workspace string
-	Folder    string // of the person, from which relative names are seen
+	Folder    string // the current folder, to which relative names are relative
 	Sources   []settings.Source
 	Servers   []hookfiles.Server // MCP servers that plugins bring
-	Warnings  []error            // what is wrong with single entries, and what is switched off
+	Warnings  []error            // mistakes in single entries, and what is disabled
 }
 
 // ReadSet reads what the flags name, and managed settings. It changes nothing.
@@ -60,7 +59,7 @@ func ReadSet(env *cli.Env, f Flags) (*Set, error) {
 		if f.Spec != "" {
 			path = env.SpecPath([]string{f.Spec})
 		}
-		// A spec that is there beside named files has its hooks merge before theirs.
+		// If both a spec and files are named, the hooks of the spec come first.
 		if err := set.addSpec(path); err != nil {
 			return nil, err
 		}
@@ -79,11 +78,11 @@ func ReadSet(env *cli.Env, f Flags) (*Set, error) {
 	return set, set.addManaged(env.Managed)
 }
 
-// SetOf are the hooks of a team, with the managed ones. folder is that of the
-// person.
+// SetOf returns the hooks of a team and of managed settings. folder is the current
+// folder.
 func SetOf(team *configs.Team, managed []string, folder string) (*Set, error) {
 	set := &Set{Folder: folder}
-	set.take(team)
+	set.addTeam(team)
 	return set, set.addManaged(managed)
 }
 
@@ -93,12 +92,12 @@ func (s *Set) addSpec(path string) error {
 	if err != nil {
 		return cli.SpecTrouble(path, err)
 	}
-	s.take(team)
+	s.addTeam(team)
 	return nil
 }
 
-// take adds the hooks of a team, which is the only one.
-func (s *Set) take(team *configs.Team) {
+// addTeam adds the hooks of a team. It is called once at most.
+func (s *Set) addTeam(team *configs.Team) {
 	layers := team.Layers(nil)
 	s.Team, s.Workspace = team, team.Workspace
 	s.Sources = append(s.Sources, layers.Sources...)
@@ -106,9 +105,9 @@ func (s *Set) take(team *configs.Team) {
 	s.Warnings = append(s.Warnings, layers.Warnings...)
 }
 
-// addSettings adds the hooks of a settings file, and notes what it sets for
-// plugins. An entry with a mistake is left out with a warning, as in a team; only
-// a file that cannot be read is an error.
+// addSettings adds the hooks of a settings file, and collects what it sets for
+// plugins. As in a team, an entry with a mistake is left out with a warning; only a
+// file that cannot be read is an error.
 func (s *Set) addSettings(c *cli.Env, path string, options map[string]map[string]string) error {
 	data, err := os.ReadFile(c.Path(path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,8 +149,8 @@ func (s *Set) addPlugin(c *cli.Env, dir string, options map[string]map[string]st
 	return nil
 }
 
-// addManaged adds the layers of managed settings, and notes what the layers
-// switch off in each other.
+// addManaged adds managed settings, and warnings about what the layers disable in
+// each other.
 func (s *Set) addManaged(folders []string) error {
 	managed, warnings, err := hookfiles.LoadManaged(folders)
 	if err != nil {
@@ -165,18 +164,18 @@ func (s *Set) addManaged(folders []string) error {
 	return nil
 }
 
-// keep returns plugins the folders in which they may keep things, and makes them.
-// They are the ones that a team's run gives them.
-func (s *Set) keep() error {
+// prepareData creates the folders in which plugins keep their data, where a team's
+// run has them.
+func (s *Set) prepareData() error {
 	home, err := state.StateHome()
 	if err != nil {
-		return fmt.Errorf("a place for what plugins keep: %w", err)
+		return fmt.Errorf("folder for the data of plugins: %w", err)
 	}
 	return hooklist.PreparePlugins(home, s.Sources)
 }
 
-// warnAll tells of what is wrong and does not keep anything from going on. They
-// go to stderr, so that the JSON on stdout stays one object.
+// warnAll prints warnings. They go to stderr, so that the JSON on stdout stays one
+// object.
 func warnAll(env *cli.Env, warnings []error) {
 	for _, w := range warnings {
 		env.Err.Printf("%s\n", term.Plain(fmt.Sprintf("warning: %v", w)))

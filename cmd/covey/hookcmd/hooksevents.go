@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// printEvents prints the table of all events, from the code that goes by it.
-// What does not fit into columns stands below each row.
+// printEvents prints the table of all events. What does not fit into columns is
+// printed below it.
 func printEvents(out *term.Screen, events []hooks.EventInfo) {
 	t := term.Table{Head: []string{"EVENT", "MATCHER", "EXIT 2", "BLOCK", "HALTS", "TYPES", "FIRES"}}
 	for _, e := range events {
@@ -30,7 +30,7 @@ func printEvents(out *term.Screen, events []hooks.EventInfo) {
 	}
 }
 
-// firesCell sets off the events that do not come by themselves.
+// firesCell highlights the events that a team does not fire.
 func firesCell(fires bool) term.Cell {
 	if fires {
 		return term.Cell{Text: "yes"}
@@ -38,7 +38,7 @@ func firesCell(fires bool) term.Cell {
 	return term.Cell{Text: "later", Style: term.Yellow}
 }
 
-// eventNotes tells what is particular about an event; empty: nothing.
+// eventNotes describes what is particular about an event; empty: nothing.
 func eventNotes(e hooks.EventInfo) string {
 	var notes []string
 	if len(e.Values) > 0 {
@@ -59,7 +59,7 @@ func eventNotes(e hooks.EventInfo) string {
 // eventLegend explains the words of the table.
 func eventLegend() []string {
 	return []string{
-		"MATCHER: the input field that a matcher is held against.",
+		"MATCHER: the input field that a matcher is compared with.",
 		"EXIT 2, BLOCK: what exit code 2 and {\"decision\": \"block\"} do. refuses: the text is for people; " +
 			"error: refused, and the text is the call's error; feedback: refused, and the text goes to the model; " +
 			"beside: too late to refuse, the text goes beside the result; shown: to people, nothing is refused.",

@@ -23,11 +23,11 @@ import (
 // hookListFlags are the flags of `covey hooks list`.
 type hookListFlags struct {
 	Flags
-	event, tool, input string // what is asked about; all empty: nothing
+	event, tool, input string // the input to check; all empty: none
 	events, json       bool
 }
 
-// hooksListCommand is `covey hooks list`.
+// hooksListCommand returns `covey hooks list`.
 func hooksListCommand(env *cli.Env) *cobra.Command {
 	var f hookListFlags
 	cmd := &cobra.Command{
@@ -57,13 +57,13 @@ lists the events instead, with what each may decide.`,
 	flags.StringVar(&f.event, "event", "", "only hooks on `EVENT`, and which would run")
 	flags.StringVar(&f.tool, "tool", "", "about a call of `TOOL`; of the event PreToolUse unless --event says otherwise")
 	flags.StringVar(&f.input, "input", "", "about the hook input in `FILE`; - is standard input")
-	_ = cmd.RegisterFlagCompletionFunc("event", completeEvent) // fails for a flag that is not there
+	_ = cmd.RegisterFlagCompletionFunc("event", completeEvent) // fails only for an unknown flag
 	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }
 
-// listEvents prints the table of events. It is the same for all hooks, so flags that
-// ask about some of them are refused: who gives one expects an answer to it.
+// listEvents prints the table of events. The table does not depend on flags about
+// hooks, so they are refused.
 func listEvents(out *term.Screen, f hookListFlags) error {
 	if f.event != "" || f.tool != "" || f.input != "" || !f.none() {
 		return cli.Usagef("--events lists what events there are, and takes no flag but --json; leave it out to ask about hooks")
@@ -71,9 +71,9 @@ func listEvents(out *term.Screen, f hookListFlags) error {
 	return out.Show(f.json, hooks.Events(), func() { printEvents(out, hooks.Events()) })
 }
 
-// listHooks prints the hooks that are meant.
+// listHooks prints the hooks that the flags name.
 func listHooks(ctx context.Context, env *cli.Env, f hookListFlags) error {
-	in, err := askedAbout(env, f)
+	in, err := inputOf(env, f)
 	if err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func listHooks(ctx context.Context, env *cli.Env, f hookListFlags) error {
 	return env.Out.Show(f.json, append([]hooklist.Info{}, l.infos...), func() { l.print() })
 }
 
-// askedAbout is the input that the flags ask about; nil: none.
-func askedAbout(env *cli.Env, f hookListFlags) (*hooks.Input, error) {
+// inputOf returns the hook input that the flags describe; nil: none.
+func inputOf(env *cli.Env, f hookListFlags) (*hooks.Input, error) {
 	if f.event == "" && f.tool == "" && f.input == "" {
 		return nil, nil
 	}
@@ -101,7 +101,7 @@ func askedAbout(env *cli.Env, f hookListFlags) (*hooks.Input, error) {
 	var named struct {
 		Event string `json:"hook_event_name"`
 	}
-	_ = json.Unmarshal(raw, &named) // ParseInput says what is wrong
+	_ = json.Unmarshal(raw, &named) // ParseInput reports the error
 	name := cmp.Or(f.event, named.Event)
 	switch {
 	case name == "" && f.tool != "":
@@ -128,15 +128,15 @@ func askedAbout(env *cli.Env, f hookListFlags) (*hooks.Input, error) {
 	return &in, nil
 }
 
-// hookListing is what `covey hooks list` shows.
+// hookListing is the output of `covey hooks list`.
 type hookListing struct {
 	env   *cli.Env
-	in    *hooks.Input // asked about; nil: nothing
+	in    *hooks.Input // the input to check; nil: none
 	infos []hooklist.Info
-	ran   bool // there was a run to count; without one, counts would be zeros that mean nothing
+	ran   bool // there was a run, so that counts mean something
 }
 
-// ofFiles lists the hooks of what was named, whether its team has run or not.
+// ofFiles lists the hooks that the flags name, whether a team has run or not.
 func (l *hookListing) ofFiles(f Flags) error {
 	set, err := ReadSet(l.env, f)
 	if err != nil {
@@ -147,11 +147,11 @@ func (l *hookListing) ofFiles(f Flags) error {
 	return err
 }
 
-// ofTeam lists the hooks of the team that is meant: as it has them if it runs,
-// else those of its spec with what its last run made of them.
+// ofTeam lists the hooks of the team: those that it has if it runs, else those of its
+// spec with the counts of its last run.
 func (l *hookListing) ofTeam(ctx context.Context) error {
 	place, err := l.env.Find()
-	if err != nil { // it has never run; its spec is all there is
+	if err != nil { // it has never run
 		return l.ofFiles(Flags{})
 	}
 	l.ran = true
@@ -173,14 +173,14 @@ func (l *hookListing) ofTeam(ctx context.Context) error {
 	return err
 }
 
-// ofRunning lists the hooks that a running team has. It counts them itself.
+// ofRunning lists the hooks of a running team, with its counts.
 func (l *hookListing) ofRunning(ctx context.Context, client *api.Client) (err error) {
 	l.infos, err = client.Hooks(ctx)
 	if err != nil || l.in == nil {
 		return err
 	}
-	// What was asked about is held against the spec's hooks here: the files are those
-	// that the team goes by. Callbacks are known to the team alone.
+	// The input is checked against the hooks of the spec's files, which the team uses
+	// too. Only the team knows its callbacks.
 	asked := hookListing{env: l.env, in: l.in}
 	if err := asked.ofFiles(Flags{Spec: cli.SpecOf(client.Place())}); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (l *hookListing) ofRunning(ctx context.Context, client *api.Client) (err er
 			asked.infos = append(asked.infos, h)
 		}
 	}
-	// The team's counts are those of now, where the journal may lag behind.
+	// The team's counts are up to date, while the journal may lag behind.
 	for i := range asked.infos {
 		asked.infos[i].CountAs(l.infos)
 	}
@@ -202,7 +202,7 @@ func (l *hookListing) ofRunning(ctx context.Context, client *api.Client) (err er
 }
 
 // print prints the hooks as a table, and below it why some of them do not run.
-// Failures to run are set off, for they are what nobody notices.
+// Failures are highlighted.
 func (l *hookListing) print() {
 	if len(l.infos) == 0 {
 		l.env.Out.Printf("no hooks\n")
@@ -212,11 +212,11 @@ func (l *hookListing) print() {
 	l.printReasons()
 }
 
-// table is the table of hooks; each column is declared here alone.
+// table is the table of hooks; each column is declared only here.
 func (l *hookListing) table() *term.Table {
 	type hook = hooklist.Info
 	asks := l.in != nil
-	of := func(text string, h hook) term.Cell { // what never runs is faint
+	of := func(text string, h hook) term.Cell { // hooks that never run are faint
 		if h.Never != "" && !asks {
 			return term.Cell{Text: text, Style: term.Faint}
 		}
@@ -237,7 +237,8 @@ func (l *hookListing) table() *term.Table {
 	)
 }
 
-// refusals is how often a hook refused; in brackets, how often one that observes would have.
+// refusals returns how often a hook refused; in brackets, how often an observing one
+// would have.
 func refusals(h hooklist.Info) term.Cell {
 	if h.Observes {
 		return term.Cell{Text: fmt.Sprintf("(%d)", h.Would)}
@@ -245,7 +246,7 @@ func refusals(h hooklist.Info) term.Cell {
 	return term.Cell{Text: fmt.Sprint(h.Refusals)}
 }
 
-// failures is how often a hook failed and let pass what it guards.
+// failures returns how often a hook failed open.
 func failures(h hooklist.Info) term.Cell {
 	if h.FailedOpen > 0 {
 		return term.Cell{Text: fmt.Sprint(h.FailedOpen), Style: term.Yellow}
@@ -253,7 +254,7 @@ func failures(h hooklist.Info) term.Cell {
 	return term.Cell{Text: "0"}
 }
 
-// wouldRun reports whether a hook runs for what was asked about.
+// wouldRun says whether a hook runs for the input.
 func wouldRun(h hooklist.Info) term.Cell {
 	switch {
 	case h.Never+h.Not != "":
@@ -264,8 +265,7 @@ func wouldRun(h hooklist.Info) term.Cell {
 	return term.Cell{Text: "yes", Style: term.Green}
 }
 
-// from says where a hook comes from. Paths are shown from the folder that the
-// person is in, where they are below it.
+// from says where a hook comes from. Paths below the current folder are relative.
 func (l *hookListing) from(h hooklist.Info) string {
 	name := strings.TrimPrefix(h.Source, "gates of ")
 	if folder, err := l.env.Folder(); err == nil && filepath.IsAbs(name) {
@@ -283,8 +283,7 @@ func (l *hookListing) from(h hooklist.Info) string {
 	return text
 }
 
-// printReasons says below the table why hooks do not run, and what a hook's `if`
-// and mode are.
+// printReasons prints why hooks do not run, and their `if` and mode.
 func (l *hookListing) printReasons() {
 	blank := "\n"
 	for _, h := range l.infos {
@@ -309,7 +308,7 @@ func (l *hookListing) printReasons() {
 	}
 }
 
-// yesNo is a truth for people.
+// yesNo formats a bool for people.
 func yesNo(b bool) string {
 	if b {
 		return "yes"

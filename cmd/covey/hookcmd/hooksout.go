@@ -6,10 +6,9 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// firedEvent is what `covey hooks run` prints: the object of DESIGN 6, whose
-// fields are there whether they are empty or not. Programs read it, so it has
-// the same shape whatever happens: lists are never null, and no field comes and
-// goes.
+// firedEvent is the output of `covey hooks run`, the object of DESIGN 6. Programs
+// read it, so it always has the same shape: lists are never null, and no field is
+// omitted.
 type firedEvent struct {
 	Event             hooks.Event                `json:"event"`
 	ToolUseID         string                     `json:"tool_use_id"`
@@ -25,8 +24,8 @@ type firedEvent struct {
 	Output            map[string]json.RawMessage `json:"output"`
 }
 
-// firedHook is what one hook of a firedEvent did. Its order among the results
-// is that in which the hooks ended.
+// firedHook is the result of one hook of a firedEvent. Results are in the order in
+// which the hooks ended.
 type firedHook struct {
 	Type       string       `json:"type"`
 	Command    string       `json:"command"`
@@ -37,7 +36,7 @@ type firedHook struct {
 	Stderr     string       `json:"stderr"`
 }
 
-// fired turns an outcome into what is printed.
+// fired converts an outcome for printing.
 func fired(o hooks.Outcome) firedEvent {
 	f := firedEvent{
 		Event: o.Event, ToolUseID: o.ToolUseID, Matched: o.Matched, Decision: o.Decision,

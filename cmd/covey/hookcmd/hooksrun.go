@@ -22,8 +22,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// maxHookInput is the size of the largest hook input that is read, in bytes.
-// Tool inputs may hold whole files, but not whole disks.
+// maxHookInput is the size of the largest hook input in bytes. Tool inputs may hold
+// whole files.
 const maxHookInput = 64 << 20
 
 // hookRunFlags are the flags of `covey hooks run`.
@@ -33,7 +33,7 @@ type hookRunFlags struct {
 	trust bool
 }
 
-// hooksRunCommand is `covey hooks run EVENT`.
+// hooksRunCommand returns `covey hooks run EVENT`.
 func hooksRunCommand(env *cli.Env) *cobra.Command {
 	var f hookRunFlags
 	cmd := &cobra.Command{
@@ -70,17 +70,16 @@ trusted, as for "covey up": see "covey trust".`,
 	return cmd
 }
 
-// unknownEvent names the event that was probably meant.
+// unknownEvent suggests the event that was probably meant.
 func unknownEvent(name string) error {
 	if near := hooks.Nearest(name); near != "" {
 		return cli.Usagef("there is no event %q; did you mean %s?", name, near)
 	}
-	return cli.Usagef("there is no event %q; covey hooks list --events names them all", name)
+	return cli.Usagef("there is no event %q; covey hooks list --events lists them", name)
 }
 
-// fireEvent runs the hooks of one event and prints the outcome. The hooks run as
-// they would in a team, but with the whole environment of the person who fires
-// them, and without a transcript to look at.
+// fireEvent runs the hooks of one event and prints the outcome. The hooks run as in a
+// team, but with the whole environment of the operator and without a transcript.
 func fireEvent(ctx context.Context, env *cli.Env, event hooks.Event, f hookRunFlags) error {
 	set, err := ReadSet(env, f.Flags)
 	if err != nil {
@@ -101,20 +100,20 @@ func fireEvent(ctx context.Context, env *cli.Env, event hooks.Event, f hookRunFl
 	if err != nil {
 		return cli.Usagef("input of %s: %v", event, err)
 	}
-	// Naming a file by hand is consent to run it; standing in a folder is none.
+	// Naming a file is consent to run it; being in its folder is not.
 	if f.none() {
 		if err := env.MayRun(ctx, set.Team, cli.DefaultSpec, f.trust); err != nil {
 			return err
 		}
 	}
-	if err := set.keep(); err != nil {
+	if err := set.prepareData(); err != nil {
 		return err
 	}
 	return fireAt(ctx, env, set, in)
 }
 
-// fireAt runs the hooks of a set that match an input, waits for those that go on
-// in the background, and prints what came of it all.
+// fireAt runs the hooks of a set that match an input, including those in the
+// background, and prints the outcome.
 func fireAt(ctx context.Context, env *cli.Env, set *Set, in hooks.Input) error {
 	home, err := state.StateHome()
 	if err != nil {
@@ -122,12 +121,12 @@ func fireAt(ctx context.Context, env *cli.Env, set *Set, in hooks.Input) error {
 	}
 	opts := runner.Options{
 		Env: os.Environ(), ProjectDir: set.Workspace, Policies: absentPolicy,
-		SpillDir: filepath.Join(home, "hooks-run"), // no team's place: there may be none
+		SpillDir: filepath.Join(home, "hooks-run"), // not in a team's folder: there may be none
 	}
 	if set.Team != nil {
 		opts.FailClosed = set.Team.FailClosed
-		// A hook of another type must not fail because a script of some member is not
-		// right: only who asks a model needs the whole team.
+		// Load the team only for hooks that ask a model or server: another hook must
+		// not fail because of a mistake in some member's script.
 		if asksTeam(set.Sources) {
 			hand, err := orchestrator.ByHand(set.Team)
 			if err != nil {
@@ -156,9 +155,9 @@ func fireAt(ctx context.Context, env *cli.Env, set *Set, in hooks.Input) error {
 	return env.Out.JSON(fired(outcome))
 }
 
-// absentPolicy stands in for a policy that a gate names: those look at a running
-// team, and by hand there is none. As gates that cannot run, they refuse.
-// Of an approval it is known what it needs, so by hand it waits.
+// absentPolicy replaces the policies of gates, which look at a running team. By hand
+// there is none, so they refuse as gates that cannot run. An approval waits instead,
+// because what it waits for is known.
 func absentPolicy(name string) runner.Policy {
 	if who, ok := inbox.Approver(name); ok {
 		return func(context.Context, hooks.Input) hooks.Result {
@@ -184,7 +183,7 @@ func asksTeam(sources []settings.Source) bool {
 	return false
 }
 
-// handlersOf goes through all hooks of the sources.
+// handlersOf iterates over all hooks of the sources.
 func handlersOf(sources []settings.Source) iter.Seq[hooks.Handler] {
 	return func(yield func(hooks.Handler) bool) {
 		for _, s := range sources {
@@ -201,9 +200,9 @@ func handlersOf(sources []settings.Source) iter.Seq[hooks.Handler] {
 	}
 }
 
-// hookInput is the JSON that the hooks are to get; none is an empty object. The
-// limit holds for standard input as well, which may never end. The error of a
-// file that is not there is one of usage.
+// hookInput returns the JSON for the hooks; by default an empty object. The limit
+// also applies to standard input, which may never end. A missing file is a usage
+// error.
 func hookInput(env *cli.Env, path string) ([]byte, error) {
 	from := env.In
 	switch path {
@@ -225,8 +224,7 @@ func hookInput(env *cli.Env, path string) ([]byte, error) {
 	return data, err
 }
 
-// completeEvent completes the name of an event. All of them, also those that a
-// team does not fire yet: by hand any can be fired.
+// completeEvent completes the name of any event, because by hand any can be fired.
 func completeEvent(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -1,6 +1,6 @@
-// Package teamtest makes what tests of the command line look at: the files of a team
-// without its process, lines of a journal, and a screen that is read back. It is for
-// tests only.
+// Package teamtest provides what tests of the command line need: the files of a team
+// without its process, lines of a journal, and a screen whose output is captured. It
+// is for tests only.
 package teamtest
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// StateHome returns a test a state home of its own.
+// StateHome sets a separate state home for a test.
 func StateHome(t *testing.T) {
 	t.Helper()
 	t.Setenv("COVEY_STATE_HOME", filepath.Join(t.TempDir(), "state"))
 }
 
-// Place makes the place of a team that works in a folder of its own.
+// Place creates the place of a team with a workspace of its own.
 func Place(t *testing.T, team string) state.Place {
 	t.Helper()
 	place, err := state.PlaceOf(team, t.TempDir())
@@ -37,7 +37,7 @@ func Place(t *testing.T, team string) state.Place {
 	return place
 }
 
-// WriteRun writes a run.json as this process would, changed by change.
+// WriteRun writes a run.json of this process after change.
 func WriteRun(t *testing.T, place state.Place, change func(*state.RunFile)) {
 	t.Helper()
 	run := state.NewRunFile(place, time.Now(), 1)
@@ -48,7 +48,7 @@ func WriteRun(t *testing.T, place state.Place, change func(*state.RunFile)) {
 	}
 }
 
-// WriteJournal writes a journal of these lines.
+// WriteJournal writes a journal with these lines.
 func WriteJournal(t *testing.T, place state.Place, lines ...journal.Line) {
 	t.Helper()
 	var text bytes.Buffer
@@ -66,7 +66,7 @@ func WriteJournal(t *testing.T, place state.Place, lines ...journal.Line) {
 	}
 }
 
-// DeadProcess is the pid of a process that has ended.
+// DeadProcess returns the pid of a process that has ended.
 func DeadProcess(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command("true")
@@ -76,26 +76,26 @@ func DeadProcess(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
-// Screen is a pipe to print to, and what was printed.
+// Screen returns a pipe to print to, and what was printed.
 func Screen() (*term.Screen, *bytes.Buffer) {
 	var buf bytes.Buffer
 	return term.NewScreen(&buf), &buf
 }
 
-// Line makes a line of the journal from JSON data, seq seconds after noon.
+// Line returns a line of the journal with JSON data, seq seconds after noon.
 func Line(seq int, member, kind, data string) journal.Line {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local).Add(time.Duration(seq) * time.Second)
 	return journal.Line{Seq: uint64(seq), Time: at, Team: "crew", Member: member, Turn: 2, Type: kind,
 		Data: json.RawMessage(data)}
 }
 
-// ScriptTeam is a folder with a valid team on a script.
+// ScriptTeam returns a folder with a valid team on a script.
 func ScriptTeam(t *testing.T) string {
 	t.Helper()
 	return TeamDir(t, "exhausted: stop\nsteps: [{say: Well., times: -1}]\n")
 }
 
-// TeamDir is a folder with a team whose lead does what script says.
+// TeamDir returns a folder with a team whose lead follows script.
 func TeamDir(t *testing.T, script string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -116,7 +116,7 @@ tasks: [{id: a, subject: Do it, owner: lead}]
 	return dir
 }
 
-// TwoRuns are the lines of two runs of a team.
+// TwoRuns returns the lines of two runs of a team.
 func TwoRuns() []journal.Line {
 	finished := func(outcome string) journal.Line {
 		return Line(0, "ana", "hook_finished", `{"event":"Stop","command":"./x","outcome":"`+outcome+

@@ -9,11 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Plain disarms foreign text for a terminal: what agents, hooks and files say
-// must not move the cursor, set colours, write the clipboard or turn the
-// reading direction around. Such characters show as \x1b, \u202e and so on;
-// newlines and tabs stay, CRLF becomes a newline, and bytes that are not UTF-8
-// become U+FFFD.
+// Plain makes foreign text safe for a terminal: text of agents, hooks and files must
+// not move the cursor, set colours, write the clipboard or reverse the reading
+// direction. Such characters become \x1b, \u202e and so on; newlines and tabs stay,
+// CRLF becomes a newline, and invalid UTF-8 becomes U+FFFD.
 func Plain(s string) string {
 	if isPlain(s) {
 		return s
@@ -36,7 +35,7 @@ func Plain(s string) string {
 	return b.String()
 }
 
-// isPlain is the quick way out for text that needs nothing. Nearly all text is.
+// isPlain is the fast path for text that needs no change, as nearly all text.
 func isPlain(s string) bool {
 	if isASCII(s) {
 		return true
@@ -52,9 +51,9 @@ func isPlain(s string) bool {
 	return true
 }
 
-// harmless tells whether a terminal shows r and does nothing else. Category C
-// holds the control characters and the invisible format characters, but for the
-// joiners that emoji and some scripts need.
+// harmless reports whether a terminal shows r and does nothing else. Category C holds
+// the control characters and the invisible format characters, including the joiners
+// that emoji and some scripts need, which are harmless.
 func harmless(r rune) bool {
 	switch r {
 	case '\n', '\t', '\u200c', '\u200d', utf8.RuneError:
@@ -65,8 +64,8 @@ func harmless(r rune) bool {
 	return !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
 }
 
-// isASCII tells whether a text has nothing but the printable characters of ASCII, each one
-// column wide: nearly all text in a long list, which needs no closer look.
+// isASCII reports whether a text has only printable ASCII characters, each one column
+// wide, as nearly all text in long lists.
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -76,9 +75,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// PlainLine is plain for one line: runs of white space become one space. Cells
-// of tables and one-line entries go through it, so that nobody can forge a row
-// with a newline.
+// PlainLine is Plain for one line: runs of white space become one space. Cells of
+// tables and one-line entries pass through it, so that a newline cannot forge a row.
 func PlainLine(s string) string {
 	if isASCII(s) && s == strings.TrimSpace(s) && !strings.Contains(s, "  ") {
 		return s // nearly all lines of a long list
@@ -86,10 +84,9 @@ func PlainLine(s string) string {
 	return strings.Join(strings.Fields(Plain(s)), " ")
 }
 
-// plainJSON disarms JSON without changing what it means: the characters that
-// the encoder leaves alone and a terminal might obey become \u escapes. Outside
-// of strings JSON has none of them. data must be sound JSON in UTF-8. What a
-// program reads from it stays the same, and so does what a person copies.
+// plainJSON makes JSON safe for a terminal without changing its meaning: characters
+// that the encoder does not escape and a terminal might obey become \u escapes. JSON
+// has them only in strings. data must be valid JSON in UTF-8.
 func plainJSON(data []byte) []byte {
 	if isPlain(string(data)) {
 		return data

@@ -1,7 +1,7 @@
-// Package term prints for people and for programs: colours, tables and wrapped text on
-// a terminal, plain lines on a pipe, JSON on both. It makes foreign text harmless for
-// terminals. It knows nothing of teams, and makes no promise of compatibility to
-// programs outside of covey.
+// Package term prints for people and for programs: colours, tables and wrapped text
+// on a terminal, plain lines on a pipe, JSON on both. It makes foreign text harmless
+// for terminals. It knows nothing about teams, and makes no promise of compatibility
+// to programs outside covey.
 package term
 
 import (
@@ -14,10 +14,9 @@ import (
 	"golang.org/x/term"
 )
 
-// Style is an SGR sequence's parameter: how a piece of text is set off on a
-// terminal. The zero style is plain text. Only the sixteen colours that every
-// terminal has are used: people have chosen what these look like, and what can
-// be read on their background.
+// Style is the parameter of an SGR sequence, which highlights a text on a terminal.
+// The zero style is plain text. Only the sixteen colours that every terminal has are
+// used, because people have adapted them to their background.
 type Style string
 
 // The styles in use.
@@ -31,17 +30,16 @@ const (
 	Cyan   Style = "36"
 )
 
-// Screen is where a command prints: a terminal with colour and layout, or a
-// pipe with plain lines. Colour may be off on a terminal, too, but the layout
-// depends on the terminal alone: a narrow window needs cut lines whether they
-// are coloured or not.
+// Screen is where a command prints: a terminal with colour and layout, or a pipe with
+// plain lines. Colour may be off on a terminal, too; the layout depends on the
+// terminal alone.
 type Screen struct {
 	Writer io.Writer
-	File   *os.File // w, if it is a terminal
+	File   *os.File // Writer, if it is a terminal
 	Color  bool
 }
 
-// NewScreen looks at w once. NO_COLOR and TERM=dumb switch colours off.
+// NewScreen returns the screen for w. NO_COLOR and TERM=dumb switch colours off.
 func NewScreen(w io.Writer) *Screen {
 	s := &Screen{Writer: w}
 	if !IsTerminal(w) {
@@ -52,19 +50,19 @@ func NewScreen(w io.Writer) *Screen {
 	return s
 }
 
-// IsTerminal tells whether a stream is a terminal. Streams that are no files,
-// as in tests, are none.
+// IsTerminal reports whether a stream is a terminal. A stream that is not a file, as
+// in tests, is none.
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// TTY tells whether a person reads along.
+// TTY reports whether the screen is a terminal.
 func (s *Screen) TTY() bool { return s.File != nil }
 
-// Size is the terminal's size now, in columns and rows; 0, 0 on a pipe, where
-// nothing is cut. A terminal that does not tell, as some in containers do, is
-// taken for one of 80 columns and 24 rows.
+// Size returns the terminal's present size in columns and rows; 0, 0 on a pipe, where
+// nothing is cut. If a terminal does not report its size, as in some containers, it
+// is 80 by 24.
 func (s *Screen) Size() (width, height int) {
 	if s.File == nil {
 		return 0, 0
@@ -76,9 +74,8 @@ func (s *Screen) Size() (width, height int) {
 	return width, height
 }
 
-// Paint sets text off in st where colours are shown. The reset at the end
-// undoes everything, so painted texts are never nested: the inner one would end
-// the outer.
+// Paint highlights text if colours are on. The reset at the end undoes everything, so
+// painted texts must not be nested.
 func (s *Screen) Paint(st Style, text string) string {
 	if !s.Color || st == Normal || text == "" {
 		return text
@@ -86,14 +83,13 @@ func (s *Screen) Paint(st Style, text string) string {
 	return "\x1b[" + string(st) + "m" + text + "\x1b[0m"
 }
 
-// Printf prints to the screen. Foreign text among args must be plain already.
-// That nobody reads any more is not noticed here, since only those
-// who print for long need to know.
+// Printf prints to the screen. Foreign text among args must be plain already. It
+// ignores write errors, which matter only to commands that print for long.
 func (s *Screen) Printf(format string, args ...any) {
 	fmt.Fprintf(s.Writer, format, args...)
 }
 
-// Show prints v as JSON or, for people, in the way that text has.
+// Show prints v as JSON, or calls text to print it for people.
 func (s *Screen) Show(asJSON bool, v any, text func()) error {
 	if asJSON {
 		return s.JSON(v)
@@ -102,11 +98,9 @@ func (s *Screen) Show(asJSON bool, v any, text func()) error {
 	return nil
 }
 
-// JSON prints v as one JSON document, indented for people. It is indented even
-// on a pipe: a person reads it while the program that will read it is still
-// being written. Streams of JSON are one object a line instead: see
-// CompactJSON. The error is that of the stream; v is a value of ours, which
-// always encodes.
+// JSON prints v as one JSON document. It is indented even on a pipe, because people
+// read it while they write the program that will. Streams of JSON have one object a
+// line instead; see CompactJSON. The error is that of the stream.
 func (s *Screen) JSON(v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -119,9 +113,9 @@ func (s *Screen) JSON(v any) error {
 	return err
 }
 
-// CompactJSON is v on one line without HTML escapes, as journals have it. The
-// error is that of values which JSON has no form for. Characters that a
-// terminal might obey are escaped, for the line may end up on one.
+// CompactJSON returns v on one line without HTML escapes, as in journals. Characters
+// that a terminal might obey are escaped. It fails for values that JSON cannot
+// represent.
 func CompactJSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -132,7 +126,7 @@ func CompactJSON(v any) ([]byte, error) {
 	return plainJSON(buf.Bytes()), nil
 }
 
-// Restorer notes the state of the terminal, and returns what brings it back.
+// Restorer saves the state of the terminal, and returns a function that restores it.
 func (s *Screen) Restorer() func() {
 	state, err := term.GetState(int(s.File.Fd()))
 	if err != nil {

@@ -5,27 +5,26 @@ import (
 	"slices"
 )
 
-// MinColumn is how narrow a column may become before a row is simply cut. Below
-// that a column tells nothing any more, and a cut line is the lesser evil.
+// MinColumn is the least width of a column; a table that is still too wide is cut. A
+// narrower column would be useless, so a cut line is better.
 const MinColumn = 6
 
-// Cell is one field of a table. The text is made plain and put on one line by
-// add, so that callers can pass on what agents have written.
+// Cell is one field of a table. Add makes its text plain and one line, so that
+// callers can pass on what agents have written.
 type Cell struct {
 	Text  string
 	Style Style
 }
 
-// Table is rows of cells under a heading. It has no borders: they cost width,
-// and a pipe would have to be rid of them.
+// Table is rows of cells under a heading. It has no borders, which would cost width
+// and disturb programs that read a pipe.
 type Table struct {
 	Head []string
 	Rows [][]Cell
 }
 
-// Add appends a row. An empty cell shows as "-", so that columns can be told
-// apart in a pipe, too. A row has as many cells as the heading: print looks
-// each one's width up there.
+// Add appends a row, which must have as many cells as the heading. An empty cell
+// shows as "-", so that columns can be told apart in a pipe, too.
 func (t *Table) Add(cells ...Cell) {
 	for i := range cells {
 		cells[i].Text = PlainLine(cells[i].Text)
@@ -36,8 +35,8 @@ func (t *Table) Add(cells ...Cell) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// Print lays the table out: aligned columns two blanks apart, and on a terminal
-// no wider than that.
+// Print prints the table: aligned columns, two blanks apart, and on a terminal not
+// wider than the terminal.
 func (t *Table) Print(s *Screen) {
 	width, _ := s.Size()
 	widths := t.widths()
@@ -48,18 +47,18 @@ func (t *Table) Print(s *Screen) {
 	for i, h := range t.Head {
 		head[i] = Cell{h, Bold}
 	}
-	// A write for each row of a long table would take longer than the table, and one for
-	// all of it would hold it a second time.
+	// Writing each row by itself would be slow for a long table, and writing all at
+	// once would hold it in memory twice.
 	w := bufio.NewWriterSize(s.Writer, 1<<16)
 	s.row(w, head, widths)
 	for _, row := range t.Rows {
 		s.row(w, row, widths)
 	}
-	_ = w.Flush() // as printf: only who prints for long needs to know that nobody reads
+	_ = w.Flush() // ignored as in Printf
 }
 
-// widths are the columns' natural widths. Width is counted in columns of a
-// terminal, not in bytes or characters: Chinese and emoji take two.
+// widths returns the columns' natural widths, in columns of a terminal: Chinese
+// characters and emoji take two.
 func (t *Table) widths() []int {
 	widths := make([]int, len(t.Head))
 	for i, h := range t.Head {
@@ -73,9 +72,9 @@ func (t *Table) widths() []int {
 	return widths
 }
 
-// row lays out one line of a table. The last column is not filled up, so that
-// no line ends in blanks. Cells are cut before they are painted, so that no
-// escape sequence is cut off.
+// row prints one line of a table. The last column is not padded, so that no line ends
+// in blanks. Cells are cut before they are painted, so that no escape sequence is
+// cut.
 func (s *Screen) row(w *bufio.Writer, cells []Cell, widths []int) {
 	for i, c := range cells {
 		text := Fit(c.Text, widths[i])
@@ -87,12 +86,10 @@ func (s *Screen) row(w *bufio.Writer, cells []Cell, widths []int) {
 	w.WriteByte('\n')
 }
 
-// shrink takes columns from the widest one until all fit into room, but makes
-// none narrower than minColumn. Taking from the widest keeps short columns
-// whole, and those are mostly the ones that things are told apart by: ids,
-// names, states. room is in columns and may be negative. When all are at
-// minColumn the table is wider than the terminal, which wraps it: better than
-// columns of one letter.
+// shrink narrows the widest columns until all fit into room, but none below
+// MinColumn. That keeps short columns such as ids, names and states whole. room is in
+// columns and may be negative. If all columns are at MinColumn, the table stays wider
+// than the terminal, which wraps it.
 func shrink(widths []int, room int) {
 	for {
 		sum, widest := 0, 0
@@ -109,15 +106,15 @@ func shrink(widths []int, room int) {
 	}
 }
 
-// Column is one column of a table of things: its heading and each one's cell. A hidden
-// column is left out.
+// Column is one column of a table of things: its heading and a function for its
+// cells. A hidden column is left out.
 type Column[T any] struct {
 	Head   string
 	Cell   func(T) Cell
 	Hidden bool
 }
 
-// TableOf is a table with a row for each thing.
+// TableOf returns a table with a row for each thing.
 func TableOf[T any](things []T, columns ...Column[T]) *Table {
 	columns = slices.DeleteFunc(columns, func(c Column[T]) bool { return c.Hidden })
 	t := &Table{}
@@ -134,7 +131,7 @@ func TableOf[T any](things []T, columns ...Column[T]) *Table {
 	return t
 }
 
-// Text is a column without colours.
+// Text returns a column without colours.
 func Text[T any](head string, text func(T) string) Column[T] {
 	return Column[T]{Head: head, Cell: func(thing T) Cell { return Cell{Text: text(thing)} }}
 }

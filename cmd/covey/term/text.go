@@ -8,8 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Plural is a number with a word that follows it. The plural is made with an s,
-// so word must be one that takes it.
+// Plural formats a number with a word, which must form its plural with an s.
 func Plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
@@ -17,9 +16,8 @@ func Plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// Elapsed is a duration as people say it: 12s, 3m20s, 2h05m. Two units are
-// enough: nobody needs the seconds of a run that takes hours. Clocks that were
-// set back give 0s rather than a negative time.
+// Elapsed formats a duration with two units: 12s, 3m20s, 2h05m. A negative duration,
+// after a clock was set back, gives 0s.
 func Elapsed(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -31,21 +29,21 @@ func Elapsed(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// Short makes one plain line of text, cut where it gets long.
+// Short makes one plain line of text, shortened to maxBrief columns.
 func Short(text string) string {
 	if len(text) > 8*maxBrief {
-		text = text[:8*maxBrief] // the rest will not be seen; do not disarm megabytes
+		text = text[:8*maxBrief] // the rest is not shown; do not process megabytes
 	}
 	return Fit(PlainLine(text), maxBrief)
 }
 
-// maxBrief is how much of a foreign text a one-line entry shows, in columns.
+// maxBrief is the width of foreign text in a one-line entry, in columns.
 const maxBrief = 200
 
-// Wrapped breaks one line of plain text into lines of room columns; width 0
-// breaks nothing. Tabs become blanks, as nobody knows how wide they are. A
-// quoted line keeps its bar on every part: without it, the rest of a long line
-// would look like covey's own words.
+// Wrapped breaks one line of plain text into lines of room columns; width 0 breaks
+// nothing. Tabs become blanks, because their width is unknown. A quoted line keeps
+// its bar on every part: otherwise the rest of a long line would look like covey's
+// own text.
 func Wrapped(text string, width, room int) []string {
 	text = strings.ReplaceAll(text, "\t", "    ")
 	if width == 0 || ansi.StringWidth(text) <= room {
@@ -61,8 +59,8 @@ func Wrapped(text string, width, room int) []string {
 	return strings.Split(ansi.Hardwrap(ansi.Wrap(text, room, ""), room, true), "\n")
 }
 
-// Fill breaks the paragraphs of a text, which blank lines part, into lines of at most
-// width columns. A line that begins with a blank stays as it is.
+// Fill breaks the paragraphs of a text, which blank lines separate, into lines of at
+// most width columns. A line that begins with a blank is not changed.
 func Fill(text string, width int) string {
 	var lines []string
 	open := false // the last line may grow
@@ -82,13 +80,12 @@ func Fill(text string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Padded fills text up with blanks to width columns. Text that is wider stays
-// as it is; fit cuts it where that matters.
+// Padded pads text with blanks to width columns. It does not shorten wider text.
 func Padded(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }
 
-// FewNames is the first of some names, of files or members.
+// FewNames joins the first of some names, of files or members.
 func FewNames(names []string) string {
 	const shown = 10
 	text := strings.Join(names[:min(len(names), shown)], ", ")
@@ -98,10 +95,9 @@ func FewNames(names []string) string {
 	return text
 }
 
-// Fit cuts one line of text to width columns, with a mark where it was cut. The
-// text may be painted: escape sequences count as nothing and stay, so that what
-// was set off is also reset. Nothing is wider than its width, not even the
-// mark.
+// Fit cuts one line of text to width columns, with a mark at the cut. The text may be
+// painted: escape sequences have no width and are kept, so that styles are reset. The
+// mark is included in width.
 func Fit(text string, width int) string {
 	if len(text) <= width && isASCII(text) {
 		return text
@@ -109,7 +105,7 @@ func Fit(text string, width int) string {
 	return ansi.Truncate(text, max(width, 0), "…")
 }
 
-// textWidth is how many columns of a terminal one line of text takes.
+// textWidth returns how many columns of a terminal one line of text takes.
 func textWidth(text string) int {
 	if isASCII(text) {
 		return len(text)
@@ -117,7 +113,7 @@ func textWidth(text string) int {
 	return ansi.StringWidth(text)
 }
 
-// QuoteBar stands before each line of a text that somebody else has written.
+// QuoteBar is the prefix of each line of a quoted foreign text.
 const QuoteBar = "│ "
 
 // Note prints a text with an indent, wrapped on a terminal.

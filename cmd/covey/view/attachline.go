@@ -11,54 +11,54 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 )
 
-// maxSent is how many lines that were sent attach remembers.
+// maxSent is how many sent lines attach remembers.
 const maxSent = 500
 
-// typing is the line that is typed in attach, and the lines that were sent before. The
-// library edits it; it is drawn here, because the library counts the columns before the
-// cursor as characters, and some characters take two.
-type typing struct {
+// inputLine is the line that is typed in attach, and the lines that were sent. The
+// library edits it; it is drawn here, because the library counts the columns before
+// the cursor as characters, and some characters take two.
+type inputLine struct {
 	input textinput.Model
 	sent  []string // oldest first
-	at    int      // which of sent stands in the line; len(sent): none, what is typed does
-	draft string   // what was typed before one of sent took its place
+	at    int      // index of the line shown in sent; len(sent): the typed line
+	draft string   // the typed line while one of sent is shown
 }
 
-// newTyping is an empty line.
-func newTyping() typing {
+// newInputLine returns an empty line.
+func newInputLine() inputLine {
 	input := textinput.New()
-	input.KeyMap.Paste.SetEnabled(false) // the terminal pastes; this one runs programs to do it
+	input.KeyMap.Paste.SetEnabled(false) // the terminal pastes; the library would run a program to do it
 	input.Focus()
-	return typing{input: input}
+	return inputLine{input: input}
 }
 
-// The library keeps one line: it makes blanks of line ends and tabs. So those of a pasted
-// text stand in it as characters that no text has, of the last private plane.
+// The library holds one line: it replaces line ends and tabs by blanks. So those of a
+// pasted text are stored as characters that no text has, from the last private plane.
 var (
 	folded   = strings.NewReplacer("\r\n", "\U0010F00A", "\r", "\U0010F00A", "\n", "\U0010F00A", "\t", "\U0010F009")
 	unfolded = strings.NewReplacer("\U0010F00A", "\n", "\U0010F009", "\t")
 	drawn    = strings.NewReplacer("\U0010F00A", "⏎", "\U0010F009", " ")
 )
 
-// text is what is typed.
-func (t *typing) text() string { return unfolded.Replace(t.input.Value()) }
+// text returns what is typed.
+func (t *inputLine) text() string { return unfolded.Replace(t.input.Value()) }
 
-// set puts a text in place of what is typed, and the cursor behind it.
-func (t *typing) set(text string) {
+// set replaces the typed text and puts the cursor at its end.
+func (t *inputLine) set(text string) {
 	t.input.SetValue(folded.Replace(text))
 	t.input.CursorEnd()
 }
 
-// insert puts a text where the cursor is. Its lines stay lines.
-func (t *typing) insert(text string) {
+// insert inserts a text at the cursor. Its line ends are kept.
+func (t *inputLine) insert(text string) {
 	t.input, _ = t.input.Update(tea.PasteMsg{Content: folded.Replace(text)})
 }
 
-// key edits the line. The keys are those of a shell's line.
-func (t *typing) key(k tea.KeyPressMsg) { t.input, _ = t.input.Update(k) }
+// key edits the line with the keys of a shell.
+func (t *inputLine) key(k tea.KeyPressMsg) { t.input, _ = t.input.Update(k) }
 
-// take returns what is typed, remembers it, and empties the line.
-func (t *typing) take() string {
+// submit returns the typed text, remembers it, and empties the line.
+func (t *inputLine) submit() string {
 	text := strings.TrimSpace(t.text())
 	if text != "" && (len(t.sent) == 0 || t.sent[len(t.sent)-1] != text) {
 		t.sent = append(t.sent, text)
@@ -69,9 +69,9 @@ func (t *typing) take() string {
 	return text
 }
 
-// recall puts the line that was sent before, or after, the one that is shown into its
-// place. What was typed and not sent comes back behind the last one.
-func (t *typing) recall(by int) {
+// recall shows a line that was sent earlier or later than the one shown. After the
+// last one comes the text that was typed and not sent.
+func (t *inputLine) recall(by int) {
 	to := t.at + by
 	if to < 0 || to > len(t.sent) {
 		return
@@ -87,22 +87,22 @@ func (t *typing) recall(by int) {
 	t.set(t.sent[to])
 }
 
-// view is what fits into width columns of the line, and the column of the cursor, which
-// is always in it. Of a long line that is the part around the cursor.
-func (t *typing) view(width int) (line string, cursor int) {
+// view returns the part of the line that fits into width columns and contains the
+// cursor, and the column of the cursor.
+func (t *inputLine) view(width int) (line string, cursor int) {
 	if width <= 0 {
 		return "", 0
 	}
 	text := []rune(t.input.Value())
 	before, after := display(text[:t.input.Position()]), display(text[t.input.Position():])
-	// The cursor behind the last character needs a column, too.
+	// The cursor after the last character needs a column, too.
 	room := width - 1 - min(ansi.StringWidth(after), width/3)
 	for all, cut := before, ansi.StringWidth(before)-room; ansi.StringWidth(before) > room; cut++ {
-		before = ansi.TruncateLeft(all, cut, "") // keeps a wide character that it would cut in two
+		before = ansi.TruncateLeft(all, cut, "") // keeps a wide character that the cut would split
 	}
 	cursor = ansi.StringWidth(before)
 	return before + ansi.Truncate(after, width-cursor, ""), cursor
 }
 
-// display makes typed text harmless and one line.
+// display makes typed text plain and one line.
 func display(text []rune) string { return term.Plain(drawn.Replace(string(text))) }

@@ -11,7 +11,7 @@ import (
 )
 
 // left moves the cursor to the left.
-func left(t *typing, times int) {
+func left(t *inputLine, times int) {
 	for range times {
 		t.key(tea.KeyPressMsg{Code: tea.KeyLeft})
 	}
@@ -42,7 +42,7 @@ func TestTypingView(t *testing.T) {
 		{"abc", 0, 0, "", 0},
 		{"abc", 0, -2, "", 0},
 	} {
-		line := newTyping()
+		line := newInputLine()
 		line.insert(tc.text)
 		left(&line, tc.left)
 		if got, cursor := line.view(tc.width); got != tc.want || cursor != tc.cursor {
@@ -55,7 +55,7 @@ func TestTypingView(t *testing.T) {
 // Whatever is typed and wherever the cursor is, the line fits and the cursor stands in it.
 func TestTypingFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		line := newTyping()
+		line := newInputLine()
 		text := strings.ToValidUTF8(rapid.String().Draw(t, "text"), "?")
 		line.insert(text)
 		left(&line, rapid.IntRange(0, 30).Draw(t, "left"))
@@ -71,11 +71,11 @@ func TestTypingFits(t *testing.T) {
 // middle of a line, and brought back.
 func TestTypingPaste(t *testing.T) {
 	const pasted = "if x {\n\tgo on 世界\n}"
-	line := newTyping()
+	line := newInputLine()
 	line.insert("<>")
 	left(&line, 1)
 	line.insert(strings.ReplaceAll(pasted, "\n", "\r\n"))
-	if got, want := line.take(), "<"+pasted+">"; got != want {
+	if got, want := line.submit(), "<"+pasted+">"; got != want {
 		t.Fatalf("took %q, want %q", got, want)
 	}
 	line.recall(-1)
@@ -86,10 +86,10 @@ func TestTypingPaste(t *testing.T) {
 
 // A long session does not grow without end, and the oldest lines go first.
 func TestTypingForgets(t *testing.T) {
-	line := newTyping()
+	line := newInputLine()
 	for i := range maxSent + 10 {
 		line.set(fmt.Sprint(i))
-		line.take()
+		line.submit()
 	}
 	for range maxSent + 10 {
 		line.recall(-1)

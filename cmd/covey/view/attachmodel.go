@@ -10,31 +10,31 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
-// maxScroll is how many entries a pager keeps; older ones are read again from
-// the journal when somebody scrolls up to them.
+// maxScroll is how many entries a pager keeps; older ones are read again from the
+// journal when the operator scrolls up to them.
 const maxScroll = 5000
 
-// pager is the attach view: the entries of the journal, the part of them that
-// is on the screen, and the line that is being typed. It is pure: what keys ask
-// of the outside comes back as an ask. It keeps entries, not screen lines:
-// those depend on the width, which changes.
+// pager is the attach view: the entries of the journal, the part of them that is on
+// the screen, and the typed line. It is pure: actions that need the outside are
+// returned as an action. It keeps entries rather than screen lines, which depend on
+// the width.
 type pager struct {
 	screen  *term.Screen
 	title   string
 	width   int
 	height  int
-	entries []*told // oldest first; only lines that tell something
-	below   int     // lines between the screen's bottom and the end; 0: follows
-	line    typing
+	entries []*shownEntry // oldest first; only lines with a text
+	below   int           // lines between the screen's bottom and the end; 0: follows
+	line    inputLine
 	keys    int    // how many keys were pressed
 	notice  string // the answer to what was typed last
-	isBad   bool   // notice is bad news
+	isBad   bool   // notice is an error
 	top     bool   // there is nothing older than entries
 	reading bool   // older lines were asked for and have not come yet
 }
 
-// ask is what a key wants done.
-type ask struct {
+// action is what a key requests.
+type action struct {
 	send  string // text for the member
 	older bool   // lines before the oldest entry
 	leave bool
@@ -45,30 +45,29 @@ type ask struct {
 	leaveSoon bool
 }
 
-// told is a line of the journal in words, and laid out for one width. A person
-// who scrolls makes the same entries be drawn again and again, and one of them
-// may have been made from a megabyte of JSON.
-type told struct {
+// shownEntry is the text of a journal line, laid out for one width. The layout is
+// cached, because scrolling draws the same entries again and again, and an entry may
+// come from a megabyte of JSON.
+type shownEntry struct {
 	seq   uint64
 	entry entry
 	width int
-	lines []string // for that width
+	lines []string // the layout for width
 }
 
-// tellLine puts a line of the journal into words; nil if it tells nothing.
-func tellLine(l journal.Line) *told {
+// newShownEntry returns the entry of a journal line; nil if it has no text.
+func newShownEntry(l journal.Line) *shownEntry {
 	e, ok := Full(l)
 	if !ok {
 		return nil
 	}
-	return &told{seq: l.Seq, entry: cutEntry(e)}
+	return &shownEntry{seq: l.Seq, entry: cutEntry(e)}
 }
 
-// add appends a new line of the journal. Who has scrolled up keeps what is on
-// the screen. Old entries are dropped only while the end is on the screen, for
-// who has scrolled up is reading them.
+// add appends a new line of the journal. If the operator has scrolled up, the screen
+// does not change, and no old entries are dropped.
 func (p *pager) add(l journal.Line) {
-	t := tellLine(l)
+	t := newShownEntry(l)
 	if t == nil {
 		return
 	}
@@ -82,21 +81,21 @@ func (p *pager) add(l journal.Line) {
 	}
 }
 
-// addOlder puts older lines before all others; none means the top is reached.
-// What is on the screen is counted from the end, so it stays where it is.
+// addOlder inserts older lines before all others; an empty list means that the top is
+// reached. The position counts from the end, so the screen does not change.
 func (p *pager) addOlder(older []journal.Line) {
 	p.reading = false
 	p.top = len(older) == 0
-	var before []*told
+	var before []*shownEntry
 	for _, l := range older {
-		if t := tellLine(l); t != nil {
+		if t := newShownEntry(l); t != nil {
 			before = append(before, t)
 		}
 	}
 	p.entries = slices.Insert(p.entries, 0, before...)
 }
 
-// oldest is the number of the oldest line that is here; 0: there is none.
+// oldest returns the number of the oldest line; 0: there is none.
 func (p *pager) oldest() uint64 {
 	if len(p.entries) == 0 {
 		return 0
@@ -104,21 +103,21 @@ func (p *pager) oldest() uint64 {
 	return p.entries[0].seq
 }
 
-// linesOf are a line of the journal as lines of the screen. They are laid out
-// again when the width has changed, and only then.
-func (p *pager) linesOf(t *told) []string {
+// linesOf returns an entry as lines of the screen. It lays them out again only if the
+// width has changed.
+func (p *pager) linesOf(t *shownEntry) []string {
 	if t.lines == nil || t.width != p.width {
 		t.width, t.lines = p.width, entryLines(p.screen, t.entry, p.width)
 	}
 	return t.lines
 }
 
-// quitLine leaves when it is all that is typed. A message of that one letter
-// cannot be sent by attach; covey send can send it.
+// quitLine leaves attach if it is the whole typed line. covey send can send a message
+// of that one letter.
 const quitLine = "q"
 
-// maxEntry is how many lines of one entry attach shows. More would push all
-// else off the screen, and nobody reads a whole build log here.
+// maxEntry is how many lines of an entry attach shows. More would push everything
+// else off the screen.
 const maxEntry = 40
 
 // cutEntry keeps the beginning of a long entry and says where the rest is.
@@ -131,9 +130,8 @@ func cutEntry(e entry) entry {
 	return e
 }
 
-// room is how many lines of the journal fit on the screen: all but the title
-// and the typed line, and none of those when it is tiny. On a terminal of one
-// line there is news or nothing: what is typed would not be seen anyway.
+// room returns how many lines of the journal fit on the screen: all but the title,
+// the status and the typed line, which a tiny screen omits.
 func (p *pager) room() int {
 	switch {
 	case p.height >= 5:
@@ -144,8 +142,8 @@ func (p *pager) room() int {
 	return max(p.height, 0)
 }
 
-// view draws the pager. It always gives exactly as many lines as the screen
-// has, so that nothing of the last drawing is left over.
+// view draws the pager. It always returns as many lines as the screen has, so that
+// nothing of the previous drawing remains.
 func (p *pager) view() string {
 	if p.width <= 0 || p.height <= 0 {
 		return ""
@@ -167,15 +165,15 @@ func (p *pager) view() string {
 	return strings.Join(lines, "\n")
 }
 
-// heading is the line above the journal.
+// heading returns the line above the journal.
 func (p *pager) heading() string {
 	if p.below > 0 {
-		return p.title + " · scrolled up; End goes back to the news"
+		return p.title + " · scrolled up; End goes back to the end"
 	}
 	return p.title
 }
 
-// status is the line between the journal and what is typed.
+// status returns the line between the journal and the typed line.
 func (p *pager) status() string {
 	if p.notice == "" {
 		return p.screen.Paint(term.Faint, term.Fit("Enter sends · Up recalls · PgUp scrolls · :help · Ctrl-D or q leaves, not the team", p.width))
@@ -187,10 +185,9 @@ func (p *pager) status() string {
 	return p.screen.Paint(st, term.Fit(p.notice, p.width))
 }
 
-// window is the part of the journal that is on the screen: the last room lines
-// above the bottom, laid out from the end, so that a long history costs
-// nothing. It is the one place that knows how many lines there are, and so the
-// one that brings below back into range.
+// window returns the part of the journal that is on the screen. It lays entries out
+// from the end, so that a long history costs nothing. It also brings below back into
+// range, because only here the number of lines is known.
 func (p *pager) window(room int) []string {
 	need := room + p.below
 	var parts [][]string
@@ -207,9 +204,8 @@ func (p *pager) window(room int) []string {
 	return slices.Clone(lines[max(0, end-room):end])
 }
 
-// atTop tells whether the oldest entry that is here has come onto the screen.
-// It stops at the first entry beyond the screen, as laying all of them out
-// would cost most where a history is long.
+// atTop reports whether the oldest entry is on the screen. It stops at the first
+// entry beyond the screen, because laying out a long history would be slow.
 func (p *pager) atTop(room int) bool {
 	have := 0
 	for i := len(p.entries) - 1; i >= 0; i-- {
@@ -221,52 +217,51 @@ func (p *pager) atTop(room int) bool {
 	return true
 }
 
-// key does what a key asks for. Keys that do nothing here edit the typed line.
-func (p *pager) key(k tea.KeyPressMsg) ask {
+// key handles a key. Keys without a function here edit the typed line.
+func (p *pager) key(k tea.KeyPressMsg) action {
 	p.keys++
 	before := p.line.text()
 	switch name := k.String(); name {
 	case "ctrl+c":
-		return ask{leave: true}
+		return action{leave: true}
 	case "ctrl+z":
-		return ask{suspend: true}
+		return action{suspend: true}
 	case "enter":
 		return p.enter()
 	case "pgup", "pgdown", "shift+up", "shift+down", "ctrl+home", "ctrl+end":
 		return p.scroll(name)
 	case "up", "ctrl+p":
 		p.line.recall(-1)
-		return ask{}
+		return action{}
 	case "down", "ctrl+n":
 		p.line.recall(1)
-		return ask{}
+		return action{}
 	case "home", "end": // of the line, if there is one
 		if before == "" || name == "end" && p.below > 0 {
 			return p.scroll("ctrl+" + name)
 		}
-	case "ctrl+d": // as in a shell: it deletes where there is something
+	case "ctrl+d": // as in a shell: with text in the line it deletes
 		if before == "" {
-			return ask{leave: true}
+			return action{leave: true}
 		}
 	}
 	p.line.key(k)
-	return ask{leaveSoon: before == "" && p.line.text() == quitLine}
+	return action{leaveSoon: before == "" && p.line.text() == quitLine}
 }
 
-// enter sends what is typed, if it says anything. Empty lines are not sent:
-// Enter is also what people press to see whether anything is alive.
-func (p *pager) enter() ask {
-	text := p.line.take()
+// enter sends the typed line unless it is empty: people also press Enter to see
+// whether anything is alive.
+func (p *pager) enter() action {
+	text := p.line.submit()
 	if text == quitLine {
-		return ask{leave: true}
+		return action{leave: true}
 	}
-	return ask{send: text}
+	return action{send: text}
 }
 
-// scroll moves the screen over the journal and asks for older lines when it has
-// come to the top of those that are here. The position may be out of range
-// here; window, which has to lay the lines out anyway, brings it back.
-func (p *pager) scroll(key string) ask {
+// scroll moves the screen over the journal and requests older lines at the top. It
+// may leave the position out of range; window corrects it.
+func (p *pager) scroll(key string) action {
 	room := p.room()
 	switch key {
 	case "pgup":
@@ -283,20 +278,19 @@ func (p *pager) scroll(key string) ask {
 		p.below = 0
 	}
 	if p.top || p.reading || p.below == 0 || !p.atTop(room) {
-		return ask{}
+		return action{}
 	}
 	p.reading = true
-	return ask{older: true}
+	return action{older: true}
 }
 
-// say shows a notice below the journal. It stays until the next one: a person
-// may look away for a while.
+// say shows a notice below the journal. It stays until the next one.
 func (p *pager) say(text string, bad bool) {
 	p.notice, p.isBad = term.Short(text), bad
 }
 
-// answer shows what became of a typed line. One that was not sent comes back,
-// to be tried again, unless something else is typed by now.
+// answer shows the result of a typed line. A line that was not sent comes back into
+// the input, unless something else is typed by now.
 func (p *pager) answer(text, unsent string) {
 	p.say(text, unsent != "")
 	if unsent != "" && p.line.text() == "" {

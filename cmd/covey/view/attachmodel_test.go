@@ -22,7 +22,7 @@ func textLine(n int) journal.Line {
 // pagerOf is a pager of a terminal with lines from to to.
 func pagerOf(width, height, from, to int) *pager {
 	s, _ := teamtest.Screen()
-	p := &pager{screen: s, title: "api of crew", width: width, height: height, line: newTyping()}
+	p := &pager{screen: s, title: "api of crew", width: width, height: height, line: newInputLine()}
 	for i := from; i <= to; i++ {
 		p.add(textLine(i))
 	}
@@ -30,7 +30,7 @@ func pagerOf(width, height, from, to int) *pager {
 }
 
 // press is a key by its name, or typed text.
-func press(p *pager, keys ...string) ask {
+func press(p *pager, keys ...string) action {
 	named := map[string]tea.KeyPressMsg{
 		"enter": {Code: tea.KeyEnter}, "backspace": {Code: tea.KeyBackspace}, "pgup": {Code: tea.KeyPgUp},
 		"pgdown": {Code: tea.KeyPgDown}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
@@ -41,7 +41,7 @@ func press(p *pager, keys ...string) ask {
 		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+d": {Code: 'd', Mod: tea.ModCtrl},
 		"ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl},
 	}
-	var a ask
+	var a action
 	for _, k := range keys {
 		if msg, ok := named[k]; ok {
 			a = p.key(msg)
@@ -58,38 +58,38 @@ func TestPagerTyping(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		keys  []string
-		want  ask
+		want  action
 		typed string
 	}{
-		{"a line is sent", []string{"use the API", "enter"}, ask{send: "use the API"}, ""},
-		{"blanks around it are not", []string{"  hi ", "enter"}, ask{send: "hi"}, ""},
-		{"nothing is not sent", []string{"enter"}, ask{}, ""},
-		{"q leaves soon", []string{"q"}, ask{leaveSoon: true}, "q"},
-		{"more than q stays", []string{"quick"}, ask{}, "quick"},
-		{"q and Enter leave", []string{"q", "enter"}, ask{leave: true}, ""},
-		{"q within a line is a letter", []string{"x", "left", "q"}, ask{}, "qx"},
-		{"q that is left of a line is none", []string{"xq", "home", "delete"}, ask{}, "q"},
-		{"Ctrl-D leaves an empty line", []string{"a", "backspace", "ctrl+d"}, ask{leave: true}, ""},
-		{"Ctrl-D deletes what is there", []string{"half a", "ctrl+a", "ctrl+d"}, ask{}, "alf a"},
-		{"Ctrl-D at the end of a line", []string{"half a", "ctrl+d"}, ask{}, "half a"},
-		{"Ctrl-C leaves", []string{"ctrl+c"}, ask{leave: true}, ""},
-		{"Ctrl-Z stops it", []string{"half a", "ctrl+z"}, ask{suspend: true}, "half a"},
-		{"backspace takes a character", []string{"aé", "backspace"}, ask{}, "a"},
-		{"backspace on nothing", []string{"backspace"}, ask{}, ""},
-		{"Ctrl-U takes all", []string{"abc def", "ctrl+u"}, ask{}, ""},
-		{"Ctrl-W takes a word", []string{"abc def ", "ctrl+w"}, ask{}, "abc "},
-		{"Ctrl-W on one word", []string{"abc", "ctrl+w"}, ask{}, ""},
-		{"Ctrl-K takes the rest", []string{"abc", "left", "left", "ctrl+k"}, ask{}, "a"},
-		{"a letter goes where the cursor is", []string{"ac", "left", "b", "end", "d"}, ask{}, "abcd"},
-		{"Home goes to the line's beginning", []string{"bc", "home", "a"}, ask{}, "abc"},
-		{"Up brings the last line back", []string{"one", "enter", "two", "enter", "up"}, ask{}, "two"},
-		{"Up again the one before", []string{"one", "enter", "two", "enter", "up", "up", "up"}, ask{}, "one"},
-		{"Down brings back what was typed", []string{"one", "enter", "two", "up", "down", "down"}, ask{}, "two"},
-		{"a line that came back can be edited and sent", []string{"one", "enter", "up", "s", "enter"}, ask{send: "ones"}, ""},
-		{"an edited line leaves the old one", []string{"one", "enter", "up", "s", "enter", "up", "up"}, ask{}, "one"},
-		{"equal lines are one", []string{"one", "enter", "one", "enter", "two", "enter", "up", "up", "up"}, ask{}, "one"},
-		{"empty lines are none", []string{"one", "enter", "enter", "up"}, ask{}, "one"},
-		{"nothing was sent", []string{"half", "up", "down"}, ask{}, "half"},
+		{"a line is sent", []string{"use the API", "enter"}, action{send: "use the API"}, ""},
+		{"blanks around it are not", []string{"  hi ", "enter"}, action{send: "hi"}, ""},
+		{"nothing is not sent", []string{"enter"}, action{}, ""},
+		{"q leaves soon", []string{"q"}, action{leaveSoon: true}, "q"},
+		{"more than q stays", []string{"quick"}, action{}, "quick"},
+		{"q and Enter leave", []string{"q", "enter"}, action{leave: true}, ""},
+		{"q within a line is a letter", []string{"x", "left", "q"}, action{}, "qx"},
+		{"q that is left of a line is none", []string{"xq", "home", "delete"}, action{}, "q"},
+		{"Ctrl-D leaves an empty line", []string{"a", "backspace", "ctrl+d"}, action{leave: true}, ""},
+		{"Ctrl-D deletes what is there", []string{"half a", "ctrl+a", "ctrl+d"}, action{}, "alf a"},
+		{"Ctrl-D at the end of a line", []string{"half a", "ctrl+d"}, action{}, "half a"},
+		{"Ctrl-C leaves", []string{"ctrl+c"}, action{leave: true}, ""},
+		{"Ctrl-Z stops it", []string{"half a", "ctrl+z"}, action{suspend: true}, "half a"},
+		{"backspace takes a character", []string{"aé", "backspace"}, action{}, "a"},
+		{"backspace on nothing", []string{"backspace"}, action{}, ""},
+		{"Ctrl-U takes all", []string{"abc def", "ctrl+u"}, action{}, ""},
+		{"Ctrl-W takes a word", []string{"abc def ", "ctrl+w"}, action{}, "abc "},
+		{"Ctrl-W on one word", []string{"abc", "ctrl+w"}, action{}, ""},
+		{"Ctrl-K takes the rest", []string{"abc", "left", "left", "ctrl+k"}, action{}, "a"},
+		{"a letter goes where the cursor is", []string{"ac", "left", "b", "end", "d"}, action{}, "abcd"},
+		{"Home goes to the line's beginning", []string{"bc", "home", "a"}, action{}, "abc"},
+		{"Up brings the last line back", []string{"one", "enter", "two", "enter", "up"}, action{}, "two"},
+		{"Up again the one before", []string{"one", "enter", "two", "enter", "up", "up", "up"}, action{}, "one"},
+		{"Down brings back what was typed", []string{"one", "enter", "two", "up", "down", "down"}, action{}, "two"},
+		{"a line that came back can be edited and sent", []string{"one", "enter", "up", "s", "enter"}, action{send: "ones"}, ""},
+		{"an edited line leaves the old one", []string{"one", "enter", "up", "s", "enter", "up", "up"}, action{}, "one"},
+		{"equal lines are one", []string{"one", "enter", "one", "enter", "two", "enter", "up", "up", "up"}, action{}, "one"},
+		{"empty lines are none", []string{"one", "enter", "enter", "up"}, action{}, "one"},
+		{"nothing was sent", []string{"half", "up", "down"}, action{}, "half"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := pagerOf(60, 10, 1, 3)

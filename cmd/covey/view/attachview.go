@@ -11,23 +11,21 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
-// quitDelay is how long a lone q waits for more to be typed before it leaves.
-// Longer than anybody takes for the second letter of a word, and short enough
-// not to feel like waiting.
+// quitDelay is how long a lone q waits for more to be typed before it leaves: longer
+// than anybody takes for the second letter of a word, and too short to notice.
 const quitDelay = 500 * time.Millisecond
 
 // The messages of the attach view.
 type (
 	lineMsg     journal.Line        // the journal grew
 	olderMsg    []journal.Line      // lines before the oldest one here
-	noOlderMsg  struct{ err error } // they cannot be read
-	overMsg     struct{ err error } // the journal ends; err: because it cannot be read
-	quitSoonMsg struct{ keys int }  // a q on an empty line has waited; keys: how many there were by then
+	noOlderMsg  struct{ err error } // older lines cannot be read
+	overMsg     struct{ err error } // the journal has ended; err: it cannot be read
+	quitSoonMsg struct{ keys int }  // quitDelay after a q on an empty line; keys: the number of keys pressed by then
 )
 
-// attachModel runs a pager in the terminal library. All that reaches outside is
-// in send and older, which it calls beside the screen's own loop: a team that
-// is slow to answer must not freeze the keys.
+// attachModel runs a pager in the terminal library. It calls send and older outside
+// the library's loop: a team that is slow to answer must not freeze the keys.
 type attachModel struct {
 	pager *pager
 	send  func(text string) Answer
@@ -35,32 +33,33 @@ type attachModel struct {
 	over  bool // the team has ended
 }
 
-// Answer is what became of a typed line.
+// Answer is the result of a typed line.
 type Answer struct {
 	Text   string
 	Unsent string // what was typed, if it was not sent
 }
 
-// Attach is what the attach view shows, and what its keys can ask for.
+// Attach is the content of the attach view, and the actions of its keys.
 type Attach struct {
 	Title  string
-	Tail   []journal.Line // what it begins with
-	Follow Follower       // what comes after
-	// Send returns a typed line to the member. It may take long.
+	Tail   []journal.Line // the lines to begin with
+	Follow Follower       // reads the lines after them
+	// Send sends a typed line to the member. It may take long.
 	Send func(ctx context.Context, text string) Answer
-	// Older reads lines from before that one; none: there are none.
+	// Older reads lines from before the given one; an empty list means that there are
+	// none.
 	Older func(before uint64) ([]journal.Line, error)
 }
 
-// Run shows it on the terminal until somebody leaves it. over reports that the
-// team has ended by then. Both the screen and the reader of the journal end with this
-// function: leaving the screen ends the reader, while the end of the journal leaves
-// the screen up, for there is something to read on it.
+// Run shows the view on the terminal until the operator leaves it. over reports
+// whether the team has ended by then. When Run returns, the screen and the reader of
+// the journal have ended. Leaving the screen ends the reader, while the end of the
+// journal leaves the screen up, so that it can be read.
 func (a Attach) Run(ctx context.Context, in io.Reader, out *term.Screen) (over bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	m := &attachModel{
-		pager: &pager{screen: out, title: a.Title, line: newTyping()},
+		pager: &pager{screen: out, title: a.Title, line: newInputLine()},
 		send:  func(text string) Answer { return a.Send(ctx, text) },
 		older: a.Older,
 	}
@@ -83,16 +82,15 @@ func (a Attach) Run(ctx context.Context, in io.Reader, out *term.Screen) (over b
 	return m.over, err
 }
 
-// Follower calls a function with each line of the journal that is wanted, until
-// the team ends, the function fails, or the context ends. It hides the journal
-// from those who show it, who are tested without one.
+// Follower calls f for each wanted line of the journal, until the team ends, f fails,
+// or the context ends. Tests replace it.
 type Follower func(ctx context.Context, f func(journal.Line) error) error
 
-// Init has nothing to ask for.
+// Init starts nothing.
 func (m *attachModel) Init() tea.Cmd { return nil }
 
-// Update takes keys, sizes and what happens in the team. It is called for one
-// message at a time, so nothing in the pager needs a lock.
+// Update handles keys, sizes and journal lines. It is called for one message at a
+// time, so the pager needs no lock.
 func (m *attachModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -125,9 +123,9 @@ func (m *attachModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// carryOut does what a key has asked for. Commands run beside the loop, and
-// their answers come back as messages; nothing here may wait.
-func (m *attachModel) carryOut(a ask) tea.Cmd {
+// carryOut executes the action of a key. Commands run outside the loop and answer
+// with messages; nothing here may block.
+func (m *attachModel) carryOut(a action) tea.Cmd {
 	switch {
 	case a.leave:
 		return tea.Quit
@@ -152,7 +150,7 @@ func (m *attachModel) carryOut(a ask) tea.Cmd {
 	return nil
 }
 
-// View draws the pager, with the cursor where it stands in what is typed.
+// View draws the pager, with the cursor in the typed line.
 func (m *attachModel) View() tea.View {
 	p := m.pager
 	view := tea.View{AltScreen: true, Content: p.view()}

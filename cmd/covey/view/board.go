@@ -12,38 +12,38 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
-// maxNews is how many noteworthy entries a board keeps. More than fits on any
-// screen, so that one that is enlarged has something to show.
+// maxNews is how many noteworthy entries a board keeps: more than fits on any screen,
+// for a screen that is enlarged.
 const maxNews = 200
 
-// board is what the live view knows of a team. It learns everything from the
-// lines of the journal, in their order, and draws itself into any size. It is a
-// plain value without locks and clocks: who shares it locks it, and who draws
-// it says what time it is. That makes it a thing of tables in tests.
+// board is the state that the live view shows of a team. It learns everything from
+// the lines of the journal, in their order, and can draw itself in any size. It is a
+// plain value without locks and clocks, for tests by table: the caller locks it and
+// passes the time.
 type board struct {
 	team    string
-	started time.Time // when this run began
-	ended   string    // why it ended; empty: it runs
-	waits   string    // until when nobody can do anything; empty: somebody can
-	members []*seat   // the lead first, then as they appeared
-	tasks   map[string]taskNews
+	started time.Time    // when this run began
+	ended   string       // why the team ended; empty: it runs
+	waits   string       // until when all members have to wait; empty: they need not
+	members []*memberRow // the lead first, then in order of appearance
+	tasks   map[string]taskInfo
 	refused int // refusals by gates in this run
 	news    []entry
-	notice  string // what the program itself has to say, such as that it stops
+	notice  string // a notice of the program itself, such as that it stops
 }
 
-// seat is what a board knows of one member. All its texts are plain already.
-type seat struct {
+// memberRow is the state of one member. All its texts are plain.
+type memberRow struct {
 	name    string
 	state   string // one of the constants below
-	until   string // limited: when it goes on
+	until   string // when the limit ends, if state is limited
 	doing   string
 	turn    int
 	refused int
-	isHeld  bool // it begins no turn until it is resumed
+	isHeld  bool // it starts no turn until it is resumed
 }
 
-// The states of a seat.
+// The states of a member.
 const (
 	starting  = "starting"
 	working   = "working"
@@ -57,32 +57,31 @@ const (
 	ended     = "ended"
 )
 
-// newBoard returns a board of a team whose members are known by name. The names
-// come from the spec and serve until the first line is there; the team's own
-// start names them again, those of an earlier run included.
+// newBoard returns a board of a team. The names come from the spec and serve until
+// the first line of the journal arrives; the start of the team names the members
+// again, including those of an earlier run.
 func newBoard(team string, members []string, started time.Time) *board {
-	b := &board{team: team, started: started, tasks: map[string]taskNews{}}
+	b := &board{team: team, started: started, tasks: map[string]taskInfo{}}
 	for _, name := range members {
-		b.seat(name)
+		b.row(name)
 	}
 	return b
 }
 
-// seat is the seat of a member, made if there is none yet. Names are compared
-// in their plain form, as they are shown: two names that look the same must not
-// become two rows.
-func (b *board) seat(name string) *seat {
-	if s := b.seatOf(name); s != nil {
+// row returns the row of a member, and adds it if there is none. Names are compared
+// in their plain form, as shown: names that look the same must not become two rows.
+func (b *board) row(name string) *memberRow {
+	if s := b.rowOf(name); s != nil {
 		return s
 	}
-	s := &seat{name: term.PlainLine(name), state: starting}
+	s := &memberRow{name: term.PlainLine(name), state: starting}
 	b.members = append(b.members, s)
 	return s
 }
 
-// seatOf is the seat of a member; nil for whoever is none, such as a person who
-// sends a message.
-func (b *board) seatOf(name string) *seat {
+// rowOf returns the row of a member; nil for others, such as an operator who sends a
+// message.
+func (b *board) rowOf(name string) *memberRow {
 	for _, s := range b.members {
 		if s.name == term.PlainLine(name) {
 			return s
@@ -91,13 +90,12 @@ func (b *board) seatOf(name string) *seat {
 	return nil
 }
 
-// apply takes the next line of the journal in. Lines of types that it does not
-// know change nothing, so that an older covey can look at the journal of a
-// newer one.
+// apply handles the next line of the journal. Lines of unknown types change nothing,
+// so that an older covey can show the journal of a newer one.
 func (b *board) apply(l journal.Line) {
 	p := data(l)
 	b.applyTeam(l, p)
-	if s := b.seatOf(l.Member); s != nil {
+	if s := b.rowOf(l.Member); s != nil {
 		b.applyMember(s, l, p)
 	}
 	if e, ok := brief(l); ok {
@@ -105,7 +103,7 @@ func (b *board) apply(l journal.Line) {
 	}
 }
 
-// addNews shows an entry among the news and forgets the oldest.
+// addNews adds an entry to the news and drops the oldest.
 func (b *board) addNews(e entry) {
 	b.news = append(b.news, e)
 	if len(b.news) > maxNews {
@@ -113,18 +111,17 @@ func (b *board) addNews(e entry) {
 	}
 }
 
-// applyTeam takes in what concerns the team as a whole. A start begins a run:
-// refusals, the clock and the members' states are of one run, while tasks stay
-// over all of them.
+// applyTeam handles what concerns the whole team. A start begins a run: refusals, the
+// clock and the members' states belong to one run, while tasks stay over all runs.
 func (b *board) applyTeam(l journal.Line, p payload) {
 	switch l.Type {
 	case "team_started":
 		b.refused, b.ended, b.waits, b.started = 0, "", "", l.Time
 		for _, s := range b.members {
-			*s = seat{name: s.name, state: starting, isHeld: s.isHeld}
+			*s = memberRow{name: s.name, state: starting, isHeld: s.isHeld}
 		}
 		for _, name := range p.Members {
-			b.seat(name)
+			b.row(name)
 		}
 	case "team_ended":
 		b.ended = p.Reason
@@ -137,8 +134,8 @@ func (b *board) applyTeam(l journal.Line, p payload) {
 	}
 }
 
-// applyTask keeps the list of tasks. A refused change has left the task as it
-// was, whatever the line says of it.
+// applyTask updates the list of tasks. A refused change has not changed the task,
+// whatever the line contains.
 func (b *board) applyTask(p payload) {
 	switch {
 	case p.Task == nil || p.Op == "refused" || p.Op == "awaits":
@@ -149,10 +146,9 @@ func (b *board) applyTask(p payload) {
 	}
 }
 
-// applyMember takes in what one member did. The state follows from the last
-// thing that happened; nothing is remembered beyond that, and so a board that
-// begins in the middle is soon right.
-func (b *board) applyMember(s *seat, l journal.Line, p payload) {
+// applyMember handles what one member did. The state follows from the last event
+// alone, so a board that begins in the middle is soon right.
+func (b *board) applyMember(s *memberRow, l journal.Line, p payload) {
 	if l.Helper != "" {
 		b.applyHelper(s, l, p)
 		return
@@ -211,15 +207,15 @@ func (b *board) applyMember(s *seat, l journal.Line, p payload) {
 	}
 }
 
-// isGate tells whether an event belongs to the turn end. While one of these
-// runs, the member has done its work and waits for a verdict, which is worth
-// telling apart from work. SubagentStop is a helper's affair.
+// isGate reports whether an event belongs to the turn end. While its hooks run, the
+// member has done its work and waits for a verdict. SubagentStop concerns helpers
+// only.
 func isGate(event string) bool {
 	return event == "Stop" || event == "TaskCompleted" || event == "TeammateIdle"
 }
 
-// counts are the tasks that are done, and all of them. Deleted tasks are in
-// neither number.
+// counts returns the number of completed tasks, and of all. Deleted tasks are in
+// neither.
 func (b *board) counts() (done, all int) {
 	for _, t := range b.tasks {
 		if t.Status == "completed" {
@@ -229,10 +225,10 @@ func (b *board) counts() (done, all int) {
 	return done, len(b.tasks)
 }
 
-// tasksOf are the tasks in progress of a member, and those that wait for
-// others, in order of their ids. A pending task that waits for nobody is in
-// neither list: it is about to be taken up, and would only flicker.
-func (b *board) tasksOf(name string) (own, waiting []taskNews) {
+// tasksOf returns the tasks that a member has in progress, and those that wait for
+// others, ordered by id. A pending task that waits for nothing is in neither list: it
+// is about to be started and would only flicker.
+func (b *board) tasksOf(name string) (own, waiting []taskInfo) {
 	for _, t := range b.tasks {
 		switch {
 		case t.Owner != name || t.Status == "completed":
@@ -242,16 +238,15 @@ func (b *board) tasksOf(name string) (own, waiting []taskNews) {
 			waiting = append(waiting, t)
 		}
 	}
-	byID := func(x, y taskNews) int { return TaskNumber(x.ID) - TaskNumber(y.ID) }
+	byID := func(x, y taskInfo) int { return TaskNumber(x.ID) - TaskNumber(y.ID) }
 	slices.SortFunc(own, byID)
 	slices.SortFunc(waiting, byID)
 	return own, waiting
 }
 
-// openBlockers are the tasks that t waits for. A blocker that was deleted
-// blocks nobody any more.
-func (b *board) openBlockers(t taskNews) []taskNews {
-	var open []taskNews
+// openBlockers returns the tasks that t waits for. A deleted blocker does not count.
+func (b *board) openBlockers(t taskInfo) []taskInfo {
+	var open []taskInfo
 	for _, id := range t.BlockedBy {
 		if blocker, ok := b.tasks[id]; ok && blocker.Status != "completed" {
 			open = append(open, blocker)
@@ -260,8 +255,8 @@ func (b *board) openBlockers(t taskNews) []taskNews {
 	return open
 }
 
-// label is a member's state as it is shown.
-func (s *seat) label() string {
+// label returns a member's state as it is shown.
+func (s *memberRow) label() string {
 	switch {
 	case s.state == limited:
 		return limited + " until " + s.until
@@ -271,11 +266,10 @@ func (s *seat) label() string {
 	return s.state
 }
 
-// what says what a member does, or what it waits for. Of an idle member that
-// owns a task it is more useful to know what holds the task up than what the
-// member said last. Only the first task and its first blocker are named: the
-// line has no room for more, and covey tasks graph shows all.
-func (b *board) what(s *seat) string {
+// what says what a member does, or what it waits for. For an idle member that owns a
+// task, the blocker of the task is more useful than the member's last text. It names
+// only the first task and its first blocker; covey tasks graph shows all.
+func (b *board) what(s *memberRow) string {
 	if s.state != idle {
 		return s.doing
 	}
@@ -291,8 +285,8 @@ func (b *board) what(s *seat) string {
 	return term.Short(text)
 }
 
-// TaskNumber is a task id as a number, for ordering. Ids that are no numbers come
-// last, in no order of their own.
+// TaskNumber returns a task id as a number, for ordering. Ids that are not numbers
+// come last, in undefined order.
 func TaskNumber(id string) int {
 	n, err := strconv.Atoi(id)
 	if err != nil {

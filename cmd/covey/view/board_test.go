@@ -66,15 +66,15 @@ func TestBoard(t *testing.T) {
 func TestBoardOfAGate(t *testing.T) {
 	b := newBoard("crew", []string{"api"}, time.Time{})
 	b.apply(teamtest.Line(1, "api", "hook_started", `{"event":"Stop","command":"./gate.sh"}`))
-	if m := b.seat("api"); m.state != atGates || m.doing != "Stop: ./gate.sh" {
+	if m := b.row("api"); m.state != atGates || m.doing != "Stop: ./gate.sh" {
 		t.Errorf("%+v, want it at the gates", m)
 	}
 	b.apply(teamtest.Line(2, "api", "hook_started", `{"event":"PreToolUse","command":"./look.sh","status":"Looking closely"}`))
-	if m := b.seat("api"); m.doing != "PreToolUse: Looking closely" {
+	if m := b.row("api"); m.doing != "PreToolUse: Looking closely" {
 		t.Errorf("%+v, want the hook's own words", m)
 	}
 	b.apply(teamtest.Line(3, "api", "idle", `{"last_text":"Done."}`))
-	if m := b.seat("api"); m.state != idle || b.what(m) != "Done." {
+	if m := b.row("api"); m.state != idle || b.what(m) != "Done." {
 		t.Errorf("%+v, want it idle with its last words", m)
 	}
 }
@@ -89,8 +89,8 @@ func TestBoardOfAnEarlierRun(t *testing.T) {
 	}
 	b.apply(teamtest.Line(60, "", "team_started", `{"goal":"Ship it","resumed":true}`))
 	done, all := b.counts()
-	if done != 1 || all != 3 || b.refused != 0 || b.ended != "" || b.seat("api").state != starting {
-		t.Errorf("%d of %d, %d refused, ended %q, api %+v", done, all, b.refused, b.ended, b.seat("api"))
+	if done != 1 || all != 3 || b.refused != 0 || b.ended != "" || b.row("api").state != starting {
+		t.Errorf("%d of %d, %d refused, ended %q, api %+v", done, all, b.refused, b.ended, b.row("api"))
 	}
 	if !b.started.Equal(teamtest.Line(60, "", "", "").Time) {
 		t.Errorf("the clock did not start anew: %v", b.started)
@@ -107,7 +107,7 @@ func TestBoardFits(t *testing.T) {
 		for i := range rapid.IntRange(0, 40).Draw(t, "members") {
 			name := fmt.Sprintf("%s%d", rapid.StringN(0, 8, 32).Draw(t, "name"), i)
 			text := rapid.String().Draw(t, "text")
-			b.seat(name)
+			b.row(name)
 			b.apply(teamtest.Line(10+i, name, "needs_attention", fmt.Sprintf(`{"reason":%q}`, strings.ToValidUTF8(text, "?"))))
 		}
 		width, height := rapid.IntRange(1, 150).Draw(t, "width"), rapid.IntRange(1, 60).Draw(t, "height")

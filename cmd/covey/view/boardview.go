@@ -8,11 +8,10 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 )
 
-// draw shows the board as it is at now, in at most height lines of at most
-// width columns: a heading, a line per member, and as much of the news as there
-// is room for. However small the terminal, the heading comes first. Members
-// come before news, since what goes on now matters more than what has happened.
-// The foot gives way first: it says what people know after one day.
+// draw draws the board as of now, in at most height lines of at most width columns: a
+// heading, a line per member, and as much of the news as fits. However small the
+// terminal, the heading comes first. Members come before news, because the present
+// matters more than the past. The foot is dropped first.
 func (b *board) draw(s *term.Screen, width, height int, now time.Time) []string {
 	lines := []string{s.Paint(term.Bold, term.Fit(b.heading(now), width))}
 	foot := b.foot()
@@ -38,7 +37,7 @@ func (b *board) draw(s *term.Screen, width, height int, now time.Time) []string 
 	return lines[:min(len(lines), max(height, 1))]
 }
 
-// heading sums the team up in one line. What matters most comes first, since a
+// heading summarizes the team in one line. What matters most comes first, because a
 // narrow terminal cuts the end.
 func (b *board) heading(now time.Time) string {
 	done, all := b.counts()
@@ -56,8 +55,8 @@ func (b *board) heading(now time.Time) string {
 	return strings.Join(parts, " · ")
 }
 
-// foot says what a person can do now. What the program itself has to say goes
-// before the hint, for it is what a person waits for after pressing Ctrl-C.
+// foot says what the operator can do now. A notice of the program replaces the hint:
+// it is what one waits for after pressing Ctrl-C.
 func (b *board) foot() string {
 	if b.notice != "" {
 		return b.notice
@@ -65,9 +64,9 @@ func (b *board) foot() string {
 	return `Ctrl-C stops the team in order; "covey attach MEMBER" in another terminal talks to one`
 }
 
-// memberLines is a line per member, at most room of them; the last then says
-// how many there are besides. The lead comes first and so is never among those
-// left out, unless there is no room but for the count.
+// memberLines returns a line per member, at most room of them; if there are more, the
+// last line says how many. The lead comes first and so is left out only if nothing
+// but the count fits.
 func (b *board) memberLines(s *term.Screen, width, room int) []string {
 	if room <= 0 {
 		return nil
@@ -91,11 +90,11 @@ func (b *board) memberLines(s *term.Screen, width, room int) []string {
 	return lines
 }
 
-// memberLine is one member: name, state, task, what it does, refusals. The name
-// column is as wide as the longest name that is shown, and never wider than a
-// quarter of the terminal. The state is not cut off by a long name. Of several
-// tasks in progress only the first is named; covey tasks lists all.
-func (b *board) memberLine(s *term.Screen, m *seat, names, width int) string {
+// memberLine describes one member: name, state, task, what it does, refusals. The
+// name column is as wide as the longest name shown, but not wider than a quarter of
+// the terminal, so that a long name does not cut off the state. Of several tasks in
+// progress it names the first.
+func (b *board) memberLine(s *term.Screen, m *memberRow, names, width int) string {
 	var rest []string
 	if own, _ := b.tasksOf(m.name); len(own) > 0 {
 		rest = append(rest, "task "+own[0].ID)
@@ -111,8 +110,8 @@ func (b *board) memberLine(s *term.Screen, m *seat, names, width int) string {
 	return term.Fit("  "+name+"  "+state+"  "+strings.Join(rest, " · "), width)
 }
 
-// stateStyle sets a state off. Starting, idle and ended members are faint:
-// nobody has to look at them.
+// stateStyle highlights a state. Starting, idle and ended members are faint: they
+// need no look.
 func stateStyle(state string) term.Style {
 	switch state {
 	case working:
@@ -125,9 +124,9 @@ func stateStyle(state string) term.Style {
 	return term.Faint
 }
 
-// newsLines is the tail of the news below an empty line. Each entry takes one
-// line here; logs and attach show the rest. room counts the empty line; it must
-// be 1 at least.
+// newsLines returns the tail of the news below an empty line. Each entry takes one
+// line; logs and attach show the rest. room includes the empty line and must be at
+// least 1.
 func (b *board) newsLines(s *term.Screen, width, room int) []string {
 	lines := []string{""}
 	from := max(0, len(b.news)-(room-1))

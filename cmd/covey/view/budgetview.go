@@ -24,7 +24,8 @@ func PrintBudget(out *term.Screen, uses []journal.BudgetUse) {
 	out.Printf("budget: %s\n", strings.Join(texts, " · "))
 }
 
-// UsedCell is what a member has used of its own limits: 12000/20000, $1.25/$2.00.
+// UsedCell formats what a member has used of its own limits: 12000/20000,
+// $1.25/$2.00.
 func UsedCell(limits []journal.BudgetUse) term.Cell {
 	var texts []string
 	level := 0
@@ -43,7 +44,7 @@ func UsedCell(limits []journal.BudgetUse) term.Cell {
 	return term.Cell{Text: strings.Join(texts, " "), Style: levelStyle(level)}
 }
 
-// levelStyle sets off what is nearly used up.
+// levelStyle highlights what is nearly used up.
 func levelStyle(level int) term.Style {
 	switch {
 	case level >= 100:
@@ -54,7 +55,7 @@ func levelStyle(level int) term.Style {
 	return term.Normal
 }
 
-// budgetText tells of a limit or a budget that is used to a certain share.
+// budgetText describes how much of a limit or a budget is used.
 func budgetText(l journal.Line) (string, term.Style) {
 	var u journal.BudgetUse
 	if json.Unmarshal(l.Data, &u) != nil || u.Limit <= 0 {
@@ -67,7 +68,7 @@ func budgetText(l journal.Line) (string, term.Style) {
 	return fmt.Sprintf("has used %s of %s", u, whose), levelStyle(u.Level)
 }
 
-// fallbackText tells of a member that goes on with another agent.
+// fallbackText describes a member's change to another agent.
 func fallbackText(l journal.Line) string {
 	var a login.AgentChanged
 	if json.Unmarshal(l.Data, &a) != nil {
@@ -76,12 +77,11 @@ func fallbackText(l journal.Line) string {
 	if a.Until.IsZero() {
 		return fmt.Sprintf("goes back from %s to %s", a.From, a.To)
 	}
-	return fmt.Sprintf("goes on with %s, until %s has no limit any more (%s)", a.To, a.From,
+	return fmt.Sprintf("goes on with %s, until the limit of %s ends (%s)", a.To, a.From,
 		notation.ShortTime(a.Until.Local(), l.Time.Local()))
 }
 
-// MemberStyle sets a member's state off. Only what a person should look at is
-// set off.
+// MemberStyle highlights a state that needs a look.
 func MemberStyle(state api.MemberState) term.Style {
 	switch state {
 	case api.Working:

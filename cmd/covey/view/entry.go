@@ -10,12 +10,12 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
-// nameColumn is how wide the column of names is; longer names shift their line.
+// nameColumn is the width of the column of names; longer names shift their line.
 const nameColumn = 10
 
-// entryLines lays an entry out: time and name, then its text, whose later lines
-// stand below its first. Each line is at most width columns wide, as far as the
-// time and the name leave room; width 0 wraps nothing.
+// entryLines lays an entry out: time and name, then its text, whose further lines are
+// indented. Each line is at most width columns wide, as far as time and name leave
+// room; width 0 wraps nothing.
 func entryLines(s *term.Screen, e entry, width int) []string {
 	head := e.at.Local().Format("15:04:05") + " " + term.Padded(e.who, nameColumn) + " "
 	indent := ansi.StringWidth(head)
@@ -33,7 +33,7 @@ func entryLines(s *term.Screen, e entry, width int) []string {
 				before = s.Paint(term.Faint, head)
 			}
 			if width > 0 {
-				part = term.Fit(part, room) // a wide character may not fit where one column is left
+				part = term.Fit(part, room) // a wide character may not fit into the last column
 			}
 			lines = append(lines, before+s.Paint(e.style, part))
 		}
@@ -41,15 +41,15 @@ func entryLines(s *term.Screen, e entry, width int) []string {
 	return lines
 }
 
-// printEntry prints an entry, whole. It fails when nobody reads any more.
+// printEntry prints a whole entry. It fails if the output is closed.
 func printEntry(s *term.Screen, e entry) error {
 	_, err := fmt.Fprintf(s.Writer, "%s\n", strings.Join(entryLines(s, e, 0), "\n"))
 	return err
 }
 
-// LinePrinter prints lines of the journal as they are, or in words. JSON is one
-// object a line, as the journal has it, and complete; words leave out what
-// tells a person nothing.
+// LinePrinter returns a function that prints lines of the journal as JSON or as text.
+// JSON is one object a line, complete and as in the journal; text omits lines without
+// meaning for people.
 func LinePrinter(out *term.Screen, asJSON bool) func(journal.Line) error {
 	return func(l journal.Line) error {
 		if asJSON {
@@ -68,8 +68,8 @@ func LinePrinter(out *term.Screen, asJSON bool) func(journal.Line) error {
 	}
 }
 
-// BriefPrinter prints what is noteworthy about lines of the journal. Its error means that
-// nobody reads any more.
+// BriefPrinter returns a function that prints the noteworthy lines of the journal. It
+// fails if the output is closed.
 func BriefPrinter(out *term.Screen) func(journal.Line) error {
 	return func(l journal.Line) error {
 		e, ok := brief(l)

@@ -11,20 +11,20 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
-// troubled is what a person should know of one member's hooks.
-type troubled struct {
+// hookTrouble is what the operator should know about one member's hooks.
+type hookTrouble struct {
 	member string
 	hooks  []hooklist.Count
 }
 
-// MemberHooks counts the hooks of a run, as its journal tells of them. The zero
-// value has counted nothing.
+// MemberHooks counts the hooks of a run from its journal. The zero value is ready for
+// use.
 type MemberHooks struct {
 	order   []string // members, in the order in which their first hook ended
 	tallies map[string]*hooklist.Tally
 }
 
-// Note takes a line of the journal in.
+// Note counts a line of the journal.
 func (m *MemberHooks) Note(l journal.Line) {
 	if l.Type != "hook_finished" {
 		return
@@ -39,33 +39,33 @@ func (m *MemberHooks) Note(l journal.Line) {
 	m.tallies[l.Member].Add(hookEnd(l))
 }
 
-// Members are those with hooks that a person should know of.
-func (m *MemberHooks) Members() []troubled {
-	var list []troubled
+// Members returns the members whose hooks need a look.
+func (m *MemberHooks) Members() []hookTrouble {
+	var list []hookTrouble
 	for _, name := range m.order {
 		if hooks := m.tallies[name].Noteworthy(); len(hooks) > 0 {
-			list = append(list, troubled{name, hooks})
+			list = append(list, hookTrouble{name, hooks})
 		}
 	}
 	return list
 }
 
-// HooksOf takes the same from what a team says of its members.
-func HooksOf(members []api.MemberStatus) []troubled {
-	var list []troubled
+// HooksOf returns the same from the status of a team's members.
+func HooksOf(members []api.MemberStatus) []hookTrouble {
+	var list []hookTrouble
 	for _, m := range members {
 		if len(m.Hooks) > 0 {
-			list = append(list, troubled{m.Name, m.Hooks})
+			list = append(list, hookTrouble{m.Name, m.Hooks})
 		}
 	}
 	return list
 }
 
-// PrintHookTrouble tells per member of the hooks that failed and let it pass, and
-// of the verdicts of those that only observe. A policy that fails in silence is
-// worse than none.
-func PrintHookTrouble(out *term.Screen, list []troubled) {
-	// Failures come first: an observed verdict is news, a failure is a hole.
+// PrintHookTrouble prints, per member, the hooks that failed and let everything pass,
+// and the verdicts of hooks that only observe. A policy that fails silently is worse
+// than none.
+func PrintHookTrouble(out *term.Screen, list []hookTrouble) {
+	// Failures come first: an observed verdict is information, a failure is a hole.
 	failed := false
 	for _, t := range list {
 		if text := failedText(t); text != "" {
@@ -83,8 +83,8 @@ func PrintHookTrouble(out *term.Screen, list []troubled) {
 	}
 }
 
-// failedText tells of a member's hooks that failed open; empty: none did.
-func failedText(t troubled) string {
+// failedText lists a member's hooks that failed open; empty: none did.
+func failedText(t hookTrouble) string {
 	sum, parts := 0, []string(nil)
 	for _, h := range t.hooks {
 		if h.FailedOpen == 0 {
@@ -100,9 +100,8 @@ func failedText(t troubled) string {
 		strings.Join(parts, ", "))
 }
 
-// observedText tells what a member's hooks would have done that only observe;
-// empty: nothing.
-func observedText(t troubled) string {
+// observedText says what a member's observing hooks would have done; empty: nothing.
+func observedText(t hookTrouble) string {
 	var parts []string
 	for _, h := range t.hooks {
 		if h.Would > 0 {
@@ -115,7 +114,7 @@ func observedText(t troubled) string {
 	return fmt.Sprintf("%s: only observed: %s", term.PlainLine(cmp.Or(t.member, "team")), strings.Join(parts, ", "))
 }
 
-// times says how often, where it was more than once.
+// times formats a count above one.
 func times(n int) string {
 	if n < 2 {
 		return ""

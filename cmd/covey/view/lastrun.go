@@ -12,8 +12,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// lastRun is what the journal tells of a team's last run: enough to show it
-// when there is no process to ask.
+// lastRun is what the journal says about a team's last run, to show it when there is
+// no process to ask.
 type lastRun struct {
 	Members []*api.MemberStatus        // in the order in which they appear
 	Hooks   map[string]*hooklist.Tally // by member
@@ -21,9 +21,8 @@ type lastRun struct {
 	Turns   journal.TurnCount
 }
 
-// ReadLastRun reads the last run of a team from its journal. A team without a
-// journal has an empty one. Only the last run is read, from where it begins,
-// since a journal holds all runs of a team and may be long.
+// ReadLastRun reads the last run of a team from its journal. It is empty for a team
+// without a journal. Earlier runs are not read, because a journal may be long.
 func ReadLastRun(place state.Place) (*lastRun, error) {
 	run := &lastRun{Hooks: map[string]*hooklist.Tally{}}
 	begin, err := lastStart(place)
@@ -45,9 +44,9 @@ func ReadLastRun(place state.Place) (*lastRun, error) {
 	return run, nil
 }
 
-// lastStart is the number of the line before the last start of a team; 0 if
-// there is none. The journal is read backwards, so the runs before the last one
-// cost nothing. Damaged lines are passed over; an error is that of the file.
+// lastStart returns the number of the line before the last start of a team; 0 if
+// there is none. It reads backwards, so earlier runs cost nothing. It skips damaged
+// lines.
 func lastStart(place state.Place) (uint64, error) {
 	for l, err := range journal.Backwards(place.Journal(), 0) {
 		if err != nil {
@@ -60,19 +59,18 @@ func lastStart(place state.Place) (uint64, error) {
 	return 0, nil
 }
 
-// apply takes the next line in. A member that needed attention and then took
-// another turn was helped on.
+// apply handles the next line. Another turn ends the need for attention.
 func (r *lastRun) apply(l journal.Line) {
 	p := data(l)
 	for _, name := range p.Members {
 		r.member(name)
 	}
 	if l.Type == "team_ended" && p.Merge == "" && p.ExitCode != nil && *p.ExitCode == 0 {
-		r.solved()
+		r.clearAttention()
 	}
-	m := r.known(l.Member)
+	m := r.find(l.Member)
 	if m == nil {
-		if l.Member == "" && l.Type == "hook_finished" { // gates at a merge are no member's
+		if l.Member == "" && l.Type == "hook_finished" { // gates at a merge belong to no member
 			end := hookEnd(l)
 			end.Event = hooklist.AtMerge
 			r.merges.Add(end)
@@ -107,9 +105,9 @@ func (r *lastRun) apply(l journal.Line) {
 	}
 }
 
-// solved takes in that the team was done: what a member needed attention for came to an end
-// in another way, for example because a person completed its task.
-func (r *lastRun) solved() {
+// clearAttention handles that the team was done: the reasons for attention were
+// resolved in another way, for example because the operator completed the task.
+func (r *lastRun) clearAttention() {
 	for _, m := range r.Members {
 		m.Attention = ""
 		if m.State == api.NeedsAttention {
@@ -118,7 +116,7 @@ func (r *lastRun) solved() {
 	}
 }
 
-// count takes in what a line says of turns and what they came to.
+// count counts turns and their results.
 func (r *lastRun) count(l journal.Line, m *api.MemberStatus, p payload) {
 	switch {
 	case l.Type == "turn_started" && l.Helper == "":
@@ -132,7 +130,7 @@ func (r *lastRun) count(l journal.Line, m *api.MemberStatus, p payload) {
 	}
 }
 
-// HooksOfAll counts the hooks of all members, and the gates at merges, together.
+// HooksOfAll counts the hooks of all members and the gates at merges together.
 func (r *lastRun) HooksOfAll() *hooklist.Tally {
 	var all hooklist.Tally
 	for _, m := range r.Members { // in an order that stays the same
@@ -144,9 +142,9 @@ func (r *lastRun) HooksOfAll() *hooklist.Tally {
 	return &all
 }
 
-// member is a member, made when it is first heard of.
+// member returns a member, and adds it if it is new.
 func (r *lastRun) member(name string) *api.MemberStatus {
-	if m := r.known(name); m != nil {
+	if m := r.find(name); m != nil {
 		return m
 	}
 	m := &api.MemberStatus{Name: name, Lead: len(r.Members) == 0, State: api.Starting}
@@ -154,10 +152,9 @@ func (r *lastRun) member(name string) *api.MemberStatus {
 	return m
 }
 
-// known is a member that was heard of; nil for whoever is none. Senders of
-// messages that are no members, such as a person, stand in the journal as
-// members do.
-func (r *lastRun) known(name string) *api.MemberStatus {
+// find returns a member; nil for other senders, such as the operator, who are in the
+// journal as members are.
+func (r *lastRun) find(name string) *api.MemberStatus {
 	i := slices.IndexFunc(r.Members, func(m *api.MemberStatus) bool { return m.Name == name })
 	if i < 0 {
 		return nil

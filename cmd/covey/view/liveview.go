@@ -12,56 +12,53 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
-// redraw is how often the live view looks whether its board has changed. Faster
-// than anybody can read, and slow enough to cost nothing.
+// redraw is how often the live view draws its board: faster than anybody can read,
+// and cheap.
 const redraw = 100 * time.Millisecond
 
-// restoreWithin is how long the terminal may take to be left in order before it
-// is restored by force. The library may hang in a write to a terminal that
-// takes nothing any more.
+// restoreWithin is how long the terminal may take to be restored before Force does
+// it. The library may hang in a write to a terminal that reads nothing any more.
 const restoreWithin = 400 * time.Millisecond
 
-// LiveView shows a board on a terminal while a team runs. Lines may be applied
-// at any time and never wait for the terminal: it looks at the board, the board
-// does not call it. One goroutine, the library's, draws; stop waits for it.
+// LiveView shows a board on a terminal while a team runs. Apply never waits for the
+// terminal: the view polls the board. The library's goroutine draws; Stop waits for
+// it.
 type LiveView struct {
 	screen    *term.Screen
-	interrupt func() // called when a person presses Ctrl-C
+	interrupt func() // called for Ctrl-C
 	now       func() time.Time
 
 	mu    sync.Mutex
 	board *board
 
 	program *tea.Program
-	restore func() // brings the terminal back into the state that it had
+	restore func() // restores the state of the terminal
 	done    chan struct{}
 }
 
-// NewLiveView returns a view of a team that is not shown yet. interrupt is called for
-// each Ctrl-C, which a terminal in raw mode sends as a key, not as a signal.
+// NewLiveView returns a view that is not shown yet. interrupt is called for each
+// Ctrl-C, which a terminal in raw mode sends as a key, not as a signal.
 func NewLiveView(s *term.Screen, team string, members []string, interrupt func()) *LiveView {
 	return &LiveView{screen: s, board: newBoard(team, members, time.Now()), interrupt: interrupt, now: time.Now, restore: func() {}, done: make(chan struct{})}
 }
 
-// Apply takes a line of the journal in. It is called by whoever reads the
-// journal and takes the lock for as long as it takes to change a few fields.
+// Apply handles a line of the journal. It holds the lock only to change a few fields.
 func (v *LiveView) Apply(l journal.Line) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.board.apply(l)
 }
 
-// Tell shows what the program itself has to say. It stays there until the next
-// notice.
+// Tell shows a notice of the program itself. It stays until the next one.
 func (v *LiveView) Tell(notice string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.board.notice = notice
 }
 
-// Start takes the terminal over. in is where keys come from; when it is no
-// terminal, such as /dev/null, there are none, and Ctrl-C comes as a signal. It
-// returns at once. stop must be called, or the terminal stays as it is.
+// Start takes the terminal over and returns at once. Keys come from in; if it is not
+// a terminal, such as /dev/null, there are no keys, and Ctrl-C comes as a signal.
+// Stop must be called to restore the terminal.
 func (v *LiveView) Start(in io.Reader) {
 	if !term.IsTerminal(in) {
 		in = nil
@@ -71,12 +68,12 @@ func (v *LiveView) Start(in io.Reader) {
 		tea.WithInput(in), tea.WithOutput(v.screen.File), tea.WithoutSignalHandler())
 	go func() {
 		defer close(v.done)
-		_, _ = v.program.Run() // a terminal that went away ends the view, not the team
+		_, _ = v.program.Run() // a closed terminal ends the view, not the team
 	}()
 }
 
-// Stop returns the terminal back and waits until it is in order again. It may be
-// called more than once.
+// Stop gives the terminal back and waits until it is restored. It may be called more
+// than once.
 func (v *LiveView) Stop() {
 	if v.program == nil {
 		return
@@ -93,40 +90,38 @@ func (v *LiveView) Stop() {
 	}
 }
 
-// Force restores the terminal without the program's help, for when it hangs or
-// there is no time left. It takes back what the library may have switched on:
-// the other screen, the hidden cursor, marked pastes and colours. Taking back
-// what is not on does no harm.
+// Force restores the terminal without the library, which may hang. It resets what the
+// library may have set: the other screen, the hidden cursor, marked pastes and
+// colours. Resetting twice does no harm.
 func (v *LiveView) Force() {
 	const leave = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[0m"
 	_, _ = v.screen.File.WriteString(leave)
 	v.restore()
 }
 
-// liveModel draws a liveView; it is what the terminal library calls. It looks
-// at the board at intervals instead of being told of changes: a team can do
-// more in a second than a screen can show.
+// liveModel draws a LiveView for the terminal library. It polls the board instead of
+// being called: a team can do more in a second than a screen can show.
 type liveModel struct {
 	view          *LiveView
 	width, height int
 }
 
-// lookMsg says that it is time to look at the board again.
-type lookMsg struct{}
+// tickMsg says that it is time to draw again.
+type tickMsg struct{}
 
-// look asks for the next lookMsg.
-func look() tea.Cmd {
-	return tea.Tick(redraw, func(time.Time) tea.Msg { return lookMsg{} })
+// tick schedules the next tickMsg.
+func tick() tea.Cmd {
+	return tea.Tick(redraw, func(time.Time) tea.Msg { return tickMsg{} })
 }
 
-// Init begins to look.
-func (m *liveModel) Init() tea.Cmd { return look() }
+// Init starts the ticks.
+func (m *liveModel) Init() tea.Cmd { return tick() }
 
-// Update takes keys, sizes and looks.
+// Update handles keys, sizes and ticks.
 func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
-	case lookMsg:
-		return m, look()
+	case tickMsg:
+		return m, tick()
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case tea.KeyPressMsg:
@@ -137,9 +132,8 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// View draws the board into the whole terminal. It uses the other screen of the
-// terminal, so that no size and no resizing leaves traces on the one with the
-// person's history.
+// View draws the board into the whole terminal. It uses the terminal's other screen,
+// so that nothing remains on the one with the operator's history.
 func (m *liveModel) View() tea.View {
 	v := m.view
 	v.mu.Lock()
@@ -151,8 +145,7 @@ func (m *liveModel) View() tea.View {
 	return tea.View{AltScreen: true, Content: strings.Join(lines, "\n")}
 }
 
-// News shows a trouble of covey's own among the news. It may be called before
-// start: then it is there when the view is.
+// News shows a problem of covey itself among the news. It may be called before Start.
 func (v *LiveView) News(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -98,7 +98,7 @@ func TestLastRunOfLockouts(t *testing.T) {
 	for _, l := range lockedLines() {
 		run.apply(l)
 	}
-	limited, docs := run.known("api"), run.known("docs")
+	limited, docs := run.find("api"), run.find("docs")
 	if limited.State != api.Limited || limited.LimitedUntil.Local().Format("15:04") != "15:04" {
 		t.Errorf("api is %+v", limited)
 	}
@@ -136,7 +136,7 @@ func TestStoryOfFailedTurns(t *testing.T) {
 	if strings.Join(told, "\n") != want {
 		t.Errorf("told as %q, want %q", told, want)
 	}
-	if s := b.seatOf("api"); s.label() != waiting || !strings.Contains(s.doing, "after: 429 Too Many Requests") {
+	if s := b.rowOf("api"); s.label() != waiting || !strings.Contains(s.doing, "after: 429 Too Many Requests") {
 		t.Errorf("on the board it is %+v", s)
 	}
 	restarts := teamtest.Line(3, "api", "program_restarts", `{"reason":"the agent program failed (signal: killed)","left":2}`)

@@ -11,11 +11,10 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
-// payload is the data of a journal line of any type (DESIGN 7). A field that
-// the line's type does not have is zero; data of an unknown shape gives an
-// empty payload, for a reader must survive journals of newer versions. One type
-// for all of them costs some empty fields and saves a type, a switch and an
-// error for each of two dozen line types, none of which is more than read here.
+// payload is the data of a journal line of any type (DESIGN 7). A field that the
+// line's type lacks is zero; data of an unknown shape gives an empty payload, because
+// a reader must survive journals of newer versions. One type for all lines saves a
+// type, a switch and an error for each of two dozen line types.
 type payload struct {
 	Agent       string          `json:"agent"`
 	AgentType   string          `json:"agent_type"`
@@ -64,7 +63,7 @@ type payload struct {
 	Stderr      string          `json:"stderr"`
 	Subject     string          `json:"subject"`
 	Summary     string          `json:"summary"`
-	Task        *taskNews       `json:"task"`
+	Task        *taskInfo       `json:"task"`
 	TaskID      string          `json:"task_id"`
 	Text        string          `json:"text"`
 	To          string          `json:"to"`
@@ -74,15 +73,14 @@ type payload struct {
 	Warning     string          `json:"warning"`
 }
 
-// usage is the tokens of a turn.
+// usage holds the tokens of a turn.
 type usage struct {
 	InputTokens  int64 `json:"input_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
 }
 
-// taskNews is the task of a journal line of type task. The board needs no more
-// of a task than this.
-type taskNews struct {
+// taskInfo is the part of a task in a journal line that the board needs.
+type taskInfo struct {
 	ID        string   `json:"id"`
 	Subject   string   `json:"subject"`
 	Status    string   `json:"status"`
@@ -90,8 +88,8 @@ type taskNews struct {
 	BlockedBy []string `json:"blockedBy"`
 }
 
-// data decodes a line's payload. What cannot be read is shown as an empty line
-// of its type rather than hidden.
+// data decodes a line's payload. A payload that cannot be decoded is empty, so that
+// the line is still shown.
 func data(l journal.Line) payload {
 	var p payload
 	if json.Unmarshal(l.Data, &p) != nil {
@@ -100,14 +98,13 @@ func data(l journal.Line) payload {
 	return p
 }
 
-// callText says in one line what a tool call does: the tool's name and the one
-// input that tells most. It is plain and may be as long as the input: callers
-// cut it where room is short.
+// callText describes a tool call in one line: the tool's name and its main input. It
+// is plain and may be as long as the input; callers shorten it.
 func callText(name string, input json.RawMessage) string {
 	return strings.TrimSpace(term.PlainLine(name) + " " + term.PlainLine(notation.MainInput(input)))
 }
 
-// hookEnd is what a line of type hook_finished says.
+// hookEnd decodes a line of type hook_finished.
 func hookEnd(l journal.Line) (end hooklist.End) {
 	if json.Unmarshal(l.Data, &end) != nil {
 		return hooklist.End{}

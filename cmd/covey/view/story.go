@@ -1,7 +1,7 @@
-// Package view draws a team for people: the story of its journal, the board of the live
-// view, the attach view, and what a last run came to. It takes data and a screen, and knows
-// neither commands nor flags. It makes no promise of compatibility to programs outside of
-// covey.
+// Package view draws a team for people: the journal as text, the board of the live
+// view, the attach view, and the result of a last run. It takes data and a screen,
+// and knows neither commands nor flags. It makes no promise of compatibility to
+// programs outside covey.
 package view
 
 import (
@@ -16,9 +16,9 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// entry is a journal line in words. Its text is plain and may have several
-// lines; a line of the journal that tells a person nothing has no entry.
-// Whoever makes one has disarmed its text; whoever shows one lays it out.
+// entry is a journal line as text. The text is plain and may have several lines; a
+// journal line without meaning for people has no entry. The code that makes an entry
+// makes its text plain; the code that shows one lays it out.
 type entry struct {
 	at    time.Time
 	who   string
@@ -26,30 +26,28 @@ type entry struct {
 	style term.Style
 }
 
-// brief tells the noteworthy lines of the journal in one line each: what `covey
-// up` prints on a pipe, and the news below its live view. Tool calls and texts
-// are left out: there are hundreds of them, and a person who wants them looks
-// at logs. What is told is who works on what, what was refused, and what went
-// wrong.
+// brief describes the noteworthy lines of the journal in one line each, for `covey
+// up` on a pipe and the news below its live view: who works on what, what was
+// refused, and what went wrong. It omits tool calls and texts, which logs shows.
 func brief(l journal.Line) (entry, bool) {
 	p := data(l)
 	text, st := briefText(l, p)
 	if text == "" {
 		return entry{}, false
 	}
-	return entry{at: l.Time, who: teller(l, p), text: term.Short(named(l, text)), style: st}, true
+	return entry{at: l.Time, who: subjectOf(l, p), text: term.Short(named(l, text)), style: st}, true
 }
 
-// teller is whom an entry is about: a member; the person who did it, whose
-// lines have no member; or else the team.
-func teller(l journal.Line, p payload) string {
+// subjectOf returns whom an entry is about: a member; the author of a line without
+// member; or the team.
+func subjectOf(l journal.Line, p payload) string {
 	if m, ok := mergeOf(l); ok {
 		return term.PlainLine(m.Member)
 	}
 	return term.PlainLine(cmp.Or(l.Member, p.From, p.By, "team"))
 }
 
-// briefText is the text of a brief entry; empty: not noteworthy.
+// briefText returns the text of a brief entry; empty: not noteworthy.
 func briefText(l journal.Line, p payload) (string, term.Style) {
 	switch l.Type {
 	case "team_started":
@@ -117,10 +115,10 @@ func briefText(l journal.Line, p payload) (string, term.Style) {
 	case "turn_failed":
 		return failureText(l, p), term.Yellow
 	}
-	return troubleText(l, p)
+	return problemText(l, p)
 }
 
-// byWhom names who did something.
+// byWhom names the author of an action.
 func byWhom(name string) string {
 	if name == actors.Operator {
 		return "a person"
@@ -128,13 +126,13 @@ func byWhom(name string) string {
 	return name
 }
 
-// isLockout tells whether a turn ended because its agent may not go on for now.
-// Another line tells of that, so this reason need not be told again.
+// isLockout reports whether a turn ended because its agent may not go on for now.
+// Another line reports that, so this one is omitted.
 func isLockout(reason string) bool {
 	return reason == "usage_limit" || reason == "logged_out"
 }
 
-// limitText tells of a usage limit, and how long it makes whom wait.
+// limitText describes a usage limit and how long it lasts.
 func limitText(l journal.Line, p payload) string {
 	at := notation.ShortTime(p.Until.Local(), l.Time.Local())
 	switch {
@@ -146,10 +144,11 @@ func limitText(l journal.Line, p payload) string {
 	return fmt.Sprintf("usage limit of %s reached; it tries again at %s", p.Agent, at)
 }
 
-// idleFailed is why a member is idle whose turn failed; a line turn_failed has told of it.
+// idleFailed is the idle reason after a failed turn, which a line turn_failed has
+// reported.
 const idleFailed = "failed"
 
-// failureText tells that a turn failed, and when it is tried again.
+// failureText describes a failed turn, and when it is retried.
 func failureText(l journal.Line, p payload) string {
 	switch {
 	case !p.Until.IsZero():
@@ -161,16 +160,16 @@ func failureText(l journal.Line, p payload) string {
 	return fmt.Sprintf("turn %d failed: %s", l.Turn, p.Text)
 }
 
-// troubleText is briefText for what went wrong or was refused.
-func troubleText(l journal.Line, p payload) (string, term.Style) {
+// problemText is briefText for errors and refusals.
+func problemText(l journal.Line, p payload) (string, term.Style) {
 	switch l.Type {
 	case "needs_attention":
-		if p.Kind == "login" { // it says itself what is to be done
+		if p.Kind == "login" { // the reason says what to do
 			return p.Reason, term.Red
 		}
 		return "needs attention: " + p.Reason, term.Red
 	case "hook_feedback":
-		return "refused by " + p.Event + ": " + complaint(p.Event, p.Text), term.Yellow
+		return "refused by " + p.Event + ": " + feedbackText(p.Event, p.Text), term.Yellow
 	case "hook_stopped_continuation":
 		return "stopped by " + p.Event + ": " + p.Message, term.Red
 	case "hook_finished":
@@ -181,7 +180,7 @@ func troubleText(l journal.Line, p payload) (string, term.Style) {
 			return fmt.Sprintf("%s hook %s failed (%s): %s", p.Event, p.Command, p.Outcome, p.Stderr), term.Yellow
 		}
 	case "permission":
-		if p.Decision == "deny" && p.By != "hook" { // the hook's feedback says it
+		if p.Decision == "deny" && p.By != "hook" { // the hook's feedback reports it
 			return fmt.Sprintf("may not use %s (%s)", p.Tool, cmp.Or(p.Rule, "decided by "+p.By)), term.Yellow
 		}
 	case "subagent_ended":
@@ -194,13 +193,13 @@ func troubleText(l journal.Line, p payload) (string, term.Style) {
 	return "", term.Normal
 }
 
-// endedInOrder is why a member ends when its team does.
+// endedInOrder is the reason with which members end when their team does.
 const endedInOrder = "done"
 
-// complaint is what a hook's feedback says, without the heading that tells the
-// model which hook speaks. A text without such a heading is returned as it is.
-func complaint(event, text string) string {
-	// A helper's stop is called Stop there, too.
+// feedbackText returns a hook's feedback without the heading that tells the model
+// which hook it comes from. A text without such a heading is returned unchanged.
+func feedbackText(event, text string) string {
+	// The heading of SubagentStop says Stop, too.
 	heading := strings.TrimPrefix(event, "Subagent") + " hook feedback:"
 	text = strings.TrimSpace(strings.TrimPrefix(text, heading))
 	if strings.HasPrefix(text, "[") {
@@ -211,8 +210,8 @@ func complaint(event, text string) string {
 	return text
 }
 
-// taskText tells what happened to a task. Changes that are neither a step of
-// its life nor a refusal are not noteworthy.
+// taskText describes what happened to a task. Other changes than those of its status
+// and refusals are not noteworthy.
 func taskText(l journal.Line, p payload) string {
 	if p.Task == nil {
 		return ""
@@ -232,8 +231,8 @@ func taskText(l journal.Line, p payload) string {
 	return ""
 }
 
-// taskStyle sets off what became of a task. Only the ends are set off: colour
-// everywhere says nothing.
+// taskStyle highlights completed and refused tasks only: colour everywhere would say
+// nothing.
 func taskStyle(op string) term.Style {
 	switch op {
 	case "completed":
@@ -244,11 +243,10 @@ func taskStyle(op string) term.Style {
 	return term.Normal
 }
 
-// Full tells a line of the journal with all that a person may want to read:
-// what `covey logs` and `covey attach` show.
+// Full describes a line of the journal in full, for `covey logs` and `covey attach`.
 func Full(l journal.Line) (entry, bool) {
 	p := data(l)
-	e := entry{at: l.Time, who: teller(l, p)}
+	e := entry{at: l.Time, who: subjectOf(l, p)}
 	switch l.Type {
 	case "turn_started":
 		e.text, e.style = fmt.Sprintf("turn %d begins (%s)\n%s", l.Turn, p.Cause, quoted(p.Prompt)), term.Cyan
@@ -292,37 +290,34 @@ func Full(l journal.Line) (entry, bool) {
 	return e, e.text != ""
 }
 
-// hookText tells how a hook ended, and what it complained of if it has no say
-// in what follows.
+// hookText describes how a hook ended, and its error if it failed open.
 func hookText(p payload) (string, term.Style) {
 	outcome := p.Outcome
 	if p.Awaits != "" {
 		outcome = "waits for " + p.Awaits
 	}
 	text := fmt.Sprintf("%s hook %s: %s (%d ms)", p.Event, term.PlainLine(p.Command), outcome, p.MS)
-	trouble := p.Warning
-	if trouble == "" && hasFailed(p.Outcome) {
-		trouble = p.Stderr
+	problem := p.Warning
+	if problem == "" && hasFailed(p.Outcome) {
+		problem = p.Stderr
 	}
 	switch {
-	case trouble != "":
-		return text + "\n" + quoted(trouble), term.Yellow
+	case problem != "":
+		return text + "\n" + quoted(problem), term.Yellow
 	case hasFailed(p.Outcome):
 		return text, term.Yellow
 	}
 	return text, term.Faint
 }
 
-// hasFailed tells whether a hook with that outcome had no say. Such a hook let
-// everything pass, which people should know: a gate that nobody keeps watch at
-// looks like one that agrees.
+// hasFailed reports whether a hook with that outcome failed open. People should know
+// about that: such a gate looks like one that agrees.
 func hasFailed(outcome string) bool {
 	return outcome == "non_blocking_error" || outcome == "cancelled"
 }
 
-// quoted sets foreign text of several lines off by a bar. Then a reader, who
-// knows that covey never begins a line so, can tell what covey says from what
-// an agent wants it to have said.
+// quoted marks each line of a foreign text with a bar. covey never begins a line of
+// its own with it, so a reader can tell covey's text from that of an agent.
 func quoted(text string) string {
 	text = strings.TrimRight(text, " \n\t")
 	if text == "" {
@@ -331,20 +326,19 @@ func quoted(text string) string {
 	return term.QuoteBar + strings.ReplaceAll(text, "\n", "\n"+term.QuoteBar)
 }
 
-// scheduleText tells of a schedule that came.
+// scheduleText describes a schedule that was due.
 func scheduleText(p payload) string {
 	switch {
 	case p.Skipped != "":
-		return fmt.Sprintf("schedule %s: nothing comes of it, %s", p.Name, p.Skipped)
+		return fmt.Sprintf("schedule %s: skipped, %s", p.Name, p.Skipped)
 	case p.TaskID != "":
 		return fmt.Sprintf("schedule %s: task %s", p.Name, p.TaskID)
 	}
 	return fmt.Sprintf("schedule %s: a message to %s", p.Name, p.To)
 }
 
-// Concerns accepts the lines of a member, and the messages and tasks that it is
-// named in. Mail for a member and its tasks are part of its story, whoever
-// caused them.
+// Concerns returns a filter for the lines of a member, and the messages and tasks
+// that name it, whoever caused them.
 func Concerns(member string) func(journal.Line) bool {
 	return func(l journal.Line) bool {
 		if l.Member == member {

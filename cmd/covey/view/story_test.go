@@ -200,11 +200,11 @@ func TestHelperStory(t *testing.T) {
 // its helper works in the background.
 func TestHelperOnBoard(t *testing.T) {
 	b := newBoard("crew", []string{"api"}, time.Now())
-	show := func(seq int, helper, kind, data string) *seat {
+	show := func(seq int, helper, kind, data string) *memberRow {
 		l := teamtest.Line(seq, "api", kind, data)
 		l.Helper = helper
 		b.apply(l)
-		return b.seat("api")
+		return b.row("api")
 	}
 	show(1, "", "turn_started", `{"cause":"task"}`)
 	if s := show(2, "a1", "tool_call", `{"name":"Bash","input":{"command":"go test"}}`); s.doing != "helper: Bash go test" {

@@ -7,16 +7,16 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
-// helperName is how a line tells whose it is that is not the member's own: by the
-// first letters of its helper's id, which stand in the line that began it, too.
+// helperName returns the prefix of lines of a member's helper: the first letters of
+// its id, which the line about its start has as well.
 func helperName(id string) string {
 	const enough = 7
 	id = term.PlainLine(id)
 	return "[" + id[:min(len(id), enough)] + "] "
 }
 
-// named puts a helper's name before what a line tells of it. A member's own lines
-// stay as they are.
+// named adds a helper's name to the text of its line. A member's own lines are
+// unchanged.
 func named(l journal.Line, text string) string {
 	if l.Helper == "" || text == "" {
 		return text
@@ -24,7 +24,7 @@ func named(l journal.Line, text string) string {
 	return helperName(l.Helper) + text
 }
 
-// helperBegins tells of a helper that begins.
+// helperBegins describes the start of a helper.
 func helperBegins(p payload) string {
 	where := ""
 	if p.Background {
@@ -33,7 +33,7 @@ func helperBegins(p payload) string {
 	return fmt.Sprintf("helper %s begins%s: %s\n%s", p.AgentType, where, term.PlainLine(p.Description), quoted(p.Prompt))
 }
 
-// helperEnds tells of a helper that has ended.
+// helperEnds describes the end of a helper.
 func helperEnds(p payload) (string, term.Style) {
 	if p.Problem != "" {
 		return "helper ended: " + p.Problem, term.Yellow
@@ -41,9 +41,9 @@ func helperEnds(p payload) (string, term.Style) {
 	return "helper ended: " + p.Reason, term.Faint
 }
 
-// applyHelper takes in what a helper of the member did: it is what the member
-// does, while the member waits for it.
-func (b *board) applyHelper(s *seat, l journal.Line, p payload) {
+// applyHelper handles what a helper of the member did: the member waits for it, so it
+// is shown as what the member does.
+func (b *board) applyHelper(s *memberRow, l journal.Line, p payload) {
 	switch l.Type {
 	case "tool_call":
 		if s.state == working {

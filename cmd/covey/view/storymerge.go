@@ -10,12 +10,12 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// mergeOf is the piece of work that a line of type merge tells of.
+// mergeOf returns the merge in a line of type merge.
 func mergeOf(l journal.Line) (m tasks.Merge, ok bool) {
 	return m, l.Type == "merge" && json.Unmarshal(l.Data, &m) == nil
 }
 
-// mergeText tells how far a piece of finished work has come.
+// mergeText describes how far finished work has come.
 func mergeText(m tasks.Merge) (string, term.Style) {
 	work := m.Name()
 	switch m.State {
@@ -33,7 +33,7 @@ func mergeText(m tasks.Merge) (string, term.Style) {
 	return work + " is " + MergeState(m) + Because(m), MergeStyle(m.State)
 }
 
-// Because is why a merge stands as it does.
+// Because formats the reason for the state of a merge.
 func Because(m tasks.Merge) string {
 	if m.Reason == "" {
 		return ""
@@ -41,10 +41,10 @@ func Because(m tasks.Merge) string {
 	return ": " + m.Reason
 }
 
-// mergedAs is the commit by which a branch holds a piece of work.
+// mergedAs returns the commit by which a branch contains the work.
 func mergedAs(m tasks.Merge) string { return fmt.Sprintf("%.10s", cmp.Or(m.Result, m.Commit)) }
 
-// MergeName is what a piece of work is called.
+// MergeName returns the name of a piece of work.
 func MergeName(m tasks.Merge) string {
 	if len(m.Tasks) == 0 {
 		return m.Branch
@@ -52,7 +52,7 @@ func MergeName(m tasks.Merge) string {
 	return m.Name()
 }
 
-// MergeState is a merge's state with what belongs to it.
+// MergeState describes a merge's state with its details.
 func MergeState(m tasks.Merge) string {
 	switch m.State {
 	case tasks.MergeDone:
@@ -65,7 +65,7 @@ func MergeState(m tasks.Merge) string {
 	return string(m.State)
 }
 
-// MergeStyle sets off what a person should look at.
+// MergeStyle highlights states that need a look.
 func MergeStyle(s tasks.MergeState) term.Style {
 	switch s {
 	case tasks.MergeHeld, tasks.MergeReturned:

@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// requestText tells of a question, and how a person answers it. One that was
-// withdrawn was never anybody's business.
+// requestText describes a question, and how the operator answers it. A question that
+// was withdrawn has no text.
 func requestText(_ journal.Line, p payload) (string, term.Style) {
 	who := byWhom(p.By)
 	switch requests.State(p.State) {
@@ -21,17 +21,17 @@ func requestText(_ journal.Line, p payload) (string, term.Style) {
 		}
 		return fmt.Sprintf("asks %s: %s", p.To, p.Text), term.Normal
 	case requests.Approved:
-		return fmt.Sprintf("%s request of %s approved by %s%s", p.Kind, p.Member, who, said(p.Feedback)), term.Green
+		return fmt.Sprintf("%s request of %s approved by %s%s", p.Kind, p.Member, who, withFeedback(p.Feedback)), term.Green
 	case requests.Denied:
-		return fmt.Sprintf("%s request of %s denied by %s%s", p.Kind, p.Member, who, said(p.Feedback)), term.Yellow
+		return fmt.Sprintf("%s request of %s denied by %s%s", p.Kind, p.Member, who, withFeedback(p.Feedback)), term.Yellow
 	case requests.Expired:
 		return fmt.Sprintf("%s request of %s was not answered in time", p.Kind, p.Member), term.Yellow
 	}
 	return "", term.Normal
 }
 
-// said is what somebody said with an answer.
-func said(feedback string) string {
+// withFeedback formats the feedback of an answer.
+func withFeedback(feedback string) string {
 	if feedback == "" {
 		return ""
 	}

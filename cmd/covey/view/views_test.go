@@ -41,7 +41,7 @@ func TestLiveModel(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, content)
 		}
 	}
-	if _, cmd := m.Update(lookMsg{}); cmd == nil {
+	if _, cmd := m.Update(tickMsg{}); cmd == nil {
 		t.Error("after one look there is no next")
 	}
 	m.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})
