@@ -12,17 +12,17 @@ import (
 
 // Answer is what a hook's stdout says (HOOKS.md section 5).
 type Answer struct {
-	plain  string  // stdout that is no JSON object, trimmed; empty if there is none
-	fields *fields // the JSON object; nil if stdout is none
-	flaw   string  // why the object cannot be used; its blocking fields do not count
-	note   string  // what a person should know about text that nearly was an answer
-	broken bool    // that text was meant as an answer, as far as one can tell
+	plain  string  // stdout that is not a JSON object, trimmed
+	fields *fields // the JSON object; nil if stdout is not one
+	flaw   string  // why the object is invalid; its blocking fields have no effect then
+	note   string  // for people, about text that is almost an answer
+	broken bool    // that text was probably meant as an answer
 }
 
 // IsObject reports whether the answer is a JSON object.
 func (a Answer) IsObject() bool { return a.fields != nil }
 
-// Halted is the answer that stops the agent for a reason.
+// Halted returns an answer that stops the agent for a reason.
 func Halted(reason string) Answer { return Answer{fields: &fields{halt: true, stop: reason}} }
 
 // fields is a checked answer.
@@ -34,13 +34,13 @@ type fields struct {
 	decision string // block or approve
 	reason   string
 	async    bool                       // {"async":true}: the rest comes later
-	specific map[string]json.RawMessage // hookSpecificOutput; nil if absent or of another event
-	stray    hooks.Event                // the event that hookSpecificOutput was meant for, if not this one
+	specific map[string]json.RawMessage // hookSpecificOutput; nil if absent or for another event
+	stray    hooks.Event                // the event that hookSpecificOutput names, if not this one
 }
 
-// Read reads the stdout of a hook that ran for event. Only the whole of
-// stdout can be an answer; everything else is plain text and is never silently
-// taken for agreement: note says what looked like an answer and was none.
+// Read reads the stdout of a hook that ran for event. Only the whole of stdout can be an
+// answer; everything else is plain text. A text that looks like an answer but is not gets a
+// note, so that it is never silently taken for agreement.
 func Read(event hooks.Event, stdout string, cut bool) Answer {
 	text := strings.TrimSpace(stdout)
 	if !strings.HasPrefix(text, "{") {
@@ -48,7 +48,7 @@ func Read(event hooks.Event, stdout string, cut bool) Answer {
 	}
 	object, err := notation.Map([]byte(text))
 	switch {
-	case err != nil && leaves(text):
+	case err != nil && detaches(text):
 		return Answer{fields: &fields{async: true}}
 	case err != nil && cut:
 		return Answer{plain: text, broken: !isReport(text, cut),
@@ -61,8 +61,8 @@ func Read(event hooks.Event, stdout string, cut bool) Answer {
 	return Answer{fields: f, flaw: flaw}
 }
 
-// hiddenAnswer notices a JSON answer that other output stands before: a shell
-// profile that prints something is the classic way to lose a policy.
+// hiddenAnswer returns a note about a JSON answer that follows other output. A shell profile
+// that prints something often causes that, and the policy would be lost.
 func hiddenAnswer(text string) string {
 	if !notation.Hidden(text) {
 		return ""
@@ -71,16 +71,15 @@ func hiddenAnswer(text string) string {
 		notation.Preview(text, 40))
 }
 
-// leaves reports whether the first of several lines asks to go on in the background.
-func leaves(text string) bool {
+// detaches reports whether the first of several lines asks for the background.
+func detaches(text string) bool {
 	line, _, more := strings.Cut(text, "\n")
 	_, asks := AsksForBackground([]byte(line))
 	return more && asks
 }
 
-// AsksForBackground reads a first line: whether it says {"async":true}, and the
-// asyncTimeout beside it, which is in milliseconds. A time-out that is no such
-// number does not count.
+// AsksForBackground reads a first line: whether it contains {"async":true}, and its
+// asyncTimeout, which is in milliseconds. An invalid timeout is ignored.
 func AsksForBackground(line []byte) (limit time.Duration, asks bool) {
 	var first struct {
 		Async   bool            `json:"async"`
@@ -99,9 +98,9 @@ func AsksForBackground(line []byte) (limit time.Duration, asks bool) {
 	return time.Duration(ms * float64(time.Millisecond)), true
 }
 
-// checkAnswer checks the object's known fields. Unknown ones are left alone, as
-// recorded hosts do; a wrong type voids the whole answer, and flaw says which
-// field it was and what was expected there.
+// checkAnswer checks the object's known fields. Unknown ones are ignored, as in recorded
+// hosts. A wrong type invalidates the whole answer; flaw names the field and what was
+// expected.
 func checkAnswer(event hooks.Event, object map[string]json.RawMessage) (f *fields, flaw string) {
 	c := checker{object: object}
 	f = &fields{halt: !c.boolean("continue", true)}
@@ -121,9 +120,8 @@ func checkAnswer(event hooks.Event, object map[string]json.RawMessage) (f *field
 	return f, ""
 }
 
-// specific checks hookSpecificOutput. One that was meant for another event
-// voids the answer, unless the answer refuses or halts by itself: what it says
-// there must not be lost by a slip elsewhere.
+// specific checks hookSpecificOutput. If it is for another event, the answer is invalid,
+// unless it refuses or halts by itself: a mistake elsewhere must not undo that.
 func (c *checker) specific(event hooks.Event, f *fields, raw json.RawMessage) {
 	inner, err := notation.Map(raw)
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// Gate decides what the end of a gate means (DESIGN 4). A gate agrees by
-// exit code 0 alone, and a JSON answer can only add a refusal, a halt or
-// context to that. Everything else refuses: a gate that cannot run, times out,
-// is ended by a signal, or prints half an answer. It is pure.
+// Gate decides what the end of a gate means (DESIGN 4). Only exit code 0 agrees, and a JSON
+// answer can only add a refusal, a halt or context to that. Everything else refuses: a gate
+// that cannot run, times out, is ended by a signal, or prints an incomplete answer.
 func Gate(known *hooks.EventInfo, found Finding) Verdict {
 	v := Verdict{Result: hooks.Result{ExitCode: found.Code, Outcome: hooks.Success}}
 	if found.Aborted {
@@ -26,7 +25,7 @@ func Gate(known *hooks.EventInfo, found Finding) Verdict {
 		v.apply(known, found)
 	}
 	why := gateFault(found)
-	if why == "" && v.Halt { // it refuses as well, for whoever cannot be stopped
+	if why == "" && v.Halt { // it also refuses, for an agent that cannot be stopped
 		why = v.stop
 	}
 	if why == "" || v.Refused >= hooks.Refuses {
@@ -37,8 +36,8 @@ func Gate(known *hooks.EventInfo, found Finding) Verdict {
 	return v
 }
 
-// gateFault says why a gate does not agree, with the end of its output, or ""
-// if it does.
+// gateFault returns why a gate does not agree, with the end of its output, or "" if it
+// agrees.
 func gateFault(found Finding) string {
 	var why string
 	switch {
@@ -46,7 +45,7 @@ func gateFault(found Finding) string {
 		why = found.Fault
 	case found.Code != 0:
 		if found.Tail != "" {
-			return found.Tail // the output of a failed check speaks for itself
+			return found.Tail // the output of a failed check needs no explanation
 		}
 		why = fmt.Sprintf("exit code %d, without any output", found.Code)
 	case found.Answer.flaw != "":
@@ -62,9 +61,8 @@ func gateFault(found Finding) string {
 	return why
 }
 
-// isReport reports whether text is a row of JSON values none of which is meant
-// as an answer: what test runners print for other programs. The end may be
-// missing if the text was cut.
+// isReport reports whether text is a sequence of JSON values that are not answers, as test
+// runners print them for other programs. The end may be missing if the text was cut.
 func isReport(text string, cut bool) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	for n := 0; ; n++ {

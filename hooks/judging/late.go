@@ -8,9 +8,9 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// Late decides what the end of a hook in the background means: it decides
-// nothing any more, but may have something to say, and one with asyncRewake may
-// wake the agent by exit code 2. It is pure.
+// Late decides what the end of a hook in the background means: it cannot decide anything,
+// but its answer may have texts, and one with asyncRewake may wake the agent with exit
+// code 2.
 func Late(known *hooks.EventInfo, h *hooks.Handler, found Finding) Verdict {
 	v := Verdict{Result: hooks.Result{ExitCode: found.Code, Outcome: hooks.Success}}
 	switch {
@@ -26,12 +26,12 @@ func Late(known *hooks.EventInfo, h *hooks.Handler, found Finding) Verdict {
 		v.Outcome = hooks.NonBlockingError
 		v.Warn("Failed with non-blocking status code %d: %s", found.Code, firstLine(found.Stderr))
 	}
-	// A hook with async alone guards nothing, so nothing goes unchecked without it.
+	// A hook with async but not asyncRewake guards nothing, so it cannot fail open.
 	v.FailedOpen = h.AsyncRewake && !found.Aborted && v.Outcome != hooks.Success && v.Outcome != hooks.Blocking
 	return v
 }
 
-// lateText is what a hook that wakes an agent says: stderr, else stdout.
+// lateText returns the text of a hook that wakes an agent: stderr, else stdout.
 func (found Finding) lateText() string {
 	text := strings.TrimRight(found.Stderr, " \t\r\n")
 	if text == "" {
@@ -40,9 +40,10 @@ func (found Finding) lateText() string {
 	return cmp.Or(text, noStderr)
 }
 
-// Hear takes in what a hook in the background may say on stdout: systemMessage,
-// additionalContext and, in place of the configured one, rewakeSummary. Fields of a wrong type do not count;
-// the others do. stdout is all that it printed.
+// Hear reads what a hook in the background may say on stdout: systemMessage,
+// additionalContext and rewakeSummary, which replaces the configured one. Fields of a wrong
+// type are ignored. stdout is everything that it printed; byLine says that its first line
+// asked for the background.
 func (v *Verdict) Hear(event hooks.Event, stdout string, byLine bool) {
 	if v.Outcome == hooks.Cancelled {
 		return
@@ -50,7 +51,7 @@ func (v *Verdict) Hear(event hooks.Event, stdout string, byLine bool) {
 	if stdout = strings.TrimSpace(stdout); byLine {
 		_, stdout, _ = strings.Cut(stdout, "\n")
 	}
-	answer, _ := notation.Map([]byte(stdout)) // of what is no object nothing counts
+	answer, _ := notation.Map([]byte(stdout)) // empty if it is not an object
 	v.Summary = strings.TrimSpace(notation.Text(answer["rewakeSummary"]))
 	v.Message = notation.Text(answer["systemMessage"])
 	specific, _ := notation.Map(answer["hookSpecificOutput"])

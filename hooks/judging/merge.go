@@ -16,9 +16,9 @@ func Reminder(text string) string {
 	return "<system-reminder>\n" + text + "\n</system-reminder>"
 }
 
-// Merge makes one Outcome of what the hooks of an event decided. The verdicts
-// stand in the order in which the hooks finished, and that order is kept: in
-// the feedback, in the contexts, and where the last one wins. It is pure.
+// Merge combines the verdicts of an event's hooks into one Outcome. The verdicts are in the
+// order in which the hooks finished; feedback and contexts keep that order, and where only
+// one can count, it is the last.
 func Merge(known *hooks.EventInfo, name string, verdicts []Verdict) hooks.Outcome {
 	out := hooks.Outcome{Event: known.Event, Matched: len(verdicts), Decision: hooks.Pass}
 	for i := range verdicts {
@@ -29,8 +29,8 @@ func Merge(known *hooks.EventInfo, name string, verdicts []Verdict) hooks.Outcom
 		if v.Message != "" {
 			out.SystemMessages = append(out.SystemMessages, v.Message)
 		}
-		// What a PermissionRequest's decision brings along is that of the hook whose
-		// decision counts; elsewhere the last hook wins.
+		// The fields of a PermissionRequest's decision come from the hook whose decision
+		// counts; for other events the last hook wins.
 		if len(v.input) > 0 && (won || known.Event != hooks.PermissionRequest) {
 			out.UpdatedInput = v.input
 		}
@@ -52,8 +52,8 @@ func Merge(known *hooks.EventInfo, name string, verdicts []Verdict) hooks.Outcom
 	return out
 }
 
-// addWaits adds what gates wait for, where nothing else was decided: the words of
-// one that waits are of no use to an agent that has something to mend.
+// addWaits adds what gates wait for. It is only called if nothing else was decided: an agent
+// that has something to fix has no use for it.
 func addWaits(out *hooks.Outcome, verdicts []Verdict) {
 	var whose []string
 	for i := range verdicts {
@@ -67,9 +67,9 @@ func addWaits(out *hooks.Outcome, verdicts []Verdict) {
 	out.Awaits = strings.Join(whose, " and ")
 }
 
-// addTexts adds what the model is to see of one verdict. At a turn end a hook
-// that refuses by JSON shows twice, as a reminder and as feedback, because that
-// is what recorded hosts do and prompts rely on.
+// addTexts adds what the model is to see of one verdict. At a turn end a hook that refuses
+// by JSON appears twice, as a reminder and as feedback, because recorded hosts do that and
+// prompts rely on it.
 func addTexts(out *hooks.Outcome, known *hooks.EventInfo, name string, v *Verdict) {
 	if v.Halt && (known.EndsTurn() || known.Event == hooks.PostToolBatch) {
 		out.Messages = append(out.Messages, Reminder(fmt.Sprintf("%s hook stopped continuation: %s", name,
@@ -85,11 +85,11 @@ func addTexts(out *hooks.Outcome, known *hooks.EventInfo, name string, v *Verdic
 	}
 }
 
-// addRefusal adds the text of one refusal where its event wants it.
+// addRefusal adds the text of one refusal in the place that its event has for it.
 func addRefusal(out *hooks.Outcome, known *hooks.EventInfo, name string, v *Verdict) {
 	blocking := Reminder(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", name, v.Command,
 		v.Feedback))
-	if v.Type == "callback" { // recorded hosts tell the model of all callbacks alike
+	if v.Type == "callback" { // recorded hosts use the same text for all callbacks
 		blocking = Reminder(fmt.Sprintf("%s:Callback hook blocking error from command: \"callback\": %s",
 			known.Event, v.Feedback))
 	}
@@ -109,7 +109,7 @@ func addRefusal(out *hooks.Outcome, known *hooks.EventInfo, name string, v *Verd
 			name, v.Feedback))
 		return
 	}
-	if v.Refused == hooks.ToolError { // a call has one error: that of the hook that finished last
+	if v.Refused == hooks.ToolError { // a call has one error: the last hook's
 		earlier := out.Feedback
 		out.Messages = slices.DeleteFunc(out.Messages,
 			func(m string) bool { return slices.Contains(earlier, m) })
@@ -119,8 +119,7 @@ func addRefusal(out *hooks.Outcome, known *hooks.EventInfo, name string, v *Verd
 	out.Messages = append(out.Messages, text)
 }
 
-// Heading is the line that feedback begins with. A helper's stop is
-// called Stop there, too.
+// Heading returns the first line of feedback. SubagentStop is called Stop there, too.
 func Heading(event hooks.Event) string {
 	if event == hooks.SubagentStop {
 		event = hooks.Stop
@@ -128,9 +127,9 @@ func Heading(event hooks.Event) string {
 	return string(event) + " hook feedback:\n"
 }
 
-// addPermission keeps the strictest say about a tool call; among equals that of the
-// hook that finished last, as recorded, and of a PermissionRequest's hooks the first
-// one's. won says that it is v's from now on.
+// addPermission keeps the strictest decision about a tool call. Among equal ones it keeps
+// the last, as recorded, and for a PermissionRequest the first. won says that v's decision
+// is the one that counts now.
 func addPermission(out *hooks.Outcome, known *hooks.EventInfo, v *Verdict) (won bool) {
 	now, before := rank(v.permission.Decision), rank(out.Permission.Decision)
 	if now < before || now == before && (now == 0 || known.Event == hooks.PermissionRequest) {
@@ -155,8 +154,8 @@ func rank(decision string) int {
 	return 0
 }
 
-// addOutput keeps an event-specific field. The last hook wins, except that
-// watched paths and instructions add up: each hook names its own.
+// addOutput adds an event-specific field. The last hook wins, except that watched paths and
+// instructions are accumulated.
 func addOutput(out *hooks.Outcome, field string, raw json.RawMessage) {
 	if out.Output == nil {
 		out.Output = map[string]json.RawMessage{}

@@ -6,8 +6,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// Quiet takes all say away from a verdict. Its Result keeps what the hook said,
-// and what would have come of it.
+// Quiet returns the verdict without any effect. Its Result keeps what the hook said, and
+// what it would have decided.
 func (v Verdict) Quiet() Verdict {
 	quiet := Verdict{Result: v.Result}
 	switch {
@@ -27,13 +27,13 @@ func (v Verdict) Quiet() Verdict {
 		quiet.Observed = "pass"
 	}
 	if quiet.Outcome == hooks.Blocking || quiet.Outcome == hooks.Awaiting {
-		quiet.Outcome, quiet.Wait = hooks.Success, nil // nothing was held up
+		quiet.Outcome, quiet.Wait = hooks.Success, nil // nothing was refused or delayed
 	}
 	return quiet
 }
 
-// close makes a verdict that fails open a refusal, where Options.FailClosed wants
-// it so and the event can refuse.
+// close turns a verdict that fails open into a refusal if Options.FailClosed is set and the
+// event can be refused.
 func (v *Verdict) close(known *hooks.EventInfo, found Finding, why string) {
 	if !found.FailClosed || known.OnFault() < hooks.Refuses {
 		return

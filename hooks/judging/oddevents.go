@@ -9,16 +9,16 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// escapes are the control sequences that programs colour their output with.
+// escapes matches the control sequences with which programs colour their output.
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
-// applyOdd reads what a hook said on the few events that read it in a way of their
-// own (HOOKS.md section 1). It comes last, when the rest is judged.
+// applyOdd applies the special rules of the few events that have some (HOOKS.md section 1).
+// It runs after the general rules.
 func (v *Verdict) applyOdd(known *hooks.EventInfo, found Finding) {
 	plain := found.Answer.plain
 	switch known.Event {
 	case hooks.PreCompact:
-		if found.Code == 0 && plain != "" { // recorded hosts hand it to the model that sums up
+		if found.Code == 0 && plain != "" { // recorded hosts pass it to the model that summarizes
 			v.setOutput("customInstructions", plain)
 		}
 	case hooks.WorktreeCreate:
@@ -27,15 +27,15 @@ func (v *Verdict) applyOdd(known *hooks.EventInfo, found Finding) {
 		if found.Code != 2 {
 			return
 		}
-		v.output = nil // exit code 2 outweighs what stands in hookSpecificOutput
+		v.output = nil // exit code 2 takes precedence over hookSpecificOutput
 		if known.Event != hooks.MessageDisplay {
 			v.setOutput("action", "decline")
 		}
 	}
 }
 
-// applyWorktree takes the folder that the hook made. The hook stands in for git,
-// so whatever keeps it from making one fails the creation.
+// applyWorktree reads the folder that the hook created. The hook replaces git, so a hook
+// that fails to create one fails the creation.
 func (v *Verdict) applyWorktree(known *hooks.EventInfo, found Finding) {
 	if v.Refused >= hooks.Refuses {
 		return

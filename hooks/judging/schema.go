@@ -13,13 +13,12 @@ import (
 // checker checks the types of an object's fields and keeps the first flaw.
 type checker struct {
 	object map[string]json.RawMessage
-	prefix string // stands before names in the flaw
+	prefix string // precedes names in the flaw
 	flaw   string
 }
 
-// wrong notes that a field has the wrong type.
-// Only the first flaw is told: the notice about it is one line, and the rest
-// often follows from it.
+// wrong records that a field has the wrong type. Only the first flaw is kept, because the
+// notice has one line and the rest often follows from the first.
 func (c *checker) wrong(name, want string, raw json.RawMessage) {
 	if c.flaw == "" {
 		c.flaw = fmt.Sprintf("%s%s: expected %s, received %s", c.prefix, name, want, notation.Kind(raw))
@@ -52,9 +51,8 @@ func (c *checker) boolean(name string, absent bool) bool {
 	return string(raw) == "true"
 }
 
-// option reads an optional string that is one of a few words.
-// The wording of the flaw is that of recorded hosts, on which scripts and
-// people's notes rely.
+// option reads an optional string that is one of a few words. The wording of the flaw is
+// that of recorded hosts, on which scripts rely.
 func (c *checker) option(name string, words ...string) string {
 	raw, ok := c.object[name]
 	if !ok {
@@ -93,14 +91,14 @@ func (c *checker) texts(name string) {
 	}
 }
 
-// checkSpecific checks the fields of hookSpecificOutput that count for event.
+// checkSpecific checks the fields of hookSpecificOutput that have an effect for event.
 func (c *checker) checkSpecific(event hooks.Event) {
 	for _, name := range hooks.InfoOf(event).Outputs {
 		switch name {
 		case "permissionDecision":
 			words := []string{"allow", "deny", "ask"}
-			// Only a call that has not been made yet can be put off (HOOKS.md
-			// section 5, rule 10).
+			// Only a call that has not been made yet can be deferred (HOOKS.md section 5,
+			// rule 10).
 			if event == hooks.PreToolUse {
 				words = append(words, "defer")
 			}

@@ -1,7 +1,6 @@
-// Package judging decides what the ends of hooks mean: it reads what a hook
-// answered, judges it by the rules of its event, and merges the verdicts of all
-// hooks into one outcome. All of it is pure. It makes no promise of compatibility
-// to programs outside covey.
+// Package judging decides what the ends of hooks mean: it reads a hook's answer, judges it
+// by the rules of its event, and merges the verdicts of all hooks into one outcome. All its
+// functions are pure. It makes no promise of compatibility to programs outside covey.
 package judging
 
 import (
@@ -15,31 +14,31 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// What the model reads where a hook gives no text of its own.
+// Texts for the model if a hook gives none.
 const (
 	noStderr = "No stderr output"
 	NoReason = "Blocked by hook"
 )
 
-// Finding is what running one handler brought to light, before it is judged.
+// Finding is the result of running one handler, before it is judged.
 type Finding struct {
 	Command    string // as configured
 	Code       int    // exit code; -1 if there is none
 	Fault      string // why there is no exit code, for people; empty if there is one
 	TimedOut   bool
 	Aborted    bool // the context ended first
-	FailClosed bool // without a verdict it refuses
+	FailClosed bool // it refuses if it gives no verdict
 	Answer     Answer
 	Stderr     string
-	Tail       string // end of both outputs; kept for gates only
+	Tail       string // end of both outputs; only set for gates
 	took       time.Duration
 }
 
-// Verdict is what one hook decided. Merging verdicts gives the Outcome.
+// Verdict is what one hook decided. Merge combines verdicts.
 type Verdict struct {
 	hooks.Result
-	Refused    hooks.Effect // refuses and above: the hook refuses, and where its text goes
-	byAnswer   bool         // it refused by JSON; recorded hosts then add a reminder
+	Refused    hooks.Effect // if at least hooks.Refuses, the hook refuses, and where its text goes
+	byAnswer   bool         // it refused by JSON, for which recorded hosts add a reminder
 	Halt       bool
 	stop       string
 	Contexts   []note
@@ -50,20 +49,20 @@ type Verdict struct {
 	output     map[string]json.RawMessage
 }
 
-// note is a text for the model before it is wrapped: plain stdout or context.
+// note is a text for the model before it is wrapped: plain stdout or additional context.
 type note struct {
 	label string // plainStdout or additionalContext
 	Text  string
 }
 
-// What labels a note.
+// Labels of notes.
 const (
 	plainStdout       = "success"
 	additionalContext = "additional context"
 )
 
-// Shown is the note as the model reads it. name is that of the hook; beside
-// SessionStart's additional context recorded hosts leave the source out.
+// Shown returns the note as the model reads it. name is that of the hook; for SessionStart's
+// additional context recorded hosts omit the source.
 func (n note) Shown(known *hooks.EventInfo, name string) string {
 	if known.Event == hooks.SessionStart && n.label == additionalContext {
 		name = string(hooks.SessionStart)
@@ -71,7 +70,7 @@ func (n note) Shown(known *hooks.EventInfo, name string) string {
 	return Reminder(fmt.Sprintf("%s hook %s: %s", name, n.label, n.Text))
 }
 
-// Warn adds to what a person should know.
+// Warn adds to the warning for people.
 func (v *Verdict) Warn(format string, args ...any) {
 	if v.Warning != "" {
 		v.Warning += "; "
@@ -79,7 +78,7 @@ func (v *Verdict) Warn(format string, args ...any) {
 	v.Warning += fmt.Sprintf(format, args...)
 }
 
-// Judge decides what a hook's end means (HOOKS.md section 5). It is pure.
+// Judge decides what the end of a hook means (HOOKS.md section 5).
 func Judge(known *hooks.EventInfo, h *hooks.Handler, found Finding) Verdict {
 	v := judgeEnd(known, h, found)
 	if !found.Aborted {
@@ -105,10 +104,10 @@ func judgeEnd(known *hooks.EventInfo, h *hooks.Handler, found Finding) Verdict {
 		v.fail(known, h, found, hooks.NonBlockingError, found.Fault)
 		return v
 	}
-	// Recorded hosts call half an answer a success, and yet nothing was checked.
+	// Recorded hosts report an incomplete answer as a success, but nothing was checked.
 	v.FailedOpen = found.Answer.broken && found.Code == 0
 	if v.FailedOpen {
-		v.unread(known, h, found)
+		v.failUnread(known, h, found)
 	}
 	valid := found.Answer.fields != nil && found.Answer.flaw == ""
 	if valid {
@@ -132,7 +131,7 @@ func judgeEnd(known *hooks.EventInfo, h *hooks.Handler, found Finding) Verdict {
 	return v
 }
 
-// firstLine is the first line of a stderr, for a notice.
+// firstLine returns the first line of stderr, for a notice.
 func firstLine(stderr string) string {
 	if strings.TrimSpace(stderr) == "" {
 		return noStderr
@@ -140,8 +139,8 @@ func firstLine(stderr string) string {
 	return notation.Preview(stderr, 300)
 }
 
-// fail notes that a hook gave no verdict. Hooks fail open, as in the original;
-// onFailure: block turns that around where the protocol lets it.
+// fail records that a hook gave no verdict. Hooks fail open, as in the original; onFailure:
+// block reverses that where the protocol allows it.
 func (v *Verdict) fail(known *hooks.EventInfo, h *hooks.Handler, found Finding, status hooks.Status, why string) {
 	v.Outcome, v.FailedOpen = status, true
 	v.Warn("%s", why)
@@ -154,22 +153,22 @@ func (v *Verdict) fail(known *hooks.EventInfo, h *hooks.Handler, found Finding, 
 	v.refuseFault(known, found, why)
 }
 
-// unread turns half an answer around where the hook or the team wants faults to
-// refuse: what was to be a verdict could not be read.
-func (v *Verdict) unread(known *hooks.EventInfo, h *hooks.Handler, found Finding) {
+// failUnread refuses because of an incomplete answer if the hook or the team wants faults to
+// refuse.
+func (v *Verdict) failUnread(known *hooks.EventInfo, h *hooks.Handler, found Finding) {
 	v.close(known, found, found.Answer.note)
 	if v.Refused < hooks.Refuses && failsClosed(h) {
 		v.refuseFault(known, found, found.Answer.note)
 	}
 }
 
-// failsClosed reports whether the hook's author wants its faults to refuse. Of
-// one that nobody waits for they cannot.
+// failsClosed reports whether the hook is configured to refuse on faults. A hook in the
+// background cannot.
 func failsClosed(h *hooks.Handler) bool {
 	return h.OnFailure == "block" && !(h.Type == "command" && (h.Async || h.AsyncRewake))
 }
 
-// refuseFault refuses because of a fault, where the event lets onFailure do so.
+// refuseFault refuses because of a fault if onFailure has an effect on the event.
 func (v *Verdict) refuseFault(known *hooks.EventInfo, found Finding, why string) {
 	if known.EndsTurn() || known.OnFault() < hooks.Refuses {
 		v.Warn("onFailure: block has no effect on %s; a gate refuses when it cannot run", known.Event)
@@ -178,16 +177,16 @@ func (v *Verdict) refuseFault(known *hooks.EventInfo, found Finding, why string)
 	v.Refuse(known, known.OnFault(), fmt.Sprintf("[%s]: %s", found.Command, why))
 }
 
-// timesOutClosed reports whether the hook refuses when its time is up: a change
-// of the model, and what a callback of the host program was to guard before it
-// begins (HOOKS.md section 5, rule 5). A program that embeds an agent relies on that.
+// timesOutClosed reports whether the hook refuses when its time is up: hooks on a change of
+// the model, and callbacks on PreToolUse and UserPromptSubmit, on which programs that embed
+// an agent rely (HOOKS.md section 5, rule 5).
 func timesOutClosed(h *hooks.Handler, event hooks.Event) bool {
 	return event == hooks.PreModelSwitch || h.Type == "callback" &&
 		(event == hooks.PreToolUse || event == hooks.UserPromptSubmit)
 }
 
-// refuseByExit applies exit code 2. The text is that of the hook's own JSON
-// refusal if it made one, else what it wrote to stderr.
+// refuseByExit applies exit code 2. The text is that of the hook's own JSON refusal if there
+// is one, else stderr.
 func (v *Verdict) refuseByExit(known *hooks.EventInfo, found Finding) {
 	if v.Refused >= hooks.Refuses && known.Exit2 >= hooks.Refuses {
 		return
@@ -206,7 +205,7 @@ func (v *Verdict) refuseByExit(known *hooks.EventInfo, found Finding) {
 	v.Refuse(known, known.Exit2, text)
 }
 
-// Refuse makes the verdict a refusal with text.
+// Refuse turns the verdict into a refusal with text.
 func (v *Verdict) Refuse(known *hooks.EventInfo, how hooks.Effect, text string) {
 	v.Outcome, v.Refused, v.Feedback, v.FailedOpen = hooks.Blocking, how, text, false
 	if known.Event == hooks.PreToolUse || known.Event == hooks.PermissionRequest {
@@ -214,11 +213,11 @@ func (v *Verdict) Refuse(known *hooks.EventInfo, how hooks.Effect, text string) 
 	}
 }
 
-// apply takes over the fields of a valid answer.
+// apply applies the fields of a valid answer.
 func (v *Verdict) apply(known *hooks.EventInfo, found Finding) {
 	f := found.Answer.fields
 	if f.async {
-		v.Warn("the hook asked to go on in the background and was waited for: it decides nothing")
+		v.Warn("the hook asked for the background but ran in the foreground: it decides nothing")
 		return
 	}
 	if f.message != "" && known.Discards {
@@ -247,7 +246,7 @@ func (v *Verdict) apply(known *hooks.EventInfo, found Finding) {
 	}
 }
 
-// applyHalt takes over continue:false.
+// applyHalt applies continue:false.
 func (v *Verdict) applyHalt(known *hooks.EventInfo, f *fields) {
 	if !known.Halts {
 		v.Warn("continue: false has no effect on %s", known.Event)
@@ -260,7 +259,7 @@ func (v *Verdict) applyHalt(known *hooks.EventInfo, f *fields) {
 	v.Halt, v.stop = true, cmp.Or(f.stop, fmt.Sprintf("%s hook prevented continuation", event))
 }
 
-// setOutput notes a field of the answer that has no field of its own here.
+// setOutput sets a field of the answer that has no field of its own here.
 func (v *Verdict) setOutput(name string, value any) {
 	raw, ok := value.(json.RawMessage)
 	if !ok {
@@ -272,7 +271,7 @@ func (v *Verdict) setOutput(name string, value any) {
 	v.output[name] = raw
 }
 
-// applySpecific takes over hookSpecificOutput.
+// applySpecific applies hookSpecificOutput.
 func (v *Verdict) applySpecific(known *hooks.EventInfo, f *fields) {
 	for name, raw := range f.specific {
 		switch {
@@ -297,8 +296,8 @@ func (v *Verdict) applySpecific(known *hooks.EventInfo, f *fields) {
 	}
 }
 
-// applyPermission takes over what the hook says about a tool call. A deny is a
-// refusal like any other, and more: no other hook's allow outweighs it.
+// applyPermission applies a decision about a tool call. A deny is also a refusal, and no
+// other hook's allow overrides it.
 func (v *Verdict) applyPermission(known *hooks.EventInfo, f *fields) {
 	decision := notation.Text(f.specific["permissionDecision"])
 	reason := notation.Text(f.specific["permissionDecisionReason"])
@@ -313,8 +312,8 @@ func (v *Verdict) applyPermission(known *hooks.EventInfo, f *fields) {
 	}
 }
 
-// applyRequest takes over a PermissionRequest's decision. What it holds besides
-// the verdict (updatedPermissions, interrupt) stays readable in Output.
+// applyRequest applies a PermissionRequest's decision. Its further fields
+// (updatedPermissions, interrupt) stay in Output.
 func (v *Verdict) applyRequest(raw json.RawMessage) {
 	var decision struct {
 		Behavior     string          `json:"behavior"`
@@ -322,7 +321,7 @@ func (v *Verdict) applyRequest(raw json.RawMessage) {
 		UpdatedInput json.RawMessage `json:"updatedInput"`
 	}
 	if err := json.Unmarshal(raw, &decision); err != nil {
-		v.Warn("hookSpecificOutput.decision: %v", err) // the schema check lets nothing here
+		v.Warn("hookSpecificOutput.decision: %v", err) // cannot happen after the schema check
 		return
 	}
 	v.permission = hooks.Permission{Decision: decision.Behavior, Reason: decision.Message}

@@ -76,7 +76,7 @@ func TestJudge(t *testing.T) {
 			"", "expected object"},
 		{"a field of another event", hooks.Stop, 0, hso(hooks.Stop, `"updatedInput":{}`), "", hooks.Success, hooks.Ignored, "",
 			"takes no hookSpecificOutput.updatedInput"},
-		{"async", hooks.Stop, 0, `{"async":true}`, "", hooks.Success, hooks.Ignored, "", "was waited for"},
+		{"async", hooks.Stop, 0, `{"async":true}`, "", hooks.Success, hooks.Ignored, "", "ran in the foreground"},
 		{"a worktree hook that fails", hooks.WorktreeCreate, 2, "", "no", hooks.Blocking, hooks.Refuses, "[cmd]: no", ""},
 	}
 	for _, test := range tests {

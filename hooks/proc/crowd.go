@@ -7,69 +7,70 @@ import (
 )
 
 const (
-	// defaultProcesses is how many processes a hook may have at once. A build with a
-	// worker for each of many cores stays far below; a fork bomb passes it in a second.
+	// defaultProcesses is how many processes a hook may have at once. A build with a worker
+	// for each of many cores stays far below it; a fork bomb exceeds it within a second.
 	defaultProcesses = 1024
-	// crowdPoll is how often a crowd asks how many processes the machine has. A bomb of
-	// shells makes some hundred in that time on one core.
+	// crowdPoll is how often a crowd reads how many processes the machine has. A fork bomb
+	// of shells starts some hundred in that time on one core.
 	crowdPoll = 50 * time.Millisecond
-	// crowdRecount is when the tree is counted although the machine has not become much
-	// fuller: others may have ended meanwhile. Counting reads the whole process table.
+	// crowdRecount is when the tree is counted even if the number of processes has hardly
+	// grown, because others may have ended meanwhile. Counting reads the whole process table.
 	crowdRecount = 2 * time.Second
-	// afterlife is how long a program is watched that has ended and has left nobody in
-	// its group: the classic bomb ends at once, and what it started may have left the group.
+	// afterlife is how long the tree of a program is watched that has ended and has left
+	// nothing in its group: the classic fork bomb ends at once, and what it started may have
+	// left the group.
 	afterlife = time.Second
 )
 
-// crowd keeps the tree of one program below a number of processes (ADVERSARIAL.md 5,
-// attack 5). The kernel's own limits do not serve: RLIMIT_NPROC counts all that its
-// user runs and does not bind root, and covey cannot give out pids.max of a cgroup that
-// it stands in itself. So it counts, and kills the whole tree of who goes too far.
-// A nil crowd watches over nothing.
+// crowd keeps the tree of one program below a number of processes (ADVERSARIAL.md 5, attack
+// 5). The kernel's limits cannot do that: RLIMIT_NPROC counts all processes of its user and
+// does not apply to root, and covey cannot set pids.max for a cgroup that it is in itself.
+// So a crowd counts, and kills the whole tree if there are too many. A nil crowd does
+// nothing.
 type crowd struct {
 	pid    int
 	marker string
 	limit  int
-	late   func(warning string) // told if the tree is killed once nobody waits for it; may be nil
+	late   func(warning string) // called if the tree is killed after Wait has returned; may be nil
 
 	mu      sync.Mutex // held while the tree is counted and killed
 	timer   *time.Timer
 	least   uint16    // fewest processes of the machine since the last count; wraps like the kernel's number
-	step    int       // by how many more there may be before the tree is counted again
-	counted time.Time // when the tree was counted last
-	ended   time.Time // when its owner went on without it; zero: somebody waits
-	kin     bool      // somebody has outlived the program
+	step    int       // how many more processes cause the next count
+	counted time.Time // when the tree was last counted
+	ended   time.Time // when Wait returned; zero before
+	kin     bool      // part of the tree has outlived the program
 	killed  []int
 	over    bool // the tree was killed
-	done    bool // nobody watches any more
+	done    bool // watching has ended
 }
 
-// watchCrowd watches over the tree below pid, which has just been started.
+// watchCrowd starts to watch the tree below pid, which has just been started.
 func watchCrowd(p *Process, pid int) *crowd {
 	if p.MaxProcesses <= 0 || !canCount {
 		return nil
 	}
 	c := &crowd{pid: pid, marker: p.Marker, limit: p.MaxProcesses, late: p.Crowded, least: machineLoad(),
 		step: stepTo(p.MaxProcesses), counted: time.Now()}
-	c.mu.Lock() // the first look finds the timer there
+	c.mu.Lock() // so that the first check finds the timer
 	defer c.mu.Unlock()
-	c.timer = time.AfterFunc(crowdPoll, c.look)
+	c.timer = time.AfterFunc(crowdPoll, c.check)
 	return c
 }
 
-// settle waits until a killing that has begun is over: the program may have been the
-// first to die of it.
-func (c *crowd) settle() {
+// waitKill waits until a kill that has begun is over: the program may have been its first
+// victim.
+func (c *crowd) waitKill() {
 	if c != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 	}
 }
 
-// leave is called when nobody waits for the program any more. kin says that some of its
-// tree is known to run on, gone that none of it does. It says who was killed until then.
-// What is left is watched on.
-func (c *crowd) leave(kin, gone bool) (killed []int, over bool) {
+// detach is called when Wait returns. kin says that part of the tree is known to run, gone
+// that none of it does. It returns the processes killed so far. The rest of the tree is
+// watched further.
+func (c *crowd) detach(kin, gone bool) (killed []int, over bool) {
 	if c == nil {
 		return nil, false
 	}
@@ -80,8 +81,8 @@ func (c *crowd) leave(kin, gone bool) (killed []int, over bool) {
 	return c.killed, c.over
 }
 
-// look counts the tree if there is reason to, and comes again.
-func (c *crowd) look() {
+// check counts the tree if necessary, and schedules the next check.
+func (c *crowd) check() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.done {
@@ -99,9 +100,9 @@ func (c *crowd) look() {
 	}
 }
 
-// due reports whether the tree is to be counted: the machine has so many processes
-// more that it could have half of what it may have yet, or it was long ago. load wraps,
-// and so does the difference.
+// due reports whether the tree has to be counted: the machine has so many more processes
+// that the tree could have used half of its remaining room, or the last count was long ago.
+// load wraps, and so does the difference.
 func (c *crowd) due(now time.Time, load uint16) bool {
 	grown := int(int16(load - c.least))
 	if grown < 0 {
@@ -115,7 +116,7 @@ func (c *crowd) due(now time.Time, load uint16) bool {
 func (c *crowd) count() {
 	late := !c.ended.IsZero()
 	if late && Alive(c.pid) {
-		c.done = true // the pid is somebody else's by now, and so the tree is gone
+		c.done = true // the pid belongs to another process by now, so the tree is gone
 		return
 	}
 	size, killed := thin(c.pid, c.marker, c.limit)
@@ -130,22 +131,22 @@ func (c *crowd) count() {
 	}
 }
 
-// stepTo is how many processes more are reason to count a tree that may have room more.
-// Half of it is safe, as those of others count as well; but each count reads the whole
-// process table, and so the last few before the limit are not counted one by one.
+// stepTo returns how many new processes cause a count of a tree that may have room more.
+// Half is safe, because processes of others count as well. Each count reads the whole
+// process table, so the last few before the limit are not counted one by one.
 func stepTo(room int) int { return max(room/2, 8) }
 
-// CrowdNote says for people that a tree was killed.
+// CrowdNote tells people that a tree was killed.
 func CrowdNote(limit int) string {
 	return fmt.Sprintf("started more than %d processes and was killed with all of them", limit)
 }
 
-// DefaultLimit is how many processes a hook may have where nobody says.
+// DefaultLimit returns how many processes a hook may have by default.
 func DefaultLimit() int { return limitIn(room()) }
 
-// limitIn is the default limit where room is how many there may be at all, or 0.
-// A bomb that fills up the whole room would never pass a limit above it, and covey
-// itself must be able to start what it needs.
+// limitIn returns the default limit if room is how many processes there may be in all, or 0.
+// A fork bomb that fills the room would never exceed a limit above it, and covey must still
+// be able to start processes itself.
 func limitIn(room int) int {
 	if room <= 0 {
 		return defaultProcesses

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canCount says that trees of processes can be counted here.
+// canCount says that trees of processes can be counted on this system.
 const canCount = true
 
-// machineLoad is how many threads the machine runs, as the kernel counts them: modulo
-// 65536. It is one system call, where counting a tree is thousands.
+// machineLoad returns how many threads the machine runs, modulo 65536, as the kernel counts
+// them. It takes one system call, where counting a tree takes thousands.
 func machineLoad() uint16 {
 	var info syscall.Sysinfo_t
 	if syscall.Sysinfo(&info) != nil {
@@ -26,8 +26,8 @@ func machineLoad() uint16 {
 	return info.Procs
 }
 
-// thin counts the tree below pid, pid itself included, and kills it if it has more than
-// limit processes. Nobody is asked to end first: each moment of grace doubles a bomb.
+// thin counts the tree below pid, pid included, and kills it if it has more than limit
+// processes. It does not send TERM first, because a fork bomb doubles in any grace period.
 func thin(pid int, marker string, limit int) (size int, killed []int) {
 	family := familyOf(pid, marker)
 	size = len(family.members)
@@ -46,8 +46,8 @@ func thin(pid int, marker string, limit int) (size int, killed []int) {
 		func(pid int) bool { return slices.Contains(killed, pid) })...)
 }
 
-// room is how many processes this program may have below it as far as it can tell: the
-// narrowest pids.max of its control groups, and the limit of its user. 0: it cannot tell.
+// room returns how many processes this program may have below it as far as is known: the
+// lowest pids.max of its control groups and the limit of its user, or 0 if there is none.
 func room() int {
 	narrowest := 0
 	for _, limit := range append(groupLimits("/"), userLimit()) {
@@ -58,7 +58,7 @@ func room() int {
 	return narrowest
 }
 
-// userLimit is RLIMIT_NPROC, which does not bind root; 0: none.
+// userLimit returns RLIMIT_NPROC, which does not apply to root, or 0.
 func userLimit() int {
 	var limit unix.Rlimit
 	if os.Geteuid() == 0 || unix.Getrlimit(unix.RLIMIT_NPROC, &limit) != nil || limit.Cur > 1<<30 {
@@ -67,8 +67,8 @@ func userLimit() int {
 	return int(limit.Cur)
 }
 
-// groupLimits are the limits of this program's control group and those above it, of
-// both versions of control groups; root is where the file system begins.
+// groupLimits returns the limits of this program's control group and those above it, for
+// both versions of control groups. root is the root of the file system.
 func groupLimits(root string) []int {
 	data, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {
@@ -83,7 +83,7 @@ func groupLimits(root string) []int {
 		mount := filepath.Join(root, "sys/fs/cgroup", fields[1])
 		for dir := filepath.Clean("/" + fields[2]); ; dir = filepath.Dir(dir) {
 			if text, err := os.ReadFile(filepath.Join(mount, dir, "pids.max")); err == nil {
-				limit, _ := strconv.Atoi(strings.TrimSpace(string(text))) // "max" is no limit
+				limit, _ := strconv.Atoi(strings.TrimSpace(string(text))) // 0 for "max"
 				limits = append(limits, limit)
 			}
 			if dir == "/" {

@@ -2,7 +2,7 @@
 
 package proc
 
-// Without /proc nobody can say how many processes descend from a program.
+// canCount is false: without /proc the descendants of a program cannot be counted.
 const canCount = false
 
 func machineLoad() uint16 { return 0 }

@@ -16,8 +16,8 @@ func TestCrowdOfNobody(t *testing.T) {
 		}
 	}
 	var c *crowd
-	c.settle()
-	if killed, over := c.leave(true, true); killed != nil || over {
+	c.waitKill()
+	if killed, over := c.detach(true, true); killed != nil || over {
 		t.Errorf("killed %v, %v", killed, over)
 	}
 }
@@ -35,16 +35,16 @@ func TestCrowdEnds(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := &crowd{pid: 1 << 29, limit: 10, step: 1 << 14, least: machineLoad(), counted: time.Now()}
-			c.timer = time.AfterFunc(crowdPoll, c.look)
+			c.timer = time.AfterFunc(crowdPoll, c.check)
 			defer c.timer.Stop()
-			c.leave(tc.kin, tc.gone)
+			c.detach(tc.kin, tc.gone)
 			time.Sleep(2 * crowdPoll)
 			early := c.unwatched()
 			time.Sleep(afterlife)
 			if later := c.unwatched(); early != tc.early || later != tc.later {
 				t.Errorf("%s: over %v, then %v; want %v, then %v", name, early, later, tc.early, tc.later)
 			}
-			c.leave(false, true)
+			c.detach(false, true)
 		})
 	}
 }

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// earlyInput is how much input is written before the program starts. A pipe
-// holds at least one page even for a user who has used up his share of pipe
-// memory, so this much can never block; more needs a goroutine.
+// earlyInput is how much input is written before the program starts. A pipe holds at least
+// one page, even for a user who has used up their share of pipe memory, so this much never
+// blocks. More needs a goroutine.
 const earlyInput = 4096
 
-// plumbing is the three pipes of one program. The ends that the program gets
-// are real files, so that waiting for the program is not waiting for its pipes:
-// a grandchild may hold those open for as long as it likes.
+// plumbing is the three pipes of one program. The program gets real files, so that waiting
+// for the program does not wait for its pipes: a grandchild may hold those open for any
+// time.
 type plumbing struct {
 	children []*os.File // the program's ends; closed once it has them
-	input    *os.File   // our end of stdin, while there is still something to write
-	rest     []byte     // what is still to be written
+	input    *os.File   // our end of stdin, while there is input left to write
+	rest     []byte     // the input left to write
 	outputs  []output
 	running  atomic.Int32  // pumps that have not ended
-	drained  chan struct{} // closed by the last of them
+	drained  chan struct{} // closed when the last pump has ended
 }
 
 // output is our end of one output stream and where it goes.
@@ -32,7 +32,7 @@ type output struct {
 	to   io.Writer
 }
 
-// plumb opens the pipes that p needs and hands the program's ends to cmd.
+// plumb opens the pipes that p needs and passes the program's ends to cmd.
 func (p Process) plumb(cmd *exec.Cmd) (*plumbing, error) {
 	pl := &plumbing{}
 	if p.Stdin != nil {
@@ -57,7 +57,7 @@ func (p Process) plumb(cmd *exec.Cmd) (*plumbing, error) {
 	return pl, nil
 }
 
-// fileOrNil keeps a nil file from becoming a non-nil writer.
+// fileOrNil returns a nil writer for a nil file.
 func fileOrNil(f *os.File) io.Writer {
 	if f == nil {
 		return nil
@@ -65,8 +65,8 @@ func fileOrNil(f *os.File) io.Writer {
 	return f
 }
 
-// sameWriter reports whether a and b are the same writer, as os/exec does: of
-// types that cannot be compared no two are the same.
+// sameWriter reports whether a and b are the same writer, as os/exec does: values of types
+// that are not comparable are never the same.
 func sameWriter(a, b io.Writer) (same bool) {
 	defer func() {
 		if recover() != nil {
@@ -111,8 +111,8 @@ func (pl *plumbing) collect(w io.Writer) (*os.File, error) {
 	return write, nil
 }
 
-// begin is called once the program has started: its ends are closed here, and
-// the pumps run until finish has waited for them.
+// begin is called once the program has started. It closes the program's ends and starts the
+// pumps, for which finish waits.
 func (pl *plumbing) begin() {
 	closeAll(pl.children)
 	pl.drained = make(chan struct{})
@@ -138,28 +138,27 @@ func (pl *plumbing) begin() {
 	}
 }
 
-// feedRest writes what is left of the input. A program that does not read it is
-// not at fault: EPIPE, and the deadline that finish sets, only say "enough".
+// feedRest writes the rest of the input. Errors are ignored: a program need not read its
+// input (EPIPE), and finish sets a deadline.
 func (pl *plumbing) feedRest() {
 	_, _ = pl.input.Write(pl.rest)
 	_ = pl.input.Close()
 }
 
-// pump copies one output until it ends. A writer that fails does not stop the
-// program: what it says from then on is thrown away.
+// pump copies one output until it ends. If the writer fails, pump discards the rest, so that
+// the program is not stopped.
 func pump(out output) {
 	if _, err := io.Copy(out.to, out.from); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		_, _ = io.Copy(io.Discard, out.from)
 	}
 }
 
-// finish waits for the pumps after the program has ended, for lingerDelay at
-// most, and closes everything. What the program itself has written is taken in any case.
-// It reports whether somebody still held an
-// output open.
+// finish waits for the pumps after the program has ended, for lingerDelay at most, and
+// closes everything. It always reads everything that the program itself has written. It
+// reports whether a process still held an output open.
 func (pl *plumbing) finish() (held bool) {
 	if pl.input != nil {
-		// Nobody is left to read but children that were not given this input.
+		// Only children are left that could read, and the input is not for them.
 		_ = pl.input.SetWriteDeadline(time.Now())
 	}
 	timer := time.NewTimer(lingerDelay)
@@ -173,8 +172,8 @@ func (pl *plumbing) finish() (held bool) {
 			}
 		}
 		<-pl.drained
-		// On a busy machine the pumps may not have run at all: a read past its deadline
-		// takes nothing, also of what the program had written before it ended.
+		// On a busy machine the pumps may not have run at all, and a read past its deadline
+		// returns nothing, not even what the program had written before it ended.
 		for _, out := range pl.outputs {
 			held = !takeRest(out) || held
 		}
@@ -196,7 +195,7 @@ func (pl *plumbing) abandon() {
 	}
 }
 
-// closeAll closes files of which nothing is expected any more.
+// closeAll closes files and ignores errors.
 func closeAll(files []*os.File) {
 	for _, f := range files {
 		_ = f.Close()

@@ -2,5 +2,5 @@
 
 package proc
 
-// takeRest takes nothing here: the pipe was closed to end its reader.
+// takeRest reads nothing here, because the pipe was closed to end its reader.
 func takeRest(output) (ended bool) { return false }

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// maxRest is more than a pipe holds, and bounds what is taken from a child that
-// goes on writing.
+// maxRest is more than a pipe holds, and bounds what is read from a child that keeps
+// writing.
 const maxRest = 1 << 20
 
-// takeRest takes what an output's pipe holds at this moment, and waits for nothing. It
-// reports whether that was all there will ever be: nobody has the output open.
+// takeRest reads what an output's pipe holds now, without waiting. It reports whether the
+// output has ended, because no process has it open.
 func takeRest(out output) (ended bool) {
 	conn, err := out.from.SyscallConn()
 	if err != nil || out.from.SetReadDeadline(time.Time{}) != nil {
@@ -25,7 +25,7 @@ func takeRest(out output) (ended bool) {
 		var bad error
 		err := conn.Read(func(fd uintptr) bool {
 			n, bad = syscall.Read(int(fd), buf)
-			return true // also if there is nothing: the next read would wait
+			return true // even if there is nothing: otherwise Read would wait
 		})
 		switch {
 		case err != nil:
@@ -37,7 +37,7 @@ func takeRest(out output) (ended bool) {
 		case n == 0:
 			return true
 		}
-		_, _ = out.to.Write(buf[:n]) // a writer that fails is not the program's fault
+		_, _ = out.to.Write(buf[:n]) // a failing writer must not stop the program
 		left -= n
 	}
 	return false

@@ -1,14 +1,14 @@
-// Package proc runs programs and keeps hold of their process trees: it starts a
-// program in a session of its own, feeds and drains its pipes, limits how many
-// processes it becomes, and ends all of them. It makes no promise of
-// compatibility to programs outside covey.
+// Package proc runs programs and controls their process trees: it starts a program in a
+// session of its own, writes its input and reads its outputs, limits the number of its
+// processes, and ends all of them. It makes no promise of compatibility to programs
+// outside covey.
 //
-// A tree is what descends from a program, what shares its session, and what
-// carries its marker in the environment. On Linux all three are read from /proc;
-// on other systems only the process group can be ended, and nothing is counted.
+// A tree consists of the descendants of a program, the processes of its session, and those
+// with its marker in their environment. On Linux all three are read from /proc; on other
+// systems only the process group can be ended, and nothing is counted.
 //
-// Whoever starts a program with Start owes it a Wait: the outputs are read, and
-// the tree is ended when the context is over, until Wait has returned.
+// A caller of Start must call Wait: until Wait has returned, the outputs are read, and the
+// tree is ended when the context ends.
 package proc
 
 import (
@@ -22,74 +22,74 @@ import (
 	"time"
 )
 
-// How long Run waits for what a program leaves behind.
+// How long Run waits for processes that a program leaves behind.
 const (
-	// DefaultGrace is the time from TERM to KILL where a Process does not say.
+	// DefaultGrace is the time from TERM to KILL if Process.Grace is 0.
 	DefaultGrace = 500 * time.Millisecond
-	// lingerDelay is how long a child may hold an output open after the program
-	// itself has ended. It bounds the result of a hook that exits at once and
-	// leaves a daemon (0.5 s), and leaves room for a slow machine to drain a pipe.
+	// lingerDelay is how long a child may hold an output open after the program itself has
+	// ended. It bounds the delay of a hook that starts a daemon and exits (0.5 s), and is
+	// long enough for a slow machine to drain a pipe.
 	lingerDelay = 250 * time.Millisecond
-	// busyRetries bounds how often a start is tried again because the file is
-	// still open for writing in a child that another goroutine is forking.
+	// busyRetries bounds how often a start is retried because the file is still open for
+	// writing in a child that another goroutine is forking.
 	busyRetries = 6
 )
 
-// ErrStart is returned by Process.Run when the program cannot be found or started.
+// ErrStart is wrapped by the errors of Process.Run if the program cannot be found or started.
 var ErrStart = errors.New("cannot start")
 
-// Process is one run of a program, in a session of its own and without a
-// terminal. When its context ends, the whole tree below it is ended: TERM to
-// the group, and after Grace KILL to everything that can be found, also what
-// has left the session. It is the only place of covey that starts programs
-// which may misbehave.
+// Process is one run of a program, in a session of its own and without a terminal. When its
+// context ends, the whole tree below it is ended: TERM to the group, and after Grace KILL to
+// every process that can be found, also those that have left the session. All programs
+// that may misbehave are started through it.
 type Process struct {
-	// Args is the command line. Args[0] is taken from the PATH of Env unless it
-	// has a slash; a relative path starts at Dir. Required.
+	// Args is the command line. Args[0] is looked up in the PATH of Env unless it contains
+	// a slash; a relative path starts at Dir. Required.
 	Args []string
-	Dir  string   // working directory; it must exist; empty: this process's own
-	Env  []string // nil: this process's environment
-	// Stdin is what the program may read. It need not: neither a program that
-	// reads nothing nor one that closes its input disturbs Run. nil: /dev/null.
+	Dir  string   // working directory, which must exist; empty means this process's own
+	Env  []string // nil means this process's environment
+	// Stdin is what the program may read. A program that does not read it, or closes its
+	// input, does not make Run fail. nil means /dev/null.
 	Stdin []byte
-	// Stdout and Stderr take the outputs, each from a goroutine of its own that
-	// has ended when Run returns. nil: /dev/null. Two equal writers get one pipe.
+	// Stdout and Stderr receive the outputs, each from a goroutine that has ended when Run
+	// returns. nil means /dev/null. Two equal writers get one pipe.
 	Stdout, Stderr io.Writer
-	Grace          time.Duration // from TERM to KILL; 0: 500 ms
-	// Marker is an entry of Env, NAME=value, that no other process has. Children
-	// that left the session are found by it (on Linux). Empty: they are not.
+	Grace          time.Duration // from TERM to KILL; 0 means 500 ms
+	// Marker is an entry of Env, NAME=value, that no other process has. It identifies
+	// children that have left the session (on Linux). May be empty.
 	Marker  string
 	Started func(pid int) // called once the program runs, before anything is read; may be nil
-	// Reap ends also what a program has left behind that ended by itself, as if
-	// the context had ended then: children of its group, and such as hold an
-	// output. Without it they run on.
+	// Reap also ends processes that the program has left behind when it ended by itself, as
+	// if the context had ended: children in its group, and those that hold an output.
+	// Without it they continue to run.
 	Reap bool
-	// MaxProcesses is how many processes the program and what descends from it may be
-	// at once; if there are more, all are killed. It holds for what the program leaves
-	// behind, too. 0: no limit. Only Linux can count them.
+	// MaxProcesses is how many processes the program and its descendants may be at once; if
+	// there are more, all are killed. It also applies to processes that the program leaves
+	// behind. 0 means no limit. Only Linux can count them.
 	MaxProcesses int
-	// Crowded is told when that happens to what is left behind, from a goroutine of its
-	// own and as long as this process lives. nil: nobody is told.
+	// Crowded, if not nil, is called when that happens to processes left behind, from a
+	// goroutine of its own and as long as this process lives.
 	Crowded func(warning string)
 }
 
 // Exit says how a Process ended.
 type Exit struct {
 	Code    int    // exit code; -1 if a signal ended it or it never ran
-	Signal  string // what ended it, like "killed"; empty if it exited by itself
+	Signal  string // the signal that ended it, such as "killed"; empty if it exited by itself
 	Stopped bool   // the context ended before the program, and the tree was killed
 	Held    bool   // a child still held an output open when the program had ended
-	// Left holds the pids of children that outlived the program. They run on,
-	// or, if Stopped or with Reap, have been killed. Only Linux names them.
+	// Left holds the pids of children that outlived the program. They still run or, if
+	// Stopped or with Reap, have been killed. It is only filled on Linux.
 	Left []int
-	// Crowded says that there were more than MaxProcesses; Left are those killed then.
+	// Crowded says that there were more than MaxProcesses processes; Left holds those that
+	// were killed.
 	Crowded bool
 }
 
-// Run runs p and returns when it has ended, or when ctx has and its tree is
-// gone. What a child left behind does not hold Run up for more than a quarter
-// second. The error is ErrProgram with its reason if p could not be started,
-// or the context's if it had ended before; nil in every other case.
+// Run runs p and returns when it has ended, or when ctx has ended and its tree is gone. A
+// child that it left behind delays Run by a quarter second at most. The error wraps ErrStart
+// if p could not be started, or is the context's if ctx had already ended; otherwise it is
+// nil.
 func (p Process) Run(ctx context.Context) (Exit, error) {
 	running, err := p.Start(ctx)
 	if err != nil {
@@ -98,22 +98,21 @@ func (p Process) Run(ctx context.Context) (Exit, error) {
 	return running.Wait(), nil
 }
 
-// Running is a program that has been started. Somebody has to wait for it.
+// Running is a program that has been started. The caller must call Wait.
 type Running struct {
 	Process
 	cmd      *exec.Cmd
 	plumbing *plumbing
 
 	ended   chan struct{} // closed once the program has been waited for
-	cancel  func() bool   // keeps it from being killed; false: that has begun
-	killing chan struct{} // closed once killed is there
+	cancel  func() bool   // prevents the kill; false if that has begun
+	killing chan struct{} // closed once killed is set
 	killed  []int
 	crowd   *crowd
 }
 
-// Start starts p, with the errors of Run, and from then on kills it when ctx
-// ends. Killing runs beside the waiting, so that a program which ends by itself
-// costs no goroutine for it.
+// Start starts p, with the errors of Run, and kills its tree when ctx ends. The kill has a
+// goroutine of its own, so a program that ends by itself needs none for it.
 func (p Process) Start(ctx context.Context) (*Running, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -143,9 +142,9 @@ func (p Process) Start(ctx context.Context) (*Running, error) {
 	return r, nil
 }
 
-// start starts the program. The one error that is worth another try is ETXTBSY:
-// a script that was written a moment ago may still be open in a child which
-// another goroutine has forked and which has not reached its exec.
+// start starts the program. It only retries on ETXTBSY: a script that has just been written
+// may still be open in a child that another goroutine has forked and that has not reached
+// its exec.
 func (p Process) start() (*exec.Cmd, *plumbing, error) {
 	path, err := lookPath(p.Args[0], p.Env)
 	if err != nil {
@@ -170,10 +169,10 @@ func (p Process) start() (*exec.Cmd, *plumbing, error) {
 	}
 }
 
-// Drained returns a channel that is closed once the outputs of the program have ended.
+// Drained returns a channel that is closed when the outputs of the program have ended.
 func (r *Running) Drained() <-chan struct{} { return r.plumbing.drained }
 
-// Wait waits for the program, and says how it ended.
+// Wait waits for the program and returns how it ended.
 func (r *Running) Wait() Exit {
 	pid := r.cmd.Process.Pid
 	err := r.cmd.Wait()
@@ -182,9 +181,9 @@ func (r *Running) Wait() Exit {
 	if stopped {
 		<-r.killing
 	}
-	r.crowd.settle()
+	r.crowd.waitKill()
 	if r.Reap && !stopped && groupAlive(pid) {
-		// Before the outputs are read to their end, or the children would hold them.
+		// Before the outputs are drained, because the children would hold them open.
 		r.killed = EndTree(pid, r.Marker, r.Grace, r.ended)
 	}
 	exit := exitOf(r.cmd, err)
@@ -193,20 +192,20 @@ func (r *Running) Wait() Exit {
 	switch {
 	case stopped:
 		exit.Left = r.killed
-	case r.Reap && exit.Held: // they have left the group
+	case r.Reap && exit.Held: // the children have left the group
 		exit.Left = append(r.killed, EndTree(pid, r.Marker, r.Grace, r.ended)...)
 	case r.Reap:
 		exit.Left = r.killed
 	case exit.Held || groupAlive(pid):
 		exit.Left = sessionOf(pid, r.Marker)
 	}
-	if killed, over := r.crowd.leave(len(exit.Left) > 0, stopped || r.Reap); over {
+	if killed, over := r.crowd.detach(len(exit.Left) > 0, stopped || r.Reap); over {
 		exit.Left, exit.Crowded = killed, true
 	}
 	return exit
 }
 
-// exitOf reads the state that Wait left behind.
+// exitOf returns the exit of a command after its Wait.
 func exitOf(cmd *exec.Cmd, err error) Exit {
 	exit := Exit{Code: -1}
 	if cmd.ProcessState == nil {
@@ -220,7 +219,7 @@ func exitOf(cmd *exec.Cmd, err error) Exit {
 	return exit
 }
 
-// bareError takes the wrapping off that repeats the program's name.
+// bareError unwraps an error that repeats the program's name.
 func bareError(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) && path.Op != "chdir" {

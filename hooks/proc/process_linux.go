@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// deathWait bounds the wait for killed processes: one that hangs in a system
-// call (a dead network disk) dies when that returns.
+// deathWait bounds the wait for killed processes. One that hangs in a system call, such as
+// on a dead network disk, only dies when that returns.
 const deathWait = 200 * time.Millisecond
 
-// rounds bounds how often a family is looked up again while it is being killed:
-// what forks faster than that is for a limit on the number of processes to stop.
+// rounds bounds how often a family is searched again while it is being killed. Processes
+// that fork faster have to be stopped by a limit on their number.
 const rounds = 50
 
-// family is everything that descends from one program, as far as it can be
-// found: by parent, by session, and by a marker in the environment.
+// family is all that can be found of a program's tree: by parent, by session, and by a
+// marker in the environment.
 type family struct {
 	root    int
 	marker  string
 	members []Stat
 }
 
-// familyOf notes who descends from pid now.
+// familyOf returns the processes that descend from pid now.
 func familyOf(pid int, marker string) *family {
 	f := &family{root: pid, marker: marker}
 	f.members = f.search()
@@ -47,13 +47,13 @@ func (f *family) search() []Stat {
 	})
 }
 
-// alive reports whether one of those written down still runs.
+// alive reports whether one of the members still runs.
 func (f *family) alive() bool {
 	return slices.ContainsFunc(f.members, Stat.alive)
 }
 
-// kill kills the family until nobody new is found, and returns who was killed
-// once they are dead: a killed process may write on until it is scheduled.
+// kill kills the family until no new member is found, and returns the killed processes once
+// they are dead: a killed process may continue to write until it is scheduled.
 func (f *family) kill() []int {
 	var killed []int
 	victims := f.members
@@ -75,7 +75,7 @@ func (f *family) kill() []int {
 	return killed
 }
 
-// sessionOf lists the living children that a program left behind.
+// sessionOf returns the living children that a program left behind.
 func sessionOf(pid int, marker string) []int {
 	var pids []int
 	for _, k := range familyOf(pid, marker).members {

@@ -2,8 +2,8 @@
 
 package proc
 
-// family stands for the descendants of a program. Without /proc they cannot be
-// listed: killing the group is all that can be done.
+// family stands for the descendants of a program. Without /proc they cannot be listed, and
+// only the group can be killed.
 type family struct{}
 
 func familyOf(int, string) *family { return &family{} }

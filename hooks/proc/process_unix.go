@@ -11,24 +11,22 @@ import (
 	"time"
 )
 
-// familyPoll is how often killTree looks whether what got TERM is gone.
+// familyPoll is how often EndTree checks whether the processes that got TERM are gone.
 const familyPoll = 10 * time.Millisecond
 
-// OwnSession puts a program into a session of its own: it has no terminal to
-// ask on or to write escape sequences to, and its group can be killed whole.
+// OwnSession puts a program into a session of its own: it has no terminal to prompt on or
+// to write escape sequences to, and its group can be killed as a whole.
 func OwnSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// EndTree ends a program that was started in a session of its own, and whatever
-// descends from it, also what has left its session: TERM to its group, and KILL
-// to all that is left after grace. pid is the program's; it may have ended
-// before. marker is the entry NAME=value of its environment that no other
-// process has; children whose parents are gone are found by it (on Linux).
-// ended must be closed when the program has been waited for. EndTree returns
-// once everything that it could find is gone, and names what it had to kill
-// besides pid.
+// EndTree ends a program that was started in a session of its own, and its whole tree, also
+// processes that have left its session: TERM to its group, and KILL to all that is left
+// after grace. pid is the program's; it may have ended before. marker is the entry
+// NAME=value that only its environment has; it identifies children whose parents are gone
+// (on Linux). ended must be closed when the program has been waited for. EndTree returns
+// when everything that it found is gone, with the pids that it had to kill besides pid.
 //
-// The tree is noted before the first signal: once its parent is dead, a child
-// hangs below init and only the marker tells whose it was.
+// The tree is recorded before the first signal: once its parent is dead, a child belongs to
+// init, and only the marker identifies it.
 func EndTree(pid int, marker string, grace time.Duration, ended <-chan struct{}) []int {
 	family := familyOf(pid, marker)
 	_ = syscall.Kill(-pid, syscall.SIGTERM)
@@ -37,8 +35,8 @@ func EndTree(pid int, marker string, grace time.Duration, ended <-chan struct{})
 	return family.kill()
 }
 
-// waitFamily waits until the program and its children are gone, or for as long
-// as grace: the children were asked to end as well, and may have to clean up.
+// waitFamily waits until the program and its children are gone, at most for grace: the
+// children got TERM as well, and may have to clean up.
 func waitFamily(f *family, pid int, grace time.Duration, ended <-chan struct{}) {
 	deadline := time.NewTimer(grace)
 	defer deadline.Stop()
@@ -58,11 +56,11 @@ func waitFamily(f *family, pid int, grace time.Duration, ended <-chan struct{}) 
 	}
 }
 
-// groupAlive reports whether a process of pid's group is left. A dead one whose
-// parent has not waited for it yet counts, so this alone proves nothing.
+// groupAlive reports whether a process of pid's group exists. A zombie counts, so a true
+// result alone does not prove that one runs.
 func groupAlive(pid int) bool { return syscall.Kill(-pid, 0) == nil }
 
-// signalName names the signal that ended a program.
+// signalName returns the name of the signal that ended a program.
 func signalName(state *os.ProcessState) string {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return status.Signal().String()
@@ -70,9 +68,9 @@ func signalName(state *os.ProcessState) string {
 	return state.String()
 }
 
-// lookPath finds a program on the PATH of env. Unlike os/exec it uses the
-// program's own environment, and like os/exec it never takes one from the
-// current folder by a relative PATH entry: agents write there.
+// lookPath finds a program in the PATH of env. Unlike os/exec it uses the program's own
+// environment. Like os/exec it ignores relative PATH entries, because agents write to the
+// current folder.
 func lookPath(name string, env []string) (string, error) {
 	if strings.ContainsRune(name, '/') {
 		return name, nil

@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// Stat is what /proc/PID/stat says of one process. The start time tells it
-// from a later process with the same pid.
+// Stat holds fields of /proc/PID/stat of one process. The start time distinguishes it from a
+// later process with the same pid.
 type Stat struct {
 	PID     int
 	Started string // in the kernel's ticks
 	Parent  int
 	Session int
-	Dead    bool // it has ended, and nobody has waited for it yet
+	Dead    bool // it is a zombie
 }
 
 // Table reads the process table.
@@ -38,8 +38,8 @@ func Table() []Stat {
 	return all
 }
 
-// Read reads /proc/PID/stat; ok is false if there is no such process. The name
-// in brackets may hold anything, so the fields are counted from the last bracket.
+// Read reads /proc/PID/stat. ok is false if there is no such process. The name in brackets
+// may contain anything, so the fields are counted from the last bracket.
 func Read(pid int) (s Stat, ok bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -56,7 +56,7 @@ func Read(pid int) (s Stat, ok bool) {
 	return s, true
 }
 
-// alive reports whether the very process of s still runs.
+// alive reports whether the process of s still runs.
 func (s Stat) alive() bool {
 	now, ok := Read(s.PID)
 	return ok && !now.Dead && now.Started == s.Started
@@ -68,14 +68,14 @@ func Alive(pid int) bool {
 	return ok && !s.Dead
 }
 
-// Carries reports whether a process was started with this entry, NAME=value, in
-// its environment. One that cannot be read is another user's, and does not; one
-// that has ended has no environment any more.
+// Carries reports whether a process was started with this entry, NAME=value, in its
+// environment. It is false for a process whose environment cannot be read, such as another
+// user's, or one that has ended.
 func Carries(pid int, entry string) bool {
 	return entry != "" && hasEntry(pid, func(e []byte) bool { return string(e) == entry })
 }
 
-// CarriesPrefix reports the same of an entry that begins with prefix.
+// CarriesPrefix reports whether a process has an entry that begins with prefix.
 func CarriesPrefix(pid int, prefix string) bool {
 	return hasEntry(pid, func(e []byte) bool { return bytes.HasPrefix(e, []byte(prefix)) })
 }

@@ -8,16 +8,16 @@ import (
 	"syscall"
 )
 
-// Stat is what the system says of one process. Only Linux tells.
+// Stat is one process. It is never filled on this system.
 type Stat struct{ PID, Parent int }
 
-// Table returns nothing: only Linux lists processes.
+// Table returns nothing, because only Linux lists processes.
 func Table() []Stat { return nil }
 
-// Carries reports false: only Linux shows environments.
+// Carries returns false, because only Linux shows environments.
 func Carries(int, string) bool { return false }
 
-// CarriesPrefix reports false: only Linux shows environments.
+// CarriesPrefix returns false, because only Linux shows environments.
 func CarriesPrefix(int, string) bool { return false }
 
 // Alive reports whether a process with that pid runs.

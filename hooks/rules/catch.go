@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// A deny or ask rule for the shell counts what cannot be told as a match: a
-// command whose program is not literal, and one whose words are not that the
-// literal part of the rule is about. Options before the words of the rule are
-// passed over: git -C dir push is git push.
+// A deny or ask rule for the shell treats what cannot be decided as a match: a command
+// whose program is not literal, and one whose unknown words may be the literal words of the
+// rule. Options before the words of the rule are skipped: git -C dir push is git push.
 
-// pattern is a Bash specifier as a deny or ask rule reads it.
+// pattern is a Bash specifier as a deny or ask rule uses it.
 type pattern struct {
 	spec    string
-	literal []string // its words before the first that holds *
-	rest    string   // what follows them; "*": anything or nothing
+	literal []string // the words before the first that contains *
+	rest    string   // what follows them; "*" matches anything or nothing
 }
 
-// patternOf reads a specifier.
+// patternOf parses a specifier.
 func patternOf(spec string) pattern {
 	spec = strings.Join(strings.Fields(spec), " ")
 	if bare, ok := strings.CutSuffix(spec, ":*"); ok {
@@ -37,7 +36,7 @@ func patternOf(spec string) pattern {
 	return p
 }
 
-// catchesIn reports whether a line holds, or may hold, what r forbids.
+// catchesIn reports whether a line contains, or may contain, a command that r forbids.
 func (r Rule) catchesIn(line *shellLine) bool {
 	p := patternOf(r.Spec)
 	if line.doubtful || strings.TrimSpace(line.text) == strings.TrimSpace(r.Spec) {
@@ -46,12 +45,12 @@ func (r Rule) catchesIn(line *shellLine) bool {
 	if slices.ContainsFunc(line.all(), p.catches) || slices.ContainsFunc(line.started, p.catches) {
 		return true
 	}
-	said := p.mentions()
-	return said != nil && (slices.ContainsFunc(line.code, said.MatchString) ||
-		line.computes && said.MatchString(line.text))
+	mentioned := p.mentions()
+	return mentioned != nil && (slices.ContainsFunc(line.code, mentioned.MatchString) ||
+		line.computes && mentioned.MatchString(line.text))
 }
 
-// catches reports whether a command, or one that it may start, is meant.
+// catches reports whether a command, or one that it may start, matches p.
 func (p pattern) catches(c command) bool {
 	if len(c.words) == 0 {
 		return false
@@ -65,8 +64,8 @@ func (p pattern) catches(c command) bool {
 	}
 	_, known := wrapperOf(name)
 	for i, w := range c.words[1:] {
-		// A program that nobody knows may be a wrapper or not: what it is given counts
-		// if it is plainly meant.
+		// An unknown program may be a wrapper. Its arguments only count if they plainly
+		// match.
 		if w.static && !strings.HasPrefix(w.value, "-") && p.meets(c.words[i+1:], true) {
 			return true
 		}
@@ -77,23 +76,23 @@ func (p pattern) catches(c command) bool {
 	return false
 }
 
-// meets reports whether words are, or unless it must be plain may be, a command
-// that p is about.
+// meets reports whether words match p. Unless plain is set, unknown words count as a match
+// if they may be one.
 func (p pattern) meets(words []word, plain bool) bool {
 	name, known := words[0].program()
 	if !known {
 		return !plain
 	}
-	m := meeting{pattern: p, program: name, words: words, plain: plain, seen: map[[2]int]bool{}}
+	m := wordMatcher{pattern: p, program: name, words: words, plain: plain, seen: map[[2]int]bool{}}
 	if len(p.literal) > 0 {
-		return (p.literal[0] == words[0].value || p.literal[0] == name) && m.from(1, 1)
+		return (p.literal[0] == words[0].value || p.literal[0] == name) && m.matchFrom(1, 1)
 	}
-	return m.rest(0) || name != words[0].value && mayFit(p.rest,
+	return m.matchRest(0) || name != words[0].value && mayFit(p.rest,
 		textOfWords(append([]word{{value: name}}, words[1:]...)))
 }
 
-// program is the name of the program that a word starts, without its folder.
-// known is false if it is not literal.
+// program returns the name of the program that a word starts, without its folder. known is
+// false if the name is not literal.
 func (w word) program() (name string, known bool) {
 	if !w.static && !isFile(w) {
 		return "", false
@@ -101,23 +100,23 @@ func (w word) program() (name string, known bool) {
 	return path.Base(w.value), true
 }
 
-// meeting holds a command's words against a pattern's.
-type meeting struct {
+// wordMatcher matches a command's words against a pattern's.
+type wordMatcher struct {
 	pattern
 	program string
 	words   []word
-	plain   bool // what is unknown in a word is nothing that p is about
+	plain   bool // unknown text in a word matches nothing
 	seen    map[[2]int]bool
 }
 
-// from reports whether the words from at on may be the literal words from lit on,
-// and the rest behind them.
-func (m *meeting) from(lit, at int) bool {
+// matchFrom reports whether the words from at on may be the literal words from lit on,
+// followed by the rest.
+func (m *wordMatcher) matchFrom(lit, at int) bool {
 	if m.seen[[2]int{lit, at}] {
 		return false
 	}
 	m.seen[[2]int{lit, at}] = true
-	if lit == len(m.literal) && m.rest(at) {
+	if lit == len(m.literal) && m.matchRest(at) {
 		return true
 	}
 	if at >= len(m.words) {
@@ -131,11 +130,11 @@ func (m *meeting) from(lit, at int) bool {
 		if w.splits && m.mayBecome(w, m.literal[lit]) {
 			return true
 		}
-		if mayFit(m.literal[lit], w.value) && m.from(lit+1, at+1) {
+		if mayFit(m.literal[lit], w.value) && m.matchFrom(lit+1, at+1) {
 			return true
 		}
 	} else if prefix, _, _ := strings.Cut(m.pattern.rest, "*"); prefix == "" {
-		return false // the rest may be anything, and was not met
+		return false // the rest may be anything, and did not match
 	} else if w.splits && m.mayBecome(w, prefix) {
 		return true
 	}
@@ -143,19 +142,18 @@ func (m *meeting) from(lit, at int) bool {
 		return false
 	}
 	alone, pair := valueOfOption(m.program, w)
-	return alone && m.from(lit, at+1) || pair && at+1 < len(m.words) &&
-		(m.words[at+1].splits && !m.plain || m.from(lit, at+2))
+	return alone && m.matchFrom(lit, at+1) || pair && at+1 < len(m.words) &&
+		(m.words[at+1].splits && !m.plain || m.matchFrom(lit, at+2))
 }
 
-// mayBecome reports whether an expansion may bring a text, perhaps behind
-// options.
-func (m *meeting) mayBecome(w word, text string) bool {
+// mayBecome reports whether a word may expand to a text, perhaps after options.
+func (m *wordMatcher) mayBecome(w word, text string) bool {
 	prefix, _, _ := strings.Cut(w.value, string(unknown))
 	return strings.HasPrefix(text, prefix) || strings.HasPrefix(prefix, "-")
 }
 
-// rest reports whether the words from at on may be what follows the literal words.
-func (m *meeting) rest(at int) bool {
+// matchRest reports whether the words from at on may be what follows the literal words.
+func (m *wordMatcher) matchRest(at int) bool {
 	rest := m.pattern.rest
 	if rest == "*" {
 		return true
@@ -167,7 +165,7 @@ func (m *meeting) rest(at int) bool {
 		return !slices.ContainsFunc(m.words[at:], func(w word) bool { return !w.splits })
 	}
 	if at < len(m.words) && m.words[at].static {
-		// Most commands differ in their first word already.
+		// Most commands already differ in their first word.
 		prefix, _, _ := strings.Cut(rest, "*")
 		word := m.words[at].value
 		if n := min(len(prefix), len(word)); prefix[:n] != word[:n] {
@@ -182,8 +180,8 @@ func (w word) mayBeOption() bool {
 	return len(w.value) > 1 && w.value[0] == '-' || strings.HasPrefix(w.value, string(unknown))
 }
 
-// valueOfOption says whether an option may stand alone, and whether the word
-// behind it may be its value. Both are so where that is not known.
+// valueOfOption reports whether an option may have no value, and whether the next word may
+// be its value. Both are true for unknown options.
 func valueOfOption(program string, option word) (alone, pair bool) {
 	if !option.static {
 		return true, true
@@ -205,11 +203,11 @@ func valueOfOption(program string, option word) (alone, pair bool) {
 	return true, true
 }
 
-// textOfWords is words as the shell will see them, single blanks between them.
+// textOfWords returns words as the shell will see them, separated by single blanks.
 func textOfWords(words []word) string { return command{words: words}.text() }
 
-// mentions is what code must hold to start what p is about: its program and its
-// further literal words, in this order. nil: p has none.
+// mentions returns an expression for code that may start what p matches: it contains the
+// program and the further literal words in this order. It returns nil if p has none.
 func (p pattern) mentions() *regexp.Regexp {
 	end := `($|[^\w-])`
 	words := slices.Clone(p.literal)

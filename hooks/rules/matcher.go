@@ -11,28 +11,28 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// matchTimeout bounds one search: JavaScript's expressions can take exponential
-// time, and what they are held against comes from an agent.
+// matchTimeout bounds one search: JavaScript's expressions can take exponential time, and
+// the text they are applied to comes from an agent.
 const matchTimeout = 100 * time.Millisecond
 
-// Matcher decides which subjects a group of hooks listens to (HOOKS.md section
-// 4): all of them, a list of names, or what a JavaScript expression fits.
+// Matcher decides which subjects a group of hooks applies to (HOOKS.md section 4): all, a
+// list of names, or those that match a JavaScript expression.
 type Matcher struct {
 	list  []string
-	regex *regexp2.Regexp // nil: the list decides
+	regex *regexp2.Regexp // nil for a list
 	all   bool
 	other OtherNames
 }
 
-// OtherNames gives the names that another agent program has for a tool. only
-// says that the tool's own name is none of that program's.
+// OtherNames returns the names that another agent program has for a tool. only says that
+// the tool's own name is not one of that program's names.
 type OtherNames func(tool string) (names []string, only bool)
 
-// AllSubjects is the matcher of a group that listens to everything.
+// AllSubjects returns the matcher of a group that applies to everything.
 func AllSubjects() *Matcher { return &Matcher{all: true} }
 
-// NewMatcher reads a matcher, in which the separators stand between names. other
-// may be nil. The error says why an expression cannot be one.
+// NewMatcher parses a matcher, in which any of separators separates names. other may be
+// nil. The error says why an expression is invalid.
 func NewMatcher(text, separators string, other OtherNames) (*Matcher, error) {
 	if other == nil {
 		other = func(string) ([]string, bool) { return nil, false }
@@ -52,14 +52,14 @@ func NewMatcher(text, separators string, other OtherNames) (*Matcher, error) {
 	}
 	regex, err := regexp2.Compile(text, regexp2.ECMAScript)
 	if err != nil {
-		return nil, fmt.Errorf("matcher %q is no JavaScript expression: %s", text, regexFault(err))
+		return nil, fmt.Errorf("matcher %q is not a JavaScript expression: %s", text, regexFault(err))
 	}
 	regex.MatchTimeout = matchTimeout
 	m.regex = regex
 	return m, nil
 }
 
-// regexFault is what the engine says, without repeating the expression.
+// regexFault returns the engine's message without the expression.
 func regexFault(err error) string {
 	_, fault, found := strings.Cut(err.Error(), "error parsing regexp: ")
 	if !found {
@@ -71,8 +71,8 @@ func regexFault(err error) string {
 	return fault
 }
 
-// isList reports whether text is plain names: letters, digits and what stands
-// between them. Events that split on "|" alone take fewer characters.
+// isList reports whether text is a list of names: letters, digits and separators. Events
+// that only split on "|" allow fewer characters.
 func isList(text, separators string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		switch {
@@ -85,8 +85,8 @@ func isList(text, separators string) bool {
 	})
 }
 
-// Matches reports whether a subject is listened to. doubt says why that cannot
-// be told; then the answer is yes, so that a policy is not lost.
+// Matches reports whether the matcher applies to a subject. doubt says why that cannot be
+// decided; the answer is yes then, so that a policy is not skipped.
 func (m *Matcher) Matches(subject string) (yes bool, doubt string) {
 	if m.all {
 		return true, ""
@@ -96,7 +96,7 @@ func (m *Matcher) Matches(subject string) (yes bool, doubt string) {
 		names = append([]string{subject}, names...)
 	}
 	for _, former := range formerNames(subject) {
-		// An expression that takes all but some tools is not about a patch.
+		// An expression for all but some tools is not about a patch.
 		if former != PatchTool || m.regex == nil || strings.Contains(m.regex.String(), "patch") {
 			names = append(names, former)
 		}
@@ -117,7 +117,7 @@ func (m *Matcher) Matches(subject string) (yes bool, doubt string) {
 	return false, ""
 }
 
-// All reports whether the matcher takes every subject.
+// All reports whether the matcher applies to every subject.
 func (m *Matcher) All() bool { return m.all }
 
 // List returns the names of a matcher that is a list.
@@ -131,8 +131,8 @@ func (m *Matcher) Expression() (text string, ok bool) {
 	return m.regex.String(), true
 }
 
-// Names returns the parts of the matcher that are plain names. A dot counts as
-// one: few write `\.envrc`.
+// Names returns the parts of the matcher that are plain names. A dot counts as part of a
+// name, because few people write `\.envrc`.
 func (m *Matcher) Names() []string {
 	if m.regex == nil {
 		return m.list
@@ -142,7 +142,7 @@ func (m *Matcher) Names() []string {
 	})
 }
 
-// String is the matcher as people read it; empty: it takes everything.
+// String returns the matcher as people write it; empty if it applies to everything.
 func (m *Matcher) String() string {
 	if m.regex != nil {
 		return m.regex.String()
@@ -150,8 +150,7 @@ func (m *Matcher) String() string {
 	return strings.Join(m.list, "|")
 }
 
-// search searches under the engine's time limit. A panic in the engine is a
-// doubt like any other.
+// search searches under the engine's time limit. A panic in the engine is an error.
 func search(regex *regexp2.Regexp, subject string) (found bool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

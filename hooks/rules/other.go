@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// askDomain answers a question about a tool that opens a URL. What forbids a
-// domain forbids what is below it, too; what permits one does not.
+// askDomain answers a question about a tool that opens a URL. A rule that forbids a domain
+// also forbids its subdomains; a rule that permits one does not permit them.
 func (r Rule) askDomain(c Call, q question) bool {
 	var input struct {
 		URL string `json:"url"`
@@ -24,14 +24,14 @@ func (r Rule) askDomain(c Call, q question) bool {
 	host := strings.TrimSuffix(strings.ToLower(target.Hostname()), ".")
 	domain := strings.TrimSuffix(strings.ToLower(strings.TrimPrefix(r.Spec, "domain:")), ".")
 	if q == permitting && (target.User != nil || strings.ContainsAny(input.URL, "\\\t\r\n ")) {
-		return false // readers of URLs disagree on where the host of such a one ends
+		return false // parsers of URLs disagree on where the host of such a URL ends
 	}
 	return Wild(domain, host) || q == forbidding && strings.HasSuffix(host, "."+domain)
 }
 
-// askParameter answers a question about any other tool. The specifier is
-// parameter:value, where * in the value stands for anything, or for Agent the
-// kind of helper. One that cannot be understood permits nothing.
+// askParameter answers a question about any other tool. The specifier is parameter:value,
+// where * in the value matches anything, or for Agent the kind of helper. One that cannot
+// be understood permits nothing.
 func (r Rule) askParameter(c Call, q question) bool {
 	name, value, found := strings.Cut(r.Spec, ":")
 	if !found && (c.Tool == "Agent" || c.Tool == "Task") {
@@ -51,6 +51,6 @@ func (r Rule) askParameter(c Call, q question) bool {
 		}
 		return Wild(value, text)
 	}
-	// A parameter that is left out has its default, which is not known here.
+	// A parameter that is omitted has its default, which is not known here.
 	return false
 }

@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds on what is parsed. A line beyond them is not judged: the parser takes
-// a second for fifty thousand brackets, and an agent may write them.
+// Bounds on what is parsed. A line beyond them cannot be judged: the parser takes a second
+// for fifty thousand brackets, and agents may write such lines.
 const (
 	maxLine     = 64 << 10
 	maxBrackets = 1000
@@ -19,18 +19,18 @@ const (
 type shellLine struct {
 	text        string
 	commands    []command
-	inner       []command // of scripts that stand in arguments: sh -c 'git push'
+	inner       []command // of scripts in arguments: sh -c 'git push'
 	started     []command // by wrappers: sudo git push, find -exec git push ;
 	code        []string  // for interpreters of other languages: python -c '...'
-	certain     bool      // nothing but simple commands of plain words in a row
-	doubtful    bool      // a command may hide where the parser does not look
-	substitutes bool      // it holds $(), backticks or $VAR
+	certain     bool      // a sequence of simple commands of plain words, and nothing else
+	doubtful    bool      // it may contain a command that the parser cannot see
+	substitutes bool      // it contains $(), backticks or $VAR
 	computes    bool      // it evaluates variables as arithmetic
-	carries     bool      // a text in it would run a command if it were evaluated
+	carries     bool      // it contains text that would run a command if it were evaluated
 }
 
-// parseLine reads a command line. depth counts the scripts it stands in. The
-// error means that nothing about it can be told.
+// parseLine parses a command line. depth is how many scripts enclose it. An error means
+// that nothing is known of the line.
 func parseLine(text string, depth int) (*shellLine, error) {
 	if len(text) > maxLine || strings.Count(text, "(")+strings.Count(text, "{")+strings.Count(text,
 		"[") > maxBrackets ||
@@ -52,8 +52,8 @@ func parseLine(text string, depth int) (*shellLine, error) {
 	return line, nil
 }
 
-// parseShell parses as bash does. The parser is somebody else's and its input
-// an agent's, so that a panic in it is only one more line that cannot be judged.
+// parseShell parses as bash does. A panic in the parser, whose input comes from agents,
+// means that the line cannot be judged.
 func parseShell(text string) (file *syntax.File, err error) {
 	defer func() {
 		if recover() != nil {
@@ -63,18 +63,18 @@ func parseShell(text string) (file *syntax.File, err error) {
 	return syntax.NewParser(syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 }
 
-// isControl finds characters on whose meaning shells and parsers disagree: a
-// carriage return above all.
+// isControl matches characters that shells and parsers interpret differently, such as a
+// carriage return.
 func isControl(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f }
 
-// walker collects the commands of a line, wherever they stand.
+// walker collects the commands of a line, wherever they are.
 type walker struct {
 	line  *shellLine
 	depth int
-	stdin map[*syntax.CallExpr]*syntax.Stmt // whose redirects the command has
+	stdin map[*syntax.CallExpr]*syntax.Stmt // the statement with a command's redirects
 }
 
-// visit looks at one node of the syntax tree.
+// visit handles one node of the syntax tree.
 func (w *walker) visit(node syntax.Node) bool {
 	switch n := node.(type) {
 	case *syntax.Stmt:
@@ -107,7 +107,7 @@ func (w *walker) visit(node syntax.Node) bool {
 	return true
 }
 
-// parameter notes the expansions that evaluate what a variable holds.
+// parameter records expansions that evaluate the value of a variable.
 func (w *walker) parameter(n *syntax.ParamExp) {
 	at := func(word string) bool {
 		return word == "@" || word == "*" ||
@@ -119,12 +119,12 @@ func (w *walker) parameter(n *syntax.ParamExp) {
 	}
 	w.line.computes = w.line.computes || n.Slice != nil || n.Excl
 	if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && n.Exp.Word.Lit() == "P" {
-		w.line.doubtful = true // a prompt's text is run for the commands in it
+		w.line.doubtful = true // @P runs the commands in a prompt's text
 	}
 }
 
-// readsVariable reports whether arithmetic evaluates what a variable holds,
-// which may be an expression with a command in it.
+// readsVariable reports whether arithmetic evaluates the value of a variable, which may be
+// an expression with a command in it.
 func readsVariable(node syntax.Node) (reads bool) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -152,8 +152,8 @@ func comparesNumbers(node syntax.Node) (compares bool) {
 	return compares
 }
 
-// hidden looks for commands in text that the shell evaluates as arithmetic: in
-// a['$(touch x)'] it runs one, though the syntax tree shows a string.
+// hidden looks for commands in text that the shell evaluates as arithmetic: a['$(touch x)']
+// runs one, although the syntax tree has a string.
 func (w *walker) hidden(node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		if quoted, ok := n.(*syntax.SglQuoted); ok && startsCommand(quoted.Value) {
@@ -168,7 +168,7 @@ func startsCommand(text string) bool {
 	return strings.Contains(text, "$(") || strings.Contains(text, "`") || strings.Contains(text, "${")
 }
 
-// call takes over one simple command, and what it starts.
+// call records one simple command, and what it starts.
 func (w *walker) call(n *syntax.CallExpr) {
 	if len(n.Args) == 0 {
 		return
@@ -187,13 +187,13 @@ func (w *walker) call(n *syntax.CallExpr) {
 		}
 	}
 	for _, assign := range n.Assigns {
-		w.setsFor(assign)
+		w.assign(assign)
 	}
 	w.starts(c, 0)
 }
 
-// inputOf is what a here-document or here-string gives a command to read. given
-// is false where that does not stand in the line.
+// inputOf returns the text of a here-document or here-string that a command reads. given is
+// false if the input is not in the line.
 func inputOf(redirects []*syntax.Redirect) (text string, given bool) {
 	for _, r := range redirects {
 		switch r.Op {
@@ -208,12 +208,12 @@ func inputOf(redirects []*syntax.Redirect) (text string, given bool) {
 	return text, given
 }
 
-// hereText is the text of a here-document.
+// hereText returns the text of a here-document.
 func hereText(r *syntax.Redirect) string {
 	switch {
 	case r.Hdoc == nil:
 		return ""
-	case r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), `\\`): // <<'EOF': nothing is expanded
+	case r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), `\\`): // <<'EOF': no expansion
 		return r.Hdoc.Lit()
 	}
 	return valueOf(&syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: r.Hdoc.Parts}}}).value
@@ -229,9 +229,9 @@ func evaluates(program string) bool {
 	return false
 }
 
-// plainStmt reports whether a statement is nothing but simple commands in a
-// row: no redirect, background, negation, comment, assignment or compound, and
-// no word that the shell would change into something else.
+// plainStmt reports whether a statement is a sequence of simple commands: no redirect,
+// background, negation, comment, assignment or compound, and no word that the shell would
+// expand.
 func plainStmt(stmt *syntax.Stmt) bool {
 	if len(stmt.Redirs) > 0 || stmt.Background || stmt.Coprocess || stmt.Negated || len(stmt.Comments) > 0 {
 		return false
@@ -245,7 +245,7 @@ func plainStmt(stmt *syntax.Stmt) bool {
 	return false
 }
 
-// plainCall reports whether all words of a command mean themselves.
+// plainCall reports whether all words of a command are literal.
 func plainCall(call *syntax.CallExpr) bool {
 	risky := evaluates(command{words: []word{valueOf(call.Args[0])}}.program())
 	for _, arg := range call.Args {
@@ -271,7 +271,7 @@ func plainCall(call *syntax.CallExpr) bool {
 	return true
 }
 
-// plainQuote reports whether a double-quoted text means itself.
+// plainQuote reports whether a double-quoted text is literal.
 func plainQuote(quoted *syntax.DblQuoted) bool {
 	for _, part := range quoted.Parts {
 		lit, ok := part.(*syntax.Lit)
@@ -282,7 +282,7 @@ func plainQuote(quoted *syntax.DblQuoted) bool {
 	return true
 }
 
-// sourceOf is a command's words as written, with single blanks between them.
+// sourceOf returns a command's words as written, separated by single blanks.
 func sourceOf(text string, call *syntax.CallExpr) string {
 	words := make([]string, len(call.Args))
 	for i, arg := range call.Args {
@@ -295,7 +295,7 @@ func sourceOf(text string, call *syntax.CallExpr) string {
 	return strings.Join(words, " ")
 }
 
-// valueOf is what a word will be, as far as that is known.
+// valueOf returns what a word will be, as far as that is known.
 func valueOf(w *syntax.Word) word {
 	var value strings.Builder
 	splits := false
@@ -325,22 +325,22 @@ func valueOf(w *syntax.Word) word {
 	return word{value: text, static: !strings.ContainsRune(text, unknown), splits: splits}
 }
 
-// expandsToList reports whether an expansion makes several words of one even in double
-// quotes: "$@" and "${a[@]}".
+// expandsToList reports whether an expansion yields several words even in double quotes:
+// "$@" and "${a[@]}".
 func expandsToList(part syntax.WordPart) bool {
 	p, ok := part.(*syntax.ParamExp)
 	return ok && (p.Param == nil || p.Param.Value == "@" || p.Excl || p.Index != nil || p.Slice != nil)
 }
 
-// isFolder reports whether an expansion is one of the variables that hold a
-// folder, which are hardly ever split into words.
+// isFolder reports whether an expansion is a variable that holds a folder. Such values
+// hardly ever split into words.
 func isFolder(part syntax.WordPart) bool {
 	p, ok := part.(*syntax.ParamExp)
 	return ok && p.Param != nil && (p.Param.Value == "HOME" || p.Param.Value == "PWD") && p.Exp == nil &&
 		p.Index == nil && p.Slice == nil && p.Repl == nil && !p.Excl
 }
 
-// singleQuoted is the text of '…' or, with escapes resolved, of $'…'.
+// singleQuoted returns the text of '…' or, with escapes resolved, of $'…'.
 func singleQuoted(quoted *syntax.SglQuoted) string {
 	if !quoted.Dollar {
 		return quoted.Value
@@ -352,8 +352,8 @@ func singleQuoted(quoted *syntax.SglQuoted) string {
 	return text
 }
 
-// unquote takes the backslashes out of a literal. Outside quotes, what the
-// shell expands against files, and a list in braces, is unknown.
+// unquote removes the backslashes from a literal. Outside quotes, globs and lists in braces
+// become unknown.
 func unquote(text string, quoted bool) string {
 	switch {
 	case quoted:

@@ -12,16 +12,16 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// pathTools lists the tools whose specifiers are paths.
+// pathTools returns the tools whose specifiers are paths.
 func pathTools() []string {
 	return []string{"Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS"}
 }
 
-// askPath answers a question about a tool that works on files. A link is judged
-// by both ends: the file that is named and the file that is meant.
+// askPath answers a question about a tool that works on files. For a link, both the named
+// file and its target count.
 //
-// A search (Glob, Grep) is judged by the folder where it starts; what it may
-// show of the files there is for ForbidsFile to say.
+// A search (Glob, Grep) is judged by the folder where it starts; ForbidsFile judges the
+// files that it finds.
 func (r Rule) askPath(c Call, q question) bool {
 	target, ok := c.path()
 	if !ok {
@@ -39,8 +39,8 @@ func (r Rule) askPath(c Call, q question) bool {
 	return named || meant
 }
 
-// ForbidsFile reports whether r, standing in a deny list, keeps a search (c, a
-// call of Glob or Grep) from a file that it comes to: Read(secret/**) does.
+// ForbidsFile reports whether r, in a deny list, hides a file from a search (c, a call of
+// Glob or Grep): Read(secret/**) does.
 func (r Rule) ForbidsFile(c Call, file string) bool {
 	if r.Spec == "" || !r.names(c.Tool) || !slices.Contains(pathTools(), c.Tool) {
 		return false
@@ -50,8 +50,8 @@ func (r Rule) ForbidsFile(c Call, file string) bool {
 		pathMatch(pattern, realPath(base), realPath(file), forbidding)
 }
 
-// path is the file or folder that a call is about, as an absolute path. ok is
-// false if it cannot be told.
+// path returns the file or folder that a call is about, as an absolute path. ok is false if
+// it is not known.
 func (c Call) path() (target string, ok bool) {
 	var input struct {
 		File     *string `json:"file_path"`
@@ -81,8 +81,7 @@ func (c Call) path() (target string, ok bool) {
 	return filepath.Clean(target), true
 }
 
-// escapes reports whether a search's pattern leads out of the folder where it
-// starts.
+// escapes reports whether a search's pattern leads out of the folder where it starts.
 func (c Call) escapes() bool {
 	var input struct {
 		Pattern string `json:"pattern"`
@@ -94,9 +93,9 @@ func (c Call) escapes() bool {
 		"/"), "..")
 }
 
-// pathPattern turns the specifier into a pattern below a folder: //x starts at
-// the root of the file system, ~/x at home, /x at the workspace, and x at the
-// working directory, at any depth if it has no slash (as in a .gitignore).
+// pathPattern turns the specifier into a pattern below a folder: //x starts at the root of
+// the file system, ~/x at home, /x at the workspace, and x at the working directory, at any
+// depth if it has no slash (as in a .gitignore).
 func (r Rule) pathPattern(c Call) (pattern, base string, ok bool) {
 	spec := r.Spec
 	switch {
@@ -115,7 +114,7 @@ func (r Rule) pathPattern(c Call) (pattern, base string, ok bool) {
 	return spec, c.Cwd, c.Cwd != ""
 }
 
-// pathMatch reports whether target, or a folder it is in, fits a pattern below
+// pathMatch reports whether target, or a folder that contains it, matches a pattern below
 // base.
 func pathMatch(pattern, base, target string, q question) bool {
 	below, err := filepath.Rel(base, target)
@@ -139,20 +138,20 @@ func pathMatch(pattern, base, target string, q question) bool {
 	}
 }
 
-// wildPath matches one path. Where the file system does not tell upper from
-// lower case, what forbids does not either.
+// wildPath matches one path. On file systems that ignore case, a rule that forbids ignores
+// it, too.
 func wildPath(pattern, target string, q question) bool {
 	if q == forbidding && (runtime.GOOS == "darwin" || runtime.GOOS == "windows") {
 		pattern, target = strings.ToLower(pattern), strings.ToLower(target)
 	}
 	fits, err := doublestar.Match(pattern, target)
-	if err != nil { // no pattern: its characters mean themselves
+	if err != nil { // not a pattern, so its characters are literal
 		return pattern == target
 	}
 	return fits
 }
 
-// realPath follows the links of a path as far as it exists.
+// realPath resolves the links of a path as far as it exists.
 func realPath(name string) string {
 	rest := ""
 	for dir := name; ; {

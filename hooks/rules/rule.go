@@ -1,11 +1,10 @@
-// Package rules reads what says which tool calls and events something is for:
-// permission rules such as Bash(git push *), which serve in permission lists and
-// as the `if` of hooks, the shell lines that they are held against, and the
-// matchers of hooks. It makes no promise of compatibility to programs outside
-// covey.
+// Package rules parses what selects tool calls and events: permission rules such as
+// Bash(git push *), which permission lists and the `if` of hooks use, the shell lines that
+// they are applied to, and the matchers of hooks. It makes no promise of compatibility to
+// programs outside covey.
 //
-// Nothing here runs or decides anything: a Rule answers questions about a Call,
-// and the caller decides what follows from the answer.
+// Nothing here runs or decides anything: a Rule answers questions about a Call, and the
+// caller decides what follows from the answer.
 package rules
 
 import (
@@ -19,19 +18,19 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// Rule is one permission rule, `Tool` or `Tool(specifier)`. It serves as the
-// `if` of a hook and in permission lists; there is no other parser for them.
+// Rule is one permission rule, `Tool` or `Tool(specifier)`. Permission lists and the `if` of
+// hooks use it; there is no other parser for such rules.
 //
-// The same rule is asked in three ways, because a doubt has to end differently:
-// a hook that may be meant runs (Fires), a call that may be meant is refused
-// (Forbids), and only what is certain is allowed (Permits).
+// A rule answers three questions, which treat uncertainty differently: a hook that may be
+// meant runs (Fires), a call that may be meant is refused (Forbids), and only a call that is
+// certainly meant is allowed (Permits).
 type Rule struct {
-	Tool string // tool name as written; may hold "*" for MCP tools
-	Spec string // what stands in the brackets; empty: every call
+	Tool string // tool name as written; may contain "*" for MCP tools
+	Spec string // the text in the brackets; empty means every call
 	text string
 }
 
-// Call is a tool call that a rule is held against.
+// Call is a tool call that rules are applied to.
 type Call struct {
 	Tool  string
 	Input json.RawMessage
@@ -39,16 +38,16 @@ type Call struct {
 	Root  string // absolute; the member's workspace
 }
 
-// String is the rule as it was written.
+// String returns the rule as it was written.
 func (r Rule) String() string { return r.text }
 
 // Err is returned by Parse when the text is not `Tool` or `Tool(specifier)`.
 var Err = errors.New("not a permission rule")
 
-// toolName is what a rule may name: a tool, or MCP tools by "*".
+// toolName matches what a rule may name: a tool, or MCP tools with "*".
 var toolName = regexp.MustCompile(`^(mcp__[\w.:*-]+|[A-Za-z_][\w.:-]*)$`)
 
-// Parse reads one permission rule. The error is Err with what is wrong.
+// Parse parses one permission rule. The error wraps Err.
 func Parse(s string) (Rule, error) {
 	text := strings.TrimSpace(s)
 	tool, spec, bracket := strings.Cut(text, "(")
@@ -65,7 +64,7 @@ func Parse(s string) (Rule, error) {
 			notation.Preview(s,
 				80))
 	case tool == "*":
-		return Rule{}, fmt.Errorf("%w: * stands for no tool: write one rule for each tool", Err)
+		return Rule{}, fmt.Errorf("%w: * cannot stand for all tools: write one rule for each tool", Err)
 	case !toolName.MatchString(tool):
 		return Rule{}, fmt.Errorf("%w: %q cannot be a tool: write Tool or Tool(specifier)", Err,
 			notation.Preview(tool, 80))
@@ -79,8 +78,8 @@ func Parse(s string) (Rule, error) {
 	return Rule{Tool: tool, Spec: spec, text: text}, nil
 }
 
-// WholeTool is what remains of a rule with a mistake in its brackets: a rule for
-// every call of its tool. ok is false if s names no tool, or has no brackets.
+// WholeTool returns the rule for every call of the tool that s names, for an s with a
+// mistake in its brackets. ok is false if s names no tool or has no brackets.
 func WholeTool(s string) (rule Rule, ok bool) {
 	tool, _, bracket := strings.Cut(strings.TrimSpace(s), "(")
 	rule, err := Parse(tool)
@@ -96,24 +95,23 @@ func escaped(s string, i int) bool {
 	return n%2 == 1
 }
 
-// Fires reports whether a hook with r as its `if` runs for c: also when that
-// cannot be told.
+// Fires reports whether a hook with r as its `if` runs for c. It returns true if that cannot
+// be decided.
 func (r Rule) Fires(c Call) bool { return r.ask(c, firing) }
 
-// MayFire reports whether a hook with r as its `if` can run for calls of a tool.
+// MayFire reports whether a hook with r as its `if` can run for some call of a tool.
 func (r Rule) MayFire(tool string) bool { return r.concerns(tool, firing) }
 
-// Permits reports whether r, standing in an allow list, allows c all by itself
-// and for certain. A command line made of several commands can also be allowed
-// by several rules together: see PermittedBy.
+// Permits reports whether r, in an allow list, certainly allows c by itself. Several rules
+// together may allow a command line of several commands: see PermittedBy.
 func (r Rule) Permits(c Call) bool { return r.ask(c, permitting) }
 
-// Forbids reports whether r, standing in a deny or ask list, catches c: also
-// when that cannot be told. For the shell it looks everywhere in the command
-// line where a command could stand.
+// Forbids reports whether r, in a deny or ask list, matches c. It returns true if that
+// cannot be decided. For the shell it looks everywhere in the command line where a command
+// could be.
 func (r Rule) Forbids(c Call) bool { return r.ask(c, forbidding) }
 
-// question is one of the three ways to ask.
+// question is one of the three questions to a rule.
 type question uint8
 
 const (
@@ -122,7 +120,7 @@ const (
 	forbidding
 )
 
-// doubt is the answer where nothing can be told.
+// doubt is the answer to a question that cannot be decided.
 func (q question) doubt() bool { return q != permitting }
 
 // ask answers a question.
@@ -143,17 +141,14 @@ func (r Rule) ask(c Call, q question) bool {
 	return r.askParameter(c, q)
 }
 
-// concerns reports whether a question to r can be about a tool. An `if` for Edit
-// is not about Write: recorded hosts run no hook then.
+// concerns reports whether a question to r can be about a tool. An `if` for Edit is not
+// about Write, as recorded hosts run no hook then.
 func (r Rule) concerns(tool string, q question) bool {
 	return r.names(tool) && (q != firing || r.Tool != "Edit" || tool != "Write")
 }
 
-// Concerns reports whether a hook with r as its `if` can run for calls of a tool.
-func (r Rule) Concerns(tool string) bool { return r.concerns(tool, firing) }
-
-// names reports whether r is about a tool at all. A permission rule for Edit is
-// about everything that edits, one for Read about everything that reads files.
+// names reports whether r is about a tool. A permission rule for Edit is about all tools
+// that edit, one for Read about all that read files.
 func (r Rule) names(tool string) bool {
 	switch {
 	case tool == r.Tool:
@@ -171,9 +166,9 @@ func (r Rule) names(tool string) bool {
 	return false
 }
 
-// PermittedBy reports whether rules together allow c, and names the first that
-// has a part in it. Of a command line that is a row of commands (by ;, newline,
-// &&, || or |) each must be allowed by one of them.
+// PermittedBy reports whether rules together allow c, and returns the first that has a part
+// in it. In a sequence of commands (by ;, newline, &&, || or |) each command must be
+// allowed by one of them.
 func PermittedBy(rules []Rule, c Call) (Rule, bool) {
 	for _, r := range rules {
 		if r.Permits(c) {

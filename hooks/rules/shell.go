@@ -27,7 +27,7 @@ func (r Rule) askShell(c Call, q question) bool {
 	return r.catchesIn(line)
 }
 
-// readLine reads the command of a Bash call.
+// readLine parses the command of a Bash call.
 func readLine(c Call) (*shellLine, error) {
 	var input struct {
 		Command string `json:"command"`
@@ -38,9 +38,9 @@ func readLine(c Call) (*shellLine, error) {
 	return parseLine(input.Command, 0)
 }
 
-// firesOn reports whether a hook's `if` is met: by a command of the line, by
-// one that a wrapper starts, or, if the rule asks for more than a program, by
-// anything that only the shell will know (HOOKS.md section 4).
+// firesOn reports whether a hook's `if` matches a command of the line, one that a wrapper
+// starts, or, if the rule names more than a program, anything that only the shell knows
+// (HOOKS.md section 4).
 func (r Rule) firesOn(line *shellLine) bool {
 	if line.substitutes && strings.ContainsAny(strings.TrimRight(r.Spec, "*: "), " \t") {
 		return true
@@ -56,9 +56,9 @@ func (r Rule) firesOn(line *shellLine) bool {
 	})
 }
 
-// shellMatch reports whether text, one command with single blanks between its
-// words, may fit a Bash specifier. A blank and * at its end, or the older :*,
-// stand for the end of the program's name or any arguments.
+// shellMatch reports whether text, one command with single blanks between its words, may
+// match a Bash specifier. A blank and * at its end, or the older :*, match the end of the
+// program's name or any arguments.
 func shellMatch(spec, text string) bool {
 	spec = strings.Join(strings.Fields(spec), " ")
 	if bare, ok := strings.CutSuffix(spec, ":*"); ok {
@@ -72,27 +72,27 @@ func shellMatch(spec, text string) bool {
 
 // command is one simple command of a line.
 type command struct {
-	source string // its words as they are written, single blanks between them
+	source string // its words as written, separated by single blanks
 	words  []word
 	input  string // what a here-document or here-string gives it to read
-	given  bool   // input is that
-	// guessed says that it stands in an argument that may be a script, or anything
-	// else: only what is plain in it counts.
+	given  bool   // there is such an input
+	// guessed says that it is from an argument that may be a script or anything else: only
+	// what is plain in it counts.
 	guessed bool
 }
 
-// word is one word of a command after the shell's quoting: what only the shell
-// will know is in it as unknown.
+// word is one word of a command after the shell's quoting. Parts that only the shell knows
+// are unknown.
 type word struct {
 	value  string
 	static bool // nothing in it is unknown
-	splits bool // the shell may make any number of words of it
+	splits bool // it may expand to any number of words
 }
 
 // all returns the commands of the line and of the scripts in it.
 func (l *shellLine) all() []command { return slices.Concat(l.commands, l.inner) }
 
-// text is the command as the shell will see it.
+// text returns the command as the shell will see it.
 func (c command) text() string {
 	values := make([]string, len(c.words))
 	for i, w := range c.words {
@@ -101,8 +101,8 @@ func (c command) text() string {
 	return strings.Join(values, " ")
 }
 
-// program is the name of the program that the command starts, without its
-// folder; empty if it is not known.
+// program returns the name of the program that the command starts, without its folder;
+// empty if it is not known.
 func (c command) program() string {
 	if len(c.words) == 0 || !c.words[0].static {
 		return ""
@@ -110,8 +110,8 @@ func (c command) program() string {
 	return path.Base(c.words[0].value)
 }
 
-// tails returns the commands that c may start if it is a wrapper: its words
-// from each one on that could name a program.
+// tails returns the commands that c may start if it is a wrapper: its words from each one
+// on that could name a program.
 func (c command) tails() []command {
 	var tails []command
 	wrapper := anyWrapper(c.program())
@@ -125,8 +125,8 @@ func (c command) tails() []command {
 	return tails
 }
 
-// plainWrapper reports whether a program starts the command that follows it and
-// changes nothing else; `if` looks through these alone, as the original does.
+// plainWrapper reports whether a program starts the command that follows it and changes
+// nothing else. `if` only looks through these, as the original does.
 func plainWrapper(program string) bool {
 	switch program {
 	case "timeout", "time", "nice", "nohup", "stdbuf", "command", "builtin", "xargs":
@@ -135,8 +135,8 @@ func plainWrapper(program string) bool {
 	return false
 }
 
-// anyWrapper reports whether a program's arguments are a command, so that an
-// argument which is not known may be one.
+// anyWrapper reports whether a program's arguments are a command, so that an unknown
+// argument may be one.
 func anyWrapper(program string) bool {
 	switch program {
 	case "sudo", "doas", "env", "exec", "ionice", "setsid", "chrt", "taskset", "busybox", "find", "parallel",
@@ -146,9 +146,8 @@ func anyWrapper(program string) bool {
 	return plainWrapper(program)
 }
 
-// takesData reports whether a program takes its arguments as data, so that a
-// word which happens to be another program's name does not start it. What is
-// not listed may be a wrapper.
+// takesData reports whether a program's arguments are data, so that a word in them that
+// names a program does not start it. A program that is not listed may be a wrapper.
 func takesData(program string) bool {
 	switch program {
 	case "echo", "printf", "grep", "egrep", "fgrep", "rg", "git", "cat", "ls", "cd", "touch", "mkdir",

@@ -8,12 +8,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxStarts bounds the wrappers around wrappers that are looked through.
+// maxStarts bounds how many nested wrappers are followed.
 const maxStarts = 8
 
-// starts notes what a command starts besides itself: the script of a shell, the
-// command behind a wrapper, the code of an interpreter. Where that cannot be
-// seen it leaves a doubt.
+// starts records what a command starts: the script of a shell, the command after a wrapper,
+// the code of an interpreter. What cannot be seen makes the line doubtful.
 func (w *walker) starts(c command, depth int) {
 	name := c.program()
 	if depth > maxStarts {
@@ -57,8 +56,8 @@ func (w *walker) starts(c command, depth int) {
 	}
 }
 
-// argument looks for a script in an argument that may become a command's:
-// docker run x 'git push', tar --to-command='git push'.
+// argument looks for a script in an argument that may become a command: docker run x
+// 'git push', tar --to-command='git push'.
 func (w *walker) argument(arg word) {
 	if !arg.static || !strings.ContainsAny(arg.value, " \t\n;&|") {
 		return
@@ -81,11 +80,11 @@ func isShell(name string) bool {
 	return false
 }
 
-// readsCommands reports whether a program runs what it reads, as a shell does.
+// readsCommands reports whether a program runs its input, as a shell does.
 func readsCommands(name string) bool { return name == "at" || name == "batch" || name == "crontab" }
 
-// shell looks at a shell's arguments for its script. sure says that it is a
-// shell which starts, and not the name of one among data.
+// shell looks for the script in a shell's arguments. sure is false if the name of the shell
+// may be data.
 func (w *walker) shell(args []word, c command, sure bool) {
 	script := false
 	for i := 0; i < len(args); i++ {
@@ -116,7 +115,7 @@ func (w *walker) shell(args []word, c command, sure bool) {
 		case arg.value == "-" || isInput(arg.value):
 			w.sureInput(c, sure)
 			return
-		default: // a file: what it holds does not stand in the command line
+		default: // a file, whose content is not in the command line
 			w.line.doubtful = w.line.doubtful || sure && !isFile(arg) && !onlyChecks(args[:i])
 			return
 		}
@@ -124,15 +123,15 @@ func (w *walker) shell(args []word, c command, sure bool) {
 	w.sureInput(c, sure)
 }
 
-// sureInput is input for what is surely a shell.
+// sureInput calls input if sure.
 func (w *walker) sureInput(c command, sure bool) {
 	if sure {
 		w.input(c)
 	}
 }
 
-// input takes what a command reads for a script. What does not stand in the
-// line leaves a doubt.
+// input treats what a command reads as a script. Input that is not in the line makes the
+// line doubtful.
 func (w *walker) input(c command) {
 	if !c.given {
 		w.line.doubtful = true
@@ -141,20 +140,20 @@ func (w *walker) input(c command) {
 	w.script(c.input, true)
 }
 
-// onlyChecks reports whether a shell with these options runs nothing (bash -n).
+// onlyChecks reports whether a shell with these options does not run its script (bash -n).
 func onlyChecks(options []word) bool {
 	return slices.ContainsFunc(options, func(o word) bool { return o.value == "-n" })
 }
 
-// isInput reports whether a path stands for what a command reads.
+// isInput reports whether a path is the standard input or a file descriptor.
 func isInput(name string) bool {
 	name = path.Clean(name)
 	return name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") ||
 		strings.HasPrefix(name, "/proc/") && strings.Contains(name, "/fd/")
 }
 
-// isFile reports whether a word surely names one file, whatever is unknown in
-// it: "$dir/env.sh".
+// isFile reports whether a word certainly names one file, even if a part of it is unknown:
+// "$dir/env.sh".
 func isFile(w word) bool {
 	if w.static {
 		return !isInput(w.value)
@@ -165,7 +164,7 @@ func isFile(w word) bool {
 		base != "stdin" && strings.Trim(base, "0123456789") != ""
 }
 
-// sourced looks at what . or source reads. What a file holds is not looked into.
+// sourced handles what . or source reads. Contents of files are not inspected.
 func (w *walker) sourced(c command) {
 	switch {
 	case len(c.words) < 2:
@@ -176,8 +175,7 @@ func (w *walker) sourced(c command) {
 	}
 }
 
-// aliases takes the commands that alias gives names to for commands, with
-// arguments that nobody knows yet.
+// aliases treats the commands that alias defines as commands with unknown arguments.
 func (w *walker) aliases(c command) {
 	for _, arg := range c.words[1:] {
 		if _, value, ok := strings.Cut(arg.value, "="); ok {
@@ -186,8 +184,7 @@ func (w *walker) aliases(c command) {
 	}
 }
 
-// openScript adds the commands of a script to whose last command arguments are
-// added that nobody knows.
+// openScript adds the commands of a script whose last command gets unknown arguments.
 func (w *walker) openScript(text string) {
 	w.script(text, true)
 	if n := len(w.line.inner); n > 0 && !strings.ContainsRune(text, unknown) {
@@ -196,17 +193,17 @@ func (w *walker) openScript(text string) {
 	}
 }
 
-// anyWords stands for arguments that nobody knows.
+// anyWords returns a word for unknown arguments.
 func anyWords() word { return word{value: string(unknown), splits: true} }
 
-// with is the command with one word more.
+// with returns the command with one more word.
 func (c command) with(more word) command {
 	c.words = append(slices.Clone(c.words), more)
 	return c
 }
 
-// script adds the commands of a script inside the line. One that must be a
-// script and cannot be read leaves a doubt.
+// script adds the commands of a script inside the line. If must is set, the text is
+// certainly a script, and the line is doubtful if it cannot be parsed.
 func (w *walker) script(text string, must bool) {
 	inner, err := (*shellLine)(nil), errUnreadable
 	if !strings.ContainsRune(text, unknown) {
@@ -230,16 +227,16 @@ func (w *walker) script(text string, must bool) {
 	line.carries = line.carries || inner.carries
 }
 
-// declares looks at variables that programs started later will see.
+// declares handles variables that are exported to programs started later.
 func (w *walker) declares(n *syntax.DeclClause) {
 	for _, assign := range n.Args {
-		w.setsFor(assign)
+		w.assign(assign)
 	}
 }
 
-// setsFor looks at a variable that a program gets: some programs run what is in
-// one, such as GIT_PAGER, and git takes its settings from some.
-func (w *walker) setsFor(assign *syntax.Assign) {
+// assign handles a variable of a program's environment: some programs run the value of a
+// variable such as GIT_PAGER, and git reads settings from some.
+func (w *walker) assign(assign *syntax.Assign) {
 	if assign.Name == nil || assign.Value == nil {
 		return
 	}
@@ -251,11 +248,10 @@ func (w *walker) setsFor(assign *syntax.Assign) {
 	w.argument(value)
 }
 
-// isAlias reports whether a setting of git makes a subcommand.
+// isAlias reports whether a setting of git defines a subcommand.
 func isAlias(key string) bool { return strings.HasPrefix(strings.ToLower(key), "alias.") }
 
-// gitRuns reports whether git runs commands that stand in its arguments, which
-// it takes for data otherwise.
+// gitRuns reports whether git runs commands in its arguments, which are data otherwise.
 func gitRuns(c command) bool {
 	return slices.ContainsFunc(c.words[1:], func(w word) bool {
 		switch w.value {
@@ -267,8 +263,8 @@ func gitRuns(c command) bool {
 	})
 }
 
-// gitStarts looks at the subcommands that git is given by a setting:
-// git -c alias.p=push p, git config alias.p push.
+// gitStarts handles subcommands that are defined by a setting: git -c alias.p=push p, git
+// config alias.p push.
 func (w *walker) gitStarts(c command) {
 	for i, arg := range c.words[1:] {
 		before := c.words[i].value
@@ -289,7 +285,7 @@ func (w *walker) gitStarts(c command) {
 	}
 }
 
-// gitAlias looks at what a subcommand of git's is made of.
+// gitAlias handles the definition of a subcommand of git.
 func (w *walker) gitAlias(value word) {
 	if own, ok := strings.CutPrefix(value.value, "!"); ok {
 		value.value = own

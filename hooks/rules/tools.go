@@ -8,9 +8,9 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// ToolNames lists the tools that rules and matchers may be about: those of
-// covey's own agent, and those that agent programs are known to bring. Tools of
-// MCP servers (mcp__SERVER__TOOL) are known to the servers alone.
+// ToolNames returns the tools that rules and matchers may name: those of covey's own agent,
+// and those that agent programs are known to have. Tools of MCP servers
+// (mcp__SERVER__TOOL) are not listed.
 func ToolNames() []string {
 	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "Agent",
 		"Task", "TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "ListMembers", "ListAgents",
@@ -20,9 +20,9 @@ func ToolNames() []string {
 		"ToolSearch", "Monitor", "EnterWorktree", "ExitWorktree", "apply_patch", "shell", "other"}
 }
 
-// KnownTool reports whether a name is that of a tool which covey knows, or may
-// be that of a server's or plugin's tool. near is the tool that was probably
-// meant where it is not; empty: none is like it.
+// KnownTool reports whether a name is that of a tool which covey knows, or may be that of a
+// server's or plugin's tool. If not, near is the tool that was probably meant; empty if
+// none is similar.
 func KnownTool(name string) (known bool, near string) {
 	names := ToolNames()
 	if slices.Contains(names, name) || strings.HasPrefix(name, "mcp__") || strings.ContainsAny(name, ":*") {
@@ -36,8 +36,8 @@ func KnownTool(name string) (known bool, near string) {
 	return false, notation.Typo(name, names)
 }
 
-// sameLetters reports whether two words are made of the same letters, as one is
-// in which two letters are swapped.
+// sameLetters reports whether two words consist of the same letters, as after a swap of two
+// letters.
 func sameLetters(a, b string) bool {
 	x, y := []byte(strings.ToLower(a)), []byte(strings.ToLower(b))
 	slices.Sort(x)
@@ -45,11 +45,11 @@ func sameLetters(a, b string) bool {
 	return bytes.Equal(x, y)
 }
 
-// PatchTool is the tool by which Codex changes files.
+// PatchTool is the tool with which Codex changes files.
 const PatchTool = "apply_patch"
 
-// formerNames are other names under which a tool is known to matchers: what it was
-// called before, and for what changes a file Codex's patch.
+// formerNames returns other names under which matchers know a tool: its former name, and for
+// tools that change files Codex's patch.
 func formerNames(tool string) []string {
 	switch tool {
 	case "Agent":

@@ -2,16 +2,16 @@ package rules
 
 import "strings"
 
-// unknown stands in a command's text for something that only the shell will
-// know when it runs: any text, of any length.
+// unknown stands in a command's text for something that only the shell knows when it runs:
+// any text, of any length.
 const unknown = '\x00'
 
-// intersectLimit bounds the work of held-against-unknown comparisons; beyond it
-// the answer is a doubt.
+// intersectLimit bounds the work of comparisons with unknown text; beyond it the texts may
+// match.
 const intersectLimit = 1 << 22
 
-// Wild reports whether text as a whole fits pattern, in which * stands for any
-// run of characters.
+// Wild reports whether the whole text matches pattern, in which * matches any sequence of
+// characters.
 func Wild(pattern, text string) bool {
 	head, rest, more := strings.Cut(pattern, "*")
 	if !more {
@@ -34,8 +34,7 @@ func Wild(pattern, text string) bool {
 	}
 }
 
-// mayFit reports whether text could fit pattern if what is unknown in it were
-// something suitable.
+// mayFit reports whether text matches pattern for some value of its unknown parts.
 func mayFit(pattern, text string) bool {
 	if !strings.ContainsRune(text, unknown) {
 		return Wild(pattern, text)
@@ -43,7 +42,7 @@ func mayFit(pattern, text string) bool {
 	if len(pattern)*len(text) > intersectLimit {
 		return true
 	}
-	// fits[j] says whether what was read of pattern can be what stands in text[:j].
+	// fits[j] says whether the part of pattern read so far can match text[:j].
 	fits := make([]bool, len(text)+1)
 	fits[0] = true
 	for j := range len(text) {
@@ -55,7 +54,7 @@ func mayFit(pattern, text string) bool {
 		for j := range len(text) {
 			above := fits[j+1]
 			if pattern[i] == '*' || text[j] == unknown {
-				fits[j+1] = above || fits[j] // the wildcard takes nothing, or one character more
+				fits[j+1] = above || fits[j] // the wildcard matches nothing, or one more character
 			} else {
 				fits[j+1] = diagonal && pattern[i] == text[j]
 			}

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// wrapper says where the command stands among a wrapper's arguments.
+// wrapper says where the command is among a wrapper's arguments.
 type wrapper struct {
 	short    string   // the letters of options with a value
 	long     []string // the long options whose value is the next word
 	operands int      // the words before the command: the time of timeout, the host of ssh
-	assigns  bool     // NAME=value may stand before the command
-	appends  bool     // words that it reads follow the command's own
+	assigns  bool     // NAME=value may precede the command
+	appends  bool     // words that it reads are appended to the command
 	shell    bool     // without a command it starts a shell
 }
 
-// wrapperOf knows the wrappers that are seen most. Of others each argument may
-// be the command (tails).
+// wrapperOf returns the most common wrappers. For others each argument may be the command
+// (tails).
 func wrapperOf(name string) (wrapper, bool) {
 	switch name {
 	case "env":
@@ -51,11 +51,11 @@ func wrapperOf(name string) (wrapper, bool) {
 	return wrapper{}, false
 }
 
-// wrapped notes the command that a wrapper starts, and looks into it in turn.
+// wrapped records the command that a wrapper starts, and what that starts in turn.
 func (w *walker) wrapped(c command, depth int) {
 	name := c.program()
 	if name == "find" {
-		w.found(c, depth)
+		w.findExec(c, depth)
 		return
 	}
 	if name == "parallel" {
@@ -65,7 +65,7 @@ func (w *walker) wrapped(c command, depth int) {
 	shape, known := wrapperOf(name)
 	switch {
 	case !known && anyWrapper(name):
-		// Its options are not known: an argument that is not may be the command.
+		// Its options are not known, so an unknown argument may be the command.
 		w.line.doubtful = w.line.doubtful || slices.ContainsFunc(c.words[1:],
 			func(w word) bool { return !w.static })
 		return
@@ -96,7 +96,7 @@ func (w *walker) wrapped(c command, depth int) {
 	w.startedBy(started, depth)
 }
 
-// startedBy notes a command behind a wrapper.
+// startedBy records a command after a wrapper.
 func (w *walker) startedBy(c command, depth int) {
 	w.line.started = append(w.line.started, c)
 	if len(c.words) > 0 {
@@ -104,12 +104,12 @@ func (w *walker) startedBy(c command, depth int) {
 	}
 }
 
-// lists reports whether command only says where a program is (command -v).
+// lists reports whether `command` only prints where a program is (command -v).
 func lists(c command) bool {
 	return len(c.words) > 1 && (c.words[1].value == "-v" || c.words[1].value == "-V")
 }
 
-// commandAt finds where the command begins, and what stands before it.
+// commandAt returns where the command begins, and the words before it.
 func (s wrapper) commandAt(words []word) (at int, before []word) {
 	operands := s.operands
 	i := 1
@@ -131,7 +131,7 @@ func (s wrapper) commandAt(words []word) (at int, before []word) {
 	return i, words[1:min(i, len(words))]
 }
 
-// value is 1 if an option's value is the next word.
+// value returns 1 if an option's value is the next word, else 0.
 func (s wrapper) value(option string) int {
 	if long, ok := strings.CutPrefix(option, "--"); ok {
 		if slices.Contains(s.long, long) {
@@ -139,7 +139,7 @@ func (s wrapper) value(option string) int {
 		}
 		return 0
 	}
-	// Of -abc, b and c are options too unless a has a value, which they are then.
+	// In -abc, b and c are options too, unless a has a value, which is bc then.
 	if i := strings.IndexAny(option[1:], s.short); i >= 0 && i == len(option)-2 {
 		return 1
 	}
@@ -152,7 +152,7 @@ func assignment(text string) bool {
 	return ok && name != "" && !strings.ContainsAny(name, "/ \x00")
 }
 
-// splitString looks at env -S, whose value is words of the command.
+// splitString handles env -S, whose value is words of the command.
 func (w *walker) splitString(c command, depth int) bool {
 	for i, arg := range c.words[1:] {
 		text, rest := "", c.words[i+2:]
@@ -191,7 +191,7 @@ func plainFlags(text string) bool {
 	return strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") && strings.Trim(text, "-iv0S") == ""
 }
 
-// replacement is what xargs replaces in the command by what it reads.
+// replacement returns the text that xargs replaces in the command by its input.
 func replacement(options []word) string {
 	for i, o := range options {
 		switch {
@@ -210,7 +210,7 @@ func replacement(options []word) string {
 	return ""
 }
 
-// filled is the command with something unknown in the place of a text.
+// filled returns the command with a text replaced by something unknown.
 func (c command) filled(text string) command {
 	if text == "" {
 		return c
@@ -225,8 +225,8 @@ func (c command) filled(text string) command {
 	return c
 }
 
-// found looks at what find runs for the files that it finds.
-func (w *walker) found(c command, depth int) {
+// findExec handles the commands that find runs for files.
+func (w *walker) findExec(c command, depth int) {
 	for i := 1; i < len(c.words); i++ {
 		if c.words[i].splits {
 			w.line.doubtful = true // -exec may be in it
@@ -245,8 +245,8 @@ func (w *walker) found(c command, depth int) {
 	}
 }
 
-// parallel looks at what GNU parallel runs: a command to which it adds words, or
-// each word behind ::: as a script.
+// parallel handles the commands of GNU parallel: one to which it appends words, or each word
+// after ::: as a script.
 func (w *walker) parallel(c command, depth int) {
 	i := slices.IndexFunc(c.words, func(w word) bool { return strings.HasPrefix(w.value, ":::") })
 	if i < 0 {
@@ -268,8 +268,8 @@ func (w *walker) parallel(c command, depth int) {
 	}
 }
 
-// codeFor is the text in a command that an interpreter of another language runs;
-// empty if there is none.
+// codeFor returns the text in a command that an interpreter of another language runs; empty
+// if there is none.
 func (c command) codeFor(name, line string) string {
 	if !interprets(name) {
 		return ""
@@ -286,13 +286,13 @@ func (c command) codeFor(name, line string) string {
 	case c.given:
 		code = append(code, c.input)
 	case operands == 0:
-		code = append(code, line) // perhaps a part of the line writes it
+		code = append(code, line) // perhaps another part of the line writes it
 	}
 	return strings.Join(code, "\n")
 }
 
-// interprets reports whether a program runs code of another language than the
-// shell's that stands in its arguments.
+// interprets reports whether a program runs code of a language other than the shell's in
+// its arguments.
 func interprets(name string) bool {
 	switch strings.TrimRight(name, "0123456789.") {
 	case "python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "awk",

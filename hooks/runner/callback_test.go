@@ -365,7 +365,7 @@ func TestCallbackRefused(t *testing.T) {
 	}{
 		{"Stopp", hooks.Callback{Do: says(hooks.Answer{})}, "did you mean Stop?"},
 		{hooks.Stop, hooks.Callback{}, "it has no function"},
-		{hooks.PreToolUse, hooks.Callback{Matcher: "(", Do: says(hooks.Answer{})}, "no JavaScript expression"},
+		{hooks.PreToolUse, hooks.Callback{Matcher: "(", Do: says(hooks.Answer{})}, "is not a JavaScript expression"},
 		{hooks.PreToolUse, hooks.Callback{If: "Bash(", Do: says(hooks.Answer{})}, "if: "},
 		{hooks.Stop, hooks.Callback{If: "Bash", Do: says(hooks.Answer{})}, "only tool events"},
 		{hooks.Stop, hooks.Callback{Timeout: -1, Do: says(hooks.Answer{})}, "is not a timeout"},

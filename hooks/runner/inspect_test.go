@@ -61,10 +61,10 @@ func TestInspect(t *testing.T) {
 			{Type: "command", Command: "x", If: "Bash("}}}}}}}, []string{"x|||"}},
 		{"a URL that is not allowed", []settings.Source{{Name: "a", Restrictions: settings.Restrictions{AllowedHTTPHookURLs: []string{}},
 			Settings: stop(hooks.Handler{Type: "http", URL: "http://localhost/x"})}},
-			[]string{"http://localhost/x|the URL fits no pattern of allowedHttpHookUrls in a||"}},
+			[]string{"http://localhost/x|the URL matches no pattern of allowedHttpHookUrls in a||"}},
 		{"a matcher that is no expression", []settings.Source{{Name: "a", Settings: hooks.Settings{hooks.PreToolUse: {
 			{Matcher: "(", Hooks: []hooks.Handler{command("x")}}}}}},
-			[]string{`x|matcher "(" is no JavaScript expression: missing closing )||`}},
+			[]string{`x|matcher "(" is not a JavaScript expression: missing closing )||`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := inspected(t, tc.sources, nil); !slices.Equal(got, tc.want) {

@@ -166,9 +166,9 @@ func TestRestrictionWarnings(t *testing.T) {
 	checkTexts(t, warnings, []string{
 		"s.json: disableAllHooks: want true or false, got 1",
 		"s.json: allowManagedHooksOnly: want true or false, got 1",
-		"s.json: allowManagedHooksOnly: it counts as true until this is put right",
+		"s.json: allowManagedHooksOnly: it counts as true until this is corrected",
 		"s.json: allowedHttpHookUrls: want a list, got {}",
-		"s.json: allowedHttpHookUrls: no URL is allowed until this is put right",
+		"s.json: allowedHttpHookUrls: no URL is allowed until this is corrected",
 		"s.json: httpHookAllowedEnvVars: want a string, got null",
 	})
 	r := file.Restrictions

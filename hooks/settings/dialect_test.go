@@ -26,7 +26,7 @@ func TestRefused(t *testing.T) {
 		{"f.json", `{"preToolUse": [{"matcher": "b.", "hooks": [` + hook + `]}]}`, `"b." fits no tool`}, // whole names
 		{"f.json", `{"preToolUse": [{"type": "http", "url": "http://localhost:1"}]}`, "hooks.preToolUse[0]: covey translates only commands"},
 		{"f.json", `{"sessionStart": [{"type": "prompt", "prompt": "hi"}]}`, "covey translates only commands"},
-		{"f.json", `{"modelCalled": [` + hook + `]}`, "hooks.modelCalled: covey has no event that is modelCalled of Copilot"},
+		{"f.json", `{"modelCalled": [` + hook + `]}`, "hooks.modelCalled: covey has no event for modelCalled of Copilot"},
 		{"f.json", `{"errorOccurred": [` + hook + `]}`, ""},
 		{"f.json", `{"PreToolUse": [{"matcher": "editFiles|nothing", "hooks": [` + hook + `]}]}`, "names nothing,"},
 		{"f.json", `{"PreToolUse": [{"matcher": "nothing", "hooks": [{"type": "command", "command": "x"}]}]}`, ""},

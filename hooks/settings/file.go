@@ -1,11 +1,10 @@
-// Package settings reads the settings files of Claude Code and of programs like it,
-// finds what is wrong with configured hooks, and says what the restrictions of all
-// layers come to. It runs nothing. It makes no promise of compatibility to programs
-// outside covey.
+// Package settings reads the settings files of Claude Code and of similar programs, finds
+// mistakes in configured hooks, and combines the restrictions of all layers. It runs
+// nothing. It makes no promise of compatibility to programs outside covey.
 //
-// A file is never refused as a whole for a mistake: what cannot be used is left out
-// with a Flaw, and permission rules that cannot be read are told apart, because they
-// were to forbid something.
+// A mistake never makes it refuse a whole file: what cannot be used is left out with a
+// Flaw. Permission rules that cannot be parsed are reported separately, because they were
+// to forbid something.
 package settings
 
 import (
@@ -22,15 +21,14 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// File is what covey reads of a Claude Code settings file or of a
-// plugin's hooks/hooks.json.
+// File is what covey reads of a Claude Code settings file or a plugin's hooks/hooks.json.
 type File struct {
 	Hooks        hooks.Settings
 	Permissions  Permissions
 	Restrictions Restrictions
 	// PluginOptions are the values of plugins' options, by plugin and option.
 	PluginOptions map[string]map[string]string
-	// Broken says that the file is not one JSON object, so that nothing of it counts.
+	// Broken says that the file is not one JSON object, so that all of it is ignored.
 	Broken bool
 }
 
@@ -39,25 +37,25 @@ type Permissions struct {
 	Allow       []string `json:"allow,omitempty" yaml:"allow,omitempty"`
 	Ask         []string `json:"ask,omitempty" yaml:"ask,omitempty"`
 	Deny        []string `json:"deny,omitempty" yaml:"deny,omitempty"`
-	DefaultMode string   `json:"defaultMode,omitempty" yaml:"defaultMode,omitempty"` // empty: not set
-	// Unreadable says what of Ask and Deny cannot be read at all, so that nobody
-	// knows what it was to forbid. Who goes by the permissions must not start then.
+	DefaultMode string   `json:"defaultMode,omitempty" yaml:"defaultMode,omitempty"` // empty if not set
+	// Unreadable describes entries of Ask and Deny that cannot be parsed at all, so that
+	// it is unknown what they were to forbid. A caller must not start with such entries.
 	Unreadable []string `json:"-" yaml:"-"`
 }
 
-// Flaw is a mistake in a settings file, with its place. ParseSettings' warnings
-// are of this type.
+// Flaw is a mistake in a settings file, with its position. The warnings of Parse are of this
+// type.
 type Flaw struct {
-	File string // as ParseSettings was given it
-	Line int    // in the file; 0: not known
-	Path string // in the file, like hooks.Stop[0].hooks[1].timeout; empty: the file itself
-	Text string // what is wrong, and what comes of it
-	// Refused says that the file must not be used at all: a hook of another program
-	// cannot be translated, and would let everything pass in silence.
+	File string // as given to Parse
+	Line int    // in the file; 0 if not known
+	Path string // in the file, such as hooks.Stop[0].hooks[1].timeout; empty for the file itself
+	Text string // what is wrong, and what happens because of it
+	// Refused says that the file must not be used: a hook of another program cannot be
+	// translated, and would silently allow everything.
 	Refused bool
 }
 
-// Refused picks the flaws for which a file must not be used.
+// Refused returns the flaws because of which a file must not be used.
 func Refused(warnings []error) []error {
 	var refused []error
 	for _, w := range warnings {
@@ -68,7 +66,7 @@ func Refused(warnings []error) []error {
 	return refused
 }
 
-// Error is the flaw with its place.
+// Error returns the position and the text.
 func (f *Flaw) Error() string {
 	place := f.File
 	if f.Line > 0 {
@@ -80,10 +78,9 @@ func (f *Flaw) Error() string {
 	return place + ": " + f.Text
 }
 
-// Parse reads a settings file. It never fails: what it cannot use it
-// leaves out, each with a warning that begins with name and says where and why,
-// and the rest of the file counts. Keys that covey has no use for are skipped
-// without a word, as other programs own them.
+// Parse reads a settings file. It never fails: it leaves out what it cannot use, with a
+// warning that begins with name and says where and why, and uses the rest. It silently
+// skips keys that belong to other programs.
 func Parse(name string, data []byte) (File, []error) {
 	r := settingsReader{name: name}
 	file := File{Hooks: hooks.Settings{}}
@@ -126,18 +123,18 @@ type settingsReader struct {
 	warnings []error
 }
 
-// warn notes what is wrong at a path of the file.
+// warn records what is wrong at a path of the file.
 func (r *settingsReader) warn(path, format string, args ...any) {
 	r.warnings = append(r.warnings, &Flaw{File: r.name, Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// refuse notes why the file must not be used.
+// refuse records why the file must not be used.
 func (r *settingsReader) refuse(path, format string, args ...any) {
 	r.warnings = append(r.warnings, &Flaw{File: r.name, Line: lineOf(r.data, path), Path: path,
 		Text: fmt.Sprintf(format, args...), Refused: true})
 }
 
-// into decodes one value. It reports whether that worked.
+// into decodes one value. It reports whether that succeeded.
 func (r *settingsReader) into(path string, raw json.RawMessage, target any) bool {
 	if notation.Kind(raw) != "null" && json.Unmarshal(raw, target) == nil {
 		return true
@@ -157,7 +154,7 @@ func (r *settingsReader) hooks(into hooks.Settings, raw json.RawMessage) {
 		path, event := "hooks."+f.Name, dialect.Event(f.Name)
 		if problems := hooks.CheckEvent(event); len(problems) > 0 {
 			if dialect.Of(r.name, f.Name, false, nil) == hooks.Copilot {
-				r.refuse(path, "covey has no event that is %s of %s: delete its hooks", f.Name, hooks.Copilot)
+				r.refuse(path, "covey has no event for %s of %s: delete its hooks", f.Name, hooks.Copilot)
 				continue
 			}
 			r.warn(path, "%s; its hooks are left out", problems[0].Text)
@@ -175,7 +172,7 @@ func (r *settingsReader) hooks(into hooks.Settings, raw json.RawMessage) {
 	}
 }
 
-// group reads one group, of an event that the file calls written; ok is false if
+// group reads one group of an event, whose name in the file is written. ok is false if
 // nothing of it can run.
 func (r *settingsReader) group(event hooks.Event, written, path string, raw json.RawMessage) (group hooks.Group, ok bool) {
 	fields, err := notation.Fields(raw)
@@ -189,7 +186,7 @@ func (r *settingsReader) group(event hooks.Event, written, path string, raw json
 	var handlers []json.RawMessage
 	for _, f := range fields {
 		switch {
-		case f.Name == "matcher" && !(bare && program == hooks.VSCode): // which reads over it
+		case f.Name == "matcher" && !(bare && program == hooks.VSCode): // VS Code ignores it
 			if !r.into(path+".matcher", f.Value, &group.Matcher) {
 				return group, false // without it the hooks would run on everything
 			}
@@ -220,7 +217,7 @@ func (r *settingsReader) group(event hooks.Event, written, path string, raw json
 	return group, len(group.Hooks) > 0
 }
 
-// handler reads one handler; ok is false if it cannot run as it is written.
+// handler reads one handler. ok is false if it cannot run as written.
 func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMessage, d hooks.Dialect) (h hooks.Handler, ok bool) {
 	fields, err := notation.Fields(raw)
 	if err != nil {
@@ -235,7 +232,7 @@ func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMes
 			target = other.field(f.Name)
 		}
 		if target == nil {
-			r.warn(path+"."+notation.Preview(f.Name, 40), "the field is not known and has no effect")
+			r.warn(path+"."+notation.Preview(f.Name, 40), "unknown field, which has no effect")
 			continue
 		}
 		ok = r.into(path+"."+f.Name, f.Value, target) && ok
@@ -244,7 +241,7 @@ func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMes
 		r.warn(path, "the hook is left out")
 		return h, false
 	}
-	if !other.settle(r, path, &h) {
+	if !other.apply(r, path, &h) {
 		return h, false
 	}
 	if err := dialect.Translate(&h, d); err != nil {
@@ -262,7 +259,7 @@ func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMes
 	return h, ok
 }
 
-// handlerField returns where a handler's field of that JSON name is kept, or nil.
+// handlerField returns the address of a handler's field of that JSON name, or nil.
 func handlerField(h *hooks.Handler, name string) any {
 	v := reflect.ValueOf(h).Elem()
 	for i := range v.NumField() {
@@ -273,7 +270,7 @@ func handlerField(h *hooks.Handler, name string) any {
 	return nil
 }
 
-// Fields lists the fields of a hook as files name them, in order.
+// Fields returns the names of a hook's fields in files, sorted.
 func Fields() []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[hooks.Handler]()) {
@@ -285,7 +282,7 @@ func Fields() []string {
 	return names
 }
 
-// jsonName is the name of a field in JSON; empty: it is never read from a file.
+// jsonName returns the name of a field in JSON; empty if it is never read from a file.
 func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return strings.TrimPrefix(name, "-")

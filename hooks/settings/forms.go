@@ -12,14 +12,13 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// Other agent programs keep their hooks in files that differ a little from
-// Claude Code's: VS Code and Copilot write a hook without a group around it,
-// Copilot begins events with a small letter, all of them have commands for one
-// operating system, and Codex also reads TOML. Their forms are read here, and
-// become what a settings file would have said.
+// The hook files of other agent programs differ a little from Claude Code's: VS Code and
+// Copilot write a hook without a group around it, Copilot begins events with a small letter,
+// all of them have commands for one operating system, and Codex also reads TOML. This file
+// reads these forms and turns them into what a settings file would have said.
 
-// bareHandler reports whether an entry of an event's list is a hook without a
-// group around it. It then listens to everything, as in VS Code.
+// bareHandler reports whether an entry of an event's list is a hook without a group around
+// it. As in VS Code, it applies to everything then.
 func bareHandler(fields []notation.Field) bool {
 	bare := false
 	for _, f := range fields {
@@ -33,13 +32,13 @@ func bareHandler(fields []notation.Field) bool {
 	return bare
 }
 
-// forms are the fields of a hook that only other programs' files have.
+// forms holds the fields of a hook that only other programs' files have.
 type forms struct {
 	windows, linux, osx, bash, powershell string
 	timeoutSec                            float64
 }
 
-// field returns where a field of that JSON name is kept, or nil.
+// field returns the address of the field of that JSON name, or nil.
 func (f *forms) field(name string) any {
 	switch name {
 	case "windows", "commandWindows", "command_windows":
@@ -58,9 +57,8 @@ func (f *forms) field(name string) any {
 	return nil
 }
 
-// commandFor puts the command for an operating system, named as Go does, in the
-// place of the one for all. What is meant for one system counts before what is
-// meant for a shell.
+// commandFor replaces the command by the one for an operating system, named as in Go, if
+// there is one. A command for one system takes precedence over one for a shell.
 func (f *forms) commandFor(system string, h *hooks.Handler) {
 	own := map[string]string{"windows": f.windows, "linux": f.linux, "darwin": f.osx}[system]
 	shell, command := "bash", f.bash
@@ -81,9 +79,9 @@ func (f *forms) commandFor(system string, h *hooks.Handler) {
 // any reports whether the hook has a command for some system.
 func (f *forms) any() bool { return f.windows+f.linux+f.osx+f.bash+f.powershell != "" }
 
-// settle makes the hook one for this system. It reports whether there is
-// anything to run here.
-func (f *forms) settle(r *settingsReader, path string, h *hooks.Handler) bool {
+// apply turns the hook into one for this system. It reports whether there is anything to
+// run here.
+func (f *forms) apply(r *settingsReader, path string, h *hooks.Handler) bool {
 	f.commandFor(runtime.GOOS, h)
 	if strings.TrimSpace(h.Command) == "" && f.any() {
 		r.warn(path, "the hook has no command for %s: it is left out", runtime.GOOS)
@@ -92,19 +90,19 @@ func (f *forms) settle(r *settingsReader, path string, h *hooks.Handler) bool {
 	return true
 }
 
-// PickCommand is the command of a hook on an operating system, named as Go names
-// it: the one for that system, or else the one for all.
+// PickCommand returns the command of a hook on an operating system, named as in Go: the one
+// for that system, or else the one for all.
 func PickCommand(system, forAll, windows, linux, osx string) string {
 	h := hooks.Handler{Command: forAll}
 	(&forms{windows: windows, linux: linux, osx: osx}).commandFor(system, &h)
 	return h.Command
 }
 
-// tomlHooks makes JSON of the tables `hooks` of a TOML file. Its other tables are
-// Codex's own, and so is what Codex notes among the hooks.
+// tomlHooks returns the tables `hooks` of a TOML file as JSON. It drops the other tables and
+// Codex's own entries among the hooks.
 func tomlHooks(data []byte) (raw []byte, err error) {
 	defer func() {
-		if cause := recover(); cause != nil { // of a parser that others wrote
+		if cause := recover(); cause != nil { // a panic in the parser
 			err = fmt.Errorf("the file cannot be read as TOML: %v", cause)
 		}
 	}()
@@ -118,7 +116,7 @@ func tomlHooks(data []byte) (raw []byte, err error) {
 	}
 	events, ok := given.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("hooks is no table")
+		return nil, fmt.Errorf("hooks is not a table")
 	}
 	for _, name := range []string{"state", "managed_dir", "windows_managed_dir"} {
 		delete(events, name)

@@ -10,21 +10,21 @@ import (
 	"github.com/coveyteam/covey/hooks/web"
 )
 
-// Restrictions are the keys by which a settings file limits hooks, its own and
-// those of other layers (HOOKS.md section 7). A nil list is one that the file
-// does not have; an empty one allows nothing.
+// Restrictions are the keys of a settings file that limit hooks, its own and those of other
+// layers (HOOKS.md section 7). A nil list means that the file does not have the key; an
+// empty one allows nothing.
 type Restrictions struct {
-	DisableAllHooks *bool // nil: the file does not say
-	// AllowManagedHooksOnly counts in managed files alone.
+	DisableAllHooks *bool // nil if the file does not set it
+	// AllowManagedHooksOnly only has an effect in managed files.
 	AllowManagedHooksOnly bool
-	// AllowedHTTPHookURLs are patterns of the URLs that http hooks may call; "*"
-	// stands for any characters, within its part of the URL.
+	// AllowedHTTPHookURLs are patterns of the URLs that http hooks may call; "*" matches
+	// any characters within its part of the URL.
 	AllowedHTTPHookURLs []string
-	// HTTPHookAllowedEnvVars are the variables that http hooks may put into headers.
+	// HTTPHookAllowedEnvVars are the variables that http hooks may use in headers.
 	HTTPHookAllowedEnvVars []string
 }
 
-// Any reports whether the file limits anything.
+// Any reports whether the file has any of the keys.
 func (r Restrictions) Any() bool {
 	return r.DisableAllHooks != nil || r.AllowManagedHooksOnly || r.AllowedHTTPHookURLs != nil ||
 		r.HTTPHookAllowedEnvVars != nil
@@ -33,45 +33,45 @@ func (r Restrictions) Any() bool {
 // Source is one layer of configured hooks: the spec, a settings file or a plugin.
 type Source struct {
 	Name     string         // for people: a file's path, "spec", or a plugin's name
-	Root     string         // a plugin's root folder (CLAUDE_PLUGIN_ROOT); empty for everything else
-	Data     string         // where a plugin may keep data (CLAUDE_PLUGIN_DATA); empty for everything else
+	Root     string         // a plugin's root folder (CLAUDE_PLUGIN_ROOT); empty for other layers
+	Data     string         // where a plugin may keep data (CLAUDE_PLUGIN_DATA); empty for other layers
 	Settings hooks.Settings // what the layer configures
-	// Managed says that the layer is the administrator's. Such layers merge behind
-	// all others, wherever they stand, and no other layer can switch them off.
+	// Managed says that the layer is the administrator's. Such layers merge after all
+	// others, wherever they are, and no other layer can switch them off.
 	Managed      bool
 	Restrictions Restrictions // what the layer forbids, itself and others
-	// Options are what the user has set for a plugin, by name: ${user_config.NAME}
-	// and CLAUDE_PLUGIN_OPTION_NAME.
+	// Options are the values that the user has set for a plugin, by name:
+	// ${user_config.NAME} and CLAUDE_PLUGIN_OPTION_NAME.
 	Options map[string]string
-	// Member is the member that the layer's hooks are for, such as those in the head
-	// of its agent file; empty: all. See Options.Who.
+	// Member is the member that the layer's hooks are for, as with those in the head of
+	// its agent file; empty means all. See Options.Who of package runner.
 	Member string
-	// Helper is the kind of helper (agent_type) that the layer's hooks are for, while
-	// one of them works inside a member; empty: everybody.
+	// Helper is the kind of helper (agent_type) that the layer's hooks are for; empty
+	// means that they are not only for helpers.
 	Helper string
 }
 
-// Limits is what the restrictions of all layers come to. What a managed layer
-// forbids no other layer can allow, and what another layer forbids does not bind
-// the hooks of managed layers. The zero value limits nothing.
+// Limits combines the restrictions of all layers. No other layer can allow what a managed
+// layer forbids, and what another layer forbids does not apply to the hooks of managed
+// layers. The zero value limits nothing.
 type Limits struct {
-	all    string // why no hook runs at all; empty: some may
+	all    string // why no hook runs at all; empty if some may
 	others string // why no hook of a layer that is not managed runs
-	only   bool   // others is a managed layer's word, which gates heed, too
-	// The lists of managed layers, and of all others: index layerOf.
+	only   bool   // others comes from a managed layer, so gates are affected, too
+	// Lists of managed layers and of all others, indexed by layerOf.
 	urls  [2]*allowList
 	env   [2]*allowList
 	notes []string
 }
 
-// allowList is what several layers allow together.
+// allowList is what several layers together allow.
 type allowList struct {
 	entries  []string
 	patterns []web.Pattern // of entries, for lists of URLs
 	from     []string      // names of the layers
 }
 
-// layerOf is 0 for managed layers and 1 for others.
+// layerOf returns 0 for managed layers and 1 for others.
 func layerOf(managed bool) int {
 	if managed {
 		return 0
@@ -79,24 +79,23 @@ func layerOf(managed bool) int {
 	return 1
 }
 
-// LimitsOf puts the restrictions of all layers together, which stand in the
-// order in which they merge. It is pure.
+// LimitsOf combines the restrictions of all layers, which are in merge order.
 func LimitsOf(sources []Source) Limits {
 	var l Limits
-	var off [2]string // who disables all hooks; the last layer that says so or otherwise counts
-	var said [2]bool
+	var off [2]string // the layer that disables all hooks; the last one that has the key decides
+	var set [2]bool
 	for i := range sources {
 		s := &sources[i]
 		layer, r := layerOf(s.Managed), &s.Restrictions
 		if r.DisableAllHooks != nil {
-			said[layer], off[layer] = true, ""
+			set[layer], off[layer] = true, ""
 			if *r.DisableAllHooks {
 				off[layer] = s.Name
 			}
 		}
 		switch {
 		case r.AllowManagedHooksOnly && !s.Managed:
-			l.notes = append(l.notes, s.Name+": allowManagedHooksOnly has no effect: only managed settings can say that")
+			l.notes = append(l.notes, s.Name+": allowManagedHooksOnly has no effect: only managed settings can set it")
 		case r.AllowManagedHooksOnly && l.others == "":
 			l.others, l.only = "allowManagedHooksOnly in "+s.Name, true
 		}
@@ -107,15 +106,15 @@ func LimitsOf(sources []Source) Limits {
 	switch {
 	case off[0] != "":
 		l.all = "disableAllHooks in " + off[0]
-	case off[1] != "" && said[0]:
-		l.notes = append(l.notes, off[1]+": disableAllHooks has no effect: managed settings have hooks run")
+	case off[1] != "" && set[0]:
+		l.notes = append(l.notes, off[1]+": disableAllHooks has no effect: managed settings enable hooks")
 	case off[1] != "" && l.others == "":
 		l.others = "disableAllHooks in " + off[1]
 	}
 	return l
 }
 
-// with adds a layer's entries; nil adds nothing, and an empty list makes a list.
+// with adds a layer's entries. nil adds nothing; an empty list adds a list without entries.
 func (a *allowList) with(name string, entries []string) *allowList {
 	if entries == nil {
 		return a
@@ -128,7 +127,7 @@ func (a *allowList) with(name string, entries []string) *allowList {
 	return a
 }
 
-// compile reads the patterns of URLs. One that can match nothing is noted.
+// compile parses the patterns of URLs. It records a note for one that can match nothing.
 func (l *Limits) compile() {
 	for _, list := range l.urls {
 		if list == nil {
@@ -146,8 +145,7 @@ func (l *Limits) compile() {
 	}
 }
 
-// Notes are for people: what is switched off and by whom, and which keys have no
-// effect.
+// Notes says for people what is switched off and by whom, and which keys have no effect.
 func (l Limits) Notes() []string {
 	notes := slices.Clone(l.notes)
 	switch {
@@ -161,10 +159,9 @@ func (l Limits) Notes() []string {
 	return notes
 }
 
-// Bars says why a configured hook of a layer does not run; "" means that it
-// does. Policies that ship with covey always run. A settings file cannot switch
-// off what the spec makes binding, which is its gates and mandatory hooks;
-// managed settings can, and then those refuse, as gates do that cannot run.
+// Bars returns why a configured hook of a layer does not run, or "". Policies that ship with
+// covey always run. A settings file cannot switch off the gates and mandatory hooks of the
+// spec; managed settings can, and these hooks refuse then, as gates that cannot run do.
 func (l Limits) Bars(managed bool, h hooks.Handler) string {
 	switch {
 	case h.Policy != "":
@@ -179,24 +176,24 @@ func (l Limits) Bars(managed bool, h hooks.Handler) string {
 	return l.others
 }
 
-// Layer is what the limits mean to the hooks of one layer of settings.
+// Layer is the limits as they apply to the hooks of one layer.
 type Layer struct {
 	limits  Limits
 	managed bool
 }
 
-// Of returns what the limits mean to a layer.
+// Of returns the limits as they apply to a layer.
 func (l Limits) Of(managed bool) Layer { return Layer{l, managed} }
 
-// URL says why an http hook of the layer may not call u; empty: it may. listed
-// reports that a layer names the host, or that the hook is the administrator's:
-// then its address may be a private one.
+// URL returns why an http hook of the layer may not call u, or "". listed reports that a
+// layer names the host, or that the hook is the administrator's: its address may be a
+// private one then.
 func (l Layer) URL(u *web.Target) (why string, listed bool) {
 	listed = l.managed
 	for _, list := range l.bindingOn(l.limits.urls) {
 		match, literal := list.matches(u)
 		if !match {
-			return fmt.Sprintf("the URL fits no pattern of allowedHttpHookUrls in %s",
+			return fmt.Sprintf("the URL matches no pattern of allowedHttpHookUrls in %s",
 				strings.Join(list.from, ", ")), listed
 		}
 		listed = listed || literal
@@ -214,8 +211,8 @@ func (l Layer) Variable(name string) bool {
 	return true
 }
 
-// bindingOn are the lists that bind the hooks of a layer. All of them must agree:
-// so a list below cannot widen a managed one.
+// bindingOn returns the lists that apply to the hooks of a layer. All of them must allow, so
+// that a lower list cannot widen a managed one.
 func (l Layer) bindingOn(lists [2]*allowList) []*allowList {
 	var bind []*allowList
 	if lists[0] != nil {
@@ -227,8 +224,8 @@ func (l Layer) bindingOn(lists [2]*allowList) []*allowList {
 	return bind
 }
 
-// matches reports whether a pattern matches u, and whether one does that names
-// the host and not only a part of it.
+// matches reports whether a pattern matches u, and whether one of those names the whole
+// host.
 func (a *allowList) matches(u *web.Target) (match, literal bool) {
 	for _, p := range a.patterns {
 		if p.Matches(u) {

@@ -27,7 +27,7 @@ func TestMisspeltInSettings(t *testing.T) {
 		got = append(got, w.Error())
 	}
 	want := []string{"s.json: permissions.allow[1]: want a string",
-		`s.json:7: permissions.deny[1]: there is no tool Bsh, so the rule "Bsh(git push*)" is about nothing: write Bash`,
+		`s.json:7: permissions.deny[1]: there is no tool Bsh, so the rule "Bsh(git push*)" has no effect: write Bash`,
 		`s.json:7: permissions.deny[2]: covey knows no tool Quokka`}
 	if len(got) != len(want) {
 		t.Fatalf("%q", got)

@@ -7,8 +7,8 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// pluginConfigs reads what the user has set for plugins: by plugin, whose name may
-// have its market behind an @, the values of its options.
+// pluginConfigs reads the options that the user has set for plugins, by plugin. The name of
+// a plugin may be followed by an @ and its marketplace.
 func (r *settingsReader) pluginConfigs(raw json.RawMessage) map[string]map[string]string {
 	plugins, err := notation.Fields(raw)
 	if err != nil {
@@ -35,8 +35,8 @@ func (r *settingsReader) pluginConfigs(raw json.RawMessage) map[string]map[strin
 	return out
 }
 
-// OptionText is the value of a plugin's option as its hooks get it: a string is
-// itself, anything else its JSON.
+// OptionText returns the value of a plugin's option as its hooks get it: a string as it is,
+// any other value as JSON.
 func OptionText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {

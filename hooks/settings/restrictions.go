@@ -6,9 +6,9 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// restriction reads one of the keys that limit hooks, and leaves others alone. A
-// value that cannot be read limits as much as it could have: a slip must not
-// open what the file was to close.
+// restriction reads one of the keys that limit hooks, and ignores others. A value that
+// cannot be read limits as much as possible, because a mistake must not allow what the file
+// was to forbid.
 func (r *settingsReader) restriction(into *Restrictions, f notation.Field) {
 	switch f.Name {
 	case "disableAllHooks":
@@ -18,7 +18,7 @@ func (r *settingsReader) restriction(into *Restrictions, f notation.Field) {
 		}
 	case "allowManagedHooksOnly":
 		if !r.into(f.Name, f.Value, &into.AllowManagedHooksOnly) {
-			r.warn(f.Name, "it counts as true until this is put right")
+			r.warn(f.Name, "it counts as true until this is corrected")
 			into.AllowManagedHooksOnly = true
 		}
 	case "allowedHttpHookUrls":
@@ -28,13 +28,13 @@ func (r *settingsReader) restriction(into *Restrictions, f notation.Field) {
 	}
 }
 
-// allowList reads a list of what is allowed, entry by entry. It is never nil:
-// a list that cannot be read allows nothing.
+// allowList reads a list of what is allowed, entry by entry. It never returns nil: a list
+// that cannot be read allows nothing.
 func (r *settingsReader) allowList(f notation.Field, otherwise string) []string {
 	allowed := []string{}
 	var entries []json.RawMessage
 	if !r.into(f.Name, f.Value, &entries) {
-		r.warn(f.Name, "%s until this is put right", otherwise)
+		r.warn(f.Name, "%s until this is corrected", otherwise)
 		return allowed
 	}
 	for _, entry := range entries {

@@ -11,9 +11,8 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
-// permissions reads the permission rules. They fail closed: an allow rule that is
-// none is left out, and of a deny or ask rule that is none counts what it can be
-// read to name.
+// permissions reads the permission rules. They fail closed: an invalid allow rule is left
+// out, and an invalid deny or ask rule applies to the whole tool that it names.
 func (r *settingsReader) permissions(into *Permissions, raw json.RawMessage) {
 	fields, err := notation.Fields(raw)
 	if err != nil {
@@ -45,13 +44,13 @@ func modes() []string {
 	return []string{"default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"}
 }
 
-// unreadable notes that something was to forbid, and nobody can tell what.
+// unreadable records an entry that was to forbid something but cannot be parsed.
 func (r *settingsReader) unreadable(into *Permissions, path, format string, args ...any) {
 	r.warn(path, format, args...)
 	into.Unreadable = append(into.Unreadable, r.warnings[len(r.warnings)-1].Error())
 }
 
-// allowed reads the list of what is allowed, entry by entry.
+// allowed reads a list of allow rules, entry by entry.
 func (r *settingsReader) allowed(path string, raw json.RawMessage) []string {
 	var entries []json.RawMessage
 	var list []string
@@ -74,12 +73,12 @@ func (r *settingsReader) allowed(path string, raw json.RawMessage) []string {
 	return list
 }
 
-// forbidden reads a list of what is denied or asked for, entry by entry. Nothing
-// of it is left out: a rule with a slip in its brackets counts for the whole tool.
+// forbidden reads a list of deny or ask rules, entry by entry. It leaves nothing out: a rule
+// with a mistake in its brackets applies to the whole tool.
 func (r *settingsReader) forbidden(into *Permissions, path string, raw json.RawMessage) []string {
 	var entries []json.RawMessage
 	if notation.Kind(raw) == "string" { // one rule where a list is wanted
-		r.warn(path, "want a list of rules, got one rule: it counts")
+		r.warn(path, "want a list of rules, got one rule: it is used")
 		entries = []json.RawMessage{raw}
 	} else if notation.Kind(raw) == "null" || json.Unmarshal(raw, &entries) != nil {
 		r.unreadable(into, path, "want a list of rules, got %s", notation.Preview(string(raw), 40))
@@ -104,14 +103,14 @@ func (r *settingsReader) forbidden(into *Permissions, path string, raw json.RawM
 			r.unreadable(into, at, "%v", err)
 			continue
 		}
-		r.warn(at, "%v: until this is put right the rule counts for all of %s", err, whole.Tool)
+		r.warn(at, "%v: until this is corrected the rule applies to all of %s", err, whole.Tool)
 		list = append(list, whole.Tool)
 	}
 	return list
 }
 
-// misspelt warns of a rule whose tool is none. It stays in its list: it may be
-// about a tool of a program that covey does not know.
+// misspelt warns of a rule with an unknown tool. The rule stays in its list, because an
+// agent program may have a tool that covey does not know.
 func (r *settingsReader) misspelt(path, text string) {
 	rule, err := rules.Parse(text)
 	if err != nil {
@@ -124,15 +123,15 @@ func (r *settingsReader) misspelt(path, text string) {
 	if near == "" {
 		r.warn(path, "covey knows no tool %s, so the rule %q may have no effect", rule.Tool, text)
 	} else {
-		r.warn(path, "there is no tool %s, so the rule %q is about nothing: write %s", rule.Tool, text, near)
+		r.warn(path, "there is no tool %s, so the rule %q has no effect: write %s", rule.Tool, text, near)
 	}
 	if flaw, ok := r.warnings[len(r.warnings)-1].(*Flaw); ok {
 		flaw.Line = lineOf(r.data, path)
 	}
 }
 
-// lineOf is the line of a JSON text where the value at a path such as
-// permissions.deny[1] begins; 0: there is none.
+// lineOf returns the line of a JSON text on which the value at a path such as
+// permissions.deny[1] begins, or 0.
 func lineOf(data []byte, path string) int {
 	d := json.NewDecoder(bytes.NewReader(data))
 	at := -1

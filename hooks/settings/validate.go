@@ -10,9 +10,9 @@ import (
 	"github.com/coveyteam/covey/hooks/web"
 )
 
-// Validate finds all mistakes in s, in the order of events, groups and hooks:
-// what could never run, or not as it is written. Specs refuse all of them;
-// settings files warn (ParseSettings), so that one entry does not void a file.
+// Validate returns all mistakes in s, in the order of events, groups and hooks: hooks that
+// could never run, or not as written. Specs refuse all of them; settings files warn (Parse),
+// so that one entry does not invalidate a file.
 func Validate(s hooks.Settings) []hooks.Problem {
 	var problems []hooks.Problem
 	for _, event := range eventsOf(s) {
@@ -30,7 +30,7 @@ func Validate(s hooks.Settings) []hooks.Problem {
 	return problems
 }
 
-// eventsOf lists the events of s in the order of the catalog, unknown ones last.
+// eventsOf returns the events of s in the order of the catalog, unknown ones last.
 func eventsOf(s hooks.Settings) []hooks.Event {
 	var events []hooks.Event
 	for _, t := range hooks.Events() {
@@ -48,7 +48,7 @@ func eventsOf(s hooks.Settings) []hooks.Event {
 	return append(events, unknown...)
 }
 
-// checkGroup says what is wrong with a group itself.
+// checkGroup returns what is wrong with a group itself.
 func checkGroup(known *hooks.EventInfo, group hooks.Group, at hooks.Problem) []hooks.Problem {
 	var problems []hooks.Problem
 	if _, err := dialect.Matcher(&group, known); err != nil {
@@ -62,7 +62,7 @@ func checkGroup(known *hooks.EventInfo, group hooks.Group, at hooks.Problem) []h
 	return problems
 }
 
-// checkHandler says what is wrong with one handler.
+// checkHandler returns what is wrong with one handler.
 func checkHandler(known *hooks.EventInfo, h hooks.Handler, at hooks.Problem) []hooks.Problem {
 	var problems []hooks.Problem
 	add := func(field, format string, args ...any) {
@@ -79,7 +79,7 @@ func checkHandler(known *hooks.EventInfo, h hooks.Handler, at hooks.Problem) []h
 		add("command", "the hook has no command: write what it is to run")
 	}
 	if strings.ContainsRune(h.Command+strings.Join(h.Args, ""), 0) {
-		add("command", "a command cannot hold the character NUL")
+		add("command", "a command cannot contain the character NUL")
 	}
 	if !slices.Contains([]string{"", "bash", "powershell"}, h.Shell) {
 		add("shell", "there is no shell %q: write bash or powershell, or leave it out for /bin/sh", h.Shell)
@@ -87,7 +87,7 @@ func checkHandler(known *hooks.EventInfo, h hooks.Handler, at hooks.Problem) []h
 	return append(append(problems, h.Problems(known, at)...), checkFields(&h, at)...)
 }
 
-// checkFields says what is wrong with the fields that only the handler's type has.
+// checkFields returns what is wrong with the fields that are specific to the handler's type.
 func checkFields(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
 	switch h.Type {
 	case "http":
@@ -100,7 +100,7 @@ func checkFields(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
 	return nil
 }
 
-// CheckType says what is wrong with a handler's type, or "".
+// CheckType returns what is wrong with a handler's type, or "".
 func CheckType(known *hooks.EventInfo, handlerType string) string {
 	switch {
 	case handlerType == "":
@@ -114,7 +114,7 @@ func CheckType(known *hooks.EventInfo, handlerType string) string {
 	return ""
 }
 
-// checkModel says what is wrong with a prompt or agent handler.
+// checkModel returns what is wrong with a prompt or agent handler.
 func checkModel(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
 	if strings.TrimSpace(h.Prompt) != "" {
 		return nil
@@ -123,7 +123,7 @@ func checkModel(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
 	return []hooks.Problem{at}
 }
 
-// checkTool says what is wrong with an mcp_tool handler.
+// checkTool returns what is wrong with an mcp_tool handler.
 func checkTool(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
 	var problems []hooks.Problem
 	for _, f := range []struct{ name, value, want string }{

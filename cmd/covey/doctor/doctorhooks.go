@@ -250,7 +250,7 @@ func (x *hookExam) warning(warning error) {
 	if f.Refused {
 		out.WayOut = "correct it; until then nothing runs with this file"
 	}
-	if key := f.Path[strings.LastIndex(f.Path, ".")+1:]; strings.Contains(f.Text, "the field is not known") {
+	if key := f.Path[strings.LastIndex(f.Path, ".")+1:]; strings.Contains(f.Text, "unknown field") {
 		out.Verdict, out.WayOut = isWarn, "delete it, if no other program reads it"
 		if near := notation.Typo(key, settings.Fields()); near != "" {
 			out.Verdict, out.WayOut = isFail, "write "+near

@@ -29,7 +29,7 @@ func (x *hookExam) untriggered(h *runner.Configured, info hooks.EventInfo) flaw 
 	}
 	rule, err := rules.Parse(h.Handler.If)
 	holds := func(tool string) bool {
-		return fits(tool) && (h.Handler.If == "" || err != nil || rule.Concerns(tool))
+		return fits(tool) && (h.Handler.If == "" || err != nil || rule.MayFire(tool))
 	}
 	var all []hooking.Trigger
 	for _, t := range x.triggers[h.Event] {
