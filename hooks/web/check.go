@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// Check finds what is wrong with an http handler, which at names. What is
-// merely odd does not keep a pasted hook from running.
+// Check returns what is wrong with an http handler, whose position is at. A problem that is
+// only odd does not keep the hook from running.
 func Check(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
 	var problems []hooks.Problem
 	add := func(odd bool, field, format string, args ...any) {

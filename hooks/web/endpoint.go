@@ -1,10 +1,9 @@
-// Package web makes the requests of http hooks: it reads their URLs and headers,
-// holds them against the patterns that settings allow, and refuses at dial time
-// addresses that a URL must not lead to. It makes no promise of compatibility to
-// programs outside covey.
+// Package web makes the requests of http hooks: it parses their URLs and headers, applies
+// the patterns that settings allow, and refuses at dial time addresses that a URL must not
+// lead to. It makes no promise of compatibility to programs outside covey.
 //
-// The guard looks at the address that is dialled, not at the name: a name may
-// lead inwards, or change between two look-ups.
+// The guard checks the address that is dialled, not the name: a name may resolve to a
+// private address, or change between two look-ups.
 package web
 
 import (
@@ -30,7 +29,7 @@ const (
 	maxResponseHeader = 64 << 10
 )
 
-// World is what http hooks use of the world; tests put their own in its place.
+// World is how http hooks reach the network; tests replace it.
 type World struct {
 	Resolver *net.Resolver  // nil: the system's
 	Roots    *x509.CertPool // nil: the system's
@@ -38,24 +37,24 @@ type World struct {
 
 // Permits says what the http hooks of one layer of settings may do.
 type Permits interface {
-	// URL says why they may not call to; empty: they may. listed reports that a
-	// list names the host, so that its address may be a private one.
+	// URL returns why they may not call to, or "". listed reports that a list names the
+	// host, so that its address may be a private one.
 	URL(to *Target) (why string, listed bool)
-	// Variable reports whether they may put a variable into headers.
+	// Variable reports whether they may use a variable in headers.
 	Variable(name string) bool
 }
 
-// Endpoint is an http handler ready to run: all of a call but its body.
+// Endpoint is an http handler that is ready to run: everything of a call but its body.
 type Endpoint struct {
-	// Fault is why it is never called; empty: it is.
+	// Fault is why it is never called; empty if it is.
 	Fault  string
 	to     *Target
 	header http.Header
 	guard  guard
 }
 
-// Prepare reads an http handler. What it may call and put into headers is
-// decided here, once. value gives the variables of the environment.
+// Prepare parses an http handler and decides what it may call and use in headers. value
+// returns the variables of the environment.
 func Prepare(h *hooks.Handler, may Permits, value func(name string) string) *Endpoint {
 	to, err := ParseTarget(h.URL)
 	if err != nil {
@@ -66,10 +65,10 @@ func Prepare(h *hooks.Handler, may Permits, value func(name string) string) *End
 		guard: guard{local: to.local(), listed: listed}}
 }
 
-// Post makes one request over a connection of its own, which is closed when it
-// returns: no cookies, no proxy, no redirects, and nothing stays behind. The body
-// of the response goes to out. status is 0 if nothing came; trouble says why there
-// is no answer to read, and is empty if there is one.
+// Post makes one request over a connection of its own, which is closed when it returns. It
+// uses no cookies and no proxy, and follows no redirects. The body of the response goes to
+// out. status is 0 without a response; trouble says why there is no answer to read, and is
+// empty if there is one.
 func (e *Endpoint) Post(ctx context.Context, w World, body []byte, out io.Writer) (status int, trouble string) {
 	dialer := &net.Dialer{Resolver: w.Resolver, Control: e.guard.control}
 	transport := &http.Transport{
@@ -93,15 +92,15 @@ func (e *Endpoint) Post(ctx context.Context, w World, body []byte, out io.Writer
 		return 0, webTrouble(err)
 	}
 	defer response.Body.Close()
-	return response.StatusCode, take(response, out)
+	return response.StatusCode, readResponse(response, out)
 }
 
-// take reads a response, and says why it is no answer. What is longer than an
-// answer may be is not waited for.
-func take(response *http.Response, out io.Writer) (trouble string) {
+// readResponse reads a response, and returns why it is not an answer. It does not wait for
+// the rest of a body that is too long.
+func readResponse(response *http.Response, out io.Writer) (trouble string) {
 	status, from := response.StatusCode, response.Request.URL.Redacted()
 	if status == http.StatusSwitchingProtocols {
-		// Its body is the connection, which ends with no context.
+		// Its body is the connection, which ignores the context.
 		return "the server wants to speak another protocol, which hooks do not"
 	}
 	n, err := io.Copy(out, io.LimitReader(response.Body, MaxBody+1))
@@ -114,13 +113,13 @@ func take(response *http.Response, out io.Writer) (trouble string) {
 	case status < 200 || status > 299:
 		return fmt.Sprintf("HTTP %d from %s", status, from)
 	case n > MaxBody:
-		return fmt.Sprintf("the response is longer than %d bytes, which no answer is", MaxBody)
+		return fmt.Sprintf("the response is longer than %d bytes, which is too long for an answer", MaxBody)
 	}
 	return ""
 }
 
-// webTrouble says why a request failed, where there is a recorded text for it in
-// the words of recorded hosts, and never with the URL, which stands beside it.
+// webTrouble returns why a request failed, in the words of recorded hosts if there are any,
+// and without the URL, which is shown next to it.
 func webTrouble(err error) string {
 	var blocked *blockedError
 	var name *net.DNSError

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// errnoName is a failed operation as recorded hosts tell of it, such as
+// errnoName returns a failed operation as recorded hosts report it, such as
 // "connect ECONNREFUSED 127.0.0.1:9", or "" for an error of another kind.
 func errnoName(op *net.OpError) string {
 	names := []struct {

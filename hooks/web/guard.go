@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// reach says who may lead an http hook to an address.
+// reach says which http hooks may connect to an address.
 type reach uint8
 
 const (
@@ -18,18 +18,18 @@ const (
 	nobody                 // where no hook belongs: what clouds tell their machines, and the like
 )
 
-// guard decides at dial time, about the address that was really resolved, so
-// that neither a name that points inwards nor one that changes between two
-// look-ups leads an http hook into a network that its URL does not name.
+// guard checks the resolved address at dial time, so that neither a name that resolves to a
+// private address nor one that changes between two look-ups leads an http hook into a
+// network that its URL does not name.
 type guard struct {
 	local  bool // the URL names this machine
 	listed bool // a list names the host, or a managed file has the hook
 }
 
-// blockedError is why a guard let no connection be made.
+// blockedError is why a guard refused a connection.
 type blockedError struct{ text string }
 
-// Error is the text for people.
+// Error returns the text for people.
 func (e *blockedError) Error() string { return e.text }
 
 // control refuses a connection before it is made; it is a net.Dialer's Control.
@@ -41,7 +41,7 @@ func (g guard) control(_, address string, _ syscall.RawConn) error {
 	return g.check(at.Addr())
 }
 
-// check says why the hook may not connect to addr, or nil.
+// check returns why the hook may not connect to addr, or nil.
 func (g guard) check(addr netip.Addr) error {
 	to, what := reachOf(addr)
 	switch {
@@ -56,15 +56,15 @@ func (g guard) check(addr netip.Addr) error {
 		"of a settings file", addr, what)}
 }
 
-// network is a range of addresses that are not the internet's.
+// network is a range of addresses outside the public internet.
 type network struct {
 	prefix string
 	to     reach
 	what   string
 }
 
-// networks lists the ranges, special ones before those that they are part of.
-// The names are those of the registries of special-purpose addresses.
+// networks returns the ranges, special ones before those that contain them. The names are
+// those of the registries of special-purpose addresses.
 func networks() []network {
 	const cloud = "where a cloud tells its machines their secrets"
 	return []network{
@@ -101,7 +101,7 @@ func networks() []network {
 	}
 }
 
-// reachOf says what an address is. One that holds an IPv4 address is that.
+// reachOf classifies an address. One that embeds an IPv4 address is treated as that.
 func reachOf(addr netip.Addr) (to reach, what string) {
 	addr = addr.Unmap().WithZone("")
 	for _, n := range networks() {
@@ -113,16 +113,16 @@ func reachOf(addr netip.Addr) (to reach, what string) {
 	if !holds {
 		return everybody, ""
 	}
-	// A network that translates leads on to the inner address from its own side,
-	// so one that is not public is never what a URL means.
+	// A translating network forwards to the inner address from its own side, so a URL
+	// never means one that is not public.
 	if to, what = reachOf(inner); to != everybody {
 		return nobody, fmt.Sprintf("which holds %s, %s", inner, what)
 	}
 	return everybody, ""
 }
 
-// embedded finds the IPv4 address in an IPv6 one: of NAT64 (RFC 6052), 6to4
-// (RFC 3056), IPv4-compatible and IPv4-translated addresses.
+// embedded returns the IPv4 address in an IPv6 one: in NAT64 (RFC 6052), 6to4 (RFC 3056),
+// IPv4-compatible and IPv4-translated addresses.
 func embedded(addr netip.Addr) (netip.Addr, bool) {
 	if !addr.Is6() {
 		return addr, false

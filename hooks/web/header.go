@@ -10,26 +10,26 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// variableForm finds variables in the value of a header.
+// variableForm matches variables in the value of a header.
 var variableForm = regexp.MustCompile(`\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))`)
 
-// ownHeaders lists the headers that belong to the connection and not to hooks.
-// What a file says of them is left out: a Host of its own would reach a site that
-// no list of URLs has seen.
+// ownHeaders returns the headers that hooks cannot set, because they belong to the
+// connection. A Host header, for example, would reach a site that no list of URLs has
+// checked.
 func ownHeaders() []string {
 	return []string{"Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Authorization",
 		"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 }
 
-// isToken reports whether name may name a header.
+// isToken reports whether name is a valid name of a header.
 func isToken(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 	})
 }
 
-// headersOf makes the headers of an http hook. Of variables it puts in those that
-// may says; all others become nothing.
+// headersOf returns the headers of an http hook. Variables that may allows are replaced by
+// their values, all others by "".
 func headersOf(h *hooks.Handler, may func(name string) bool, value func(name string) string) http.Header {
 	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {"covey-hooks"}}
 	for name, text := range h.Headers {
@@ -49,7 +49,7 @@ func headersOf(h *hooks.Handler, may func(name string) bool, value func(name str
 	return header
 }
 
-// headerText takes out of a value what would end its line.
+// headerText removes characters from a value that would end its line.
 func headerText(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' || r == 0x7f {

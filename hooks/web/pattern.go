@@ -8,9 +8,9 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
-// Pattern is a pattern of allowedHttpHookUrls, in the parts of a URL. A "*"
-// stands for any characters of its part alone, so that https://*.example.com/*
-// never matches https://evil.com/.example.com/.
+// Pattern is a pattern of allowedHttpHookUrls, split into the parts of a URL. A "*" matches
+// any characters within its part, so that https://*.example.com/* never matches
+// https://evil.com/.example.com/.
 type Pattern struct {
 	scheme string
 	host   string // lower case, without a trailing dot; an IPv6 address in brackets
@@ -18,7 +18,7 @@ type Pattern struct {
 	rest   string // path and query, from the slash on
 }
 
-// ParsePattern reads a pattern. The error says why it can match no URL.
+// ParsePattern parses a pattern. The error says why it can match no URL.
 func ParsePattern(text string) (Pattern, error) {
 	text = strings.TrimSpace(text)
 	if strings.Trim(text, "*") == "" && text != "" {
@@ -56,7 +56,7 @@ func ParsePattern(text string) (Pattern, error) {
 	return p, nil
 }
 
-// splitPort cuts a port off. The colons of an IPv6 address stand in brackets.
+// splitPort splits off a port. The colons of an IPv6 address are in brackets.
 func splitPort(authority string) (host, port string) {
 	i := strings.LastIndexByte(authority, ':')
 	if i < 0 || strings.HasSuffix(authority, "]") {
@@ -65,8 +65,8 @@ func splitPort(authority string) (host, port string) {
 	return authority[:i], authority[i+1:]
 }
 
-// canonicalHost makes equal hosts equal texts: one case, no dot at the end, and
-// an address in its shortest form, an IPv6 one in brackets.
+// canonicalHost returns the same text for equal hosts: lower case, no dot at the end, and an
+// address in its shortest form, an IPv6 one in brackets.
 func canonicalHost(host string) string {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
@@ -79,7 +79,7 @@ func canonicalHost(host string) string {
 	return addr.String()
 }
 
-// defaultPort is the port that URLs of a scheme need not name.
+// defaultPort returns the port that URLs of a scheme need not name.
 func defaultPort(scheme string) string {
 	return map[string]string{"http": "80", "https": "443"}[scheme]
 }

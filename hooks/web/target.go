@@ -12,8 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// Target is where an http hook posts to, in the parts that patterns are held
-// against.
+// Target is the URL of an http hook, in the parts that patterns are applied to.
 type Target struct {
 	url    *url.URL
 	scheme string
@@ -23,8 +22,8 @@ type Target struct {
 	rest   string     // path and query
 }
 
-// ParseTarget reads the URL of an http hook, and makes it one that all readers of
-// URLs understand alike. The error says what is wrong with it.
+// ParseTarget parses the URL of an http hook, and normalizes it to one that all parsers
+// understand alike. The error says what is wrong with it.
 func ParseTarget(text string) (*Target, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, errors.New("the hook has no url: write where it posts to, such as https://example.com/hooks")
@@ -60,8 +59,8 @@ func ParseTarget(text string) (*Target, error) {
 	return t, nil
 }
 
-// checkHost refuses what readers of URLs do not agree on: numbers that some of
-// them take for an address, and ports that are none.
+// checkHost refuses what parsers of URLs interpret differently: numbers that some take for an
+// address, and invalid ports.
 func (t *Target) checkHost() error {
 	if n, err := strconv.Atoi(t.port); t.port != "" && (err != nil || n < 1 || n > 65535) {
 		return fmt.Errorf("there is no port %s: write 1 to 65535", notation.Preview(t.port, 20))
@@ -81,8 +80,8 @@ func (t *Target) checkHost() error {
 	return nil
 }
 
-// looksNumeric reports whether the last part of a host is a number in a form
-// that some resolvers take: then all of it is an address to them.
+// looksNumeric reports whether the last part of a host is a number in a form that some
+// resolvers accept. To them the whole host is an address then.
 func looksNumeric(label string) bool {
 	digits, hex := strings.CutPrefix(label, "0x")
 	if label == "" || hex && digits == "" {
@@ -95,8 +94,8 @@ func looksNumeric(label string) bool {
 	return strings.Trim(digits, allowed) == ""
 }
 
-// withoutDots resolves "." and ".." in the path, also in disguise, as servers may
-// do it: the URL that is checked must be the one that is called.
+// withoutDots resolves "." and ".." in the path, also escaped ones, as servers may do: the
+// URL that is checked must be the one that is called.
 func withoutDots(u *url.URL) (*url.URL, error) {
 	path := strings.NewReplacer("%2e", ".", "%2E", ".").Replace(u.EscapedPath())
 	plain, err := url.PathUnescape(cmp.Or(path, "/"))
