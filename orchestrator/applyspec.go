@@ -13,7 +13,6 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/schedule"
@@ -31,10 +30,10 @@ import (
 // hooks are taken up next, as a hook that cannot be is the likeliest fault. The rest
 // happens in the crew's loop between two of its rounds; if that fails, the hooks are
 // put back. A dry run ends before the second stage.
-func (o *Orchestrator) applySpec(ctx context.Context, c *crew, r api.ApplySpec) (api.SpecChange, error) {
+func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpec) (api.SpecChange, error) {
 	o.applying.Lock() // one after another
 	defer o.applying.Unlock()
-	next, err := o.readSpec(r)
+	next, err := o.readSpec(ask)
 	if err != nil {
 		return api.SpecChange{}, err
 	}
@@ -46,25 +45,25 @@ func (o *Orchestrator) applySpec(ctx context.Context, c *crew, r api.ApplySpec) 
 	if dir, err := state.RealPath(next.team.Workspace); err == nil && dir != o.place.Workspace {
 		return change, specs.CannotChange(fmt.Sprintf("workspace (%s, now %s)", o.place.Workspace, dir))
 	}
-	change.Members = append(change.Members, unseated(c, next.team, change)...)
-	goal, err := specs.Foresee(ctx, c.store, next.team, r.Goal, &change)
-	if err != nil || r.DryRun || change.Empty() {
+	change.Members = append(change.Members, unseated(r, next.team, change)...)
+	goal, err := specs.Foresee(ctx, r.store, next.team, ask.Goal, &change)
+	if err != nil || ask.DryRun || change.Empty() {
 		return change, err
 	}
 	// From here on it is done, or undone, to its end, whether who asked waits for it or not: a change
 	// that was cut off in its middle would be one of half a spec.
-	ctx, done := c.loop.UntilOver(ctx)
+	ctx, done := r.loop.UntilOver(ctx)
 	defer done()
-	before := c.hooks.live.Layers()
-	if err := c.hooks.reload.Adopt(ctx, next.team, next.hooks); errors.Is(err, routine.ErrOver) {
+	before := r.hooks.live.Layers()
+	if err := r.hooks.reload.Adopt(ctx, next.team, next.hooks); errors.Is(err, routine.ErrOver) {
 		return change, err
 	} else if err != nil {
 		return change, notation.Errorf(configs.ErrSpec, "nothing has changed: %v", err)
 	}
-	err = c.loop.Do(ctx, func(ctx context.Context) error { return o.useSpec(ctx, c, next, change, goal) })
+	err = r.loop.Do(ctx, func(ctx context.Context) error { return o.useSpec(ctx, r, next, change, goal) })
 	if err != nil {
-		if undo := c.hooks.reload.Adopt(ctx, o.team(), before); undo != nil {
-			c.log.Error("the hooks of a spec that was not taken up count", "err", undo)
+		if undo := r.hooks.reload.Adopt(ctx, o.team(), before); undo != nil {
+			r.log.Error("the hooks of a spec that was not taken up count", "err", undo)
 		}
 		return change, fmt.Errorf("the spec was not taken up: %w", err)
 	}
@@ -118,7 +117,7 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 // What can fail comes first: all of it is one change of the store. From setting keep on nothing fails,
 // so that a spec never counts by halves. Limits and budgets count at once, also for
 // turns that run; who is in a turn keeps its agent and its prompt until it ends.
-func (o *Orchestrator) useSpec(ctx context.Context, c *crew, next design, change api.SpecChange,
+func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, change api.SpecChange,
 	goal specs.Goal) error {
 	before := o.design.Load()
 	o.design.Store(&next)
@@ -127,75 +126,49 @@ func (o *Orchestrator) useSpec(ctx context.Context, c *crew, next design, change
 		n.Goal = &goal
 	}
 	var err error
-	n.Loaded, err = specs.ReadLoaded(ctx, c.store)
+	n.Loaded, err = specs.ReadLoaded(ctx, r.store)
 	var times schedule.Plans
 	if err == nil {
-		times, err = c.times.Plan(ctx, next.team.Schedules)
+		times, err = r.times.Plan(ctx, next.team.Schedules)
 		n.Values[schedule.Key] = times.Record()
 	}
 	if err == nil {
-		err = n.Load(ctx, c.store, next.team)
+		err = n.Load(ctx, r.store, next.team)
 	}
 	if err != nil {
 		o.design.Store(before)
 		return err
 	}
-	c.times.Use(times)
-	c.keep = o.staysUp()
-	c.accounts.ledger.SetBudget(next.team.Budget, next.prices)
-	c.board.SetMembers(next.team.Members())
+	r.times.Use(times)
+	r.accounts.ledger.SetBudget(next.team.Budget, next.prices)
+	r.board.SetMembers(next.team.Members())
 	for _, m := range next.team.Members() {
-		c.accounts.ledger.SetLimits(m.Name, m.Limits)
+		r.accounts.ledger.SetLimits(m.Name, m.Limits)
 	}
-	c.logins.Allot(next.team.Members())
+	r.logins.Allot(next.team.Members())
 	if change.Goal != "" {
-		c.goals.Set(change.Goal)
+		r.goals.Set(change.Goal)
 	}
-	c.journal.Tell(change)
-	o.restaff(ctx, c, change)
-	if err := o.markRunning(c); err != nil {
+	r.journal.Tell(change)
+	r.crew.Restaff(ctx, change.Members)
+	if err := o.markRunning(r.goals.Text()); err != nil {
 		// The spec counts: what run.json says of it is written later (guardState).
-		c.short.Note(err)
-		c.journal.Tell(agent.Warning{Text: fmt.Sprintf("the spec was taken up, and run.json does not say so yet: %v", err)})
+		r.short.Note(err)
+		r.journal.Tell(agent.Warning{Text: fmt.Sprintf("the spec was taken up, and run.json does not say so yet: %v", err)})
 	}
 	return nil
 }
 
 // unseated lists the members of a spec that have no place in the team, and of whom a change says
 // nothing: they could not be seated when they came.
-func unseated(c *crew, team *configs.Team, change api.SpecChange) []api.MemberChange {
+func unseated(r *rooms, team *configs.Team, change api.SpecChange) []api.MemberChange {
 	var list []api.MemberChange
 	for _, m := range team.Members() {
-		_, seated := c.seating.of(m.Name)
+		_, seated := r.seats.Of(m.Name)
 		if seated || slices.ContainsFunc(change.Members, func(o api.MemberChange) bool { return o.Name == m.Name }) {
 			continue
 		}
 		list = append(list, api.MemberChange{Name: m.Name, Change: api.MemberAdded, Agent: roster.AgentTitle(m.Agent)})
 	}
 	return list
-}
-
-// restaff begins with what a change means for members. Those that are in a turn
-// finish it; settle sees to them then.
-//
-// A member that cannot be seated is warned of and the others go on: the spec counts by then. The
-// next covey up tries again (unseated).
-func (o *Orchestrator) restaff(ctx context.Context, c *crew, change api.SpecChange) {
-	for _, m := range change.Members {
-		s, seated := c.seating.of(m.Name)
-		switch {
-		case m.Change == api.MemberRetires && seated:
-			s.life.Relieve(lives.ForGood)
-		case seated: // it changes, or it was retired and is still in its turn
-			s.life.Relieve(lives.Anew)
-		default:
-			member, _ := specs.Member(o.team(), m.Name)
-			if err := (hiring{o, c}).seatLate(ctx, member); err != nil {
-				c.journal.Append(agent.Event{Member: m.Name, Data: agent.Warning{
-					Text: fmt.Sprintf("it has no place in the team yet; covey up tries again: %v", err),
-				}})
-			}
-		}
-	}
-	c.loop.Poke()
 }

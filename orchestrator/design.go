@@ -34,7 +34,7 @@ func (o *Orchestrator) scripts() map[string]*script.Script { return o.design.Loa
 func (o *Orchestrator) programs() map[string]launch.Found { return o.design.Load().programs }
 
 // hooks are the layers of hooks as they were when the spec was read. Those that
-// count by now are the crew's (crew.live).
+// count by now are the team's (rooms.hooks.live).
 func (o *Orchestrator) hooks() hooklist.Layers { return o.design.Load().hooks }
 
 // staysUp reports whether the team stays up when all is done: somebody wants it to,

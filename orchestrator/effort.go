@@ -21,39 +21,39 @@ const fruitless = "nothing was changed, no task was completed"
 // mustShow reports whether the run has to show something for its goal: its spec is one that
 // `covey run` keeps beside the team's state, which holds for `covey up` of such a team, too.
 func (o *Orchestrator) mustShow() bool {
-	return filepath.Dir(o.team().File) == o.place.Dir && o.only.merge == nil && !o.only.setup
+	return filepath.Dir(o.team().File) == o.place.Dir && o.only.Merge == nil && !o.only.Setup
 }
 
 // beginEffort sees to it that cameToNothing can tell. What cannot be taken down keeps
 // nobody from working: people are told, and it is not held against the run.
-func (o *Orchestrator) beginEffort(ctx context.Context, c *crew) {
+func (o *Orchestrator) beginEffort(ctx context.Context, r *rooms) {
 	if !o.mustShow() {
 		return
 	}
-	if err := c.goals.Begin(ctx, folders(c)); err != nil {
+	if err := r.goals.Begin(ctx, folders(r)); err != nil {
 		o.repairs = append(o.repairs, fmt.Sprintf("whether this run changes anything cannot be found out: %v", err))
 	}
 }
 
 // cameToNothing reports whether a run at rest has nothing to show for its goal. Where
 // that cannot be found out it is not held against the run, and people are told.
-func (o *Orchestrator) cameToNothing(ctx context.Context, c *crew) bool {
+func (o *Orchestrator) cameToNothing(ctx context.Context, r *rooms) bool {
 	if !o.mustShow() {
 		return false
 	}
-	nothing, err := c.goals.Fruitless(ctx, folders(c))
+	nothing, err := r.goals.Fruitless(ctx, folders(r))
 	if err != nil {
-		c.journal.Tell(agent.Warning{Text: fmt.Sprintf("whether the run has changed anything is not known: %v", err)})
+		r.journal.Tell(agent.Warning{Text: fmt.Sprintf("whether the run has changed anything is not known: %v", err)})
 	}
 	return err == nil && nothing
 }
 
 // folders are those in which members work.
-func folders(c *crew) []specs.Folder {
+func folders(r *rooms) []specs.Folder {
 	var list []specs.Folder
-	for _, s := range c.seating.all() {
-		list = append(list, specs.Folder{Dir: s.member.Dir, Look: func(ctx context.Context, base string) (owned.Snapshot, error) {
-			g, err := c.work.writes.Ground(ctx, s.member)
+	for _, s := range r.seats.All() {
+		list = append(list, specs.Folder{Dir: s.Member.Dir, Look: func(ctx context.Context, base string) (owned.Snapshot, error) {
+			g, err := r.work.Writes.Ground(ctx, s.Member)
 			if err != nil {
 				return owned.Snapshot{}, err
 			}

@@ -89,10 +89,10 @@ type restOf struct {
 }
 
 // ending sums up a run from why its crew came to rest.
-func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before earlier) (Ending, error) {
+func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest restOf, before earlier) (Ending, error) {
 	end, err := rest.end, rest.err
 	e := Ending{Resumed: before.resumed, Elapsed: time.Since(o.started), Tasks: map[tasks.Status]int{}}
-	all, listErr := c.store.List(context.WithoutCancel(ctx))
+	all, listErr := r.store.List(context.WithoutCancel(ctx))
 	if listErr != nil {
 		return e, errors.Join(err, listErr)
 	}
@@ -101,10 +101,10 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	}
 	// The members are summed up after the tasks were read: nobody works any more,
 	// so the two belong together.
-	limited := sumUp(c, &e)
-	e.Budget = c.accounts.ledger.Report()
-	err = errors.Join(err, c.accounts.ledger.KeepTime(context.WithoutCancel(ctx)))
-	unmerged, stuck := c.work.merges.Left(context.WithoutCancel(ctx))
+	limited := sumUp(r, &e)
+	e.Budget = r.accounts.ledger.Report()
+	err = errors.Join(err, r.accounts.ledger.KeepTime(context.WithoutCancel(ctx)))
+	unmerged, stuck := r.work.Merges.Left(context.WithoutCancel(ctx))
 	e.Unmerged, e.Problems = unmerged, append(e.Problems, stuck...)
 	switch {
 	case end.Kind == plan.Finish:
@@ -130,16 +130,16 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	default:
 		return e, err
 	}
-	if c.only.merge != nil {
+	if o.only.Merge != nil {
 		return e, nil // what the last run of the members has left still holds
 	}
 	if e.Reason == fruitless {
-		if err := c.goals.Drop(context.WithoutCancel(ctx)); err != nil {
+		if err := r.goals.Drop(context.WithoutCancel(ctx)); err != nil {
 			return e, err
 		}
 	}
 	// What the lead has reported as the answer is more than its last words.
-	said, err := c.goals.Answered(context.WithoutCancel(ctx))
+	said, err := r.goals.Answered(context.WithoutCancel(ctx))
 	if err != nil {
 		return e, err
 	}
@@ -148,10 +148,10 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	// others are taken up where they stopped. The context may be the reason for the
 	// end, so it must not keep this from being written.
 	var record *endRecord
-	if e.Code == CodeDone && !c.only.setup {
+	if e.Code == CodeDone && !o.only.Setup {
 		record = &endRecord{Reason: e.Reason, Answer: e.Answer}
 	}
-	return e, c.store.Put(context.WithoutCancel(ctx), keyEnded, notation.Encode(record))
+	return e, r.store.Put(context.WithoutCancel(ctx), keyEnded, notation.Encode(record))
 }
 
 // stateOfLock is how a run ends for a member that is locked out then.
@@ -161,34 +161,34 @@ var stateOfLock = map[plan.Lock]api.MemberState{
 
 // sumUp fills in what the members did. It reports whether a limit holds one of
 // those that need attention.
-func sumUp(c *crew, e *Ending) (limited bool) {
-	e.Coordination, e.Turns = coordination(c), c.accounts.tally.Sum()
-	for _, s := range c.seating.all() {
-		done := c.accounts.tally.Of(s.member.Name)
+func sumUp(r *rooms, e *Ending) (limited bool) {
+	e.Coordination, e.Turns = coordination(r), r.accounts.tally.Sum()
+	for _, s := range r.seats.All() {
+		done := r.accounts.tally.Of(s.Member.Name)
 		m := MemberEnding{
-			Name: s.member.Name, Agent: roster.AgentTitle(s.member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
-			Completed: done.Completed, Refusals: c.watch.Of(s.member.Name).Refusals, State: api.Resting,
+			Name: s.Member.Name, Agent: roster.AgentTitle(s.Member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
+			Completed: done.Completed, Refusals: r.watch.Of(s.Member.Name).Refusals, State: api.Resting,
 			Tokens: done.Usage.Total(), CostUSD: done.CostUSD, TokensUnknown: done.UsageUnknown,
 		}
-		m.Limits, _ = c.accounts.ledger.ReportOf(s.member.Name)
-		lock, text := c.logins.Ending(s.member)
+		m.Limits, _ = r.accounts.ledger.ReportOf(s.Member.Name)
+		lock, text := r.logins.Ending(s.Member)
 		switch {
-		case s.life.State().Gone != "":
-			m.State, m.Reason = api.Ended, s.life.State().Gone
+		case s.Life.State().Gone != "":
+			m.State, m.Reason = api.Ended, s.Life.State().Gone
 		case lock != "":
 			m.State, m.Reason = stateOfLock[lock], text
-		case c.asks.Attention.Of(s.member.Name) != "":
-			m.State, m.Reason = api.NeedsAttention, c.asks.Attention.Of(s.member.Name)
-			limited = limited || c.accounts.ledger.Limited(s.member.Name)
+		case r.asks.Attention.Of(s.Member.Name) != "":
+			m.State, m.Reason = api.NeedsAttention, r.asks.Attention.Of(s.Member.Name)
+			limited = limited || r.accounts.ledger.Limited(s.Member.Name)
 		}
 		// A usage limit that nothing had to wait for is no problem.
 		if m.Reason != "" && (m.State != api.Limited || e.open() > 0) {
-			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", s.member.Name, m.Reason))
+			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", s.Member.Name, m.Reason))
 		}
-		if s.member.Lead {
-			e.Answer = c.watch.Of(s.member.Name).LastText
+		if s.Member.Lead {
+			e.Answer = r.watch.Of(s.Member.Name).LastText
 		}
-		e.FailedOpen += c.hooks.live.Tallies.Of(s.member.Name).FailedOpen()
+		e.FailedOpen += r.hooks.live.Tallies.Of(s.Member.Name).FailedOpen()
 		e.Members = append(e.Members, m)
 	}
 	return limited
@@ -196,12 +196,12 @@ func sumUp(c *crew, e *Ending) (limited bool) {
 
 // alreadyDone is the ending of a team that had nothing to do.
 // Nobody is hired for it, so it tells of no members.
-func (o *Orchestrator) alreadyDone(ctx context.Context, c *crew, before earlier) (Ending, error) {
+func (o *Orchestrator) alreadyDone(ctx context.Context, r *rooms, before earlier) (Ending, error) {
 	e := Ending{
 		Reason: "all work was done before; nothing is new", Answer: before.answer,
 		Resumed: true, AlreadyDone: true, Elapsed: time.Since(o.started), Tasks: map[tasks.Status]int{},
 	}
-	all, err := c.store.List(ctx)
+	all, err := r.store.List(ctx)
 	for _, t := range all {
 		e.Tasks[t.Status]++
 	}
@@ -209,11 +209,11 @@ func (o *Orchestrator) alreadyDone(ctx context.Context, c *crew, before earlier)
 }
 
 // markRunning writes run.json for a run that begins.
-func (o *Orchestrator) markRunning(c *crew) error {
+func (o *Orchestrator) markRunning(goal string) error {
 	r := state.NewRunFile(o.place, o.started, api.Protocol)
 	r.Spec, r.Members = o.team().File, o.memberNames()
-	r.Goal, r.Version = c.goals.Text(), o.opts.Version
-	if o.only.merge != nil {
+	r.Goal, r.Version = goal, o.opts.Version
+	if o.only.Merge != nil {
 		if was, err := state.ReadRunFile(o.place); err == nil {
 			was = was.LastRun()
 			r.Before = &was
@@ -227,7 +227,7 @@ func (o *Orchestrator) markRunning(c *crew) error {
 // whoever looks later has nothing else.
 func (o *Orchestrator) markEnded(e Ending, failed error) error {
 	r, written := o.record.Current()
-	if o.only.merge != nil && (!written || r.Before != nil) {
+	if o.only.Merge != nil && (!written || r.Before != nil) {
 		if !written {
 			return nil
 		}

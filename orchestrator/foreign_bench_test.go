@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -35,17 +36,17 @@ func BenchmarkProgramTurn(b *testing.B) {
 	alone, team, store := startAlone(b, dir), startTimed(b, dir), commits(b)
 	var bare, full, wake, commit []time.Duration
 	for b.Loop() {
-		bare = append(bare, timed(b, func() error { return alone.prompt(lookPrompt) }))
+		bare = append(bare, testkit.Timed(b, func() error { return alone.prompt(lookPrompt) }))
 		turn, woken := team.turn(b)
 		full, wake = append(full, turn), append(wake, woken)
-		commit = append(commit, timed(b, store))
+		commit = append(commit, testkit.Timed(b, store))
 	}
 	b.ReportMetric(0, "ns/op") // the sum of all says nothing
-	b.ReportMetric(micros(median(bare)), "µs/program")
-	b.ReportMetric(micros(median(full)-median(bare)), "µs/turn-more")
-	b.ReportMetric(micros(median(wake)), "µs/wake")
-	b.ReportMetric(micros(median(commit)), "µs/commit")
-	b.ReportMetric(float64(median(full))/float64(median(bare)), "ratio")
+	b.ReportMetric(testkit.Micros(testkit.Median(bare)), "µs/program")
+	b.ReportMetric(testkit.Micros(testkit.Median(full)-testkit.Median(bare)), "µs/turn-more")
+	b.ReportMetric(testkit.Micros(testkit.Median(wake)), "µs/wake")
+	b.ReportMetric(testkit.Micros(testkit.Median(commit)), "µs/commit")
+	b.ReportMetric(float64(testkit.Median(full))/float64(testkit.Median(bare)), "ratio")
 }
 
 // commits gives a function that makes one small change of a store durable.

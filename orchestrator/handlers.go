@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,10 +11,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
-	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -25,12 +23,12 @@ import (
 // been checked before its methods are called.
 type commands struct {
 	o *Orchestrator
-	c *crew
+	r *rooms
 }
 
 // handlers has a row for each verb.
 func (q commands) handlers() []api.Handler {
-	o, c := q.o, q.c
+	o, r := q.o, q.r
 	return []api.Handler{
 		api.VerbStatus.Handle(api.NoInput(q.status)),
 		api.VerbReady.Handle(func(ctx context.Context, _ struct{}) (api.Status, error) {
@@ -39,45 +37,45 @@ func (q commands) handlers() []api.Handler {
 			}
 			return q.status(ctx)
 		}),
-		api.VerbTasks.Handle(api.ListTasks(c.store.List, c.store.Outline)),
-		api.VerbTask.Handle(func(ctx context.Context, t api.TaskRef) (tasks.Task, error) { return c.store.Task(ctx, t.ID) }),
+		api.VerbTasks.Handle(api.ListTasks(r.store.List, r.store.Outline)),
+		api.VerbTask.Handle(func(ctx context.Context, t api.TaskRef) (tasks.Task, error) { return r.store.Task(ctx, t.ID) }),
 		api.VerbStanding.Handle(func(ctx context.Context, t api.TaskRef) (api.Standing, error) {
-			return merging.StandingOf(ctx, c.store, t.ID)
+			return merging.StandingOf(ctx, r.store, t.ID)
 		}),
 		api.VerbCreate.Handle(q.create),
 		api.VerbUpdate.Handle(q.update),
 		api.VerbClaim.Handle(q.claim),
 		api.VerbSend.Handle(q.send),
-		api.VerbTool.Handle(c.tools.Call),
+		api.VerbTool.Handle(r.tools.Call),
 		api.VerbInterrupt.Handle(q.interrupt),
 		api.VerbHold.Handle(q.hold),
-		api.VerbEnd.Handle(q.endMember),
-		api.VerbMerge.Handle(c.work.merges.Merge),
-		api.VerbReview.Handle(c.work.merges.Review),
+		api.VerbEnd.Handle(r.crew.EndMember),
+		api.VerbMerge.Handle(r.work.Merges.Merge),
+		api.VerbReview.Handle(r.work.Merges.Review),
 		api.VerbInbox.Handle(q.inbox),
 		api.VerbAnswer.Handle(q.answer),
-		api.VerbApplySpec.Handle(func(ctx context.Context, r api.ApplySpec) (api.SpecChange, error) { return o.applySpec(ctx, c, r) }),
-		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return hookInfos(o, c) }),
-		api.VerbReload.Handle(api.NoInput(c.hooks.reload.Ask)),
+		api.VerbApplySpec.Handle(func(ctx context.Context, ask api.ApplySpec) (api.SpecChange, error) { return o.applySpec(ctx, r, ask) }),
+		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return hookInfos(o, r) }),
+		api.VerbReload.Handle(api.NoInput(r.hooks.reload.Ask)),
 		api.VerbTrust.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {
-			return api.TrustReply{Counts: n.Digest != ""}, c.trust.Announce(n)
+			return api.TrustReply{Counts: n.Digest != ""}, r.trust.Announce(n)
 		}),
 		api.VerbTrusted.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {
-			return api.TrustReply{Counts: c.trust.Counts(n)}, nil
+			return api.TrustReply{Counts: r.trust.Counts(n)}, nil
 		}),
 		api.VerbDown.Handle(q.takeDown),
 		api.HandleAttach(func(context.Context) (api.AttachReply, error) {
-			return api.AttachReply{Seq: c.journal.Last(), Journal: o.place.Journal()}, nil
+			return api.AttachReply{Seq: r.journal.Last(), Journal: o.place.Journal()}, nil
 		}),
 	}
 }
 
 // checksOf are what is asked before something is done in a member's name.
-func checksOf(c *crew) api.Checks {
+func checksOf(r *rooms) api.Checks {
 	return api.Checks{
-		Member: c.tools.GuardCommand,
+		Member: r.tools.GuardCommand,
 		Hook: func(ctx context.Context, by process.Caller) (context.Context, error) {
-			return hooking.Within(ctx, c.processes, by)
+			return hooking.Within(ctx, r.processes, by)
 		},
 	}
 }
@@ -86,13 +84,13 @@ func checksOf(c *crew) api.Checks {
 // changes run the task hooks in the lead's session.
 func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 	if as == "" {
-		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: q.c.seating.lead().mate.Fire, Force: force}, nil
+		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: q.r.seats.Lead().Mate().Fire, Force: force}, nil
 	}
-	s, ok := q.c.seating.of(as)
+	s, ok := q.r.seats.Of(as)
 	if !ok {
-		return teamtools.Actor{}, q.c.noSeat(as)
+		return teamtools.Actor{}, q.r.noSeat(as)
 	}
-	by := s.actor("")
+	by := s.Actor("")
 	by.Force = force
 	return by, nil
 }
@@ -104,7 +102,7 @@ func (q commands) create(ctx context.Context, r api.TaskCreate) (api.TaskReply, 
 	if err != nil {
 		return api.TaskReply{}, err
 	}
-	t, err := q.c.board.Create(ctx, by, tasks.New{
+	t, err := q.r.board.Create(ctx, by, tasks.New{
 		Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Owner: r.Owner,
 		BlockedBy: r.BlockedBy, Labels: r.Labels, Wants: r.Wants, Metadata: r.Metadata,
 	})
@@ -120,10 +118,10 @@ func (q commands) update(ctx context.Context, r api.TaskUpdate) (api.TaskReply, 
 		return api.TaskReply{}, err
 	}
 	if r.Status != nil && *r.Status == api.Deleted {
-		t, err := q.c.board.Remove(ctx, by, r.ID)
+		t, err := q.r.board.Remove(ctx, by, r.ID)
 		return taskReply(t, []string{"deleted"}, err)
 	}
-	t, changed, err := q.c.board.Update(ctx, by, r.ID, tasks.Patch{
+	t, changed, err := q.r.board.Update(ctx, by, r.ID, tasks.Patch{
 		Status: r.Status, Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Owner: r.Owner,
 		AddBlocks: r.AddBlocks, AddBlockedBy: r.AddBlockedBy, Metadata: r.Metadata,
 		Evidence: r.Evidence,
@@ -141,7 +139,7 @@ func (q commands) claim(ctx context.Context, r api.TaskClaim) (api.TaskReply, er
 	if r.As == "" {
 		return api.TaskReply{}, fmt.Errorf("say which member is to own task %s: --as MEMBER", r.ID)
 	}
-	t, err := q.c.board.Claim(ctx, by, r.ID, r.As)
+	t, err := q.r.board.Claim(ctx, by, r.ID, r.As)
 	return taskReply(t, []string{"owner", "status"}, err)
 }
 
@@ -165,7 +163,7 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 	}
 	// Asked before: a member may be in its turn with the text by the time it is sent.
 	takes := q.takingMail(r.As == "")
-	a, err := q.c.board.Send(ctx, by, teamtools.SendMessageInput{
+	a, err := q.r.board.Send(ctx, by, teamtools.SendMessageInput{
 		To: r.To, Message: notation.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
 	})
 	if err != nil {
@@ -188,9 +186,9 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 // that are locked out do so for a person alone.
 func (q commands) takingMail(person bool) map[string]bool {
 	takes := map[string]bool{}
-	for _, s := range q.c.seating.all() {
-		now := s.life.State()
-		takes[s.member.Name] = now.Idle && now.Gone == "" && (person || q.c.logins.State(s.member.Name).Lockout == nil)
+	for _, s := range q.r.seats.All() {
+		now := s.Life.State()
+		takes[s.Member.Name] = now.Idle && now.Gone == "" && (person || q.r.logins.State(s.Member.Name).Lockout == nil)
 	}
 	return takes
 }
@@ -200,27 +198,29 @@ func (q commands) takingMail(person bool) map[string]bool {
 //
 // The member is held before its turn ends, or it might begin another one in between.
 func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.InterruptReply, error) {
-	s, ok := q.c.seating.of(r.Member)
+	s, ok := q.r.seats.Of(r.Member)
 	if !ok {
-		return api.InterruptReply{}, q.c.board.Known(r.Member)
+		return api.InterruptReply{}, q.r.board.Known(r.Member)
 	}
-	reply := api.InterruptReply{Interrupted: !s.life.State().Idle && q.c.logins.State(s.member.Name).Waits == "", Turn: q.c.watch.Of(s.member.Name).Turn}
-	reply.Retries = q.c.tryNow(s)
-	if !r.GoOn && !reply.Retries && s.life.State().Gone == "" {
-		if err := q.c.holds.Hold(ctx, r.Member, actors.Operator, reply.Interrupted); err != nil {
+	reply := api.InterruptReply{
+		Interrupted: !s.Life.State().Idle && q.r.logins.State(s.Member.Name).Waits == "", Turn: q.r.watch.Of(s.Member.Name).Turn,
+	}
+	reply.Retries = q.r.crew.TryNow(s)
+	if !r.GoOn && !reply.Retries && s.Life.State().Gone == "" {
+		if err := q.r.holds.Hold(ctx, r.Member, actors.Operator, reply.Interrupted); err != nil {
 			return reply, err
 		}
 		reply.Held = true
 	}
 	if reply.Interrupted {
-		s.mate.Interrupt("a person interrupted the turn")
+		s.Mate().Interrupt("a person interrupted the turn")
 	}
 	return reply, nil
 }
 
 // takeDown asks the team to end. The answer goes out before it does.
 func (q commands) takeDown(_ context.Context, r api.Down) (api.DownReply, error) {
-	q.c.loop.Stop(r.Reason)
+	q.r.loop.Stop(r.Reason)
 	return api.DownReply{PID: os.Getpid()}, nil
 }
 
@@ -228,9 +228,9 @@ func (q commands) takeDown(_ context.Context, r api.Down) (api.DownReply, error)
 var errTold = errors.New("told to stop")
 
 // waitDown is the actor that ends the team when somebody says so.
-func waitDown(ctx context.Context, c *crew) error {
+func waitDown(ctx context.Context, loop *routine.Loop) error {
 	select {
-	case reason := <-c.loop.Stopped():
+	case reason := <-loop.Stopped():
 		if reason == "" {
 			return errTold
 		}
@@ -245,62 +245,35 @@ func waitDown(ctx context.Context, c *crew) error {
 // wait for a team with a halted member.
 func (q commands) allStarted(ctx context.Context) error {
 	select {
-	case <-q.c.opening.Up():
+	case <-q.r.crew.Up():
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// state is what a member does now.
-func (s *seat) state(now lives.State) api.MemberState {
-	login := s.crew.logins.State(s.member.Name)
-	locked := login.Lockout
-	switch {
-	case now.Gone != "":
-		return api.Ended
-	case !now.Begun:
-		return api.Starting
-	case !now.Idle && (login.Waits != "" || s.crew.asks.Aside(s.member.Name) != ""):
-		return api.Waiting
-	case !now.Idle:
-		return api.Working
-	case now.Idle && s.holdsBack(s.crew.clock.Now()):
-		return api.Waiting
-	case s.held():
-		return api.Held
-	case locked != nil && locked.LoggedOut:
-		return api.LoggedOut
-	case locked != nil && !locked.Failed && !locked.Until.IsZero(), !login.Lent.IsZero():
-		return api.Limited
-	case s.crew.asks.Attention.Of(s.member.Name) != "":
-		return api.NeedsAttention
-	}
-	return api.Resting
-}
-
 // status is the team as `covey ps` shows it.
 func (q commands) status(ctx context.Context) (api.Status, error) {
-	o, c := q.o, q.c
-	all, err := c.store.Outline(ctx)
+	o, r := q.o, q.r
+	all, err := r.store.Outline(ctx)
 	if err != nil {
 		return api.Status{}, err
 	}
-	unread, err := c.store.Mail().UnreadCounts(ctx)
+	unread, err := r.store.Mail().UnreadCounts(ctx)
 	if err != nil {
 		return api.Status{}, err
 	}
 	st := api.Status{
-		Team: o.team().Name, Goal: c.goals.Text(), Workspace: o.place.Workspace, Spec: o.team().File, PID: os.Getpid(),
-		Started: o.started, Elapsed: time.Since(o.started), Tasks: api.CountTasks(all), Seq: c.journal.Last(),
-		Attached: c.control.Attached(), Requests: c.asks.ForPeople(),
+		Team: o.team().Name, Goal: r.goals.Text(), Workspace: o.place.Workspace, Spec: o.team().File, PID: os.Getpid(),
+		Started: o.started, Elapsed: time.Since(o.started), Tasks: api.CountTasks(all), Seq: r.journal.Last(),
+		Attached: r.control.Attached(), Requests: r.asks.ForPeople(),
 	}
-	st.Budget = c.accounts.ledger.Report()
-	st.Schedules = c.times.Status()
-	spent := coordination(c)
-	st.Coordination, st.Turns = &spent, c.accounts.tally.Sum()
+	st.Budget = r.accounts.ledger.Report()
+	st.Schedules = r.times.Status()
+	spent := coordination(r)
+	st.Coordination, st.Turns = &spent, r.accounts.tally.Sum()
 	select {
-	case <-c.opening.Up():
+	case <-r.crew.Up():
 		st.Up = true
 	default:
 	}
@@ -309,71 +282,15 @@ func (q commands) status(ctx context.Context) (api.Status, error) {
 		owned[all[i].Owner] = append(owned[all[i].Owner], i)
 	}
 	var names []string
-	for _, s := range c.seating.all() {
-		m := q.memberStatus(s, owned[s.member.Name], all)
-		m.Unread = unread[s.member.Name]
+	for _, s := range r.seats.All() {
+		m := s.Status(owned[s.Member.Name], all)
+		m.Unread = unread[s.Member.Name]
 		st.FailOpen += m.FailedOpen
 		st.Members = append(st.Members, m)
 		names = append(names, m.Name)
 	}
-	for i, copy := range c.work.trees.Status(ctx, names) {
+	for i, copy := range r.work.Trees.Status(ctx, names) {
 		st.Members[i].Worktree = copy
 	}
 	return st, nil
-}
-
-// memberStatus is one member as `covey ps` shows it. own are the places of the tasks that
-// it owns.
-func (q commands) memberStatus(s *seat, own []int, all []tasks.Outline) api.MemberStatus {
-	ran := q.c.hooks.live.Tallies.Of(s.member.Name)
-	done, login, now := q.c.accounts.tally.Of(s.member.Name), q.c.logins.State(s.member.Name), q.c.watch.Of(s.member.Name)
-	life := s.life.State()
-	m := api.MemberStatus{
-		Name: s.member.Name, Lead: s.member.Lead, Agent: roster.AgentTitle(s.member.CurrentAgent()),
-		State: s.state(life), Doing: now.Doing,
-		Turn: now.Turn, Attention: cmp.Or(life.Gone, q.c.asks.Attention.Of(s.member.Name)), Refusals: now.Refusals,
-		Turns: done.Turns, Empty: done.Empty,
-		FailedOpen: ran.FailedOpen(), Hooks: ran.Noteworthy(),
-		Tokens: done.Usage.Total(), TokensUnknown: done.UsageUnknown,
-	}
-	if !life.Idle {
-		m.Pass = now.Pass
-	}
-	for _, i := range own {
-		t := &all[i]
-		if t.Status == tasks.InProgress && m.Task == "" {
-			m.Task, m.Subject = t.ID, t.Subject
-		}
-		if t.Status != tasks.Pending || m.WaitsFor != "" {
-			continue
-		}
-		if by := t.OpenBlockers(all); len(by) > 0 {
-			m.WaitsFor = tasks.Named(by...)
-		}
-	}
-	if m.State != api.Resting {
-		m.WaitsFor = cmp.Or(login.Waits, q.c.asks.Aside(s.member.Name))
-	}
-	if now := q.c.clock.Now(); login.Lockout != nil && life.Idle && s.holdsBack(now) {
-		m.WaitsFor = login.Lockout.RetryText(now)
-	}
-	if awaits := q.c.asks.Awaits(s.member.Name); life.Idle && life.Gone == "" && awaits != "" {
-		m.WaitsFor = awaits
-	}
-	if m.State == api.Held {
-		m.WaitsFor = "covey resume " + s.member.Name
-	}
-	m.Held = s.held()
-	m.Limits, m.CostUSD = q.c.accounts.ledger.ReportOf(s.member.Name)
-	m.Background = q.c.hooks.background.Commands(s.member.Name)
-	if m.State == api.Resting && m.WaitsFor == "" && s.crew.hooks.background.MayWake(s.member.Name) {
-		m.WaitsFor = "hook " + m.Background[0]
-	}
-	if m.State == api.Limited {
-		m.LimitedUntil = login.Lent
-		if login.Lockout != nil {
-			m.LimitedUntil = login.Lockout.Until
-		}
-	}
-	return m
 }

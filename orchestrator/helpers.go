@@ -1,14 +1,12 @@
 package orchestrator
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
@@ -17,18 +15,18 @@ import (
 
 // withHelpers adds the tool Agent to a member's team tools, if it has that one:
 // agents that a program brings have helpers of their own, if any.
-func (h hiring) withHelpers(s *seat, workspace *tools.Set, team []agent.Tool) []agent.Tool {
-	if s.member.CurrentAgent().Kind != configs.Builtin || !roster.MayUse(s.member.Tools, builtin.AgentTool) {
+func (h hiring) withHelpers(s *crew.Seat, workspace *tools.Set, team []agent.Tool) []agent.Tool {
+	if s.Member.CurrentAgent().Kind != configs.Builtin || !roster.MayUse(s.Member.Tools, builtin.AgentTool) {
 		return team
 	}
 	agentTool := builtin.NewAgentTool(workspace, builtin.Helpers{
 		Types: func() []builtin.HelperType { return helperTypes(h.o.team().Helpers()) },
 		Model: func(of builtin.HelperModel) (agent.Model, error) { return h.helperModel(s, of) },
 		System: func(kind builtin.HelperType) string {
-			return helperPrompt(s.member.Dir, *s.member.Member, kind)
+			return helperPrompt(s.Member.Dir, *s.Member.Member, kind)
 		},
-		May:       func(tool string) bool { return roster.MayUse(s.member.Tools, tool) },
-		MaxPasses: s.member.Limits.MaxTurns,
+		May:       func(tool string) bool { return roster.MayUse(s.Member.Tools, tool) },
+		MaxPasses: s.Member.Limits.MaxTurns,
 	})
 	tools := []agent.Tool{agentTool}
 	for _, t := range team {
@@ -54,18 +52,18 @@ func helperTypes(files []hookfiles.Helper) []builtin.HelperType {
 
 // helperModel is what answers a helper of a member: the script that its own has
 // for helpers with such a prompt. Each helper plays it from the beginning.
-func (h hiring) helperModel(s *seat, of builtin.HelperModel) (agent.Model, error) {
-	path := s.member.CurrentAgent().Model.Script
+func (h hiring) helperModel(s *crew.Seat, of builtin.HelperModel) (agent.Model, error) {
+	path := s.Member.CurrentAgent().Model.Script
 	played := h.o.scripts()[path]
 	if played == nil {
-		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", configs.ErrSpec, s.member.CurrentAgent().Name)
+		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", configs.ErrSpec, s.Member.CurrentAgent().Name)
 	}
 	own, ok := played.Helper(of.Prompt)
 	if !ok {
 		return nil, fmt.Errorf("script %s has no helper whose `when` is found in this prompt; add one under `helpers:`",
 			path)
 	}
-	return own.Model(&script.Options{IDPrefix: s.member.Name + "_" + of.ID + "_", Served: of.Served}), nil
+	return own.Model(&script.Options{IDPrefix: s.Member.Name + "_" + of.ID + "_", Served: of.Served}), nil
 }
 
 // helperPrompt is the system prompt of a helper.
@@ -78,14 +76,4 @@ func helperPrompt(workspace string, m configs.Member, kind builtin.HelperType) s
 		text += "\n\n" + kind.Prompt
 	}
 	return text
-}
-
-// later puts a notice into a member's own mailbox, once per id: what a helper
-// that worked beside it came to.
-func (s *seat) later(ctx context.Context, id, text string) error {
-	by := actors.Actor{CallID: actors.CallID("helper", s.member.Name+" "+id)}
-	_, err := s.crew.store.Mail().Send(ctx, by, mail.Outgoing{
-		To: []string{s.member.Name}, Kind: mail.HelperMessage, Text: text, Summary: mail.Summary(text),
-	})
-	return err
 }

@@ -6,17 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -25,7 +23,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -73,63 +70,55 @@ func hookScripts(team *configs.Team) []string {
 	return paths
 }
 
-// hiring makes members of a crew: it seats them, with the transcript, the agent and the tools
-// that each works with, when a team begins and while it runs.
+// hiring makes the members of a team: it fills their seats, with the transcript, the agent and
+// the tools that each works with, when a team begins and while it runs.
 type hiring struct {
 	o *Orchestrator
-	c *crew
+	r *rooms
 }
 
 // hire makes the members: each is attached to the store, gets its transcript,
-// tools and agent, and a seat. The crew's dismiss closes what hire has opened.
+// tools and agent, and a seat. rooms.dismiss closes what hire has opened.
 func (h hiring) hire(ctx context.Context) error {
-	for _, m := range spots(h.o.team()) {
-		session, err := h.c.store.Members().Attach(ctx, m.Name, uuid.NewString)
-		if err != nil {
-			return err
-		}
-		s := newSeat(h.c, m, len(h.c.seating.all()) == 0)
-		s.member.Session = session
-		h.c.seating.add(s)
+	if err := h.r.crew.SeatAll(ctx); err != nil {
+		return err
 	}
-	// All seats stand before the runner is made: a hook's member is found by its
-	// session among them.
-	changed, err := h.c.hooks.settings.Open(h.o.place.GateSettings())
+	changed, err := h.r.hooks.settings.Open(h.o.place.GateSettings())
 	if err != nil {
 		return err
 	}
 	h.o.repairs = append(h.o.repairs, changed...)
-	runner, err := hookRunner(h.o, h.c)
+	runner, err := hookRunner(h.o, h.r)
 	if err != nil {
 		return err
 	}
-	h.c.hooks.live.Begin(runner, h.o.hooks())
-	if err := h.c.work.trees.Open(ctx); err != nil {
+	h.r.hooks.live.Begin(runner, h.o.hooks())
+	if err := h.r.work.Trees.Open(ctx); err != nil {
 		return ofSpec(err)
 	}
-	if err := h.c.work.merges.Open(ctx); err != nil {
+	if err := h.r.work.Merges.Open(ctx); err != nil {
 		return err
 	}
-	for _, s := range h.c.seating.all() {
-		if err := h.seatMember(ctx, s); err != nil {
-			return fmt.Errorf("member %s: %w", s.member.Name, err)
+	for _, s := range h.r.seats.All() {
+		if err := h.outfit(ctx, s); err != nil {
+			return fmt.Errorf("member %s: %w", s.Member.Name, err)
 		}
 	}
-	if err := h.unseatStrangers(ctx); err != nil {
+	if err := h.r.crew.ReleaseStrangers(ctx); err != nil {
 		return err
 	}
-	if err := h.c.work.trees.Retire(ctx); err != nil {
+	if err := h.r.work.Trees.Retire(ctx); err != nil {
 		return err
 	}
-	if err := h.o.openAccounts(ctx, h.c); err != nil || h.c.only.setup {
+	if err := h.o.openAccounts(ctx, h.r); err != nil || h.o.only.Setup {
 		return err
 	}
-	return h.c.times.Take(ctx, h.o.team().Schedules) // before anybody can ask what comes next
+	return h.r.times.Take(ctx, h.o.team().Schedules) // before anybody can ask what comes next
 }
 
 // hookRunner is the one runner of all members' hooks. Which member a hook runs
 // for follows from the session in its input.
-func hookRunner(o *Orchestrator, c *crew) (*runner.Runner, error) {
+func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 	if err := hooklist.PreparePlugins(o.place.Home(), o.hooks().Sources); err != nil {
 		return nil, err
 	}
@@ -137,170 +126,165 @@ func hookRunner(o *Orchestrator, c *crew) (*runner.Runner, error) {
 		Env:        launch.ChildEnvironment(o.opts.Bin, o.place),
 		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),
-		Gates:      c.work.merges.GateRun,
-		Policies:   c.hooks.policies.Named,
-		Callbacks:  c.hooks.functions,
-		Models:     newHookModels(o, c),
-		Tools:      newHookTools(c),
-		FailClosed: o.team().FailClosed, Interactive: c.keep,
-		Locate: locate(c, o),
-		Root:   c.rootOf,
+		Gates:      r.work.Merges.GateRun,
+		Policies:   r.hooks.policies.Named,
+		Callbacks:  r.hooks.functions,
+		Models:     newHookModels(o, r),
+		Tools:      newHookTools(r),
+		FailClosed: o.team().FailClosed, Interactive: o.staysUp(),
+		Locate: locate(r, o),
+		Root:   r.rootOf,
 		EnvFile: func(in hooks.Input) string {
-			if s, ok := c.seating.bySession(in.SessionID); ok {
-				return (hiring{o, c}).envFile(s)
+			if s, ok := r.seats.BySession(in.SessionID); ok {
+				return (hiring{o, r}).envFile(s)
 			}
 			return ""
 		},
 		Who: func(in hooks.Input) (team, member string) {
-			if s, ok := c.seating.bySession(in.SessionID); ok {
-				return o.team().Name, s.member.Name
+			if s, ok := r.seats.BySession(in.SessionID); ok {
+				return o.team().Name, s.Member.Name
 			}
 			return o.team().Name, ""
 		},
-		GateEnv: c.hooks.settings.Environ,
+		GateEnv: r.hooks.settings.Environ,
 		Spawned: func(pid int, h runner.Spawn) func() {
 			owner := process.Owner{Kind: process.Hook}
 			if h.Hook.MayAct {
 				owner.Kind = process.ActingHook
 			}
-			if s, ok := c.seating.bySession(h.Input.SessionID); ok {
-				owner.Member = s.member.Name
+			if s, ok := r.seats.BySession(h.Input.SessionID); ok {
+				owner.Member = s.Member.Name
 			}
-			return c.processes.RegisterHook(pid, owner, hooking.RunOf(h.Input, h.Depth))
+			return r.processes.RegisterHook(pid, owner, hooking.RunOf(h.Input, h.Depth))
 		},
-		Crowded: c.warnOfCrowd,
+		Crowded: r.warnOfCrowd,
 	})
 }
 
 // envFile is where a member's SessionStart hooks leave variables for its shell.
 // It is not in the workspace, where another member could write what this one's
 // shell runs.
-func (h hiring) envFile(s *seat) string {
-	return filepath.Join(h.o.place.Scratch(), s.member.Name+".env.sh")
+func (h hiring) envFile(s *crew.Seat) string {
+	return filepath.Join(h.o.place.Scratch(), s.Member.Name+".env.sh")
 }
 
-// seatMember makes the teammate of a seat.
-func (h hiring) seatMember(ctx context.Context, s *seat) error {
-	// It is hired all the same, because its tasks, its mail and what it has cost
-	// are shown; it only gets no turns.
-	if s.member.Session.State == stateHalted {
-		s.life.Retire(s.member.Session.Reason)
-	}
+// outfit makes the teammate of a seat.
+func (h hiring) outfit(ctx context.Context, s *crew.Seat) error {
 	file, history, err := h.openTranscript(s)
 	if err != nil {
 		return err
 	}
-	s.closers = append(s.closers, file.Close)
-	if err := h.c.work.trees.Settle(ctx, s.member); err != nil {
+	s.OnClose(file.Close)
+	if err := h.r.work.Trees.Settle(ctx, s.Member); err != nil {
 		return err
 	}
-	workdir := workspace.NewWorkdir(s.member.Dir)
-	permissions, err := permissionsOf(*s.member.Member, h.c.hooks.live.Layers().Settings)
+	workdir := workspace.NewWorkdir(s.Member.Dir)
+	permissions, err := permissionsOf(*s.Member.Member, h.r.hooks.live.Layers().Settings)
 	if err != nil {
 		return err
 	}
-	if permissions.Mode, err = h.c.asks.Plans.StartingMode(ctx, s.member); err != nil {
+	if permissions.Mode, err = h.r.asks.Plans.StartingMode(ctx, s.Member); err != nil {
 		return err
 	}
-	letters, err := mail.Folder(h.o.place.Mail()).Make(s.member.Name)
+	letters, err := mail.Folder(h.o.place.Mail()).Make(s.Member.Name)
 	if err != nil {
 		return err
 	}
-	limits := s.member.Limits
-	h.c.accounts.ledger.Open(s.member.Name, limits, s.member.CurrentAgent(), history)
+	shown := h.r.instructionsOf(s.Member)
+	limits := s.Member.Limits
+	h.r.accounts.ledger.Open(s.Member.Name, limits, s.Member.CurrentAgent(), history)
 	var past *transcript.History // what a member has that is not new: of most there is nothing
 	if history.Turns > 0 || len(history.Messages) > 0 {
 		own := history
 		past = &own
 	}
 	options := teammate.Options{
-		Name: s.member.Name, Team: h.o.team().Name, Lead: s.member.Lead, Kind: roster.AgentTitle(s.member.CurrentAgent()),
-		Equip: h.equipment(ctx, s, past, workdir),
-		Hooks: &h.c.hooks.live, Tasks: newTaskLister(h.o, h.c), Inbox: s, Sink: h.afterTurns(ctx, s, s.billed(monitor{h.c}.sinkOf(ctx, s))),
-		SessionID: s.member.Session.Session, Resumed: s.member.Session.Epoch > 1, Turn: history.Turns,
+		Name: s.Member.Name, Team: h.o.team().Name, Lead: s.Member.Lead, Kind: roster.AgentTitle(s.Member.CurrentAgent()),
+		Equip: h.equipment(ctx, s, gear{past, workdir, func() string { return h.system(s.Member, shown) }}),
+		Hooks: &h.r.hooks.live, Tasks: newTaskLister(h.o, h.r), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
+		SessionID: s.Member.Session.Session, Resumed: s.Member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: file, History: history, Workdir: workdir,
-		Permissions: permissions, AddedDirs: []string{letters}, Writable: h.c.work.writes.Writable(s.member),
+		Permissions: permissions, AddedDirs: []string{letters}, Writable: h.r.work.Writes.Writable(s.Member),
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
-		Background: s.backgroundTasks, Purse: h.c.accounts.ledger.Purse(s.member.Name), Later: s.later,
-		OnBackgroundHook: func(p hooks.Progress) { h.c.hooks.background.Observe(ctx, s.member.Name, p) },
-		Asker:            h.c.asks.Asker(s.member.Name), OnHold: func() string { return h.c.asks.Plans.OnHold(s.member) },
+		Background: s.BackgroundTasks, Purse: h.r.accounts.ledger.Purse(s.Member.Name), Later: s.Later,
+		OnBackgroundHook: func(p hooks.Progress) { h.r.hooks.background.Observe(ctx, s.Member.Name, p) },
+		Asker:            h.r.asks.Asker(s.Member.Name), OnHold: func() string { return h.r.asks.Plans.OnHold(s.Member) },
 	}
-	h.c.surround(&options, s)
-	if s.mate, err = teammate.New(options); err == nil {
-		s.permissions = permissions
-		s.caller = mcp.NewCaller(mcp.Life{
-			Member: s.member, Life: &s.life, Mate: s.mate, Asker: h.c.asks.Asker(s.member.Name),
-			Tools: func() ([]teamtools.Tool, error) { return s.teamTools(teamtools.MCPNames) },
-		})
+	h.r.surround(&options, s.Member, shown)
+	mate, err := teammate.New(options)
+	if err != nil {
+		return err
 	}
-	return err
+	s.Fill(mate, permissions, mcp.NewCaller(mcp.Life{
+		Member: s.Member, Life: &s.Life, Mate: mate, Asker: h.r.asks.Asker(s.Member.Name),
+		Tools: func() ([]teamtools.Tool, error) { return s.TeamTools(teamtools.MCPNames) },
+	}))
+	return nil
 }
 
-// equipment makes a member's agent and tools when its first turn begins. A nil past is
-// that of a new member.
-func (h hiring) equipment(
-	ctx context.Context, s *seat, past *transcript.History, workdir *workspace.Workdir,
-) func() (agent.Agent, []agent.Tool, error) {
+// gear is what a member's agent and tools are made of.
+type gear struct {
+	past    *transcript.History // nil: the member is new
+	workdir *workspace.Workdir
+	system  func() string // the prompt of an agent whose model covey asks itself
+}
+
+// equipment makes a member's agent and tools when its first turn begins.
+func (h hiring) equipment(ctx context.Context, s *crew.Seat, g gear) func() (agent.Agent, []agent.Tool, error) {
 	return func() (agent.Agent, []agent.Tool, error) {
-		history, err := s.crew.programs.Switch(s.member, past)
+		history, err := h.r.programs.Switch(s.Member, g.past)
 		if err != nil {
 			return nil, nil, err
 		}
-		switch s.member.CurrentAgent().Kind {
+		switch s.Member.CurrentAgent().Kind {
 		case configs.ACP, configs.Command:
 			return h.programGear(ctx, s, history)
 		}
-		workspace := h.workspaceTools(s, workdir)
+		workspace := h.workspaceTools(s, g.workdir)
 		tools, err := h.tools(s, workspace)
 		if err != nil {
 			return nil, nil, err
 		}
-		agent, err := h.agent(s, history, tools)
+		agent, err := h.agent(s, history, tools, g.system)
 		return agent, tools, err
 	}
 }
 
 // workspaceTools are the tools by which a builtin agent works in the workspace.
-func (h hiring) workspaceTools(s *seat, workdir *workspace.Workdir) *tools.Set {
+func (h hiring) workspaceTools(s *crew.Seat, workdir *workspace.Workdir) *tools.Set {
 	t := tools.New(tools.Env{
 		Workdir: workdir,
-		Environ: slices.Concat(launch.ChildEnvironment(h.o.opts.Bin, h.o.place), h.c.work.trees.AuthorEnv(s.member.Name),
-			[]string{"COVEY_MEMBER=" + s.member.Name}),
+		Environ: slices.Concat(launch.ChildEnvironment(h.o.opts.Bin, h.o.place), h.r.work.Trees.AuthorEnv(s.Member.Name),
+			[]string{"COVEY_MEMBER=" + s.Member.Name}),
 		EnvFile:   h.envFile(s),
-		OutputDir: filepath.Join(h.o.place.Scratch(), s.member.Name),
+		OutputDir: filepath.Join(h.o.place.Scratch(), s.Member.Name),
 		Withheld: func(tool string, dir *workspace.Workdir, file string) bool {
-			return s.mate.Rights().Now().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
+			return s.Mate().Rights().Now().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
 		},
 		Started: func(pid int) func() {
-			return h.c.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member.Name})
+			return h.r.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.Member.Name})
 		},
 	})
-	s.workspace = t
-	s.closers = append(s.closers, t.Close) // the member's goroutine is gone before they are called
+	s.UseWorkspace(t)
 	return t
 }
 
 // tools are all that a member may call: the workspace tools that its spec
 // names, and the team tools, which every member has.
-func (h hiring) tools(s *seat, workspace *tools.Set) ([]agent.Tool, error) {
-	team, err := s.teamTools(teamtools.BuiltinNames)
+func (h hiring) tools(s *crew.Seat, workspace *tools.Set) ([]agent.Tool, error) {
+	team, err := s.TeamTools(teamtools.BuiltinNames)
 	if err != nil {
 		return nil, err
 	}
 	var tools []agent.Tool
 	for _, t := range workspace.List() {
-		if roster.MayUse(s.member.Tools, t.Spec().Name) {
+		if roster.MayUse(s.Member.Tools, t.Spec().Name) {
 			tools = append(tools, t)
 		}
 	}
 	return append(tools, h.withHelpers(s, workspace, agentTools(team))...), nil
-}
-
-// teamTools are the tools of the team that the member has under such names.
-func (s *seat) teamTools(names teamtools.ToolNames) ([]teamtools.Tool, error) {
-	return s.crew.board.Tools(names, teamtools.Caller{Member: s.member, Act: s.actor})
 }
 
 // agentTools are tools of the team as an agent has them.
@@ -312,40 +296,26 @@ func agentTools(list []teamtools.Tool) []agent.Tool {
 	return tools
 }
 
-// actor is the member as it changes the team.
-func (s *seat) actor(callID string) teamtools.Actor {
-	a := teamtools.Actor{
-		Actor: actors.Actor{Name: s.member.Name, Session: s.member.Session.Epoch, CallID: callID},
-		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
-			return s.mate.Fire(ctx, p)
-		},
-	}
-	// Task hooks of the lead carry no teammate, and cannot stop it: a team without
-	// its lead has nobody who could end it in order.
-	if a.Lead = s.member.Lead; !s.member.Lead {
-		a.Teammate, a.Team, a.Halt = s.member.Name, s.crew.team, s.life.Halt
-	}
-	return a
-}
-
 // agent makes what thinks behind a member.
-func (h hiring) agent(s *seat, history transcript.History, tools []agent.Tool) (agent.Agent, error) {
+func (h hiring) agent(
+	s *crew.Seat, history transcript.History, tools []agent.Tool, system func() string,
+) (agent.Agent, error) {
 	specs := make([]agent.Spec, len(tools))
 	for i, t := range tools {
 		specs[i] = t.Spec()
 	}
-	if s.member.CurrentAgent().Kind == configs.Given {
-		return h.givenAgent(s, history, specs)
+	if s.Member.CurrentAgent().Kind == configs.Given {
+		return h.givenAgent(s, history, specs, system())
 	}
-	played := h.o.scripts()[s.member.CurrentAgent().Model.Script]
+	played := h.o.scripts()[s.Member.CurrentAgent().Model.Script]
 	if played == nil {
-		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", configs.ErrSpec, s.member.CurrentAgent().Name)
+		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", configs.ErrSpec, s.Member.CurrentAgent().Name)
 	}
 	return builtin.New(builtin.Options{
 		Model: played.Model(&script.Options{
-			Served: history.Served(s.member.FallbackAgent()), IDPrefix: s.member.Name + "_",
+			Served: history.Served(s.Member.FallbackAgent()), IDPrefix: s.Member.Name + "_",
 		}),
-		System:  func() string { return h.system(s) },
+		System:  system,
 		Tools:   specs,
 		History: history.Messages,
 	})
@@ -377,49 +347,17 @@ func permissionsOf(m configs.Member, settings configs.Permissions) (permission.P
 // dismiss closes what members had open. No member runs any more.
 // In reverse order of opening, as defers would: tools end before the transcript
 // that their output goes into.
-func (c *crew) dismiss() {
-	defer c.work.trees.Close()
-	c.tools.Close()
-	defer c.programs.Close()
-	if err := c.around.files.Close(); err != nil {
-		c.log.Error("closing the watch over files", "err", err)
+func (r *rooms) dismiss() {
+	defer r.work.Trees.Close()
+	r.tools.Close()
+	defer r.programs.Close()
+	if err := r.around.files.Close(); err != nil {
+		r.log.Error("closing the watch over files", "err", err)
 	}
-	if err := c.hooks.servers.Close(); err != nil {
-		c.log.Error("ending the servers of hooks' tools", "err", err)
+	if err := r.hooks.servers.Close(); err != nil {
+		r.log.Error("ending the servers of hooks' tools", "err", err)
 	}
-	for _, s := range c.seating.all() {
-		c.closeSeat(s)
+	for _, s := range r.seats.All() {
+		s.Close(r.log)
 	}
-}
-
-// closeSeat closes what a member has open, the last first: what was opened last may use
-// what was opened before. The member's goroutine calls it last, or whoever knows that the
-// member has none.
-func (c *crew) closeSeat(s *seat) {
-	closers := s.closers
-	s.closers = nil
-	for _, closer := range slices.Backward(closers) {
-		if err := closer(); err != nil && !errors.Is(err, os.ErrClosed) {
-			c.log.Error("closing what a member had open", "member", s.member.Name, "err", err)
-		}
-	}
-}
-
-// unseatStrangers gives back the tasks of members that the spec no longer has.
-// Nobody would ever be woken for them. A name that comes back into the spec later
-// finds its session again, and its mail.
-func (h hiring) unseatStrangers(ctx context.Context) error {
-	known, err := h.c.store.Members().List(ctx)
-	if err != nil {
-		return err
-	}
-	for _, m := range known {
-		if _, ok := h.c.seating.of(m.Name); ok {
-			continue
-		}
-		if _, err := h.c.release(ctx, m.Name, "the spec has no member of this name any more"); err != nil {
-			return err
-		}
-	}
-	return nil
 }

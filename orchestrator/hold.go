@@ -9,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -19,12 +18,12 @@ import (
 
 // hold holds or resumes a member for the operator or the lead.
 func (q commands) hold(ctx context.Context, r api.HoldRequest) (api.HoldReply, error) {
-	s, ok := q.c.seating.of(r.Member)
+	s, ok := q.r.seats.Of(r.Member)
 	if !ok {
-		return api.HoldReply{}, q.c.board.Known(r.Member)
+		return api.HoldReply{}, q.r.board.Known(r.Member)
 	}
-	by, lead := actors.Operator, q.c.seating.lead().member.Name
-	held, is := q.c.holds.Of(r.Member)
+	by, lead := actors.Operator, q.r.seats.Lead().Member.Name
+	held, is := q.r.holds.Of(r.Member)
 	switch {
 	case r.As == "":
 	case r.As != lead:
@@ -37,27 +36,18 @@ func (q commands) hold(ctx context.Context, r api.HoldRequest) (api.HoldReply, e
 	default:
 		by = r.As
 	}
-	now := s.life.State()
+	now := s.Life.State()
 	if now.Gone != "" {
 		return api.HoldReply{}, fmt.Errorf("%s takes no more turns: %s", r.Member, now.Gone)
 	}
 	reply := api.HoldReply{Member: r.Member, Held: !r.Resume, Changed: is == r.Resume, InTurn: !now.Idle}
 	switch {
 	case r.Resume:
-		return reply, q.c.holds.Resume(ctx, r.Member, by)
+		return reply, q.r.holds.Resume(ctx, r.Member, by)
 	case is && (held.By == actors.Operator || by != actors.Operator):
 		return reply, nil
 	}
-	return reply, q.c.holds.Hold(ctx, r.Member, by, false)
-}
-
-// toldHold puts a change of a member's hold into the journal, and has the crew look at
-// the team.
-func (c *crew) toldHold(member string, e agent.EventData) {
-	if s, ok := c.seating.of(member); ok {
-		c.journal.Append(agent.Event{Member: member, Turn: s.turn(), Data: e})
-	}
-	c.loop.Poke()
+	return reply, q.r.holds.Hold(ctx, r.Member, by, false)
 }
 
 // HoldStopped holds or resumes a member of a team that does not run, for the operator.
@@ -96,26 +86,4 @@ func HeldIn(ctx context.Context, store *tasks.Store) ([]string, error) {
 		return nil, err
 	}
 	return h.Members(), nil
-}
-
-// viewHolds tells plan who is held.
-func viewHolds(h *lives.Holds, seats []plan.Seat) {
-	for i := range seats {
-		seats[i].Held, seats[i].HeldCut = h.Keeps(seats[i].Name, seats[i].Unread)
-	}
-}
-
-// held reports whether the member is held.
-func (s *seat) held() bool {
-	_, held := s.crew.holds.Of(s.member.Name)
-	return held
-}
-
-// reportHolds tells the journal of a new run who is held since an earlier one.
-func (c *crew) reportHolds() {
-	for _, s := range c.seating.all() {
-		if h, held := c.holds.Of(s.member.Name); held {
-			c.journal.Append(agent.Event{Member: s.member.Name, Data: lives.MemberHeld{By: h.By, Cut: h.Cut}})
-		}
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -21,112 +22,112 @@ import (
 
 // hookInfos lists the hooks that the team has now, callbacks included, with what
 // came of them in this run.
-func hookInfos(o *Orchestrator, c *crew) ([]hooklist.Info, error) {
-	infos, err := hooklist.List(o.team(), c.hooks.live.Sources(), nil)
+func hookInfos(o *Orchestrator, r *rooms) ([]hooklist.Info, error) {
+	infos, err := hooklist.List(o.team(), r.hooks.live.Sources(), nil)
 	if err != nil {
 		return nil, err
 	}
 	infos = append(infos, hooklist.Callbacks(o.opts.Hooks)...)
-	hooklist.SetCounts(infos, c.hooks.live.Tallies.Of(append(o.memberNames(), hooklist.AtMerge)...))
+	hooklist.SetCounts(infos, r.hooks.live.Tallies.Of(append(o.memberNames(), hooklist.AtMerge)...))
 	return infos, nil
 }
 
 // newBackground makes what knows the hooks that members have in the background.
-func newBackground(c *crew) *hooking.Background {
-	return hooking.NewBackground(c.store, c.clock, c.loop.Poke, func(member, text string) {
+func newBackground(r *rooms) *hooking.Background {
+	return hooking.NewBackground(r.store, r.clock, r.loop.Poke, func(member, text string) {
 		e := agent.Event{Member: member, Data: agent.Warning{Text: text}}
-		if s, ok := c.seating.of(member); ok {
-			e.Turn = s.turn()
+		if s, ok := r.seats.Of(member); ok {
+			e.Turn = s.Turn()
 		}
-		c.journal.Append(e)
+		r.journal.Append(e)
 	})
 }
 
 // newServers makes the MCP servers that plugins of a team bring.
-func newServers(o *Orchestrator, c *crew, list []hookfiles.Server) *hooking.Servers {
+func newServers(o *Orchestrator, r *rooms, list []hookfiles.Server) *hooking.Servers {
 	return hooking.NewServers(hooking.ServerOptions{
 		Workspace: o.team().Workspace, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
-		Started: func(pid int) func() { return c.processes.Register(pid, process.Owner{Kind: process.Hook}) },
-		Fault:   func(err error) { c.log.Error("ending the servers of a plugin that is gone", "err", err) },
+		Started: func(pid int) func() { return r.processes.Register(pid, process.Owner{Kind: process.Hook}) },
+		Fault:   func(err error) { r.log.Error("ending the servers of a plugin that is gone", "err", err) },
 	}, list)
 }
 
 // newHookModels makes what answers prompt and agent hooks.
-func newHookModels(o *Orchestrator, c *crew) *hooking.Models {
+func newHookModels(o *Orchestrator, r *rooms) *hooking.Models {
 	return hooking.NewModels(hooking.ModelOptions{
 		Spec: func() (*configs.Team, map[string]*script.Script) { return o.team(), o.scripts() },
 		Member: func(session string) hooking.Member {
-			if s, ok := c.seating.bySession(session); ok {
-				return hookMember{o, s}
+			if s, ok := r.seats.BySession(session); ok {
+				return hookMember{o, r, s}
 			}
-			return hookMember{o, c.seating.lead()}
+			return hookMember{o, r, r.seats.Lead()}
 		},
-		Lead:    func() *roster.Member { return c.seating.lead().member },
+		Lead:    func() *roster.Member { return r.seats.Lead().Member },
 		Environ: launch.ChildEnvironment(o.opts.Bin, o.place), Scratch: o.place.Scratch(),
-		Started: hooking.Registrar(c.processes),
+		Started: hooking.Registrar(r.processes),
 	})
 }
 
 // newHookTools makes what carries out mcp_tool hooks.
-func newHookTools(c *crew) *hooking.Tools {
-	return &hooking.Tools{Servers: c.hooks.servers, TeamTools: func(session string) ([]agent.Tool, error) {
-		s, ok := c.seating.bySession(session)
+func newHookTools(r *rooms) *hooking.Tools {
+	return &hooking.Tools{Servers: r.hooks.servers, TeamTools: func(session string) ([]agent.Tool, error) {
+		s, ok := r.seats.BySession(session)
 		if !ok {
 			return nil, nil
 		}
-		own, err := s.teamTools(teamtools.BuiltinNames)
+		own, err := s.TeamTools(teamtools.BuiltinNames)
 		if err != nil {
 			return nil, err
 		}
-		foreign, err := s.teamTools(teamtools.MCPNames)
+		foreign, err := s.TeamTools(teamtools.MCPNames)
 		return agentTools(append(own, foreign...)), err
 	}}
 }
 
 // newPolicies makes the gates that ship with covey.
-func newPolicies(o *Orchestrator, c *crew) *hooking.Policies {
+func newPolicies(o *Orchestrator, r *rooms) *hooking.Policies {
 	return hooking.NewPolicies(hooking.PolicyOptions{
-		Store: c.store, Writes: c.work.writes, Approvals: c.asks.Approvals.By, Member: c.seating.member, SessionOf: c.seating.sessionOf,
-		Lead:    func() *roster.Member { return c.seating.lead().member },
-		Awaited: c.asks.Holds, OnPass: o.completesOnPass,
+		Store: r.store, Writes: r.work.Writes, Approvals: r.asks.Approvals.By, Member: r.seats.Member, SessionOf: r.seats.SessionOf,
+		Lead:    func() *roster.Member { return r.seats.Lead().Member },
+		Awaited: r.asks.Holds, OnPass: o.completesOnPass,
 		Unreported: func(ctx context.Context, member string) []string {
-			c.journal.CatchUp(ctx) // a report that was just sent counts
-			return c.watch.Of(member).Unreported
+			r.journal.CatchUp(ctx) // a report that was just sent counts
+			return r.watch.Of(member).Unreported
 		},
 	})
 }
 
 // warnOfCrowd tells people that what a hook had left running became too many processes
 // and was killed. The hook's own result was in the journal long before.
-func (c *crew) warnOfCrowd(in hooks.Input, command, warning string) {
+func (r *rooms) warnOfCrowd(in hooks.Input, command, warning string) {
 	e := agent.Event{Data: agent.Warning{Text: string(in.Payload.Event()) + " hook " + command + ": " + warning}}
-	if s, ok := c.seating.bySession(in.SessionID); ok {
-		e.Member, e.Turn = s.member.Name, s.turn()
+	if s, ok := r.seats.BySession(in.SessionID); ok {
+		e.Member, e.Turn = s.Member.Name, s.Turn()
 	}
-	c.journal.Append(e)
+	r.journal.Append(e)
 }
 
 // hookMember is a seat as a hooking.Member.
 type hookMember struct {
 	o *Orchestrator
-	s *seat
+	r *rooms
+	s *crew.Seat
 }
 
-func (m hookMember) Spec() *roster.Member { return m.s.member }
+func (m hookMember) Spec() *roster.Member { return m.s.Member }
 
-func (m hookMember) Permissions() permission.Policy { return m.s.rules() }
+func (m hookMember) Permissions() permission.Policy { return m.s.Permissions() }
 
 func (m hookMember) Fire(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
-	return m.s.mate.Fire(ctx, p)
+	return m.s.Mate().Fire(ctx, p)
 }
 
 func (m hookMember) Spent(asked hooking.ModelAsked) {
-	c := m.s.crew
-	c.accounts.tally.Spend(m.s.member.Name, asked.Usage)
-	if err := m.s.mate.Spend(asked.Usage); err != nil {
-		m.o.opts.Log.Warn("what a hook has used is not counted in the next run", "member", m.s.member.Name, "err", err)
+	m.r.accounts.tally.Spend(m.s.Member.Name, asked.Usage)
+	if err := m.s.Mate().Spend(asked.Usage); err != nil {
+		m.o.opts.Log.Warn("what a hook has used is not counted in the next run", "member", m.s.Member.Name, "err", err)
 	}
-	c.journal.Append(agent.Event{Member: m.s.member.Name, Turn: m.s.turn(), Data: asked})
+	m.r.journal.Append(agent.Event{Member: m.s.Member.Name, Turn: m.s.Turn(), Data: asked})
 }
 
 // ByHand makes what the hooks of a team ask while no team runs. It starts nothing.

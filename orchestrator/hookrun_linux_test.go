@@ -13,7 +13,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -43,17 +42,13 @@ func TestRequestsFromWithinHooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crew{store: testkit.OpenStore(t)}
-	giveBoard(t, c, "lead", "dev")
-	if _, err := c.store.Add(t.Context(), actors.Actor{}, []tasks.New{{Subject: "a"}, {Subject: "b"}}); err != nil {
-		t.Fatal(err)
-	}
+	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One}, {id: b, subject: Two}]\n"))
 	complete := func(ctx context.Context, id string) error {
 		done, operator := tasks.Completed, teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}}
 		operator.Fire = func(context.Context, hooks.Payload) (hooks.Outcome, error) {
 			return hooks.Outcome{Decision: hooks.Pass}, nil
 		}
-		_, _, err := c.board.Update(ctx, operator, id, tasks.Patch{Status: &done})
+		_, _, err := r.rooms.board.Update(ctx, operator, id, tasks.Patch{Status: &done})
 		return err
 	}
 	if err := complete(ctx, "1"); !errors.Is(err, api.ErrDenied) || !strings.Contains(err.Error(), "by a gate that judges it") {

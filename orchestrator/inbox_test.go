@@ -10,11 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/roster"
-	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -240,44 +237,6 @@ func TestPermissionOverARestart(t *testing.T) {
 	u.want(u.end(), CodeDone, "all work is done")
 	if u.made() != "ran\n" {
 		t.Errorf("the command wrote %q", u.made())
-	}
-}
-
-// TestPermissionLendsTheSlot: a member that waits for a person holds up nobody on
-// the same login.
-func TestPermissionLendsTheSlot(t *testing.T) {
-	ctx := t.Context()
-	journal, end := runTestJournal(t, testkit.OpenStore(t))
-	defer end()
-	c := &crew{loop: routine.NewLoop(nil), journal: journal, logins: loginsOf(nil, journal)}
-	member := configs.Member{Name: "dev", Agent: configs.Agent{Name: "one", Parallel: 1}}
-	c.logins.Allot([]configs.Member{member})
-	s := &seat{crew: c, member: &roster.Member{Member: &member}}
-	c.seating.add(s)
-	release, err := s.Admit(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	back := c.lendSlot("dev")
-	other, err := c.logins.Admit(ctx, &roster.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	waiting := make(chan error, 1)
-	go func() { waiting <- back(ctx) }()
-	select {
-	case <-waiting:
-		t.Error("it goes on without a slot")
-	case <-time.After(20 * time.Millisecond):
-	}
-	other()
-	if err := <-waiting; err != nil {
-		t.Error(err)
-	}
-	release()
-	release()
-	if n := c.logins.Free()["one"]; n != 1 {
-		t.Errorf("%d slots are free", n)
 	}
 }
 

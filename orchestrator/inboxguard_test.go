@@ -1,15 +1,11 @@
 package orchestrator
 
 import (
-	"context"
-	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // TestPlanNeedsAnAgentThatAsks: where an agent asks nobody, an approval would come
@@ -33,13 +29,4 @@ func TestPlanNeedsAnAgentThatAsks(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, tc.says)
 		}
 	}
-}
-
-// inboxOf is the inbox of a crew without a spec.
-func inboxOf(c *crew, onAsk configs.OnAsk) *inbox.Inbox {
-	return inbox.New(&configs.Team{OnAsk: onAsk}, inbox.Ports{
-		Store: c.store, Clock: c.clock, Log: slog.New(slog.DiscardHandler), Changed: c.loop.Poke, Go: c.members.Go,
-		Attached: func() bool { return false }, Member: c.seating.member, Gone: c.seating.goneFor, Lend: c.lendSlot, Notify: (alarms{c}).notifyPeople,
-		Closed: func(context.Context, requests.Request) error { return nil },
-	})
 }

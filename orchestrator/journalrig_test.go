@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"log/slog"
-	"path/filepath"
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -25,18 +24,4 @@ func openTestJournal(t *testing.T, path string, store *tasks.Store) *journal.Jou
 // viewsOf are views that tell line of each line, and look at nothing else.
 func viewsOf(line func(journal.Line)) journal.Views {
 	return journal.Views{Line: line, Stored: func(tasks.Event) {}, Grew: func(uint64) {}}
-}
-
-// runTestJournal runs a journal until end is called, which returns its lines but the first.
-func runTestJournal(t *testing.T, store *tasks.Store) (j *journal.Journal, end func() []journal.Line) {
-	t.Helper()
-	j = openTestJournal(t, filepath.Join(t.TempDir(), "journal.jsonl"), store)
-	var lines []journal.Line
-	go j.Run(journal.TeamStarted{}, viewsOf(func(l journal.Line) { lines = append(lines, l) }))
-	return j, func() []journal.Line {
-		if err := j.Close(); err != nil {
-			t.Error(err)
-		}
-		return lines[1:]
-	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/crew"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -56,9 +58,9 @@ func checkGiven(team *configs.Team, agents map[string]AgentMaker) error {
 
 // givenAgent makes a member's agent of kind Given.
 func (h hiring) givenAgent(
-	s *seat, history transcript.History, tools []agent.Spec,
+	s *crew.Seat, history transcript.History, tools []agent.Spec, system string,
 ) (agent agent.Agent, err error) {
-	name := s.member.CurrentAgent().Name
+	name := s.Member.CurrentAgent().Name
 	// It is not our code: its panic is the end of one member and not of all.
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -66,9 +68,9 @@ func (h hiring) givenAgent(
 		}
 	}()
 	agent, err = h.o.opts.Agents[name](Brief{
-		Team: h.o.team().Name, Member: s.member.Name, Lead: s.member.Lead, Workspace: s.member.Dir,
-		System: h.system(s), Tools: tools, History: history,
-		Functions: s.crew.hooks.functions.Session(s.member.Session.Session),
+		Team: h.o.team().Name, Member: s.Member.Name, Lead: s.Member.Lead, Workspace: s.Member.Dir,
+		System: system, Tools: tools, History: history,
+		Functions: h.r.hooks.functions.Session(s.Member.Session.Session),
 	})
 	switch {
 	case err != nil:
@@ -77,17 +79,17 @@ func (h hiring) givenAgent(
 		return nil, fmt.Errorf("make agent %q: it came to nothing", name)
 	}
 	if c, ok := agent.(io.Closer); ok {
-		s.closers = append(s.closers, c.Close)
+		s.OnClose(c.Close)
 	}
 	return agent, nil
 }
 
 // awaitCallbacks waits for callbacks that go on behind their deadline, and warns
 // of those that do not end: what they still do, they do without a team.
-func awaitCallbacks(ctx context.Context, registry *hooks.Registry, c *crew) {
+func awaitCallbacks(ctx context.Context, registry *hooks.Registry, j *journal.Journal) {
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackPatience)
 	defer cancel()
 	if err := registry.Wait(patience); err != nil {
-		c.journal.Tell(agent.Warning{Text: err.Error()})
+		j.Tell(agent.Warning{Text: err.Error()})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -21,7 +22,7 @@ func (AfterTurn) EventType() string { return "after_turn" }
 // afterTurns is a sink before next that calls the program's callbacks behind
 // each turn that came to its end. They run in the member's goroutine, so that
 // its next turn waits for them, and before it counts as idle.
-func (h hiring) afterTurns(ctx context.Context, s *seat, next agent.Sink) agent.Sink {
+func (h hiring) afterTurns(ctx context.Context, s *crew.Seat, next agent.Sink) agent.Sink {
 	// Only the member's goroutine tells of the end of turns, so this needs no lock.
 	atMax := false // the last one had all its passes
 	return func(e agent.Event) {
@@ -41,8 +42,8 @@ func (h hiring) afterTurns(ctx context.Context, s *seat, next agent.Sink) agent.
 }
 
 // callAfterTurn calls them for one turn, and tells what they left.
-func (h hiring) callAfterTurn(ctx context.Context, s *seat, reachedMax bool, tell func(agent.EventData)) {
-	h.o.opts.Hooks.TurnEnded(ctx, h.o.place.Transcript(s.member.Name, s.member.Session.Session), reachedMax,
+func (h hiring) callAfterTurn(ctx context.Context, s *crew.Seat, reachedMax bool, tell func(agent.EventData)) {
+	h.o.opts.Hooks.TurnEnded(ctx, h.o.place.Transcript(s.Member.Name, s.Member.Session.Session), reachedMax,
 		func(name string, note hooks.Note, err error) {
 			switch {
 			case name == "":

@@ -18,6 +18,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -29,8 +30,8 @@ import (
 // no turns: what happens, happens by the team tools.
 type crewRig struct {
 	*rig
-	crew *crew
-	stop func()
+	rooms *rooms
+	stop  func()
 }
 
 // newCrewRig hires the members of a team.
@@ -54,7 +55,7 @@ func crewRigOn(t *testing.T, r *rig) *crewRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newCrew(t.Context(), o, store, j, b)
+	c, err := newRooms(t.Context(), o, store, j, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func crewRigOn(t *testing.T, r *rig) *crewRig {
 		t.Fatal(err)
 	}
 	views := viewsOf(o.opts.OnLine)
-	views.Stored = monitor{c}.stored
+	views.Stored = c.crew.Stored
 	go j.Run(journal.TeamStarted{Members: o.memberNames()}, views)
 	stopped := false
 	stop := func() {
@@ -80,9 +81,9 @@ func crewRigOn(t *testing.T, r *rig) *crewRig {
 }
 
 // seat finds a member.
-func (r *crewRig) seat(name string) *seat {
+func (r *crewRig) seat(name string) *crew.Seat {
 	r.t.Helper()
-	s, ok := r.crew.seating.of(name)
+	s, ok := r.rooms.seats.Of(name)
 	if !ok {
 		r.t.Fatalf("no member %s", name)
 	}
@@ -92,7 +93,7 @@ func (r *crewRig) seat(name string) *seat {
 // stored are the tasks that there are now.
 func (r *crewRig) stored() []tasks.Task {
 	r.t.Helper()
-	all, err := r.crew.store.List(r.t.Context())
+	all, err := r.rooms.store.List(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func (r *crewRig) write(name, text string) {
 // connect logs an agent in as a member.
 func (r *crewRig) connect(member string) testkit.MCPAgent {
 	r.t.Helper()
-	url, token, err := r.crew.tools.Admit(r.seat(member).member, false)
+	url, token, err := r.rooms.tools.Admit(r.seat(member).Member, false)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func TestReportIsForTheLead(t *testing.T) {
 	dev.Use(teamtools.UpdateTool, `{"taskId":"1","status":"in_progress"}`)
 	dev.Use(teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`)
 	unreported := func() int {
-		return len(r.crew.watch.Of("dev").Unreported)
+		return len(r.rooms.watch.Of("dev").Unreported)
 	}
 	r.lines.wait(t, "the completion", func(l journal.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
@@ -314,7 +315,7 @@ func TestManyAgentsAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if err := r.crew.store.Check(t.Context()); err != nil {
+	if err := r.rooms.store.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
 	completed := 0
@@ -331,7 +332,7 @@ func TestManyAgentsAtOnce(t *testing.T) {
 // A team that is told to end does not wait for gates that agents wait for.
 func TestTeamEndsWhileAgentsWait(t *testing.T) {
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}]\n"+slowGate))
-	url, token, err := r.crew.tools.Admit(r.seat("dev").member, false)
+	url, token, err := r.rooms.tools.Admit(r.seat("dev").Member, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,11 +340,11 @@ func TestTeamEndsWhileAgentsWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, failed := make(chan error, 1), make(chan error, 1)
 	go func() {
-		_, err := r.crew.run(ctx, func(context.Context) error { return nil })
+		_, err := r.rooms.crew.Run(ctx)
 		ended <- err
 	}()
 	// A run that is cancelled before its loop begins is not what ends the call.
-	if err := r.crew.loop.Do(t.Context(), func(context.Context) error { return nil }); err != nil {
+	if err := r.rooms.loop.Do(t.Context(), func(context.Context) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	go func() {

@@ -167,7 +167,7 @@ hooks:
     - hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]
 `))
 	r.connect("dev").Use(teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`).Want(t, false, "enough")
-	if reason := r.seat("dev").life.State().Halting; reason != "enough" {
+	if reason := r.seat("dev").Life.State().Halting; reason != "enough" {
 		t.Errorf("dev is to leave because of %q", reason)
 	}
 	if all := r.stored(); all[0].Status == "completed" {
@@ -177,16 +177,31 @@ hooks:
 
 // Who has left the team cannot act in it, by no way.
 func TestGoneMemberHasNoTools(t *testing.T) {
-	r := newCrewRig(t, mcpFiles(""))
-	url, token, err := r.crew.tools.Admit(r.seat("dev").member, false)
+	r := newCrewRig(t, mcpFiles("keep: true\n"))
+	url, token, err := r.rooms.tools.Admit(r.seat("dev").Member, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.crew.leave(t.Context(), r.seat("dev"), "it was enough")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := r.rooms.crew.Run(ctx)
+		ended <- err
+	}()
+	defer func() {
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the team ends with %v", err)
+		}
+	}()
+	<-r.rooms.crew.Up()
+	if reply, err := r.rooms.crew.EndMember(ctx, api.EndMember{Member: "dev", Now: true, Reason: "it was enough"}); err != nil || !reply.Gone {
+		t.Fatalf("dev was ended: %+v, %v", reply, err)
+	}
 	if code := testkit.Post(t.Context(), t, url, token, testkit.Hello).StatusCode; code != 401 {
 		t.Errorf("its token is worth a %d", code)
 	}
-	a, err := r.crew.tools.Call(t.Context(), api.TeamCall{Tool: teamtools.CreateTool,
+	a, err := r.rooms.tools.Call(t.Context(), api.TeamCall{Tool: teamtools.CreateTool,
 		Input: []byte(`{"subject":"s","description":"d"}`), As: "dev"})
 	if err != nil || !a.IsError || !strings.Contains(a.Text, "it was enough") {
 		t.Errorf("its stdio tools answer %+v, %v", a, err)

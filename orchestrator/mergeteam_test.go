@@ -380,26 +380,26 @@ func TestFinishedByWhoHangsUp(t *testing.T) {
 	t.Parallel()
 	g := newGrove(t, groveFiles("true", "true", "merge: {}\n"))
 	r := crewRigOn(t, g.rig)
-	if !r.crew.setUpTree(t.Context(), r.seat("ana")) {
-		t.Fatal("ana has no copy")
+	if err := r.rooms.work.Trees.Ready(t.Context(), r.seat("ana").Member, func(string) {}); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.WriteFile(g.tree("ana", "made"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	completed := tasks.Completed
-	done, _, err := r.crew.store.Update(t.Context(), actors.Actor{}, "1", tasks.Patch{Status: &completed})
+	done, _, err := r.rooms.store.Update(t.Context(), actors.Actor{}, "1", tasks.Patch{Status: &completed})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, hangUp := context.WithCancel(t.Context())
 	hangUp()
-	r.crew.work.merges.Finished(ctx, done) // as a member that is killed meanwhile
-	if unmerged, problems := r.crew.work.merges.Left(t.Context()); len(unmerged)+len(problems) == 0 {
+	r.rooms.work.Merges.Finished(ctx, done) // as a member that is killed meanwhile
+	if unmerged, problems := r.rooms.work.Merges.Left(t.Context()); len(unmerged)+len(problems) == 0 {
 		t.Error("nobody is told of work that was not taken down")
 	}
-	r.crew.loop.Close()
-	boardPorts{r.crew}.Finished(ctx, done)
-	merges, err := r.crew.store.Merges().List(t.Context())
+	r.rooms.loop.Close()
+	boardPorts{r.rooms}.Finished(ctx, done)
+	merges, err := r.rooms.store.Merges().List(t.Context())
 	if err != nil || len(merges) != 1 || !slices.Equal(merges[0].Tasks, []string{"1"}) {
 		t.Errorf("merges %+v, %v", merges, err)
 	}

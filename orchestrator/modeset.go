@@ -16,29 +16,28 @@ import (
 // than the spec does or as much, a person anything; a spec that changes the member's mode
 // goes before.
 func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode string) error {
-	c := p.c
 	person := by.Name == actors.Operator
-	if !person && by.Name != c.seating.lead().member.Name {
+	if !person && by.Name != p.r.seats.Lead().Member.Name {
 		return notation.Errorf(api.ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
-			c.seating.lead().member.Name)
+			p.r.seats.Lead().Member.Name)
 	}
-	m, ok := c.seating.member(to)
+	m, ok := p.r.seats.Member(to)
 	if err := inbox.MayHaveMode(person || !ok, m, mode); err != nil {
 		return err
 	}
-	s, ok := c.seating.of(to)
+	s, ok := p.r.seats.Of(to)
 	switch {
-	case !ok || s.mate == nil:
+	case !ok || s.Mate() == nil:
 		return fmt.Errorf("%s: %w", to, api.ErrNoMember)
-	case c.asks.Plans.MustPlan(s.member):
+	case p.r.asks.Plans.MustPlan(s.Member):
 		return notation.Errorf(api.ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
 	}
-	if err := c.asks.Plans.GiveMode(ctx, s.member, mode); err != nil {
+	if err := p.r.asks.Plans.GiveMode(ctx, s.Member, mode); err != nil {
 		return err
 	}
-	_, err := c.store.Mail().Send(ctx, by, mail.Outgoing{
+	_, err := p.r.store.Mail().Send(ctx, by, mail.Outgoing{
 		To: []string{to}, Kind: mail.ModeSet, Text: "Your permission mode is " + mode + " from now on.",
-		Data: notation.Encode(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: c.clock.Now()}),
+		Data: notation.Encode(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: p.r.clock.Now()}),
 	})
 	return err
 }

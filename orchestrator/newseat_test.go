@@ -122,10 +122,10 @@ func TestRunThatNeverBegins(t *testing.T) {
 	r := newCrewRig(t, mcpFiles(""))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.crew.run(ctx, func(context.Context) error { return nil }); err == nil {
+	if _, err := r.rooms.crew.Run(ctx); err == nil {
 		t.Fatal("it has run")
 	}
-	err := r.crew.loop.Do(t.Context(), func(context.Context) error { return nil })
+	err := r.rooms.loop.Do(t.Context(), func(context.Context) error { return nil })
 	if !errors.Is(err, routine.ErrOver) {
 		t.Errorf("who waits for the loop is told %v", err)
 	}
@@ -134,12 +134,12 @@ func TestRunThatNeverBegins(t *testing.T) {
 // A member of the spec that has no seat yet is nobody in whose name something is done.
 func TestNobodyActsWithoutASeat(t *testing.T) {
 	r := newCrewRig(t, mcpFiles(""))
-	r.crew.board.SetMembers([]configs.Member{{Name: "lead"}, {Name: "dev"}, {Name: "ghost"}})
-	_, err := commands{c: r.crew}.send(t.Context(), api.Send{As: "ghost", To: "lead", Text: "hi"})
+	r.rooms.board.SetMembers([]configs.Member{{Name: "lead"}, {Name: "dev"}, {Name: "ghost"}})
+	_, err := commands{r: r.rooms}.send(t.Context(), api.Send{As: "ghost", To: "lead", Text: "hi"})
 	if !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("it may send: %v", err)
 	}
-	if err := r.crew.tools.GuardCommand(t.Context(), "ghost", api.Send{To: "lead", Text: "hi"}); !errors.Is(err, api.ErrNoMember) {
+	if err := r.rooms.tools.GuardCommand(t.Context(), "ghost", api.Send{To: "lead", Text: "hi"}); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("its call is guarded by nobody: %v", err)
 	}
 }

@@ -165,12 +165,12 @@ func TestNotesSurvive(t *testing.T) {
 // those who answered somebody their words; both once, and mail comes first.
 func TestNotesInOnePrompt(t *testing.T) {
 	r := newCrewRig(t, mcpFiles(""))
-	lead := r.crew.seating.lead()
+	lead := r.rooms.seats.Lead()
 	put := func(from string, wakes bool, completed ...string) {
 		t.Helper()
 		n := mail.Note{IdleNote: mail.IdleNote{From: from, IdleReason: "available", Result: "words of " + from}}
 		n.Wakes, n.Completed = wakes, completed
-		if err := r.crew.store.Mail().PutNote(t.Context(), "lead", n); err != nil {
+		if err := r.rooms.store.Mail().PutNote(t.Context(), "lead", n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -178,7 +178,7 @@ func TestNotesInOnePrompt(t *testing.T) {
 	put("ben", false)
 	put("cy", false, "4")
 	put("dev", true, "5")
-	goal, err := r.crew.store.Mail().Unread(t.Context(), "lead")
+	goal, err := r.rooms.store.Mail().Unread(t.Context(), "lead")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestNotesInOnePrompt(t *testing.T) {
 	if in, err := lead.Waiting(t.Context()); err != nil || len(in) > 0 {
 		t.Fatalf("notes alone come into a turn: %+v, %v", in, err)
 	}
-	if _, err := r.crew.store.Mail().Send(t.Context(), actors.Actor{Name: "dev"},
+	if _, err := r.rooms.store.Mail().Send(t.Context(), actors.Actor{Name: "dev"},
 		mail.Outgoing{To: []string{"lead"}, Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}
@@ -207,11 +207,11 @@ func TestNotesInOnePrompt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	left, err := r.crew.store.Mail().Notes(t.Context(), "lead")
+	left, err := r.rooms.store.Mail().Notes(t.Context(), "lead")
 	if err != nil || len(left) != 1 || left[0].From != "ben" {
 		t.Errorf("left are %+v, %v", left, err)
 	}
-	if mail, err := r.crew.store.Mail().Unread(t.Context(), "lead"); err != nil || len(mail) > 0 {
+	if mail, err := r.rooms.store.Mail().Unread(t.Context(), "lead"); err != nil || len(mail) > 0 {
 		t.Errorf("unread are %+v, %v", mail, err)
 	}
 }

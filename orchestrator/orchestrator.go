@@ -19,23 +19,17 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/login"
-	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/routine"
-	"github.com/coveyteam/covey/orchestrator/schedule"
-	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -81,7 +75,7 @@ type Orchestrator struct {
 	// applying is held while another spec is taken up.
 	applying sync.Mutex
 	opts     Options
-	only     part // of a run, if it is for one alone
+	only     crew.Purpose // what the run is for
 	place    state.Place
 	patience acp.Timeouts  // with agent programs; zero but in tests
 	backoff  time.Duration // before a program is started again; likewise
@@ -152,33 +146,16 @@ func (o Options) placeOf(team *configs.Team) (state.Place, error) {
 // Place is where the team keeps its state.
 func (o *Orchestrator) Place() state.Place { return o.place }
 
-// part is what a run is for that does not let all members work. The zero part is for a
-// run of all members.
-type part struct {
-	hooks  Setup               // what its Setup hooks are to do
-	setup  bool                // it ends when every session has begun
-	merge  *api.MergeRequest   // it merges finished work and ends
-	merged func([]tasks.Merge) // is told what became of that
-}
-
-// merges is what the run is only there to merge; empty: it is none that only merges.
-func (p part) merges() string {
-	if p.merge == nil {
-		return ""
-	}
-	return p.merge.String()
-}
-
 // Run runs the team until its work is done, nobody can go on, somebody tells
 // it to stop, or ctx ends. It returns ErrRunning (naming the process) when the
 // team runs already. What an earlier run left is resumed. When it returns,
 // nothing that it started runs any more. An Orchestrator runs once, by Run, Setup or Merge.
-func (o *Orchestrator) Run(ctx context.Context) (Ending, error) { return o.run(ctx, part{}) }
+func (o *Orchestrator) Run(ctx context.Context) (Ending, error) { return o.run(ctx, crew.Purpose{}) }
 
 // Setup runs the Setup hooks that Options.Setup asks for, begins every member's session,
 // and ends: nobody takes a turn, and the next run begins the work. Its errors are Run's.
 func (o *Orchestrator) Setup(ctx context.Context) (Ending, error) {
-	return o.run(ctx, part{setup: true})
+	return o.run(ctx, crew.Purpose{Setup: true})
 }
 
 // Merge merges finished work and ends: no session begins, and nothing that is new in the
@@ -187,7 +164,7 @@ func (o *Orchestrator) Merge(ctx context.Context, r api.MergeRequest) (api.Merge
 	var reply api.MergeReply
 	over := false
 	merged := func(list []tasks.Merge) { reply.Merges, over = list, true }
-	ending, err := o.run(ctx, part{merge: &r, merged: merged})
+	ending, err := o.run(ctx, crew.Purpose{Merge: &r, Merged: merged})
 	if err == nil && !over {
 		err = fmt.Errorf("merge %s: cut off: %s; covey review shows how it stands", r, ending.Reason)
 	}
@@ -195,9 +172,9 @@ func (o *Orchestrator) Merge(ctx context.Context, r api.MergeRequest) (api.Merge
 }
 
 // run is a run of all members, or of one part of what a run does.
-func (o *Orchestrator) run(ctx context.Context, only part) (ending Ending, err error) {
+func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Ending, err error) {
 	o.only = only
-	o.only.hooks = o.opts.Setup
+	o.only.Trigger = string(o.opts.Setup)
 	o.started = time.Now()
 	defer o.readers.end()
 	defer func() { err = o.short.OutOf(o.place, err) }()
@@ -266,179 +243,138 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if err != nil {
 		return Ending{}, errors.Join(err, j.Abandon())
 	}
-	c, err := newCrew(ctx, o, store, j, b)
+	r, err := newRooms(ctx, o, store, j, b)
 	if err != nil {
 		return Ending{}, errors.Join(err, b.Close(), j.Abandon())
 	}
-	views := journal.Views{Line: o.opts.OnLine, Stored: monitor{c}.stored, Grew: func(seq uint64) {
+	views := journal.Views{Line: o.opts.OnLine, Stored: r.crew.Stored, Grew: func(seq uint64) {
 		o.readers.grew()
 		if err := b.JournalGrew(seq); err != nil {
 			o.opts.Log.Debug("nobody heard that the journal grew", "err", err)
 		}
 	}}
-	before, err := o.assemble(ctx, c)
-	for _, s := range c.seating.all() {
-		c.watch.Completed(s.member.Name, heard.open[s.member.Name]...)
+	before, err := o.assemble(ctx, r)
+	for _, s := range r.seats.All() {
+		r.watch.Completed(s.Member.Name, heard.open[s.Member.Name]...)
 	}
-	defer c.dismiss()
+	defer r.dismiss()
 	// Owned by this function: j.close waits for it.
 	go j.Run(journal.TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed,
 		Format: journal.Format, Version: o.opts.Version,
-		Merge: o.only.merges()}, views)
+		Merge: o.only.Merges()}, views)
 	var ending Ending
 	if err == nil {
-		ending, err = o.withCrew(ctx, c, before)
-		awaitCallbacks(ctx, c.hooks.functions, c)
+		ending, err = o.withCrew(ctx, r, before)
+		awaitCallbacks(ctx, r.hooks.functions, r.journal)
 	}
 	if err == nil {
 		j.Tell(journal.TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts(),
-			Turns: ending.Turns, Merge: o.only.merges()})
+			Turns: ending.Turns, Merge: o.only.Merges()})
 	}
 	err = errors.Join(err, j.Close())
 	if ending.Code != CodeDone {
 		ending.Full = state.WayOut(o.place, o.short.Cause())
 	}
 	err = errors.Join(err, o.markEnded(ending, err), b.Close())
-	if c.control != nil {
-		c.control.Wait()
+	if r.control != nil {
+		r.control.Wait()
 	}
 	return ending, err
 }
 
-// newCrew makes a crew that has no members yet.
-func newCrew(
-	ctx context.Context, o *Orchestrator, store *tasks.Store, j *journal.Journal, b *bus.Bus,
-) (*crew, error) {
-	c := &crew{
-		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, loop: routine.NewLoop(o.lost),
-		goals:     specs.NewGoals(store, filepath.Join(o.place.Scratch(), "effort.json")),
-		processes: process.New(o.place.Mark()), team: o.team().Name,
-		keep: o.staysUp(), around: surroundingsOf(o.team().Workspace), only: o.only, opening: lives.NewOpening(),
-	}
-	if c.hooks.functions = o.opts.Hooks; c.hooks.functions == nil {
-		c.hooks.functions = &hooks.Registry{}
-	}
-	c.accounts.ledger = budget.New(o.team().Budget, o.prices, budget.Ports{
-		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.loop.Poke,
-	})
-	c.logins = login.New(login.Ports{
-		Store: c.store, Journal: c.journal, Clock: c.clock, Changed: c.loop.Poke, OnLimit: c.accounts.ledger.OnLimit,
-		Fallbacks: agentsOf(o), Command: launch.LoginCommand,
-	})
-	c.notes = teamtools.NewNotes(store.Mail(), func() string { return c.seating.lead().member.Name }, c.loop.Poke)
-	c.asks = newInbox(o, c)
-	c.board = newBoard(o.team(), mail.Folder(o.place.Mail()), c)
-	c.tools = mcp.New(mcp.Options{Log: c.log, Processes: c.processes, Watch: &c.watch, Members: mcpMembers{c}})
-	c.hooks.servers = newServers(o, c, o.hooks().Servers)
-	c.programs = programsOf(o, c)
-	c.work.trees = newTrees(o, c)
-	c.times = schedule.New(store, j, o.clock, c.loop.Poke)
-	c.hooks.background = newBackground(c)
-	c.trust = trust.NewGuard(o.place, func(format string, args ...any) {
-		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
-	})
-	c.work.writes = newWrites(o, c)
-	c.hooks.policies = newPolicies(o, c)
-	c.work.merges = newDesk(o, c)
-	c.hooks.reload = newReloader(o, c)
-	var err error
-	c.holds, err = lives.OpenHolds(ctx, store, o.clock, c.toldHold)
-	return c, err
-}
-
 // assemble finds out what is new in the spec and makes the members, unless
 // there is nothing for them to do.
-func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
-	before, err := o.prepare(ctx, c)
-	c.goals.Set(before.goal)
+func (o *Orchestrator) assemble(ctx context.Context, r *rooms) (earlier, error) {
+	before, err := o.prepare(ctx, r)
+	r.goals.Set(before.goal)
 	if err != nil || before.done {
 		return before, err
 	}
-	if err := (hiring{o, c}).hire(ctx); err != nil {
+	if err := (hiring{o, r}).hire(ctx); err != nil {
 		return before, err
 	}
-	o.beginEffort(ctx, c)
-	o.backUp(ctx, c.store)
+	o.beginEffort(ctx, r)
+	o.backUp(ctx, r.store)
 	return before, nil
 }
 
 // withCrew lets the members work.
-func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (Ending, error) {
+func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before earlier) (Ending, error) {
 	for _, said := range o.repairs {
-		c.journal.Tell(agent.Warning{Text: said})
+		r.journal.Tell(agent.Warning{Text: said})
 	}
 	if before.done {
-		return o.alreadyDone(ctx, c, before)
+		return o.alreadyDone(ctx, r, before)
 	}
 	if o.leftovers != "" {
-		c.journal.Tell(agent.Warning{Text: o.leftovers})
+		r.journal.Tell(agent.Warning{Text: o.leftovers})
 	}
 	for _, w := range o.hooks().Warnings {
-		c.journal.Tell(agent.Warning{Text: w.Error()})
+		r.journal.Tell(agent.Warning{Text: w.Error()})
 	}
-	end, err := o.runActors(ctx, c)
+	end, err := o.runActors(ctx, r)
 	rest := restOf{end: end, err: err}
-	if o.only.merge != nil {
-		c.work.merges.Tidy(context.WithoutCancel(ctx)) // also when it was cut off: no run may follow
+	if o.only.Merge != nil {
+		r.work.Merges.Tidy(context.WithoutCancel(ctx)) // also when it was cut off: no run may follow
 	}
 	if err == nil && end.Done && ctx.Err() == nil {
-		rest.nothing = o.cameToNothing(ctx, c) // before the working copies go
-		c.work.trees.Tidy(ctx)
-		c.work.merges.Tidy(ctx)
+		rest.nothing = o.cameToNothing(ctx, r) // before the working copies go
+		r.work.Trees.Tidy(ctx)
+		r.work.Merges.Tidy(ctx)
 		if o.opts.OwnProcess {
-			killStrays(ctx, c) // also what git has just left
+			killStrays(ctx, r) // also what git has just left
 		}
 	}
-	return o.ending(ctx, c, rest, before)
+	return o.ending(ctx, r, rest, before)
 }
 
 // runActors is the run.Group: crew, control and the caller's context, which
 // carries the signals. The first to return ends the others.
-func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end plan.Move, err error) {
+func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, err error) {
 	if o.opts.OwnProcess {
 		if err := process.BecomeReaper(); err != nil {
 			return plan.Move{}, err
 		}
-		defer killStrays(ctx, c)
+		defer killStrays(ctx, r)
 	}
 	// Listening comes after the reaper: who calls is told by its ancestors, and an
 	// orphan would have none of ours.
-	if err := c.bus.Listen(o.place.Socket(), c.processes.Identify); err != nil {
+	if err := r.bus.Listen(o.place.Socket(), r.processes.Identify); err != nil {
 		return plan.Move{}, err
 	}
-	if c.control, err = api.Serve(c.bus, checksOf(c), commands{o, c}.handlers()...); err != nil {
+	if r.control, err = api.Serve(r.bus, checksOf(r), commands{o, r}.handlers()...); err != nil {
 		return plan.Move{}, err
 	}
 	// Whoever announces trust from here on is heard, and no member runs yet who could write it.
-	c.trust.Begin()
-	defer o.lookAtState(c)
+	r.trust.Begin()
+	defer o.lookAtState(r)
 	var g run.Group
 	crewCtx, stopCrew := context.WithCancelCause(ctx)
 	g.Add(func() error {
 		var err error
-		end, err = c.run(crewCtx, hiring{o, c}.settle)
+		end, err = r.crew.Run(crewCtx)
 		return err
 	}, func(cause error) { stopCrew(cause) })
-	g.Add(func() error { return waitDown(crewCtx, c) }, func(error) {})
-	g.Add(func() error { return c.journal.Broken(crewCtx) }, func(error) {})
+	g.Add(func() error { return waitDown(crewCtx, r.loop) }, func(error) {})
+	g.Add(func() error { return r.journal.Broken(crewCtx) }, func(error) {})
 	g.Add(func() error {
-		c.hooks.reload.Run(crewCtx)
+		r.hooks.reload.Run(crewCtx)
 		return context.Cause(crewCtx)
 	}, func(error) {})
-	g.Add(func() error { return o.guardState(crewCtx, c) }, func(error) {})
-	g.Add(func() error { return reclaim(crewCtx, c.store, c.clock, c.loop.Poke) }, func(error) {})
-	g.Add(func() error { return c.work.trees.Watch(crewCtx) }, func(error) {})
-	g.Add(func() error { return watchBackups(crewCtx, c.store, c.journal, c.log) }, func(error) {})
-	g.Add(func() error { return watchStore(crewCtx, c.store, c.journal) }, func(error) {})
+	g.Add(func() error { return o.guardState(crewCtx, r) }, func(error) {})
+	g.Add(func() error { return reclaim(crewCtx, r.store, r.clock, r.loop.Poke) }, func(error) {})
+	g.Add(func() error { return r.work.Trees.Watch(crewCtx) }, func(error) {})
+	g.Add(func() error { return watchBackups(crewCtx, r.store, r.journal, r.log) }, func(error) {})
+	g.Add(func() error { return watchStore(crewCtx, r.store, r.journal) }, func(error) {})
 	if o.opts.OwnProcess {
 		g.Add(func() error {
-			c.processes.Reap(crewCtx)
+			r.processes.Reap(crewCtx)
 			return crewCtx.Err()
 		}, func(error) {})
 	}
 	g.Add(run.ContextHandler(ctx))
 
-	if err := o.markRunning(c); err != nil {
+	if err := o.markRunning(r.goals.Text()); err != nil {
 		stopCrew(err)
 		return plan.Move{}, err
 	}

@@ -34,26 +34,26 @@ type earlier struct {
 
 // prepare puts what is new in the spec into the store: the goal, and tasks.
 // Doing it again after a crash adds nothing twice.
-func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
+func (o *Orchestrator) prepare(ctx context.Context, r *rooms) (earlier, error) {
 	var e earlier
-	known, err := c.store.Members().List(ctx)
+	known, err := r.store.Members().List(ctx)
 	if err != nil {
 		return e, err
 	}
 	e.resumed = len(known) > 0
 	var ended *endRecord
-	if err := tasks.ReadValue(ctx, c.store, keyEnded, &ended); err != nil {
+	if err := tasks.ReadValue(ctx, r.store, keyEnded, &ended); err != nil {
 		return e, err
 	}
-	goal, err := specs.ReadGoal(ctx, c.store)
+	goal, err := specs.ReadGoal(ctx, r.store)
 	if err != nil {
 		return e, err
 	}
-	loaded, err := specs.ReadLoaded(ctx, c.store)
+	loaded, err := specs.ReadLoaded(ctx, r.store)
 	if err != nil {
 		return e, err
 	}
-	if o.only.merge != nil { // nobody takes a turn, so what is new in the spec waits
+	if o.only.Merge != nil { // nobody takes a turn, so what is new in the spec waits
 		e.goal = goal.Given
 		return e, nil
 	}
@@ -64,7 +64,7 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 		return !slices.ContainsFunc(known, func(m actors.Member) bool { return m.Name == name })
 	})
 	nothingNew := !newGoal && !fresh && len(loaded.New(o.team())) == 0 && len(o.team().Schedules) == 0
-	if ended != nil && nothingNew && atPeace(ctx, c.store, known) && !merging.Owed(ctx, c.store) {
+	if ended != nil && nothingNew && atPeace(ctx, r.store, known) && !merging.Owed(ctx, r.store) {
 		e.done, e.answer = true, ended.Answer
 		return e, nil
 	}
@@ -74,7 +74,7 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 	if newGoal {
 		n.Goal = &next
 	}
-	return e, n.Load(ctx, c.store, o.team())
+	return e, n.Load(ctx, r.store, o.team())
 }
 
 // atPeace reports whether nothing has come in since the team ended.

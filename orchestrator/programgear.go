@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 
+	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -10,41 +11,40 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// programsOf makes what starts and ends the agent programs of a crew.
-func programsOf(o *Orchestrator, c *crew) *launch.Programs {
+// programsOf makes what starts and ends the agent programs of a team.
+func programsOf(o *Orchestrator, r *rooms) *launch.Programs {
 	return launch.NewPrograms(launch.Options{
-		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: c.store, Processes: c.processes, Ledger: c.accounts.ledger,
+		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: r.store, Processes: r.processes, Ledger: r.accounts.ledger,
 		Timeouts: o.patience, Backoff: o.backoff,
-		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: c.goals.Text,
-		Admit: c.tools.Admit, Revoke: c.tools.Revoke,
+		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: r.goals.Text,
+		Admit: r.tools.Admit, Revoke: r.tools.Revoke,
 	})
 }
 
 // programGear makes the agent of a member that is a program, and tells which team
 // tools it has.
-func (h hiring) programGear(ctx context.Context, s *seat, history transcript.History) (agent.Agent, []agent.Tool, error) {
+func (h hiring) programGear(ctx context.Context, s *crew.Seat, history transcript.History) (agent.Agent, []agent.Tool, error) {
 	tools, err := programTools(s)
 	if err != nil {
 		return nil, nil, err
 	}
-	c := s.crew
-	a, err := c.programs.Open(ctx, launch.Request{
-		Member: s.member, History: history, Rules: s.mate.Rights().Now(), Environ: c.work.trees.AuthorEnv(s.member.Name),
-		System: func() string { return systemPrompt(h.o.team(), s) },
-		Said:   func() string { return c.watch.Of(s.member.Name).LastText },
+	a, err := h.r.programs.Open(ctx, launch.Request{
+		Member: s.Member, History: history, Rules: s.Mate().Rights().Now(), Environ: h.r.work.Trees.AuthorEnv(s.Member.Name),
+		System: func() string { return h.systemPrompt(s.Member) },
+		Said:   func() string { return h.r.watch.Of(s.Member.Name).LastText },
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	s.closers = append(s.closers, func() error { return c.programs.End(s.member) })
+	s.OnClose(func() error { return h.r.programs.End(s.Member) })
 	return a, tools, nil
 }
 
 // programTools are the team tools under the names by which they come to the
 // member's rules when its program asks. It runs none of them through its
 // member: they come in over MCP.
-func programTools(s *seat) ([]agent.Tool, error) {
-	list, err := s.teamTools(teamtools.MCPNames)
+func programTools(s *crew.Seat) ([]agent.Tool, error) {
+	list, err := s.TeamTools(teamtools.MCPNames)
 	if err != nil {
 		return nil, err
 	}

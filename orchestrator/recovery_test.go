@@ -213,9 +213,8 @@ func TestFailingBackupsAreTold(t *testing.T) {
 		}
 	}))
 	ctx, cancel := context.WithCancel(t.Context())
-	c := &crew{store: store, journal: j, log: slog.New(slog.DiscardHandler)}
 	over := make(chan error, 1)
-	go func() { over <- watchBackups(ctx, c.store, c.journal, c.log) }()
+	go func() { over <- watchBackups(ctx, store, j, slog.New(slog.DiscardHandler)) }()
 	if err := store.Backup(ctx); err != nil {
 		t.Fatal(err)
 	}

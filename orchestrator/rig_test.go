@@ -8,7 +8,6 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/tasks"
 )
 
 // testPatience is how long a test waits for what must happen.
@@ -50,8 +49,3 @@ func mustMkdir(t *testing.T, parts ...string) string {
 }
 
 var testTime = time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
-
-// listedTask makes a task of a list, with blockers behind.
-func listedTask(id string, status tasks.Status, owner string, blockedBy ...string) tasks.Task {
-	return tasks.Task{ID: id, Subject: "do " + id, Status: status, Owner: owner, Version: 1, BlockedBy: blockedBy}
-}

@@ -88,6 +88,11 @@ var floors = []arrows{
 		"orchestrator/api orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/launch orchestrator/mcp " +
 		"orchestrator/owned orchestrator/plan orchestrator/process orchestrator/roster orchestrator/state " +
 		"orchestrator/teamtools orchestrator/trust"},
+	{"orchestrator/crew", "bus configs hooks tasks tasks/* teammate teammate/agent teammate/builtin/tools teammate/permission " +
+		"orchestrator/api orchestrator/budget orchestrator/routine orchestrator/hooking orchestrator/hooklist orchestrator/inbox " +
+		"orchestrator/journal orchestrator/launch orchestrator/lives orchestrator/login orchestrator/mcp orchestrator/merging " +
+		"orchestrator/owned orchestrator/plan orchestrator/process orchestrator/roster orchestrator/schedule " +
+		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/trees"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "orchestrator orchestrator/* cmd/covey/term"},
@@ -123,6 +128,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/owned", "hooks/* orchestrator/testkit"},
 	{"orchestrator/hooking", "orchestrator/testkit"},
 	{"orchestrator/merging", "hooks/* orchestrator/testkit"},
+	{"orchestrator/crew", "orchestrator/testkit"},
 	{"teammate", "teammate/* hooks/*"},
 	{"teammate/*", "hooks hooks/* tasks teammate/*"},
 	{"teammate/builtin/*", "hooks hooks/* tasks teammate/*"},

@@ -39,7 +39,7 @@ import (
 // rig is a server with the members lead, dev and docs, who take no turns: what happens,
 // happens by the team tools. Their task hooks hold up each change until the test agrees.
 type rig struct {
-	t       *testing.T
+	t       testing.TB
 	server  *Server
 	store   *tasks.Store
 	board   *teamtools.Board
@@ -55,7 +55,7 @@ type rig struct {
 }
 
 // newRig makes a rig with tasks of dev's.
-func newRig(t *testing.T, subjects ...string) *rig {
+func newRig(t testing.TB, subjects ...string) *rig {
 	t.Helper()
 	r := &rig{
 		t: t, store: testkit.OpenStore(t), watch: &lives.Watch{}, members: map[string]*roster.Member{},

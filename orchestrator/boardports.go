@@ -1,0 +1,102 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/crew"
+	"github.com/coveyteam/covey/orchestrator/mcp"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// newBoard makes the board of a team, whose inbox is there already.
+func newBoard(team *configs.Team, letters mail.Folder, r *rooms) *teamtools.Board {
+	p := boardPorts{r}
+	return teamtools.New(team, teamtools.Ports{
+		Store: r.store, Letters: letters, Members: p, Requests: r.asks, Plans: r.asks.Plans,
+		Commands: p, Work: p, News: r.notes,
+	})
+}
+
+// boardPorts is a team as its board sees it.
+type boardPorts struct{ r *rooms }
+
+// Member finds a member that has a seat.
+func (p boardPorts) Member(name string) (*roster.Member, bool) { return p.r.seats.Member(name) }
+
+// Now returns what a member does now, and why it takes no more turns.
+func (p boardPorts) Now(name string) (state, gone string) {
+	s, ok := p.r.seats.Of(name)
+	if !ok {
+		return "", ""
+	}
+	now := s.Life.State()
+	return string(s.State(now)), now.Gone
+}
+
+// AskToEnd asks a member to end.
+func (p boardPorts) AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error) {
+	r, err := p.r.crew.AskToEnd(ctx, by, to, crew.Farewell{Reason: reason})
+	if err != nil {
+		return mail.ShutdownRequest{}, fmt.Errorf("ask %s to end: %w", to, err)
+	}
+	return crew.ShutdownRequest(r), nil
+}
+
+// Finished takes down the work on a task that has just been completed, even if whoever
+// asked for that hangs up.
+func (p boardPorts) Finished(ctx context.Context, t tasks.Task) {
+	ctx, done := p.r.asks.UntilEnd(ctx)
+	defer done()
+	p.r.work.Merges.Finished(ctx, t)
+}
+
+// Answered notes the lead's answer to its goal.
+func (p boardPorts) Answered(ctx context.Context, text string) error {
+	return p.r.goals.Answer(ctx, text)
+}
+
+// mcpMembers is a team as its server of team tools sees it.
+type mcpMembers struct{ r *rooms }
+
+// Caller finds a member in its present life.
+func (p mcpMembers) Caller(member string) (*mcp.Caller, error) {
+	if s, ok := p.r.seats.Of(member); ok && s.Caller() != nil {
+		return s.Caller(), nil
+	}
+	return nil, p.r.noSeat(member)
+}
+
+// newTaskLister makes what a member's turn end knows of its tasks.
+func newTaskLister(o *Orchestrator, r *rooms) teammate.TaskLister {
+	return r.board.TaskLister(o.completesOnPass, func(text string) { r.journal.Tell(agent.Warning{Text: text}) })
+}
+
+// completesOnPass reports whether tasks in progress are completed when a turn end passes
+// its gates, as the spec has it now.
+func (o *Orchestrator) completesOnPass() bool { return o.team().CompleteOnPass }
+
+// completerOf is whose completion of a task the gates look at: a member's, or the
+// operator's. claims says that somebody says so in words.
+func (r *rooms) completerOf(ctx context.Context, in hooks.Input) (who string, claims bool) {
+	if by, ok := teamtools.Completer(ctx); ok {
+		return by, true
+	}
+	return cmp.Or(r.hooks.policies.MemberOf(in), r.seats.Lead().Member.Name), false
+}
+
+// noSeat returns why nothing is done in a member's name that has no seat: there is no such
+// member, or its seat is still being made.
+func (r *rooms) noSeat(member string) error {
+	return cmp.Or(r.board.Known(member), fmt.Errorf("%s: %w", member, api.ErrNoMember))
+}

@@ -1,0 +1,100 @@
+package crew
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// TestMessagesInOrderAndOnce: whoever writes, whenever the receiver looks, and
+// whether or not covey gets to note that something was shown: each message is
+// shown once, and those of one sender in the order in which they were sent.
+func TestMessagesInOrderAndOnce(t *testing.T) {
+	t.Parallel()
+	c, runs := crewOf(t, Ports{}, "lead", "dev", "ops"), 0
+	reader := sit(c, &configs.Member{Name: "ops"}, false)
+	actors := map[string]teamtools.Actor{}
+	for _, name := range []string{"lead", "dev"} {
+		m, err := c.store.Members().Attach(t.Context(), name, func() string { return "session-" + name })
+		if err != nil {
+			t.Fatal(err)
+		}
+		actors[name] = teamtools.Actor{Actor: (&roster.Member{Member: &configs.Member{Name: name}, Session: m}).Actor()}
+	}
+	send := func(rt *rapid.T, by teamtools.Actor, n int) {
+		in := teamtools.SendMessageInput{To: "ops", Message: notation.Encode(fmt.Sprint(n))}
+		if _, err := c.board.Send(t.Context(), by, in); err != nil {
+			rt.Fatal(err)
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		runs++ // each has call ids of its own, and a mailbox that is empty
+		left, err := c.store.Mail().Unread(t.Context(), "ops")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, m := range left {
+			if err := reader.Taken(t.Context(), []string{m.ID}); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		shown, seen := map[string][]string{}, map[string]bool{}
+		look := func(noted bool) {
+			in, err := reader.Waiting(t.Context())
+			if err != nil {
+				rt.Fatal(err)
+			}
+			var ids []string
+			for _, i := range in {
+				ids = append(ids, i.MessageID)
+				if seen[i.MessageID] { // the transcript has it: teammate.unseen
+					continue
+				}
+				seen[i.MessageID] = true
+				var from, n string
+				if _, err := fmt.Sscanf(i.Text, `<teammate-message teammate_id=%q summary=%q>`, &from,
+					&n); err != nil || i.Kind != agent.FromMail {
+					rt.Fatalf("%q: %v", i.Text, err)
+				}
+				shown[from] = append(shown[from], n)
+			}
+			if noted {
+				if err := reader.Taken(t.Context(), ids); err != nil {
+					rt.Fatal(err)
+				}
+			}
+		}
+		sent := map[string][]string{}
+		for n := range rapid.IntRange(1, 25).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 3).Draw(rt, "what") {
+			case 0:
+				look(rapid.Bool().Draw(rt, "noted"))
+			case 1: // a call that is made again after a crash
+				by := actors["dev"]
+				by.CallID = fmt.Sprint("call ", runs, " ", n)
+				for range 2 {
+					send(rt, by, n)
+				}
+				sent["dev"] = append(sent["dev"], fmt.Sprint(n))
+			default:
+				from := rapid.SampledFrom([]string{"lead", "dev"}).Draw(rt, "from")
+				send(rt, actors[from], n)
+				sent[from] = append(sent[from], fmt.Sprint(n))
+			}
+		}
+		look(true)
+		for from := range actors {
+			if !slices.Equal(sent[from], shown[from]) {
+				rt.Fatalf("%s sent %v, ops was shown %v", from, sent[from], shown[from])
+			}
+		}
+	})
+}

@@ -1,0 +1,275 @@
+package crew
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// Keys of the store under which the director remembers what it must not say twice.
+const (
+	keyTold     = "told"     // the impasse that the lead was last told of
+	keyReported = "reported" // the finished list that the lead reported on
+)
+
+// director is the crew's loop: it looks at the team after every change, asks plan what is
+// to be done, and gives idle members their work. Only the goroutine of the loop uses it.
+type director struct {
+	c        *Crew
+	told     string
+	reported string
+	resting  *plan.Move // keep: the team is at rest for this reason
+}
+
+// maxSleep is how long the loop looks at no clock: timers stand still while a
+// machine sleeps, and clocks are set.
+const maxSleep = time.Minute
+
+// recall reads what an earlier run has told and been told.
+func (d *director) recall(ctx context.Context) error {
+	for key, into := range map[string]*string{keyTold: &d.told, keyReported: &d.reported} {
+		value, ok, err := d.c.store.Value(ctx, key)
+		if err != nil {
+			return err
+		}
+		if ok {
+			if err := json.Unmarshal(value, into); err != nil {
+				return fmt.Errorf("read %q of the store: %w", key, err)
+			}
+		}
+	}
+	return errors.Join(d.c.notes.Recall(ctx), d.recallLogins(ctx))
+}
+
+// direct is the loop.
+func (d *director) direct(ctx context.Context) (plan.Move, error) {
+	if d.c.purpose.Setup {
+		return d.atSetup(ctx)
+	}
+	for {
+		if err := errors.Join(d.c.accounts.Ledger.HeedClock(ctx), d.c.times.Run(ctx), staffing{d.c}.settle(ctx)); err != nil {
+			return plan.Move{}, err
+		}
+		s, moves, err := d.round(ctx)
+		if err != nil {
+			return plan.Move{}, err
+		}
+		for _, m := range moves {
+			if m.Kind == plan.Finish && (!d.c.staysUp() || m.Limit) {
+				d.announce(ctx, m)
+				return m, nil
+			}
+			if err := d.carryOut(ctx, m); err != nil {
+				return plan.Move{}, err
+			}
+		}
+		d.c.watch.Owe(s, nil)
+		// One poke may stand for many changes: the scene is taken anew each time, so
+		// none of them is missed.
+		select {
+		case <-d.c.loop.Poked():
+		case <-d.nextRetry(s.Seats):
+		case <-d.c.times.Wait():
+		case <-d.c.accounts.Ledger.Next():
+		case order := <-d.c.loop.Orders():
+			order.Do(ctx)
+		case <-ctx.Done():
+			return plan.Move{}, context.Cause(ctx)
+		}
+	}
+}
+
+// round looks at the team once and decides what is to be done. Its time must grow with the
+// team and not faster: the loop comes here after every change.
+func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
+	s, err := d.scene(ctx)
+	if err != nil {
+		return s, nil, err
+	}
+	d.hurryOn(s.Seats)
+	moves := plan.Next(s)
+	d.c.watch.Owe(s, moves)
+	return s, moves, nil
+}
+
+// scene takes a snapshot. Who is idle is read first: what a member did before
+// it went idle is committed by then, so a team never looks more at rest than
+// it is.
+func (d *director) scene(ctx context.Context) (plan.Scene, error) {
+	s := plan.Scene{Broke: d.c.accounts.Ledger.Broke(), AtLimit: d.c.accounts.Ledger.OnLimit() == configs.StopAtLimit}
+	s.Told, s.Reports = d.told, d.reported
+	seats := d.c.seats.All()
+	s.Seats = make([]plan.Seat, len(seats))
+	for i, m := range seats {
+		s.Seats[i] = m.view()
+	}
+	d.c.logins.Look(s.Seats, func(i int) *roster.Member { return seats[i].Member })
+	s.Noted, s.Digests = d.c.notes.Waits()
+	s.Free = d.c.logins.Free()
+	// Before the mail is read: an answer that closes a question in between is mail by
+	// then.
+	d.c.asks.View(s.Seats)
+	s.Asked = d.c.asks.Pending()
+	var err error
+	if s.Tasks, err = d.c.store.List(ctx); err != nil {
+		return s, err
+	}
+	s.Merging = d.c.work.Merges.OnWay(s.Tasks)
+	d.c.asks.Attention.ClearSolved(&s, d.c.accounts.Ledger.Raised)
+	if err := d.c.board.ViewMail(ctx, s.Seats); err != nil {
+		return s, err
+	}
+	viewHolds(d.c.holds, s.Seats)
+	return s, nil
+}
+
+// carryOut does one thing that plan asked for.
+func (d *director) carryOut(ctx context.Context, m plan.Move) error {
+	s, ok := d.c.seats.Of(m.Member)
+	if !ok && m.Member != "" {
+		return fmt.Errorf("%s: %w", m.Member, api.ErrNoMember)
+	}
+	switch m.Kind {
+	case plan.GiveMail:
+		return d.handMail(ctx, s)
+	case plan.GiveGoOn:
+		return d.handOn(ctx, s)
+	case plan.GiveNotes:
+		return d.handNotes(ctx, s)
+	case plan.WaitLimit:
+		d.c.logins.TellOfWait(m.Mark, journal.TeamWaits{Until: m.Until, Members: m.Names})
+	case plan.GiveClaim:
+		return d.handClaim(ctx, s, m.Tasks[0])
+	case plan.GiveQuestions:
+		return d.handQuestions(ctx, s, m.Mark)
+	case plan.GiveNudge:
+		d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
+			{Kind: agent.FromCovey, Text: teamtools.NamesFor(s.Member.CurrentAgent()).NudgeText(m.Tasks)},
+		}}, m.Mark)
+	case plan.NeedAttention:
+		d.c.asks.Attention.Stuck(s.Member.Name, plan.Fingerprint(m.Tasks))
+		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)
+	case plan.GiveLast:
+		d.handLast(s)
+	case plan.GiveUp:
+		d.c.accounts.Ledger.GiveUp(s.Member.Name)
+		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)
+	case plan.TellLead:
+		return d.note(ctx, keyTold, m.Mark, plan.TellText(m))
+	case plan.AskReport:
+		return d.askForReport(ctx, m.Mark)
+	case plan.Finish:
+		before := d.resting
+		d.resting = &m
+		if before == nil {
+			d.announce(ctx, m)
+		}
+	}
+	return nil
+}
+
+// nextRetry fires when the next of a scene's members may try again, or a little
+// sooner; nil if none waits for a time. The time may have come since the scene
+// was taken: then it fires at once.
+func (d *director) nextRetry(seats []plan.Seat) <-chan time.Time {
+	var next time.Time
+	for _, s := range seats {
+		if !s.Gone && !s.Held && (s.Lock == plan.LockUsedUp || s.Lock == plan.LockFailed) && (next.IsZero() ||
+			s.Until.Before(next)) {
+			next = s.Until
+		}
+	}
+	if next.IsZero() {
+		return nil
+	}
+	return d.c.clock.After(min(max(next.Round(0).Sub(d.c.clock.Now().Round(0)), 0), maxSleep))
+}
+
+// hurryOn interrupts the turns that go on for too long after something was used up.
+func (d *director) hurryOn(seats []plan.Seat) {
+	var turns map[string]int
+	for i := range seats {
+		v := &seats[i]
+		if v.Spent == "" || v.Idle || v.Gone {
+			continue
+		}
+		if s, ok := d.c.seats.Of(v.Name); ok {
+			if turns == nil {
+				turns = map[string]int{}
+			}
+			turns[v.Name] = s.Turn()
+		}
+	}
+	for _, name := range d.c.accounts.Ledger.Overrun(turns) {
+		if s, ok := d.c.seats.Of(name); ok {
+			reason, _ := d.c.accounts.Ledger.Spent(name)
+			s.mate.Interrupt(reason)
+		}
+	}
+}
+
+// announce tells whoever would want to know that the team is at rest: its lead
+// waits for a person, or all is done.
+func (d *director) announce(ctx context.Context, m plan.Move) {
+	n := hooks.NotificationInput{
+		Message: d.c.team().Name + " is waiting for your input", NotificationType: "idle_prompt",
+	}
+	if !d.c.staysUp() {
+		if !m.Done {
+			return // who needs attention has said so
+		}
+		n = hooks.NotificationInput{
+			Message: d.c.team().Name + " has completed its work", NotificationType: "agent_completed",
+		}
+	}
+	lead := d.c.seats.Lead()
+	if lead.Life.State().Gone != "" {
+		return
+	}
+	// As giveUpOn's: the crew does not wait for hooks, but its end does.
+	d.c.group.Go(func() {
+		if _, err := lead.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
+			d.c.log.Warn("Notification hooks", "member", lead.Member.Name, "err", err)
+		}
+	})
+}
+
+// atSetup waits until every session has begun, and is the end of a run that
+// only prepares.
+func (d *director) atSetup(ctx context.Context) (plan.Move, error) {
+	select {
+	case <-d.c.opening.Up():
+		return plan.Move{Kind: plan.Finish, Done: true, Reason: prepared}, nil
+	case <-ctx.Done():
+		return plan.Move{}, context.Cause(ctx)
+	}
+}
+
+// recallLogins reads which members were locked out when the last run ended, so that also
+// a turn that was cut off goes on with the agent that it had.
+func (d *director) recallLogins(ctx context.Context) error {
+	var members []configs.Member
+	for _, s := range d.c.seats.All() {
+		if err := d.c.logins.Recall(ctx, s.Member.Name); err != nil {
+			return err
+		}
+		if s.mate != nil {
+			d.c.switchAgent(s)
+		}
+		members = append(members, *s.Member.Member)
+	}
+	d.c.logins.Allot(members)
+	return nil
+}

@@ -1,0 +1,120 @@
+package crew
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/hooking"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/login"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// crewOf makes a crew for members of such names, the lead first, none of whom has a seat. It
+// has the store, the journal and the clock of p, and no agents.
+func crewOf(t testing.TB, p Ports, names ...string) *Crew {
+	t.Helper()
+	team := &configs.Team{Name: "crew", Lead: configs.Member{Name: names[0]}}
+	for _, name := range names[1:] {
+		team.Teammates = append(team.Teammates, configs.Member{Name: name})
+	}
+	p.Team, p.StaysUp = func() *configs.Team { return team }, func() bool { return false }
+	if p.Store == nil {
+		p.Store = testkit.OpenStore(t)
+	}
+	p.Log, p.Loop, p.Group, p.Seats, p.Watch = slog.New(slog.DiscardHandler), routine.NewLoop(nil), &routine.Group{}, &Seats{}, &lives.Watch{}
+	p.Logins, p.Holds = loginsOf(p.Store, p.Journal), &lives.Holds{}
+	p.Accounts = Accounts{
+		Ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), Tally: &budget.Tally{}, Notices: &budget.Notices{},
+	}
+	p.Hooks = Hooks{
+		Live: &hooking.Live{}, Functions: &hooks.Registry{},
+		Background: hooking.NewBackground(p.Store, p.Clock, p.Loop.Poke, func(string, string) {}),
+	}
+	p.Notes = teamtools.NewNotes(p.Store.Mail(), func() string { return names[0] }, p.Loop.Poke)
+	p.Asks = inbox.New(team, inbox.Ports{
+		Store: p.Store, Clock: p.Clock, Log: p.Log, Changed: p.Loop.Poke, Go: p.Group.Go,
+		Attached: func() bool { return false }, Member: p.Seats.Member, Gone: p.Seats.GoneFor,
+		Lend:   func(string) func(context.Context) error { return func(context.Context) error { return nil } },
+		Notify: func(context.Context, string, requests.Request) {},
+		Closed: func(context.Context, requests.Request) error { return nil },
+	})
+	members := memberPorts{p.Seats}
+	p.Work.Merges = merging.New(merging.Options{Store: p.Store, Trees: &trees.Trees{}, Members: members})
+	p.Board = teamtools.New(team, teamtools.Ports{
+		Store: p.Store, Letters: mail.Folder(t.TempDir()), Members: members, Requests: p.Asks, Plans: p.Asks.Plans,
+		Commands: members, Work: members, News: p.Notes,
+	})
+	return New(p)
+}
+
+// runJournal runs a journal until the test is over.
+func runJournal(t *testing.T, store *tasks.Store) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(filepath.Join(t.TempDir(), "journal.jsonl"), journal.Options{
+		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(journal.Line) {}, Failed: func(error) {},
+	})
+	testkit.Must(t, err)
+	go j.Run(journal.TeamStarted{}, journal.Views{
+		Line: func(journal.Line) {}, Stored: func(tasks.Event) {}, Grew: func(uint64) {},
+	})
+	t.Cleanup(func() { testkit.Must(t, j.Close()) })
+	return j
+}
+
+// loginsOf has the logins of a team that waits for its limits.
+func loginsOf(store *tasks.Store, j *journal.Journal) *login.Logins {
+	return login.New(login.Ports{
+		Store: store, Journal: j, Changed: func() {}, Command: launch.LoginCommand,
+		OnLimit: func() configs.OnLimit { return configs.WaitForLimit },
+	})
+}
+
+// sit gives a member a seat that no store knows.
+func sit(c *Crew, m *configs.Member, lead bool) *Seat {
+	s := &Seat{Member: &roster.Member{Member: m, Lead: lead}, crew: c}
+	s.Member.Session.Session = "session-" + m.Name
+	c.seats.add(s)
+	return s
+}
+
+// memberPorts are members who work nowhere, and whom nobody asks for anything.
+type memberPorts struct{ *Seats }
+
+func (m memberPorts) All() []*roster.Member { return m.Members() }
+
+func (m memberPorts) StateOf(member string) (lives.State, bool) {
+	s, ok := m.Of(member)
+	if !ok {
+		return lives.State{}, false
+	}
+	return s.Life.State(), true
+}
+
+func (m memberPorts) Now(string) (state, gone string) { return "", "" }
+
+func (m memberPorts) AskToEnd(context.Context, actors.Actor, string, string) (mail.ShutdownRequest, error) {
+	return mail.ShutdownRequest{}, nil
+}
+
+func (m memberPorts) SetMode(context.Context, actors.Actor, string, string) error { return nil }
+
+func (m memberPorts) Finished(context.Context, tasks.Task)   {}
+func (m memberPorts) Answered(context.Context, string) error { return nil }

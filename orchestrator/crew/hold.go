@@ -1,0 +1,29 @@
+package crew
+
+import (
+	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// viewHolds tells plan who is held.
+func viewHolds(h *lives.Holds, seats []plan.Seat) {
+	for i := range seats {
+		seats[i].Held, seats[i].HeldCut = h.Keeps(seats[i].Name, seats[i].Unread)
+	}
+}
+
+// held reports whether the member is held.
+func (s *Seat) held() bool {
+	_, held := s.crew.holds.Of(s.Member.Name)
+	return held
+}
+
+// reportHolds tells the journal of a new run who is held since an earlier one.
+func (c *Crew) reportHolds() {
+	for _, s := range c.seats.All() {
+		if h, held := c.holds.Of(s.Member.Name); held {
+			c.journal.Append(agent.Event{Member: s.Member.Name, Data: lives.MemberHeld{By: h.By, Cut: h.Cut}})
+		}
+	}
+}

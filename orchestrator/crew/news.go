@@ -1,0 +1,53 @@
+package crew
+
+import (
+	"encoding/json"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
+)
+
+// Stored takes in what the store has committed, once its line stands in the
+// journal: it wakes the receiver of mail over the bus, and the crew looks at
+// the team again.
+func (c *Crew) Stored(e tasks.Event) {
+	switch e.Type {
+	case tasks.TaskEvent:
+		(monitor{c}).noteTask(e.Data)
+		c.asks.Recheck() // somebody may wait for approval of it
+	case tasks.RequestEvent:
+		c.asks.Recheck()
+	case tasks.MessageEvent:
+		if to := (monitor{c}).noteMessage(e.Data); to != "" {
+			if err := c.bus.Wake(to); err != nil {
+				c.log.Debug("nobody was woken for a message", "to", to, "err", err)
+			}
+		}
+	}
+	c.loop.Poke()
+}
+
+// noteTask remembers who completed what.
+func (m monitor) noteTask(data json.RawMessage) {
+	var change tasks.Change
+	if json.Unmarshal(data, &change) != nil || change.Op != tasks.TaskCompleted {
+		return
+	}
+	if s, ok := m.c.seats.Of(change.Task.Owner); ok {
+		m.c.accounts.Tally.Completed(change.Task.Owner, change.Task.ID)
+		m.c.watch.Completed(s.Member.Name, change.Task.ID)
+	}
+}
+
+// noteMessage remembers who has written to the lead, and tells whose mail it is.
+func (m monitor) noteMessage(data json.RawMessage) (to string) {
+	var letter mail.Message
+	if json.Unmarshal(data, &letter) != nil || len(m.c.seats.All()) == 0 {
+		return ""
+	}
+	// Any message will do: whether it says enough is for the lead to judge.
+	if s, ok := m.c.seats.Of(letter.From); ok && letter.To == m.c.seats.Lead().Member.Name {
+		m.c.watch.Reported(s.Member.Name)
+	}
+	return letter.To
+}

@@ -1,0 +1,63 @@
+package crew
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/hooking"
+	"github.com/coveyteam/covey/orchestrator/owned"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
+)
+
+// TestReportSent: the policy knows what members have completed and to whom they have written.
+func TestReportSent(t *testing.T) {
+	c := crewOf(t, Ports{}, "lead", "dev", "ops")
+	for i, name := range []string{"lead", "dev", "ops"} {
+		sit(c, &configs.Member{Name: name}, i == 0)
+	}
+	policies := hooking.NewPolicies(hooking.PolicyOptions{
+		Writes: &owned.Writes{}, Member: c.seats.Member, SessionOf: c.seats.SessionOf,
+		Lead:       func() *roster.Member { return c.seats.Lead().Member },
+		Unreported: func(_ context.Context, member string) []string { return c.watch.Of(member).Unreported },
+	})
+	completed := func(id, owner string) {
+		monitor{c}.noteTask(notation.Encode(tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: owner}}))
+	}
+	want := func(member, feedback string) {
+		t.Helper()
+		got := policies.All()["report-sent"](t.Context(),
+			hooks.Input{Payload: hooks.TeammateIdleInput{TeammateName: member}})
+		if (got.Outcome == hooks.Blocking) != (feedback != "") || !strings.Contains(got.Feedback, feedback) {
+			t.Errorf("%s: the policy says %+v, want %q", member, got, feedback)
+		}
+	}
+	want("dev", "")
+	completed("1", "dev")
+	completed("2", "dev")
+	completed("3", "ghost")
+	completed("4", "lead")
+	monitor{c}.noteTask(notation.Encode(tasks.Change{Op: tasks.Claimed, Task: tasks.Task{ID: "5", Owner: "ops"}}))
+	want("dev", "You have completed tasks 1 and 2 and the lead has not heard of it. Send lead a message")
+	want("ops", "")
+	want("ghost", "")
+	want("lead", "") // it has nobody to report to
+	if to := (monitor{c}).noteMessage(notation.Encode(mail.Message{From: "dev", To: "ops"})); to != "ops" {
+		t.Errorf("the mail is for %q", to)
+	}
+	want("dev", "You have completed")
+	monitor{c}.noteMessage(notation.Encode(mail.Message{From: "ops", To: "lead"}))
+	want("dev", "You have completed")
+	monitor{c}.noteMessage(notation.Encode(mail.Message{From: "dev", To: "lead"}))
+	want("dev", "")
+	for _, bad := range []string{"null", "[]", "{"} {
+		monitor{c}.noteTask([]byte(bad))
+		monitor{c}.noteMessage([]byte(bad))
+	}
+	want("dev", "")
+}

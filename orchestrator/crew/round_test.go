@@ -1,0 +1,165 @@
+package crew
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// roundKinds are the teams whose rounds are measured. Each member is idle and has one task.
+var roundKinds = []string{
+	"claim",   // a ready task for each member
+	"mail",    // each has unread mail about its task
+	"depends", // mail as well, and each member depends on another
+	"asked",   // each has a question to answer, and waits for the answer to one of its own
+	"locked",  // each is locked out by a usage limit
+}
+
+// crewAtRest is a crew of so many idle members beside the lead, with a store of its own and
+// without processes. Its board has one task for each.
+func crewAtRest(tb testing.TB, kind string, members int) *Crew {
+	tb.Helper()
+	dir := tb.TempDir()
+	store, err := tasks.Open(filepath.Join(dir, "tasks.db"), &tasks.Options{BlobDir: filepath.Join(dir, "blobs")})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	c := crewOf(tb, Ports{Store: store}, "lead")
+	var load tasks.Loading
+	var asking sync.WaitGroup // many at once, which are one commit
+	ask := func(n requests.New) {
+		asking.Go(func() {
+			if _, err := store.Requests().Ask(tb.Context(), actors.Actor{Name: n.Member}, n); err != nil {
+				tb.Error(err)
+			}
+		})
+	}
+	sit(c, &configs.Member{Name: "lead"}, true).Life.Wait()
+	for i := range members {
+		s := sit(c, &configs.Member{Name: fmt.Sprint("m", i), SelfClaim: true}, false)
+		s.Life.Wait()
+		next := fmt.Sprint("m", (i+1)%members)
+		t := tasks.New{Key: fmt.Sprint("t", i), Subject: "Do it"}
+		switch kind {
+		case "mail":
+			t.Owner = s.Member.Name
+		case "depends":
+			t.Owner = s.Member.Name
+			if i > 0 {
+				s.Member.DependsOn = []string{fmt.Sprint("m", i-1)}
+			}
+		case "asked":
+			ask(requests.New{Kind: requests.AskPlan, Member: s.Member.Name, To: next, Key: next})
+		case "locked":
+			limit := agent.Limited{Until: time.Now().Add(time.Hour)}
+			if _, err := c.logins.Take(tb.Context(), s.Member, limit); err != nil {
+				tb.Fatal(err)
+			}
+		}
+		load.Tasks = append(load.Tasks, t)
+	}
+	if _, err := store.Load(tb.Context(), load); err != nil {
+		tb.Fatal(err)
+	}
+	asking.Wait()
+	stop, err := c.asks.Begin(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(stop)
+	return c
+}
+
+// BenchmarkRound has the time of one round of the crew for each member. It is the same for
+// any number of members. On a busy machine the fastest round says most.
+//
+//	go test -run xxx -bench Round$ ./orchestrator/crew
+func BenchmarkRound(b *testing.B) {
+	for _, kind := range roundKinds {
+		for _, members := range []int{100, 1000, 4000} {
+			b.Run(fmt.Sprintf("%s/members=%d", kind, members), func(b *testing.B) {
+				c := crewAtRest(b, kind, members)
+				round := func() time.Duration {
+					begun := time.Now()
+					if _, _, err := (&director{c: c}).round(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+					return time.Since(begun)
+				}
+				fastest := round()
+				for b.Loop() {
+					fastest = min(fastest, round())
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(members), "ns/member")
+				b.ReportMetric(float64(fastest.Nanoseconds())/float64(members), "fastest-ns/member")
+			})
+		}
+	}
+}
+
+// TestRoundGrowsWithTheTeam: a round reads the store once for all empty mailboxes, however
+// many members there are.
+func TestRoundGrowsWithTheTeam(t *testing.T) {
+	for _, kind := range roundKinds {
+		for _, members := range []int{100, 1000} {
+			t.Run(fmt.Sprint(kind, members), func(t *testing.T) {
+				c := crewAtRest(t, kind, members)
+				s, err := (&director{c: c}).scene(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if moves := plan.Next(s); len(moves) < members && kind != "depends" && kind != "locked" {
+					t.Errorf("%d moves", len(moves))
+				}
+				if kind == "mail" || kind == "depends" {
+					return // each member's mail is read
+				}
+				// A read of the store for each member makes it more than twenty.
+				allocs := testing.AllocsPerRun(1, func() {
+					if _, _, err := (&director{c: c}).round(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+				if allocs > 15*float64(members) {
+					t.Errorf("%.1f allocations for each member", allocs/float64(members))
+				}
+			})
+		}
+	}
+}
+
+// TestSeatsAreFoundByName: a member's seat is found without going through the list of them all.
+func TestSeatsAreFoundByName(t *testing.T) {
+	c := crewAtRest(t, "claim", 3)
+	one, ok := c.seats.Of("m1")
+	if !ok || one.Member.Name != "m1" {
+		t.Fatalf("seat = %v, %v", one, ok)
+	}
+	c.seats.list.Load().all = nil
+	if again, ok := c.seats.Of("m1"); !ok || again != one {
+		t.Error("the seat is looked for in the list")
+	}
+	other := &Seat{crew: c, Member: &roster.Member{Member: &configs.Member{Name: "m1"}}}
+	c.seats.put([]*Seat{other})
+	if found, _ := c.seats.Of("m1"); found != other {
+		t.Error("the old seat is found")
+	}
+	if _, ok := c.seats.Of("m2"); ok {
+		t.Error("a seat is found that is not there any more")
+	}
+}

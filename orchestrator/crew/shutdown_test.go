@@ -1,0 +1,81 @@
+package crew
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+)
+
+// TestMayEnd: who may ask whom to leave.
+func TestMayEnd(t *testing.T) {
+	c := crewOf(t, Ports{}, "lead", "dev", "ops")
+	sit(c, &configs.Member{Name: "lead"}, true)
+	sit(c, &configs.Member{Name: "dev"}, false)
+	sit(c, &configs.Member{Name: "ops"}, false).Life.Retire("it failed")
+	for _, tc := range []struct{ by, to, says string }{
+		{"lead", "dev", ""},
+		{actors.Operator, "dev", ""},
+		{"dev", "ops", "only the lead and people may ask"},
+		{"lead", "lead", "`covey down` ends the team"},
+		{"lead", "ops", "ops has left already: it failed"},
+		{"lead", "devv", "did you mean dev?"},
+	} {
+		err := departures{c}.mayEnd(actors.Actor{Name: tc.by}, tc.to)
+		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s ends %s: %v, want %q", tc.by, tc.to, err, tc.says)
+		}
+	}
+}
+
+// TestAskToEndWantsTime: a request without an end would hold whoever waits for it.
+func TestAskToEndWantsTime(t *testing.T) {
+	c := crewOf(t, Ports{}, "lead", "dev")
+	sit(c, &configs.Member{Name: "lead"}, true)
+	sit(c, &configs.Member{Name: "dev"}, false)
+	_, err := c.AskToEnd(t.Context(), actors.Actor{Name: "lead"}, "dev", Farewell{Wait: -time.Second})
+	if !errors.Is(err, tasks.ErrInvalid) || !strings.Contains(err.Error(), "-1s") {
+		t.Errorf("asked with -1s: %v", err)
+	}
+}
+
+// TestWhoLeavesGetsNothing: an idle member that is seen off is given no work, least of
+// all its own tasks, which are open again one after another before it is gone.
+func TestWhoLeavesGetsNothing(t *testing.T) {
+	c := crewOf(t, Ports{}, "lead", "dev")
+	s := sit(c, &configs.Member{Name: "dev", SelfClaim: true}, false)
+	s.Life.Wait()
+	look := plan.Scene{Seats: []plan.Seat{{Name: "lead", Lead: true, Idle: true}, s.view()}}
+	look.Tasks = []tasks.Task{listedTask("1", tasks.Pending, "")}
+	if moves := plan.Next(look); len(moves) != 1 || moves[0].Kind != plan.GiveClaim {
+		t.Fatalf("a member that stays is given %+v, want a claim", moves)
+	}
+	s.Life.Leave("it was asked to")
+	look.Seats[1] = s.view()
+	if moves := plan.Next(look); len(moves) != 0 {
+		t.Errorf("a member that leaves is given %+v", moves)
+	}
+}
+
+// TestPartingWakesNobody: that somebody has left is told with the next news.
+func TestPartingWakesNobody(t *testing.T) {
+	left := mail.Message{ID: "1", Kind: mail.Terminated}
+	text := mail.Message{ID: "2", Kind: mail.Text}
+	if show, moot := plan.SortMail([]mail.Message{left}, nil, "dev"); len(show)+len(moot) != 0 {
+		t.Errorf("alone: %v, %v", show, moot)
+	}
+	if show, _ := plan.SortMail([]mail.Message{left, text}, nil, "dev"); len(show) != 2 {
+		t.Errorf("with a text: %v", show)
+	}
+}
+
+// listedTask makes a task of a list, with blockers behind.
+func listedTask(id string, status tasks.Status, owner string, blockedBy ...string) tasks.Task {
+	return tasks.Task{ID: id, Subject: "do " + id, Status: status, Owner: owner, Version: 1, BlockedBy: blockedBy}
+}

@@ -1,0 +1,93 @@
+package crew
+
+import (
+	"cmp"
+
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// State is what a member does now.
+func (s *Seat) State(now lives.State) api.MemberState {
+	login := s.crew.logins.State(s.Member.Name)
+	locked := login.Lockout
+	switch {
+	case now.Gone != "":
+		return api.Ended
+	case !now.Begun:
+		return api.Starting
+	case !now.Idle && (login.Waits != "" || s.crew.asks.Aside(s.Member.Name) != ""):
+		return api.Waiting
+	case !now.Idle:
+		return api.Working
+	case now.Idle && s.holdsBack(s.crew.clock.Now()):
+		return api.Waiting
+	case s.held():
+		return api.Held
+	case locked != nil && locked.LoggedOut:
+		return api.LoggedOut
+	case locked != nil && !locked.Failed && !locked.Until.IsZero(), !login.Lent.IsZero():
+		return api.Limited
+	case s.crew.asks.Attention.Of(s.Member.Name) != "":
+		return api.NeedsAttention
+	}
+	return api.Resting
+}
+
+// Status is the member as `covey ps` shows it. own are the places of the tasks that
+// it owns.
+func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
+	ran := s.crew.hooks.Live.Tallies.Of(s.Member.Name)
+	done, login, now := s.crew.accounts.Tally.Of(s.Member.Name), s.crew.logins.State(s.Member.Name), s.crew.watch.Of(s.Member.Name)
+	life := s.Life.State()
+	m := api.MemberStatus{
+		Name: s.Member.Name, Lead: s.Member.Lead, Agent: roster.AgentTitle(s.Member.CurrentAgent()),
+		State: s.State(life), Doing: now.Doing,
+		Turn: now.Turn, Attention: cmp.Or(life.Gone, s.crew.asks.Attention.Of(s.Member.Name)), Refusals: now.Refusals,
+		Turns: done.Turns, Empty: done.Empty,
+		FailedOpen: ran.FailedOpen(), Hooks: ran.Noteworthy(),
+		Tokens: done.Usage.Total(), TokensUnknown: done.UsageUnknown,
+	}
+	if !life.Idle {
+		m.Pass = now.Pass
+	}
+	for _, i := range own {
+		t := &all[i]
+		if t.Status == tasks.InProgress && m.Task == "" {
+			m.Task, m.Subject = t.ID, t.Subject
+		}
+		if t.Status != tasks.Pending || m.WaitsFor != "" {
+			continue
+		}
+		if by := t.OpenBlockers(all); len(by) > 0 {
+			m.WaitsFor = tasks.Named(by...)
+		}
+	}
+	if m.State != api.Resting {
+		m.WaitsFor = cmp.Or(login.Waits, s.crew.asks.Aside(s.Member.Name))
+	}
+	if now := s.crew.clock.Now(); login.Lockout != nil && life.Idle && s.holdsBack(now) {
+		m.WaitsFor = login.Lockout.RetryText(now)
+	}
+	if awaits := s.crew.asks.Awaits(s.Member.Name); life.Idle && life.Gone == "" && awaits != "" {
+		m.WaitsFor = awaits
+	}
+	if m.State == api.Held {
+		m.WaitsFor = "covey resume " + s.Member.Name
+	}
+	m.Held = s.held()
+	m.Limits, m.CostUSD = s.crew.accounts.Ledger.ReportOf(s.Member.Name)
+	m.Background = s.crew.hooks.Background.Commands(s.Member.Name)
+	if m.State == api.Resting && m.WaitsFor == "" && s.crew.hooks.Background.MayWake(s.Member.Name) {
+		m.WaitsFor = "hook " + m.Background[0]
+	}
+	if m.State == api.Limited {
+		m.LimitedUntil = login.Lent
+		if login.Lockout != nil {
+			m.LimitedUntil = login.Lockout.Until
+		}
+	}
+	return m
+}

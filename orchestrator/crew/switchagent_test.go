@@ -1,0 +1,83 @@
+package crew
+
+import (
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/testkit"
+)
+
+// The crew sleeps until the first of its members may try again, and looks at the
+// clock in between; a time that has come meanwhile wakes it at once.
+func TestNextRetry(t *testing.T) {
+	var slept time.Duration
+	now := limitOver
+	c := crewOf(t, Ports{Clock: routine.Clock{TimeNow: func() time.Time { return now }, TimeAfter: func(d time.Duration) <-chan time.Time {
+		slept = d
+		return make(chan time.Time)
+	}}}, "lead")
+	locked := func(wait time.Duration) plan.Seat {
+		return plan.Seat{Lock: plan.LockUsedUp, Until: limitOver.Add(wait)}
+	}
+	gone := locked(time.Second)
+	gone.Gone = true
+	for name, tt := range map[string]struct {
+		seats []plan.Seat
+		want  time.Duration
+	}{
+		"the first":       {[]plan.Seat{{}, locked(50 * time.Second), locked(20 * time.Second)}, 20 * time.Second},
+		"not for long":    {[]plan.Seat{locked(5 * time.Hour)}, maxSleep},
+		"who is gone":     {[]plan.Seat{gone, locked(40 * time.Second)}, 40 * time.Second},
+		"over since then": {[]plan.Seat{locked(-time.Hour)}, 0},
+	} {
+		if (&director{c: c}).nextRetry(tt.seats) == nil || slept != tt.want {
+			t.Errorf("%s: sleeps for %v, want %v", name, slept, tt.want)
+		}
+	}
+	if (&director{c: c}).nextRetry([]plan.Seat{{}, {Lock: plan.LockLogin}, {Lock: plan.LockOver}, gone}) != nil {
+		t.Error("nobody waits for a time, and there is a timer")
+	}
+}
+
+// limitOver is when limits in these tests are over.
+var limitOver = time.Date(2026, 11, 21, 15, 4, 0, 0, time.UTC)
+
+// TestPermissionLendsTheSlot: a member that waits for a person holds up nobody on
+// the same login.
+func TestPermissionLendsTheSlot(t *testing.T) {
+	ctx := t.Context()
+	store := testkit.OpenStore(t)
+	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store)}, "lead", "dev")
+	member := configs.Member{Name: "dev", Agent: configs.Agent{Name: "one", Parallel: 1}}
+	c.logins.Allot([]configs.Member{member})
+	s := sit(c, &member, false)
+	release, err := s.Admit(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := c.Lend("dev")
+	other, err := c.logins.Admit(ctx, &roster.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan error, 1)
+	go func() { waiting <- back(ctx) }()
+	select {
+	case <-waiting:
+		t.Error("it goes on without a slot")
+	case <-time.After(20 * time.Millisecond):
+	}
+	other()
+	if err := <-waiting; err != nil {
+		t.Error(err)
+	}
+	release()
+	release()
+	if n := c.logins.Free()["one"]; n != 1 {
+		t.Errorf("%d slots are free", n)
+	}
+}

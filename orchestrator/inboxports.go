@@ -1,0 +1,42 @@
+package orchestrator
+
+import (
+	"context"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// newInbox makes the inbox of a team.
+func newInbox(o *Orchestrator, r *rooms) *inbox.Inbox {
+	return inbox.New(o.team(), inbox.Ports{
+		Store: r.store, Clock: r.clock, Log: r.log, Changed: r.loop.Poke, Go: r.group.Go,
+		Attached: func() bool { return r.control != nil && r.control.Attached() > 0 },
+		Member:   r.seats.Member, Gone: r.seats.GoneFor,
+		Lend:   func(member string) func(context.Context) error { return r.crew.Lend(member) },
+		Notify: func(ctx context.Context, member string, q requests.Request) { r.crew.NotifyPeople(ctx, member, q) },
+		Closed: func(ctx context.Context, q requests.Request) error { return r.crew.RequestClosed(ctx, q) },
+		Completer: func(ctx context.Context, in hooks.Input) (who string, completes bool) {
+			who, says := r.completerOf(ctx, in)
+			return who, says || o.completesOnPass()
+		},
+		Lead:    func() *roster.Member { return r.seats.Lead().Member },
+		Letters: mail.Folder(o.place.Mail()),
+		SetMode: func(member, mode string) error {
+			if s, ok := r.seats.Of(member); ok && s.Mate() != nil {
+				return s.Mate().Rights().SetMode(mode)
+			}
+			return nil
+		},
+		Files: func(ctx context.Context, member string) (tree string, err error) {
+			s, ok := r.seats.Of(member)
+			if !ok {
+				return "", nil
+			}
+			return r.work.Merges.TreeOf(ctx, s.Member)
+		},
+	})
+}

@@ -1,0 +1,52 @@
+package orchestrator
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/owned"
+	"github.com/coveyteam/covey/orchestrator/roster"
+)
+
+// newWrites makes what holds a team's members to what they may write.
+func newWrites(o *Orchestrator, r *rooms) *owned.Writes {
+	return owned.New(owned.Options{
+		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: r.journal, Git: r.work.Trees.Git(),
+		Past: o.past, Team: o.team, Members: r.seats.Members, CopyOf: r.copyOf, People: r.asks.Keepers(),
+		MemberOf: func(in hooks.Input) (*roster.Member, bool) {
+			return r.seats.Member(r.hooks.policies.MemberOf(in))
+		},
+		Turn: func(member string) int {
+			s, ok := r.seats.Of(member)
+			if !ok {
+				return 0
+			}
+			return s.Turn()
+		},
+		Lingers: func(member string) bool {
+			s, ok := r.seats.Of(member)
+			return ok && s.Lingers()
+		},
+		OnBranch: func(ctx context.Context, m *roster.Member) ([]string, string, error) {
+			return r.work.Merges.OutsideOf(ctx, m)
+		},
+		Asks: func(policy string) bool { return namesPolicy(r.hooks.live.Sources(), policy) },
+	})
+}
+
+// namesPolicy reports whether a hook or gate of some layers asks a policy.
+func namesPolicy(sources []settings.Source, name string) bool {
+	for _, source := range sources {
+		for _, groups := range source.Settings {
+			for _, g := range groups {
+				if slices.ContainsFunc(g.Hooks, func(h hooks.Handler) bool { return h.Policy == name }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

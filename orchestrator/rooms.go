@@ -1,0 +1,149 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/crew"
+	"github.com/coveyteam/covey/orchestrator/hooking"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/login"
+	"github.com/coveyteam/covey/orchestrator/mcp"
+	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/schedule"
+	"github.com/coveyteam/covey/orchestrator/specs"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// rooms is a team that runs: its crew, and what the crew and the operator's commands work with.
+type rooms struct {
+	store     *tasks.Store
+	journal   *journal.Journal
+	short     *state.Shortage // notes that members have failed on a full disk
+	bus       *bus.Bus
+	processes *process.Processes
+	log       *slog.Logger
+	clock     routine.Clock
+	loop      *routine.Loop
+	group     routine.Group // of the goroutines that the crew's end waits for
+	seats     crew.Seats
+	board     *teamtools.Board
+	control   *api.Server
+	tools     *mcp.Server // for members whose agents are programs of their own
+	programs  *launch.Programs
+	hooks     teamHooks
+	trust     *trust.Guard
+	around    surroundings
+	times     *schedule.Timetable
+	logins    *login.Logins
+	accounts  accounts
+	work      crew.Work
+	watch     lives.Watch
+	asks      *inbox.Inbox
+	holds     *lives.Holds
+	goals     *specs.Goals
+	notes     *teamtools.Notes
+	crew      *crew.Crew
+}
+
+// teamHooks are the hooks of a team, and what runs them.
+type teamHooks struct {
+	live       hooking.Live
+	background *hooking.Background
+	reload     *hooking.Reloader
+	settings   hooking.GateSettings // that gates go by
+	servers    *hooking.Servers     // of mcp_tool hooks
+	policies   *hooking.Policies
+	functions  *hooks.Registry // the program's hooks, and those that agents register while they run
+}
+
+// accounts are what members and the team have used and may use.
+type accounts struct {
+	ledger  *budget.Ledger
+	tally   budget.Tally
+	notices budget.Notices
+}
+
+// newRooms makes a team whose members have no seats yet. The rooms know each other by
+// functions that are called once members work: by then all of them are there.
+func newRooms(
+	ctx context.Context, o *Orchestrator, store *tasks.Store, j *journal.Journal, b *bus.Bus,
+) (*rooms, error) {
+	r := &rooms{
+		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, loop: routine.NewLoop(o.lost),
+		goals:     specs.NewGoals(store, filepath.Join(o.place.Scratch(), "effort.json")),
+		processes: process.New(o.place.Mark()), around: surroundingsOf(o.team().Workspace),
+	}
+	if r.hooks.functions = o.opts.Hooks; r.hooks.functions == nil {
+		r.hooks.functions = &hooks.Registry{}
+	}
+	r.accounts.ledger = budget.New(o.team().Budget, o.prices, budget.Ports{
+		Store: store, Journal: j, Clock: o.clock, Changed: r.loop.Poke,
+	})
+	r.logins = login.New(login.Ports{
+		Store: store, Journal: j, Clock: o.clock, Changed: r.loop.Poke, OnLimit: r.accounts.ledger.OnLimit,
+		Fallbacks: agentsOf(o), Command: launch.LoginCommand,
+	})
+	r.notes = teamtools.NewNotes(store.Mail(), func() string { return r.seats.Lead().Member.Name }, r.loop.Poke)
+	r.asks = newInbox(o, r)
+	r.board = newBoard(o.team(), mail.Folder(o.place.Mail()), r)
+	r.tools = mcp.New(mcp.Options{Log: r.log, Processes: r.processes, Watch: &r.watch, Members: mcpMembers{r}})
+	r.hooks.servers = newServers(o, r, o.hooks().Servers)
+	r.programs = programsOf(o, r)
+	r.work.Trees = newTrees(o, r)
+	r.times = schedule.New(store, j, o.clock, r.loop.Poke)
+	r.hooks.background = newBackground(r)
+	r.trust = trust.NewGuard(o.place, func(format string, args ...any) {
+		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
+	})
+	r.work.Writes = newWrites(o, r)
+	r.hooks.policies = newPolicies(o, r)
+	r.work.Merges = newDesk(o, r)
+	r.hooks.reload = newReloader(o, r)
+	var err error
+	if r.holds, err = newHolds(ctx, r); err != nil {
+		return nil, err
+	}
+	r.crew = newCrew(o, r)
+	return r, nil
+}
+
+// newCrew makes the crew of a team, all of whose other rooms are there.
+func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
+	return crew.New(crew.Ports{
+		Team: o.team, Store: r.store, Journal: r.journal, Short: r.short, Bus: r.bus, Processes: r.processes,
+		Log: r.log, Clock: r.clock, Loop: r.loop, Group: &r.group, Seats: &r.seats, Board: r.board, Tools: r.tools,
+		Programs: r.programs, Times: r.times, Logins: r.logins, Work: r.work, Watch: &r.watch, Asks: r.asks,
+		Hooks: crew.Hooks{Live: &r.hooks.live, Background: r.hooks.background, Functions: r.hooks.functions},
+		Accounts: crew.Accounts{
+			Ledger: r.accounts.ledger, Tally: &r.accounts.tally, Notices: &r.accounts.notices,
+		},
+		Holds: r.holds, Notes: r.notes, Purpose: o.only, StaysUp: o.staysUp, Outfit: hiring{o, r}.outfit,
+	})
+}
+
+// newHolds reads who is held. A change goes into the journal, and has the crew look at the
+// team.
+func newHolds(ctx context.Context, r *rooms) (*lives.Holds, error) {
+	return lives.OpenHolds(ctx, r.store, r.clock, func(member string, e agent.EventData) {
+		if s, ok := r.seats.Of(member); ok {
+			r.journal.Append(agent.Event{Member: member, Turn: s.Turn(), Data: e})
+		}
+		r.loop.Poke()
+	})
+}

@@ -1,0 +1,77 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// newTrees makes the working copies of a team's members; nobody has one yet.
+func newTrees(o *Orchestrator, r *rooms) *trees.Trees {
+	return trees.New(trees.Options{
+		Place: o.place, Store: r.store, Journal: r.journal, Processes: r.processes, Clock: r.clock,
+		Functions: r.hooks.functions, Hooks: &r.hooks.live, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
+		Team: o.team, Filters: func() []worktree.Filter { return o.design.Load().filters },
+		Attention: func(ctx context.Context, member, why string) { r.crew.GiveUpOn(ctx, member, why) },
+		Fresh:     o.opts.Fresh, Left: o.left, MakeNone: o.only.Merge != nil,
+	})
+}
+
+// ofSpec gives an error of working copies the kind configs.ErrSpec if it is the spec's fault.
+func ofSpec(err error) error {
+	if errors.Is(err, trees.ErrSpec) {
+		return notation.Errorf(configs.ErrSpec, "%v", err)
+	}
+	return err
+}
+
+// leftBehind reads what is to be known of a run that is forgotten.
+func leftBehind(ctx context.Context, p state.Place) trees.Remains {
+	if _, err := os.Stat(p.Store()); err != nil {
+		return trees.Remains{}
+	}
+	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: storeBackups,
+		Identity: p.Identity(), LockTimeout: readersWait})
+	if err != nil {
+		return trees.Remains{}
+	}
+	defer store.Close()
+	return trees.ReadRemains(ctx, store)
+}
+
+// copyOf reports whether a member works in a copy of its own, and whether git knows it.
+func (r *rooms) copyOf(member string) (own, inGit bool) {
+	tree, own := r.work.Trees.Of(member)
+	return own, tree.Branch != ""
+}
+
+// locate is runner.Options.Locate: for a member in a working copy of its own, the
+// scripts that hooks name are those of the workspace.
+func locate(r *rooms, o *Orchestrator) runner.Locate {
+	return func(in hooks.Input, h hooks.Handler) (string, []string) {
+		if s, ok := r.seats.BySession(in.SessionID); ok {
+			if _, own := r.work.Trees.Of(s.Member.Name); own {
+				return o.team().Place().Located(h)
+			}
+		}
+		return h.Command, h.Args
+	}
+}
+
+// rootOf is runner.Options.Root.
+func (r *rooms) rootOf(in hooks.Input) string {
+	if s, ok := r.seats.BySession(in.SessionID); ok {
+		return s.Member.Dir
+	}
+	return ""
+}
