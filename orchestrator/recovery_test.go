@@ -186,7 +186,7 @@ func TestNothingToRestore(t *testing.T) {
 	damage(t, place.Store(), "Second thing")
 	_, err := r.orchestrator(Options{}).Run(t.Context())
 	if !errors.Is(err, tasks.ErrCorrupt) || !strings.Contains(err.Error(), "covey up --fresh") ||
-		!strings.Contains(err.Error(), "no backup that could be restored") {
+		!strings.Contains(err.Error(), "there is no backup to restore") {
 		t.Fatalf("error %v", err)
 	}
 	r.want(r.run(Options{Fresh: true}), CodeDone, "all work is done")
