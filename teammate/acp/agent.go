@@ -13,28 +13,28 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// Agent is a member's agent that thinks in a program of its own, one process
-// and one prompt at a time. It is a agent.Agent and a agent.Resumer. The
-// program starts with the first Run and lives until Close.
+// Agent is a member's agent that runs as a program of its own, with one process and one
+// prompt at a time. It implements agent.Agent and agent.Resumer. The program starts with
+// the first Run and runs until Close.
 type Agent struct {
 	opts Options
 	busy sync.Mutex // held by Run, Resume and Close
 
-	// What follows belongs to who holds busy.
-	live     *live       // nil: no program runs
-	servers  []MCPServer // of the program that runs, or ran last
-	session  string      // the program's session; empty: none yet
-	made     time.Time
-	primed   bool // the session has its system prompt
-	lost     bool // the session before this one could not be entered again
-	failures int  // crashes in a row
-	mute     int  // starts in a row after which the program gave no answer at all
-	prompts  program.Prompts
-	closed   bool
-	eye      agent.Observer // of the Run; nil: nobody looks
+	// The fields below belong to the holder of busy.
+	live         *live       // nil: no program is running
+	servers      []MCPServer // of the program that is running, or ran last
+	session      string      // the program's session; empty: none yet
+	made         time.Time
+	primed       bool // the session has its system prompt
+	lost         bool // the session before this one could not be resumed
+	failures     int  // crashes in a row
+	silentStarts int  // starts in a row without any answer
+	prompts      program.Prompts
+	closed       bool
+	observer     agent.Observer // of the Run, if any
 }
 
-// New checks opts and returns the agent. It starts nothing.
+// New checks opts and returns the agent. It does not start the program.
 func New(opts Options) (*Agent, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func New(opts Options) (*Agent, error) {
 	}, nil
 }
 
-// Close ends the program, and waits until it is gone. It waits for a Run, whose
-// context must have ended. Closing twice is fine; a Run after it fails.
+// Close ends the program and waits for its end. It waits for a Run, whose context must
+// have ended. Close may be called twice; a Run after it fails.
 func (a *Agent) Close() error {
 	a.busy.Lock()
 	defer a.busy.Unlock()
@@ -54,8 +54,8 @@ func (a *Agent) Close() error {
 	return nil
 }
 
-// down ends the program, if one runs. The session's id is kept: the next
-// program enters it again. It is safe to call at any time by who holds busy.
+// down ends the program, if one is running. It keeps the session's id, so that the next
+// program resumes the session. The caller must hold busy.
 func (a *Agent) down() {
 	if a.live != nil {
 		a.live.stop()
@@ -63,17 +63,17 @@ func (a *Agent) down() {
 	}
 }
 
-// Run is agent.Agent's. Beside its errors there are *agent.LimitError and
-// *agent.LoginError, which no restart mends.
+// Run implements agent.Agent. Its errors include *agent.LimitError and *agent.LoginError,
+// which a restart does not fix.
 func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
 	a.busy.Lock()
 	defer a.busy.Unlock()
 	return a.converse(ctx, prompt, h)
 }
 
-// Resume is agent.Resumer's. Tool calls that a crash of covey left without a
-// result are interrupted: the program that made them is gone. The program is
-// told what happened, and gets the prompt again that it may never have had.
+// Resume implements agent.Resumer. Tool calls without a result are recorded as interrupted,
+// because the program that made them is gone. The program is told what happened, and gets
+// the prompt again, since it may not have received it.
 func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	a.busy.Lock()
 	defer a.busy.Unlock()
@@ -81,34 +81,33 @@ func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	if err != nil {
 		return agent.Reply{}, fmt.Errorf("acp: %w", err)
 	}
-	a.opts.History = transcript.History{} // it is of an earlier life
+	a.opts.History = transcript.History{} // it belongs to an earlier run
 	return a.converse(ctx, []agent.Input{prompt}, h)
 }
 
-// heldUp tells people what the turn waits for.
-func (a *Agent) heldUp(format string, args ...any) {
-	if a.eye != nil {
-		a.eye.Observe(agent.HeldUp{For: fmt.Sprintf(format, args...)})
+// reportHeldUp tells people what the turn waits for.
+func (a *Agent) reportHeldUp(format string, args ...any) {
+	if a.observer != nil {
+		a.observer.Observe(agent.HeldUp{For: fmt.Sprintf(format, args...)})
 	}
 }
 
-// converse takes a turn's prompts to their end.
+// converse sends the prompts of one turn until nothing is left to say.
 func (a *Agent) converse(ctx context.Context, inputs []agent.Input, h agent.Host) (agent.Reply, error) {
 	if a.closed {
 		return agent.Reply{}, errors.New("acp: the agent is closed")
 	}
-	a.eye, _ = h.(agent.Observer)
+	a.observer, _ = h.(agent.Observer)
 	return a.prompts.Converse(ctx, inputs, h,
 		func(ctx context.Context, inputs []agent.Input, reply *agent.Reply) ([]agent.Input, error) {
 			return a.ask(ctx, inputs, h, reply)
 		})
 }
 
-// ask takes one prompt to its answer, over crashes of the program. later is
-// what hooks and mail want said next. The loop ends with an answer, with the
-// end of ctx, with an error that no restart mends, or when pause gives the
-// program up. later is worth keeping with an error, too: what hooks said of a
-// call that has run is not said again.
+// ask sends one prompt until it is answered, over crashes of the program. later holds
+// messages of hooks and mail for the next prompt; it is valid even with an error, because
+// hooks do not repeat what they said of a call. The loop ends with an answer, when ctx
+// ends, with an error that a restart does not fix, or when pause gives up.
 func (a *Agent) ask(
 	ctx context.Context, inputs []agent.Input, h agent.Host, reply *agent.Reply,
 ) (later []agent.Input, err error) {
@@ -120,12 +119,12 @@ func (a *Agent) ask(
 			later = append(later, t.later...)
 		}
 		switch {
-		// First: a program that is ended because ctx has is no crash, and must not
+		// First: a program that ended because ctx has is not a crash, and must not
 		// count as one.
 		case ctx.Err() != nil:
 			return later, ctx.Err()
-		// The same process would answer the same again: only a new one makes a new
-		// session, with the brief at its head.
+		// The same process would give the same answer. Only a new process makes a new
+		// session, which begins with the brief.
 		case errors.Is(err, errLost):
 			a.session, a.lost = "", true
 			a.down()
@@ -138,8 +137,8 @@ func (a *Agent) ask(
 		if err := a.pause(ctx, err); err != nil {
 			return later, err
 		}
-		// A prompt of which the program has said nothing may have been lost with
-		// it, and is just sent again; otherwise the model has to know.
+		// A prompt without any response may have been lost, and is sent again
+		// unchanged; otherwise the model must know what happened.
 		if t != nil && t.touched {
 			if inputs, err = program.Again(h, inputs); err != nil {
 				return later, err
@@ -148,37 +147,36 @@ func (a *Agent) ask(
 	}
 }
 
-// pause waits before the program is started again. A program that dies time
-// and again is given up.
+// pause waits before the program is started again. It returns an error if the program has
+// crashed too often in a row.
 func (a *Agent) pause(ctx context.Context, err error) error {
-	// The process may be half dead: it is never used again.
+	// The process may be in a bad state and is not used again.
 	a.down()
-	// The count goes back to 0, for the member may be woken later, and has its
-	// restarts then as well.
+	// The count is reset, because the member may be woken later and then has its
+	// restarts again.
 	if a.failures++; a.failures > a.opts.Restarts {
 		died := a.failures
 		a.failures = 0
-		return fmt.Errorf("acp: the agent program died %d times in a row: %w", died, err)
+		return fmt.Errorf("acp: the agent program crashed %d times in a row: %w", died, err)
 	}
-	if a.failures > 1 && a.session != "" { // it may be the session that kills it
+	if a.failures > 1 && a.session != "" { // the session may cause the crash
 		a.session, a.lost = "", true
 	}
 	wait := program.Rest(a.opts.Backoff, a.failures)
-	a.tellOfRestart(err.Error(), wait)
+	a.reportRestart(err.Error(), wait)
 	return program.Sleep(ctx, wait)
 }
 
-// tellOfRestart tells the journal that the program is about to be started again.
-func (a *Agent) tellOfRestart(reason string, rest time.Duration) {
-	if a.eye != nil {
-		a.eye.Observe(agent.ProgramRestarts{Reason: reason, Rest: rest, Left: max(a.opts.Restarts-a.failures, 0)})
+// reportRestart reports to the journal that the program is about to be restarted.
+func (a *Agent) reportRestart(reason string, rest time.Duration) {
+	if a.observer != nil {
+		a.observer.Observe(agent.ProgramRestarts{Reason: reason, Rest: rest, Left: max(a.opts.Restarts-a.failures, 0)})
 	}
 }
 
-// compose makes the blocks of a prompt. A new session begins with the system
-// prompt, if the program takes it no other way, and with a written brief if it
-// takes the place of one that was lost. Both stand until the program has shown
-// that it got the prompt: one that is sent again begins with the same blocks.
+// compose makes the blocks of a prompt. A new session begins with the system prompt, if the
+// program takes it in no other way, and with a brief if it replaces a lost session. Both
+// are repeated until the program has shown that it received the prompt.
 func (a *Agent) compose(inputs []agent.Input) []json.RawMessage {
 	var blocks []json.RawMessage
 	if !a.primed && a.opts.System != nil && a.opts.SystemBy == SystemInPrompt {

@@ -192,9 +192,9 @@ func TestLoadWaitsForTheMinute(t *testing.T) {
 				a := &Agent{opts: Options{Clock: func() time.Time { return tt.now },
 					Quirks: Quirks{LoadAfterMinute: true}}, made: tt.since}
 				eye := host{tb: t}
-				a.eye = &eye
+				a.observer = &eye
 				began := time.Now()
-				if err := a.passMinute(context.Background()); err != nil {
+				if err := a.waitForMinute(context.Background()); err != nil {
 					t.Fatal(err)
 				}
 				if told := len(eye.events) > 0; told != tt.waits {

@@ -7,15 +7,15 @@ import (
 	"github.com/coveyteam/covey/teammate/program"
 )
 
-// closing is what a program has said since its last tool call. Programs tell of failures in
-// the model's place: the prompt ends as if all was well, and the words are all there is.
+// closing records what a program has said since its last tool call. Some programs report
+// failures as text of the model: the prompt ends normally, and only that text shows it.
 type closing struct {
 	chunks int
 	last   string // the last chunk
 	failed bool   // the program has marked that the turn failed (codex-acp 2.6)
 }
 
-// say takes in a chunk.
+// say records a chunk.
 func (c *closing) say(words string) { c.chunks, c.last = c.chunks+1, words }
 
 // systemError reports whether the _meta of an update says that a turn has failed.
@@ -24,10 +24,10 @@ func systemError(meta json.RawMessage) bool {
 	return text(status["type"]) == "systemError"
 }
 
-// confession is the failure that a program tells of in its own words, in the model's place;
-// nil: it does not. What a model says comes in many pieces, or is all that there is of it:
-// behind a tool call only words count that came as one piece.
-func (t *talk) confession(now time.Time) error {
+// reportedFailure returns the failure that a program reports as text of the model, or nil. A
+// model's text arrives in many chunks, or is the whole answer; so after a tool call only
+// text in a single chunk counts.
+func (t *talk) reportedFailure(now time.Time) error {
 	c := t.closing
 	switch {
 	case c.failed && c.last != "":

@@ -13,49 +13,49 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// errGone is what a call fails with whose program has ended.
+// errGone is the error of a call whose program has ended.
 var errGone = errors.New("the agent program has closed its connection")
 
-// conn is the JSON-RPC connection to one program. It has two goroutines, which
-// read and write, and which close waits for.
+// conn is the JSON-RPC connection to one program. Two goroutines read and write; close
+// waits for them.
 type conn struct {
 	from io.ReadCloser
 	to   io.WriteCloser
 	in   *inbox
-	gone chan struct{} // closed when nothing more can come
+	gone chan struct{} // closed when no more messages can arrive
 
-	heard   atomic.Int64 // messages that came and were signs of life
+	heard   atomic.Int64 // messages received that were signs of life
 	dropped atomic.Int64 // lines that were too long
-	replays atomic.Int64 // messages of a conversation that came while the inbox was shut
+	replays atomic.Int64 // session updates received while the inbox was shut
 	running sync.WaitGroup
 
 	mu      sync.Mutex
-	session string // updates of other sessions are passed over; empty: none are
+	session string // updates of other sessions are ignored; empty: all are accepted
 	last    int64
 	calls   map[string]*call
-	out     [][]byte      // what waits to be written
-	wake    chan struct{} // holds a token while out may hold something
+	out     [][]byte      // lines waiting to be written
+	wake    chan struct{} // has a token while out may hold lines
 	closed  bool
 }
 
-// call is a request of ours.
+// call is a request to the program.
 type call struct {
 	id      string
-	ordered bool          // its answer goes through the inbox, behind what came before it
+	ordered bool          // its answer goes through the inbox, after earlier updates
 	done    chan struct{} // closed when it has its answer, or never will
-	// result and err are set before done is closed, and never changed after.
+	// result and err are set before done is closed, and do not change afterwards.
 	result json.RawMessage
 	err    error // *rpcError, or errGone
 }
 
-// question is a permission that the program asks for.
+// question is a request for permission by the program.
 type question struct {
 	id     json.RawMessage
 	params json.RawMessage
 }
 
-// newConn starts the two goroutines. The connection owns both ends from here
-// on: close closes them, and nobody else may.
+// newConn starts the two goroutines. The connection owns both ends and closes them in
+// close.
 func newConn(from io.ReadCloser, to io.WriteCloser) *conn {
 	c := &conn{
 		from: from, to: to, in: newInbox(), gone: make(chan struct{}),
@@ -66,24 +66,24 @@ func newConn(from io.ReadCloser, to io.WriteCloser) *conn {
 	return c
 }
 
-// close ends the connection. No goroutine of it runs when it returns. Calls
-// that still wait fail with errGone. Closing twice is fine.
+// close ends the connection and its goroutines. Waiting calls fail with errGone. close may
+// be called twice.
 func (c *conn) close() {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	// The reader may wait for room in the inbox, the writer for the program to
-	// read: each is freed before it is waited for.
+	// The reader may wait for room in the inbox, and the writer for the program to read:
+	// unblock both before waiting for them.
 	c.in.close()
 	c.from.Close()
 	c.to.Close()
-	c.poke()
+	c.wakeWriter()
 	c.running.Wait()
 }
 
-// read takes in messages until there are no more.
+// read dispatches messages until the stream ends.
 func (c *conn) read() {
-	defer c.lose()
+	defer c.failCalls()
 	lines := newLineReader(c.from, maxLine)
 	for {
 		line, tooLong, err := lines.next()
@@ -94,7 +94,7 @@ func (c *conn) read() {
 			return
 		}
 		if m, ok := decode(line); ok {
-			if !m.tellsOfRetry() {
+			if !m.isRetryNotice() {
 				c.heard.Add(1)
 			}
 			c.dispatch(m, len(line))
@@ -102,13 +102,12 @@ func (c *conn) read() {
 	}
 }
 
-// lose fails every call that still waits: nobody will answer it. It runs last
-// on the reader's goroutine, and once: gone is closed behind the calls, so that
-// who sees gone finds every answer settled.
-func (c *conn) lose() {
+// failCalls fails every waiting call. It runs once, last on the reader's goroutine. It closes
+// gone after the calls, so that a receiver of gone finds every call finished.
+func (c *conn) failCalls() {
 	c.mu.Lock()
 	c.closed = true
-	// Those in the inbox's order are not queued any more: their talk sees gone.
+	// Ordered calls are not queued in the inbox: their talk sees gone.
 	for id, waiting := range c.calls {
 		waiting.err = errGone
 		delete(c.calls, id)
@@ -116,21 +115,20 @@ func (c *conn) lose() {
 	}
 	c.mu.Unlock()
 	close(c.gone)
-	c.poke()
+	c.wakeWriter()
 }
 
-// dispatch leads a message to where it belongs; size is that of its line, in
-// bytes. It runs on the reader's goroutine, and may wait for room in the inbox:
-// that is what slows down a program which sends faster than it is listened to.
-// A question that finds the inbox shut is answered at once, or the program
-// would wait for ever.
+// dispatch routes a message; size is the length of its line in bytes. It runs on the
+// reader's goroutine and may wait for room in the inbox, which slows down a program that
+// sends faster than it is read. A question that finds the inbox shut is answered at once,
+// because the program would wait for ever.
 func (c *conn) dispatch(m message, size int) {
 	switch {
 	case m.Method == "":
-		c.settle(m)
+		c.deliver(m)
 	case m.Method == "session/update":
 		c.update(m.Params, size)
-	case m.ID == nil: // a notification that we do not know
+	case m.ID == nil: // an unknown notification
 	case m.Method == "session/request_permission":
 		if !c.in.push(news{question: &question{id: m.ID, params: m.Params}, size: size}) {
 			c.reply(m.ID, cancelledOutcome())
@@ -140,9 +138,9 @@ func (c *conn) dispatch(m message, size int) {
 	}
 }
 
-// settle gives a call its answer. A second answer, a late one, and one to a
-// question that nobody asked find no call.
-func (c *conn) settle(m message) {
+// deliver delivers the answer of a call. It ignores a second answer, a late one, and one to
+// an unknown request.
+func (c *conn) deliver(m message) {
 	c.mu.Lock()
 	waiting, ok := c.calls[m.key()]
 	delete(c.calls, m.key())
@@ -150,8 +148,8 @@ func (c *conn) settle(m message) {
 	if !ok || m.ID == nil {
 		return
 	}
-	// done is closed before the answer is queued: who waits with a question for
-	// a person is called off even while the inbox is full.
+	// done is closed before the answer is queued, so that a waiting question to a person
+	// is cancelled even while the inbox is full.
 	waiting.result = m.Result
 	if m.Error != nil {
 		waiting.err = readError(m.Error)
@@ -162,8 +160,8 @@ func (c *conn) settle(m message) {
 	}
 }
 
-// update passes an update of our session on. One without a session id counts as
-// ours: programs with a single session leave it out.
+// update queues an update of our session. An update without a session id counts as ours,
+// because programs with a single session omit it.
 func (c *conn) update(params json.RawMessage, size int) {
 	var in struct {
 		SessionID string          `json:"sessionId"`
@@ -173,7 +171,7 @@ func (c *conn) update(params json.RawMessage, size int) {
 		return
 	}
 	c.mu.Lock()
-	// Programs with helpers of their own tell of the helpers' sessions as well.
+	// Programs with helpers of their own also report the helpers' sessions.
 	foreign := in.SessionID != "" && c.session != "" && in.SessionID != c.session
 	c.mu.Unlock()
 	if !foreign && !c.in.push(news{update: in.Update, size: size}) {
@@ -184,24 +182,24 @@ func (c *conn) update(params json.RawMessage, size int) {
 	}
 }
 
-// use makes id the session whose updates are taken in.
+// use sets the session whose updates are accepted.
 func (c *conn) use(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.session = id
 }
 
-// start sends a request. An ordered call has its answer in the inbox, behind
-// the updates that came before it: the end of a prompt must not overtake its
-// last words. The others are waited for with do. It never blocks.
+// start sends a request. The answer of an ordered call goes through the inbox, after the
+// updates that came before it, so that the end of a prompt does not overtake its last
+// text. Wait for other calls with do. start never blocks.
 func (c *conn) start(method string, params any, ordered bool) (*call, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil, errGone
 	}
-	// The number is given and the line queued under one lock, so that requests
-	// leave in the order of their ids.
+	// The number is assigned and the line queued under one lock, so that requests are
+	// sent in the order of their ids.
 	c.last++
 	request := &call{id: strconv.FormatInt(c.last, 10), ordered: ordered, done: make(chan struct{})}
 	line, err := notation.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.last, "method": method, "params": params})
@@ -213,9 +211,8 @@ func (c *conn) start(method string, params any, ordered bool) (*call, error) {
 	return request, nil
 }
 
-// do sends a request and waits for its answer. The error is the program's
-// *rpcError, errGone, or that of ctx; which of them decides whether a restart
-// may help.
+// do sends a request and waits for its answer. The error is the program's *rpcError,
+// errGone, or that of ctx; the caller decides by it whether to restart.
 func (c *conn) do(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	request, err := c.start(method, params, false)
 	if err != nil {
@@ -230,7 +227,7 @@ func (c *conn) do(ctx context.Context, method string, params any) (json.RawMessa
 	}
 }
 
-// forget lets a late answer find no call.
+// forget drops a call, so that a late answer is ignored.
 func (c *conn) forget(request *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -247,15 +244,15 @@ func (c *conn) reply(id json.RawMessage, result any) {
 	c.send(map[string]any{"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-// refuse answers a request that we do not serve: we offer no files, no
-// terminals and no extensions.
+// refuse answers a request that covey does not serve: it offers no files, terminals or
+// extensions.
 func (c *conn) refuse(id json.RawMessage, method string) {
 	c.send(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{
 		"code": codeNoMethod, "message": "method not found: " + cut(method, 100),
 	}})
 }
 
-// send queues a message. What cannot be sent any more has no reader either.
+// send queues a message. After the connection is closed it does nothing.
 func (c *conn) send(v any) {
 	line, err := notation.Marshal(v)
 	if err != nil {
@@ -268,25 +265,24 @@ func (c *conn) send(v any) {
 	}
 }
 
-// queue adds a line to what waits to be written. Writing is for a goroutine of
-// its own: a program that does not read while it writes would hang us both.
+// queue adds a line for the writer. Writing has its own goroutine, because a program that
+// does not read while it writes would block both sides.
 func (c *conn) queue(line []byte) {
 	c.out = append(c.out, append(line, '\n'))
-	c.poke()
+	c.wakeWriter()
 }
 
-// poke wakes the writer. The token is enough however often it is called: the
-// writer takes all that waits, and looks at closed, each time.
-func (c *conn) poke() {
+// wakeWriter wakes the writer. One token is enough, because the writer takes all lines and checks
+// closed each time.
+func (c *conn) wakeWriter() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
 	}
 }
 
-// write writes until the connection is closed, or the program stops reading. A
-// program that has closed its stdin ends the writer only: what it still says is
-// read, and the reader finds out by itself when that ends.
+// write writes until the connection is closed or the program stops reading. If the program
+// closes its stdin only the writer ends; the reader continues until the output ends.
 func (c *conn) write() {
 	for range c.wake {
 		c.mu.Lock()

@@ -11,19 +11,19 @@ import (
 	"github.com/coveyteam/covey/teammate/program"
 )
 
-// errCrash is wrapped by what goes wrong with the program itself: it may be
-// started again.
+// errCrash is wrapped by failures of the program itself. The program may be started
+// again.
 var errCrash = errors.New("the agent program failed")
 
-// errLost says that the program does not know its session any more.
+// errLost says that the program no longer knows its session.
 var errLost = errors.New("the agent program has lost its session")
 
-// lostText is looked for in all that an error says, in lower case.
+// lostText matches, in lower case, the error texts of a lost session.
 var lostText = notation.Pattern(`session not found|unknown session|no such session`)
 
-// failure says what an error answer to a prompt means: a limit, a login, a lost
-// session, or a failed model request. The order matters: a code is worth more
-// than words, and a lost session is mended without anybody.
+// failure classifies an error answer to a prompt: a limit, a login, a lost session, or a
+// failed model request. The order matters: a code is more reliable than text, and a lost
+// session is repaired automatically.
 func failure(e *rpcError, now time.Time) error {
 	said := e.Error()
 	switch {

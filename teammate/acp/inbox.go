@@ -5,45 +5,43 @@ import (
 	"sync"
 )
 
-// inboxBytes bounds what waits in the inbox of a program. A program that sends more than its
-// turn can take waits until there is room, as it would with any pipe.
+// inboxBytes bounds the bytes waiting in the inbox of a program. A program that sends more
+// has to wait, as with any pipe.
 const inboxBytes = 64 << 20
 
-// news is one thing that has come from the program: an update, a question, or
-// the answer to a call of ours.
+// news is one item received from the program: an update, a question, or the answer to a
+// call.
 type news struct {
 	update   json.RawMessage // of session/update
-	question *question       // a permission that is asked for
-	answer   *call           // a call of ours that has its answer
+	question *question       // a request for permission
+	answer   *call           // a call that has its answer
 	size     int
 }
 
-// inbox keeps what comes from the program in order. It is open only while a
-// prompt runs: what comes at other times (replayed history, last words) is
-// nobody's business.
+// inbox queues what a program sends, in order. It is open only while a prompt runs; what
+// arrives at other times, such as replayed history, is ignored.
 type inbox struct {
-	ready chan struct{} // holds a token while something waits
+	ready chan struct{} // has a token while items wait
 
 	mu     sync.Mutex
 	room   sync.Cond
 	items  []news
 	bytes  int
-	most   int // bytes that may wait
+	most   int // limit of bytes
 	opened bool
 	closed bool // for good
 }
 
-// newInbox returns an inbox that is shut: nothing is wanted before a prompt.
+// newInbox returns an inbox that is shut.
 func newInbox() *inbox {
 	b := &inbox{ready: make(chan struct{}, 1), most: inboxBytes}
 	b.room.L = &b.mu
 	return b
 }
 
-// push adds n, and waits for room first. It reports whether n was taken. One
-// item is taken however large it is, if it is alone: a line longer than the
-// whole inbox would otherwise wait for ever. false means shut or closed; the
-// caller answers what needs an answer.
+// push adds n when there is room, and reports whether it did. It returns false if the
+// inbox is shut or closed; the caller then answers what needs an answer. A single item may
+// be larger than the inbox, because it would otherwise wait for ever.
 func (b *inbox) push(n news) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,9 +60,9 @@ func (b *inbox) push(n news) bool {
 	return true
 }
 
-// take returns all that waits. Its token may outlive the items, so there may be
-// nothing to take.
-func (b *inbox) take() []news {
+// drain returns all waiting items. The token may outlive the items, so the result may be
+// empty.
+func (b *inbox) drain() []news {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	items := b.items
@@ -73,17 +71,17 @@ func (b *inbox) take() []news {
 	return items
 }
 
-// open lets news in.
+// open makes the inbox accept items.
 func (b *inbox) open() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.opened = true
 }
 
-// shut returns what is left and lets nothing in until it is opened again. The
-// token goes as well, or the next prompt would begin with a false alarm.
+// shut returns the remaining items and accepts no more until open. It also removes the
+// token, so that the next prompt does not wake without an item.
 func (b *inbox) shut() []news {
-	items := b.take()
+	items := b.drain()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.opened = false
@@ -97,7 +95,7 @@ func (b *inbox) shut() []news {
 	return items
 }
 
-// close shuts the inbox for good; what waits can still be taken.
+// close shuts the inbox for good; waiting items can still be taken.
 func (b *inbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

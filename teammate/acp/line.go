@@ -7,26 +7,25 @@ import (
 	"io"
 )
 
-// maxLine bounds a line that a program sends, in bytes. What is longer is
-// passed over; the connection lives on.
+// maxLine is the longest line that a program may send, in bytes. A longer line is skipped;
+// the connection stays open.
 const maxLine = 64 << 20
 
-// lineReader cuts a stream into lines.
+// lineReader splits a stream into lines.
 type lineReader struct {
 	from *bufio.Reader
 	max  int
 }
 
-// newLineReader returns a reader of lines up to limit bytes, newline included.
-// Its buffer is small against the limit: most lines are a few hundred bytes.
+// newLineReader returns a reader of lines up to limit bytes, newline included. Its buffer
+// is much smaller than the limit, because most lines have a few hundred bytes.
 func newLineReader(from io.Reader, limit int) *lineReader {
 	return &lineReader{from: bufio.NewReaderSize(from, 64<<10), max: limit}
 }
 
-// next returns the next line that holds anything, without white space around
-// it; a last line need not end in a newline. The slice is the caller's own.
-// tooLong says that a line before it was longer than the limit and left out.
-// The error is the stream's, io.EOF at its end.
+// next returns the next non-empty line without surrounding white space; the last line need
+// not end in a newline. The caller owns the slice. tooLong reports that a line before it
+// exceeded the limit and was skipped. The error is the stream's, io.EOF at its end.
 func (l *lineReader) next() (line []byte, tooLong bool, err error) {
 	for {
 		line, long, err := l.whole()
@@ -40,7 +39,7 @@ func (l *lineReader) next() (line []byte, tooLong bool, err error) {
 	}
 }
 
-// whole returns the next line, nil if it was too long. An error comes with what
+// whole returns the next line, or nil if it was too long. An error comes together with what
 // was read before it.
 func (l *lineReader) whole() (line []byte, tooLong bool, err error) {
 	for {

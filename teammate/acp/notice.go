@@ -8,9 +8,9 @@ import (
 	"github.com/coveyteam/covey/teammate/program"
 )
 
-// retryNotice is what an update says in words if it is nothing but the news that the
-// program has lost its model and tries to reach it again; empty: it is something else.
-// Such news is no sign of life: a program may send it for as long as nobody answers.
+// retryNotice returns the text of an update that only says that the program has lost its
+// model and is trying to reach it again; "" for any other update. Such an update is not a
+// sign of life: a program may send it for as long as the model does not answer.
 func retryNotice(raw json.RawMessage) string {
 	if len(raw) > maxNotice || !program.MayBeRetryNotice(raw) {
 		return ""
@@ -33,8 +33,8 @@ func retryNotice(raw json.RawMessage) string {
 	return ""
 }
 
-// substantial reports whether an update shows that the program's model is at work, and
-// not only that the program is there.
+// substantial reports whether an update shows that the program's model is working, and not
+// only that the program is running.
 func substantial(kind string) bool {
 	switch kind {
 	case "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan":
@@ -43,9 +43,9 @@ func substantial(kind string) bool {
 	return false
 }
 
-// tellsOfRetry reports whether a message is nothing but the news of retryNotice. Programs
-// tell it in notifications of their own, too.
-func (m message) tellsOfRetry() bool {
+// isRetryNotice reports whether a message is a retry notice. Programs also send it in
+// notifications of their own.
+func (m message) isRetryNotice() bool {
 	switch {
 	case m.Method == "" || m.ID != nil || len(m.Params) > maxNotice || !program.MayBeRetryNotice(m.Params):
 		return false
@@ -55,20 +55,20 @@ func (m message) tellsOfRetry() bool {
 	return program.IsRetryNotice(string(m.Params))
 }
 
-// maxNotice is how long a message may be that is looked at for such news, in bytes.
+// maxNotice is the length in bytes of the longest message that is checked for a retry notice.
 const maxNotice = 4096
 
-// tellOfRetry tells people of such news, each word of it once in a row.
-func (t *talk) tellOfRetry(words string) {
+// reportRetry tells people of a retry notice, unless it repeats the previous one.
+func (t *talk) reportRetry(words string) {
 	if words = strings.Join(strings.Fields(words), " "); words != t.notice {
 		t.notice = words
-		t.a.heldUp("the agent program, which tries to reach its model again: %s", words)
+		t.a.reportHeldUp("the agent program, which tries to reach its model again: %s", words)
 	}
 }
 
-// tellOfSilence tells people that nothing was heard of the model for some time, with what
-// the program has said of it where only people read it. A call may take as long as it likes.
-func (t *talk) tellOfSilence(d time.Duration) {
+// reportSilence tells people that nothing was heard from the model for d, and what the
+// program has last written to stderr. It does nothing during a tool call, which may take long.
+func (t *talk) reportSilence(d time.Duration) {
 	if t.rec.busy() {
 		return
 	}
@@ -76,5 +76,5 @@ func (t *talk) tellOfSilence(d time.Duration) {
 	if said := t.live.proc.stderr.Text(); said != t.before {
 		beside = "; its last words on stderr: " + cut(said[strings.LastIndexByte(said, '\n')+1:], 200)
 	}
-	t.a.heldUp("the agent program, which has said nothing for %v%s", d, beside)
+	t.a.reportHeldUp("the agent program, which has said nothing for %v%s", d, beside)
 }

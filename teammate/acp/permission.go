@@ -8,15 +8,14 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// option is one answer that a program offers to its question.
+// option is one of the answers that a program offers with a question.
 type option struct {
 	ID   string `json:"optionId"`
 	Kind string `json:"kind"`
 }
 
-// choose picks an option by its kind: once before always, for an answer that
-// counts always would keep later calls from being asked about. Empty: none of
-// the options says it.
+// choose returns the id of an option of the wanted kind, or "". It prefers "once" to
+// "always", because after an "always" the program does not ask about later calls.
 func choose(options []option, allow bool) string {
 	kinds := []string{"reject_once", "reject_always"}
 	if allow {
@@ -32,21 +31,21 @@ func choose(options []option, allow bool) string {
 	return ""
 }
 
-// cancelledOutcome answers a question that nobody will decide any more.
+// cancelledOutcome answers a question that nobody will decide.
 func cancelledOutcome() any {
 	return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}
 }
 
-// selectedOutcome answers a question with one of the options it offered; any
-// other id is an error to most programs, and some end over it.
+// selectedOutcome answers a question with one of its options. For most programs any other
+// id is an error, and some end because of it.
 func selectedOutcome(id string) any {
 	return map[string]any{"outcome": map[string]string{"outcome": "selected", "optionId": id}}
 }
 
-// decide answers a question: the call is put before the Host as often as it
-// names files, and only if all of it may run is it allowed. Every question gets
-// exactly one answer, on every path: a program that waits for one can neither
-// go on nor be cancelled. The error is the transcript's, and ends the prompt.
+// decide answers a question. It asks the Host once for each file of the call, and allows
+// the call only if all of them are allowed. Every question gets exactly one answer on
+// every path: a program that waits for one can neither continue nor be cancelled. The
+// error is the transcript's, and ends the prompt.
 func (t *talk) decide(ctx context.Context, q *question) error {
 	var in struct {
 		ToolCall json.RawMessage `json:"toolCall"`
@@ -55,8 +54,8 @@ func (t *talk) decide(ctx context.Context, q *question) error {
 	lenient(q.params, &in)
 	var options []option
 	lenient(in.Options, &options)
-	// A question without an id, or about a call that is over, stands for itself:
-	// it is decided, but there is nothing in the transcript that it belongs to.
+	// A question without an id, or about a finished call, is decided on its own, without
+	// a call in the transcript.
 	id := text(fieldsOf(in.ToolCall)["toolCallId"])
 	c, recorded := &toolCall{ID: id}, false
 	if known := t.rec.call(id); id != "" && !known.over {
@@ -76,7 +75,7 @@ func (t *talk) decide(ctx context.Context, q *question) error {
 	}
 	p, over := t.permit(ctx, c)
 	choice := choose(options, p.Allow)
-	if over || t.stopping || choice == "" { // after a cancel the protocol wants this answer
+	if over || t.stopping || choice == "" { // after a cancel the protocol requires this answer
 		t.live.conn.reply(q.id, cancelledOutcome())
 	} else {
 		t.live.conn.reply(q.id, selectedOutcome(choice))
@@ -87,11 +86,10 @@ func (t *talk) decide(ctx context.Context, q *question) error {
 	return nil
 }
 
-// permit asks the Host about every file of a call. over says that the program
-// does not wait for the answer any more: it has ended, or its turn has. The
-// first no ends the asking: hooks that would run for the other files could only
-// have effects for a call that will not happen. A Host that cannot decide is a
-// no, too.
+// permit asks the Host about every file of a call. over reports that the program no longer
+// waits for the answer, because it has ended or its turn has. Asking ends with the first
+// denial: hooks for the other files could only have side effects for a call that will not
+// run. A Host that is no Supervisor denies the call.
 func (t *talk) permit(ctx context.Context, c *toolCall) (p agent.Permission, over bool) {
 	ctx, stop := t.whileAsked(ctx)
 	defer stop()
@@ -101,13 +99,13 @@ func (t *talk) permit(ctx context.Context, c *toolCall) (p agent.Permission, ove
 			break
 		}
 		p = t.sup.Permit(ctx, call)
-		t.remark(p.Remarks)
+		t.applyRemarks(p.Remarks)
 		if !p.Allow {
 			break
 		}
 	}
-	// No answer to a question has room for the reason, and some programs end
-	// their turn over a no: the model is told with the next prompt.
+	// An answer to a question has no room for the reason, and some programs end their turn
+	// after a denial: the model gets the reason with the next prompt.
 	if !p.Allow && p.Reason != "" && ctx.Err() == nil {
 		t.a.prompts.Hold(agent.Input{
 			Kind: agent.FromCovey, Text: "A tool call of yours was not allowed. " + p.Reason,
@@ -116,10 +114,9 @@ func (t *talk) permit(ctx context.Context, c *toolCall) (p agent.Permission, ove
 	return p, ctx.Err() != nil
 }
 
-// whileAsked is ctx for as long as the program waits for an answer. A person
-// may take an hour to answer. The context ends when the question is pointless,
-// so that a prompt in their terminal does not outlive its call. stop must be
-// called; it waits for the watcher.
+// whileAsked returns a context that ends when the program no longer waits for the answer,
+// so that a prompt in a person's terminal does not outlive its call. A person may take an
+// hour to answer. The caller must call stop, which waits for the watcher.
 func (t *talk) whileAsked(ctx context.Context) (asked context.Context, stop func()) {
 	asked, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -127,7 +124,7 @@ func (t *talk) whileAsked(ctx context.Context) (asked context.Context, stop func
 		select {
 		case <-t.request.done:
 		case <-t.live.conn.gone:
-		case <-t.live.proc.ended: // its last words may be more than there is room for
+		case <-t.live.proc.ended: // gone may be late while the inbox is full
 		case <-asked.Done():
 		}
 		cancel()

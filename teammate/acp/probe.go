@@ -6,22 +6,21 @@ import (
 	"fmt"
 )
 
-// About is what a program tells of itself before it has been asked anything.
+// About is what a program reports about itself before its first prompt.
 type About struct {
-	Name, Version string   // empty: it does not say
+	Name, Version string   // empty: not reported
 	HTTP          bool     // it connects to MCP servers over HTTP
-	Load, Resume  bool     // it enters an earlier session again, with and without telling its history
-	Steer         bool     // it takes messages while it works
-	Auth          []string // its ways to log in, by name
-	Modes         []string // the session modes that it has, by id
-	Mode          string   // the one that a new session is in
+	Load, Resume  bool     // it can reopen an earlier session, with and without a replay
+	Steer         bool     // it accepts messages while it works
+	Auth          []string // names of its login methods
+	Modes         []string // ids of its session modes
+	Mode          string   // the mode of a new session
 }
 
-// Probe starts a program, shakes hands, opens an empty session and ends the
-// program. Nothing is asked of a model. Of opts only Command, Env, Dir,
-// Started, Meta, Clock and Timeouts count. It takes at most Timeouts.Start and
-// the time that the program takes to end. With an error, such as
-// *agent.LoginError, About holds what was said until then.
+// Probe starts a program, initializes it, opens an empty session and ends the program. No
+// model is called. It uses only Command, Env, Dir, Started, Meta, Clock and Timeouts of
+// opts. It takes at most Timeouts.Start and the time that the program takes to end. With an
+// error, such as *agent.LoginError, About holds what is known so far.
 func Probe(ctx context.Context, opts Options) (About, error) {
 	if err := opts.check(); err != nil {
 		return About{}, err
@@ -45,7 +44,7 @@ func Probe(ctx context.Context, opts Options) (About, error) {
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case errors.Is(err, errGone):
-		err = fmt.Errorf("acp: it ended at its start: %s", proc.epitaph())
+		err = fmt.Errorf("acp: it ended at its start: %s", proc.exitSummary())
 	case errors.As(err, &answer):
 		err = failure(answer, opts.Clock())
 	default:
@@ -54,7 +53,7 @@ func Probe(ctx context.Context, opts Options) (About, error) {
 	return about, err
 }
 
-// about asks a program that has just been started.
+// about queries a program that has just been started.
 func (l *live) about(ctx context.Context, opts *Options) (About, error) {
 	result, err := l.initialize(ctx)
 	a := About{Load: l.caps.load, Resume: l.caps.resume, Steer: l.caps.steer, Auth: l.caps.auth}

@@ -14,12 +14,12 @@ import (
 	"github.com/coveyteam/covey/teammate/program"
 )
 
-// linger bounds how long what a program has left in its pipes is waited for
-// when it has ended: a child of it may hold them open for ever.
+// linger limits the wait for a program's remaining output after its end, because a child may
+// hold the pipes open for ever.
 const linger = 250 * time.Millisecond
 
-// markerName is the environment variable by which the children of a program are
-// found when they have left it.
+// markerName is the environment variable that marks the descendants of a program, so that
+// they are found when they have left its process group.
 const markerName = "COVEY_PROGRAM="
 
 // process is a running agent program.
@@ -29,18 +29,17 @@ type process struct {
 	stdout  *os.File
 	stderr  *program.Tail
 	grace   time.Duration
-	marker  string        // the entry of its environment that its descendants are found by
+	marker  string        // the entry of its environment that marks its descendants
 	ended   chan struct{} // closed when it has been waited for
 	release func()
 }
 
-// startProcess starts the program in a process group and session of its own.
-// The caller must stop it. Pipes are made here, not by exec: its own would be
-// closed by Wait, with the last words of the program still in them. Started is
-// called before anything is sent, so that a covey which is killed from here on
-// has left the pid to the next one.
+// startProcess starts the program in its own process group and session. The caller must stop
+// it. It makes the pipes itself, because Wait would close those of package exec before the
+// last output is read. It calls Started before anything is sent, so that the pid is stored if
+// covey is killed from here on.
 func startProcess(o *Options) (*process, error) {
-	// The program sees what the environment it gets says, and so do we.
+	// Look the program up in the PATH of its own environment.
 	path, err := lookPath(o.Command[0], o.Env)
 	if err != nil {
 		return nil, err
@@ -73,36 +72,35 @@ func startProcess(o *Options) (*process, error) {
 			p.release = release
 		}
 	}
-	// The ends that the program has got are closed here, or its output would never
-	// end for us.
-	go p.wait() // stop waits for it
+	// Close our copies of the program's ends, because its output would otherwise never
+	// end.
+	go p.wait() // stop waits for this goroutine
 	return p, nil
 }
 
-// wait waits for the program, and no longer than linger for the end of its
-// output, which its children may hold open.
+// wait waits for the program and then, for at most linger, for the end of its output, which
+// its children may hold open.
 func (p *process) wait() {
-	// WaitDelay bounds the wait for stderr, which children may hold as well.
+	// WaitDelay limits the wait for stderr, which children may hold open too.
 	_ = p.cmd.Wait() // how it ended is in ProcessState
 	_ = p.stdout.SetReadDeadline(time.Now().Add(linger))
 	p.release()
 	close(p.ended)
 }
 
-// stop ends the program and all that descends from it, asking first, and waits
-// until it is gone. Stopping what has ended is fine. It takes at most grace and
-// a moment more. What the program has left running goes even if the program
-// itself ended well, or was killed: programs give the commands of their tools
-// sessions of their own, and those would write to the workspace behind the next
-// turn's back.
+// stop ends the program and all its descendants, with TERM first, and waits for their end. It
+// takes little more than grace, and may be called after the program has ended. It also ends
+// what a program that has already ended left running: programs run the commands of their
+// tools in sessions of their own, and those would write to the workspace during the next
+// turn.
 func (p *process) stop() {
 	proc.EndTree(p.cmd.Process.Pid, p.marker, p.grace, p.ended)
 	<-p.ended
 }
 
-// epitaph says how the program ended, for people. One that has closed its
-// output may take a moment more.
-func (p *process) epitaph() string {
+// exitSummary describes for people how the program ended. It waits a moment for a program that
+// has closed its output.
+func (p *process) exitSummary() string {
 	text := "still running"
 	select {
 	case <-p.ended:
@@ -115,9 +113,9 @@ func (p *process) epitaph() string {
 	return text
 }
 
-// lookPath finds a program on the PATH of env, never in the current folder:
-// agents write there. A name with a slash is taken as it is. Of several PATH
-// entries the last counts, as for the program itself.
+// lookPath finds a program on the PATH of env, never in the current folder, where agents
+// write. A name with a slash is returned unchanged. Of several PATH entries the last counts,
+// as for the program itself.
 func lookPath(name string, env []string) (string, error) {
 	if filepath.Base(name) != name {
 		return name, nil

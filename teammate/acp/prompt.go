@@ -11,36 +11,35 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// steerWait is how long an answer to mail that was handed in is waited for
-// once the prompt itself is answered.
+// steerWait is how long run waits for the answers to steered mail after the prompt itself
+// has been answered.
 const steerWait = 2 * time.Second
 
-// talk is one prompt while the program works at it. It belongs to the goroutine
-// of Run, as the Host does.
+// talk is one running prompt. Like the Host, it belongs to the goroutine of Run.
 type talk struct {
-	a    *Agent
-	live *live
-	rec  *recorder
-	sup  agent.Supervisor // nil: the Host is none
-	post agent.Correspondent
-	eye  agent.Observer
+	a        *Agent
+	live     *live
+	rec      *recorder
+	sup      agent.Supervisor // nil: the Host is none
+	post     agent.Correspondent
+	observer agent.Observer
 
 	request  *call
-	steers   map[*call][]agent.Input // handed in, not answered yet
-	later    []agent.Input           // to be said in a prompt of their own
+	steers   map[*call][]agent.Input // sent to the running prompt, not answered yet
+	later    []agent.Input           // for a prompt of their own
 	stopping bool                    // session/cancel was sent
 	answered bool
 	touched  bool   // the program has said something
 	halted   string // by a hook
 	err      error  // why the prompt is given up: silence, or a transcript that cannot be written
 	deadline <-chan time.Time
-	lively   bool // its model was just heard of
+	lively   bool // the model was just heard from
 	closing  closing
-	notice   string // what people were last told of a lost model
-	before   string // the end of what the program had said on its stderr before the prompt
+	notice   string // the last retry notice that people were shown
+	before   string // the end of the program's stderr before the prompt
 }
 
-// update is what a session/update may hold.
+// update holds the fields of a session/update.
 type update struct {
 	Kind      string          `json:"sessionUpdate"`
 	Content   json.RawMessage `json:"content"`
@@ -55,17 +54,17 @@ type update struct {
 	Meta json.RawMessage `json:"_meta"`
 }
 
-// planEntry is one step of a plan. Its words are passed on as they are: no rule
-// looks at them.
+// planEntry is one step of a plan. Its text is passed on unchanged, since no rule checks
+// it.
 type planEntry struct {
 	Content  string `json:"content"`
 	Priority string `json:"priority"`
 	Status   string `json:"status"`
 }
 
-// run sends the prompt and takes in what comes until it is answered. When ctx
-// ends, or the prompt is given up, the program is told to stop; if it does not,
-// it is ended. The error is errCrash if the program is gone before its answer.
+// run sends the prompt and handles updates until it is answered. When ctx ends, or the
+// prompt is given up, it cancels the prompt; if the program does not stop, it ends the
+// program. The error is errCrash if the program ended before its answer.
 func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 	box := t.live.conn.in
 	box.open()
@@ -79,12 +78,12 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 	t.request = request
 	t.live.meter.begin()
 	t.before = t.live.proc.stderr.Text()
-	watch, quiet := t.a.opts.Alarm(t.patience()), t.a.opts.Alarm(t.a.opts.Timeouts.Quiet)
+	watch, quiet := t.a.opts.Alarm(t.silenceLimit()), t.a.opts.Alarm(t.a.opts.Timeouts.Quiet)
 	lull := t.a.opts.Timeouts.Quiet
 	defer watch.Stop()
 	defer quiet.Stop()
-	// done becomes nil once the program was told to stop: the loop goes on until
-	// it answers, so that what it says on its way out is not lost.
+	// done becomes nil after the cancel: the loop continues until the program answers, so
+	// that nothing it says until then is lost.
 	for done, heard := ctx.Done(), t.live.conn.heard.Load(); ; {
 		select {
 		case <-box.ready:
@@ -92,15 +91,15 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 			t.takeAll(ctx)
 			if now := t.live.conn.heard.Load(); now != heard {
 				heard = now
-				watch.Set(t.patience())
+				watch.Set(t.silenceLimit())
 			}
 			if t.lively { // a model that has begun may think for a while
 				lull = 3 * t.a.opts.Timeouts.Quiet
 				quiet.Set(lull)
 			}
-		case <-quiet.C: // an endpoint that cannot be reached looks like this, long before the watchdog
-			t.tellOfSilence(lull)
-		case <-t.live.conn.gone: // whatever it said before is in the inbox by now
+		case <-quiet.C: // an unreachable endpoint shows like this, long before the watchdog
+			t.reportSilence(lull)
+		case <-t.live.conn.gone: // all that it said before is in the inbox now
 			t.takeAll(ctx)
 			if !t.answered {
 				return fmt.Errorf("%w: %w", errCrash, errGone)
@@ -110,13 +109,13 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 			done = nil
 			t.cancel()
 		case <-watch.C:
-			// Messages that mean nothing to us are signs of life, too.
+			// Unknown messages are signs of life too.
 			if now := t.live.conn.heard.Load(); now != heard {
 				heard = now
 			} else {
-				t.giveUp(silence(t.patience()))
+				t.giveUp(silence(t.silenceLimit()))
 			}
-			watch.Set(t.patience())
+			watch.Set(t.silenceLimit())
 		case <-t.deadline:
 			if t.answered {
 				return t.outcome()
@@ -130,8 +129,8 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 	}
 }
 
-// close shuts the inbox. Mail whose fate is not known is said again: twice is
-// better than never.
+// close shuts the inbox. Mail without an answer is sent again, because a repetition is
+// better than a loss.
 func (t *talk) close() {
 	for _, n := range t.live.conn.in.shut() {
 		if n.question != nil {
@@ -147,7 +146,7 @@ func (t *talk) close() {
 	}
 }
 
-// outcome is the program's answer as an error.
+// outcome returns the program's answer as an error.
 func (t *talk) outcome() error {
 	var answer *rpcError
 	if errors.As(t.request.err, &answer) {
@@ -159,8 +158,8 @@ func (t *talk) outcome() error {
 	return nil
 }
 
-// silence is the error of a program that says nothing for too long. It is a
-// failed model request: an endpoint that does not answer looks like this.
+// silence returns the error of a program that says nothing for too long. It counts as a
+// failed model request, because an endpoint that does not answer looks the same.
 func silence(limit time.Duration) error {
 	return &agent.APIError{
 		Type:    "server_error",
@@ -168,15 +167,15 @@ func silence(limit time.Duration) error {
 	}
 }
 
-// patience is how long the program may be silent now.
-func (t *talk) patience() time.Duration {
+// silenceLimit returns how long the program may be silent now.
+func (t *talk) silenceLimit() time.Duration {
 	if t.rec.busy() {
 		return t.a.opts.Timeouts.Tool
 	}
 	return t.a.opts.Timeouts.Silence
 }
 
-// giveUp ends the prompt early because of err; the first reason counts.
+// giveUp ends the prompt early with err; the first error counts.
 func (t *talk) giveUp(err error) {
 	if t.err == nil {
 		t.err = err
@@ -184,9 +183,8 @@ func (t *talk) giveUp(err error) {
 	t.cancel()
 }
 
-// cancel tells the program to stop, once, and bounds how long it may take. The
-// program still answers the prompt, with "cancelled"; run waits for that until
-// the deadline.
+// cancel tells the program to stop, once, and sets a deadline. The program still answers the
+// prompt, with "cancelled"; run waits for that answer until the deadline.
 func (t *talk) cancel() {
 	if t.stopping || t.answered {
 		return
@@ -196,10 +194,10 @@ func (t *talk) cancel() {
 	t.deadline = time.After(t.a.opts.Timeouts.Cancel)
 }
 
-// takeAll takes in what waits. An error of one item gives the prompt up, but
-// the rest is taken in all the same: a question among it needs its answer.
+// takeAll handles all waiting items. An error of one item gives the prompt up, but the rest
+// is still handled, because a question among it needs its answer.
 func (t *talk) takeAll(ctx context.Context) {
-	for _, n := range t.live.conn.in.take() {
+	for _, n := range t.live.conn.in.drain() {
 		var err error
 		switch {
 		case n.question != nil:
@@ -211,9 +209,9 @@ func (t *talk) takeAll(ctx context.Context) {
 			}
 		case n.answer != nil:
 			err = t.steered(n.answer)
-		case t.answered: // what comes behind the answer has come too late
+		case t.answered: // too late: after the answer
 		default:
-			err = t.note(ctx, n.update)
+			err = t.handleUpdate(ctx, n.update)
 		}
 		if err != nil {
 			t.giveUp(err)
@@ -221,20 +219,20 @@ func (t *talk) takeAll(ctx context.Context) {
 	}
 }
 
-// note takes in one update.
-func (t *talk) note(ctx context.Context, raw json.RawMessage) error {
+// handleUpdate handles one update.
+func (t *talk) handleUpdate(ctx context.Context, raw json.RawMessage) error {
 	if words := retryNotice(raw); words != "" {
-		t.tellOfRetry(words)
+		t.reportRetry(words)
 		return nil
 	}
 	var u update
 	if json.Unmarshal(raw, &u) != nil {
-		// One field of an odd type: what is needed is taken by itself.
+		// One field has an unexpected type, so decode the needed fields one by one.
 		u = update{Kind: text(fieldsOf(raw)["sessionUpdate"]), ToolCall: text(fieldsOf(raw)["toolCallId"])}
 		lenient(fieldsOf(raw)["content"], &u.Content)
 	}
-	// Kinds that are not known fall through: new ones are invented all the time,
-	// and guessing at them is how a summary becomes a message of the user.
+	// Unknown kinds are ignored: programs keep inventing new ones, and a guess could turn a
+	// summary into a message of the user.
 	if t.live.meter.update(u) && t.a.opts.OnLive != nil {
 		t.a.opts.OnLive(t.live.meter.soFar())
 	}
@@ -252,7 +250,7 @@ func (t *talk) note(ctx context.Context, raw json.RawMessage) error {
 		t.touched = true
 		t.closing = closing{}
 		if u.ToolCall != "" {
-			return t.work(ctx, u.ToolCall, raw)
+			return t.handleToolCall(ctx, u.ToolCall, raw)
 		}
 	case "plan":
 		t.plan(u.Entries)
@@ -260,13 +258,13 @@ func (t *talk) note(ctx context.Context, raw json.RawMessage) error {
 	return nil
 }
 
-// work takes in news of a tool call. Hooks look at a call after its result and
-// before the result is recorded. A call that was only announced is nothing yet:
-// some programs announce calls that they never make.
-func (t *talk) work(ctx context.Context, id string, raw json.RawMessage) error {
+// handleToolCall handles an update of a tool call. Hooks see a call after its result arrives and
+// before it is recorded. A call that was only announced is not recorded yet, because some
+// programs announce calls that they never make.
+func (t *talk) handleToolCall(ctx context.Context, id string, raw json.RawMessage) error {
 	c := t.rec.call(id)
 	if c.over {
-		return nil // it has its one result
+		return nil // it already has its result
 	}
 	c.merge(raw)
 	if !c.begun() {
@@ -275,16 +273,16 @@ func (t *talk) work(ctx context.Context, id string, raw json.RawMessage) error {
 	if err := t.rec.begin(c); err != nil || !c.ended() {
 		return err
 	}
-	// A denied call did not run, so there is nothing for hooks to look at.
+	// A denied call did not run, so hooks do not run either.
 	if c.denied == "" && t.sup != nil {
 		for _, call := range t.rec.names.calls(c) {
-			t.remark(t.sup.Report(ctx, call, c.result()))
+			t.applyRemarks(t.sup.Report(ctx, call, c.result()))
 		}
 	}
 	if err := t.rec.end(c); err != nil {
 		return err
 	}
-	// The model is asked again after each call: the moment for mail, as it is
+	// The model is called again after each tool call. That is the moment for mail, like
 	// between the passes of the builtin agent.
 	if t.post != nil && t.live.caps.steer && !t.stopping {
 		t.tell(t.post.Mail(ctx))
@@ -292,9 +290,9 @@ func (t *talk) work(ctx context.Context, id string, raw json.RawMessage) error {
 	return nil
 }
 
-// plan tells the journal what the program means to do.
+// plan reports the program's plan to the journal.
 func (t *talk) plan(entries []planEntry) {
-	if t.eye == nil {
+	if t.observer == nil {
 		return
 	}
 	p := agent.Planned{Entries: []agent.PlanEntry{}}
@@ -303,13 +301,12 @@ func (t *talk) plan(entries []planEntry) {
 			Text: e.Content, Status: e.Status, Priority: e.Priority,
 		})
 	}
-	t.eye.Observe(p)
+	t.observer.Observe(p)
 }
 
-// remark takes in what hooks said beside a decision. A halt ends the turn at
-// once. Feedback is told first: nothing can be handed in to a program that was
-// told to stop.
-func (t *talk) remark(r agent.Remarks) {
+// applyRemarks handles the feedback of hooks. A halt ends the turn at once. Feedback is sent
+// first, because a program that was told to stop accepts nothing.
+func (t *talk) applyRemarks(r agent.Remarks) {
 	t.tell(r.Feedback)
 	if r.Halted != "" {
 		t.halted = r.Halted
@@ -317,10 +314,9 @@ func (t *talk) remark(r agent.Remarks) {
 	}
 }
 
-// tell says inputs to the model: at once if the program can be spoken to in the
-// middle of its work, else in a prompt of their own. What is handed in counts
-// as said only when steered has its answer; until then close may still put it
-// back.
+// tell sends inputs to the model: at once if the program can be steered, otherwise in a
+// prompt of their own. Steered inputs count as delivered only when steered gets the answer;
+// until then close may put them back.
 func (t *talk) tell(inputs []agent.Input) {
 	if len(inputs) == 0 {
 		return
@@ -338,10 +334,10 @@ func (t *talk) tell(inputs []agent.Input) {
 	t.later = append(t.later, inputs...)
 }
 
-// steered takes in whether mail has reached the model.
+// steered handles the answer to steered mail.
 func (t *talk) steered(answer *call) error {
-	// promptRequired: there was no turn to hand it into any more. Everything else
-	// that is no error means that the model will see it.
+	// promptRequired means that no turn was running any more. Every other answer without an
+	// error means that the model will see the mail.
 	inputs, ok := t.steers[answer]
 	if !ok {
 		return nil
@@ -358,7 +354,7 @@ func (t *talk) steered(answer *call) error {
 	return t.rec.hear(inputs)
 }
 
-// textBlocks are inputs as blocks of a prompt.
+// textBlocks returns inputs as blocks of a prompt.
 func textBlocks(inputs []agent.Input) []json.RawMessage {
 	blocks := []json.RawMessage{}
 	for _, in := range inputs {
@@ -367,8 +363,7 @@ func textBlocks(inputs []agent.Input) []json.RawMessage {
 	return blocks
 }
 
-// textBlock is text as a block of a prompt, the one kind that every program
-// takes.
+// textBlock returns text as a block of a prompt, the one kind that every program accepts.
 func textBlock(text string) json.RawMessage {
 	raw, err := notation.Marshal(map[string]string{"type": "text", "text": text})
 	if err != nil { // strings always encode

@@ -7,32 +7,32 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// recorder makes transcript messages of what a program streams. The transcript
-// is stricter than the stream: a message stands still while a tool call of the
-// one before it waits for its result, and programs make calls side by side and
-// talk meanwhile. So what comes is drafted, and recorded as soon as it may be.
+// recorder converts a program's stream to transcript messages. The transcript is stricter
+// than the stream: it takes no message while a tool call of the previous one has no result,
+// but programs make calls in parallel and send text meanwhile. So the recorder drafts
+// messages and records them as soon as the transcript allows.
 type recorder struct {
 	host  agent.Host
 	names naming
 
 	calls  map[string]*toolCall
 	draft  []agent.Block   // of the next assistant message
-	said   strings.Builder // text that is still being streamed, behind draft
-	saidID string          // the message it belongs to
+	said   strings.Builder // text being streamed, after draft
+	saidID string          // the id of its message
 	open   []string        // calls in the transcript without a result
-	ready  []*toolCall     // calls in draft that have their result already
-	heard  [][]agent.Input // what the model was told meanwhile
-	last   string          // the last text that was not empty
+	ready  []*toolCall     // calls in draft that already have a result
+	heard  [][]agent.Input // inputs that the model got meanwhile
+	last   string          // the last non-empty text
 	made   int             // tool calls
 }
 
-// newRecorder returns the recorder of one prompt; calls of earlier prompts are
-// not known to it.
+// newRecorder returns the recorder of one prompt. It does not know calls of earlier
+// prompts.
 func newRecorder(host agent.Host, names naming) *recorder {
 	return &recorder{host: host, names: names, calls: map[string]*toolCall{}}
 }
 
-// call is the call of that id; a new one if it was never mentioned.
+// call returns the call with the given id, which is new if the id is unknown.
 func (r *recorder) call(id string) *toolCall {
 	c, ok := r.calls[id]
 	if !ok {
@@ -42,8 +42,8 @@ func (r *recorder) call(id string) *toolCall {
 	return c
 }
 
-// say adds a piece of text of a message. A new id begins a new message.
-// Programs that give no ids have all text between two calls as one message.
+// say adds a piece of text. A new id begins a new message. Without ids all text between
+// two calls is one message.
 func (r *recorder) say(piece, id string) error {
 	if id != r.saidID && r.said.Len() > 0 {
 		r.speak()
@@ -56,7 +56,7 @@ func (r *recorder) say(piece, id string) error {
 	return nil
 }
 
-// speak puts streamed text into the draft.
+// speak moves streamed text to the draft.
 func (r *recorder) speak() {
 	text := strings.ToValidUTF8(r.said.String(), "\uFFFD")
 	r.said.Reset()
@@ -67,14 +67,14 @@ func (r *recorder) speak() {
 	r.last = strings.TrimSpace(text)
 }
 
-// begin puts a call into the transcript, once. The name and the input are those
-// of this moment: the transcript is not changed when a later update tells more.
+// begin puts a call into the transcript, once. Its name and input stay as they are now,
+// even if a later update changes them.
 func (r *recorder) begin(c *toolCall) error {
 	if c.named != nil {
 		return nil
 	}
-	// A call of several files stands there once, under the first of them; hooks
-	// and rules have seen each.
+	// A call of several files is recorded once, with the first file; hooks and rules have
+	// seen each.
 	named := r.names.calls(c)[0]
 	c.named = &named
 	r.made++
@@ -85,7 +85,7 @@ func (r *recorder) begin(c *toolCall) error {
 	return r.flush()
 }
 
-// end gives a call its result, once.
+// end records the result of a call, once.
 func (r *recorder) end(c *toolCall) error {
 	if c.over {
 		return nil
@@ -94,7 +94,7 @@ func (r *recorder) end(c *toolCall) error {
 		return err
 	}
 	c.over = true
-	// Its message may still wait for calls of the one before it.
+	// Its message may still wait for calls of the previous message.
 	if !slices.Contains(r.open, c.ID) {
 		r.ready = append(r.ready, c)
 		return nil
@@ -115,13 +115,13 @@ func (r *recorder) answer(c *toolCall) error {
 	return r.host.Record(agent.Record{Message: m})
 }
 
-// hear records what the model was told while it worked.
+// hear records inputs that the model got while it worked.
 func (r *recorder) hear(inputs []agent.Input) error {
 	r.heard = append(r.heard, inputs)
 	return r.flush()
 }
 
-// flush records what may be recorded now: nothing while a call is open.
+// flush records what may be recorded now, which is nothing while a call is open.
 func (r *recorder) flush() error {
 	if len(r.open) > 0 {
 		return nil
@@ -129,12 +129,12 @@ func (r *recorder) flush() error {
 	if len(r.draft) > 0 || len(r.heard) > 0 {
 		r.speak()
 	}
-	return r.settle(agent.Usage{})
+	return r.recordDraft(agent.Usage{})
 }
 
-// settle records the draft, then the results that were there before it was, and
-// what was heard.
-func (r *recorder) settle(usage agent.Usage) error {
+// recordDraft records the draft, then results that arrived before it, and then what was
+// heard.
+func (r *recorder) recordDraft(usage agent.Usage) error {
 	if len(r.draft) > 0 {
 		m := agent.Message{Role: agent.Assistant, Content: r.draft}
 		r.draft = nil
@@ -162,9 +162,9 @@ func (r *recorder) settle(usage agent.Usage) error {
 	return nil
 }
 
-// finish closes the transcript of a prompt: calls that never came to an end get
-// a result, and the program's last words carry usage. There is always such a
-// message: it says that the turn has come to its gates, and what it cost.
+// finish closes the transcript of a prompt: calls without an end get a result, and the
+// program's last text carries usage. There is always such a message: it marks that the turn
+// has reached its gates, and what it cost.
 func (r *recorder) finish(usage agent.Usage) error {
 	if err := r.abandon("no result came"); err != nil {
 		return err
@@ -174,25 +174,24 @@ func (r *recorder) finish(usage agent.Usage) error {
 		silent := agent.Message{Role: agent.Assistant}
 		return r.host.Record(agent.Record{Message: silent, Usage: usage})
 	}
-	return r.settle(usage)
+	return r.recordDraft(usage)
 }
 
-// hush forgets the words that wait behind the last call.
-func (r *recorder) hush() {
+// dropTrailingText drops the text after the last call.
+func (r *recorder) dropTrailingText() {
 	r.said.Reset()
 	for n := len(r.draft); n > 0 && r.draft[n-1].Type == agent.TextBlock; n-- {
 		r.draft = r.draft[:n-1]
 	}
 }
 
-// abandon gives every call that is still open a result. Each round closes what
-// is open and records what waited behind it, which may open calls again; it
-// ends because nothing new comes in meanwhile.
+// abandon gives every open call a result. Each round closes the open calls and records what
+// waited for them, which may open calls again; it ends because nothing new arrives.
 func (r *recorder) abandon(why string) error {
 	for len(r.open) > 0 || len(r.ready) > 0 {
 		for _, id := range slices.Clone(r.open) {
 			c := r.calls[id]
-			if c.denied == "" { // what it shows so far may be no more than what it was to do
+			if c.denied == "" { // its content so far may only describe the call
 				c.Content = append(c.Content, content{Type: "content", Content: block{Type: "text", Text: why}})
 			}
 			c.over = true
@@ -207,5 +206,5 @@ func (r *recorder) abandon(why string) error {
 	return nil
 }
 
-// busy reports whether a call is under way.
+// busy reports whether a call is running.
 func (r *recorder) busy() bool { return len(r.open) > 0 }

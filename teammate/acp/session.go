@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/teammate/program"
 )
 
-// live is a program that runs, with its session open.
+// live is a running program with an open session.
 type live struct {
 	proc    *process
 	conn    *conn
@@ -24,10 +24,10 @@ type live struct {
 	meter   meter
 }
 
-// caps are what the program said it can do.
+// caps are the capabilities that the program reported.
 type caps struct {
 	load, resume, steer bool
-	auth                []string // names of its ways to log in
+	auth                []string // names of its login methods
 }
 
 // stop ends the program and closes the connection.
@@ -48,15 +48,15 @@ func (l *live) dead() bool {
 	}
 }
 
-// up starts the program and opens its session, if it is not there already.
-// Called before every prompt. The error wraps errCrash if another start may
-// help; all others end the turn.
+// up starts the program and opens its session, if that has not happened. It is called before
+// every prompt. The error wraps errCrash if another start may help; any other error ends
+// the turn.
 func (a *Agent) up(ctx context.Context) error {
 	if a.live != nil && !a.live.dead() {
 		return nil
 	}
-	if a.live != nil { // nobody waited for it when it ended
-		a.tellOfRestart("the agent program ended between two prompts ("+a.live.proc.epitaph()+")", 0)
+	if a.live != nil { // it ended between prompts
+		a.reportRestart("the agent program ended between two prompts ("+a.live.proc.exitSummary()+")", 0)
 	}
 	a.down()
 	leave := func(bool) {}
@@ -82,41 +82,41 @@ func (a *Agent) start(ctx context.Context) error {
 	}
 	l := &live{proc: proc, conn: newConn(proc.stdout, proc.stdin), meter: meter{source: a.opts.Quirks.Usage}}
 	if err := a.open(ctx, l); err != nil {
-		if a.gaveUpOn(err) {
+		if a.giveUpAfter(err) {
 			err = fmt.Errorf("%w: it was started %d times and did not answer within %v; does it speak the Agent Client "+
-				"Protocol? (%s)", errUseless, muteLimit, a.opts.Timeouts.Start, proc.epitaph())
+				"Protocol? (%s)", errUseless, maxSilentStarts, a.opts.Timeouts.Start, proc.exitSummary())
 		}
 		err = a.startFailure(ctx, l, err)
 		l.stop()
 		return err
 	}
-	a.live, a.mute = l, 0
+	a.live, a.silentStarts = l, 0
 	return nil
 }
 
-// errMute says that a program that was started has not answered at all.
-var errMute = errors.New("the agent program has not answered")
+// errNoAnswer says that a program did not answer at all after its start.
+var errNoAnswer = errors.New("the agent program has not answered")
 
-// muteLimit is how often in a row a program that gives no answer at all is started. One
-// that is slow because it is started for the first time may be in time the second.
-const muteLimit = 2
+// maxSilentStarts is how often in a row a program without any answer is started. A first start may
+// be slow, and the second one in time.
+const maxSilentStarts = 2
 
-// gaveUpOn counts a start that failed, and reports whether the program is given up for it.
-func (a *Agent) gaveUpOn(err error) bool {
-	if !errors.Is(err, errMute) {
-		a.mute = 0
+// giveUpAfter counts a failed start, and reports whether to give the program up.
+func (a *Agent) giveUpAfter(err error) bool {
+	if !errors.Is(err, errNoAnswer) {
+		a.silentStarts = 0
 		return false
 	}
-	a.mute++
-	if a.mute < muteLimit {
+	a.silentStarts++
+	if a.silentStarts < maxSilentStarts {
 		return false
 	}
-	a.mute = 0 // the member may be woken later, and has its starts then as well
+	a.silentStarts = 0 // the member may be woken later, and then has its starts again
 	return true
 }
 
-// starting is ctx for as long as a program may take for what it has to answer at its
-// start. People are told when it takes long. stop must be called.
+// starting returns a context that ends when a program must have answered its start. People
+// are told when it takes long. The caller must call stop.
 func (a *Agent) starting(ctx context.Context) (limited context.Context, stop func()) {
 	limited, cancel := context.WithCancelCause(ctx)
 	quiet, late := a.opts.After(a.opts.Timeouts.Quiet), a.opts.After(a.opts.Timeouts.Start)
@@ -126,7 +126,7 @@ func (a *Agent) starting(ctx context.Context) (limited context.Context, stop fun
 			select {
 			case <-quiet:
 				quiet = nil
-				a.heldUp("the agent program, which has not answered since it was started %v ago",
+				a.reportHeldUp("the agent program, which has not answered since it was started %v ago",
 					a.opts.Timeouts.Quiet)
 			case <-late:
 				cancel(context.DeadlineExceeded)
@@ -142,7 +142,7 @@ func (a *Agent) starting(ctx context.Context) (limited context.Context, stop fun
 	}
 }
 
-// connect finds out which servers the next program gets.
+// connect determines the servers of the next program.
 func (a *Agent) connect() error {
 	a.servers = a.opts.MCPServers
 	if a.opts.Connect == nil {
@@ -156,22 +156,22 @@ func (a *Agent) connect() error {
 	return nil
 }
 
-// open shakes hands and opens the session within the time that Timeouts allow.
-// Waiting for a minute to pass does not count.
+// open initializes the program and opens the session within Timeouts.Start, which does not
+// include the wait of waitForMinute.
 func (a *Agent) open(ctx context.Context, l *live) error {
-	// Two limits, for between them a session's minute may have to pass.
+	// Two limits, because waitForMinute may wait between them.
 	limited, stop := a.starting(ctx)
-	// Capabilities come first: they say how the session can be entered again.
+	// Capabilities come first: they determine how to reopen the session.
 	_, err := l.initialize(limited)
 	stop()
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return fmt.Errorf("%w: %w", errMute, err)
+		return fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
 	if err != nil {
 		return err
 	}
 	if a.session != "" && !l.caps.resume && l.caps.load {
-		if err := a.passMinute(ctx); err != nil {
+		if err := a.waitForMinute(ctx); err != nil {
 			return err
 		}
 	}
@@ -191,8 +191,8 @@ func (a *Agent) open(ctx context.Context, l *live) error {
 	return nil
 }
 
-// initialize offers nothing: files and commands are the program's own business,
-// under its own permissions. It returns what the program has answered.
+// initialize offers no capabilities: files and commands are the program's own business, under
+// its own permissions. It returns the program's answer.
 func (l *live) initialize(ctx context.Context) (json.RawMessage, error) {
 	result, err := l.conn.do(ctx, "initialize", map[string]any{
 		"protocolVersion": 1,
@@ -205,8 +205,7 @@ func (l *live) initialize(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	fields := fieldsOf(result)
-	// A program may answer with the version it prefers; there is only one that
-	// we can speak.
+	// A program may answer with the version that it prefers; covey supports only one.
 	var version float64
 	lenient(fields["protocolVersion"], &version)
 	if version != 1 {
@@ -217,7 +216,7 @@ func (l *live) initialize(ctx context.Context) (json.RawMessage, error) {
 	lenient(can["loadSession"], &l.caps.load)
 	resume := fieldsOf(can["sessionCapabilities"])["resume"]
 	l.caps.resume = len(resume) > 0 && !isNull(resume) && string(resume) != "false"
-	// Steering is an extension; programs differ in where they advertise it.
+	// Steering is an extension, which programs advertise in different places.
 	for _, meta := range []json.RawMessage{fields["_meta"], can["_meta"]} {
 		lenient(fieldsOf(fieldsOf(meta)["steering"])["supported"], &l.caps.steer)
 	}
@@ -231,10 +230,9 @@ func (l *live) initialize(ctx context.Context) (json.RawMessage, error) {
 	return result, nil
 }
 
-// enter resumes the session of before, else loads it, else makes a new one.
-// What a load replays is not news: the inbox is shut. The context is bounded by
-// Timeouts.Start. A session that could not be entered is not deleted: the
-// program keeps it, and a person may still look at it.
+// enter resumes the previous session, or loads it, or makes a new one. The inbox is shut, so
+// the replay of a load is ignored. ctx is bounded by Timeouts.Start. A session that cannot be
+// reopened is not deleted: the program keeps it, and a person may still look at it.
 func (a *Agent) enter(ctx context.Context, l *live) error {
 	params := map[string]any{"cwd": a.opts.Dir, "mcpServers": servers(a.servers)}
 	if len(a.opts.Meta) > 0 {
@@ -256,8 +254,8 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 	if l.session == "" {
 		return fmt.Errorf("%w: it gave no session id", errUseless)
 	}
-	// The id is kept before the session is used: a crash between the two would
-	// leave work behind in a session that nobody finds again.
+	// The id is stored before the session is used: a crash in between would leave work in a
+	// session that cannot be found again.
 	a.session, a.made, a.primed = l.session, a.opts.Clock(), false
 	if err := a.opts.OnSession(l.session); err != nil {
 		return fmt.Errorf("%w: %w", errKeep, err)
@@ -265,8 +263,8 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 	return nil
 }
 
-// reenter tries the session of before; entered says that it is open again. An
-// error is worth more than a new session.
+// reenter tries to reopen the previous session; entered reports success. An error means that
+// no new session should be made.
 func (a *Agent) reenter(ctx context.Context, l *live, params map[string]any) (entered bool, err error) {
 	params["sessionId"] = a.session
 	defer delete(params, "sessionId")
@@ -280,7 +278,7 @@ func (a *Agent) reenter(ctx context.Context, l *live, params map[string]any) (en
 		_, err := l.conn.do(ctx, way.method, params)
 		if err == nil && way.method == "session/load" {
 			err = l.replayed(ctx)
-			// gemini also loads, without a word, what is left of a session that it has lost.
+			// gemini loads, without an error, what is left of a lost session.
 			if err == nil && a.opts.Quirks.LoadAfterMinute && l.conn.replays.Load() == 0 {
 				continue
 			}
@@ -289,7 +287,7 @@ func (a *Agent) reenter(ctx context.Context, l *live, params map[string]any) (en
 			l.session = a.session
 			return true, nil
 		}
-		// "Not this session" is no reason to give up: the next way may do.
+		// If only this way fails, try the next one.
 		if fatal := a.fatal(err); fatal != nil {
 			return false, fatal
 		}
@@ -297,16 +295,16 @@ func (a *Agent) reenter(ctx context.Context, l *live, params map[string]any) (en
 	return false, nil
 }
 
-// errKeep says that a new session's id could not be kept by who asked for it,
-// errUseless that a program is none for us. No restart mends either.
+// errKeep says that the id of a new session could not be stored, errUseless that a program
+// is not usable. A restart fixes neither.
 var (
-	errKeep    = errors.New("the session's id could not be kept")
+	errKeep    = errors.New("the session's id could not be stored")
 	errUseless = errors.New("the agent program cannot be used")
 )
 
-// fatal is an answer to resume or load that says more than "not this session":
-// the program has ended, nobody waits any more, or it wants a login. nil: a new
-// session may be tried.
+// fatal returns err if an answer to resume or load means more than an unknown session: the
+// program has ended, ctx has ended, or a login is required. It returns nil if a new session
+// may be tried.
 func (a *Agent) fatal(err error) error {
 	var answer *rpcError
 	if !errors.As(err, &answer) || answer.Code == codeAuthRequired {
@@ -315,9 +313,9 @@ func (a *Agent) fatal(err error) error {
 	return nil
 }
 
-// startFailure says what it means that a program did not come up: somebody must
-// log in, an account is used up, or the program is broken. l must not be
-// stopped yet: how it ends by itself is part of the error.
+// startFailure classifies a failed start: a login is missing, an account is used up, or the
+// program is broken. l must not be stopped yet, because the error includes how the program
+// ends by itself.
 func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -342,32 +340,32 @@ func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
 		case errors.As(known, &api) && api.Passes() && api.Type != "unknown":
 			return api
 		}
-		return fmt.Errorf("acp: the agent program opened no session: %w", err) // it would say so again
+		return fmt.Errorf("acp: the agent program opened no session: %w", err) // a retry fails too
 	}
-	// A program that hangs at its start may be luckier the next time.
+	// A program that hangs at its start may succeed the next time.
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("it did not open a session within %v", a.opts.Timeouts.Start)
 	}
-	return fmt.Errorf("%w at its start: %w (%s)", errCrash, err, l.proc.epitaph())
+	return fmt.Errorf("%w at its start: %w (%s)", errCrash, err, l.proc.exitSummary())
 }
 
-// passMinute waits until a session may be loaded: see Quirks.LoadAfterMinute.
-func (a *Agent) passMinute(ctx context.Context) error {
+// waitForMinute waits until a session may be loaded: see Quirks.LoadAfterMinute.
+func (a *Agent) waitForMinute(ctx context.Context) error {
 	now := a.opts.Clock()
 	if !a.opts.Quirks.LoadAfterMinute {
 		return nil
 	}
-	// A session of an earlier life whose age nobody kept may be seconds old.
+	// A session of an earlier run with unknown age may be seconds old.
 	if !a.made.IsZero() && !a.made.Truncate(time.Minute).Equal(now.Truncate(time.Minute)) {
 		return nil
 	}
 	over := now.Truncate(time.Minute).Add(time.Minute)
-	a.heldUp("%s, when the program may enter its session again", over.Format(time.TimeOnly))
+	a.reportHeldUp("%s, when the program may enter its session again", over.Format(time.TimeOnly))
 	return program.Sleep(ctx, over.Sub(now)+100*time.Millisecond)
 }
 
-// system adds the system prompt to the parameters of a new session, if the
-// program takes it there.
+// system adds the system prompt to the parameters of a new session, if the program takes it
+// there.
 func (a *Agent) system(params map[string]any) {
 	if a.opts.System == nil {
 		return
@@ -386,11 +384,11 @@ func (a *Agent) system(params map[string]any) {
 	}
 }
 
-// servers are MCP servers as session/new takes them.
+// servers returns MCP servers in the form of session/new.
 func servers(list []MCPServer) []map[string]any {
 	all := []map[string]any{}
 	for _, s := range list {
-		if s.URL != "" { // the schema wants empty lists where there are none, not null
+		if s.URL != "" { // the schema requires empty lists, not null
 			all = append(all, map[string]any{
 				"type": "http", "name": s.Name, "url": s.URL, "headers": append([]Pair{}, s.Headers...),
 			})

@@ -10,9 +10,8 @@ import (
 	"github.com/coveyteam/covey/teammate/program"
 )
 
-// toolCall is a call of the program, put together from all that was said of
-// it: tool_call, tool_call_update and the question for permission may each
-// tell a part only.
+// toolCall is a call of the program, merged from tool_call, tool_call_update and the
+// question for permission, each of which may hold only a part.
 type toolCall struct {
 	ID        string          `json:"toolCallId"`
 	Title     string          `json:"title"`
@@ -24,22 +23,22 @@ type toolCall struct {
 	Locations []location      `json:"locations"`
 	Meta      json.RawMessage `json:"_meta"`
 
-	shown []content // what the question for permission showed: it is no output
+	shown []content // content of the question for permission, which is not output
 
-	tool  string // what _meta names the tool; empty: nothing
-	first string // the first title: Copilot CLI leaves an MCP tool's server out of later ones
+	tool  string // the tool's name in _meta; empty: none
+	first string // the first title: Copilot CLI omits an MCP tool's server from later ones
 
-	named  *agent.ToolCall // as it stands in the transcript; nil: not yet
+	named  *agent.ToolCall // as recorded in the transcript; nil: not yet
 	denied string          // why it was denied; empty: it was not
 	over   bool            // it has its result
 }
 
-// location is a file that a call is about.
+// location is a file of a call.
 type location struct {
 	Path string `json:"path"`
 }
 
-// content is what a call shows: text in a block, or a changed file.
+// content is part of a call's content: text in a block, or a changed file.
 type content struct {
 	Type    string `json:"type"` // content, diff, terminal
 	Content block  `json:"content"`
@@ -48,7 +47,7 @@ type content struct {
 	NewText string `json:"newText"`
 }
 
-// block is a block of content of which we show text only.
+// block is a block of content, of which only text is shown.
 type block struct {
 	Type     string `json:"type"`
 	Text     string `json:"text"`
@@ -59,7 +58,7 @@ type block struct {
 	} `json:"resource"`
 }
 
-// words is the block as text.
+// words returns the block as text.
 func (b block) words() string {
 	switch {
 	case b.Text != "" || b.Type == "text" || b.Type == "":
@@ -72,15 +71,15 @@ func (b block) words() string {
 	return "[" + b.Type + "]"
 }
 
-// lenient reads raw into a field and leaves it alone if the form is not the
-// usual one: one odd field must not cost the rest.
+// lenient decodes raw into a field, and leaves it unchanged on an error, so that one
+// unexpected field does not affect the rest.
 func lenient(raw json.RawMessage, field any) {
 	if len(raw) > 0 && !isNull(raw) {
-		_ = json.Unmarshal(raw, field) // see above
+		_ = json.Unmarshal(raw, field) // errors are ignored on purpose
 	}
 }
 
-// merge takes in another part. What it does not mention stays.
+// merge merges another part. Fields that it omits stay.
 func (c *toolCall) merge(raw json.RawMessage) {
 	var part map[string]json.RawMessage
 	if json.Unmarshal(raw, &part) != nil {
@@ -94,10 +93,10 @@ func (c *toolCall) merge(raw json.RawMessage) {
 	lenient(part["status"], &c.Status)
 	lenient(part["content"], &c.Content)
 	lenient(part["locations"], &c.Locations)
-	if in := part["rawInput"]; tells(in) || c.RawInput == nil && !isNull(in) {
+	if in := part["rawInput"]; hasValue(in) || c.RawInput == nil && !isNull(in) {
 		c.RawInput = in
 	}
-	if out := part["rawOutput"]; tells(out) {
+	if out := part["rawOutput"]; hasValue(out) {
 		c.RawOutput = out
 	}
 	if name := toolOf(part["_meta"]); name != "" {
@@ -105,8 +104,8 @@ func (c *toolCall) merge(raw json.RawMessage) {
 	}
 }
 
-// mergeQuestion takes in the part that comes with a question for permission.
-// What it shows describes the call; output comes later.
+// mergeQuestion merges the part in a question for permission. Its content describes the
+// call and is not output.
 func (c *toolCall) mergeQuestion(raw json.RawMessage) {
 	output := c.Content
 	c.Content = nil
@@ -114,13 +113,13 @@ func (c *toolCall) mergeQuestion(raw json.RawMessage) {
 	c.shown, c.Content = c.Content, output
 }
 
-// tells reports whether raw says anything: null and an empty object do not.
-func tells(raw json.RawMessage) bool {
+// hasValue reports whether raw holds a value other than null and an empty object.
+func hasValue(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
 	return len(raw) > 0 && !isNull(raw) && !bytes.Equal(raw, []byte("{}"))
 }
 
-// toolOf is the name of the tool that _meta tells.
+// toolOf returns the name of the tool in _meta.
 func toolOf(meta json.RawMessage) string {
 	var in struct {
 		ToolName   string `json:"toolName"`
@@ -135,19 +134,18 @@ func toolOf(meta json.RawMessage) string {
 	return in.ToolName
 }
 
-// begun reports whether the program is at work on the call.
+// begun reports whether the program has begun the call.
 func (c *toolCall) begun() bool { return c.Status == "in_progress" || c.ended() }
 
-// ended reports whether the call will change no more.
+// ended reports whether the call is finished.
 func (c *toolCall) ended() bool {
 	return c.Status == "completed" || c.Status == "failed" || c.Status == "cancelled"
 }
 
-// maxResult bounds a result in the transcript, in bytes: hooks and people read
-// it, no model does.
+// maxResult limits a result in the transcript, in bytes: only hooks and people read it.
 const maxResult = 100_000
 
-// result is what the call came to.
+// result returns the result of the call.
 func (c *toolCall) result() agent.ToolResult {
 	r := agent.ToolResult{Content: c.output(), IsError: c.Status != "completed"}
 	r.Rejected = c.denied == "" && c.Status != "completed" && (rejectedBy(c.RawOutput) ||
@@ -159,14 +157,14 @@ func (c *toolCall) result() agent.ToolResult {
 	return r
 }
 
-// rejectedBy reports whether a raw output says in a field of its own that the program has
-// refused to make the call (copilot 1.0.102).
+// rejectedBy reports whether a field of a raw output says that the program has refused to
+// make the call (copilot 1.0.102).
 func rejectedBy(raw json.RawMessage) bool {
 	code := text(fieldsOf(raw)["code"])
 	return code == "rejected" || code == "denied"
 }
 
-// output is the call's output as text: its content, else its raw output.
+// output returns the call's output as text: its content or, if that is empty, its raw output.
 func (c *toolCall) output() string {
 	var texts []string
 	for _, item := range c.Content {
@@ -183,9 +181,9 @@ func (c *toolCall) output() string {
 	return rawText(c.RawOutput)
 }
 
-// rawText is the text in a raw output, or all of it.
+// rawText returns the text in a raw output, or all of it.
 func rawText(raw json.RawMessage) string {
-	if !tells(raw) {
+	if !hasValue(raw) {
 		return ""
 	}
 	var text string
@@ -204,13 +202,13 @@ func rawText(raw json.RawMessage) string {
 		}
 		empty = true
 	}
-	if empty { // it says so itself
+	if empty { // the text fields exist and are empty
 		return ""
 	}
 	return string(raw)
 }
 
-// shorten takes the middle out of a text that is too long.
+// shorten removes the middle of a text that is too long.
 func shorten(text string) string {
 	if len(text) <= maxResult {
 		return text

@@ -17,17 +17,17 @@ import (
 //	                                                      file_path, once for each file
 //	read                               Read               file_path
 //	search                             Grep               pattern, path
-//	                                   where a program has run a command for these two and
-//	                                   tells no input, rules for Bash hold for them as well
+//	                                   if a program has run a command for these two
+//	                                   without any input, rules for Bash apply as well
 //	fetch                              WebFetch           url
 //	all others                         their first title that could be a name; else Tool
 //
-// A program that tells the tool's name in _meta (claude) has its name used. An
-// MCP tool is known by its raw input (codex), its name in _meta, or by a title
-// that is nothing but such a name; of several titles the first counts. A command in the raw input beats all but
-// the first: where a shell can be reached, rules for the shell must hold. Only
-// what the program says is known here; that it is the truth is not. Who calls a
-// team tool is known by its bearer token, never by a name.
+// If a program gives the tool's name in _meta (claude), that name is used. An MCP tool is
+// recognized by its raw input (codex), its name in _meta, or a title that consists of such a
+// name; of several titles the first counts. A command in the raw input takes precedence over
+// all but the first of these, because rules for the shell must apply wherever a shell can be
+// reached. All of this is only what the program claims. The caller of a team tool is
+// authenticated by its bearer token, never by a name.
 
 // naming names the calls of one program.
 type naming struct {
@@ -35,14 +35,14 @@ type naming struct {
 	titleCommand bool     // Quirks.TitleCommand
 }
 
-// identifier is a title that could be a tool's name.
+// identifier matches a title that could be a tool's name.
 var identifier = notation.Pattern(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 
-// ours are names as rules write them.
-var ours = notation.Pattern(`^[A-Z][A-Za-z0-9]{0,63}$`)
+// ruleName matches names as rules write them.
+var ruleName = notation.Pattern(`^[A-Z][A-Za-z0-9]{0,63}$`)
 
-// calls are the call as hooks and rules see it: one, or one for each file that
-// it changes. All of them must be allowed.
+// calls returns the call as hooks and rules see it: one, or one for each file that it
+// changes. All of them must be allowed.
 func (n naming) calls(c *toolCall) []agent.ToolCall {
 	raw := fieldsOf(c.RawInput)
 	if name, input := n.mcp(c, raw); name != "" {
@@ -51,9 +51,9 @@ func (n naming) calls(c *toolCall) []agent.ToolCall {
 	if command := n.command(c, raw); command != "" {
 		return []agent.ToolCall{{ID: c.ID, Name: "Bash", Input: with(raw, "command", command)}}
 	}
-	// Names of another fashion, such as write_file (qwen), are none that rules know:
-	// what such a call is follows from its kind.
-	if ours().MatchString(c.tool) && len(raw) > 0 {
+	// Names in another style, such as write_file (qwen), are unknown to rules: the kind of
+	// the call decides.
+	if ruleName().MatchString(c.tool) && len(raw) > 0 {
 		return []agent.ToolCall{{ID: c.ID, Name: c.tool, Input: object(c.RawInput)}}
 	}
 	name := n.plain(c)
@@ -69,12 +69,12 @@ func (n naming) calls(c *toolCall) []agent.ToolCall {
 	return []agent.ToolCall{{ID: c.ID, Name: name, Input: object(c.RawInput)}}
 }
 
-// shellTitle is a title that codex-acp 2.6 gives a command which only reads.
+// shellTitle matches the titles that codex-acp 2.6 gives to commands that only read.
 var shellTitle = notation.Pattern(`^(Read file '|List files( in '|$)|Search( for '| in |$))`)
 
 // withShell adds the commands by which a program may have made calls that read: codex-acp
-// 2.6 runs `cat` and `ls`, and tells of the file alone, without any input. Which of the
-// programs that read files it was is not told, so each of them counts.
+// 2.6 runs `cat` and `ls` and reports only the file, without input. It does not say which
+// command it was, so each possible one is added.
 func withShell(calls []agent.ToolCall, c *toolCall, raw map[string]json.RawMessage) []agent.ToolCall {
 	if len(raw) > 0 || !shellTitle().MatchString(c.Title) {
 		return calls
@@ -101,11 +101,11 @@ func withShell(calls []agent.ToolCall, c *toolCall, raw map[string]json.RawMessa
 	return calls
 }
 
-// plain is the name for a call's kind.
+// plain returns the name for a call's kind.
 func (n naming) plain(c *toolCall) string {
 	switch c.Kind {
 	case "execute":
-		return "Bash" // without a command: rules are in doubt, and doubt forbids
+		return "Bash" // without a command: rules cannot decide, so the call is denied
 	case "edit", "delete", "move":
 		if whole(c) || wholeInput(fieldsOf(c.RawInput)) {
 			return "Write"
@@ -119,7 +119,7 @@ func (n naming) plain(c *toolCall) string {
 		return "WebFetch"
 	}
 	switch {
-	case len(diffs(c)) > 0: // a change, whatever else it says it is
+	case len(diffs(c)) > 0: // a change, whatever its kind
 		return "Edit"
 	case identifier().MatchString(c.tool):
 		return c.tool
@@ -131,8 +131,7 @@ func (n naming) plain(c *toolCall) string {
 	return "Tool"
 }
 
-// files is a call for each file that c names; one without file_path if it
-// names none.
+// files returns a call for each file of c, or one without file_path if c names no file.
 func files(c *toolCall, name string, raw map[string]json.RawMessage) []agent.ToolCall {
 	paths := c.paths(raw)
 	if len(paths) == 0 {
@@ -145,7 +144,7 @@ func files(c *toolCall, name string, raw map[string]json.RawMessage) []agent.Too
 	return all
 }
 
-// paths are all files that a call names, wherever it does so, each once.
+// paths returns all files that a call names in any of its fields, each once.
 func (c *toolCall) paths(raw map[string]json.RawMessage) []string {
 	var all []string
 	add := func(path string) {
@@ -177,28 +176,28 @@ func (c *toolCall) paths(raw map[string]json.RawMessage) []string {
 	return all
 }
 
-// diffs are the changed files that a call shows.
+// diffs returns the changed files in a call's content.
 func diffs(c *toolCall) []content {
 	other := func(item content) bool { return item.Type != "diff" }
 	return slices.DeleteFunc(slices.Concat(c.Content, c.shown), other)
 }
 
-// whole reports whether a call shows nothing but files that were not there. An
-// edit of an empty file looks the same, and is as harmless to overwrite.
+// whole reports whether a call shows only new files. An edit of an empty file looks the same,
+// and overwriting that is harmless.
 func whole(c *toolCall) bool {
 	shown := diffs(c)
 	changed := func(d content) bool { return d.OldText != "" }
 	return c.Kind == "edit" && len(shown) > 0 && !slices.ContainsFunc(shown, changed)
 }
 
-// wholeInput reports whether an input holds all of a file and no part to look
-// for: opencode shows no change before it asks.
+// wholeInput reports whether an input holds a whole file and no text to replace: opencode
+// shows no change before it asks.
 func wholeInput(raw map[string]json.RawMessage) bool {
 	_, content := raw["content"]
 	return content && raw["old_string"] == nil && raw["oldString"] == nil
 }
 
-// command is the command line of a shell call.
+// command returns the command line of a shell call.
 func (n naming) command(c *toolCall, raw map[string]json.RawMessage) string {
 	for _, name := range []string{"command", "cmd"} {
 		if line := text(raw[name]); line != "" {
@@ -216,9 +215,9 @@ func (n naming) command(c *toolCall, raw map[string]json.RawMessage) string {
 	return ""
 }
 
-// titleCommand takes the command out of a title of the form `command [where]
-// (why)`. The last mark counts: what is found then holds the whole command,
-// and whatever a model has put behind it makes it stricter, not laxer.
+// titleCommand extracts the command from a title of the form `command [where] (why)`. It
+// cuts at the last mark, so that the result holds the whole command; text that a model has
+// appended makes the result stricter, not laxer.
 func titleCommand(title string) string {
 	at := -1
 	for _, mark := range []string{" [current working directory ", " [in "} {
@@ -230,8 +229,8 @@ func titleCommand(title string) string {
 	return title[:at]
 }
 
-// join is an argument list as a command line; a shell that is given a script
-// is that script.
+// join returns an argument list as a command line. For a shell with a script it returns the
+// script.
 func join(args []string) string {
 	if len(args) == 3 && (args[1] == "-c" || args[1] == "-lc") {
 		switch base := args[0][strings.LastIndexByte(args[0], '/')+1:]; base {
@@ -249,10 +248,10 @@ func join(args []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// plainWord is a word that no shell changes.
+// plainWord matches a word without special characters of a shell.
 var plainWord = notation.Pattern(`^[A-Za-z0-9_/:+.,@%-]+$`)
 
-// address is the URL of a fetch.
+// address returns the URL of a fetch.
 func address(c *toolCall, raw map[string]json.RawMessage) string {
 	for _, name := range []string{"url", "uri"} {
 		if at := text(raw[name]); at != "" {
@@ -268,7 +267,7 @@ func address(c *toolCall, raw map[string]json.RawMessage) string {
 	return ""
 }
 
-// mcp is the name and the input of a call of an MCP tool; empty: it is none.
+// mcp returns the name and input of a call of an MCP tool; "" if it is not one.
 func (n naming) mcp(c *toolCall, raw map[string]json.RawMessage) (string, json.RawMessage) {
 	if server, tool := text(raw["server"]), text(raw["tool"]); server != "" && tool != "" {
 		return "mcp__" + server + "__" + tool, object(raw["arguments"])
@@ -289,9 +288,9 @@ func (n naming) mcp(c *toolCall, raw map[string]json.RawMessage) (string, json.R
 	return "", nil
 }
 
-// toolIn is the tool of server that a title names, in any of the ways in which
-// programs write it; empty: it names none. The list is closed on purpose: a
-// looser rule would let a model choose a title that passes for another tool.
+// toolIn returns the tool of server that a title names in one of the known forms, or "".
+// The list is closed on purpose: a looser rule would let a model choose a title that passes
+// for another tool.
 func toolIn(title, server string) string {
 	for _, form := range [][2]string{
 		{"mcp__" + server + "__", ""}, {"mcp_" + server + "_", ""}, {"mcp." + server + ".", ""},
@@ -310,21 +309,21 @@ func toolIn(title, server string) string {
 	return ""
 }
 
-// fieldsOf are the members of an object; none if it is something else.
+// fieldsOf returns the members of an object, or nil for another value.
 func fieldsOf(raw json.RawMessage) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	lenient(raw, &fields)
 	return fields
 }
 
-// text is a JSON string; empty: it is none.
+// text returns a JSON string, or "" for another value.
 func text(raw json.RawMessage) string {
 	var s string
 	lenient(raw, &s)
 	return s
 }
 
-// first is the first of a list; empty: there is none.
+// first returns the first element of a list, or "".
 func first(list []string) string {
 	if len(list) == 0 {
 		return ""
@@ -332,9 +331,8 @@ func first(list []string) string {
 	return list[0]
 }
 
-// with is an object with one field set; an empty value sets nothing. Fields
-// that only differ from it in case are dropped, or nobody could tell which one
-// counts.
+// with returns an object with one field set; an empty value sets nothing. It drops fields
+// whose names differ only in case, because they would be ambiguous.
 func with(fields map[string]json.RawMessage, name, value string) json.RawMessage {
 	all := make(map[string]json.RawMessage, len(fields)+1)
 	for key, raw := range fields {
@@ -346,15 +344,15 @@ func with(fields map[string]json.RawMessage, name, value string) json.RawMessage
 		all[name], _ = notation.Marshal(value) // a string always encodes
 	}
 	input, err := notation.Marshal(all)
-	if err != nil { // what was decoded encodes
+	if err != nil { // decoded values always encode
 		return json.RawMessage(`{}`)
 	}
 	return input
 }
 
-// object is raw if it is an object, else an object that holds it.
+// object returns raw if it is an object, and otherwise an object that holds it.
 func object(raw json.RawMessage) json.RawMessage {
-	if !tells(raw) {
+	if !hasValue(raw) {
 		return json.RawMessage(`{}`)
 	}
 	if len(fieldsOf(raw)) > 0 {

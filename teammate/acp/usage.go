@@ -6,32 +6,32 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// UsageSource is where a program tells how many tokens it has used.
+// UsageSource is where a program reports its token usage.
 type UsageSource int
 
-// The places. Programs that tell nothing of use are UsageUnknown.
+// The sources. Programs that report nothing are UsageUnknown.
 const (
 	UsagePerPrompt  UsageSource = iota // usage in the answer to a prompt, of that prompt: claude, codex-acp 2
 	UsageUnknown                       // nowhere: zed's codex-acp
 	UsageQuota                         // _meta.quota in the answer: gemini
 	UsageChunks                        // _meta.usage of message chunks, once for each model call: qwen
 	UsageCumulative                    // usage in the answer, since the program began: copilot
-	UsageLastCall                      // usage in the answer, of the last model call: opencode; too little
+	UsageLastCall                      // usage in the answer, of the last model call only: opencode; too low
 )
 
-// meter counts what one session's prompts use.
+// meter counts the usage of a session's prompts.
 type meter struct {
 	source UsageSource
-	before agent.Usage // cumulative programs: up to the prompt before
+	before agent.Usage // for cumulative programs: up to the previous prompt
 
-	spent Spent // by the prompt that runs
+	spent Spent // by the running prompt
 	cost  float64
 }
 
 // begin starts a prompt.
 func (m *meter) begin() { m.spent = Spent{} }
 
-// update takes in what an update tells, and reports whether it told anything.
+// update adds the usage in an update, and reports whether there was any.
 func (m *meter) update(u update) bool {
 	if u.Kind == "usage_update" {
 		m.spent.ContextUsed, m.spent.ContextSize = u.Used, u.Size
@@ -51,57 +51,55 @@ func (m *meter) update(u update) bool {
 	return ok
 }
 
-// soFar is what the prompt that runs is known to have used.
+// soFar returns the known usage of the running prompt.
 func (m *meter) soFar() Spent {
 	s := m.spent
 	s.CostUSD = m.cost
 	return s
 }
 
-// end takes in the answer to the prompt and returns what the prompt has used.
-// result may be nil, for a prompt that was never answered: what its chunks told
-// until then still counts. Called once for each begin.
+// end returns the usage of the prompt, with the usage in its answer. result may be nil for a
+// prompt without an answer; usage from chunks still counts. Call it once for each begin.
 func (m *meter) end(result json.RawMessage) Spent {
 	fields := fieldsOf(result)
 	meta := fieldsOf(fields["_meta"])
 	m.spent.CostUSD = m.cost
 	switch m.source {
 	case UsagePerPrompt, UsageLastCall:
-		m.take(fields["usage"])
+		m.setUsage(fields["usage"])
 	case UsageCumulative:
-		m.take(fields["usage"])
+		m.setUsage(fields["usage"])
 		if !m.spent.Known {
-			m.take(meta["usage"])
+			m.setUsage(meta["usage"])
 		}
 		total := m.spent.Usage
 		m.spent.Usage = total.Less(m.before)
-		// A prompt that tells nothing must not make the next one cost all again.
+		// After a prompt without usage the next one must not count the whole total again.
 		if m.spent.Known {
 			m.before = total
 		}
 	case UsageQuota:
 		quota := fieldsOf(meta["quota"])
-		m.take(quota["token_count"])
+		m.setUsage(quota["token_count"])
 		if !m.spent.Known {
-			m.take(meta["quota"])
+			m.setUsage(meta["quota"])
 		}
 	}
 	return m.spent
 }
 
-// take sets what the prompt has used; an object that counts no tokens leaves it
-// unknown rather than zero.
-func (m *meter) take(raw json.RawMessage) {
+// setUsage sets the usage of the prompt. An object without token counts leaves it unknown
+// rather than zero.
+func (m *meter) setUsage(raw json.RawMessage) {
 	if used, ok := tokensIn(raw); ok {
 		m.spent.Usage, m.spent.Known = used, true
 	}
 }
 
-// tokensIn reads an object that counts tokens, by any of the names that are in
-// use. Cached and thought tokens count: where there is a total, what is not
-// output of it is input. Programs disagree whether thoughts are part of the
-// output. The total settles it: if there is room for them beside input and
-// output, they were not.
+// tokensIn reads token counts under any of the names in use. Cached and thought tokens count:
+// if there is a total, everything but output is input. Programs disagree on whether thoughts
+// are part of the output. The total decides: if it exceeds input and output by the thoughts,
+// they are not.
 func tokensIn(raw json.RawMessage) (agent.Usage, bool) {
 	fields := fieldsOf(raw)
 	in, inOK := number(fields, "inputTokens", "input_tokens", "promptTokens", "prompt_tokens",
@@ -125,9 +123,9 @@ func tokensIn(raw json.RawMessage) (agent.Usage, bool) {
 	return withCache(in, out, read, written), true
 }
 
-// withCache is a count of which parts of the input had to do with a cache. A
-// program that counts them beside its input, and tells no total, has them left
-// out: what is a part cannot be more than the whole.
+// withCache returns a usage whose cached tokens are part of the input. If a program counts
+// them separately and reports no total, the excess is dropped, because a part cannot exceed
+// the whole.
 func withCache(in, out, read, written int64) agent.Usage {
 	read = min(read, in)
 	return agent.Usage{
@@ -135,7 +133,7 @@ func withCache(in, out, read, written int64) agent.Usage {
 	}
 }
 
-// number is the first of the named fields that holds a count.
+// number returns the first of the named fields that holds a count.
 func number(fields map[string]json.RawMessage, names ...string) (int64, bool) {
 	for _, name := range names {
 		var n float64

@@ -8,8 +8,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// message is one JSON-RPC message. Its parts stay raw until somebody knows
-// what they should be.
+// message is one JSON-RPC message. Its parts stay raw until their type is known.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -18,7 +17,7 @@ type message struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// decode reads a line. Whatever is no JSON object is no message.
+// decode parses a line; it returns false if the line is not a JSON object.
 func decode(line []byte) (message, bool) {
 	var m message
 	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &m) != nil {
@@ -33,11 +32,11 @@ func decode(line []byte) (message, bool) {
 	return m, true
 }
 
-// isNull reports a JSON null, which programs send for "not there".
+// isNull reports whether raw is a JSON null, which programs send for absent values.
 func isNull(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
 
-// key is an answer's id as we count them; programs that turn a number into a
-// string are understood as well.
+// key returns an answer's id in the form of call.id. It also accepts a number sent as a
+// string.
 func (m message) key() string { return strings.Trim(string(m.ID), `"`) }
 
 // rpcError is the error of an answer.
@@ -47,14 +46,14 @@ type rpcError struct {
 	Data    json.RawMessage
 }
 
-// The codes that mean something to us.
+// The error codes that covey handles.
 const (
 	codeNoMethod     = -32601
 	codeAuthRequired = -32000
 	codeNoResource   = -32002
 )
 
-// readError reads an error as far as it has the usual form.
+// readError decodes an error as far as it has the usual form.
 func readError(raw json.RawMessage) *rpcError {
 	var fields struct {
 		Code    json.RawMessage `json:"code"`
@@ -77,7 +76,7 @@ func readError(raw json.RawMessage) *rpcError {
 	return e
 }
 
-// Error is what the program said, with what it said beside it.
+// Error returns the program's message with the details in its data.
 func (e *rpcError) Error() string {
 	text := e.Message
 	if text == "" {
@@ -89,8 +88,8 @@ func (e *rpcError) Error() string {
 	return text
 }
 
-// detail is the text in the error's data, if there is one. Data without words is
-// shown where the message alone would say next to nothing.
+// detail returns the text in the error's data, or "". Data without text is returned only if
+// the message alone is vague.
 func (e *rpcError) detail() string {
 	if len(e.Data) == 0 || isNull(e.Data) {
 		return ""
@@ -113,10 +112,10 @@ func (e *rpcError) detail() string {
 	return cut(string(e.Data), 500)
 }
 
-// vague is a message that does not say what went wrong.
+// vague matches a message that does not say what went wrong.
 var vague = notation.Pattern(`(?i)^\s*((internal|server|unknown) )*error\W*$|^\PL*$`)
 
-// cut is text, at most limit bytes of it, whole characters only.
+// cut returns at most limit bytes of text, in whole characters.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
