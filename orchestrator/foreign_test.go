@@ -276,11 +276,11 @@ func TestAgentProgramThatAlwaysDies(t *testing.T) {
 	r, _ := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n", die, die, die, die,
 		die, die, die, die)
 	e := r.run(Options{})
-	if e.Code == CodeDone || !strings.Contains(strings.Join(e.Problems, "\n"), "died 4 times in a row") {
+	if e.Code == CodeDone || !strings.Contains(strings.Join(e.Problems, "\n"), "crashed 4 times in a row") {
 		t.Errorf("the team ended with %d: %s: %q", e.Code, e.Reason, e.Problems)
 	}
 	if !strings.Contains(e.Reason, "dev takes no more turns: it failed: ") || !strings.Contains(e.Reason,
-		"died 4 times in a row") ||
+		"crashed 4 times in a row") ||
 		strings.Contains(e.Reason, "no idle member takes it by itself") {
 		t.Errorf("the end does not name who failed: %s", e.Reason)
 	}

@@ -251,7 +251,7 @@ func TestFaultsInEveryLife(t *testing.T) {
 		if e.Code != CodeUnfinished || !strings.Contains(strings.Join(e.Problems, "\n"), "dev: ") {
 			t.Errorf("the team ended with %d, %q: %q", e.Code, e.Reason, e.Problems)
 		}
-		gone := strings.Contains(strings.Join(e.Problems, "\n"), "died 4 times in a row")
+		gone := strings.Contains(strings.Join(e.Problems, "\n"), "crashed 4 times in a row")
 		for _, task := range r.list() {
 			if task.Status == tasks.Completed || gone && task.Owner != "" {
 				t.Errorf("task %s is %s, owned by %q", task.ID, task.Status, task.Owner)

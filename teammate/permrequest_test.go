@@ -56,7 +56,7 @@ func TestPermissionRequestChangesTheSession(t *testing.T) {
 		"a mode":        {`,"updatedPermissions":[{"type":"setMode","mode":"bypassPermissions","destination":"session"}]`, 1, ""},
 		"a file": {
 			`,"updatedPermissions":[{"type":"replaceRules",` + rule + `"behavior":"allow","destination":"localSettings"}]`, 1,
-			"it counts for this session only",
+			"it applies only to this session",
 		},
 		"a wrong mode": {`,"updatedPermissions":[{"type":"setMode","mode":"yolo","destination":"session"}]`,
 			2, "yolo"},

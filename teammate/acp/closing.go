@@ -31,14 +31,14 @@ func (t *talk) reportedFailure(now time.Time) error {
 	c := t.closing
 	switch {
 	case c.failed && c.last != "":
-		if err := program.Confession(c.last, now); err != nil {
+		if err := program.ReplyFailure(c.last, now); err != nil {
 			return err
 		}
 		return program.Diagnose(c.last, "", now)
 	case t.rec.made == 0:
-		return program.Confession(t.rec.last, now)
+		return program.ReplyFailure(t.rec.last, now)
 	case c.chunks == 1:
-		return program.Confession(c.last, now)
+		return program.ReplyFailure(c.last, now)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// Text is the message's text: its text blocks joined by "\n" and trimmed.
+// Text returns the message's text: its text blocks joined by "\n" and trimmed.
 func (m Message) Text() string {
 	var texts []string
 	for _, b := range m.Content {
@@ -20,7 +20,7 @@ func (m Message) Text() string {
 	return strings.TrimSpace(strings.Join(texts, "\n"))
 }
 
-// ToolCalls are the tool calls that the message holds, in order.
+// ToolCalls returns the message's tool calls, in order.
 func (m Message) ToolCalls() []ToolCall {
 	var calls []ToolCall
 	for _, b := range m.Content {
@@ -31,10 +31,9 @@ func (m Message) ToolCalls() []ToolCall {
 	return calls
 }
 
-// MarshalJSON writes the fields that b's type has, also where they are empty:
-// a tool result without output still says so, as readers of transcripts and
-// model APIs expect. A tool call's input that is no JSON is kept as a string,
-// so that a model's slip cannot make a transcript unreadable.
+// MarshalJSON writes the fields of b's type even if they are empty: readers of transcripts and
+// model APIs expect that a tool result without output says so. A tool call's input that is not
+// JSON is kept as a string, so that a model's mistake cannot make a transcript unreadable.
 func (b Block) MarshalJSON() ([]byte, error) {
 	switch b.Type {
 	case TextBlock:
@@ -60,8 +59,8 @@ func (b Block) MarshalJSON() ([]byte, error) {
 	return nil, fmt.Errorf("teammate: block of unknown type %q", b.Type)
 }
 
-// ValidInput is a tool input as it may stand in a message: an object at best, but
-// always JSON.
+// ValidInput returns a tool input in a form that a message can hold: always JSON, and normally an
+// object.
 func ValidInput(input json.RawMessage) json.RawMessage {
 	switch {
 	case len(bytes.TrimSpace(input)) == 0:
@@ -76,7 +75,7 @@ func ValidInput(input json.RawMessage) json.RawMessage {
 	return text
 }
 
-// PromptRecord is the message that shows inputs.
+// PromptRecord returns the message that shows inputs.
 func PromptRecord(inputs []Input) Record {
 	m := Message{Role: User}
 	for _, in := range inputs {

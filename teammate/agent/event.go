@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Event is something that a member did or that happened to it. It becomes one
-// line of the journal (DESIGN 7).
+// Event is something that a member did or that happened to it. It becomes one line of the journal
+// (DESIGN 7).
 type Event struct {
 	Member string
 	Turn   int // counts the member's turns from 1; 0 before its first
-	// Helper is the id of the member's helper that it happened to; empty: the
-	// member itself.
+	// Helper is the id of the member's helper that the event belongs to; empty: the member
+	// itself.
 	Helper string
 	Data   EventData
 }
 
-// EventData is the payload of an Event. Its JSON is the line's data, its
-// EventType the line's type.
+// EventData is the payload of an Event. Its JSON is the line's data, and its EventType is the
+// line's type.
 type EventData interface {
 	EventType() string
 }
@@ -37,7 +37,7 @@ const (
 	ByNudge   Cause = "nudge"
 	ByPerson  Cause = "person"
 	ByResume  Cause = "resume"
-	ByHook    Cause = "hook" // one with asyncRewake, from the background
+	ByHook    Cause = "hook" // a background hook with asyncRewake
 )
 
 // The events of a member. Field meanings are those of DESIGN 7.
@@ -57,8 +57,8 @@ type (
 		Cause  Cause  `json:"cause"`
 		Prompt string `json:"prompt"`
 	}
-	// PassStarted is sent before each model request of a turn. Pass counts
-	// from 1 in every turn.
+	// PassStarted is sent before each model request of a turn. Pass counts from 1 in every
+	// turn.
 	PassStarted struct {
 		Pass int `json:"pass"`
 	}
@@ -66,7 +66,7 @@ type (
 	TextSaid struct {
 		Text string `json:"text"`
 	}
-	// ToolCalled is sent when the agent asks for a tool, before hooks run.
+	// ToolCalled is sent when the agent calls a tool, before hooks run.
 	ToolCalled struct {
 		ID    string          `json:"id"`
 		Name  string          `json:"name"`
@@ -84,9 +84,9 @@ type (
 		Event     string `json:"event"`
 		ToolUseID string `json:"tool_use_id"`
 		Command   string `json:"command"`
-		Status    string `json:"status,omitempty"` // what people are to read meanwhile (statusMessage)
+		Status    string `json:"status,omitempty"` // text for people while it runs (statusMessage)
 	}
-	// HookFinished is sent when it has ended.
+	// HookFinished is sent when a hook has ended.
 	HookFinished struct {
 		Event      string `json:"event"`
 		ToolUseID  string `json:"tool_use_id"`
@@ -97,15 +97,15 @@ type (
 		Stdout     string `json:"stdout"`
 		Stderr     string `json:"stderr"`
 		Warning    string `json:"warning,omitempty"`
-		// FailedOpen says that the hook had no say because it could not do its
-		// work: what it guards has gone on without it.
+		// FailedOpen says that the hook could not do its work and decided nothing: what it
+		// guards has continued without it.
 		FailedOpen bool `json:"failed_open,omitempty"`
-		// Background says that nobody waited for the hook: it ends after what it was
-		// fired for, maybe after that turn.
+		// Background says that nobody waited for the hook: it may end after its event, and
+		// even after the turn.
 		Background bool `json:"background,omitempty"`
 		// Observed is what a hook that only observes would have decided (hooks.Result).
 		Observed string `json:"observed,omitempty"`
-		// Awaits is whose answer a gate with outcome await waits for.
+		// Awaits says whose answer a gate with outcome await waits for.
 		Awaits string `json:"awaits,omitempty"`
 	}
 	// HookFeedback is feedback that goes to the model. Path is turn_end or tool.
@@ -121,7 +121,7 @@ type (
 		ToolUseID string `json:"tool_use_id"`
 		Message   string `json:"message"`
 	}
-	// HookSummary sums up the Stop hooks of one turn end.
+	// HookSummary summarizes the Stop hooks of one turn end.
 	HookSummary struct {
 		Count      int          `json:"count"`
 		Errors     []string     `json:"errors"`
@@ -142,63 +142,64 @@ type (
 		Usage   Usage   `json:"usage"`
 		CostUSD float64 `json:"cost_usd"`
 		Passes  int     `json:"passes"`
-		// UsageUnknown says that an agent program did not tell all of its usage:
-		// Usage is the least that it can have been.
+		// UsageUnknown says that an agent program did not report all of its usage: Usage is
+		// a lower bound.
 		UsageUnknown bool `json:"usage_unknown,omitempty"`
-		// Empty: it made no tool call, said nothing that anybody needed, and changed no
-		// task. The team's host says so, who knows what the words were for.
+		// Empty says that the turn made no tool call, had no text that anyone needed, and
+		// changed no task. The host of the team sets it.
 		Empty bool `json:"empty,omitempty"`
 	}
-	// Idle is sent when a turn is over and the member goes on to wait for work.
-	// Reason is one of the Idle constants, TaskIDs are its tasks in progress.
+	// Idle is sent when a turn is over and the member waits for work. Reason is one of the
+	// Idle constants, and TaskIDs are its tasks in progress.
 	Idle struct {
 		Reason   string   `json:"reason"`
 		LastText string   `json:"last_text"`
 		TaskIDs  []string `json:"task_ids"`
-		// Completed are the tasks that it has completed since it was idle last,
-		// Background is what runs on without it, for people.
+		// Completed are the tasks that the member has completed since it was last idle.
+		// Background lists its work in the background, for people.
 		Completed  []string `json:"completed_task_ids,omitempty"`
 		Background []string `json:"background_work,omitempty"`
 	}
 	// NeedsAttention is sent when only a person or the lead can help.
 	NeedsAttention struct {
 		Reason string `json:"reason"`
-		// Kind says what it is about where another event tells more of it: "login"
-		// after LoggedOut.
+		// Kind says what it is about if another event has the details: "login" after
+		// LoggedOut.
 		Kind string `json:"kind,omitempty"`
 	}
-	// Limited is sent when a turn ends because the account behind the agent has
-	// used up what its plan allows. What the turn was about is not lost: the
-	// member goes on with it at Until.
+	// Limited is sent when a turn ends because the account behind the agent has reached the
+	// limit of its plan. The inputs of the turn are kept: the member continues with them at
+	// Until.
 	Limited struct {
-		Agent string    `json:"agent"`          // whose limit it is, as people know the agent
+		Agent string    `json:"agent"`          // whose limit it is, in words for people
 		Until time.Time `json:"until,omitzero"` // when the member tries again
-		Known bool      `json:"known"`          // the agent said so; false: covey guesses
+		Known bool      `json:"known"`          // the agent reported Until; false: covey guesses it
 		Text  string    `json:"text"`           // what the agent said
 	}
 	// LoggedOut is sent when a turn ends because the agent is not logged in. The
-	// member goes on with it once a person has written to it, or in the next run.
+	// LoggedOut is sent when a turn ends because the agent is not logged in. The member
+	// continues once a person has written to it, or in the next run.
 	LoggedOut struct {
-		Agent string `json:"agent"`         // as people know the agent
+		Agent string `json:"agent"`         // in words for people
 		Hint  string `json:"hint"`          // what the agent said
-		Fix   string `json:"fix,omitempty"` // the command that logs in, where one is known
+		Fix   string `json:"fix,omitempty"` // the command that logs in, if known
 	}
-	// TurnFailed is sent when a turn ends because the agent's model, its vendor or its
-	// program failed. Where time alone may mend that, the turn is tried again: the
-	// member has kept what it was about.
+	// TurnFailed is sent when a turn ends because the agent's model, its vendor or its program
+	// failed. If the error may pass with time, the turn is tried again: the member has kept
+	// its inputs.
 	TurnFailed struct {
 		Error   string    `json:"error"`          // the type of the APIError
 		Text    string    `json:"text"`           // what the vendor or the program said
-		Passing bool      `json:"passing"`        // time alone may mend it
-		Failed  int       `json:"failed"`         // how many tries in a row have failed so
-		Until   time.Time `json:"until,omitzero"` // when it is tried again; zero: it is not
-		Left    int       `json:"left,omitempty"` // how many tries are left, that one included
+		Passing bool      `json:"passing"`        // the error may pass with time
+		Failed  int       `json:"failed"`         // how many tries in a row have failed
+		Until   time.Time `json:"until,omitzero"` // when it is tried again; zero: never
+		Left    int       `json:"left,omitempty"` // how many tries are left, including that one
 	}
 	// Waiting is sent when a member that has work cannot begin its turn yet.
 	Waiting struct {
 		For string `json:"for"` // for people: "a slot of codex"
 	}
-	// PermissionDecided tells how a tool call was decided.
+	// PermissionDecided reports the decision on a tool call.
 	PermissionDecided struct {
 		Tool     string `json:"tool"`
 		Decision string `json:"decision"` // allow, deny
@@ -210,75 +211,75 @@ type (
 	Warning struct {
 		Text string `json:"text"`
 	}
-	// Notified tells of a Notification event.
+	// Notified reports a Notification event.
 	Notified struct {
 		Kind    string `json:"kind"`
 		Message string `json:"message"`
 	}
 )
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (MemberStarted) EventType() string { return "member_started" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (MemberEnded) EventType() string { return "member_ended" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (TurnStarted) EventType() string { return "turn_started" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (PassStarted) EventType() string { return "pass_started" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (TextSaid) EventType() string { return "text" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (ToolCalled) EventType() string { return "tool_call" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (ToolReturned) EventType() string { return "tool_result" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (HookStarted) EventType() string { return "hook_started" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (HookFinished) EventType() string { return "hook_finished" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (HookFeedback) EventType() string { return "hook_feedback" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (HookStopped) EventType() string { return "hook_stopped_continuation" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (HookSummary) EventType() string { return "hook_summary" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (TurnEnded) EventType() string { return "turn_ended" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (Idle) EventType() string { return "idle" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (NeedsAttention) EventType() string { return "needs_attention" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (Limited) EventType() string { return "limited" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (LoggedOut) EventType() string { return "logged_out" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (TurnFailed) EventType() string { return "turn_failed" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (Waiting) EventType() string { return "waiting" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (PermissionDecided) EventType() string { return "permission" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (Warning) EventType() string { return "warning" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (Notified) EventType() string { return "notification" }

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// ErrMaxTurns is returned by Host.Pass and by Agent.Run when limits.max_turns
-// passes of this turn are used up.
+// ErrMaxTurns is returned by Host.Pass and by Agent.Run when this turn has used its
+// limits.max_turns passes.
 var ErrMaxTurns = errors.New("limits.max_turns reached")
 
-// ErrMaxTokens is returned by Host.Pass when the member has used up
-// limits.max_tokens. An agent hands it on as it does ErrMaxTurns.
+// ErrMaxTokens is returned by Host.Pass when the member has used limits.max_tokens. An agent
+// returns it as it does ErrMaxTurns.
 var ErrMaxTokens = errors.New("limits.max_tokens reached")
 
-// ErrMaxBudget is returned by Host.Pass when the member has cost as much as
-// limits.max_budget_usd says. An agent hands it on as it does ErrMaxTurns.
+// ErrMaxBudget is returned by Host.Pass when the member has cost limits.max_budget_usd. An agent
+// returns it as it does ErrMaxTurns.
 var ErrMaxBudget = errors.New("limits.max_budget_usd reached")
 
-// ErrTeamBudget is returned by Host.Pass when the whole team has used up its
-// budget. An agent hands it on as it does ErrMaxTurns.
+// ErrTeamBudget is returned by Host.Pass when the team has used its whole budget. An agent
+// returns it as it does ErrMaxTurns.
 var ErrTeamBudget = errors.New("the team's budget is used up")
 
-// ErrInterrupted is the cause of a turn's context when a person interrupted
-// the turn. The member goes on with its next work.
+// ErrInterrupted is the cause of a turn's context when a person interrupted the turn. The member
+// continues with its next work.
 var ErrInterrupted = errors.New("interrupted")
 
 // APIError is a model request that failed. Type is one of the StopFailure
@@ -32,16 +32,16 @@ type APIError struct {
 	Type    string // rate_limit, overloaded, …, unknown
 	Message string // for people
 	Details string // what the API said, if it said more
-	// Fatal says that the model has nothing more to answer with, as a script
-	// that ran out: no API failed, and the turn ends with model_error.
+	// Fatal says that the model cannot answer any more, such as a script without further
+	// steps: no API failed, and the turn ends with model_error.
 	Fatal bool
 }
 
-// Error says what failed, for people.
+// Error describes what failed, for people.
 func (e *APIError) Error() string { return fmt.Sprintf("API error (%s): %s", e.Type, e.Message) }
 
-// Passes reports whether time alone may mend the error, so that trying the same again
-// after a while makes sense. An error whose type nobody knows may pass.
+// Passes reports whether the error may pass with time, so that a later retry makes sense. An
+// error of unknown type may pass.
 func (e *APIError) Passes() bool {
 	switch e.Type {
 	case "rate_limit", "overloaded", "server_error", "unknown", "":
@@ -50,15 +50,15 @@ func (e *APIError) Passes() bool {
 	return false
 }
 
-// LimitError is returned by Agent.Run when the account behind a foreign agent
-// program has used up what its plan allows. The turn ends with it; what it was
-// about waits, since trying again before Until comes to the same.
+// LimitError is returned by Agent.Run when the account behind an agent program has reached the
+// limit of its plan. It ends the turn, whose inputs are kept, because a retry before Until would
+// fail too.
 type LimitError struct {
-	Until time.Time // when it may work again; zero: not known
+	Until time.Time // when it may work again; zero: unknown
 	Text  string    // what the program said
 }
 
-// Error says until when, if that is known.
+// Error says until when, if known.
 func (e *LimitError) Error() string {
 	if e.Until.IsZero() {
 		return "usage limit reached: " + e.Text
@@ -66,12 +66,11 @@ func (e *LimitError) Error() string {
 	return "usage limit reached until " + e.Until.Format(time.RFC3339) + ": " + e.Text
 }
 
-// LoginError is returned by Agent.Run when a foreign agent program is not
-// logged in. The turn ends with it, and what it was about waits: only a person
-// can help.
+// LoginError is returned by Agent.Run when an agent program is not logged in. It ends the turn,
+// whose inputs are kept until a person logs in.
 type LoginError struct {
 	Hint string // what the program said, or how to log in
 }
 
-// Error says what the program wants.
+// Error says what the program needs.
 func (e *LoginError) Error() string { return "not logged in: " + e.Hint }

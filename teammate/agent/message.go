@@ -2,7 +2,7 @@ package agent
 
 import "encoding/json"
 
-// Role says who speaks in a Message.
+// Role says who wrote a Message.
 type Role string
 
 // The roles of a conversation.
@@ -29,15 +29,15 @@ func TextMessage(role Role, texts ...string) Message {
 // BlockType says which fields of a Block are set.
 type BlockType string
 
-// The blocks of a conversation, named as the model APIs name them.
+// The blocks of a conversation, with the names of the model APIs.
 const (
 	TextBlock       BlockType = "text"
 	ToolUseBlock    BlockType = "tool_use"
 	ToolResultBlock BlockType = "tool_result"
 )
 
-// Block is one piece of a message: text, a tool call, or a tool's result.
-// Transcripts hold it in exactly this form, which hook scripts read.
+// Block is one piece of a message: text, a tool call, or a tool's result. Transcripts hold it in
+// exactly this form, which hook scripts read.
 type Block struct {
 	Type BlockType `json:"type"`
 
@@ -52,12 +52,11 @@ type Block struct {
 	IsError   bool   `json:"is_error,omitempty"`
 }
 
-// Usage counts tokens. Zero values are counted as none, not as unknown.
+// Usage counts tokens. Zero means none, not unknown.
 type Usage struct {
 	InputTokens  int64 `json:"input_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
-	// CacheReadTokens and CacheWriteTokens are parts of InputTokens that have prices
-	// of their own.
+	// CacheReadTokens and CacheWriteTokens are parts of InputTokens with their own prices.
 	CacheReadTokens  int64 `json:"cache_read_tokens,omitempty"`
 	CacheWriteTokens int64 `json:"cache_write_tokens,omitempty"`
 }
@@ -71,7 +70,7 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
-// Less is what u has more than v; no count falls below zero.
+// Less returns u minus v; no count falls below zero.
 func (u Usage) Less(v Usage) Usage {
 	return Usage{
 		InputTokens: max(u.InputTokens-v.InputTokens, 0), OutputTokens: max(u.OutputTokens-v.OutputTokens, 0),
@@ -80,32 +79,32 @@ func (u Usage) Less(v Usage) Usage {
 	}
 }
 
-// Total is all tokens, in and out.
+// Total returns the sum of input and output tokens.
 func (u Usage) Total() int64 { return u.InputTokens + u.OutputTokens }
 
-// InputKind says where a piece of a prompt comes from.
+// InputKind says where a part of a prompt comes from.
 type InputKind string
 
-// The kinds of input. Mail is data from a named member, never an order of the
-// user (DESIGN 10.2).
+// The kinds of input. Mail is data from a named member, never an instruction of the user
+// (DESIGN 10.2).
 const (
 	FromPerson  InputKind = "prompt"   // the goal, or what a person sent
 	FromMail    InputKind = "mail"     // a message of another member
 	FromTask    InputKind = "task"     // a task given, claimed or ready
-	FromHook    InputKind = "feedback" // what a refusing hook said
+	FromHook    InputKind = "feedback" // the feedback of a refusing hook
 	FromContext InputKind = "context"  // additional context given by a hook
 	FromCovey   InputKind = "notice"   // a notice or nudge of covey itself
-	FromCaller  InputKind = "errand"   // what a member wants of its helper
-	FromHelper  InputKind = "helper"   // what became of a helper in the background
+	FromCaller  InputKind = "errand"   // the prompt of a helper
+	FromHelper  InputKind = "helper"   // the result of a helper in the background
 )
 
-// Input is one piece of a prompt: it becomes one text block of a user message.
+// Input is one part of a prompt: it becomes one text block of a user message.
 type Input struct {
 	Kind InputKind `json:"kind"`
 	Text string    `json:"text"`
-	// MessageID is the id of the mail that Text shows, or of anything else that
-	// the inbox wants shown exactly once (the goal, news of a task); empty: no
-	// such care. It stands in the transcript line; an input whose id stands
-	// there already is confirmed to the inbox and not shown again.
+	// MessageID is the id of the mail in Text, or of anything else that the inbox wants
+	// shown exactly once, such as the goal or news of a task; it may be empty. The
+	// transcript line holds it; an input whose id is already there is confirmed to the inbox
+	// and not shown again.
 	MessageID string `json:"message_id,omitempty"`
 }

@@ -2,7 +2,7 @@ package agent
 
 import "context"
 
-// Model is what answers the builtin agent: a model API, or a script.
+// Model answers the builtin agent: a model API, or a script.
 //
 // Generate answers one request. It fails with an *APIError when the model
 // cannot answer, and with ctx's error when ctx ends first.
@@ -14,15 +14,15 @@ type Model interface {
 type Request struct {
 	System   string
 	Messages []Message
-	// New is the index of the first message that no earlier request of this
-	// conversation held. The script model's `when` looks at new text only.
+	// New is the index of the first message that was in no earlier request of this
+	// conversation. The script model's `when` checks only new text.
 	New   int
 	Tools []Spec
 }
 
 // Response is a model's answer to one request.
 type Response struct {
-	Content []Block // text and tool_use blocks; none: an empty answer
+	Content []Block // text and tool_use blocks; empty: an empty answer
 	Usage   Usage
 	Step    *int // which script step served; nil for a real model
 }

@@ -2,7 +2,7 @@ package agent
 
 import "time"
 
-// Planned tells the journal what a foreign agent means to do.
+// Planned reports the plan of an agent program to the journal.
 type Planned struct {
 	Entries []PlanEntry `json:"entries"`
 }
@@ -14,52 +14,51 @@ type PlanEntry struct {
 	Priority string `json:"priority,omitempty"`
 }
 
-// CallDetected tells the journal of a tool call that a program made without
-// asking: it could only be looked at afterwards.
+// CallDetected reports to the journal a tool call that a program made without asking, which was
+// seen only afterwards.
 type CallDetected struct {
 	ID    string `json:"id"`
 	Tool  string `json:"tool"`
-	Broke string `json:"broke,omitempty"` // the deny or ask rule that would have caught it
+	Broke string `json:"broke,omitempty"` // the deny or ask rule that the call violated
 }
 
-// ProgramRestarts tells the journal that an agent program has ended, or is of no use any
-// more, and is about to be started again.
+// ProgramRestarts reports to the journal that an agent program has ended, or is unusable, and is
+// about to be restarted.
 type ProgramRestarts struct {
-	Reason string        `json:"reason"`            // how it ended, with its last words
-	Rest   time.Duration `json:"rest_ns,omitempty"` // until it is started
+	Reason string        `json:"reason"`            // how it ended, with its last output
+	Rest   time.Duration `json:"rest_ns,omitempty"` // time until the restart
 	Left   int           `json:"left"`              // how often it may fail again before it is given up
 }
 
-// HeldUp tells people why nothing is heard of a turn that goes on.
+// HeldUp tells people why a running turn shows no progress.
 type HeldUp struct {
-	For string `json:"for"` // for people, behind "waits for "
+	For string `json:"for"` // for people, after "waits for "
 }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (HeldUp) EventType() string { return "held_up" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (ProgramRestarts) EventType() string { return "program_restarts" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (Planned) EventType() string { return "plan" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (CallDetected) EventType() string { return "call_detected" }
 
-// HelperStarted is sent when a helper begins to work.
+// HelperStarted is sent when a helper starts.
 type HelperStarted struct {
 	ID          string `json:"id"`
 	AgentType   string `json:"agent_type"`
 	Description string `json:"description"`
 	Prompt      string `json:"prompt"`
-	ToolUseID   string `json:"tool_use_id"` // the call that wants it
+	ToolUseID   string `json:"tool_use_id"` // the call that started it
 	Background  bool   `json:"background,omitempty"`
 }
 
-// HelperEnded is sent when a helper has ended, and one that worked beside the
-// member is not counted by Helpers any more. Reason is one of the End
-// constants, Problem for people.
+// HelperEnded is sent when a helper has ended; Helpers then no longer counts it. Reason is one of
+// the End constants, and Problem is for people.
 type HelperEnded struct {
 	ID         string `json:"id"`
 	AgentType  string `json:"agent_type"`
@@ -71,8 +70,8 @@ type HelperEnded struct {
 	DurationMS int64  `json:"duration_ms"`
 }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (HelperStarted) EventType() string { return "subagent_started" }
 
-// EventType is the journal's name for it.
+// EventType implements EventData.
 func (HelperEnded) EventType() string { return "subagent_ended" }

@@ -1,33 +1,33 @@
 package agent
 
-// Why turns end, as TurnEnded tells it. The words are those of HOOKS.md
-// section 9; the last ones are ours, for what it does not know.
+// The reasons of TurnEnded. The words are those of HOOKS.md section 9; the last ones are covey's
+// own.
 const (
-	EndCompleted        = "completed"           // the gates agreed, were overridden, or the model's API failed
-	EndMaxTurns         = "max_turns"           // limits.max_turns passes are used up
+	EndCompleted        = "completed"           // the gates passed or were overridden, or the API failed
+	EndMaxTurns         = "max_turns"           // limits.max_turns reached
 	EndAbortedStreaming = "aborted_streaming"   // interrupted between tool calls
 	EndAbortedTools     = "aborted_tools"       // interrupted in a tool call
 	EndStopPrevented    = "stop_hook_prevented" // a hook of the turn end said continue:false
 	EndHookStopped      = "hook_stopped"        // any other hook said so, or refused the prompt
-	EndToolDeferred     = "tool_deferred"       // a hook put off the one call that the answer had
+	EndToolDeferred     = "tool_deferred"       // a hook deferred the only call of a message
 	EndModelError       = "model_error"         // a script ran out, or the agent or transcript is broken
-	EndMaxTokens        = "max_tokens"          // limits.max_tokens are used up
-	EndMaxBudget        = "max_budget"          // limits.max_budget_usd is used up
-	EndTeamBudget       = "team_budget"         // the team's budget is used up
-	EndTurnTimeout      = "turn_timeout"        // limits.turn_timeout is over
-	EndUsageLimit       = "usage_limit"         // the agent's account is used up for now
+	EndMaxTokens        = "max_tokens"          // limits.max_tokens reached
+	EndMaxBudget        = "max_budget"          // limits.max_budget_usd reached
+	EndTeamBudget       = "team_budget"         // the team's budget is used
+	EndTurnTimeout      = "turn_timeout"        // limits.turn_timeout reached
+	EndUsageLimit       = "usage_limit"         // the agent's account has reached its limit
 	EndLoggedOut        = "logged_out"          // the agent is not logged in
-	EndAwaiting         = "awaiting_answer"     // the member waits for somebody's approval
+	EndAwaiting         = "awaiting_answer"     // the member waits for an approval
 )
 
-// What the last turn of a member that goes idle came to, as Idle tells it.
+// The reasons of Idle: the result of the last turn of a member that goes idle.
 const (
-	IdleAvailable   = "available"   // the gates agreed
+	IdleAvailable   = "available"   // the gates passed
 	IdleFailed      = "failed"      // an API error; last_text says which
 	IdleInterrupted = "interrupted" // a person ended the turn
 	IdleStopped     = "stopped"     // a hook ended the turn
 	IdleLimited     = "limited"     // a limit ended the turn, or the gates were overridden
-	IdleUsageLimit  = "usage_limit" // the agent's account is used up for now
+	IdleUsageLimit  = "usage_limit" // the agent's account has reached its limit
 	IdleLoggedOut   = "logged_out"  // the agent is not logged in
-	IdleAwaiting    = "awaiting"    // it waits for somebody's approval; last_text says whose
+	IdleAwaiting    = "awaiting"    // it waits for an approval; last_text says whose
 )

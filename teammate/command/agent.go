@@ -14,24 +14,24 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// Agent is a member's agent that thinks in a program which is started anew for
-// each prompt. It is a agent.Agent and a agent.Resumer.
+// Agent is a member's agent that runs a program once for each prompt. It implements
+// agent.Agent and agent.Resumer.
 type Agent struct {
 	opts Options
 	busy sync.Mutex // held by Run, Resume and Close
 
-	// What follows belongs to who holds busy.
+	// The fields below belong to the holder of busy.
 	session  string       // the id to resume; empty: none
 	primed   bool         // the session has its system prompt
-	spoken   bool         // there is a conversation that a new session knows nothing of
-	before   *agent.Usage // what the session had used before; nil: not known
-	failures int          // in a row: programs that were killed, and prompts that failed without a word why
+	spoken   bool         // there was a conversation, which a new session does not know
+	before   *agent.Usage // what the session had used before; nil: unknown
+	failures int          // in a row: programs that were killed, and prompts that failed without a reason
 	restarts int          // of one prompt, in a row
 	prompts  program.Prompts
 	closed   bool
 }
 
-// New checks opts and returns the agent. It starts nothing.
+// New checks opts and returns the agent. It does not start the program.
 func New(opts Options) (*Agent, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
@@ -44,17 +44,17 @@ func New(opts Options) (*Agent, error) {
 		a.before = &agent.Usage{}
 	}
 	if opts.History.Cut == nil {
-		a.opts.History = transcript.History{} // it may be large, and is for Resume alone
+		a.opts.History = transcript.History{} // may be large, and only Resume needs it
 	}
 	return a, nil
 }
 
-// sessionID is what may stand in a command line as a session's id: never an
+// sessionID matches a session's id that is safe in a command line: it cannot be an
 // option.
 var sessionID = notation.Pattern(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
 
-// Close waits for a Run, whose context must have ended; no program runs then.
-// Closing twice is fine; a Run after it fails.
+// Close waits for a Run, whose context must have ended; then no program is running. Close
+// may be called twice; a Run after it fails.
 func (a *Agent) Close() error {
 	a.busy.Lock()
 	defer a.busy.Unlock()
@@ -62,17 +62,17 @@ func (a *Agent) Close() error {
 	return nil
 }
 
-// Run is agent.Agent's. Beside its errors there are *agent.LimitError and
-// *agent.LoginError, which no restart mends.
+// Run implements agent.Agent. Its errors include *agent.LimitError and *agent.LoginError,
+// which a restart does not fix.
 func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
 	a.busy.Lock()
 	defer a.busy.Unlock()
 	return a.converse(ctx, prompt, h)
 }
 
-// Resume is agent.Resumer's. Tool calls that a crash of covey left without a
-// result are interrupted: the program that made them is gone. The program is
-// told what happened, and gets the prompt again that it may never have had.
+// Resume implements agent.Resumer. Tool calls without a result are recorded as interrupted,
+// because the program that made them is gone. The program is told what happened, and gets
+// the prompt again, since it may not have received it.
 func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	a.busy.Lock()
 	defer a.busy.Unlock()
@@ -80,11 +80,11 @@ func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	if err != nil {
 		return agent.Reply{}, fmt.Errorf("command: %w", err)
 	}
-	a.opts.History = transcript.History{} // it is of an earlier life
+	a.opts.History = transcript.History{} // it belongs to an earlier run
 	return a.converse(ctx, []agent.Input{prompt}, h)
 }
 
-// converse takes a turn's prompts to their end.
+// converse sends the prompts of one turn until nothing is left to say.
 func (a *Agent) converse(ctx context.Context, inputs []agent.Input, h agent.Host) (agent.Reply, error) {
 	if a.closed {
 		return agent.Reply{}, errors.New("command: the agent is closed")
@@ -97,9 +97,8 @@ func (a *Agent) converse(ctx context.Context, inputs []agent.Input, h agent.Host
 		})
 }
 
-// ask takes one prompt to its answer, over lost sessions and programs that were
-// killed. later is what hooks want said next; it is worth keeping with an
-// error, too.
+// ask sends one prompt until it is answered, over lost sessions and killed programs. later
+// holds messages of hooks for the next prompt; it is valid even with an error.
 func (a *Agent) ask(
 	ctx context.Context, inputs []agent.Input, h agent.Host, reply *agent.Reply,
 ) (later []agent.Input, err error) {
@@ -113,19 +112,19 @@ func (a *Agent) ask(
 		case ctx.Err() != nil:
 			return later, ctx.Err()
 		case errors.Is(err, errLost):
-			a.lose()
+			a.dropSession()
 		case !errors.Is(err, errCrash):
-			return later, a.judge(err)
+			return later, a.countFailedTurn(err)
 		}
 		reason := err.Error()
-		if err := a.count(err); err != nil {
+		if err := a.countKill(err); err != nil {
 			return later, err
 		}
-		if t.eye != nil {
-			t.eye.Observe(agent.ProgramRestarts{Reason: reason, Rest: a.rest(), Left: a.opts.Restarts - a.restarts})
+		if t.observer != nil {
+			t.observer.Observe(agent.ProgramRestarts{Reason: reason, Rest: a.rest(), Left: a.opts.Restarts - a.restarts})
 		}
-		// A prompt of which the program has said nothing is just sent again;
-		// otherwise the model has to know.
+		// A prompt without any response is sent again unchanged; otherwise the model must
+		// know what happened.
 		if t.touched {
 			if inputs, err = program.Again(h, inputs); err != nil {
 				return later, err
@@ -134,13 +133,13 @@ func (a *Agent) ask(
 	}
 }
 
-// judge counts a turn that the program has failed. A turn that came to its end,
-// or that failed at the model's door, ends the count. Whoever runs the agent decides
-// how often a turn that failed is tried again.
-func (a *Agent) judge(err error) error {
+// countFailedTurn counts a turn in which the program failed. A turn that completed, or whose model
+// request failed, resets the count. The caller of the agent decides how often to retry a
+// failed turn.
+func (a *Agent) countFailedTurn(err error) error {
 	var failed *failedError
 	if errors.As(err, &failed) {
-		a.fail()
+		a.countFailure()
 		return failed.api()
 	}
 	if err == nil || program.IsAPIError(err) {
@@ -149,33 +148,33 @@ func (a *Agent) judge(err error) error {
 	return err
 }
 
-// count notes that the program was killed. One that is killed time and again is
-// given up: the error ends its member.
-func (a *Agent) count(err error) error {
+// countKill records that the program was killed. After too many times in a row it returns an
+// error, which ends the member.
+func (a *Agent) countKill(err error) error {
 	if a.restarts++; a.restarts > a.opts.Restarts {
-		// It goes back to 0, for the member may be woken later, and has its session
-		// then as well.
+		// The count is reset, because the member may be woken later and then has its
+		// session again.
 		a.failures = 0
 		return fmt.Errorf("command: the agent program failed %d times in a row: %w", a.restarts, err)
 	}
-	a.fail()
+	a.countFailure()
 	return nil
 }
 
-// fail notes a failure of the program.
-func (a *Agent) fail() {
-	if a.failures++; a.failures > 1 { // it may be the session that makes it fail
-		a.lose()
+// countFailure records a failure of the program.
+func (a *Agent) countFailure() {
+	if a.failures++; a.failures > 1 { // the session may be the cause
+		a.dropSession()
 	}
 }
 
-// lose gives the session up: the next prompt begins a new one.
-func (a *Agent) lose() {
+// dropSession drops the session: the next prompt begins a new one.
+func (a *Agent) dropSession() {
 	a.spoken = a.spoken || a.primed
 	a.session, a.primed, a.before = "", false, &agent.Usage{}
 }
 
-// pause waits before a program that was killed is started again.
+// pause waits before a killed program is started again.
 func (a *Agent) pause(ctx context.Context) error {
 	if a.restarts == 0 {
 		return nil
@@ -183,13 +182,12 @@ func (a *Agent) pause(ctx context.Context) error {
 	return program.Sleep(ctx, a.rest())
 }
 
-// rest is how long a program that was killed rests before it is started again.
+// rest returns how long to wait before a killed program is started again.
 func (a *Agent) rest() time.Duration { return program.Rest(a.opts.Backoff, a.restarts) }
 
-// compose makes the text of a prompt. A session begins with the system prompt
-// and, if there was talk before it, with a brief of that. Both stand until the
-// program has shown that it got the prompt; a program without sessions gets
-// them each time.
+// compose makes the text of a prompt. A session begins with the system prompt and, if there
+// was a conversation before it, with a brief of that. Both are repeated until the program has
+// shown that it received the prompt; a program without sessions gets them each time.
 func (a *Agent) compose(inputs []agent.Input) string {
 	var parts []string
 	add := func(text string) {

@@ -10,26 +10,26 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// claudeReader understands `claude -p --output-format stream-json --verbose`:
-// system/init with the session's id, each content block of the model in a
-// message of its own, tool results in user messages, and a result at the end.
+// claudeReader parses `claude -p --output-format stream-json --verbose`: system/init with
+// the session's id, each content block of the model in its own message, tool results in user
+// messages, and a result at the end.
 type claudeReader struct {
-	stray stray
-	calls map[string]bool        // tool calls that were begun
+	stray otherLines
+	calls map[string]bool        // tool calls that have begun
 	used  map[string]agent.Usage // by message id: each block of a message repeats it
-	told  ending                 // what the result says
-	until time.Time              // when a limit ends that has refused a request
+	told  ending                 // from the result line
+	until time.Time              // when the limit that refused a request ends
 	limit bool                   // a limit has refused a request
 	kind  string                 // the last failure of the model's API
 }
 
-// newClaudeReader reads one process: the ids of messages that it has counted, and
-// the calls that are open, begin anew with the next.
+// newClaudeReader returns a reader for one process: counted message ids and open calls do
+// not carry over to the next.
 func newClaudeReader() *claudeReader {
 	return &claudeReader{calls: map[string]bool{}, used: map[string]agent.Usage{}}
 }
 
-// claudeMessage is what counts of an assistant's or a user's message.
+// claudeMessage holds the used fields of an assistant's or user's message.
 type claudeMessage struct {
 	ID      string          `json:"id"`
 	Content json.RawMessage `json:"content"`
@@ -48,8 +48,7 @@ type claudeBlock struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// line takes in one line. What is no object was not meant for a program to read,
-// so it only serves to explain a failure.
+// line parses one line. A line that is not an object only serves to explain a failure.
 func (r *claudeReader) line(l line) []news {
 	fields, ok := objectLine(l)
 	if !ok {
@@ -68,24 +67,24 @@ func (r *claudeReader) line(l line) []news {
 	case "result":
 		return r.result(fields)
 	}
-	return nil // stream_event, control messages, and whatever is invented next
+	return nil // stream_event, control messages, and unknown types
 }
 
-// system is what claude tells of itself. Each resumed process tells a session of
-// its own, and the last one told is the one to resume.
+// system handles the messages of type system. Each resumed process reports a new session id,
+// and the last one is the id to resume.
 func (r *claudeReader) system(fields map[string]json.RawMessage) []news {
 	switch text(fields["subtype"]) {
 	case "init":
 		return []news{{session: text(fields["session_id"])}}
 	case "api_retry":
-		// It tries ten times, minutes long: people should know why nothing happens.
+		// It retries ten times, for minutes: people should know why nothing happens.
 		return []news{{retries: fmt.Sprintf("claude, which tries to reach its model again (%s, status %d, attempt %d of %d)",
 			text(fields["error"]), number(fields["error_status"]), number(fields["attempt"]), number(fields["max_retries"]))}}
 	}
 	return nil
 }
 
-// blocks are the content of a message, which may be a string.
+// blocks returns the content of a message, which may also be a string.
 func (m claudeMessage) blocks() []claudeBlock {
 	if plain := text(m.Content); plain != "" {
 		return []claudeBlock{{Type: "text", Text: plain}}
@@ -102,15 +101,15 @@ func (m claudeMessage) blocks() []claudeBlock {
 	return blocks
 }
 
-// assistant takes in what the model said and called. Of a helper's message
-// (parent_tool_use_id) only the calls are news: its words go to the model.
+// assistant handles the model's text and calls. For a helper's message (parent_tool_use_id)
+// only the calls matter: its text goes to the model.
 func (r *claudeReader) assistant(fields map[string]json.RawMessage) []news {
 	var m claudeMessage
 	lenient(fields["message"], &m)
 	if used, ok := claudeUsage(m.Usage); ok {
 		r.used[m.ID] = used
 	}
-	// These are claude's own words in the model's place.
+	// A message with an error holds claude's own text instead of the model's.
 	failed := text(fields["error"])
 	if failed != "" {
 		r.kind = failed
@@ -134,8 +133,8 @@ func (r *claudeReader) assistant(fields map[string]json.RawMessage) []news {
 	return all
 }
 
-// toolName is a tool's name; what could be none gets the name of which package
-// teammate knows that nothing is known.
+// toolName returns a tool's name, or "Tool" for an invalid one; rules treat a call of that
+// name as undecidable.
 func toolName(name string) string {
 	if !identifier().MatchString(name) {
 		return "Tool"
@@ -143,13 +142,13 @@ func toolName(name string) string {
 	return name
 }
 
-// identifier is what may be a tool's name, an MCP server's before it.
+// identifier matches a tool's name, with or without its MCP server.
 var identifier = notation.Pattern(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 
-// maxID is how long the id of a call may be.
+// maxID is the maximum length of a call's id.
 const maxID = 200
 
-// claudePlan is the plan that a call of TodoWrite makes.
+// claudePlan returns the plan in a call of TodoWrite.
 func claudePlan(b claudeBlock) []news {
 	if b.Name != "TodoWrite" {
 		return nil
@@ -171,8 +170,8 @@ func claudePlan(b claudeBlock) []news {
 	return []news{{plan: plan}}
 }
 
-// user takes in tool results. All else that a user's message holds is said to
-// the model, not by it.
+// user handles tool results. The rest of a user's message was said to the model, not by
+// it.
 func (r *claudeReader) user(fields map[string]json.RawMessage) []news {
 	var m claudeMessage
 	lenient(fields["message"], &m)
@@ -185,7 +184,7 @@ func (r *claudeReader) user(fields map[string]json.RawMessage) []news {
 	return all
 }
 
-// rateLimit notes that the account's plan refuses requests, and until when.
+// rateLimit records that the account's plan refuses requests, and until when.
 func (r *claudeReader) rateLimit(info map[string]json.RawMessage) {
 	r.limit, r.until = text(info["status"]) == "rejected", time.Time{}
 	if at := number(info["resetsAt"]); r.limit && at > 0 {
@@ -193,8 +192,8 @@ func (r *claudeReader) rateLimit(info map[string]json.RawMessage) {
 	}
 }
 
-// result takes in the last message, once: what a later one says is not about
-// this prompt. Its session id is the one that was asked for, known or not.
+// result handles the result line, once: a later one does not belong to this prompt. Its
+// session id is the requested one, even if claude does not know it.
 func (r *claudeReader) result(fields map[string]json.RawMessage) []news {
 	if r.told.told {
 		return nil
@@ -224,11 +223,11 @@ func (r *claudeReader) result(fields map[string]json.RawMessage) []news {
 	return r.denials(fields["permission_denials"])
 }
 
-// noConversation is what claude says of a session that it does not know.
+// noConversation matches claude's error for an unknown session.
 var noConversation = notation.Pattern(`^No conversation found with session ID`)
 
-// denials tells people what claude has denied its model by itself: with -p it
-// asks nobody, and knows the member's rules by its settings.
+// denials reports to people which calls claude itself has denied: with -p it asks nobody,
+// and it knows the member's rules from its settings.
 func (r *claudeReader) denials(raw json.RawMessage) []news {
 	var list []struct {
 		Tool string `json:"tool_name"`
@@ -251,12 +250,12 @@ func (r *claudeReader) denials(raw json.RawMessage) []news {
 		"permissions.allow in the spec allow them", len(list), calls, strings.Join(names, ", "))}}
 }
 
-// over: the result is the last line. Whatever a child of the program prints
-// behind it is not of this turn.
+// over reports whether the result line was read. Later lines, for example of a child process,
+// do not belong to this turn.
 func (r *claudeReader) over() bool { return r.told.told }
 
-// end sums up what was used by itself where no result line came: a program that
-// was killed has cost something all the same.
+// end returns the result. Without a result line it adds up the usage of the messages, because
+// a killed program has used tokens too.
 func (r *claudeReader) end(int) ending {
 	e := r.told
 	if !e.told {
@@ -271,7 +270,7 @@ func (r *claudeReader) end(int) ending {
 	return e
 }
 
-// claudeKind is the type of a failed model request by claude's word for it.
+// claudeKind maps claude's name of a failed model request to a type of agent.APIError.
 func claudeKind(word string) string {
 	if isAny(word, "rate_limit", "overloaded", "authentication_failed", "billing_error", "invalid_request",
 		"server_error", "max_output_tokens", "model_not_found") {
@@ -280,7 +279,7 @@ func claudeKind(word string) string {
 	return ""
 }
 
-// claudeUsage reads the tokens of a request or of a whole run. Cached input is
+// claudeUsage parses the tokens of a request or of a whole run. Cached input counts as
 // input.
 func claudeUsage(raw json.RawMessage) (agent.Usage, bool) {
 	fields := fieldsOf(raw)

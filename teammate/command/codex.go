@@ -11,30 +11,29 @@ import (
 	"github.com/coveyteam/covey/teammate/program"
 )
 
-// codexReader understands `codex exec --json`: the thread's id, items that are
-// started, updated and completed, and turn.completed or turn.failed at the end.
+// codexReader parses `codex exec --json`: the thread's id, items that are started, updated
+// and completed, and turn.completed or turn.failed at the end.
 type codexReader struct {
-	stray   stray
-	prefix  string          // of call ids: codex counts its items anew in each run
-	calls   map[string]bool // items that are tool calls and were begun
+	stray   otherLines
+	prefix  string          // of call ids, because codex numbers its items anew in each run
+	calls   map[string]bool // items that are tool calls and have begun
 	done    map[string]bool // those that have ended
 	told    ending
-	trouble string // the last error that was no turn's end: it may be trying again
+	trouble string // the last error that did not end the turn: codex may be retrying
 }
 
-// newCodexReader makes up a prefix for call ids: codex counts its items from 0 in
-// each process, and ids must be unique in the whole conversation.
+// newCodexReader chooses a prefix for call ids: codex numbers its items from 0 in each
+// process, and ids must be unique in the whole conversation.
 func newCodexReader() *codexReader {
 	return &codexReader{
 		prefix: "codex_" + rand.Text()[:10] + "_", calls: map[string]bool{}, done: map[string]bool{},
 	}
 }
 
-// codexItem is one thing that codex does.
+// codexItem is one item of codex's output.
 type codexItem map[string]json.RawMessage
 
-// line takes in one line; types that are not known are passed over, since new
-// ones come with each release.
+// line parses one line. It ignores unknown types, because each release adds new ones.
 func (r *codexReader) line(l line) []news {
 	fields, ok := objectLine(l)
 	if !ok {
@@ -44,15 +43,14 @@ func (r *codexReader) line(l line) []news {
 	switch text(fields["type"]) {
 	case "thread.started", "thread.resumed":
 		return []news{{session: text(fields["thread_id"])}}
-	// An update may be the first that is heard of an item, so both count as its
-	// beginning.
+	// An update may be the first line about an item, so both count as its beginning.
 	case "item.started", "item.updated":
 		return r.item(fieldsOf(fields["item"]), false)
 	case "item.completed":
 		return r.item(fieldsOf(fields["item"]), true)
 	case "error":
-		// Codex tells of each lost connection this way and then tries again:
-		// kept, and only used if no turn's end follows.
+		// Codex reports each lost connection this way and then retries: the text is
+		// used only if the turn's end does not follow.
 		r.trouble = clean(text(fields["message"]))
 		if program.IsRetryNotice(r.trouble) {
 			return []news{{retries: "codex, which tries to reach its model again: " + brief(r.trouble)}}
@@ -66,7 +64,7 @@ func (r *codexReader) line(l line) []news {
 	return nil
 }
 
-// finish takes in how the turn ended, once.
+// finish records how the turn ended, once.
 func (r *codexReader) finish(e ending) {
 	if !r.told.told {
 		e.told, e.total = true, true
@@ -74,12 +72,12 @@ func (r *codexReader) finish(e ending) {
 	}
 }
 
-// item takes in one item; done says that it will change no more.
+// item handles one item; done reports that it is complete.
 func (r *codexReader) item(it codexItem, done bool) []news {
 	switch typ := text(it["type"]); typ {
 	case "agent_message":
-		// An update repeats the text from its start; taken as news it would
-		// stand in the transcript several times.
+		// An update repeats the text from its start, so recording each would repeat
+		// it in the transcript.
 		if said := text(it["text"]); done && strings.TrimSpace(said) != "" {
 			return []news{{text: said}}
 		}
@@ -92,14 +90,14 @@ func (r *codexReader) item(it codexItem, done bool) []news {
 	case "command_execution", "file_change", "mcp_tool_call", "web_search", "collab_tool_call":
 		return r.call(it, typ, done)
 	}
-	return nil // reasoning, and whatever is invented next
+	return nil // reasoning, and unknown types
 }
 
-// call takes in a tool call: file changes are only told when they are done.
+// call handles a tool call. File changes are reported only when they are done.
 func (r *codexReader) call(it codexItem, typ string, done bool) []news {
 	id := text(it["id"])
-	// A second end of one call would be a second result for it, and a
-	// transcript has exactly one result for each call (HOOKS.md section 9).
+	// A second end of a call would give it a second result, but a transcript has exactly
+	// one result for each call (HOOKS.md section 9).
 	if id == "" || len(id) > maxID || r.done[id] {
 		return nil
 	}
@@ -116,8 +114,8 @@ func (r *codexReader) call(it codexItem, typ string, done bool) []news {
 	return all
 }
 
-// calls are the item as rules and hooks know such calls, named as package acp
-// names them.
+// calls returns the item in the form that rules and hooks know, with the names of package
+// acp.
 func (it codexItem) calls(id, typ string) []agent.ToolCall {
 	one := func(name string, input json.RawMessage) []agent.ToolCall {
 		return []agent.ToolCall{{ID: id, Name: name, Input: input}}
@@ -140,8 +138,8 @@ func (it codexItem) calls(id, typ string) []agent.ToolCall {
 		}
 		all = append(all, one(name, notation.Encode(map[string]string{"file_path": c.Path}))...)
 	}
-	// A change without a path that can be read still is an edit: rules on Edit
-	// and PostToolUse hooks must not miss it.
+	// A change without a readable path is still an edit: rules for Edit and PostToolUse
+	// hooks must see it.
 	if all == nil {
 		return one("Edit", json.RawMessage(`{}`))
 	}
@@ -154,8 +152,8 @@ type codexChange struct {
 	Kind string `json:"kind"` // add, delete, update
 }
 
-// changes are the files of a file change. Entries that cannot be read are left
-// out one by one: the others were written none the less.
+// changes returns the files of a file change. It skips single entries that it cannot read,
+// because the others were written.
 func (it codexItem) changes() []codexChange {
 	var raw []json.RawMessage
 	lenient(it["changes"], &raw)
@@ -169,15 +167,15 @@ func (it codexItem) changes() []codexChange {
 	return all
 }
 
-// result is what an item that is done has come to.
+// result returns the result of a finished item.
 func (it codexItem) result(id string) *result {
 	status := text(it["status"])
 	r := &result{id: id, isError: status != "completed", rejected: status == "declined"}
 	switch text(it["type"]) {
 	case "command_execution":
 		r.text = text(it["aggregated_output"])
-		// The exit code outweighs the status, which may only say that the
-		// command came to its end.
+		// The exit code takes precedence over the status, which may only say that the
+		// command has ended.
 		if code := number(it["exit_code"]); code != 0 {
 			r.text, r.isError = strings.TrimLeft(r.text+fmt.Sprintf("\nexit code %d", code), "\n"), true
 		} else if r.isError && r.text == "" {
@@ -191,13 +189,13 @@ func (it codexItem) result(id string) *result {
 		r.text = strings.Join(lines, "\n")
 	case "mcp_tool_call":
 		r.text = mcpResult(it)
-	default: // a web search has no status, and nobody tells what it found
+	default: // a web search has no status and no output
 		r.isError = text(it["status"]) == "failed"
 	}
 	return r
 }
 
-// mcpResult is the text of an MCP tool's answer, or of its error.
+// mcpResult returns the text of an MCP tool's answer or of its error.
 func mcpResult(it codexItem) string {
 	if said := text(fieldsOf(it["error"])["message"]); said != "" {
 		return said
@@ -206,15 +204,15 @@ func mcpResult(it codexItem) string {
 	if said := contentText(answer["content"]); said != "" {
 		return said
 	}
-	// Last, though codex shows its model these rather than the text: people
-	// read the journal, and the team's tools say the same in both.
+	// The structured content comes last, though codex shows it to its model instead of
+	// the text: people read the journal, and for team tools both say the same.
 	if facts := answer["structured_content"]; len(facts) > 0 && string(facts) != "null" {
 		return string(facts)
 	}
 	return ""
 }
 
-// codexPlan is a to-do list. Codex does not tell which of its steps it is at.
+// codexPlan returns a to-do list as a plan. Codex does not report the current step.
 func codexPlan(it codexItem) []news {
 	var items []struct {
 		Text string `json:"text"`
@@ -235,11 +233,11 @@ func codexPlan(it codexItem) []news {
 	return []news{{plan: plan}}
 }
 
-// over: a turn's end is the last line that counts, completed or failed.
+// over reports whether the turn's end was read, completed or failed.
 func (r *codexReader) over() bool { return r.told.told }
 
-// end takes the best explanation that there is: what the turn's end said, then
-// the last error, then whatever stood on its output that was no JSON.
+// end returns the result with the best explanation of a failure: the text of the turn's end,
+// or the last error, or output that was not JSON.
 func (r *codexReader) end(int) ending {
 	e := r.told
 	if e.said == "" && !e.ok {
@@ -251,8 +249,8 @@ func (r *codexReader) end(int) ending {
 	return e
 }
 
-// codexUsage reads the tokens of turn.completed. Cached input is part of the
-// input there, reasoning part of the output.
+// codexUsage parses the tokens of turn.completed, where cached input is part of the input and
+// reasoning part of the output.
 func codexUsage(raw json.RawMessage) (agent.Usage, bool) {
 	fields := fieldsOf(raw)
 	if fields["input_tokens"] == nil && fields["output_tokens"] == nil {
@@ -264,8 +262,8 @@ func codexUsage(raw json.RawMessage) (agent.Usage, bool) {
 	}, true
 }
 
-// unwrap takes a script out of the shell that codex runs it with, where it is
-// nothing but `bash -lc SCRIPT`: rules are for the script, and people read it.
+// unwrap extracts the script of a command of the form `bash -lc SCRIPT`, because rules apply
+// to the script and people read it.
 func unwrap(command string) string {
 	shell, rest, ok := strings.Cut(command, " ")
 	flag, word, ok2 := strings.Cut(rest, " ")
@@ -279,8 +277,8 @@ func unwrap(command string) string {
 	return command
 }
 
-// unquote reads one word of a POSIX shell; false: it is not exactly one, or a
-// shell would change it.
+// unquote parses one word of a POSIX shell. It returns false if there is not exactly one word,
+// or a shell would expand it.
 func unquote(word string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(word); {
@@ -297,9 +295,9 @@ func unquote(word string) (string, bool) {
 			if n = doubleQuoted(&b, word[i:]); n == 0 {
 				return "", false
 			}
-		// Rather the whole line than a wrong script: a rule that is held
-		// against the wrapped command is merely too strict, one held against a
-		// script that would never run is a hole.
+		// Return the whole line rather than a wrong script: a rule that is checked
+		// against the wrapped command is only too strict, but one that is checked
+		// against a script that does not run is a hole.
 		case strings.IndexByte(" \t\n\\$`*?[]{}()<>|&;~#!", c) >= 0:
 			return "", false
 		default:
@@ -311,8 +309,8 @@ func unquote(word string) (string, bool) {
 	return b.String(), word != ""
 }
 
-// doubleQuoted reads a part in double quotes and returns its length; 0: it has
-// no end, or holds something that a shell would replace.
+// doubleQuoted parses a part in double quotes and returns its length. It returns 0 if the part
+// has no end, or holds something that a shell would expand.
 func doubleQuoted(b *strings.Builder, word string) int {
 	for i := 1; i < len(word); i++ {
 		switch c := word[i]; {

@@ -338,7 +338,7 @@ func TestSilenceOfACall(t *testing.T) {
 // What a program prints on its stderr is a sign of life, unless it tells that its model
 // is lost.
 func TestLastWordsAreSignsOfLife(t *testing.T) {
-	w := &lastWords{box: newInbox()}
+	w := &stderrTail{box: newInbox()}
 	for _, text := range []string{"stream disconnected; retrying 3/5 in 2s\n", "x\n"} {
 		if _, err := w.Write([]byte(text)); err != nil {
 			t.Fatal(err)

@@ -7,45 +7,45 @@ import (
 )
 
 const (
-	// maxLine bounds a line of the program, in bytes. What is longer is cut off
-	// there: no JSON any more, but still text.
+	// maxLine is the longest line of a program, in bytes. A longer line is truncated: it
+	// is no longer JSON, but still text.
 	maxLine = 32 << 20
-	// inboxBytes bounds what waits in an inbox. A program that prints more than
-	// its turn can take waits until there is room, as it would with any pipe.
+	// inboxBytes limits the bytes waiting in an inbox. A program that prints more has to
+	// wait until there is room, as with any pipe.
 	inboxBytes = 32 << 20
 )
 
 // line is one line that the program printed, without its end.
 type line struct {
-	data []byte // its taker's own
+	data []byte // owned by the receiver
 	cut  bool   // it was longer than maxLine
 }
 
-// inbox cuts a program's output into lines and keeps them in order until they
-// are taken. Write and close belong to the program's side, take to the turn's.
+// inbox splits a program's output into lines and queues them. Write and close are called by
+// the program's side, take by the turn's.
 type inbox struct {
-	ready chan struct{} // holds a token while something waits
-	heard atomic.Int64  // bytes so far: a sign of life
+	ready chan struct{} // has a token while lines wait
+	heard atomic.Int64  // bytes so far, as a sign of life
 
 	mu      sync.Mutex
 	room    sync.Cond
 	lines   []line
 	bytes   int
-	deaf    bool   // what comes is thrown away
-	part    []byte // of a line that has not ended
-	cut     bool   // part is full
+	deaf    bool   // input is discarded
+	part    []byte // an incomplete line
+	cut     bool   // part has reached maxLine
 	maxLine int
 }
 
-// newInbox waits for lines. The room in it is bounded, so a program that prints
-// faster than it is read is held up at its pipe, and not in our memory.
+// newInbox returns an empty inbox. Its size is limited, so that a program that prints faster
+// than it is read waits at its pipe instead of filling our memory.
 func newInbox() *inbox {
 	b := &inbox{ready: make(chan struct{}, 1), maxLine: maxLine}
 	b.room.L = &b.mu
 	return b
 }
 
-// Write takes output in. It never fails, and waits for room.
+// Write adds output. It waits for room and never fails.
 func (b *inbox) Write(data []byte) (int, error) {
 	b.heard.Add(int64(len(data)))
 	b.mu.Lock()
@@ -64,8 +64,8 @@ func (b *inbox) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// push makes a line of the part. One line is taken however long it is, if it is
-// alone.
+// push queues part as a line when there is room. A single line may be larger than the
+// inbox.
 func (b *inbox) push() {
 	for !b.deaf && len(b.lines) > 0 && b.bytes+len(b.part) > inboxBytes {
 		b.room.Wait()
@@ -78,7 +78,7 @@ func (b *inbox) push() {
 	b.wake()
 }
 
-// wake never blocks: one pending wake stands for all lines that came since.
+// wake signals that lines wait. It never blocks: one token stands for all lines.
 func (b *inbox) wake() {
 	select {
 	case b.ready <- struct{}{}:
@@ -86,8 +86,7 @@ func (b *inbox) wake() {
 	}
 }
 
-// close makes a line of what has no newline at its end. Nothing is written
-// after it.
+// close queues the last line, if it has no newline. Nothing may be written afterwards.
 func (b *inbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,8 +96,8 @@ func (b *inbox) close() {
 	b.wake()
 }
 
-// take returns all that waits, which may be nothing.
-func (b *inbox) take() []line {
+// drain returns all waiting lines, possibly none.
+func (b *inbox) drain() []line {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	lines := b.lines
@@ -107,7 +106,7 @@ func (b *inbox) take() []line {
 	return lines
 }
 
-// deafen throws away what waits and what still comes.
+// deafen discards the waiting lines and all further input.
 func (b *inbox) deafen() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,90 +11,90 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// reader understands one dialect. Lines come in order; end comes once, after
-// the last. What it returns is taken in in order.
+// reader parses one dialect. line is called for each line in order, and end once after the
+// last.
 type reader interface {
 	line(l line) []news
-	// over reports whether the program has said how its prompt ended.
+	// over reports whether the program has reported the end of its prompt.
 	over() bool
-	// end says what the program's own word is on how its prompt ended. code is its
-	// exit code; -1: a signal ended it.
+	// end returns what the program reported about the end of its prompt. code is its exit
+	// code, or -1 if a signal ended it.
 	end(code int) ending
 }
 
-// news is one thing that a line told. Fields that are not set tell nothing.
+// news is the content of one line. Unset fields mean nothing.
 type news struct {
 	session string // the id to resume by
-	text    string // what the model said, a whole block
+	text    string // a whole text block of the model
 	begun   *call
 	ended   *result
-	plan    []agent.PlanEntry // all of it; empty: no plan
+	plan    []agent.PlanEntry // the whole plan; empty: no plan
 	warning string            // for people
-	// retries says that the line is nothing but the news that the program has lost its
-	// model and tries again, in words for people. It is no sign of life.
+	// retries, if set, says that the program has lost its model and is retrying, in words
+	// for people. Such a line is not a sign of life.
 	retries string
 }
 
 // call is a tool call that the program makes.
 type call struct {
 	id string
-	// calls is the call as hooks and rules see it: one, or one for each file that
-	// it changes. The transcript holds the first.
+	// calls is the call as hooks and rules see it: one, or one for each file that it
+	// changes. The transcript holds the first.
 	calls []agent.ToolCall
 }
 
-// result is what a call came to.
+// result is the result of a call.
 type result struct {
 	id      string
 	text    string
 	isError bool
-	// rejected says that the program has refused to make the call by itself.
+	// rejected says that the program itself refused to make the call.
 	rejected bool
 }
 
-// ending is the program's own word on how a prompt ended.
+// ending is the program's own report on how a prompt ended.
 type ending struct {
-	told bool   // it said how; else only its exit code is known
-	ok   bool   // the prompt came to its end
-	said string // why not
+	told bool   // there is a report; otherwise only the exit code is known
+	ok   bool   // the prompt completed
+	said string // why it did not
 
 	lost    bool      // it does not know the session
-	status  int       // HTTP status of the model's API; 0: not known
-	kind    string    // the type of agent.APIError; empty: by the words
-	limit   bool      // the account has used up what its plan allows
-	until   time.Time // until when; zero: not known
-	turns   bool      // a limit of the program's own on model requests ended it
-	guessed bool      // the dialect was guessed from what was printed
+	status  int       // HTTP status of the model's API; 0: unknown
+	kind    string    // the type of agent.APIError; empty: derived from said
+	limit   bool      // the account has reached the limit of its plan
+	until   time.Time // end of the limit; zero: unknown
+	turns   bool      // the program's own limit of model requests ended it
+	guessed bool      // the dialect was guessed from the output
 
-	reply string // what the program calls its reply, which may not have been news
-	left  int64  // bytes of it that were left out
+	reply string // the program's reply, which no line may have contained
+	left  int64  // bytes of it that were omitted
 	spent Spent
-	total bool // Spent counts from the session's beginning
+	total bool // spent counts from the start of the session
 }
 
-// fieldsOf are the members of an object; none if it is something else.
+// fieldsOf returns the members of an object, or nil for another value.
 func fieldsOf(raw json.RawMessage) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	lenient(raw, &fields)
 	return fields
 }
 
-// lenient reads raw into a field and leaves it alone if the form is not the
-// usual one: one odd field must not cost the rest.
+// lenient decodes raw into a field, and leaves it unchanged on an error, so that one
+// unexpected field does not affect the rest.
 func lenient(raw json.RawMessage, field any) {
 	if len(raw) > 0 {
-		_ = json.Unmarshal(raw, field) // see above
+		_ = json.Unmarshal(raw, field) // errors are ignored on purpose
 	}
 }
 
-// text is a JSON string; empty: it is none.
+// text returns a JSON string, or "" for another value.
 func text(raw json.RawMessage) string {
 	var s string
 	lenient(raw, &s)
 	return s
 }
 
-// number is a JSON number that counts something; 0: it is none.
+// number returns a JSON number that is a count, or 0 for another value.
 func number(raw json.RawMessage) int64 {
 	var n float64
 	lenient(raw, &n)
@@ -104,9 +104,9 @@ func number(raw json.RawMessage) int64 {
 	return int64(n)
 }
 
-// object is raw if it is an object with fields, else an object that holds it.
+// object returns raw if it is an object with fields, and otherwise an object that holds it.
 func object(raw json.RawMessage) json.RawMessage {
-	raw = bytes.ToValidUTF8(bytes.TrimSpace(raw), []byte("\uFFFD")) // the JSON decoder would let it through
+	raw = bytes.ToValidUTF8(bytes.TrimSpace(raw), []byte("\uFFFD")) // the JSON decoder accepts invalid UTF-8
 	switch {
 	case len(raw) == 0, string(raw) == "null":
 		return json.RawMessage(`{}`)
@@ -116,7 +116,7 @@ func object(raw json.RawMessage) json.RawMessage {
 	return notation.Encode(map[string]json.RawMessage{"input": raw})
 }
 
-// contentText is the text of a content list, or of a content that is a string.
+// contentText returns the text of a content list, or of a content that is a string.
 func contentText(raw json.RawMessage) string {
 	if plain := text(raw); plain != "" {
 		return plain
@@ -138,12 +138,12 @@ func contentText(raw json.RawMessage) string {
 	return strings.Join(all, "\n")
 }
 
-// clean is text as a transcript may hold it.
+// clean returns text in the form that a transcript can hold.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// objectLine are the members of a line that is a JSON object.
+// objectLine returns the members of a line that is a JSON object.
 func objectLine(l line) (map[string]json.RawMessage, bool) {
 	data := bytes.TrimSpace(l.data)
 	if l.cut || len(data) == 0 || data[0] != '{' {
@@ -156,20 +156,20 @@ func objectLine(l line) (map[string]json.RawMessage, bool) {
 	return fields, true
 }
 
-// stray keeps the first words of a program that prints something else than its
-// dialect: how it failed, often.
-type stray struct{ lines []string }
+// otherLines keeps the first lines that do not belong to the dialect, which often explain a
+// failure.
+type otherLines struct{ lines []string }
 
-// add keeps five lines of 500 bytes at most: the first words are the ones that
-// say what went wrong, and a program may print for hours.
-func (s *stray) add(l line) {
+// add keeps at most five lines of 500 bytes: the first lines say what went wrong, and a program
+// may print for hours.
+func (s *otherLines) add(l line) {
 	if said := strings.TrimSpace(clean(string(l.data[:min(len(l.data), 500)]))); said != "" && len(s.lines) < 5 {
 		s.lines = append(s.lines, said)
 	}
 }
 
-// text is what was kept, for the message of a failure.
-func (s *stray) text() string { return strings.Join(s.lines, "\n") }
+// text returns the lines for the message of a failure.
+func (s *otherLines) text() string { return strings.Join(s.lines, "\n") }
 
 // isAny reports whether name is one of names.
 func isAny(name string, names ...string) bool { return slices.Contains(names, name) }

@@ -13,82 +13,79 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// Options make an Agent. Command and Dir are required.
+// Options configure an Agent. Command and Dir are required.
 type Options struct {
-	// Command is the program and its arguments. Where an argument holds {prompt},
-	// the prompt stands there; if none does, it goes to the program's stdin.
+	// Command is the program and its arguments. {prompt} in an argument is replaced by the
+	// prompt; if no argument has it, the prompt goes to the program's stdin.
 	Command []string
-	// ExtraArgs follow Command in every run, before Resume. They are passed as
-	// they are.
+	// ExtraArgs follow Command in every run, before Resume. They are passed unchanged.
 	ExtraArgs []string
-	// Resume are arguments that follow when a session's id is known; {session} in
-	// them is that id, {prompt} the prompt. Empty: the program has no sessions,
-	// and each run begins anew.
+	// Resume holds arguments that follow if a session's id is known; {session} in them is
+	// replaced by that id, {prompt} by the prompt. Empty: the program has no sessions.
 	Resume []string
-	Env    []string // all of its environment; nothing is added but a marker
+	Env    []string // its complete environment; only a marker is added
 	Dir    string   // absolute; where the program runs
 
-	// Enter waits until the program may start, before each run. leave is called when it
-	// has told its session, or has ended. Its error ends the Run. nil: at once.
+	// Enter waits before each run until the program may start. leave is called when the
+	// program has reported its session or has ended. An error ends the Run. nil: no wait.
 	Enter func(ctx context.Context) (leave func(opened bool), err error)
-	// Connect gives further arguments and environment, asked for anew before each
-	// run, so that what one run was entitled to does not outlive it. nil: none.
+	// Connect returns further arguments and environment. It is called before each run, so
+	// that credentials do not outlive one run. nil: none.
 	Connect func() (Extra, error)
 
-	Dialect Dialect // what it prints; empty: Auto
+	Dialect Dialect // the format of its output; empty: Auto
 
-	// System gives what a conversation begins with: it stands before the first
-	// prompt of each session, and before each prompt of a program without
-	// sessions. nil: nothing.
+	// System returns the system prompt: it precedes the first prompt of each session, or
+	// each prompt of a program without sessions. nil: none.
 	System func() string
 
-	// Session is the id that OnSession told in an earlier life; empty: none.
+	// Session is the id that OnSession got in an earlier run; empty: none.
 	Session string
-	// OnSession is told the id of a session as soon as the program prints a new
-	// one. Its error ends the Run.
+	// OnSession is called with the id of a session as soon as the program prints a new one.
+	// Its error ends the Run.
 	OnSession func(id string) error
-	// Brief gives, in words, what the conversation has come to. It stands at the
-	// head of a prompt to a program that knows nothing of it: its session was
-	// lost, or it has none. nil: nothing.
+	// Brief returns a summary of the conversation. It begins a prompt to a program that
+	// does not know the conversation, because its session was lost or it has none. nil: no
+	// summary.
 	Brief func() string
-	// History is what the transcript holds, for Resume.
+	// History is the content of the transcript, for Resume.
 	History transcript.History
 
-	// Started is told the pid of each program that was started; what it returns
-	// is called when that program has ended. Either may be nil.
+	// Started is called with the pid of each program that was started. It returns a
+	// function to call when that program has ended. Either may be nil.
 	Started func(pid int) (release func())
-	// OnUsage is told what each prompt has used. It may be nil.
+	// OnUsage is called with the usage of each prompt. It may be nil.
 	OnUsage func(Spent)
 	// Clock is the time of day; nil: time.Now.
 	Clock func() time.Time
 	// Alarm is what runs are timed with; nil: program.NewAlarm.
 	Alarm    func(time.Duration) program.Alarm
 	Timeouts Timeouts
-	// Restarts is how often in a row a program may be killed before its member is given
-	// up; 0: 3. A program that a signal has killed is started again within its turn, one
-	// that ends with an exit code costs its turn.
+	// Restarts is how often in a row a program may be killed before its member fails; 0: 3.
+	// A program that a signal has killed is started again within its turn; one that exits
+	// with a code fails its turn.
 	Restarts int
-	// Backoff is the pause before a program that was killed is started again; it
-	// doubles each time, up to 20 times as long. 0: 500 ms.
+	// Backoff is the pause before a killed program is started again. It doubles each time,
+	// up to 20 times. 0: 500 ms.
 	Backoff time.Duration
-	// MaxOutput bounds the text that one run may say, in bytes; the rest is left
-	// out, with a notice. 0: 1 MiB.
+	// MaxOutput limits the text of one run, in bytes; the rest is replaced by a notice.
+	// 0: 1 MiB.
 	MaxOutput int
 }
 
-// Extra is what one run of the program gets besides.
+// Extra holds further arguments and environment of one run.
 type Extra struct {
-	Args []string // behind ExtraArgs
-	Env  []string // NAME=value; they win over those of Options
+	Args []string // after ExtraArgs
+	Env  []string // NAME=value; they take precedence over those of Options
 }
 
-// Dialect is what a program prints on its stdout.
+// Dialect is the format of a program's stdout.
 type Dialect string
 
 // The dialects.
 const (
-	// Auto finds out by the first line that is a JSON object; until one comes,
-	// and if it is no line of the others, it is Text.
+	// Auto determines the dialect from the first line that is a JSON object. Without such a
+	// line, or if it belongs to no other dialect, it is Text.
 	Auto Dialect = "auto"
 	// Text is a program whose whole output is its reply.
 	Text Dialect = "text"
@@ -98,29 +95,28 @@ const (
 	Codex Dialect = "codex"
 )
 
-// Timeouts bound waits for a program. Zero fields take the default.
+// Timeouts limit waits for a program. Zero fields mean the default.
 type Timeouts struct {
-	// Quiet is how long a program that prints JSON lines may print nothing until people
-	// are told, from its start; 20 s, and three times as long from its first line on.
+	// Quiet is the silence at the start of a program that prints JSON lines before people
+	// are told; 20 s. After its first line it is three times as long.
 	Quiet time.Duration
-	// Silence is how long a program that prints JSON lines may print nothing while
-	// no tool call is open; 5 min. A program that prints text says it all at its
-	// end, and has until Run.
+	// Silence is how long a program that prints JSON lines may print nothing outside of
+	// tool calls; 5 min. A program that prints text does so at its end, and has until Run.
 	Silence time.Duration
-	Tool    time.Duration // the same while a tool call is open; 30 min
+	Tool    time.Duration // the same during a tool call; 30 min
 	Run     time.Duration // the whole run; 2 h
 	Exit    time.Duration // from the line that ends the prompt to the program's own end; 10 s
 	Grace   time.Duration // from TERM to KILL; 2 s
 }
 
-// Spent is what one prompt has used, as far as the program tells.
+// Spent is the usage of one prompt, as far as the program reports it.
 type Spent struct {
 	Usage   agent.Usage
 	Known   bool    // Usage is known
-	CostUSD float64 // since the session began; 0: not known
+	CostUSD float64 // since the session began; 0: unknown
 }
 
-// check finds what is missing and fills in defaults.
+// check reports what is missing and sets defaults.
 func (o *Options) check() error {
 	switch {
 	case len(o.Command) == 0 || o.Command[0] == "":
@@ -155,8 +151,8 @@ func (o *Options) check() error {
 	return nil
 }
 
-// defaultTimes are generous, since each of them ends work that somebody has paid
-// for; the exit of a program that has said all needs no such patience.
+// defaultTimes sets default timeouts. All but Exit are generous, because they end work that
+// someone has paid for.
 func (o *Options) defaultTimes() {
 	t := &o.Timeouts
 	for _, limit := range []struct {

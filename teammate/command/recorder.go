@@ -10,21 +10,20 @@ import (
 )
 
 const (
-	// maxResult bounds a tool's result in the transcript, in bytes: hooks and
-	// people read it, no model does.
+	// maxResult limits a tool's result in the transcript, in bytes: only hooks and people
+	// read it.
 	maxResult = 100_000
-	// maxInput bounds a tool's input there, and what hooks get of it.
+	// maxInput limits a tool's input in the transcript and for hooks, in bytes.
 	maxInput = 4 << 20
-	// maxWaiting bounds what waits for the result of a call, in bytes.
+	// maxWaiting limits what waits for the result of a call, in bytes.
 	maxWaiting = 16 << 20
 )
 
-// recorder makes transcript messages of what a program tells. The transcript is
-// stricter than the program: a message stands still while a tool call of the
-// one before it waits for its result, and programs make calls side by side. So
-// what comes is drafted, and recorded as soon as it may be. Text waits for what
-// follows it: a message without calls says that the program has fallen silent,
-// and a covey that crashed then would only ask the gates.
+// recorder converts a program's output to transcript messages. The transcript is stricter
+// than the output: it takes no message while a tool call of the previous one has no result,
+// but programs make calls in parallel. So the recorder drafts messages and records them as
+// soon as the transcript allows. Text waits for what follows it: a message without calls
+// means that the turn has reached its gates, and after a crash covey would ask only those.
 type recorder struct {
 	host  agent.Host
 	limit int // of text, in bytes
@@ -33,14 +32,14 @@ type recorder struct {
 	draft   []agent.Block // of the next assistant message
 	waiting int           // bytes in draft
 	open    []string      // calls in the transcript without a result
-	ready   []*state      // calls in draft that have their result already
+	ready   []*state      // calls in draft that already have a result
 	last    string        // the last text
 	said    int           // bytes of text so far
-	left    int64         // bytes of text that were left out
+	left    int64         // bytes of text that were omitted
 	made    int           // tool calls
 }
 
-// state is how far a call is.
+// state is the state of a call.
 type state struct {
 	id     string
 	calls  []agent.ToolCall
@@ -48,8 +47,8 @@ type state struct {
 	over   bool
 }
 
-// newRecorder records one run of a program; limit bounds the bytes of text that
-// it takes, for the transcript is read by every later prompt and hook.
+// newRecorder returns the recorder of one run. limit is the maximum of its text in bytes,
+// because every later prompt and hook reads the transcript.
 func newRecorder(host agent.Host, limit int) *recorder {
 	return &recorder{host: host, limit: limit, calls: map[string]*state{}}
 }
@@ -82,20 +81,20 @@ func (r *recorder) begin(c *call) error {
 	}
 	r.calls[c.id] = &state{id: c.id, calls: c.calls}
 	r.made++
-	// A call of several files stands there once, under the first of them; hooks
-	// and rules see each.
+	// A call of several files is recorded once, with the first file; hooks and rules see
+	// each.
 	first := c.calls[0]
 	r.draft = append(r.draft, agent.Block{
 		Type: agent.ToolUseBlock, ID: c.id, Name: first.Name, Input: first.Input,
 	})
 	r.waiting += len(first.Input)
-	if r.waiting > maxWaiting { // a call that never ends must not hold up all others
+	if r.waiting > maxWaiting { // a call that never ends must not hold back all others
 		return r.abandon("no result came while the program went on")
 	}
 	return r.flush()
 }
 
-// shortInput is an input that is too long to be kept: what rules look at.
+// shortInput returns the fields of a long input that rules check.
 func shortInput(call agent.ToolCall) []byte {
 	short := map[string]string{"left_out": fmt.Sprintf("%d bytes of input", len(call.Input))}
 	fields := fieldsOf(call.Input)
@@ -107,7 +106,7 @@ func shortInput(call agent.ToolCall) []byte {
 	return notation.Encode(short)
 }
 
-// running is a call that has begun and has no result; nil: there is none.
+// running returns the state of an unfinished call, or nil.
 func (r *recorder) running(id string) *state {
 	if s := r.calls[id]; s != nil && !s.over {
 		return s
@@ -115,11 +114,11 @@ func (r *recorder) running(id string) *state {
 	return nil
 }
 
-// end gives a call its result.
+// end records the result of a call.
 func (r *recorder) end(s *state) error {
 	s.over = true
 	s.calls = nil
-	// Its message may still wait for calls of the one before it.
+	// Its message may still wait for calls of the previous message.
 	if !slices.Contains(r.open, s.id) {
 		r.ready = append(r.ready, s)
 		return nil
@@ -140,18 +139,18 @@ func (r *recorder) answer(s *state) error {
 	return r.host.Record(agent.Record{Message: m})
 }
 
-// flush records the draft if it may be recorded now: not while a call is open,
-// and not text alone.
+// flush records the draft if that is allowed now: no call is open, and the draft is not only
+// text.
 func (r *recorder) flush() error {
 	call := func(b agent.Block) bool { return b.Type == agent.ToolUseBlock }
 	if len(r.open) > 0 || !slices.ContainsFunc(r.draft, call) {
 		return nil
 	}
-	return r.settle(agent.Usage{})
+	return r.recordDraft(agent.Usage{})
 }
 
-// settle records the draft, then the results that were there before it was.
-func (r *recorder) settle(usage agent.Usage) error {
+// recordDraft records the draft and then the results that arrived before it.
+func (r *recorder) recordDraft(usage agent.Usage) error {
 	if len(r.draft) == 0 {
 		return nil
 	}
@@ -173,10 +172,9 @@ func (r *recorder) settle(usage agent.Usage) error {
 	return nil
 }
 
-// finish closes the transcript of a prompt that came to its end: calls that
-// have no result get one, and the program's last words carry usage. There is
-// always such a message: it says that the turn has come to its gates, and what
-// it cost.
+// finish closes the transcript of a completed prompt: calls without a result get one, and the
+// program's last text carries usage. There is always such a message: it marks that the turn
+// has reached its gates, and what it cost.
 func (r *recorder) finish(usage agent.Usage) error {
 	if err := r.abandon("no result came"); err != nil {
 		return fmt.Errorf("command: open calls: %w", err)
@@ -186,27 +184,27 @@ func (r *recorder) finish(usage agent.Usage) error {
 		silent := agent.Message{Role: agent.Assistant}
 		return r.host.Record(agent.Record{Message: silent, Usage: usage})
 	}
-	return r.settle(usage)
+	return r.recordDraft(usage)
 }
 
-// hush forgets the text that waits behind the last call.
-func (r *recorder) hush() {
+// dropTrailingText drops the text after the last call.
+func (r *recorder) dropTrailingText() {
 	for n := len(r.draft); n > 0 && r.draft[n-1].Type == agent.TextBlock; n-- {
 		r.draft = r.draft[:n-1]
 	}
 	r.left = 0
 }
 
-// breakOff closes the transcript of a prompt that did not come to its end.
+// breakOff closes the transcript of a prompt that did not complete.
 func (r *recorder) breakOff(why string, usage agent.Usage) error {
 	if err := r.abandon(why); err != nil {
 		return fmt.Errorf("command: open calls: %w", err)
 	}
 	r.notice()
-	return r.settle(usage)
+	return r.recordDraft(usage)
 }
 
-// notice says what was left out.
+// notice records how much was omitted.
 func (r *recorder) notice() {
 	if r.left > 0 {
 		text := fmt.Sprintf("[%d more bytes of output were left out]", r.left)
@@ -216,9 +214,8 @@ func (r *recorder) notice() {
 	}
 }
 
-// abandon gives every call that is still open a result, and records what waited
-// behind it, which may open calls again; it ends because nothing new comes in
-// meanwhile. A text that ends the draft goes on waiting.
+// abandon gives every open call a result and records what waited for it, which may open calls
+// again; it ends because nothing new arrives. Text at the end of the draft still waits.
 func (r *recorder) abandon(why string) error {
 	for {
 		if err := r.flush(); err != nil {
@@ -237,10 +234,10 @@ func (r *recorder) abandon(why string) error {
 	}
 }
 
-// busy reports whether a call is under way.
+// busy reports whether a call is running.
 func (r *recorder) busy() bool { return len(r.open) > 0 }
 
-// shorten takes the middle out of a text that is too long.
+// shorten removes the middle of a text that is too long.
 func shorten(text string) string {
 	if len(text) <= maxResult {
 		return text

@@ -11,21 +11,21 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// What stands for something else in a command line.
+// Placeholders in a command line.
 const (
 	promptMark  = "{prompt}"
 	sessionMark = "{session}"
 )
 
-// maxArgument is the longest prompt that is passed as an argument, in bytes.
-// Linux takes arguments up to 128 KiB.
+// maxArgument is the longest prompt that is passed as an argument, in bytes. Linux allows
+// arguments up to 128 KiB.
 const maxArgument = 120 << 10
 
-// markerName is the environment variable by which children of a program that
-// left its session are found when it is ended.
+// markerName is the environment variable that marks the descendants of a program, so that they
+// are found even if they have left its session.
 const markerName = "COVEY_PROGRAM="
 
-// process is the run of the program for one prompt.
+// process returns the process that runs the program for one prompt.
 func (a *Agent) process(prompt string, stdout, stderr io.Writer) (proc.Process, error) {
 	var extra Extra
 	if a.opts.Connect != nil {
@@ -51,8 +51,8 @@ func (a *Agent) process(prompt string, stdout, stderr io.Writer) (proc.Process, 
 	return p, nil
 }
 
-// commandLine is the command with its marks filled in; asArgument says that the
-// prompt is among them.
+// commandLine returns the command with its placeholders replaced; asArgument reports that the
+// prompt is one of them.
 func (a *Agent) commandLine(prompt string, extra []string) (args []string, asArgument bool) {
 	resume := a.opts.Resume
 	if a.session == "" {
@@ -73,9 +73,9 @@ func (a *Agent) commandLine(prompt string, extra []string) (args []string, asArg
 	return args, asArgument
 }
 
-// fill puts prompt and session into one argument, in one go: what looks like a
-// mark in the prompt is none. A prompt that begins the argument must not look
-// like an option: it may come from anybody's mail.
+// fill replaces prompt and session in one argument, in one pass, so that a placeholder in the
+// prompt stays. A prompt that begins the argument must not look like an option, because it may
+// come from anyone's mail.
 func fill(arg, prompt, session string) string {
 	if strings.HasPrefix(arg, promptMark) && strings.HasPrefix(prompt, "-") {
 		prompt = "\n" + prompt
@@ -83,5 +83,5 @@ func fill(arg, prompt, session string) string {
 	return strings.NewReplacer(promptMark, prompt, sessionMark, session).Replace(arg)
 }
 
-// argument is a prompt as an argument can hold it: without NUL.
+// argument returns a prompt in the form that an argument can hold: without NUL.
 func argument(prompt string) string { return strings.ReplaceAll(prompt, "\x00", "\uFFFD") }

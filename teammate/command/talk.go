@@ -11,40 +11,39 @@ import (
 	"github.com/coveyteam/covey/teammate/program"
 )
 
-// talk is one prompt while the program works at it. It belongs to the goroutine
-// of Run, as the Host does.
+// talk is one running prompt. Like the Host, it belongs to the goroutine of Run.
 type talk struct {
-	a    *Agent
-	rec  *recorder
-	read reader
-	box  *inbox
-	errs *lastWords
-	sup  agent.Supervisor // nil: the Host is none
-	eye  agent.Observer
-	stop context.CancelFunc // ends the program
-	// opened ends what Options.Enter has begun; it may be called more than once.
+	a        *Agent
+	rec      *recorder
+	read     reader
+	box      *inbox
+	errs     *stderrTail
+	sup      agent.Supervisor // nil: the Host is none
+	observer agent.Observer
+	stop     context.CancelFunc // ends the program
+	// opened is the leave function of Options.Enter; it may be called more than once.
 	opened func(bool)
 
-	later    []agent.Input // to be said in a prompt of their own
-	touched  bool          // the program has said something of substance
+	later    []agent.Input // for a prompt of their own
+	touched  bool          // the program has said something substantial
 	halted   string        // by a hook
 	err      error         // why the prompt is given up
 	warnings int
-	notice   string // what people were last told of a lost model
+	notice   string // the last retry notice that people were shown
 }
 
-// maxWarnings is how many of its warnings a run may show to people.
+// maxWarnings is how many warnings of one run people are shown.
 const maxWarnings = 20
 
-// lastWords is the program's stderr: its end is kept, and all of it is a sign
-// of life but the news that its model is lost.
-type lastWords struct {
+// stderrTail keeps the end of the program's stderr. All of it is a sign of life except retry
+// notices.
+type stderrTail struct {
 	program.Tail
 	box *inbox
 }
 
 // Write never fails.
-func (w *lastWords) Write(data []byte) (int, error) {
+func (w *stderrTail) Write(data []byte) (int, error) {
 	if !program.IsRetryNotice(string(data)) {
 		w.box.heard.Add(int64(len(data)))
 	}
@@ -57,21 +56,20 @@ type ended struct {
 	err  error // it could not be started
 }
 
-// talk is a prompt that is still to be sent.
+// talk returns a new prompt that has not been sent.
 func (a *Agent) talk(h agent.Host) *talk {
 	t := &talk{a: a, rec: newRecorder(h, a.opts.MaxOutput), box: newInbox(), stop: func() {}, opened: func(bool) {}}
 	t.read = newReader(a.opts.Dialect, a.opts.MaxOutput)
-	t.errs = &lastWords{box: t.box}
-	// What the Host cannot do is done without: a test, or another host, may offer
-	// less than a member does.
+	t.errs = &stderrTail{box: t.box}
+	// These interfaces are optional: a test or another host may implement fewer than a
+	// member does.
 	t.sup, _ = h.(agent.Supervisor)
-	t.eye, _ = h.(agent.Observer)
+	t.observer, _ = h.(agent.Observer)
 	return t
 }
 
-// run runs the program and takes in what it prints until it has ended and all
-// of that is taken in. When ctx ends, or the prompt is given up, the program is
-// ended; what it prints on its way out counts.
+// run runs the program and handles its output until it has ended. When ctx ends, or the prompt
+// is given up, it ends the program; output until then still counts.
 func (t *talk) run(ctx context.Context, p proc.Process) ended {
 	within, stop := context.WithCancel(ctx)
 	defer stop()
@@ -83,7 +81,7 @@ func (t *talk) run(ctx context.Context, p proc.Process) ended {
 		}
 	}
 	over := make(chan ended, 1)
-	go func() { // run waits for it
+	go func() { // run waits for this goroutine
 		exit, err := p.Run(within)
 		if release != nil {
 			release()
@@ -93,30 +91,30 @@ func (t *talk) run(ctx context.Context, p proc.Process) ended {
 	}()
 	limit := t.a.opts.Alarm(t.a.opts.Timeouts.Run)
 	defer limit.Stop()
-	watch, quiet := t.a.opts.Alarm(t.patience()), t.a.opts.Alarm(t.a.opts.Timeouts.Quiet)
+	watch, quiet := t.a.opts.Alarm(t.silenceLimit()), t.a.opts.Alarm(t.a.opts.Timeouts.Quiet)
 	defer watch.Stop()
 	defer quiet.Stop()
 	for heard := t.box.heard.Load(); ; {
 		select {
 		case <-t.box.ready:
-			// Bytes of a notice are no sign of life, those of half a line may be one.
+			// The bytes of a notice are no sign of life, but those of an incomplete line are.
 			if t.takeAll(ctx) {
-				watch.Set(t.patience())
+				watch.Set(t.silenceLimit())
 				quiet.Set(3 * t.a.opts.Timeouts.Quiet) // a model that has begun may think for a while
 			}
 			heard = t.box.heard.Load()
 		case <-quiet.C:
-			t.tellOfSilence()
+			t.reportSilence()
 		case <-watch.C:
 			switch now := t.box.heard.Load(); {
-			case t.read.over(): // its work is done, but it does not leave
+			case t.read.over(): // it has finished but does not exit
 				t.stop()
 			case now != heard:
 				heard = now
 			default:
-				t.giveUp(silence(t.patience()))
+				t.giveUp(silence(t.silenceLimit()))
 			}
-			watch.Set(t.patience())
+			watch.Set(t.silenceLimit())
 		case <-limit.C:
 			t.giveUp(tooLong(t.a.opts.Timeouts.Run))
 		case e := <-over:
@@ -126,8 +124,8 @@ func (t *talk) run(ctx context.Context, p proc.Process) ended {
 	}
 }
 
-// silence is the error of a program that says nothing for too long. It is a
-// failed model request: an endpoint that does not answer looks like this.
+// silence returns the error of a program that says nothing for too long. It counts as a failed
+// model request, because an endpoint that does not answer looks the same.
 func silence(limit time.Duration) error {
 	return &agent.APIError{
 		Type:    "server_error",
@@ -135,15 +133,15 @@ func silence(limit time.Duration) error {
 	}
 }
 
-// tooLong is the error of a program that does not end.
+// tooLong returns the error of a program that does not end.
 func tooLong(limit time.Duration) error {
 	return &agent.APIError{
 		Type: "server_error", Message: fmt.Sprintf("the agent program was at work for %v; it was ended", limit),
 	}
 }
 
-// patience is how long the program may be silent now.
-func (t *talk) patience() time.Duration {
+// silenceLimit returns how long the program may be silent now.
+func (t *talk) silenceLimit() time.Duration {
 	switch limits := t.a.opts.Timeouts; {
 	case !speaksLines(t.read):
 		return limits.Run
@@ -156,7 +154,7 @@ func (t *talk) patience() time.Duration {
 	}
 }
 
-// giveUp ends the prompt early because of err; the first reason counts.
+// giveUp ends the prompt early with err; the first error counts.
 func (t *talk) giveUp(err error) {
 	if t.err == nil {
 		t.err = err
@@ -164,14 +162,14 @@ func (t *talk) giveUp(err error) {
 	t.stop()
 }
 
-// takeAll takes in what waits, and reports whether any of it was a sign of life. Once
-// the transcript has failed, nothing more is worth anything.
+// takeAll handles the waiting lines, and reports whether any was a sign of life. After the
+// transcript has failed it stops.
 func (t *talk) takeAll(ctx context.Context) (alive bool) {
-	for _, l := range t.box.take() {
+	for _, l := range t.box.drain() {
 		all := t.read.line(l)
 		alive = alive || !slices.ContainsFunc(all, func(n news) bool { return n.retries != "" })
 		for _, n := range all {
-			if err := t.note(ctx, n); err != nil {
+			if err := t.handleNews(ctx, n); err != nil {
 				t.giveUp(err)
 				t.box.deafen()
 				return alive
@@ -181,11 +179,11 @@ func (t *talk) takeAll(ctx context.Context) (alive bool) {
 	return alive
 }
 
-// note takes in one thing that the program told.
-func (t *talk) note(ctx context.Context, n news) error {
+// handleNews handles one line.
+func (t *talk) handleNews(ctx context.Context, n news) error {
 	if n.session != "" {
 		t.opened(true)
-		if err := t.a.enter(n.session); err != nil {
+		if err := t.a.recordSession(n.session); err != nil {
 			return err
 		}
 	}
@@ -200,7 +198,7 @@ func (t *talk) note(ctx context.Context, n news) error {
 		}
 	}
 	if n.ended != nil {
-		if err := t.done(ctx, n.ended); err != nil {
+		if err := t.handleResult(ctx, n.ended); err != nil {
 			return fmt.Errorf("command: result of tool call %s: %w", n.ended.id, err)
 		}
 	}
@@ -208,26 +206,26 @@ func (t *talk) note(ctx context.Context, n news) error {
 	return nil
 }
 
-// done takes in the result of a call. Hooks look at the call after its result
-// and before the result is recorded.
-func (t *talk) done(ctx context.Context, r *result) error {
+// handleResult handles the result of a call. Hooks see a call after its result arrives and before it
+// is recorded.
+func (t *talk) handleResult(ctx context.Context, r *result) error {
 	s := t.rec.running(r.id)
 	if s == nil {
-		return nil // it has its one result, or was never heard of
+		return nil // unknown, or it already has its result
 	}
 	s.result = agent.ToolResult{Content: clean(shorten(r.text)), IsError: r.isError}
 	s.result.Rejected = r.rejected || r.isError && program.IsRejection(s.result.Content)
 	if t.sup != nil {
 		for _, call := range s.calls {
-			t.remark(t.sup.Report(ctx, call, s.result))
+			t.applyRemarks(t.sup.Report(ctx, call, s.result))
 		}
 	}
 	return t.rec.end(s)
 }
 
-// remark takes in what hooks said of a call. A halt ends the turn at once; all
-// else is said in a prompt of its own, for nobody can speak to the program.
-func (t *talk) remark(r agent.Remarks) {
+// applyRemarks handles the feedback of hooks. A halt ends the turn at once; the rest goes into a
+// prompt of its own, because the program takes no messages while it runs.
+func (t *talk) applyRemarks(r agent.Remarks) {
 	t.later = append(t.later, r.Feedback...)
 	if r.Halted != "" {
 		t.halted = r.Halted
@@ -235,41 +233,40 @@ func (t *talk) remark(r agent.Remarks) {
 	}
 }
 
-// show tells the journal of what no transcript holds.
+// show reports to the journal what no transcript holds.
 func (t *talk) show(n news) {
-	if t.eye == nil {
+	if t.observer == nil {
 		return
 	}
 	if len(n.plan) > 0 {
-		t.eye.Observe(agent.Planned{Entries: n.plan})
+		t.observer.Observe(agent.Planned{Entries: n.plan})
 	}
 	if n.retries != "" && n.retries != t.notice {
 		t.notice = n.retries
-		t.eye.Observe(agent.HeldUp{For: n.retries})
+		t.observer.Observe(agent.HeldUp{For: n.retries})
 	}
 	if n.warning != "" && t.warnings < maxWarnings {
 		t.warnings++
-		t.eye.Observe(agent.Warning{Text: n.warning})
+		t.observer.Observe(agent.Warning{Text: n.warning})
 	}
 }
 
-// tellOfSilence tells people that a program which tells what it does has told nothing for
-// some time.
-func (t *talk) tellOfSilence() {
-	if t.eye != nil && speaksLines(t.read) && !t.rec.busy() && !t.read.over() {
-		t.eye.Observe(agent.HeldUp{For: "the agent program, which has printed nothing for a while"})
+// reportSilence tells people that a program that prints JSON lines has printed nothing for some
+// time.
+func (t *talk) reportSilence() {
+	if t.observer != nil && speaksLines(t.read) && !t.rec.busy() && !t.read.over() {
+		t.observer.Observe(agent.HeldUp{For: "the agent program, which has printed nothing for a while"})
 	}
 }
 
-// enter notes the session's id. A program that cannot be told to resume has
-// none.
-func (a *Agent) enter(id string) error {
+// recordSession records the session's id, unless the program cannot resume sessions.
+func (a *Agent) recordSession(id string) error {
 	if len(a.opts.Resume) == 0 || id == a.session || !sessionID().MatchString(id) {
 		return nil
 	}
 	a.session = id
-	// The id is kept before the program does anything in the session: a crash
-	// between the two would leave work in a session that nobody finds again.
+	// The id is stored before the program does anything in the session: a crash in between
+	// would leave work in a session that cannot be found again.
 	if err := a.opts.OnSession(id); err != nil {
 		return fmt.Errorf("command: the session's id could not be kept: %w", err)
 	}

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// plainReader takes all that is printed as the reply.
+// plainReader takes all output as the reply.
 type plainReader struct {
 	said strings.Builder
 	max  int
 	left int64 // bytes left out
 }
 
-// line keeps what there is room for and counts the rest, so that the reply can
-// say how much of it is missing.
+// line keeps the line up to the limit and counts the rest, so that the reply can say how much
+// is missing.
 func (r *plainReader) line(l line) []news {
 	room := r.max - r.said.Len()
 	keep := l.data[:max(min(len(l.data), room), 0)]
@@ -25,7 +25,7 @@ func (r *plainReader) line(l line) []news {
 	return nil
 }
 
-// over: plain text has no last line, only the end of the program says so.
+// over returns false: plain text has no marked end.
 func (r *plainReader) over() bool { return false }
 
 func (r *plainReader) end(code int) ending {
@@ -33,17 +33,16 @@ func (r *plainReader) end(code int) ending {
 	return ending{ok: code == 0, reply: reply, left: r.left}
 }
 
-// sniffer waits for the first JSON line to know the dialect. Until then all is
-// text.
+// sniffer determines the dialect from the first JSON line. Until then all output is text.
 type sniffer struct {
 	plain *plainReader
 	known reader // nil: not known yet
-	given bool   // it will stay text
+	given bool   // the dialect is text
 	lines int
 }
 
-// sniffLines is how many lines a program may print before its first JSON line:
-// warnings, a banner. A line further down is part of a text.
+// sniffLines is how many lines, such as warnings or a banner, may come before the first JSON
+// line. A JSON line after them is part of a text.
 const sniffLines = 50
 
 func (r *sniffer) line(l line) []news {
@@ -74,7 +73,7 @@ func (r *sniffer) end(code int) ending {
 	return e
 }
 
-// dialectOf knows a dialect by its first line; nil: it is none.
+// dialectOf returns the reader for a first line, or nil if the line belongs to no dialect.
 func dialectOf(fields map[string]json.RawMessage) reader {
 	switch typ := text(fields["type"]); {
 	case isAny(typ, "thread.started", "thread.resumed", "turn.started"):
@@ -85,7 +84,7 @@ func dialectOf(fields map[string]json.RawMessage) reader {
 	return nil
 }
 
-// newReader is the reader of a dialect.
+// newReader returns the reader of a dialect.
 func newReader(d Dialect, limit int) reader {
 	switch d {
 	case Text:
@@ -98,8 +97,8 @@ func newReader(d Dialect, limit int) reader {
 	return &sniffer{plain: &plainReader{max: limit}}
 }
 
-// speaksLines reports whether a reader's program is known to print JSON lines,
-// so that its silence means something.
+// speaksLines reports whether a reader's program is known to print JSON lines, so that its
+// silence has a meaning.
 func speaksLines(r reader) bool {
 	switch r := r.(type) {
 	case *plainReader:

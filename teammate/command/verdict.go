@@ -13,24 +13,24 @@ import (
 	"github.com/coveyteam/covey/teammate/program"
 )
 
-// errCrash is wrapped by the end of a program that something else has killed:
-// it may be started again at once.
+// errCrash is wrapped by the error of a program that was killed from outside. It may be
+// started again at once.
 var errCrash = errors.New("the agent program was killed")
 
-// errLost says that the program does not know its session any more.
+// errLost says that the program no longer knows its session.
 var errLost = errors.New("the agent program has lost its session")
 
-// failedError is a program that ended without having done its work, and nobody
-// can tell why. It costs the turn.
+// failedError is the error of a program that failed for an unknown reason. It fails the
+// turn.
 type failedError struct{ said string }
 
-// Error says how it ended.
+// Error describes how the program ended.
 func (e *failedError) Error() string { return e.said }
 
-// api is the error as that of the turn.
+// api returns the error as a failed turn.
 func (e *failedError) api() error { return &agent.APIError{Type: "unknown", Message: e.said} }
 
-// prompt takes one run of the program to its end and books what it came to.
+// prompt runs the program once and accounts for it.
 func (a *Agent) prompt(
 	ctx context.Context, inputs []agent.Input, h agent.Host, reply *agent.Reply,
 ) (*talk, error) {
@@ -41,7 +41,7 @@ func (a *Agent) prompt(
 			return t, err
 		}
 		t.opened = leave
-		defer leave(false) // one that told no session has opened none
+		defer leave(false) // without a session nothing was opened
 	}
 	p, err := a.process(a.compose(inputs), t.box, t.errs)
 	if err != nil {
@@ -56,17 +56,17 @@ func (a *Agent) prompt(
 	t.touched = t.touched || end.reply != ""
 	spent := a.spend(&end, resumed)
 	err = t.verdict(ctx, end, e.exit)
-	if err == nil || t.touched { // else it may never have got the head of the prompt
+	if err == nil || t.touched { // otherwise it may not have received the start of the prompt
 		a.primed, a.spoken = a.session != "", true
 	}
 	if recordErr := t.finish(ctx, err, end, spent.Usage); recordErr != nil && t.err == nil {
 		err = recordErr
 	}
-	t.book(reply, spent)
+	t.addUsage(reply, spent)
 	return t, err
 }
 
-// startFailure is a program that did not start: no other try will do.
+// startFailure returns the error of a program that did not start. A retry would fail too.
 func (a *Agent) startFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -74,9 +74,8 @@ func (a *Agent) startFailure(ctx context.Context, err error) error {
 	return fmt.Errorf("command: the agent program could not be started: %w", err)
 }
 
-// spend is what the run has used. Some programs count from the beginning of a
-// session; where that began in another life, its first count is only where the
-// next one starts.
+// spend returns the usage of the run. Some programs count from the start of a session; if that
+// began in an earlier run of covey, the first count is only the base of the next one.
 func (a *Agent) spend(end *ending, resumed string) Spent {
 	spent := end.spent
 	if !end.total || !spent.Known {
@@ -95,12 +94,11 @@ func (a *Agent) spend(end *ending, resumed string) Spent {
 	return spent
 }
 
-// finish closes the transcript of the run. Only a prompt that came to its own
-// end has fallen silent; all others leave the turn open behind the results of
-// their calls.
+// finish closes the transcript of the run. Only a completed prompt gets a final message; all
+// others leave the turn open after the results of their calls.
 func (t *talk) finish(ctx context.Context, err error, end ending, usage agent.Usage) error {
 	if t.err != nil && !program.IsAPIError(t.err) {
-		return nil // the transcript itself is what failed
+		return nil // writing the transcript has failed
 	}
 	if t.rec.last == "" || !end.told {
 		t.rec.say(end.reply)
@@ -113,16 +111,16 @@ func (t *talk) finish(ctx context.Context, err error, end ending, usage agent.Us
 	if ctx.Err() == nil && t.halted == "" && t.err == nil {
 		why = "the agent program ended before this call did"
 	}
-	// A covey that is told to stop goes on with the turn in its next life. Words
-	// behind the last call would tell that life that only the gates are left.
+	// If covey is stopped, the next run continues the turn. Text after the last call would
+	// tell that run that only the gates are left.
 	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), agent.ErrInterrupted) {
-		t.rec.hush()
+		t.rec.dropTrailingText()
 	}
 	return t.rec.breakOff(why, usage)
 }
 
-// book adds the run to the reply.
-func (t *talk) book(reply *agent.Reply, spent Spent) {
+// addUsage adds the run to the reply.
+func (t *talk) addUsage(reply *agent.Reply, spent Spent) {
 	reply.ToolCalls += t.rec.made
 	reply.Usage = reply.Usage.Plus(spent.Usage)
 	reply.Halted = t.halted
@@ -134,11 +132,11 @@ func (t *talk) book(reply *agent.Reply, spent Spent) {
 	}
 }
 
-// verdict says what the end of a run means for the turn. The program's own word
-// comes before its exit code, and both before what it printed beside.
+// verdict returns what the end of a run means for the turn. The program's own report comes
+// before its exit code, and both come before its other output.
 func (t *talk) verdict(ctx context.Context, end ending, exit proc.Exit) error {
 	switch {
-	case t.err != nil: // the prompt was given up, whatever the program says to it
+	case t.err != nil: // the prompt was given up, whatever the program reported
 		return t.err
 	case t.halted != "":
 		return nil
@@ -149,12 +147,12 @@ func (t *talk) verdict(ctx context.Context, end ending, exit proc.Exit) error {
 	case end.told:
 		return t.failure(end, exit)
 	case exit.Signal != "":
-		return fmt.Errorf("%w (%s%s)", errCrash, exit.Signal, t.epitaph(end))
+		return fmt.Errorf("%w (%s%s)", errCrash, exit.Signal, t.exitSummary(end))
 	}
 	return t.unexplained(end, exit)
 }
 
-// failure is what it means that the program says that its prompt has failed.
+// failure returns the error of a prompt that the program reports as failed.
 func (t *talk) failure(end ending, exit proc.Exit) error {
 	now := t.a.opts.Clock()
 	switch {
@@ -169,11 +167,11 @@ func (t *talk) failure(end ending, exit proc.Exit) error {
 		}
 		return &agent.LimitError{Until: until, Text: brief(end.said)}
 	}
-	return t.trust(t.classify(end, now), end, exit)
+	return t.checkGuess(t.classify(end, now), end, exit)
 }
 
-// classify is the error that a failed prompt is: by its status, by the
-// program's word for it, by its words.
+// classify returns the error of a failed prompt, by its status, then by the program's error
+// type, then by the text.
 func (t *talk) classify(end ending, now time.Time) error {
 	found := program.Diagnose(end.said, "", now)
 	var api *agent.APIError
@@ -198,22 +196,22 @@ func (t *talk) classify(end ending, now time.Time) error {
 	return api
 }
 
-// trust keeps a text that only looks like a dialect from putting a member to
-// sleep: a program whose dialect was guessed must also fail by its exit code.
-func (t *talk) trust(err error, end ending, exit proc.Exit) error {
+// checkGuess prevents a text that only looks like a dialect from locking a member out: if the
+// dialect was guessed, the program must also fail by its exit code.
+func (t *talk) checkGuess(err error, end ending, exit proc.Exit) error {
 	if program.IsAPIError(err) || !end.guessed || exit.Code != 0 {
 		return err
 	}
 	return &agent.APIError{Type: "unknown", Message: err.Error()}
 }
 
-// lostText is what programs say of a session that they do not know.
+// lostText matches the error texts of an unknown session.
 var lostText = notation.Pattern(`(?i)no conversation found with session|no rollout found for|` +
 	`(session|thread|conversation) .{0,80}(not found|does not exist)|(unknown|no such) session`)
 
-// unexplained is a program that ended with an exit code, or without the line
-// that its dialect ends with. Its last words on stderr may tell why; what it
-// printed does, if that is nothing but such a word.
+// unexplained returns the error of a program that ended with an exit code or without the last
+// line of its dialect. The end of its stderr may say why, and so may its output if that is
+// only an error text.
 func (t *talk) unexplained(end ending, exit proc.Exit) error {
 	now := t.a.opts.Clock()
 	words := lastLines(t.errs.Text(), 3)
@@ -229,7 +227,7 @@ func (t *talk) unexplained(end ending, exit proc.Exit) error {
 		if !errors.As(found, &api) || api.Type != "unknown" {
 			return found
 		}
-		if err := program.Confession(end.reply, now); err != nil {
+		if err := program.ReplyFailure(end.reply, now); err != nil {
 			return err
 		}
 	}
@@ -237,11 +235,11 @@ func (t *talk) unexplained(end ending, exit proc.Exit) error {
 	if exit.Code == 0 {
 		said = "the agent program ended without saying how its turn came out"
 	}
-	return &failedError{said: said + t.epitaph(end)}
+	return &failedError{said: said + t.exitSummary(end)}
 }
 
-// epitaph is what a program said last, for people.
-func (t *talk) epitaph(end ending) string {
+// exitSummary returns a program's last output, for people.
+func (t *talk) exitSummary(end ending) string {
 	words := strings.TrimSpace(end.said + "\n" + t.errs.Text())
 	if words == "" {
 		return ""
@@ -249,7 +247,7 @@ func (t *talk) epitaph(end ending) string {
 	return "; its last words: " + words
 }
 
-// lastLines are the last n lines of a text that hold anything.
+// lastLines returns the last n non-empty lines of a text.
 func lastLines(text string, n int) string {
 	var lines []string
 	for l := range strings.Lines(text) {
@@ -260,7 +258,7 @@ func lastLines(text string, n int) string {
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
 }
 
-// brief is a text short enough for one line on a screen.
+// brief returns a text short enough for one line on a screen.
 func brief(text string) string {
 	if len(text) <= 300 {
 		return text

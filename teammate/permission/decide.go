@@ -5,7 +5,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Behavior is what is to happen with a tool call.
+// Behavior is the decision on a tool call.
 type Behavior string
 
 const (
@@ -14,25 +14,25 @@ const (
 	Ask   Behavior = "ask"
 )
 
-// Call is a tool call that waits for permission.
+// Call is a tool call that needs a decision.
 type Call struct {
 	Spec   agent.Spec
-	Rules  rules.Call // as rules look at it
-	Hook   Behavior   // what PreToolUse hooks decided; empty: nothing
-	Inside bool       // all that the call reaches lies in the workspace
+	Rules  rules.Call // in the form that rules match
+	Hook   Behavior   // the decision of PreToolUse hooks; empty: none
+	Inside bool       // all locations of the call are in the workspace
 }
 
-// Ruling is whether a call may run, and who decided it.
+// Ruling says whether a call may run, and what decided it.
 type Ruling struct {
 	Behavior Behavior
 	By       string // rule, hook or mode
 	Rule     string // the rule, as it was written
 }
 
-// Decide rules on a call. Whatever forbids comes before whatever allows:
-// a hook's no, deny rules, ask rules, a hook's question, plan mode; only then
-// a hook's yes, allow rules and what the mode lets pass. So neither a hook's
-// yes nor bypassPermissions gets past a deny or an ask rule (HOOKS.md 5.10).
+// Decide decides a call. Everything that forbids comes before everything that allows: a
+// hook's deny, deny rules, ask rules, a hook's ask, plan mode; only then a hook's allow,
+// allow rules and the mode. So neither a hook's allow nor bypassPermissions overrides a deny
+// or ask rule (HOOKS.md 5.10).
 func (p Policy) Decide(c Call) Ruling {
 	if c.Hook == Deny {
 		return Ruling{Behavior: Deny, By: "hook"}
@@ -61,7 +61,7 @@ func (p Policy) Decide(c Call) Ruling {
 	return p.Asked(Ruling{Behavior: Ask, By: "mode"})
 }
 
-// modeAllows says what passes when neither a rule nor a hook has spoken.
+// modeAllows reports whether the mode allows a call that no rule or hook has decided.
 func (p Policy) modeAllows(c Call) bool {
 	switch {
 	case c.Spec.Team, c.Spec.Delegates, p.EffectiveMode() == ModeBypass:
@@ -72,7 +72,7 @@ func (p Policy) modeAllows(c Call) bool {
 	return c.Spec.Edits && c.Inside && p.EffectiveMode() == ModeEdits
 }
 
-// Asked returns r, with a denial in place of a question in mode dontAsk.
+// Asked returns r; in mode dontAsk it turns a question into a denial.
 func (p Policy) Asked(r Ruling) Ruling {
 	if p.EffectiveMode() == ModeNoAsk {
 		r.Behavior = Deny
@@ -80,7 +80,7 @@ func (p Policy) Asked(r Ruling) Ruling {
 	return r
 }
 
-// ForbiddenBy returns the first of rules, deny or ask rules, that matches call.
+// ForbiddenBy returns the first of rules, which are deny or ask rules, that forbids call.
 func ForbiddenBy(rules []rules.Rule, call rules.Call) (string, bool) {
 	for _, r := range rules {
 		if r.Forbids(call) {

@@ -9,18 +9,18 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// Inside reports whether everything that a call reaches lies in the
-// member's workspace or one of the other folders, symbolic links followed.
-// For a tool that writes, a .git is not part of them, because a file in it can
-// make other programs run any command. This decides who is asked; it is no sandbox.
+// Inside reports whether everything that a call reaches is in the member's workspace or in one
+// of the other folders, after symbolic links are resolved. For a tool that writes, a .git does
+// not count as inside, because a file in it can make other programs run any command. Inside
+// decides who is asked; it is not a sandbox.
 func (t *Tool) Inside(w *workspace.Workdir, input json.RawMessage, folders ...string) bool {
 	roots := []string{workspace.Real(w.Root())}
 	for _, dir := range folders {
 		roots = append(roots, workspace.Real(dir))
 	}
 	for _, path := range t.Locations(input, w.Dir()) {
-		// Where a path goes up again (link/../x), the kernel and a tool that
-		// cleans it first may mean different places: both have to be inside.
+		// For a path that goes up again (link/../x), the kernel and a tool that cleans the
+		// path first may reach different places: both must be inside.
 		for _, place := range []string{workspace.Real(path), workspace.Real(filepath.Clean(path))} {
 			if !slices.ContainsFunc(roots, func(root string) bool {
 				return workspace.Contains(root, place) &&
@@ -33,8 +33,8 @@ func (t *Tool) Inside(w *workspace.Workdir, input json.RawMessage, folders ...st
 	return true
 }
 
-// Locations returns the absolute paths that a call reaches; where it names none,
-// the directory that the member is in.
+// Locations returns the absolute paths that a call reaches, or the member's directory if the
+// call names none.
 func (t *Tool) Locations(input json.RawMessage, dir string) []string {
 	var named []string
 	if l, ok := t.Runner.(agent.Locator); ok {
@@ -45,7 +45,7 @@ func (t *Tool) Locations(input json.RawMessage, dir string) []string {
 			Path     string `json:"path"`
 		}
 		if json.Unmarshal(input, &in) != nil {
-			return []string{"/"} // who knows where it goes: nowhere inside
+			return []string{"/"} // unknown, so outside
 		}
 		named = []string{in.FilePath, in.Path}
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// Permits brings the input of a call into its one form and asks the rules and
-// the mode whether it may run, for an agent that works for a member outside of
-// its turns and can ask nobody. denial is what that agent is told; empty: it may
-// run. says is what PreToolUse hooks decided.
+// Permits prepares the input of a call and decides by the rules and the mode whether it may run,
+// for an agent that works for a member outside of its turns and can ask nobody. denial is the
+// text for that agent; it is empty if the call may run. says is the outcome of PreToolUse
+// hooks.
 func (p Policy) Permits(
 	t agent.Tool, call *agent.ToolCall, dir *workspace.Workdir, says hooks.Outcome,
 ) (denial string) {

@@ -7,8 +7,8 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
-// Policy is a member's permission mode and rules. Deny beats ask, ask
-// beats allow, whatever a hook says (HOOKS.md 5.10).
+// Policy is a member's permission mode and rules. Deny overrides ask, and ask overrides allow,
+// whatever a hook decides (HOOKS.md 5.10).
 type Policy struct {
 	Mode  string // default, plan, acceptEdits, dontAsk or bypassPermissions
 	Allow []rules.Rule
@@ -18,14 +18,14 @@ type Policy struct {
 
 // The permission modes of a member.
 const (
-	ModeDefault = "default"           // what is neither allowed nor harmless asks
-	ModePlan    = "plan"              // only tools that change nothing, and team tools
-	ModeEdits   = "acceptEdits"       // as default, but edits in the workspace pass
-	ModeNoAsk   = "dontAsk"           // as default, but what would ask is denied
-	ModeBypass  = "bypassPermissions" // everything that no rule or hook stops
+	ModeDefault = "default"           // asks about calls that are neither allowed nor harmless
+	ModePlan    = "plan"              // only read-only tools and team tools
+	ModeEdits   = "acceptEdits"       // as default, but allows edits in the workspace
+	ModeNoAsk   = "dontAsk"           // as default, but denies instead of asking
+	ModeBypass  = "bypassPermissions" // allows everything that no rule or hook forbids
 )
 
-// Check finds a mode that does not exist.
+// Check reports an unknown mode.
 func (p Policy) Check() error {
 	if slices.Contains([]string{ModeDefault, ModePlan, ModeEdits, ModeNoAsk, ModeBypass}, p.EffectiveMode()) {
 		return nil
@@ -33,7 +33,7 @@ func (p Policy) Check() error {
 	return fmt.Errorf("permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", p.Mode)
 }
 
-// EffectiveMode returns the mode, with the default for none.
+// EffectiveMode returns the mode, or the default if none is set.
 func (p Policy) EffectiveMode() string {
 	if p.Mode == "" {
 		return ModeDefault
@@ -41,8 +41,8 @@ func (p Policy) EffectiveMode() string {
 	return p.Mode
 }
 
-// Withhold reports whether a deny rule keeps a search, a call of Glob or Grep,
-// from a file that it comes to.
+// Withhold reports whether a deny rule hides a file from a search, that is from a call of Glob
+// or Grep.
 func (p Policy) Withhold(call rules.Call, file string) bool {
 	return slices.ContainsFunc(p.Deny, func(r rules.Rule) bool { return r.ForbidsFile(call, file) })
 }

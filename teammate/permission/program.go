@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// ShellBreaks returns the deny or ask rule that forbids one of the commands by which a
-// program may have made a call. as is the call itself.
+// ShellBreaks returns the deny or ask rule that forbids one of the commands by which a program
+// may have made a call. as is the call itself.
 func (p Policy) ShellBreaks(call agent.ToolCall, as rules.Call) (rule string, broke bool) {
 	for _, line := range call.Shell {
 		input, err := json.Marshal(map[string]string{"command": line})
@@ -24,14 +24,14 @@ func (p Policy) ShellBreaks(call agent.ToolCall, as rules.Call) (rule string, br
 	return "", false
 }
 
-// Undecidable returns a deny or ask rule that may forbid a call of which the
-// program told too little: a shell without its command, a file without its path,
-// or nothing at all. It is empty if the rules can be asked.
+// Undecidable returns a deny or ask rule that may apply to a call of which the program reported
+// too little: a shell call without its command, a file tool without its path, or an unnamed
+// tool. It returns "" if the rules can decide.
 func (p Policy) Undecidable(call agent.ToolCall) string {
 	for _, r := range slices.Concat(p.Deny, p.Ask) {
 		unknown := false
 		switch call.Name {
-		case "Tool": // what package acp calls a tool without a name
+		case "Tool": // the name that package acp gives to a tool without a name
 			unknown = true
 		case "Bash":
 			unknown = r.Tool == "Bash" && Command(call) == ""
@@ -45,7 +45,7 @@ func (p Policy) Undecidable(call agent.ToolCall) string {
 	return ""
 }
 
-// ProgramTool returns what is known of an agent program's own tool from its name.
+// ProgramTool returns the spec of an agent program's own tool as far as its name implies it.
 func ProgramTool(call agent.ToolCall) *Tool {
 	spec := agent.Spec{Name: call.Name}
 	switch call.Name {
@@ -59,8 +59,8 @@ func ProgramTool(call agent.ToolCall) *Tool {
 	return &Tool{Spec: spec}
 }
 
-// namesFile reports whether an input says which file it is about. Where it does
-// not, nobody can tell that the call stays inside the workspace.
+// namesFile reports whether an input names its file. Without that it is unknown whether the call
+// stays inside the workspace.
 func namesFile(input json.RawMessage) bool {
 	var in struct {
 		FilePath string `json:"file_path"`
@@ -68,7 +68,7 @@ func namesFile(input json.RawMessage) bool {
 	return json.Unmarshal(input, &in) == nil && in.FilePath != ""
 }
 
-// Command returns the command of a shell call, as a text that follows its name.
+// Command returns the command of a shell call as a text to follow the tool's name.
 func Command(call agent.ToolCall) string {
 	var in struct {
 		Command string `json:"command"`

@@ -11,30 +11,30 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
-// Rights are what a member may do in this session: its Policy, and the
-// folders outside of its workspace that it may work in. A PermissionRequest hook
-// changes them for the rest of the session, as a person's answer would. They
-// are safe for concurrent use; lists in them are replaced, never changed.
+// Rights are a member's permissions in this session: its Policy, and folders outside of its
+// workspace that it may use. A PermissionRequest hook changes them for the rest of the session,
+// as a person's answer would. They are safe for concurrent use; their lists are replaced and
+// never modified.
 type Rights struct {
 	mu      sync.Mutex
 	p       Policy
 	folders []string // absolute and clean
 }
 
-// NewRights returns the rights that a session begins with. The folders are absolute.
+// NewRights returns the rights at the start of a session. The folders are absolute.
 func NewRights(p Policy, folders []string) *Rights {
 	return &Rights{p: p, folders: slices.Clone(folders)}
 }
 
-// Now returns the policy that applies at this moment.
+// Now returns the current policy.
 func (r *Rights) Now() Policy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.p
 }
 
-// SetMode changes the mode from the next decision on and for this session. The
-// error says that there is no such mode.
+// SetMode changes the mode of this session from the next decision on. It fails for an unknown
+// mode.
 func (r *Rights) SetMode(mode string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,11 +58,11 @@ func (r *Rights) Folders() []string {
 	return r.folders
 }
 
-// ErrNotKept says that a change counts for the session alone.
-var ErrNotKept = errors.New("it counts for this session only: covey writes no settings files")
+// ErrNotKept says that a change applies only to this session.
+var ErrNotKept = errors.New("it applies only to this session: covey writes no settings files")
 
-// Change makes one change. Added are folders that are new. Its error says what
-// is wrong with the change, which then was not made, or ErrNotKept.
+// Change applies one update. added holds the folders that are new. The error says why the
+// update was not applied, or is ErrNotKept.
 func (r *Rights) Change(u hooks.PermissionUpdate) (added []string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func (r *Rights) Change(u hooks.PermissionUpdate) (added []string, err error) {
 	return added, err
 }
 
-// changeRules changes the list that u names.
+// changeRules changes the list of rules that u names.
 func (r *Rights) changeRules(u hooks.PermissionUpdate) error {
 	lists := map[string]*[]rules.Rule{"allow": &r.p.Allow, "ask": &r.p.Ask, "deny": &r.p.Deny}
 	list := lists[u.Behavior]
@@ -130,11 +130,9 @@ func (r *Rights) changeFolders(u hooks.PermissionUpdate) (added []string, err er
 	return added, nil
 }
 
-// Reconfigure puts other configured rules in the place of those that the member
-// was made with, or that the last Reconfigure gave: from the next decision on
-// they count. What was changed for the session since, such as by a
-// PermissionRequest hook, stays. The mode is the session's and stays, too. It may
-// be called at any time from any goroutine.
+// Reconfigure replaces the configured rules, was, by now, from the next decision on. Changes made
+// for the session since, for example by a PermissionRequest hook, stay, and so does the mode. It
+// may be called at any time from any goroutine.
 func (r *Rights) Reconfigure(was, now Policy) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,7 +141,7 @@ func (r *Rights) Reconfigure(was, now Policy) {
 	r.p.Deny = rebase(r.p.Deny, was.Deny, now.Deny)
 }
 
-// rebase is now, with what was added to was and without what was removed from it.
+// rebase returns now with the rules that have adds to was, and without those that it lacks.
 func rebase(have, was, now []rules.Rule) []rules.Rule {
 	out := slices.DeleteFunc(slices.Clone(now), func(r rules.Rule) bool {
 		return hasRule(was, r) && !hasRule(have, r)
@@ -156,7 +154,7 @@ func rebase(have, was, now []rules.Rule) []rules.Rule {
 	return out
 }
 
-// hasRule reports whether a list has a rule of that text.
+// hasRule reports whether a list has a rule with the same text.
 func hasRule(list []rules.Rule, rule rules.Rule) bool {
 	return slices.ContainsFunc(list, func(r rules.Rule) bool { return r.String() == rule.String() })
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Tool is a tool with its spec and its schema, resolved once.
+// Tool is a tool with its spec and its resolved schema.
 type Tool struct {
 	Spec   agent.Spec
-	Runner agent.Tool           // runs its calls; nil: an agent program does
+	Runner agent.Tool           // runs its calls; nil if an agent program does
 	schema *jsonschema.Resolved // nil: any object is valid
 }
 
@@ -52,9 +52,8 @@ func Index(list []agent.Tool) (map[string]*Tool, error) {
 	return tools, nil
 }
 
-// resolved has the schemas that resolveSchema has read, by their text. All
-// members of a team have the same tools: one copy serves them all, or an idle
-// member would cost ten times as much.
+// resolved caches the schemas that resolveSchema has parsed, by their text. All members of a team
+// have the same tools; without sharing an idle member would need ten times the memory.
 var resolved sync.Map
 
 func resolveSchema(raw json.RawMessage) (*jsonschema.Resolved, error) {
@@ -75,10 +74,9 @@ func resolveSchema(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	return fresh, err
 }
 
-// Prepare brings a call's input into the form in which hooks, rules and the
-// tool see it: repaired, held against the schema, its paths absolute. It is
-// the same JSON for all of them, or a call could mean one thing to a rule and
-// another to the tool.
+// Prepare converts a call's input to the form that hooks, rules and the tool see: repaired,
+// checked against the schema, and with absolute paths. All of them see the same JSON; otherwise
+// a call could mean one thing to a rule and another to the tool.
 func (t *Tool) Prepare(call *agent.ToolCall, cwd string) error {
 	fields, err := t.check(call)
 	if err != nil {
@@ -88,15 +86,14 @@ func (t *Tool) Prepare(call *agent.ToolCall, cwd string) error {
 		call.Input = n.Normalize(call.Input)
 		return nil
 	}
-	call.Input = absolute(call.Input, fields, cwd)
+	call.Input = absolutePath(call.Input, fields, cwd)
 	return nil
 }
 
-// PrepareInput brings the input of a call into the form in which a tool may
-// run it: repaired, an object without ambiguous fields, held against the
-// tool's schema. It is for callers that run a tool without a Host, and does
-// what a Host does before the hooks; paths are left as they are. Its error is
-// for the model.
+// PrepareInput converts the input of a call to the form that a tool runs: repaired, an object
+// without ambiguous fields, and checked against the tool's schema. It is for callers that run a
+// tool without a Host, and does what a Host does before the hooks, except that paths stay as
+// they are. Its error is for the model.
 func PrepareInput(tool agent.Tool, input json.RawMessage) (json.RawMessage, error) {
 	t, err := NewTool(tool)
 	if err != nil {
@@ -109,13 +106,13 @@ func PrepareInput(tool agent.Tool, input json.RawMessage) (json.RawMessage, erro
 	return call.Input, nil
 }
 
-// Invalid tells the model that the input of a call is not right.
+// Invalid returns the text that tells the model that the input of a call is invalid.
 func Invalid(name string, err error) string {
 	return fmt.Sprintf("<tool_use_error>InputValidationError: the input of %s is not right: %v</tool_use_error>",
 		name, err)
 }
 
-// check repairs a call's input and holds it against the schema.
+// check repairs a call's input and checks it against the schema.
 func (t *Tool) check(call *agent.ToolCall) ([]notation.Field, error) {
 	if len(bytes.TrimSpace(call.Input)) == 0 {
 		call.Input = json.RawMessage(`{}`)
@@ -134,9 +131,9 @@ func (t *Tool) check(call *agent.ToolCall) ([]notation.Field, error) {
 	return fields, t.schema.Validate(value)
 }
 
-// objectFields are the members of a JSON object, in order. Names that differ
-// in case alone are refused: Go's decoder takes them for the same field, the
-// hooks and rules that guard a call do not.
+// objectFields returns the members of a JSON object, in order. It refuses names that differ only
+// in case: Go's decoder takes them for the same field, but the hooks and rules that guard a call
+// do not.
 func objectFields(input json.RawMessage) ([]notation.Field, error) {
 	dec := json.NewDecoder(bytes.NewReader(input))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
@@ -149,7 +146,7 @@ func objectFields(input json.RawMessage) ([]notation.Field, error) {
 		if err != nil {
 			return nil, fmt.Errorf("it is not JSON: %w", err)
 		}
-		f := notation.Field{Name: name.(string)} // a key can be nothing else
+		f := notation.Field{Name: name.(string)} // a key is always a string
 		if err := dec.Decode(&f.Value); err != nil {
 			return nil, fmt.Errorf("it is not JSON: %w", err)
 		}
@@ -169,9 +166,9 @@ func objectFields(input json.RawMessage) ([]notation.Field, error) {
 	return fields, nil
 }
 
-// absolute is input with its file_path made absolute and clean, every other
-// field as it was.
-func absolute(input json.RawMessage, fields []notation.Field, cwd string) json.RawMessage {
+// absolutePath returns input with its file_path made absolute and clean, and all other fields
+// unchanged.
+func absolutePath(input json.RawMessage, fields []notation.Field, cwd string) json.RawMessage {
 	changed := false
 	for i, f := range fields {
 		var path string

@@ -6,32 +6,31 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// afterwardsCap is how often in a row an agent program is prompted for what hooks alone
-// have to say. As many refusals let a turn end (limits.stop_block_cap).
+// afterwardsCap is how often in a row an agent program is prompted only with the output of hooks.
+// It equals the default of limits.stop_block_cap.
 const afterwardsCap = 8
 
-// Afterwards bounds the prompts that a program gets for nothing but what hooks said of
-// calls that had been made already. A hook that finds fault with every call would
-// else keep a turn up for ever: the program makes another call, and is told again. The
-// count is that of one stretch between two visits of the gates; the zero value is ready.
+// Afterwards limits prompts that contain only what hooks said about calls that have already run. A
+// hook that objects to every call would otherwise keep a turn going for ever, because each prompt
+// leads to another call. It counts between two visits of the gates; the zero value is ready to use.
 type Afterwards struct{ inARow int }
 
-// Enough takes in what the next prompt would be and reports whether it is to wait for
-// one that somebody else causes. eye, which may be nil, is told when that is so.
+// Enough counts the next prompt and reports whether it must wait for a prompt with another cause.
+// In that case it tells eye, which may be nil.
 func (a *Afterwards) Enough(next []agent.Input, eye agent.Observer) bool {
 	if slices.ContainsFunc(next, func(in agent.Input) bool {
 		return in.Kind != agent.FromHook &&
 			in.Kind != agent.FromContext
 	}) {
-		a.inARow = 0 // mail, or what covey has to say
+		a.inARow = 0 // mail, or a message of covey
 		return false
 	}
 	if a.inARow++; a.inARow <= afterwardsCap {
 		return false
 	}
 	if eye != nil {
-		eye.Observe(agent.Warning{Text: "hooks have found fault with what was done already after each of the last " +
-			"prompts: what they said last waits for the next prompt, for this could go on for ever"})
+		eye.Observe(agent.Warning{Text: "hooks objected to finished tool calls after each of the last prompts: their " +
+			"last messages wait for the next prompt, because this could go on for ever"})
 	}
 	return true
 }

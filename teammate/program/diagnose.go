@@ -10,14 +10,13 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// shortLimit is how long a limit may last that is worth no more than a failed
-// turn: minutes are rate limits, hours are what a plan allows.
+// shortLimit is the longest limit that counts only as a failed turn: minutes are rate limits, hours
+// are limits of a plan.
 const shortLimit = 2 * time.Minute
 
-// Diagnose says what it means that a foreign agent program failed with these
-// words: a *LimitError, a *LoginError, or an *APIError of the type that fits
-// best. details often says what said leaves out, and is searched for limits as
-// well.
+// Diagnose returns the meaning of an agent program's error text: a *LimitError, a *LoginError, or
+// an *APIError of the type that fits best. details often has what said omits, and is searched for
+// limits as well.
 func Diagnose(said, details string, now time.Time) error {
 	whole := said + " " + details
 	means, found := firstMeaning(errorWordings, rateWords().ReplaceAllString(strings.ToLower(whole), ""))
@@ -39,7 +38,7 @@ func Diagnose(said, details string, now time.Time) error {
 	return asError("", said, now)
 }
 
-// shortened is the beginning of a text that is too long to be shown whole.
+// shortened returns the beginning of a text that is too long.
 func shortened(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -47,15 +46,15 @@ func shortened(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + " …"
 }
 
-// maxVerdict is how long the text of a turn may be that is nothing but a program's word
-// that something is wrong.
+// maxVerdict is the length in bytes of the longest text that is taken for a program's error
+// message.
 const maxVerdict = 1000
 
-// Confession finds out whether a turn's whole text says that the account is used up or
-// logged out, or that the model failed; nil: it does not. Only texts that begin with the
-// words of a program count, and only short ones: a member that writes about rate limits
-// must not be put to sleep.
-func Confession(text string, now time.Time) error {
+// ReplyFailure returns the error if the whole text of a turn says that the account has reached its
+// limit or is logged out, or that the model failed; otherwise nil. Only short texts that begin
+// with the known words of a program count, because a member that writes about rate limits must not
+// be locked out.
+func ReplyFailure(text string, now time.Time) error {
 	text = strings.TrimSpace(text)
 	if len(text) > maxVerdict {
 		return nil
@@ -88,9 +87,9 @@ var (
 	resetStamp = notation.Pattern(`\b(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`)
 )
 
-// ResetTime finds the moment at which a limit ends; zero: the text tells none.
-// Exact forms come before vague ones. A time of day is the next one after now,
-// in the zone of now; a stamp is returned as it is, even if it is past.
+// ResetTime returns when a limit ends, or the zero time if the text does not say. Exact forms
+// come before vague ones. A time of day means the next one after now, in the zone of now; a
+// timestamp is returned even if it is past.
 func ResetTime(text string, now time.Time) time.Time {
 	if m := resetEpoch().FindStringSubmatch(text); m != nil {
 		seconds, _ := strconv.ParseInt(m[1], 10, 64) // ten digits
@@ -115,8 +114,7 @@ func ResetTime(text string, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// span is a time like "3 days 4 hours". Parts of an absurd size are left out:
-// no plan has such limits.
+// span parses a duration such as "3 days 4 hours". It ignores parts that are absurdly large.
 func span(text string) time.Duration {
 	units := map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
 	var sum time.Duration
@@ -128,8 +126,8 @@ func span(text string) time.Duration {
 	return sum
 }
 
-// clockTime is the next moment at which a clock shows what resetClock found, on the day and
-// in the zone that it names. A zone that this machine does not know is taken for its own.
+// clockTime returns the next time that matches resetClock's result, on the day and in the zone that
+// it names. An unknown zone is taken for the local one.
 func clockTime(m []string, now time.Time) time.Time {
 	if zone, err := time.LoadLocation(m[6]); m[6] != "" && err == nil {
 		now = now.In(zone)
@@ -156,7 +154,7 @@ func clockTime(m []string, now time.Time) time.Time {
 		return time.Time{}
 	}
 	at = time.Date(now.Year(), month.Month(), day, hour, minute, 0, 0, now.Location())
-	if at.Before(now.AddDate(0, -1, 0)) { // of the next year
+	if at.Before(now.AddDate(0, -1, 0)) { // it means next year
 		at = at.AddDate(1, 0, 0)
 	}
 	return at

@@ -46,7 +46,7 @@ func TestConfession(t *testing.T) {
 		"The user has hit the usage limit; I documented it.": false, "": false,
 		"You've hit your limit " + string(make([]byte, maxVerdict)): false,
 	} {
-		if err := Confession(text, now); (err != nil) != confesses {
+		if err := ReplyFailure(text, now); (err != nil) != confesses {
 			t.Errorf("%.40q: %v", text, err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestReplyWordings(t *testing.T) {
 		"The API error is mended.": "none",
 	} {
 		got := "none"
-		switch e := Confession(text, now).(type) {
+		switch e := ReplyFailure(text, now).(type) {
 		case *agent.LimitError:
 			got = "limit"
 		case *agent.LoginError:

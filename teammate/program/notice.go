@@ -6,10 +6,10 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// Agent programs tell of a vendor that they cannot reach, and try again: for minutes, or
-// for ever. What they say of it is for people, and no sign that a model is at work.
+// Agent programs report that they cannot reach their vendor and retry, for minutes or for ever. Such
+// a notice is for people, and is not a sign that a model is working.
 //
-// These are sentences of programs, not words that a model may use: codex (exec 0.166, acp
+// The patterns match sentences of programs, not words that a model may use: codex (exec 0.166, acp
 // 0.16 and 2.6), claude (2.1), gemini-cli (0.61), copilot (1.0).
 var (
 	retryNotice = notation.Pattern(`(?i)\breconnecting(\.\.\.|…| to \w+,)? ?(attempt )?\d+ ?(/|of) ?\d+|` +
@@ -18,11 +18,11 @@ var (
 		`"willRetry": ?true`)
 )
 
-// MayBeRetryNotice is a quick look whether data can hold what IsRetryNotice looks for.
+// MayBeRetryNotice is a cheap check whether data can hold a retry notice.
 func MayBeRetryNotice(data []byte) bool {
 	return bytes.Contains(data, []byte("etry")) || bytes.Contains(data, []byte("econnecting"))
 }
 
-// IsRetryNotice reports whether an agent program says with these words that it has lost
-// its model and tries to reach it again.
+// IsRetryNotice reports whether a text of an agent program says that it has lost its model and is
+// retrying.
 func IsRetryNotice(said string) bool { return len(said) < 4096 && retryNotice().MatchString(said) }

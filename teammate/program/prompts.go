@@ -9,20 +9,19 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Prompts takes a program through the prompts of a turn, and keeps what its model
-// has not seen for the next one. The zero value is ready. It belongs to the
-// goroutine of Run.
+// Prompts sends the prompts of a turn to a program, and keeps inputs that its model has not seen
+// for the next one. The zero value is ready to use. It belongs to the goroutine of Run.
 type Prompts struct{ held []agent.Input }
 
-// Ask sends one prompt and returns what has to be said after it, which is worth
-// keeping with an error too: what hooks said of a call that has run is not said again.
+// Ask sends one prompt and returns the inputs for the next one. They are valid even with an error,
+// because hooks do not repeat what they said of a call.
 type Ask func(ctx context.Context, inputs []agent.Input, reply *agent.Reply) (later []agent.Input, err error)
 
-// Converse sends inputs, and then whatever has to be said before the gates are asked.
-// Each prompt counts as a pass: those of the model within it cannot be seen.
+// Converse sends inputs, and then all that must be said before the gates. Each prompt counts as a
+// pass, because the model requests within it are not visible.
 func (p *Prompts) Converse(ctx context.Context, inputs []agent.Input, h agent.Host, ask Ask) (agent.Reply, error) {
 	var reply agent.Reply
-	inputs = append(p.take(), inputs...)
+	inputs = append(p.drain(), inputs...)
 	var after Afterwards
 	eye, _ := h.(agent.Observer)
 	for {
@@ -40,12 +39,12 @@ func (p *Prompts) Converse(ctx context.Context, inputs []agent.Input, h agent.Ho
 			p.Hold(later...)
 			return reply, err
 		}
-		inputs = append(p.take(), later...)
+		inputs = append(p.drain(), later...)
 	}
 }
 
-// Hold keeps inputs that the model has not seen for the head of the next prompt.
-// They count as handed out, so their ids are dropped.
+// Hold keeps inputs that the model has not seen for the start of the next prompt. It drops their ids,
+// because they count as delivered.
 func (p *Prompts) Hold(inputs ...agent.Input) {
 	for _, in := range inputs {
 		in.MessageID = ""
@@ -53,20 +52,20 @@ func (p *Prompts) Hold(inputs ...agent.Input) {
 	}
 }
 
-// take returns what is held, once, the oldest first.
-func (p *Prompts) take() []agent.Input {
+// drain removes and returns the held inputs, oldest first.
+func (p *Prompts) drain() []agent.Input {
 	held := p.held
 	p.held = nil
 	return held
 }
 
-// CrashNotice is what a model is told whose program died while covey lived on. The
-// prompt follows it, since nobody knows how much of it the program had kept.
+// CrashNotice tells a model that its program crashed while covey was running. The prompt follows it,
+// because it is unknown how much of it the program had stored.
 const CrashNotice = "Your program ended in the middle of this turn and was started again. " +
 	"Go on where you were; tool calls without a result may have had an effect, so look first. " +
 	"What you were asked is repeated below."
 
-// Again records the notice of a crash and returns the prompt with it at its head.
+// Again records the notice of a crash and returns the prompt with the notice before it.
 func Again(h agent.Host, inputs []agent.Input) ([]agent.Input, error) {
 	notice := agent.Input{Kind: agent.FromCovey, Text: CrashNotice}
 	if err := h.Record(agent.PromptRecord([]agent.Input{notice})); err != nil {
@@ -75,11 +74,11 @@ func Again(h agent.Host, inputs []agent.Input) ([]agent.Input, error) {
 	return append([]agent.Input{notice}, inputs...), nil
 }
 
-// Rest returns how long a program rests before its restart of this number: first,
-// doubled with each restart, and at most twenty times that.
+// Rest returns the wait before the given restart of a program: first, doubled with each restart, and
+// at most twenty times first.
 func Rest(first time.Duration, restart int) time.Duration {
 	wait := first
-	for range min(restart-1, 10) { // ten doublings are past the cap, more could overflow
+	for range min(restart-1, 10) { // ten doublings exceed the cap, and more could overflow
 		wait = min(2*wait, 20*first)
 	}
 	return wait
@@ -97,8 +96,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// IsAPIError reports whether a model request failed, after which the transcript is
-// still sound; a transcript that could not be written is not.
+// IsAPIError reports whether err is a failed model request. Then the transcript is intact, unlike
+// after a failure to write it.
 func IsAPIError(err error) bool {
 	var e *agent.APIError
 	return errors.As(err, &e)

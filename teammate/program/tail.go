@@ -5,15 +5,14 @@ import (
 	"sync"
 )
 
-// Tail is a writer that keeps the end of what is written: of what a program
-// says on its stderr, the last words matter. It is safe for concurrent use; the
-// zero value is ready.
+// Tail is a writer that keeps the end of what is written, for a program's stderr. It is safe for
+// concurrent use. The zero value is ready to use.
 type Tail struct {
 	mu   sync.Mutex
 	data []byte
 }
 
-// tailBytes is how much a Tail keeps.
+// tailBytes is how many bytes a Tail keeps.
 const tailBytes = 2000
 
 // Write never fails.
@@ -25,8 +24,8 @@ func (t *Tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Text is what was kept, made fit for an error message: the cut may have gone
-// through the middle of a character.
+// Text returns the kept text for an error message. It drops invalid UTF-8, because the cut may be in
+// the middle of a character.
 func (t *Tail) Text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

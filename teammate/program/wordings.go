@@ -9,26 +9,25 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// What a phrase means that is no type of an APIError.
+// Meanings of a phrase that are not types of an APIError.
 const (
-	meansLimit = "limit" // the account has used up what its plan allows
-	meansLogin = "login" // nobody is logged in
-	// meansKnown is what errorWordings make of the text, and nothing if they know it not: a
-	// model could have written it.
+	meansLimit = "limit" // the account has reached the limit of its plan
+	meansLogin = "login" // a login is missing
+	// meansKnown is the meaning that errorWordings gives the text, or none if no phrase there
+	// matches, because a model could have written it.
 	meansKnown = "known"
 )
 
-// phrase is how programs and vendors say that something is wrong. All of them are in
-// lower case, and so is what they are looked for in.
+// phrase matches how programs and vendors report a problem. Patterns and the texts that they are
+// matched with are in lower case.
 type phrase struct {
 	means string
 	words func() *regexp.Regexp
-	of    string // who says so: program or vendor, the version, and how it is known
+	of    string // the source: program or vendor, version, and how it is known
 }
 
-// errorWordings are looked for anywhere in the text of an error. The order counts: the
-// first that is found is what the error means. A limit and a login are beyond any restart,
-// so they come before the types, whose words are vaguer.
+// errorWordings are matched anywhere in the text of an error, and the first match counts. Limits and
+// logins come first, because a restart does not fix them and the words of the types are vaguer.
 var errorWordings = []phrase{
 	{meansLimit, notation.Pattern(`usage limit|usage_limit|usagelimit|usage allocation`),
 		"codex 0.166, codex-acp 2.6 (usageLimitExceeded), claude 2.1; recorded"},
@@ -56,8 +55,8 @@ var errorWordings = []phrase{
 		`stream.{0,20}disconnect|connection (error|reset|refused|lost|failed)`), "all vendors' 5xx; codex 0.166, claude 2.1"},
 }
 
-// replyWordings are what programs print as their reply where there is none. Only a reply
-// that begins so counts. Empty means what errorWordings make of the whole reply.
+// replyWordings match error texts that programs print in place of a reply, at its beginning. An empty
+// meaning is the one that errorWordings gives the whole reply.
 var replyWordings = []phrase{
 	{meansLimit, notation.Pattern(`^claude (ai )?usage limit reached|^(5-hour|weekly|session|opus) limit reached`), "claude 1.0 and 2.0"},
 	{meansLimit, notation.Pattern(`^you've (hit|reached) your ([a-z0-9-]+ ){0,4}limit|^you're out of (usage credits|extra usage)|` +
@@ -76,25 +75,24 @@ var replyWordings = []phrase{
 		`^\{"error":\{.{0,400}"type":"\w+_error"`), "codex-acp 2.6.0, recorded"},
 }
 
-// rejectedWords are how programs begin the result of a call that they refused to make by
-// themselves, by rules of their own: claude 2.1, gemini-cli 0.61 and qwen 0.24, opencode
-// 1.18, codex 0.166, copilot 1.0. What a command prints does not stand there: these programs
-// put its exit code or nothing before it, and tell failures of commands as results.
+// rejectedWords match the beginning of the result of a call that a program itself refused to make:
+// claude 2.1, gemini-cli 0.61 and qwen 0.24, opencode 1.18, codex 0.166, copilot 1.0. The output of
+// a command does not begin so, because these programs put its exit code or nothing before it.
 var rejectedWords = notation.Pattern(`^(permission to use \S+ .{0,300}has been denied|claude requested permissions to |` +
 	`the user (rejected|doesn't want to proceed|has specified a rule which prevents)|this command requires approval|` +
 	`tool execution (denied|for "[^"]{1,80}" requires)|permission denied and could not request permission|` +
 	`(exec )?command (rejected|declined) by|rejected by user)`)
 
-// IsRejection reports whether the result of a call that failed says that the agent program
-// has refused to make it.
+// IsRejection reports whether the result of a failed call says that the agent program refused to make
+// it.
 func IsRejection(result string) bool {
 	return rejectedWords().MatchString(strings.ToLower(strings.TrimSpace(result)))
 }
 
-// rateWords are what says "limit reached" and means a minute.
+// rateWords match texts that say "limit reached" and mean a minute.
 var rateWords = notation.Pattern(`rate.?limits?(ed)?( reached| exceeded)?`)
 
-// firstMeaning is what the first of a list of wordings means that is found in a text.
+// firstMeaning returns the meaning of the first of a list of phrases that matches a text.
 func firstMeaning(list []phrase, text string) (means string, found bool) {
 	for _, w := range list {
 		if w.words().MatchString(text) {
@@ -104,7 +102,7 @@ func firstMeaning(list []phrase, text string) (means string, found bool) {
 	return "", false
 }
 
-// asError is the error that a phrase means, told with a text.
+// asError returns the error for a meaning, with a text.
 func asError(means, text string, now time.Time) error {
 	switch means {
 	case meansLimit:
