@@ -26,7 +26,7 @@ func TestPowerCut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it kills processes at random, again and again; other tests kill them at a moment and go on in this one")
 	}
-	rounds := 2
+	rounds := 1
 	if *allRounds {
 		rounds = 8
 	}

@@ -10,16 +10,14 @@ import (
 	"time"
 )
 
-// slack is what a busy machine may add to a limit. What hangs takes far longer.
-const slack = 20 * time.Second
-
-// timed runs f and fails the test if it takes longer than limit and slack.
-func timed(t *testing.T, limit time.Duration, f func()) {
+// returns runs f, which must come back although nobody reads what its program writes. What
+// hangs takes longer than any machine needs.
+func returns(t *testing.T, f func()) {
 	t.Helper()
 	start := time.Now()
 	f()
-	if took := time.Since(start); took > limit+slack {
-		t.Errorf("took %v, want at most %v", took, limit+slack)
+	if took := time.Since(start); took > 5*time.Minute {
+		t.Errorf("it has waited for %v", took)
 	}
 }
 

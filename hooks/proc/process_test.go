@@ -229,7 +229,7 @@ func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 func TestProcessWriterFails(t *testing.T) {
 	p := sh("head -c 1000000 /dev/zero; exit 4", failing{})
-	timed(t, 5*time.Second, func() {
+	returns(t, func() {
 		if exit, err := p.Run(t.Context()); err != nil || exit.Code != 4 {
 			t.Errorf("the program is not at fault: %+v, %v", exit, err)
 		}

@@ -304,26 +304,24 @@ func TestRewakeThatOnlyObserves(t *testing.T) {
 func TestAsyncTimesOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	short := async(hooks.Stop, "sleep 60")
+	short := async(hooks.Stop, "sleep 3600")
 	short[hooks.Stop][0].Hooks[0].Timeout = 0.2
 	for name, settings := range map[string]hooks.Settings{
 		"timeout":      short,
-		"asyncTimeout": on(hooks.Stop, `echo '{"async":true,"asyncTimeout":200}'; sleep 60`),
+		"asyncTimeout": on(hooks.Stop, `echo '{"async":true,"asyncTimeout":200}'; sleep 3600`),
 		"both": func() hooks.Settings {
-			s := on(hooks.Stop, `echo '{"async":true}'; sleep 60`)
+			s := on(hooks.Stop, `echo '{"async":true}'; sleep 3600`)
 			s[hooks.Stop][0].Hooks[0].Timeout = 0.5
 			return s
 		}(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			start := time.Now()
-			out, behind := b.fireAll(t, b.runner(t, settings), hooks.StopInput{})
+			var out hooks.Outcome
+			var behind []string
+			returns(t, func() { out, behind = b.fireAll(t, b.runner(t, settings), hooks.StopInput{}) })
 			if len(out.Results) != 1 || out.Results[0].Outcome != hooks.Cancelled || len(behind) != 0 ||
 				!strings.Contains(out.Results[0].Warning, "timed out after") {
 				t.Fatalf("results %+v", out.Results)
-			}
-			if took := time.Since(start); took > time.Minute {
-				t.Errorf("it took %v", took)
 			}
 		})
 	}

@@ -38,20 +38,18 @@ func onlyResult(t *testing.T, out hooks.Outcome) hooks.Result {
 	return out.Results[0]
 }
 
-// slack is what a busy machine may add to a limit. What hangs takes far longer:
-// the programs in these tests sleep for longer than limit and slack together.
-const slack = 20 * time.Second
+// patience is how long a call may take that does not wait for a program which goes on:
+// longer than any machine needs, and shorter than the programs of these tests sleep.
+const patience = 5 * time.Minute
 
-// timed runs f and fails the test if it takes longer than limit and slack.
-func timed(t *testing.T, limit time.Duration, f func()) time.Duration {
+// returns runs f, which must come back though what it has started goes on for an hour.
+func returns(t *testing.T, f func()) {
 	t.Helper()
 	start := time.Now()
 	f()
-	took := time.Since(start)
-	if took > limit+slack {
-		t.Errorf("took %v, want at most %v", took, limit+slack)
+	if took := time.Since(start); took > patience {
+		t.Errorf("it has waited for %v", took)
 	}
-	return took
 }
 
 // limitTo gives all hooks of a settings section a time-out.
@@ -101,9 +99,9 @@ func gone(pid int) bool { return !proc.Alive(pid) }
 func TestAttack01NeverExits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.runner(t, limitTo(0.3, on(hooks.Stop, "sleep 60; exit 2")))
+	r := b.runner(t, limitTo(0.3, on(hooks.Stop, "sleep 3600; exit 2")))
 	var out hooks.Outcome
-	timed(t, 1300*time.Millisecond, func() { out = b.fire(t, r, hooks.StopInput{}) })
+	returns(t, func() { out = b.fire(t, r, hooks.StopInput{}) })
 	result := onlyResult(t, out)
 	if result.Outcome != hooks.Cancelled || result.ExitCode != -1 || !strings.Contains(result.Warning,
 		"timed out after 300ms") {
@@ -143,9 +141,9 @@ func TestAttack02TermComesFirst(t *testing.T) {
 func TestAttack03ChildHoldsOutput(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.runner(t, on(hooks.Stop, "(sleep 30; echo late) & echo started; exit 0"))
+	r := b.runner(t, on(hooks.Stop, "(sleep 3600; echo late) & echo started; exit 0"))
 	var result hooks.Result
-	timed(t, 500*time.Millisecond, func() { result = onlyResult(t, b.fire(t, r, hooks.StopInput{})) })
+	returns(t, func() { result = onlyResult(t, b.fire(t, r, hooks.StopInput{})) })
 	if result.Outcome != hooks.Success || result.Stdout != "started\n" || !strings.Contains(result.Warning,
 		"keeps its output open") {
 		t.Errorf("result %+v", result)
@@ -231,10 +229,10 @@ func TestAttack07UnreadInput(t *testing.T) {
 	big := hooks.StopInput{LastAssistantMessage: strings.Repeat("L", 8<<20)}
 	for name, command := range map[string]string{
 		"never reads": "exit 0", "closes": "exec 0<&-; exit 0", "reads a little": "head -c 10 >/dev/null",
-		"child keeps it": "sleep 60 >/dev/null 2>&1 & exit 0",
+		"child keeps it": "sleep 3600 >/dev/null 2>&1 & exit 0",
 	} {
 		t.Run(name, func(t *testing.T) {
-			timed(t, time.Second, func() {
+			returns(t, func() {
 				if result := onlyResult(t, b.fire(t, b.runner(t, on(hooks.Stop, command)),
 					big)); result.Outcome != hooks.Success {
 					t.Errorf("result %+v", result)
@@ -402,7 +400,7 @@ func TestAttack14StoppedAtStart(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	r := b.runner(t, limitTo(0.3, on(hooks.Stop, "kill -STOP $$; exit 2")))
-	timed(t, 1500*time.Millisecond, func() {
+	returns(t, func() {
 		if got := onlyResult(t, b.fire(t, r, hooks.StopInput{})).Outcome; got != hooks.Cancelled {
 			t.Errorf("outcome %s", got)
 		}

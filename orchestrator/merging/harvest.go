@@ -275,44 +275,50 @@ func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, more ...string
 		return false, err
 	}
 	for _, rev := range append([]string{ref(into)}, more...) {
-		one, err := q.bring(ctx, copy, head.Branch, rev)
+		at, err := q.bring(ctx, copy, head, rev)
 		if err != nil {
 			return came, fmt.Errorf("bring a copy up to date: %w", err)
 		}
-		came = came || one
+		came, head.Commit = came || at != head.Commit, at
 	}
 	return came, nil
 }
 
 // bring merges a commit into a member's working copy, unless the copy has it already or
-// has something uncommitted.
+// has something uncommitted. It returns the commit that the copy is on then.
 //
 // Files of the member's that are in the way, and a branch that has moved, are no errors:
 // the member is at work, and what is merged will still be there at its next rest.
-func (q *Queue) bring(ctx context.Context, copy *worktree.Repo, branch, rev string) (bool, error) {
+func (q *Queue) bring(ctx context.Context, copy *worktree.Repo, head worktree.Head, rev string) (string, error) {
 	tip, err := q.Repo.Commit(ctx, rev)
 	if err != nil {
-		return false, fmt.Errorf("bring in work: %w", err)
+		return head.Commit, fmt.Errorf("bring in work: %w", err)
 	}
-	head, err := q.Repo.Commit(ctx, ref(branch))
+	if has, err := q.Repo.Holds(ctx, head.Commit, tip); err != nil || has {
+		return head.Commit, err
+	}
+	dirty, err := copy.Dirty(ctx)
 	if err != nil {
-		return false, fmt.Errorf("bring in work: %w", err)
+		return head.Commit, fmt.Errorf("bring in work: %w", err)
 	}
-	if has, err := q.Repo.Holds(ctx, head, tip); err != nil || has {
-		return false, err
+	if len(dirty) > 0 {
+		return head.Commit, nil
 	}
-	if dirty, err := copy.Dirty(ctx); err != nil || len(dirty) > 0 {
-		return false, err
+	to, err := q.joined(ctx, head.Branch, head.Commit, tip)
+	if err != nil {
+		return head.Commit, fmt.Errorf("bring in work: %w", err)
 	}
-	to, err := q.joined(ctx, branch, head, tip)
-	if to == "" || err != nil {
-		return false, err
+	if to == "" {
+		return head.Commit, nil
 	}
 	var way *worktree.Obstacle
 	if err = copy.Follow(ctx, to); errors.As(err, &way) || errors.Is(err, worktree.ErrMoved) {
-		return false, nil // the member works on; the next time will do
+		return head.Commit, nil // the member works on; the next time will do
 	}
-	return err == nil, err
+	if err != nil {
+		return head.Commit, fmt.Errorf("bring in work: %w", err)
+	}
+	return to, nil
 }
 
 // joined is a commit that holds both head and tip; empty: they conflict.

@@ -54,7 +54,9 @@ func (c Config) identity(ctx context.Context, author Person) ([]string, error) {
 // User is whom git's configuration names as its user; a zero Person if it does not
 // name both a name and an address.
 func (c Config) User(ctx context.Context) (Person, error) {
-	var p Person
+	if c.known != nil { // the operation has read the configuration already
+		return c.known.user, nil
+	}
 	out, err := c.git.run(ctx, call{
 		args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, dir: c.top,
 	})
@@ -65,8 +67,17 @@ func (c Config) User(ctx context.Context) (Person, error) {
 	if err != nil {
 		return Person{}, err
 	}
-	for _, text := range fields(out) { // the last of each counts
-		e := entryOf(text)
+	var all []entry
+	for _, text := range fields(out) {
+		all = append(all, entryOf(text))
+	}
+	return userOf(all), nil
+}
+
+// userOf is the user that the entries of a configuration name. The last of each counts.
+func userOf(all []entry) Person {
+	var p Person
+	for _, e := range all {
 		switch value := strings.TrimSpace(line([]byte(e.value))); e.key {
 		case "user.name":
 			p.Name = value
@@ -75,9 +86,9 @@ func (c Config) User(ctx context.Context) (Person, error) {
 		}
 	}
 	if p.Name == "" || p.Email == "" {
-		return Person{}, nil
+		return Person{}
 	}
-	return p, nil
+	return p
 }
 
 // CommitAll commits what lies in the working copy, on the branch that it is on, and

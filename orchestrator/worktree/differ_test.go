@@ -96,7 +96,7 @@ func TestDifferingIsCheap(t *testing.T) {
 		t.Skip("it makes many files")
 	}
 	r, index := newRepo(t), filepath.Join(testkit.Folder(t), "index")
-	files := 3000
+	files := 300
 	if os.Getenv("COVEY_TEST_LARGE") != "" {
 		files = 100_000
 	}

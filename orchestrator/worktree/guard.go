@@ -23,6 +23,7 @@ type guard struct {
 	settings  []setting
 	forbidden []string // filters whose files are left alone
 	sparse    bool     // not all files are written out
+	user      Person   // that the configuration names
 }
 
 // entry is one line of a configuration.
@@ -69,6 +70,7 @@ func (c Config) guard(ctx context.Context) (*guard, error) {
 	}
 	g := guardAgainst(outer, append(own, hidden...), c.git.allowed())
 	g.sparse = isTrue(slices.Concat(outer, own), "core.sparsecheckout")
+	g.user = userOf(slices.Concat(outer, own)) // what outranks the files (outer, too) names no user
 	return g, nil
 }
 
