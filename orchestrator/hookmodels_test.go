@@ -115,7 +115,7 @@ func TestHooksWithoutModel(t *testing.T) {
 	for name, tc := range map[string]struct{ hook, script, want string }{
 		"no helper": {`{"type": "prompt", "prompt": "p"}`, "steps: [{say: Done.}]", "has no helper whose"},
 		"garbage": {`{"type": "prompt", "prompt": "p"}`,
-			"steps: [{say: Done.}]\nhelpers: [{when: p, steps: [{say: no idea}]}]", "no JSON object"},
+			"steps: [{say: Done.}]\nhelpers: [{when: p, steps: [{say: no idea}]}]", "not a JSON object"},
 		"the model fails": {`{"type": "prompt", "prompt": "p"}`,
 			"steps: [{say: Done.}]\nhelpers: [{when: p, steps: [{error: {type: overloaded}}]}]", "overloaded"},
 		"an agent that says nothing": {`{"type": "agent", "prompt": "p"}`,
