@@ -21,8 +21,7 @@ var floors = []arrows{
 	{"hooks/rules", ""},
 	{"hooks", "hooks/rules"},
 	{"hooks/web", "hooks hooks/rules"},
-	{"hooks/dialect", "hooks hooks/rules"},
-	{"hooks/settings", "hooks hooks/rules hooks/web hooks/dialect"},
+	{"hooks/settings", "hooks hooks/rules hooks/web"},
 	{"hooks/judging", "hooks"},
 	{"hooks/runner", "hooks hooks/*"},
 	{"tasks/kv", ""},
@@ -37,7 +36,6 @@ var floors = []arrows{
 	{"configs/shell", "hooks"},
 	{"configs/schema", "configs/yaml"},
 	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/hookfiles configs/shell configs/schema"},
-	{"configs/runs", "configs hooks configs/hookfiles configs/shell"},
 	{"configs/starter", "configs configs/yaml configs/hookfiles"},
 	{"teammate/agent", ""},
 	{"teammate/transcript", "teammate/agent"},
@@ -74,7 +72,8 @@ var floors = []arrows{
 		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/schedule " +
 		"orchestrator/state orchestrator/trees"},
 	{"orchestrator/specs", "configs tasks tasks/* orchestrator/api orchestrator/roster orchestrator/state orchestrator/owned"},
-	{"orchestrator/trust", "configs configs/runs configs/hookfiles orchestrator/api orchestrator/journal orchestrator/state orchestrator/worktree"},
+	{"orchestrator/trust", "configs configs/hookfiles orchestrator/api orchestrator/journal orchestrator/state " +
+		"orchestrator/worktree hooks configs/shell"},
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives " +
 		"orchestrator/owned orchestrator/roster orchestrator/state orchestrator/trees orchestrator/trust " +

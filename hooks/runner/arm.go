@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -49,7 +48,7 @@ func (r *Runner) arm(source *settings.Source) {
 	for event, groups := range source.Settings {
 		known := hooks.InfoOf(event)
 		for _, group := range groups {
-			m, err := dialect.Matcher(&group, known)
+			m, err := settings.Matcher(&group, known)
 			if err != nil {
 				r.flaws[event] = append(r.flaws[event], fmt.Sprintf("%s: %v: its hooks never run",
 					source.Name, err))

@@ -13,9 +13,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // markerName is the environment variable that identifies the processes of one hook run.
@@ -78,7 +78,7 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 		return c
 	}
 	process := c.process(h, args, dir)
-	if process.Stdin, err = dialect.Input(h.Dialect, c.wire, c.opts.Now); err != nil {
+	if process.Stdin, err = settings.Input(h.Dialect, c.wire, c.opts.Now); err != nil {
 		c.fault = fmt.Sprintf("the hook's input cannot be translated for %s: %v", h.Dialect.Program, err)
 		return c
 	}
@@ -133,7 +133,7 @@ func (c *launched) wait(ctx context.Context) (judging.Finding, *outputs) {
 		return found, c.out
 	}
 	found.Stderr = c.out.stderr.text(c.opts.OutputCap)
-	stdout, code := dialect.Answer(c.dialect, c.known.Event, c.wire, c.out.stdout.text(answerCap), exit.Code)
+	stdout, code := settings.Answer(c.dialect, c.known.Event, c.wire, c.out.stdout.text(answerCap), exit.Code)
 	found.Code = code
 	found.Answer = judging.Read(c.known.Event, stdout, c.out.stdout.dropped > 0)
 	if exit.Signal != "" && c.gate {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
 )
@@ -80,7 +79,7 @@ type inspection struct {
 // source inspects a layer's hooks of one event.
 func (i *inspection) source(known *hooks.EventInfo, source *settings.Source) {
 	for g, group := range source.Settings[known.Event] {
-		m, err := dialect.Matcher(&group, known)
+		m, err := settings.Matcher(&group, known)
 		for h, handler := range group.Hooks {
 			c := Configured{Event: known.Event, Matcher: group.Matcher, Group: g, Hook: h, Handler: handler,
 				Source: *source, Label: labelOf(&handler)}

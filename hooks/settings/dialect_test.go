@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/dialect"
 )
 
 // TestRefused: what covey cannot translate makes the file one that must not be used,
@@ -65,7 +64,7 @@ func TestDialectMatchers(t *testing.T) {
 		{hooks.VSCode, "^create", []string{"Write"}, []string{"Edit"}},
 	} {
 		group := hooks.Group{Matcher: c.matcher, Hooks: []hooks.Handler{{Dialect: hooks.Dialect{Program: c.program}}}}
-		listens := func(tool string) bool { return dialect.Listens(group, hooks.PreToolUse, tool) }
+		listens := func(tool string) bool { return Listens(group, hooks.PreToolUse, tool) }
 		if i := slices.IndexFunc(c.yes, func(tool string) bool { return !listens(tool) }); i >= 0 {
 			t.Errorf("%s %q does not listen to %s", c.program, c.matcher, c.yes[i])
 		}
@@ -102,7 +101,7 @@ func TestDialectAnswers(t *testing.T) {
 			`{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"the input that the hook wants cannot be had: ` +
 				`it is no JSON object: 7","hookEventName":"PreToolUse"}}`},
 	} {
-		if got, _ := dialect.Answer(hooks.Dialect{Program: c.program}, c.event, []byte(c.given), c.stdout, 0); got != c.out {
+		if got, _ := Answer(hooks.Dialect{Program: c.program}, c.event, []byte(c.given), c.stdout, 0); got != c.out {
 			t.Errorf("%s %s %s:\n%s, want\n%s", c.program, c.event, c.stdout, got, c.out)
 		}
 	}

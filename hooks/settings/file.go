@@ -1,6 +1,8 @@
 // Package settings reads the settings files of Claude Code and of similar programs, finds
-// mistakes in configured hooks, and combines the restrictions of all layers. It runs
-// nothing. It makes no promise of compatibility to programs outside covey.
+// mistakes in configured hooks, combines the restrictions of all layers, and translates
+// between the hooks of Claude Code and those of other agent programs: names of events and
+// tools, what a hook reads, and what it answers. It runs nothing. It makes no promise of
+// compatibility to programs outside covey.
 //
 // A mistake never makes it refuse a whole file: what cannot be used is left out with a
 // Flaw. Permission rules that cannot be parsed are reported separately, because they were
@@ -17,7 +19,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
@@ -84,7 +85,7 @@ func (f *Flaw) Error() string {
 func Parse(name string, data []byte) (File, []error) {
 	r := settingsReader{name: name}
 	file := File{Hooks: hooks.Settings{}}
-	if dialect.IsTOML(name) {
+	if IsTOML(name) {
 		raw, err := tomlHooks(data)
 		if err != nil {
 			file.Broken = true
@@ -151,9 +152,9 @@ func (r *settingsReader) hooks(into hooks.Settings, raw json.RawMessage) {
 		return
 	}
 	for _, f := range events {
-		path, event := "hooks."+f.Name, dialect.Event(f.Name)
+		path, event := "hooks."+f.Name, Event(f.Name)
 		if problems := hooks.CheckEvent(event); len(problems) > 0 {
-			if dialect.Of(r.name, f.Name, false, nil) == hooks.Copilot {
+			if Of(r.name, f.Name, false, nil) == hooks.Copilot {
 				r.refuse(path, "covey has no event for %s of %s: delete its hooks", f.Name, hooks.Copilot)
 				continue
 			}
@@ -181,7 +182,7 @@ func (r *settingsReader) group(event hooks.Event, written, path string, raw json
 		return group, false
 	}
 	bare := bareHandler(fields)
-	program := dialect.Of(r.name, written, bare, fields)
+	program := Of(r.name, written, bare, fields)
 	at := func(i int) string { return fmt.Sprintf("%s.hooks[%d]", path, i) }
 	var handlers []json.RawMessage
 	for _, f := range fields {
@@ -195,14 +196,14 @@ func (r *settingsReader) group(event hooks.Event, written, path string, raw json
 		}
 	}
 	if bare {
-		handlers, at = []json.RawMessage{dialect.WithoutMatcher(raw, program)}, func(int) string { return path }
+		handlers, at = []json.RawMessage{WithoutMatcher(raw, program)}, func(int) string { return path }
 	}
 	m, err := hooks.InfoOf(event).NewMatcher(group.Matcher, nil)
 	if err != nil {
 		r.warn(path+".matcher", "%v: the group is left out", err)
 		return group, false
 	}
-	if program == "" && hooks.InfoOf(event).AboutTool() && dialect.NamesVSCode(m.List()) {
+	if program == "" && hooks.InfoOf(event).AboutTool() && NamesVSCode(m.List()) {
 		program = hooks.VSCode
 	}
 	for i, raw := range handlers {
@@ -210,7 +211,7 @@ func (r *settingsReader) group(event hooks.Event, written, path string, raw json
 			group.Hooks = append(group.Hooks, h)
 		}
 	}
-	if _, err := dialect.Matcher(&group, hooks.InfoOf(event)); err != nil {
+	if _, err := Matcher(&group, hooks.InfoOf(event)); err != nil {
 		r.refuse(path+".matcher", "%v", err)
 		return group, false
 	}
@@ -244,7 +245,7 @@ func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMes
 	if !other.apply(r, path, &h) {
 		return h, false
 	}
-	if err := dialect.Translate(&h, d); err != nil {
+	if err := Translate(&h, d); err != nil {
 		r.refuse(path, "%v", err)
 		return h, false
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/web"
 )
 
@@ -51,7 +50,7 @@ func eventsOf(s hooks.Settings) []hooks.Event {
 // checkGroup returns what is wrong with a group itself.
 func checkGroup(known *hooks.EventInfo, group hooks.Group, at hooks.Problem) []hooks.Problem {
 	var problems []hooks.Problem
-	if _, err := dialect.Matcher(&group, known); err != nil {
+	if _, err := Matcher(&group, known); err != nil {
 		at.Field, at.Text = "matcher", err.Error()
 		problems = append(problems, at)
 	}

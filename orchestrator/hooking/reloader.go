@@ -15,7 +15,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
-	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
@@ -145,8 +144,8 @@ func (r *Reloader) program(path string) {
 // programs are the files that the team's commands name.
 func (r *Reloader) programs() map[string]bool {
 	paths := map[string]bool{}
-	for _, run := range runs.Of(r.team) {
-		if run.Kind == runs.File {
+	for _, run := range trust.RunsOf(r.team) {
+		if run.Kind == trust.RunFile {
 			paths[run.Path] = true
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -120,11 +119,11 @@ func hookDemand(event hooks.Event, g hooks.Group, h hooks.Handler) demand {
 		d.kinds, d.elsewhere = ToolKinds(), true
 	}
 	d.kinds = slices.DeleteFunc(d.kinds, func(kind string) bool {
-		return !slices.ContainsFunc(toolsOf(kind), func(tool string) bool { return dialect.Listens(g, event, tool) })
+		return !slices.ContainsFunc(toolsOf(kind), func(tool string) bool { return settings.Listens(g, event, tool) })
 	})
 	// A matcher of plain names is about those alone; any other may be about tools
 	// that nobody knows yet.
-	d.elsewhere = d.elsewhere && dialect.Listens(g, event, "AToolOfAnotherName")
+	d.elsewhere = d.elsewhere && settings.Listens(g, event, "AToolOfAnotherName")
 	return d
 }
 

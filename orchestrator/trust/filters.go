@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -16,10 +15,10 @@ func FiltersOf(ctx context.Context, team *configs.Team) []worktree.Filter {
 }
 
 // filterRuns are these filters as things that the team would run.
-func filterRuns(team *configs.Team) []runs.Run {
-	var out []runs.Run
+func filterRuns(team *configs.Team) []Run {
+	var out []Run
 	for _, f := range FiltersOf(context.Background(), team) { // each call of git has a time limit of its own
-		out = append(out, runs.Run{Kind: runs.Filter, Command: f.String()})
+		out = append(out, Run{Kind: Filter, Command: f.String()})
 	}
 	return out
 }
@@ -41,7 +40,7 @@ func TrustedFilters(ctx context.Context, team *configs.Team) []worktree.Filter {
 	}
 	trusted, _ := all.find(key)
 	return slices.DeleteFunc(filters, func(f worktree.Filter) bool {
-		run := runs.Run{Kind: runs.Filter, Command: f.String()}
+		run := Run{Kind: Filter, Command: f.String()}
 		return !slices.ContainsFunc(trusted.Items, func(i Item) bool { return i.Run == run })
 	})
 }

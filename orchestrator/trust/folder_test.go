@@ -6,14 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/coveyteam/covey/configs/runs"
 )
 
 // folderItem takes in a plugin's folder.
 func folderItem(t *testing.T, dir string) Item {
 	t.Helper()
-	item := Item{Run: runs.Run{Kind: runs.Plugin, Path: dir}}
+	item := Item{Run: Run{Kind: Plugin, Path: dir}}
 	if err := item.read(); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +94,7 @@ func TestTrustFolderSize(t *testing.T) {
 	if err := os.Truncate(path, maxFolderBytes+1); err != nil {
 		t.Fatal(err)
 	}
-	item := Item{Run: runs.Run{Kind: runs.Plugin, Path: dir}}
+	item := Item{Run: Run{Kind: Plugin, Path: dir}}
 	if err := item.read(); !errors.Is(err, errFolderSize) {
 		t.Errorf("error %v", err)
 	}

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-
-	"github.com/coveyteam/covey/configs/runs"
 )
 
 // Opening a pipe that nobody writes to would wait for ever.
@@ -16,7 +14,7 @@ func TestPipesAreNotRead(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	i := Item{Run: runs.Run{Path: path}}
+	i := Item{Run: Run{Path: path}}
 	if err := i.read(); err == nil {
 		t.Error("a pipe was read")
 	}

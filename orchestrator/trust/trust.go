@@ -17,7 +17,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
-	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -28,10 +27,10 @@ const maxKeptText = 64 << 10
 
 // Item is one thing that a team would run, with its content.
 type Item struct {
-	runs.Run
+	Run
 	Hash string `json:"hash"`           // of the file, or of the command line; empty: Path is not there
 	Text string `json:"text,omitempty"` // of a file that is short and text
-	// Files are those of a folder that is trusted as a whole (runs.Plugin, runs.Folder).
+	// Files are those of a folder that is trusted as a whole (Plugin, Folder).
 	Files []File `json:"files,omitempty"`
 }
 
@@ -51,7 +50,7 @@ const (
 // Change is one difference between what was trusted and what there is.
 type Change struct {
 	Kind ChangeKind `json:"kind"`
-	Run  runs.Run   `json:"run"`
+	Run  Run        `json:"run"`
 	// Diff holds both texts in the unified format, where both are known.
 	Diff string `json:"diff,omitempty"`
 }
@@ -175,7 +174,7 @@ func keyOf(team *configs.Team) (trustKey, error) {
 // itemsOf reads all that a team would run.
 func itemsOf(team *configs.Team) ([]Item, error) {
 	var items []Item
-	for _, run := range append(runs.Of(team), filterRuns(team)...) {
+	for _, run := range append(RunsOf(team), filterRuns(team)...) {
 		item := Item{Run: run}
 		if run.Path == "" {
 			sum := sha256.Sum256([]byte(run.Command))
@@ -198,7 +197,7 @@ func (i *Item) read() error {
 	if err != nil {
 		return err
 	}
-	if (i.Kind == runs.Plugin || i.Kind == runs.Folder) && info.IsDir() {
+	if (i.Kind == Plugin || i.Kind == Folder) && info.IsDir() {
 		if err := i.readFolder(); err != nil {
 			return fmt.Errorf("%s %s: %w", i.Kind, i.Path, err)
 		}
@@ -261,7 +260,7 @@ func findItem(list []Item, item Item) (Item, bool) {
 // textDiff shows the difference between two states of a file, if both are
 // known as text.
 func textDiff(before, now Item) string {
-	if now.Kind == runs.Plugin || now.Kind == runs.Folder {
+	if now.Kind == Plugin || now.Kind == Folder {
 		return folderDiff(before, now)
 	}
 	if before.Text == "" || now.Text == "" {
@@ -294,7 +293,7 @@ func Covers(team *configs.Team, path string, data []byte, counts func(api.TrustN
 	sum := sha256.Sum256(data)
 	hash := hex.EncodeToString(sum[:])
 	return known && slices.ContainsFunc(entry.Items, func(i Item) bool {
-		if i.Kind != runs.Plugin && i.Kind != runs.Folder {
+		if i.Kind != Plugin && i.Kind != Folder {
 			return i.Path == path && i.Hash == hash
 		}
 		rel, err := filepath.Rel(i.Path, path)

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -314,7 +313,7 @@ func TestTrustFileThatCannotBeRead(t *testing.T) {
 func TestItemsOfOddFiles(t *testing.T) {
 	dir := t.TempDir()
 	read := func(name string) (Item, error) {
-		i := Item{Run: runs.Run{Path: filepath.Join(dir, name)}}
+		i := Item{Run: Run{Path: filepath.Join(dir, name)}}
 		err := i.read()
 		return i, err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -96,7 +95,7 @@ func TrustText(s *term.Screen, team *configs.Team, r trust.Report) string {
 
 // runText describes one thing that would run, in one line. Paths below the spec's
 // folder are relative, so that others stand out.
-func runText(team *configs.Team, r runs.Run) string {
+func runText(team *configs.Team, r trust.Run) string {
 	what := r.Path
 	if rel, err := filepath.Rel(filepath.Dir(team.File), r.Path); err == nil && filepath.IsLocal(rel) {
 		what = rel
@@ -105,7 +104,7 @@ func runText(team *configs.Team, r runs.Run) string {
 		what = r.Command
 		if r.Event != "" {
 			what = string(r.Event) + ": " + what
-		} else if r.Kind == runs.Gate {
+		} else if r.Kind == trust.Gate {
 			what = hooklist.AtMerge + ": " + what
 		}
 	}

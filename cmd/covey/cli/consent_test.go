@@ -10,7 +10,6 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/runs"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
@@ -41,10 +40,10 @@ func TestTrustTextOfSomethingNew(t *testing.T) {
 	s, _ := teamtest.Screen()
 	dir := t.TempDir()
 	r := trust.Report{Items: []trust.Item{
-		{Run: runs.Run{Kind: runs.Spec, Path: filepath.Join(dir, "team.yaml")}, Hash: "x"},
-		{Run: runs.Run{Kind: runs.Gate, Event: "Stop", Command: "rm -rf /\x1b[2K\necho fine"}, Hash: "x"},
-		{Run: runs.Run{Kind: runs.File, Path: filepath.Join(dir, "gates", "x.sh")}},
-		{Run: runs.Run{Kind: runs.Settings, Path: "/etc/settings.json"}, Hash: "x"},
+		{Run: trust.Run{Kind: trust.Spec, Path: filepath.Join(dir, "team.yaml")}, Hash: "x"},
+		{Run: trust.Run{Kind: trust.Gate, Event: "Stop", Command: "rm -rf /\x1b[2K\necho fine"}, Hash: "x"},
+		{Run: trust.Run{Kind: trust.RunFile, Path: filepath.Join(dir, "gates", "x.sh")}},
+		{Run: trust.Run{Kind: trust.Settings, Path: "/etc/settings.json"}, Hash: "x"},
 	}}
 	got := TrustText(s, trustTeam(dir), r)
 	want := filepath.Join(dir, "team.yaml") + ` would run what this workspace brings:
@@ -64,11 +63,11 @@ func TestTrustTextOfAChange(t *testing.T) {
 	dir := t.TempDir()
 	long := strings.Repeat("+new\n", 3*maxDiff)
 	r := trust.Report{Known: true, Changes: []trust.Change{
-		{Kind: trust.ItemNew, Run: runs.Run{Kind: runs.Hook, Event: "Stop", Command: "./new.sh"}},
-		{Kind: trust.ItemChanged, Run: runs.Run{Kind: runs.Script, Path: filepath.Join(dir,
+		{Kind: trust.ItemNew, Run: trust.Run{Kind: trust.Hook, Event: "Stop", Command: "./new.sh"}},
+		{Kind: trust.ItemChanged, Run: trust.Run{Kind: trust.Script, Path: filepath.Join(dir,
 			"a.yaml")},
 			Diff: "-old\x1b[1A\n" + long},
-		{Kind: trust.ItemRemoved, Run: runs.Run{Kind: runs.Script, Path: filepath.Join(dir,
+		{Kind: trust.ItemRemoved, Run: trust.Run{Kind: trust.Script, Path: filepath.Join(dir,
 			"b.yaml")}},
 	}}
 	got := TrustText(&term.Screen{Color: true}, trustTeam(dir), r)

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // subjectsOf returns the values that a matcher of an event is compared with; nil:
@@ -37,7 +37,7 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 		return flaw{}
 	}
 	group := hooks.Group{Matcher: matcher}
-	listens := func(name string) bool { return dialect.Listens(group, info.Event, name) }
+	listens := func(name string) bool { return settings.Listens(group, info.Event, name) }
 	names := listOf(info.Event, matcher)
 	if names == nil {
 		// An expression that matches no known name might be meant for a server's

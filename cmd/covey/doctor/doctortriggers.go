@@ -7,9 +7,9 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 )
 
@@ -22,7 +22,7 @@ func (x *hookExam) untriggered(h *runner.Configured, info hooks.EventInfo) flaw 
 		return flaw{}
 	}
 	group := hooks.Group{Matcher: h.Matcher, Hooks: []hooks.Handler{h.Handler}}
-	fits := func(value string) bool { return dialect.Listens(group, h.Event, value) }
+	fits := func(value string) bool { return settings.Listens(group, h.Event, value) }
 	if len(info.Fired) > 0 && !slices.ContainsFunc(info.Fired, fits) {
 		return flaw{fmt.Sprintf("the matcher %q never fits: covey fires %s only with %s", h.Matcher, h.Event, strings.Join(info.Fired, ", ")),
 			"correct the matcher, or leave it if another host reads it", true}

@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/dialect"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 )
@@ -187,7 +187,7 @@ func (l *hookListing) ofRunning(ctx context.Context, client *api.Client) (err er
 	}
 	for _, h := range l.infos {
 		if h.Kind == "callback" && h.Event == string(l.in.Payload.Event()) {
-			if !dialect.Listens(hooks.Group{Matcher: h.Matcher}, l.in.Payload.Event(), l.in.Subject()) {
+			if !settings.Listens(hooks.Group{Matcher: h.Matcher}, l.in.Payload.Event(), l.in.Subject()) {
 				h.Not = "its matcher does not match"
 			}
 			asked.infos = append(asked.infos, h)

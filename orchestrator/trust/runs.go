@@ -1,4 +1,4 @@
-package runs
+package trust
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ const (
 	Gate     Kind = "gate"     // the command of a gate
 	Agent    Kind = "agent"    // an agent program: its command line, or the preset's name
 	Env      Kind = "env"      // the variables that the spec sets for an agent program, by name
-	File     Kind = "file"     // a file that a command names
+	RunFile  Kind = "file"     // a file that a command names
 	Folder   Kind = "folder"   // a folder of which a command runs something that cannot be told
 	Plugin   Kind = "plugin"   // the folder of a plugin, with all files in it
 	Server   Kind = "server"   // an MCP server that a plugin brings: its command line or URL
@@ -54,7 +54,7 @@ type Run struct {
 // all in it. What such a program starts in turn is
 // beyond reach; so is what a command such as `go test`, or an agent program by
 // its own settings, finds in the workspace.
-func Of(t *configs.Team) []Run {
+func RunsOf(t *configs.Team) []Run {
 	l := lister{team: t}
 	l.add(Run{Kind: Spec, Path: t.File})
 	if t.Override != "" {
@@ -178,7 +178,7 @@ func (l *lister) handler(kind Kind, event hooks.Event, h hooks.Handler) {
 // brought lists the files and folders that a command brings.
 func (l *lister) brought(b shell.Brought) {
 	for _, path := range b.Files {
-		l.add(Run{Kind: File, Path: path})
+		l.add(Run{Kind: RunFile, Path: path})
 	}
 	for _, path := range b.Folders {
 		l.add(Run{Kind: Folder, Path: path})

@@ -1,7 +1,4 @@
-// Package dialect translates between the hooks of Claude Code and those of other
-// agent programs: names of events and tools, what a hook reads, and what it
-// answers. It makes no promise of compatibility to programs outside covey.
-package dialect
+package settings
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package runs
+package trust
 
 import (
 	"encoding/json"
@@ -98,33 +98,33 @@ func TestOf(t *testing.T) {
 		{Kind: Script, Path: at("agent.yaml")},
 		{Kind: Agent, Command: "codex"},
 		{Kind: Agent, Command: "node -r plain.sh {prompt} (to resume: --resume {session}) (with its own hooks)"},
-		{Kind: File, Path: at("work/plain.sh")},
+		{Kind: RunFile, Path: at("work/plain.sh")},
 		{Kind: Agent, Command: at("work/gate.sh") + ` --acp "a b"`},
-		{Kind: File, Path: at("work/gate.sh")},
+		{Kind: RunFile, Path: at("work/gate.sh")},
 		{Kind: Env, Command: "rev: LD_PRELOAD, KEY from $HOME, DATA, TOOL"},
-		{Kind: File, Path: at("work/notes.txt")},
-		{Kind: File, Path: at("work/bin/tool")},
+		{Kind: RunFile, Path: at("work/notes.txt")},
+		{Kind: RunFile, Path: at("work/bin/tool")},
 		{Kind: Script, Path: at("lead.yaml")},
 		{Kind: Agent, Command: "claude"},
 		{Kind: Hook, Event: hooks.Stop, Command: "sh plain.sh && test -f notes.txt"},
 		{Kind: Hook, Event: hooks.Stop, Command: `bash -x plain.sh "a b"`},
 		{Kind: Hook, Event: hooks.Stop, Command: "./gate.sh; ./gate.sh"},
 		{Kind: Gate, Event: hooks.Stop, Command: `"$CLAUDE_PROJECT_DIR"/../beside.sh`},
-		{Kind: File, Path: at("beside.sh")},
+		{Kind: RunFile, Path: at("beside.sh")},
 		{Kind: Gate, Event: hooks.TaskCompleted, Command: "go test ./..."},
 		{Kind: Gate, Event: hooks.TaskCompleted, Command: "./gate.sh"},
 		{Kind: Settings, Path: at("settings.json")},
 		{Kind: Hook, Event: hooks.TaskCreated, Command: "${CLAUDE_PROJECT_DIR}/shebang.sh x"},
-		{Kind: File, Path: at("work/shebang.sh")},
+		{Kind: RunFile, Path: at("work/shebang.sh")},
 	}
-	got := Of(team)
+	got := RunsOf(team)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", show(got, dir), show(want, dir))
 	}
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			if again := Of(team); !reflect.DeepEqual(again, got) {
+			if again := RunsOf(team); !reflect.DeepEqual(again, got) {
 				t.Error("the order changes from call to call")
 			}
 		})
@@ -144,11 +144,11 @@ func show(runs []Run, dir string) string {
 // TestRunsFollowSettings: a settings file that changes brings new commands.
 func TestRunsFollowSettings(t *testing.T) {
 	team, dir := runsTeam(t)
-	before := len(Of(team))
+	before := len(RunsOf(team))
 	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if after := len(Of(team)); after != before-2 {
+	if after := len(RunsOf(team)); after != before-2 {
 		t.Errorf("%d runs after the hook and its file are gone, %d before", after, before)
 	}
 }
@@ -278,7 +278,7 @@ func TestRunsOfHelpers(t *testing.T) {
 	} {
 		team, dir := load(t, map[string]string{"team.yaml": spec, "s.yaml": "steps: []\n", ".claude/agents/a.md": hookedAgent})
 		var got []Run
-		for _, r := range Of(team) {
+		for _, r := range RunsOf(team) {
 			if r.Kind == Head || r.Kind == Hook {
 				got = append(got, r)
 			}
@@ -304,7 +304,7 @@ func TestRunsOfFiles(t *testing.T) {
 		"plugins/x/hooks/hooks.json":           hook,
 		"agents/lead.md":                       "---\nhooks:\n  Stop: [{hooks: [{type: command, command: head}]}]\n---\nLead.\n",
 	})
-	got := Of(team)
+	got := RunsOf(team)
 	for _, want := range []Run{
 		{Kind: Spec, Path: filepath.Join(dir, "team.override.yaml")},
 		{Kind: Plugin, Path: filepath.Join(dir, "plugins/x")}, {Kind: Hook, Event: hooks.Stop, Command: "plugin"},
@@ -323,7 +323,7 @@ func TestNoSecrets(t *testing.T) {
 	team, _ := load(t, map[string]string{"secrets/token": "s3cr3t\n",
 		"team.yaml": "covey: 1\nlead: prog\nagents: {prog: {use: command, command: [prog], " +
 			"env: {KEY: \"${TOKEN}\", FILE: {file: secrets/token}, PORT: 1}}}\n"})
-	shown, err := json.Marshal(Of(team))
+	shown, err := json.Marshal(RunsOf(team))
 	if err != nil {
 		t.Fatal(err)
 	}

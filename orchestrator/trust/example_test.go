@@ -1,4 +1,4 @@
-package runs_test
+package trust_test
 
 import (
 	"fmt"
@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/runs"
+	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
-// Of lists what trust in a workspace is about.
-func ExampleOf() {
+// RunsOf lists what trust in a workspace is about.
+func ExampleRunsOf() {
 	dir, err := os.MkdirTemp("", "team")
 	if err != nil {
 		panic(err)
@@ -28,7 +28,7 @@ gates: {task: [go test ./...]}
 		fmt.Println(err)
 		return
 	}
-	for _, run := range runs.Of(team) {
+	for _, run := range trust.RunsOf(team) {
 		fmt.Println(run.Kind, run.Event, run.Command, filepath.Base(run.Path))
 	}
 	// Output:

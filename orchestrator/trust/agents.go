@@ -1,4 +1,4 @@
-package runs
+package trust
 
 import (
 	"slices"
@@ -86,7 +86,7 @@ func (l *lister) loaded(v configs.EnvVar) {
 	for _, word := range words {
 		path, ok := l.team.Place().Own(word, "")
 		if ok && (isLoader(v.Name) || shell.IsProgram(path)) {
-			l.add(Run{Kind: File, Path: path})
+			l.add(Run{Kind: RunFile, Path: path})
 		}
 	}
 }
