@@ -56,7 +56,7 @@ func TestMatcher(t *testing.T) {
 func TestMatcherErrors(t *testing.T) {
 	for _, bad := range []string{"[", "(", "a{2,1}", "*x", `\`, "(?<n>a)(?<n"} {
 		if _, err := InfoOf(PreToolUse).NewMatcher(bad, nil); err == nil || !strings.Contains(err.Error(),
-			"no JavaScript expression") {
+			"not a JavaScript expression") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

@@ -1,6 +1,10 @@
 // Package budget counts what the members of a team use, and says what is left of their
 // limits and of the team's budget. It has the prices of models, and counts the turns of a
 // run and what the lead is told. It is covey's own and makes no promise to other programs.
+//
+// What is used counts over all runs: Open takes a member in with what its transcripts say
+// that it has used. A Purse is asked between the passes of a turn, so a limit also ends a
+// turn that has begun. It then grants a few passes more, in which the member hands over.
 package budget
 
 import (

@@ -2,6 +2,16 @@
 // gives idle members their work, and each member's life in its seat, from its session's
 // beginning to its leaving.
 //
+// New takes everything that a crew needs as Ports. Run lets the members begin and returns
+// when the team has nothing more to do, its context ends or the store fails. No member
+// runs any more when it returns.
+//
+// One goroutine directs the team: after each change it takes a snapshot of the store, asks
+// plan.Next what is to be done, and does it. Each member has a goroutine of its own, which
+// begins the member's session, takes the turns that the director puts into its seat, and
+// begins anew after a failure as often as the member's restart policy allows. A Seat knows
+// what is true of a member in this run; what outlives the run is in the store.
+//
 // The package makes no promise of compatibility to programs outside covey.
 package crew
 

@@ -1,6 +1,9 @@
 // Package hooklist says which hooks a team has, by its spec, settings files and
 // plugins, and counts what came of them. It needs no running team. It is covey's
 // own and makes no promise to other programs.
+//
+// `covey hooks list`, `covey validate` and the doctor show what List returns, so they agree
+// with a run about the order of hooks and the layer that each comes from.
 package hooklist
 
 import (

@@ -1,6 +1,10 @@
 // Package inbox has the questions that are open in a team: who waits for whose answer,
 // when the time for it is up, and what is asked by the calls, the plans and the finished
 // work of members. It is covey's own and makes no promise to other programs.
+//
+// A question is a record in the store until it is answered, so it outlives the process and
+// the member that asked. Who may answer is decided here: a person, or the approver that
+// the spec names. An answer counts once; a later one is refused with the first.
 package inbox
 
 import (

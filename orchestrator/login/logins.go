@@ -1,6 +1,11 @@
 // Package login knows the logins that the agents of a team work on: who is locked out of
 // one and until when, how many turns may go on at once, and which agent a member falls
 // back to. It is covey's own and makes no promise to other programs.
+//
+// A login is what several members may share: an account of a vendor, or a key. When a
+// program says that a usage limit is reached, the member is locked out until the time that
+// the program named, or tries again after a pause. A lockout is stored, so that a team that
+// is restarted does not ask the vendor again too early.
 package login
 
 import (

@@ -1,6 +1,11 @@
 // Package mcp serves the tools of a team to members whose agents are programs of their own:
 // over HTTP on loopback, and on the streams of `covey mcp`. It is covey's own and makes no
 // promise to other programs.
+//
+// Each member's program gets a token. The token names the member and counts only from a
+// process of that member; the next program of the member gets another one. A program that
+// gives up waiting and makes the same call again gets the answer of the first call, so no
+// message is sent twice.
 package mcp
 
 import (

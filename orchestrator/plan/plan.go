@@ -1,6 +1,10 @@
 // Package plan decides what a team does next, from a snapshot of it alone: it reads no
 // clock, changes nothing and waits for nothing. It is covey's own and makes no promise to
 // other programs.
+//
+// Next takes a Scene, which holds the tasks, the mail and the state of each member's seat,
+// and returns the moves in the order in which they are to be made. The same scene gives
+// the same moves, so every rule about who works next is tested without a team.
 package plan
 
 import (

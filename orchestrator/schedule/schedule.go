@@ -1,6 +1,9 @@
 // Package schedule keeps the schedules of a running team: it makes their tasks and sends
 // their messages when they are due, also those that were missed while nobody was up. It is
 // covey's own and makes no promise to other programs.
+//
+// The time at which a schedule ran last is in the store. A time that was missed makes one
+// task or message when the team is up again, however many times were missed.
 package schedule
 
 import (

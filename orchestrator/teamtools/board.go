@@ -1,6 +1,10 @@
 // Package teamtools makes every change that members and people make to the tasks and the mail
 // of a team, by the builtin agent's tools, over MCP and in a shell alike, and has the texts in
 // which members read of them. It is covey's own and makes no promise to other programs.
+//
+// Board is the one way in: it checks who asks and in which session, asks the hooks, makes
+// the change in one transaction, and returns what the caller reads. A builtin agent calls
+// it directly, the MCP server and the control socket call it for programs and commands.
 package teamtools
 
 import (
