@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
@@ -49,9 +50,9 @@ func TestInterruptHolds(t *testing.T) {
 			t.Errorf("in the next run %s began a turn", l.Member)
 		}
 	}
-	reply, err := HoldStopped(t.Context(), r.place(), api.HoldRequest{Member: "dev", Resume: true})
-	if err != nil || reply.Held || !reply.Changed {
-		t.Fatalf("resumed: %+v, %v", reply, err)
+	changed, err := lives.HoldStopped(t.Context(), r.place(), "dev", true)
+	if err != nil || !changed {
+		t.Fatalf("resumed: %v, %v", changed, err)
 	}
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 }
@@ -130,7 +131,7 @@ func TestWhoMayHold(t *testing.T) {
 			t.Errorf("%s: held is %v (%v)", tc.name, st.Members[1].Held, err)
 		}
 	}
-	if _, err := HoldStopped(t.Context(), r.place(), api.HoldRequest{Member: "dev"}); !errors.Is(err, state.ErrRunning) {
+	if _, err := lives.HoldStopped(t.Context(), r.place(), "dev", false); !errors.Is(err, state.ErrRunning) {
 		t.Errorf("behind its back: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -346,8 +347,7 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	g := protectedWork(t)
 	u := start(g.rig, &handClock{})
 	r := u.asked(requests.AskMerge)
-	if _, err := AnswerStopped(t.Context(), g.place(), api.InboxAnswer{ID: r.ID,
-		Approve: true}); !errors.Is(err, state.ErrRunning) {
+	if _, err := inbox.AnswerStopped(t.Context(), g.place(), r.ID, requests.Ruling{Approve: true}); !errors.Is(err, state.ErrRunning) {
 		t.Errorf("while it runs: %v", err)
 	}
 	u.lines.wait(t, "the work to be held", func(l journal.Line) bool {
@@ -355,12 +355,12 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	})
 	u.stop(errors.New("enough"))
 	u.end()
-	got, err := AnswerStopped(t.Context(), g.place(), api.InboxAnswer{ID: strings.ToUpper(r.ID), Approve: true,
+	got, err := inbox.AnswerStopped(t.Context(), g.place(), strings.ToUpper(r.ID), requests.Ruling{Approve: true,
 		Feedback: "fine"})
 	if err != nil || got.State != requests.Approved || got.By != actors.Operator {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if _, err := AnswerStopped(t.Context(), g.place(), api.InboxAnswer{ID: r.ID}); !errors.Is(err, tasks.ErrAnswered) {
+	if _, err := inbox.AnswerStopped(t.Context(), g.place(), r.ID, requests.Ruling{}); !errors.Is(err, tasks.ErrAnswered) {
 		t.Errorf("a second answer: %v", err)
 	}
 	g.want(g.run(Options{}), CodeDone, "all work is done")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/owned"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -53,14 +54,11 @@ func watchBackups(ctx context.Context, store *tasks.Store, j *journal.Journal, l
 	}
 }
 
-// storeBackups is how many verified backups of a team's store are kept.
-const storeBackups = 3
-
 // openStore opens the team's store. One that is damaged is replaced by its last backup;
 // without one there is nothing that a program could do.
 func (o *Orchestrator) openStore() (*tasks.Store, error) {
 	store, err := tasks.Open(o.place.Store(), &tasks.Options{
-		BlobDir: o.place.Blobs(), Backups: storeBackups, Refused: o.short.Note,
+		BlobDir: o.place.Blobs(), Backups: state.StoreBackups, Refused: o.short.Note,
 		Identity: o.place.Identity(), LockTimeout: readersWait,
 	})
 	if errors.Is(err, tasks.ErrForeign) {

@@ -40,7 +40,7 @@ func leftBehind(ctx context.Context, p state.Place) trees.Remains {
 	if _, err := os.Stat(p.Store()); err != nil {
 		return trees.Remains{}
 	}
-	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: storeBackups,
+	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: state.StoreBackups,
 		Identity: p.Identity(), LockTimeout: readersWait})
 	if err != nil {
 		return trees.Remains{}

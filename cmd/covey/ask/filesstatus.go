@@ -10,8 +10,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -52,7 +52,7 @@ func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	}
 	var held []string
 	if err == nil {
-		held, err = orchestrator.HeldIn(ctx, store)
+		held, err = lives.HeldIn(ctx, store)
 	}
 	if err != nil {
 		return s, err

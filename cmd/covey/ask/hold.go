@@ -8,8 +8,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // Hold returns `covey hold MEMBER`.
@@ -64,7 +64,8 @@ func askToHold(ctx context.Context, env *cli.Env, r api.HoldRequest) (api.HoldRe
 		if err := cmp.Or(cli.NotFromInside("covey hold"), cli.KnownMember(place, r.Member)); err != nil {
 			return api.HoldReply{}, err
 		}
-		return orchestrator.HoldStopped(ctx, place, r)
+		changed, err := lives.HoldStopped(ctx, place, r.Member, r.Resume)
+		return api.HoldReply{Member: r.Member, Held: !r.Resume, Changed: changed}, err
 	})
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -131,7 +130,9 @@ func answerRequest(ctx context.Context, env *cli.Env, a api.InboxAnswer) (reques
 		if err := cli.NotFromInside("covey inbox"); err != nil {
 			return requests.Request{}, err
 		}
-		r, err := orchestrator.AnswerStopped(ctx, place, a)
+		r, err := inbox.AnswerStopped(ctx, place, a.ID, requests.Ruling{
+			Approve: a.Approve, Feedback: a.Feedback, Mode: a.Mode,
+		})
 		if err == nil {
 			env.Err.Printf("team %s does not run; its next covey up applies the answer\n",
 				term.PlainLine(place.Team))

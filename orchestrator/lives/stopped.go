@@ -1,0 +1,43 @@
+package lives
+
+import (
+	"context"
+
+	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// HoldStopped holds or resumes a member of a team that does not run, for the operator. It
+// reports whether that changed anything, and fails with state.ErrRunning if the team runs.
+func HoldStopped(ctx context.Context, p state.Place, member string, resume bool) (changed bool, err error) {
+	err = state.UseStopped(p, func(store *tasks.Store) error {
+		h, err := openStopped(ctx, store)
+		if err != nil {
+			return err
+		}
+		_, is := h.Of(member)
+		changed = is == resume
+		if resume {
+			return h.Resume(ctx, member, actors.Operator)
+		}
+		return h.Hold(ctx, member, actors.Operator, false)
+	})
+	return changed, err
+}
+
+// HeldIn returns the names of the members that are held, from a team's store, sorted.
+func HeldIn(ctx context.Context, store *tasks.Store) ([]string, error) {
+	h, err := openStopped(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	return h.Members(), nil
+}
+
+// openStopped opens the holds of a team that has no journal to write to.
+func openStopped(ctx context.Context, store *tasks.Store) (*Holds, error) {
+	return OpenHolds(ctx, store, routine.Clock{}, func(string, agent.EventData) {})
+}
