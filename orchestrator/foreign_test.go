@@ -412,7 +412,7 @@ teammates:
 		t.Fatalf("New says %v", err)
 	}
 	for _, words := range []string{
-		"first: its program no-such-program-1 is not installed: it is not in PATH", "not-a-program is not installed: permission denied",
+		"first: its program no-such-program-1 is not installed: not found in PATH", "not-a-program is not installed: permission denied",
 		"NO_SUCH_KEY is not set", "empty-key must hold an API key", "codex is not installed", "codex-acp", "npm i -g",
 	} {
 		if !strings.Contains(err.Error(), words) {

@@ -235,7 +235,7 @@ func TestHeldWorkIsAProblem(t *testing.T) {
 	g := newGrove(t, groveFiles("echo a >>shared.txt", "true", "merge: {into: main}\n"))
 	g.git("status >/dev/null; echo mine >>shared.txt")
 	e := g.run(Options{})
-	g.want(e, 1, "has changes that no commit holds, in shared.txt")
+	g.want(e, 1, "has uncommitted changes in shared.txt")
 	if got := read(t, filepath.Join(g.dir, "shared.txt")); got != "one\ntwo\nthree\nmine\n" {
 		t.Errorf("the user's file is %q", got)
 	}
@@ -282,7 +282,7 @@ func TestWorkThatNobodyTakesDown(t *testing.T) {
 	g.want(end, CodeUnfinished, "")
 	if !slices.ContainsFunc(end.Problems, func(p string) bool {
 		return strings.Contains(p,
-			"the work on task 1 is not taken down")
+			"the work on task 1 is not harvested")
 	}) {
 		t.Errorf("the problems are %q", end.Problems)
 	}
@@ -334,7 +334,7 @@ func TestProtectedWorkIsNotAnswered(t *testing.T) {
 		got, ok := requestOf(l)
 		return ok && got.ID == r.ID && got.State == requests.Expired
 	})
-	u.want(u.end(), CodeUnfinished, "nobody has answered in time; covey merge asks again")
+	u.want(u.end(), CodeUnfinished, "nobody answered in time; covey merge asks again")
 	if len(g.list()) != 2 {
 		t.Errorf("the author got a task: %+v", g.list())
 	}

@@ -130,7 +130,7 @@ func TestSharedFeedback(t *testing.T) {
 	said := g.feedbacks()
 	want := "Stop hook feedback:\nYou have changed files that are not yours:\n- go.mod\n- new'.go\n- src/b.go (ben may write there)\n" +
 		"You may write to docs/**. Take that back with `git restore --source=" + head[:12] + ` --worktree -- 'new'\''.go' 'src/b.go'` +
-		"` (`rm` for files that are new). Put back as it was when your turn began (or remove, if it is new): go.mod. Or ask your lead"
+		"` (`rm` for files that are new). Restore the state at the start of your turn (or remove what is new): go.mod. Or ask your lead"
 	if len(said) != 1 || !strings.HasPrefix(said[0], want) {
 		t.Errorf("said %q\nwant %q", said, want)
 	}
@@ -152,7 +152,7 @@ func TestSharedWithoutAnEnd(t *testing.T) {
 	u := start(newRig(t, files), &handClock{})
 	r := u.asked(requests.AskAttention)
 	if !strings.Contains(r.Text, "refused its turn end 3 times in a row") || !strings.Contains(r.Text,
-		"what it may not: main.go") {
+		"files that it may not: main.go") {
 		t.Errorf("the inbox says %q", r.Text)
 	}
 	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true,
@@ -217,7 +217,7 @@ func TestSharedUnclear(t *testing.T) {
 		if said := r.feedbacks(); len(said) > 0 {
 			t.Errorf("refused %q", said)
 		}
-		told := r.warnings("main.go was written to, where none of those who could have done it may: ben, dev")
+		told := r.warnings("main.go was written by one of ben, dev, none of whom may")
 		if len(told) == 0 {
 			t.Errorf("people were told %q", r.warnings(""))
 		}

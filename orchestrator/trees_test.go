@@ -187,8 +187,8 @@ func TestDemandRefused(t *testing.T) {
 		prepare, more, says string
 	}{
 		"no repository":  {"", "", "git init"},
-		"no commit":      {"git init -q", "", "no commit yet; make a first one"},
-		"bare":           {"git init -q --bare .git", "", "without a working copy"},
+		"no commit":      {"git init -q", "", "no commit yet; create a first one"},
+		"bare":           {"git init -q --bare .git", "", "has no working copy"},
 		"no such base":   {begun, demand, "worktree.base: no such branch or commit: nowhere"},
 		"no such target": {begun, "merge: {into: nowhere}\n", "merge.into: there is no branch nowhere"},
 		"on no branch":   {begun + "; git checkout -q --detach", "merge: {}\n", "is on no branch: check one out"},
@@ -327,7 +327,7 @@ func TestRetired(t *testing.T) {
 	g.write("team.yaml", spec)
 	g.write("ben.yaml", "steps: [{say: done, times: -1}]\n")
 	g.want(g.run(Options{}), 0, "")
-	if got := read(t, g.tree("ana", "draft")); got != "draft\n" || !g.warned("the spec has no member ana any more") {
+	if got := read(t, g.tree("ana", "draft")); got != "draft\n" || !g.warned("the spec no longer has member ana") {
 		t.Errorf("ana's draft is %q", got)
 	}
 	if _, err := os.Stat(g.tree("ben")); err == nil || g.git("branch --list covey/crew/ben") != "" {
@@ -364,7 +364,7 @@ func TestLostCopies(t *testing.T) {
 	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "Ship it.", "Ship it again.", 1))
 	g.want(g.run(Options{}), 0, "")
 	aside, err := filepath.Glob(g.tree("ana.lost-*", "draft"))
-	if err != nil || len(aside) != 1 || !g.warned("what lay in it is in") {
+	if err != nil || len(aside) != 1 || !g.warned("its content is now in") {
 		t.Errorf("%q, %v", aside, err)
 	}
 	if got := read(t, g.tree("ben", "shared.txt")); got != "one\nben\nthree\n" ||
@@ -404,7 +404,7 @@ func TestBranchInTheWay(t *testing.T) {
 	g := newGrove(t, groveFiles("true", "true", ""))
 	g.git("branch covey")
 	_, err := g.orchestrator(Options{}).Run(t.Context())
-	want := "can be made in " + g.git("rev-parse --show-toplevel") + ": covey is in the way; `git branch -m covey NAME`"
+	want := "can be created in " + g.git("rev-parse --show-toplevel") + ": covey is in the way; `git branch -m covey NAME`"
 	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "update-ref") {
 		t.Errorf("%v, want %q in it", err, want)
 	}

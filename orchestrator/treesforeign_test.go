@@ -37,7 +37,7 @@ func TestAgentProgramInItsCopy(t *testing.T) {
 	if copy := real(t, g.tree("dev")); !strings.Contains(env, "\nPWD="+copy+"\n") {
 		t.Errorf("PWD is not %s:\n%s", copy, env)
 	}
-	if prompt := strings.Join(toldFake(t, dir, "prompt"), "\n"); !strings.Contains(prompt, "a git working copy of your own on the branch covey/crew/dev") {
+	if prompt := strings.Join(toldFake(t, dir, "prompt"), "\n"); !strings.Contains(prompt, "your own git working copy on the branch covey/crew/dev") {
 		t.Errorf("it was not told where it works:\n%s", prompt)
 	}
 	if results := toldFake(t, dir, "result"); len(results) < 2 || results[1] != "denied" {

@@ -42,7 +42,7 @@ func TestSetup(t *testing.T) {
 		t.Errorf("ana found %+v\n%s", results, show(g.lines.all()))
 	}
 	if !g.warned("git does not ignore new.md, shared.txt") ||
-		!g.warned("the workspace has changes that no commit holds") {
+		!g.warned("the workspace has uncommitted changes") {
 		t.Errorf("warnings: %+v", of[agent.Warning](g.rig, "warning"))
 	}
 	for _, name := range []string{"new.md", "link.log"} {
@@ -153,7 +153,7 @@ func TestHooksOfTheWorkspace(t *testing.T) {
 func TestMaxDisk(t *testing.T) {
 	g := newGrove(t, groveFiles("true", "true", "worktree: {max_disk: 1kB}\n"))
 	_, err := g.orchestrator(Options{}).Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "beyond worktree.max_disk, 1.0 kB") {
+	if err == nil || !strings.Contains(err.Error(), "exceeds worktree.max_disk, 1.0 kB") {
 		t.Errorf("%v", err)
 	}
 }

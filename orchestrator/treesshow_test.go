@@ -28,7 +28,7 @@ func TestMaxDiskInARun(t *testing.T) {
 		return l.Member == "ana" && l.Type == "needs_attention"
 	})
 	testkit.Eventually(t, "ps to show it", func() bool { return u.member("ana").Attention != "" })
-	for _, want := range []string{"beyond worktree.max_disk, 100.0 kB", "its own takes 300.", g.tree("ana")} {
+	for _, want := range []string{"more than worktree.max_disk, 100.0 kB", "that of this member takes 300.", g.tree("ana")} {
 		if why := u.member("ana").Attention; !strings.Contains(why, want) {
 			t.Errorf("ps says %q, want %q in it", why, want)
 		}

@@ -16,19 +16,19 @@ import (
 	"github.com/coveyteam/covey/configs"
 )
 
-// versionWithin is how long a program may take to say its version.
-const versionWithin = 5 * time.Second
+// versionTimeout bounds how long a program may take to print its version.
+const versionTimeout = 5 * time.Second
 
-// LoginState says whether an agent program can reach its vendor.
+// LoginState says whether the login of an agent program was found.
 type LoginState string
 
-// The states. covey looks whether files and variables are there, never what is
-// in them: what they hold may have run out.
+// The login states. covey checks only whether files and variables exist, never their
+// content, so a login may have expired.
 const (
-	LoginYes     LoginState = "yes"     // the files of a login are there
+	LoginYes     LoginState = "yes"     // the files of a login exist
 	LoginKey     LoginState = "key"     // an API key is set, which `auth: key` uses
-	LoginNo      LoginState = "no"      // neither is there
-	LoginUnknown LoginState = "unknown" // it keeps its login where covey cannot look
+	LoginNo      LoginState = "no"      // neither exists
+	LoginUnknown LoginState = "unknown" // covey cannot see where it keeps its login
 	LoginNone    LoginState = "-"       // it needs none
 )
 
@@ -38,12 +38,12 @@ type AgentInfo struct {
 	Kind    configs.AgentKind `json:"kind"`
 	Preset  configs.Preset    `json:"preset,omitempty"`
 	Spec    bool              `json:"spec,omitempty"`    // the spec has it under `agents`
-	Members []string          `json:"members,omitempty"` // of the spec, that have it
-	Path    string            `json:"path,omitempty"`    // of its program; empty: not installed, or it needs none
-	Package string            `json:"package,omitempty"` // that the program belongs to
-	Version string            `json:"version,omitempty"` // of the program; empty: it does not say
+	Members []string          `json:"members,omitempty"` // members of the spec that use it
+	Path    string            `json:"path,omitempty"`    // path of its program; empty: not installed, or not needed
+	Package string            `json:"package,omitempty"` // npm package of the program
+	Version string            `json:"version,omitempty"` // version of the program; empty: unknown
 	Login   LoginState        `json:"login"`
-	LoginBy string            `json:"login_by"` // what Login was seen by, or how to log in
+	LoginBy string            `json:"login_by"` // how Login was determined, or how to log in
 	Install string            `json:"install,omitempty"`
 	Honours Honours           `json:"honours"`
 
@@ -51,15 +51,15 @@ type AgentInfo struct {
 	agent  configs.Agent
 }
 
-// Installed reports whether it can be started at all.
+// Installed reports whether the agent can be started.
 func (a AgentInfo) Installed() bool { return a.Kind == configs.Builtin || a.Path != "" }
 
-// Usable reports whether it could work now, as far as can be seen.
+// Usable reports whether the agent is installed and no login is known to be missing.
 func (a AgentInfo) Usable() bool { return a.Installed() && a.Login != LoginNo }
 
-// Agents lists the builtin agent, all presets and the agents of a team; team
-// may be nil. Programs that are installed are asked for their version, all at
-// once, for 5 seconds at most.
+// Agents lists the builtin agent, all presets and the agents of a team; team may be
+// nil. It asks all installed programs for their versions at the same time, for at most
+// 5 seconds.
 func Agents(ctx context.Context, team *configs.Team) []AgentInfo {
 	list := []AgentInfo{{
 		Name: string(configs.Builtin), Kind: configs.Builtin, Login: LoginNone,
@@ -85,8 +85,8 @@ func Agents(ctx context.Context, team *configs.Team) []AgentInfo {
 	return list
 }
 
-// InstalledPresets are the presets whose programs are there, those that are
-// logged in first. Nothing is started.
+// InstalledPresets returns the presets whose programs are installed, those with a login
+// first. It starts no program.
 func InstalledPresets() []AgentInfo {
 	var in, rest []AgentInfo
 	for _, name := range PresetNames() {
@@ -101,7 +101,7 @@ func InstalledPresets() []AgentInfo {
 	return append(in, rest...)
 }
 
-// specAgents are the agents that a spec names itself, in order.
+// specAgents returns the agents that a spec defines, in order.
 func specAgents(team *configs.Team) []AgentInfo {
 	if team == nil {
 		return nil
@@ -118,8 +118,8 @@ func specAgents(team *configs.Team) []AgentInfo {
 	return list
 }
 
-// membersWith are the members that have an agent. Those of the builtin agent
-// may call it by a name of the spec's, or by none.
+// membersWith returns the members that use an agent. A member may name the builtin
+// agent or leave its agent empty.
 func membersWith(team *configs.Team, agent string) []string {
 	var names []string
 	for _, m := range team.Members() {
@@ -130,7 +130,7 @@ func membersWith(team *configs.Team, agent string) []string {
 	return names
 }
 
-// agentInfo is what can be seen of an agent program without starting it.
+// agentInfo returns what is known of an agent program without starting it.
 func agentInfo(a configs.Agent, workspace string) AgentInfo {
 	info := AgentInfo{Name: a.Name, Kind: a.Kind, Preset: a.Preset, Honours: honoursOf(a, LookPath), agent: a}
 	p, known := presetOf(a.Preset)
@@ -152,13 +152,14 @@ func agentInfo(a configs.Agent, workspace string) AgentInfo {
 	return info
 }
 
-// LoginCommand is the command by which a user logs in for a preset; empty: none is known.
+// LoginCommand returns the command with which you log in for a preset; empty if none is
+// known.
 func LoginCommand(name configs.Preset) string {
 	p, _ := presetOf(name)
 	return p.login
 }
 
-// loginState looks for signs of a login.
+// loginState looks for the files and variables of a login.
 func (p preset) loginState(env func(string) string, there func(string) bool) (LoginState, string) {
 	var missing []string
 	for _, f := range p.logins {
@@ -187,8 +188,8 @@ func (p preset) loginState(env func(string) string, there func(string) bool) (Lo
 		" and no ") + ", but it may keep its login elsewhere; " + way
 }
 
-// at is where a login's file lies, and how to write that for people. path is
-// empty where the user has no home.
+// at returns the path of a login file and its form for people. path is empty where the
+// user has no home directory.
 func (f loginFile) at(env func(string) string) (path, shown string) {
 	if f.variable != "" {
 		if dir := env(f.variable); dir != "" {
@@ -203,24 +204,24 @@ func (f loginFile) at(env func(string) string) (path, shown string) {
 	return path, shown
 }
 
-// fileThere reports whether there is a file with something in it.
+// fileThere reports whether there is a non-empty file.
 func fileThere(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Size() > 0
 }
 
-// versionNumber is what is taken from what a program says of its version.
+// versionNumber finds the version in the output of a program.
 var versionNumber = regexp.MustCompile(`\bv?(\d+\.\d+[\w.+-]*)`)
 
-// versionOf asks a program for its version, in an empty folder and without a
-// terminal. Empty: it did not say.
+// versionOf runs a program to get its version, in an empty folder and without a
+// terminal; empty if it printed none.
 func versionOf(ctx context.Context, path string) string {
 	dir, err := os.MkdirTemp("", "covey-version-")
 	if err != nil {
 		return ""
 	}
 	defer os.RemoveAll(dir)
-	ctx, cancel := context.WithTimeout(ctx, versionWithin)
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Dir, cmd.Env = dir, Environment(os.Environ())
@@ -235,7 +236,7 @@ func versionOf(ctx context.Context, path string) string {
 	return ""
 }
 
-// PresetNames are the names of all presets.
+// PresetNames returns the names of all presets.
 func PresetNames() []string {
 	var names []string
 	for _, p := range presets() {
@@ -244,8 +245,8 @@ func PresetNames() []string {
 	return names
 }
 
-// PresetInfo is what can be seen of a preset's program without starting it; ok
-// is false if there is no such preset.
+// PresetInfo returns what is known of a preset's program without starting it; ok is
+// false if there is no such preset.
 func PresetInfo(name configs.Preset) (info AgentInfo, ok bool) {
 	if _, ok := presetOf(name); !ok {
 		return AgentInfo{}, false

@@ -7,6 +7,6 @@ import (
 	"time"
 )
 
-// endWithGroup lets a command be killed when its context ends. Children of it
-// are waited for a second.
+// endWithGroup lets a command be killed when its context ends, and waits a second for
+// its children.
 func endWithGroup(cmd *exec.Cmd) { cmd.WaitDelay = time.Second }

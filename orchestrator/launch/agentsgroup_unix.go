@@ -10,8 +10,8 @@ import (
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
-// endWithGroup lets a command run in a group of its own, all of which is killed
-// when its context ends.
+// endWithGroup runs a command in its own process group, which is killed as a whole when
+// its context ends.
 func endWithGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = proc.OwnSession()
 	cmd.WaitDelay = time.Second

@@ -14,30 +14,30 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// probeWithin is how long a program may take to open a session; slow ones take
+// probeTimeout bounds how long a program may take to open a session; slow ones take
 // five seconds on a slow machine.
-const probeWithin = 30 * time.Second
+const probeTimeout = 30 * time.Second
 
-// AgentProbe is what an agent program said when it was started.
+// AgentProbe is the result of starting an agent program.
 type AgentProbe struct {
 	Agent   string        `json:"agent"`
 	Ready   bool          `json:"ready"`             // it opened a session
 	Problem string        `json:"problem,omitempty"` // why not
-	Login   bool          `json:"login,omitempty"`   // it wants a login first
+	Login   bool          `json:"login,omitempty"`   // it requires a login first
 	Took    time.Duration `json:"took_ns"`
-	Name    string        `json:"name,omitempty"` // what it calls itself
+	Name    string        `json:"name,omitempty"` // the name that it reports
 	Version string        `json:"version,omitempty"`
 	HTTP    bool          `json:"mcp_http"`
 	Load    bool          `json:"load"`
 	Resume  bool          `json:"resume"`
 	Steer   bool          `json:"steer"`
-	Auth    []string      `json:"auth,omitempty"`  // its ways to log in
-	Modes   []string      `json:"modes,omitempty"` // its session modes; the first is the one that a session begins in
+	Auth    []string      `json:"auth,omitempty"`  // its login methods
+	Modes   []string      `json:"modes,omitempty"` // its session modes; a session starts in the first
 }
 
-// Probe starts the program of an agent that Agents or InstalledPresets listed,
-// as a member would, opens an empty session in an empty folder, and ends it.
-// Nothing is asked of a model. Programs that do not speak ACP are not started.
+// Probe starts the program of an agent that Agents or InstalledPresets listed, as for a
+// member, opens an empty session in an empty folder, and ends it. It sends nothing to a
+// model. Programs that do not speak ACP are not started.
 func (a AgentInfo) Probe(ctx context.Context) AgentProbe {
 	p := AgentProbe{Agent: a.Name}
 	began := time.Now()
@@ -69,7 +69,7 @@ func (a AgentInfo) probe(ctx context.Context) (acp.About, error) {
 	case a.Path == "":
 		return acp.About{}, fmt.Errorf("it is not installed; `%s` installs it", a.Install)
 	case a.Kind != configs.ACP:
-		return acp.About{}, fmt.Errorf("%s does not speak ACP: there is nothing to ask it but the work itself", a.Path)
+		return acp.About{}, fmt.Errorf("%s does not speak ACP, so it cannot be probed", a.Path)
 	}
 	dir, err := os.MkdirTemp("", "covey-probe-")
 	if err != nil {
@@ -86,12 +86,12 @@ func (a AgentInfo) probe(ctx context.Context) (acp.About, error) {
 	}
 	return acp.Probe(ctx, acp.Options{
 		Command: append(l.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace, Meta: start.meta,
-		Timeouts: acp.Timeouts{Start: probeWithin},
+		Timeouts: acp.Timeouts{Start: probeTimeout},
 	})
 }
 
-// probeOffer is what a program is started with that has no member yet: its own
-// settings lie in dir, and it works in a folder below.
+// probeOffer returns how to start a program without a member: its own settings are in
+// dir, and it works in a folder below.
 func (l Found) probeOffer(dir string, a configs.Agent) (*offer, error) {
 	workspace, err := os.MkdirTemp(dir, "workspace")
 	if err != nil {
@@ -109,7 +109,7 @@ func (l Found) probeOffer(dir string, a configs.Agent) (*offer, error) {
 		start.env = append(start.env, l.key)
 	}
 	start.env = append(start.env, a.Env...)
-	for _, step := range []func(*offer) error{l.program.settle, l.program.nativeHooksOff} {
+	for _, step := range []func(*offer) error{l.program.writeSettings, l.program.nativeHooksOff} {
 		if step == nil {
 			continue
 		}

@@ -4,13 +4,13 @@ import (
 	"github.com/coveyteam/covey/teammate/command"
 )
 
-// The variables by which a command finds the team tools.
+// The environment variables through which a command finds the team tools.
 const (
 	mcpURLVar   = "COVEY_MCP_URL"
 	mcpTokenVar = "COVEY_MCP_TOKEN"
 )
 
-// command makes the agent of a program that is run once for each prompt.
+// command returns the agent of a program that runs once for each prompt.
 func (f *instance) command(start *offer) (thinker, error) {
 	resume := f.Member.CurrentAgent().Resume
 	if resume == nil {
@@ -19,14 +19,16 @@ func (f *instance) command(start *offer) (thinker, error) {
 	return command.New(command.Options{
 		Command: append(f.launch.argv[:1:1], start.args...), Resume: resume,
 		Env: pairs(start.env), Dir: start.workspace, Dialect: command.Dialect(f.launch.program.dialect),
-		System: f.system, Session: f.past.ID, OnSession: f.keepSession, Brief: f.makeUp, History: f.History,
+		System: f.system, Session: f.past.ID, OnSession: f.keepSession, Brief: f.lostBrief, History: f.History,
 		Enter: f.enter(start), Connect: f.connectCommand, Started: f.alive,
-		// A program that tells what it has cost (claude) counts from the beginning of its session.
+		// A program that reports its cost (claude) counts from the start of its
+		// session.
 		OnUsage: func(used command.Spent) { f.bill.AddPrompt(used.CostUSD, used.Known) },
 	})
 }
 
-// connectCommand gives one run of the program the team tools, with a token of its own.
+// connectCommand gives one run of the program access to the team tools, with its own
+// token.
 func (f *instance) connectCommand() (command.Extra, error) {
 	connect := f.launch.program.connect
 	url, token, err := f.programs.opts.Admit(f.Member, connect != nil)

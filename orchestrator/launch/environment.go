@@ -10,13 +10,13 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// passVariable names further variables, separated by commas, that hooks and
-// tools get from covey's own environment.
+// passVariable names further variables, separated by commas, that covey passes on to
+// hooks and tools.
 const passVariable = "COVEY_PASS_ENV"
 
-// Environment is what hooks, gates and tools see of covey's own environment:
-// an allow-list, so that keys and tokens that happen to lie there do not reach
-// every script and agent of a team. What builds and tests usually need passes.
+// Environment returns the part of covey's own environment that hooks, gates and tools
+// get. It is an allow-list, so that keys and tokens do not reach every script and agent
+// of a team. Variables that builds and tests usually need are included.
 func Environment(environ []string) []string {
 	allowed := []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TMP", "TEMP", "TZ", "PWD",
@@ -28,7 +28,7 @@ func Environment(environ []string) []string {
 		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_*",
 		"GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_SSL_CAINFO", "SYSTEMROOT", "COMSPEC", "PATHEXT",
 		"COVEY_HOOK_DEPTH",
-		// One by one: GO* would be GOOGLE_API_KEY as well.
+		// Listed one by one, because GO* would include GOOGLE_API_KEY.
 		"GOROOT", "GOPATH", "GOBIN", "GOCACHE", "GOMODCACHE", "GOTMPDIR", "GOENV", "GOFLAGS", "GOWORK", "GOTOOLCHAIN",
 		"GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB", "GONOSUMDB", "GOINSECURE", "GOVCS", "GO111MODULE",
 		"GOOS", "GOARCH", "GOAMD64", "GOARM", "GOARM64", "GOEXPERIMENT", "GODEBUG", "GOMAXPROCS", "GOMEMLIMIT", "GOGC",
@@ -48,18 +48,18 @@ func Environment(environ []string) []string {
 	})
 }
 
-// ChildEnvironment is environment for a team's children: they find the running
-// covey and its team, also those whose HOME is not the user's.
+// ChildEnvironment is Environment for a team's child processes. Its variables let them
+// find the running covey and its team, even if their HOME differs from the user's.
 func ChildEnvironment(bin string, place state.Place) []string {
 	env := Environment(os.Environ())
 	return append(env, "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace, "COVEY_BIN="+bin,
 		"COVEY_STATE_HOME="+place.Home(), place.Mark())
 }
 
-// programEnvironment is what an agent program sees of covey's own environment:
-// as other children, what its preset lets pass, and no proxy between it and
-// covey. API keys of vendors are left out even if they may pass to tools: a
-// program that finds one would use it in place of its login, and somebody pays.
+// programEnvironment returns the environment of an agent program: that of other child
+// processes, the variables of its preset, and no proxy between it and covey. API keys
+// of vendors are left out even if tools may have them: a program that finds one would
+// use it instead of its login, at the operator's cost.
 func programEnvironment(bin string, place state.Place, p preset) []string {
 	keys := p.foreignKeys()
 	env := slices.DeleteFunc(ChildEnvironment(bin, place), func(kv string) bool {
@@ -71,15 +71,15 @@ func programEnvironment(bin string, place state.Place, p preset) []string {
 			env = append(env, kv)
 		}
 	}
-	// Its shell finds the covey that it belongs to, unless there is another first.
+	// Its shell finds the covey that started it, unless PATH has another one first.
 	dirs := append(filepath.SplitList(lastOf(env, "PATH")), filepath.Dir(bin))
 	env = append(env, "PWD="+place.Workspace, "PATH="+strings.Join(dirs, string(filepath.ListSeparator)))
-	return append(env, besideProxy(env)...)
+	return append(env, bypassProxy(env)...)
 }
 
-// besideProxy keeps requests to this machine from going through a proxy, where
-// one is set: the team tools and scripted models are served here.
-func besideProxy(env []string) []string {
+// bypassProxy excludes this machine from proxies, if any is set, because the team tools
+// and scripted models are served here.
+func bypassProxy(env []string) []string {
 	var set []string
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
 		hosts := "127.0.0.1,localhost"
@@ -91,8 +91,8 @@ func besideProxy(env []string) []string {
 	return set
 }
 
-// lastOf is the value of a variable; of several the last counts, as for a
-// process that gets them.
+// lastOf returns the value of a variable. The last one counts, as for a process with
+// that environment.
 func lastOf(env []string, name string) string {
 	for _, kv := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -102,9 +102,9 @@ func lastOf(env []string, name string) string {
 	return ""
 }
 
-// foreignKeys are the variables that hold vendors' API keys, and whatever else
-// the programs of this preset take for one. A GitHub token is one to Copilot;
-// the others need it for git, if they may have it.
+// foreignKeys returns the variables that hold API keys of vendors, and others that the
+// programs of this preset would use as one. Copilot uses a GitHub token as a key; other
+// programs need it for git.
 func (p preset) foreignKeys() []string {
 	names := slices.Clone(p.keyVars)
 	for _, other := range presets() {

@@ -16,21 +16,20 @@ import (
 	"github.com/coveyteam/covey/teammate/acp"
 )
 
-// ErrNoProgram is wrapped, beside configs.ErrSpec, when the program of an agent is
+// ErrNoProgram is wrapped, along with configs.ErrSpec, when the program of an agent is
 // not installed.
 var ErrNoProgram = errors.New("the program of an agent is not installed")
 
-// Found is the program of an agent as it lies on this machine. Nothing has been started.
+// Found is the program of an agent as it is installed on this machine.
 type Found struct {
 	argv    []string // the program's absolute path, and its arguments
-	program program  // what is known of it; for one that has no preset, little
+	program program  // description of the program; mostly zero without a preset
 	preset  preset   // zero: none
 	key     configs.EnvVar
 }
 
-// Find finds the programs of all agents that members have, by the
-// agents' names, and reads their keys. What is wrong with any of them is told
-// at once: whoever installs one program wants to know of the others.
+// Find finds the programs of all agents that members use, keyed by agent name, and
+// reads their API keys. Its error joins the problems of all of them.
 func Find(team *configs.Team) (map[string]Found, error) {
 	all := map[string]Found{}
 	var errs []error
@@ -43,7 +42,7 @@ func Find(team *configs.Team) (map[string]Found, error) {
 			l.key, err = l.readKey(a)
 		}
 		if err == nil && a.Model.Script != "" && l.preset.name != "" && l.program.offline == nil {
-			err = notation.Errorf(configs.ErrSpec, "%s: it cannot think with a script; take `model` away from it", a.Name)
+			err = notation.Errorf(configs.ErrSpec, "%s: its program cannot run a script; remove its `model`", a.Name)
 		}
 		all[a.Name] = l
 		errs = append(errs, err)
@@ -51,7 +50,7 @@ func Find(team *configs.Team) (map[string]Found, error) {
 	return all, errors.Join(errs...)
 }
 
-// AgentsInUse returns the agents of all members, in their order. An agent may occur
+// AgentsInUse returns the agents of all members, in the order of the members. An agent may occur
 // more than once.
 func AgentsInUse(team *configs.Team) []configs.Agent {
 	var list []configs.Agent
@@ -61,8 +60,7 @@ func AgentsInUse(team *configs.Team) []configs.Agent {
 	return list
 }
 
-// findProgram finds one agent's program on the PATH that it would be started
-// with.
+// findProgram finds one agent's program in the PATH that it will run with.
 func findProgram(a configs.Agent, workspace string) (Found, error) {
 	env := Environment(os.Environ())
 	for _, v := range a.Env {
@@ -86,30 +84,30 @@ func findProgram(a configs.Agent, workspace string) (Found, error) {
 	}
 	l := Found{argv: append([]string{path}, a.Command[1:]...), preset: p, program: program{kind: a.Kind}}
 	if known {
-		l.program = p.behind(l.argv)
+		l.program = p.programOf(l.argv)
 	} else if a.Kind == configs.ACP {
-		l.program.systemBy, l.program.offline = acp.SystemInPrompt, offlineAnyhow
+		l.program.systemBy, l.program.offline = acp.SystemInPrompt, offlineUnknown
 	} else {
-		l.program.offline = offlineAnyhow
+		l.program.offline = offlineUnknown
 	}
 	return l, nil
 }
 
-// missingProgram is an error of a program that is not there; its text says all.
+// missingProgram is an error for a program that is not installed; its text is complete.
 type missingProgram struct{ error }
 
-// Unwrap lets errors.Is find both kinds.
+// Unwrap lets errors.Is find both sentinels.
 func (e *missingProgram) Unwrap() []error { return []error{ErrNoProgram, configs.ErrSpec, e.error} }
 
-// lookIn finds a program on a PATH, never in the current folder: agents write
-// there. A name with a slash is a path, from the workspace on.
+// lookIn finds a program in a PATH, but never in the current folder, where agents
+// write. A name with a slash is a path relative to the workspace.
 func lookIn(path, workspace, name string) (string, error) {
 	if filepath.Base(name) != name {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(workspace, name)
 		}
 		found, err := exec.LookPath(name)
-		var known *exec.Error // it would name the program once more
+		var known *exec.Error // its text would repeat the program's name
 		if errors.As(err, &known) {
 			err = known.Err
 		}
@@ -123,12 +121,12 @@ func lookIn(path, workspace, name string) (string, error) {
 			return found, nil
 		}
 	}
-	return "", errors.New("it is not in PATH")
+	return "", errors.New("not found in PATH")
 }
 
-// behind is the program that a command of the spec's own runs: that of the
-// package which one of its words lies in, else of its name, else the first.
-func (p preset) behind(argv []string) program {
+// programOf returns the program that a command of the spec runs: the one whose package
+// contains one of the words, else the one with that name, else the first of the preset.
+func (p preset) programOf(argv []string) program {
 	var bins []program
 	for _, word := range argv {
 		name, version := packageOf(word)
@@ -137,7 +135,7 @@ func (p preset) behind(argv []string) program {
 			switch {
 			case way.isIn(name, version):
 				return way
-			case name != "" && way.pkg == name: // of an older version
+			case name != "" && way.pkg == name: // an older version
 				bin = way.bin
 			case way.pkg == "" && way.bin == bin:
 				bins = append(bins, way)
@@ -147,13 +145,13 @@ func (p preset) behind(argv []string) program {
 	return append(bins, p.programs[0])[0]
 }
 
-// Kind is the kind that an agent turned out to have, where its spec says own.
+// Kind returns the kind of the found program, or own if it is unknown.
 func (l Found) Kind(own configs.AgentKind) configs.AgentKind { return cmp.Or(l.program.kind, own) }
 
-// readKey is the API key of an agent that has one: the variable by which the
-// program gets it, and its value.
+// readKey returns the API key of an agent that uses one, with the variable that passes
+// it to the program.
 func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
-	if a.Auth != configs.Key || a.Model.Script != "" { // a script asks for no key
+	if a.Auth != configs.Key || a.Model.Script != "" { // a script needs no key
 		return configs.EnvVar{}, nil
 	}
 	names := slices.Clone(l.preset.keyVars)
@@ -162,7 +160,7 @@ func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
 	}
 	if len(names) == 0 {
 		return configs.EnvVar{}, notation.Errorf(configs.ErrSpec,
-			"%s: which variable holds its API key? Write auth: {key: VARIABLE}", a.Name)
+			"%s: the variable of its API key is not known; write auth: {key: VARIABLE}", a.Name)
 	}
 	if a.KeyFile != "" {
 		data, err := os.ReadFile(a.KeyFile)
@@ -181,12 +179,12 @@ func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
 		}
 	}
 	return configs.EnvVar{}, notation.Errorf(configs.ErrSpec,
-		"%s: it is to use an API key, but %s is not set; set it, name a file (auth: {key: %s, file: PATH}), or write auth: login",
+		"%s: its API key %s is not set; set it, name a file (auth: {key: %s, file: PATH}), or write auth: login",
 		a.Name, strings.Join(names, " or "), names[0])
 }
 
-// WithKinds returns the team with its agents of the kinds that their programs turned
-// out to have: that of a preset may not speak ACP.
+// WithKinds returns the team with the kinds of its agents as found: the program of a
+// preset may not speak ACP.
 func WithKinds(team *configs.Team, programs map[string]Found) *configs.Team {
 	changed := *team
 	changed.Teammates = slices.Clone(team.Teammates)

@@ -7,23 +7,23 @@ import (
 )
 
 // firstStarts lets agent programs that share a folder start one after another until one
-// of them has opened a session there: two of them that make the folder's databases at
-// once can break each other. After that they start side by side. The zero value is
-// ready. It knows only the members of one team: another team's first start in the same
-// folder may still come at the same time.
+// of them has opened a session: two programs that create the databases of the folder at
+// the same time can corrupt them. After that they start concurrently. The zero value is
+// ready to use. It covers one team only: another team may still start a program in the
+// same folder at the same time.
 type firstStarts struct {
 	mu      sync.Mutex
 	folders map[string]*firstStart
 }
 
-// firstStart is one folder.
+// firstStart is the state of one folder.
 type firstStart struct {
 	turn chan struct{} // holds one element while a program starts alone
 	done chan struct{} // closed once a program has opened a session
 }
 
-// enter waits until a program may start in a folder. leave must be called when it has
-// opened its session, or has failed to; later calls of it do nothing. The error is ctx's.
+// enter waits until a program may start in a folder. Call leave when it has opened its
+// session or failed; later calls of leave do nothing. The error is that of ctx.
 func (f *firstStarts) enter(ctx context.Context, folder string) (leave func(opened bool), err error) {
 	first := f.of(folder)
 	select {
@@ -34,7 +34,7 @@ func (f *firstStarts) enter(ctx context.Context, folder string) (leave func(open
 		return nil, ctx.Err()
 	}
 	select {
-	case <-first.done: // both were there to choose from
+	case <-first.done: // select picks randomly if both are ready
 		<-first.turn
 		return func(bool) {}, nil
 	default:
@@ -50,7 +50,7 @@ func (f *firstStarts) enter(ctx context.Context, folder string) (leave func(open
 	}, nil
 }
 
-// of finds a folder, or notes a new one.
+// of returns the state of a folder, creating it if needed.
 func (f *firstStarts) of(folder string) *firstStart {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,7 +65,7 @@ func (f *firstStarts) of(folder string) *firstStart {
 	return first
 }
 
-// enter is firstStarts.enter for the member's program; nil: it may start at any time.
+// enter is firstStarts.enter for the member's program; nil if it may start at any time.
 func (f *instance) enter(start *offer) func(context.Context) (func(bool), error) {
 	p := f.launch.preset
 	if !p.firstAlone {

@@ -8,35 +8,35 @@ import (
 	"github.com/coveyteam/covey/configs"
 )
 
-// Hold says how far covey's word reaches with an agent program.
+// Hold says how firmly one of covey's guarantees holds with an agent program.
 type Hold string
 
-// The degrees, the firmest first.
+// The degrees, strongest first.
 const (
 	Enforced Hold = "enforced" // it holds before anything happens
-	Detected Hold = "detected" // covey sees afterwards what was done, and says so
-	Advisory Hold = "advisory" // the program is asked to, and may not
+	Detected Hold = "detected" // covey sees afterwards what was done, and reports it
+	Advisory Hold = "advisory" // the program is asked to comply, and may not
 	Absent   Hold = "no"       // not at all
 )
 
-// Honours is what an agent program honours, as far as it was measured.
-// docs/agents.md shows it with versions and dates.
+// Honours is what holds with an agent program, as far as measured. docs/agents.md shows
+// it with versions and dates.
 type Honours struct {
 	Gates   Hold            `json:"gates"`             // Stop, TaskCompleted and TeammateIdle at its turn's end
 	Cancel  Hold            `json:"cancel"`            // an interrupt ends the turn
 	Steer   Hold            `json:"steer"`             // mail reaches it in the middle of a turn
-	Resume  Hold            `json:"resume"`            // its session lives on after kill -9
-	System  Hold            `json:"system"`            // it takes a system prompt as such
-	Usage   Hold            `json:"usage"`             // it tells what it has used
-	Tools   map[string]Hold `json:"tools"`             // rules and PreToolUse hooks, by kind of tool: see ToolKinds
+	Resume  Hold            `json:"resume"`            // its session survives kill -9
+	System  Hold            `json:"system"`            // it accepts a system prompt
+	Usage   Hold            `json:"usage"`             // it reports its token usage
+	Tools   map[string]Hold `json:"tools"`             // rules and PreToolUse hooks, by kind of tool (ToolKinds)
 	Native  Hold            `json:"native_hooks_off"`  // native_hooks: off keeps its own hooks from running
-	MCP     string          `json:"mcp"`               // how it takes the team tools: http, stdio, shell (the covey commands) or builtin
-	Version string          `json:"version,omitempty"` // that was measured
-	Date    string          `json:"date,omitempty"`    // of the measurement, as 2026-11
+	MCP     string          `json:"mcp"`               // how it gets the team tools: http, stdio, shell (the covey commands) or builtin
+	Version string          `json:"version,omitempty"` // measured version
+	Date    string          `json:"date,omitempty"`    // of the measurement, such as 2026-11
 }
 
-// Asks sums up Tools in one word: enforced if all calls ask first, detected if
-// some do not, no if none asks.
+// Asks summarizes Tools: enforced if all calls ask first, detected if some do not, no
+// if none asks.
 func (h Honours) Asks() Hold {
 	all := true
 	some := false
@@ -53,15 +53,15 @@ func (h Honours) Asks() Hold {
 	return Absent
 }
 
-// mcpTools stands for the tools of MCP servers other than covey's own. Team
-// tools are enforced with every agent: covey carries them out itself.
+// mcpTools stands for the tools of MCP servers other than covey's own. Team tools are
+// enforced with every agent, because covey executes them.
 const mcpTools = "mcp"
 
-// ToolKinds are the keys of Honours.Tools, in the order in which they are
-// shown. Each stands for the tools that do the same to the workspace.
+// ToolKinds returns the keys of Honours.Tools in display order. Each stands for the
+// tools with the same effect on the workspace.
 func ToolKinds() []string { return []string{"Bash", "Edit", "Write", "Read", "WebFetch", mcpTools} }
 
-// toolsOf are the tools that a kind stands for, as rules and hooks call them.
+// toolsOf returns the tools of a kind, as rules and hooks name them.
 func toolsOf(kind string) []string {
 	switch kind {
 	case "Edit":
@@ -76,8 +76,8 @@ func toolsOf(kind string) []string {
 	return []string{kind}
 }
 
-// asks are the tools of a program that asks before each call of some of them.
-// What the others have done is seen afterwards.
+// asks returns the tools of a program that asks before each call of these kinds. Other
+// calls are seen afterwards.
 func asks(kinds ...string) map[string]Hold {
 	all := map[string]Hold{}
 	for _, kind := range ToolKinds() {
@@ -89,7 +89,7 @@ func asks(kinds ...string) map[string]Hold {
 	return all
 }
 
-// builtinHonours is what holds for an agent whose tools covey runs itself.
+// builtinHonours is what holds for an agent whose tools covey runs.
 func builtinHonours() Honours {
 	return Honours{
 		Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
@@ -97,17 +97,17 @@ func builtinHonours() Honours {
 	}
 }
 
-// strangerHonours is what may be relied on with an agent of which nobody has
-// measured anything: the protocol itself.
-func strangerHonours() Honours {
+// unmeasuredHonours is what holds with an agent that was not measured: what the
+// protocol itself guarantees.
+func unmeasuredHonours() Honours {
 	return Honours{
 		Gates: Enforced, Cancel: Enforced, Steer: Advisory, Resume: Advisory, System: Advisory, Usage: Advisory,
 		Native: Absent, Tools: asks(), MCP: "http",
 	}
 }
 
-// commandHonours is what holds for each program that is run once a turn: it is
-// heard when it is done.
+// commandHonours is what holds for a program that runs once a turn: its output is read
+// when it is done.
 func commandHonours() Honours {
 	return Honours{
 		Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Advisory, System: Advisory, Usage: Advisory,
@@ -115,9 +115,8 @@ func commandHonours() Honours {
 	}
 }
 
-// honoursOf is what an agent of a spec honours. Of a preset it is that of the
-// program that serves on this machine; where none is installed, that of the
-// one that should be.
+// honoursOf returns what holds with an agent of a spec. For a preset it is that of the
+// installed program, or of the first program if none is installed.
 func honoursOf(a configs.Agent, look func(string) (string, error)) Honours {
 	p, known := presetOf(a.Preset)
 	switch {
@@ -133,11 +132,11 @@ func honoursOf(a configs.Agent, look func(string) (string, error)) Honours {
 	case a.Kind == configs.Command:
 		return commandHonours()
 	}
-	return strangerHonours()
+	return unmeasuredHonours()
 }
 
-// LookPath finds programs as the members' agents will: in the PATH, and never
-// in the current folder, where agents write.
+// LookPath finds programs as the members' agents will: in PATH, and never in the
+// current folder, where agents write.
 func LookPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil && !strings.ContainsAny(name, `/\`) {
@@ -146,15 +145,15 @@ func LookPath(name string) (string, error) {
 	return path, err
 }
 
-// Withheld are the tools that a member's spec does not give it, as deny rules:
-// an agent program brings tools of its own, which nobody can take away. What it
-// asks for is refused by them, and what it does without asking is detected.
+// Withheld returns the tools that a member's spec does not grant, as deny rules: an
+// agent program has its own tools, which covey cannot remove. The rules refuse the
+// calls that it asks about; other calls are detected.
 func Withheld(m configs.Member) []string {
 	if m.Tools == nil || m.Agent.Kind != configs.ACP && m.Agent.Kind != configs.Command {
 		return nil
 	}
 	given := func(tool string) bool { return slices.Contains(m.Tools, tool) }
-	// Programs do not tell writing from editing as the builtin agent does.
+	// Programs do not distinguish writing from editing as the builtin agent does.
 	edits := given("Edit") || given("Write")
 	var rules []string
 	for _, kind := range ToolKinds() {

@@ -15,43 +15,42 @@ import (
 	"github.com/coveyteam/covey/teammate/acp"
 )
 
-// MCPName is what agent programs know the team's MCP server by. It is part of
-// the names by which permission rules know the team tools.
+// MCPName is the name of the team's MCP server in agent programs. It is part of the
+// names of the team tools in permission rules.
 const MCPName = "covey"
 
-// instance is the agent program of one member. All of it belongs to the member's
-// goroutine.
+// instance is the agent program of one member. Only the member's goroutine uses it.
 type instance struct {
 	programs *Programs
 	Request
 	launch Found
 	agent  thinker
-	// put keeps the session in the store; it may be called as long as the team runs.
+	// put stores the session; it may be called as long as the team runs.
 	put  func(programSession) error
 	past programSession
 	bill *budget.Bill
-	last string // what the member said last, before this run
-	// stranger says that the program knows nothing of what the member has done:
-	// another one did it.
-	stranger bool
+	last string // the member's last text before this run
+	// noMemory is set if another program did the member's earlier work, so that this
+	// one has no memory of it.
+	noMemory bool
 }
 
-// acp makes the agent of a program that speaks ACP.
+// acp returns the agent of a program that speaks ACP.
 func (f *instance) acp(start *offer) (thinker, error) {
 	p := f.launch.program
 	return acp.New(acp.Options{
 		Command: append(f.launch.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace, Meta: start.meta,
 		Enter: f.enter(start), Connect: f.connect, System: f.system, SystemBy: p.systemBy, Mode: p.mode,
 		Session: f.past.ID, SessionMade: f.past.Made, OnSession: f.keepSession,
-		Brief: f.makeUp, History: f.History, Started: f.alive, Quirks: p.quirks,
+		Brief: f.lostBrief, History: f.History, Started: f.alive, Quirks: p.quirks,
 		OnUsage:  func(used acp.Spent) { f.bill.AddPrompt(used.CostUSD, used.Known) },
 		OnLive:   func(used acp.Spent) { f.bill.AddLive(used.Usage, used.CostUSD) },
 		Timeouts: f.programs.opts.Timeouts, Backoff: f.programs.opts.Backoff, Restarts: programRestarts(f.Member.Restart),
 	})
 }
 
-// offer is what the program is started with: its environment and arguments,
-// and the files that it finds.
+// offer returns how to start the program: its environment and arguments, with the files
+// that it reads written.
 func (f *instance) offer(ctx context.Context) (*offer, error) {
 	p, member := f.launch.program, f.Member.Current()
 	dir := filepath.Join(f.programs.opts.Place.Scratch(), member.Name+".agent")
@@ -74,8 +73,8 @@ func (f *instance) offer(ctx context.Context) (*offer, error) {
 		start.env = append(start.env, f.launch.key)
 	}
 	start.env = append(start.env, member.Agent.Env...)
-	if p.settle != nil {
-		if err := p.settle(start); err != nil {
+	if p.writeSettings != nil {
+		if err := p.writeSettings(start); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +86,7 @@ func (f *instance) offer(ctx context.Context) (*offer, error) {
 	return start, f.scripted(ctx, start)
 }
 
-// scripted lets the program think with its member's script, if it has one.
+// scripted lets the program use its member's script as its model, if there is one.
 func (f *instance) scripted(ctx context.Context, start *offer) error {
 	played := f.programs.opts.Scripts()[f.Member.CurrentAgent().Model.Script]
 	if played == nil {
@@ -101,7 +100,7 @@ func (f *instance) scripted(ctx context.Context, start *offer) error {
 	if err != nil {
 		return fmt.Errorf("serve its script: %w", err)
 	}
-	// Where the user's settings lie is none of its business then.
+	// The locations of the user's settings do not concern it then.
 	start.env = slices.DeleteFunc(start.env, func(v configs.EnvVar) bool {
 		user := []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"}
 		return slices.Contains(append(user, f.launch.preset.pass...), v.Name)
@@ -109,8 +108,8 @@ func (f *instance) scripted(ctx context.Context, start *offer) error {
 	return f.launch.program.offline(start, url, key, home)
 }
 
-// connect gives the program the team tools, with a token of its own for each
-// of its lives.
+// connect gives the program access to the team tools, with a new token each time it
+// starts.
 func (f *instance) connect() ([]acp.MCPServer, error) {
 	if f.launch.program.stdioMCP {
 		argv, env := mcpCommand(f.programs.opts.Bin, f.programs.opts.Place)
@@ -129,13 +128,13 @@ func (f *instance) connect() ([]acp.MCPServer, error) {
 	return []acp.MCPServer{{Name: MCPName, URL: url, Headers: []acp.Pair{header}}}, nil
 }
 
-// started notes whose the program is, for calls that it and its tools make.
+// started registers the program's process, for calls that it and its tools make.
 func (f *instance) started(pid int) (release func()) {
 	return f.programs.opts.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: f.Member.Name})
 }
 
-// alive is started for a program that is given a token with each of its lives: the token
-// ends with the life. What the program has handed it to does not speak for the member.
+// alive is started for a program that gets a token with each start: the token ends with
+// the process. Processes that the program passed it on to cannot act for the member.
 func (f *instance) alive(pid int) (release func()) {
 	forget := f.started(pid)
 	return func() {
@@ -144,7 +143,7 @@ func (f *instance) alive(pid int) (release func()) {
 	}
 }
 
-// pairs are variables as a process gets them.
+// pairs returns variables in the form NAME=VALUE.
 func pairs(env []configs.EnvVar) []string {
 	list := make([]string, len(env))
 	for i, v := range env {
@@ -153,8 +152,8 @@ func pairs(env []configs.EnvVar) []string {
 	return list
 }
 
-// programRestarts is how often in a row an agent program that dies is started again in
-// one turn; 0: as often as package acp does by itself.
+// programRestarts returns how often in a row an agent program that dies is restarted in
+// one turn; 0 stands for the default of package acp.
 func programRestarts(r configs.Restart) int {
 	switch {
 	case !r.Given:
@@ -165,10 +164,9 @@ func programRestarts(r configs.Restart) int {
 	return r.Max
 }
 
-// mcpCommand is how an agent that takes MCP servers only over stdio reaches
-// the team tools: the program and its arguments, and variables that it needs
-// even when the agent hides its own environment from it. There is no token:
-// the kernel says whose process it is.
+// mcpCommand returns how an agent that supports MCP only over stdio reaches the team
+// tools: the command and the variables that it needs even if the agent hides its own
+// environment. It needs no token, because the kernel identifies the process.
 func mcpCommand(bin string, p state.Place) (argv, env []string) {
 	for _, kv := range ChildEnvironment(bin, p) {
 		if name, _, _ := strings.Cut(kv, "="); slices.Contains([]string{"COVEY_STATE_HOME",

@@ -14,25 +14,24 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// demand is something in a spec that must hold before a call runs.
+// demand is a requirement of a spec that must hold before a call runs.
 type demand struct {
 	what string // as in: rule "Bash(git push*)"
-	// kinds are the kinds of tools that it is about; elsewhere says that it is
-	// about tools beside those, too, which nobody but covey's own agent asks for.
+	// kinds are the kinds of tools that it concerns. elsewhere says that it concerns
+	// other tools as well, for which only covey's own agent asks.
 	kinds     []string
 	elsewhere bool
 }
 
-// CheckMandatory refuses a spec in which a member's agent makes calls without
-// asking that a mandatory rule or hook is about. Its error, an configs.ErrSpec, lists
-// all of them.
+// CheckMandatory refuses a spec in which a mandatory rule or hook concerns calls that a
+// member's agent makes without asking. Its error, a configs.ErrSpec, lists all of them.
 func CheckMandatory(team *configs.Team) error {
-	sources, _ := team.Sources() // what is wrong with a settings file is told by loadHooks
+	sources, _ := team.Sources() // loadHooks reports problems of settings files
 	return CheckDemands(team, sources, LookPath)
 }
 
-// CheckDemands is checkMandatory for these layers of hooks, with the programs that
-// look finds.
+// CheckDemands is CheckMandatory for these layers of hooks, with the programs that look
+// finds.
 func CheckDemands(team *configs.Team, sources []settings.Source, look func(string) (string, error)) error {
 	mandatory := func(h hooks.Handler) bool { return h.Mandatory }
 	everybody := hookDemands(sources, "", mandatory)
@@ -41,7 +40,7 @@ func CheckDemands(team *configs.Team, sources []settings.Source, look func(strin
 		held := honoursOf(m.Agent, look)
 		for _, d := range slices.Concat(ruleDemands(m), planDemands(m), everybody, hookDemands(sources,
 			m.Name, mandatory)) {
-			if open := d.unheld(held); len(open) > 0 {
+			if open := d.unmet(held); len(open) > 0 {
 				d.what = "mandatory " + d.what
 				errs = append(errs, notation.Errorf(configs.ErrSpec, "%s", refusal(team, m, d, look)))
 			}
@@ -50,8 +49,8 @@ func CheckDemands(team *configs.Team, sources []settings.Source, look func(strin
 	return errors.Join(errs...)
 }
 
-// unheld are the kinds of tools for which a demand does not hold.
-func (d demand) unheld(h Honours) []string {
+// unmet returns the kinds of tools for which a demand does not hold.
+func (d demand) unmet(h Honours) []string {
 	var open []string
 	for _, kind := range d.kinds {
 		if h.Tools[kind] != Enforced {
@@ -64,13 +63,13 @@ func (d demand) unheld(h Honours) []string {
 	return open
 }
 
-// ruleDemands are the mandatory rules of a member.
+// ruleDemands returns the mandatory rules of a member.
 func ruleDemands(m configs.Member) []demand {
 	var list []demand
 	for _, text := range m.Permissions.Mandatory {
 		rule, err := rules.Parse(text)
 		if err != nil {
-			continue // permissionsOf tells of it
+			continue // permissionsOf reports it
 		}
 		d := demand{what: fmt.Sprintf("rule %q", text)}
 		d.about(rule)
@@ -79,8 +78,8 @@ func ruleDemands(m configs.Member) []demand {
 	return list
 }
 
-// planDemands is what a plan that must be approved asks of an agent: that it does
-// nothing before without asking. Else the approval would come after the fact.
+// planDemands returns what a plan that needs approval requires of an agent: it must ask
+// before it acts, or the approval would come too late.
 func planDemands(m configs.Member) []demand {
 	if !m.PlanRequired {
 		return nil
@@ -88,8 +87,8 @@ func planDemands(m configs.Member) []demand {
 	return []demand{{what: `"plan: required"`, kinds: []string{"Bash", "Edit", "Write"}}}
 }
 
-// hookDemands are the hooks before a call that count, of the layers that are for one member
-// alone or, if that is empty, for all. Helpers need none: covey makes their calls.
+// hookDemands returns the PreToolUse hooks that count, of the layers for one member or,
+// if member is empty, for all. Helpers need none, because covey makes their calls.
 func hookDemands(sources []settings.Source, member string, counts func(hooks.Handler) bool) []demand {
 	var list []demand
 	for _, s := range sources {
@@ -109,8 +108,8 @@ func hookDemands(sources []settings.Source, member string, counts func(hooks.Han
 	return list
 }
 
-// hookDemand is what a mandatory hook asks for: all calls that its matcher and
-// its `if` let through to it.
+// hookDemand returns what a mandatory hook requires: it concerns all calls that its
+// matcher and its `if` select.
 func hookDemand(event hooks.Event, g hooks.Group, h hooks.Handler) demand {
 	d := demand{what: fmt.Sprintf("%s hook %q", event, notation.Preview(cmp.Or(h.Command, h.URL, h.Prompt, h.Tool), 60))}
 	if rule, err := rules.Parse(h.If); err == nil {
@@ -121,14 +120,13 @@ func hookDemand(event hooks.Event, g hooks.Group, h hooks.Handler) demand {
 	d.kinds = slices.DeleteFunc(d.kinds, func(kind string) bool {
 		return !slices.ContainsFunc(toolsOf(kind), func(tool string) bool { return settings.Listens(g, event, tool) })
 	})
-	// A matcher of plain names is about those alone; any other may be about tools
-	// that nobody knows yet.
+	// A matcher of plain names selects only those; any other may select unknown tools.
 	d.elsewhere = d.elsewhere && settings.Listens(g, event, "AToolOfAnotherName")
 	return d
 }
 
-// about makes a demand one about the tools of a rule. Rules for team tools ask
-// for nothing: covey itself carries those out.
+// about limits a demand to the tools of a rule. Rules for team tools require nothing,
+// because covey executes those.
 func (d *demand) about(rule rules.Rule) {
 	bare, err := rules.Parse(rule.Tool)
 	if err != nil || isTeamTool(rule.Tool) {
@@ -148,26 +146,26 @@ func (d *demand) about(rule rules.Rule) {
 	}
 }
 
-// isTeamTool reports whether a rule's tool is one of the team tools, under the
-// builtin agent's name or behind covey's MCP server.
+// isTeamTool reports whether a rule's tool is one of the team tools, under the builtin
+// agent's name or that of covey's MCP server.
 func isTeamTool(tool string) bool {
 	return tool == "SendMessage" || slices.Contains([]string{"TaskCreate", "TaskGet", "TaskUpdate", "TaskList"}, tool) ||
 		tool == "mcp__"+MCPName || strings.HasPrefix(tool, "mcp__"+MCPName+"__")
 }
 
-// refusal says why a demand cannot hold for a member, and what can be done.
+// refusal explains why a demand cannot hold for a member, and what the operator can do.
 func refusal(team *configs.Team, m configs.Member, d demand, look func(string) (string, error)) string {
 	var able, here []string
-	if len(d.unheld(builtinHonours())) == 0 {
+	if len(d.unmet(builtinHonours())) == 0 {
 		able = append(able, string(configs.Builtin))
 	}
 	for _, p := range presets() {
-		if len(d.unheld(honoursOf(configs.Agent{Kind: configs.ACP, Preset: p.name}, look))) == 0 {
+		if len(d.unmet(honoursOf(configs.Agent{Kind: configs.ACP, Preset: p.name}, look))) == 0 {
 			able = append(able, string(p.name))
 		}
 	}
 	for _, other := range team.Members() {
-		if len(d.unheld(honoursOf(other.Agent, look))) == 0 {
+		if len(d.unmet(honoursOf(other.Agent, look))) == 0 {
 			here = append(here, other.Name)
 		}
 	}
@@ -179,7 +177,7 @@ func refusal(team *configs.Team, m configs.Member, d demand, look func(string) (
 	return text
 }
 
-// AgentTitle is what an agent is called in messages.
+// AgentTitle returns the name of an agent for messages.
 func AgentTitle(a configs.Agent) string {
 	switch {
 	case a.Name != "":

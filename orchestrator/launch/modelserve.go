@@ -12,26 +12,25 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// ErrModelServer is wrapped by the error of ServeModels if the server does not start,
-// as for a script with mistakes or an address that cannot be listened on.
+// ErrModelServer is wrapped by errors of ServeModels if the server does not start, as
+// for an invalid script or address.
 var ErrModelServer = errors.New("the model server does not start")
 
-// ModelServer says what a scripted model server is to serve.
+// ModelServer configures a scripted model server.
 type ModelServer struct {
-	// Scripts are script files, each as PATH or NAME=PATH. NAME is the API key or
-	// the model that gets this script; default: the file's name without its ending.
+	// Scripts are script files, each as PATH or NAME=PATH. NAME is the API key or the
+	// model that selects the script; default: the file's name without its extension.
 	Scripts []string
-	// Addr is the loopback address to serve on; port 0: any that is free.
+	// Addr is the loopback address to serve on; port 0 stands for any free port.
 	Addr string
-	// Out gets one line when requests are taken: the server's URL.
+	// Out gets one line when the server is ready: its URL.
 	Out io.Writer
 }
 
-// ServeModels plays scripts to agent programs over the model APIs, on loopback,
-// until ctx ends; the error is nil then.
+// ServeModels serves scripts as models to agent programs over the model APIs, on
+// loopback, until ctx ends; its error is nil then.
 func ServeModels(ctx context.Context, m ModelServer) error {
-	// All that can be wrong is found before the port is open, so that whoever sees
-	// a URL can rely on it.
+	// Check everything before the port is open, so that a printed URL is usable.
 	scripts, err := namedScripts(m.Scripts)
 	if err != nil {
 		return notation.Errorf(ErrModelServer, "%v", err)
@@ -45,12 +44,12 @@ func ServeModels(ctx context.Context, m ModelServer) error {
 		return notation.Errorf(ErrModelServer, "%v", err)
 	}
 	if _, err := fmt.Fprintf(m.Out, "http://%s\n", l.Addr()); err != nil {
-		return errors.Join(err, l.Close()) // nobody could find the server
+		return errors.Join(err, l.Close()) // without the URL the server is useless
 	}
 	return server.Serve(ctx, l)
 }
 
-// namedScripts reads all scripts, and tells the mistakes of all of them at once.
+// namedScripts reads all scripts. Its error joins the mistakes of all of them.
 func namedScripts(list []string) (map[string]*script.Script, error) {
 	scripts := map[string]*script.Script{}
 	var mistakes []error

@@ -16,86 +16,83 @@ type preset struct {
 	name     configs.Preset
 	programs []program // the first that is installed serves
 	keyVars  []string  // variables that hold API keys; the first is the one to set
-	// pass are variables that its programs get from covey's environment beside the
-	// usual ones, since they say where the login lies or whose account it is. None
-	// of them holds a secret.
+	// pass are variables that its programs get from covey's environment in addition to
+	// the usual ones, because they locate the login or select the account. None of them
+	// holds a secret.
 	pass   []string
-	logins []loginFile // that are there once the user has logged in
-	// firstAlone says that two programs that make the folder of the first login at the
-	// same time can break each other.
+	logins []loginFile // files that exist after a login
+	// firstAlone says that two programs can corrupt the folder of the first login if
+	// they create it at the same time.
 	firstAlone bool
-	sure       bool   // without any of the files there is no login; macOS may have a keychain
-	login      string // the command by which a user logs in
+	sure       bool   // without these files there is no login (macOS may have a keychain)
+	login      string // the command to log in
 	install    string // the command that installs the first program
 }
 
-// loginFile is a file that is there when the user has logged in. covey looks
-// whether it is there, and never into it.
+// loginFile is a file that exists after a login. covey checks that it exists and never
+// reads it.
 type loginFile struct {
 	variable string // names the folder; empty: there is no such variable
 	folder   string // under HOME, where the variable is not set
-	path     string // below the folder
+	path     string // relative to the folder
 }
 
 // program is one way to run a preset.
 type program struct {
 	bin string // looked for in PATH
-	// pkg is the package that bin must come from; empty: any. Two packages may
-	// have a program of one name that behave differently.
+	// pkg is the package that bin must come from; empty: any. Two packages may contain
+	// programs of the same name that behave differently.
 	pkg string
-	// since is the version of pkg from which on this holds, such as 0.100; empty:
-	// always. Only with pkg.
+	// since is the first version of pkg that this describes, such as 0.100; empty: all
+	// versions. It requires pkg.
 	since   string
 	args    []string
 	kind    configs.AgentKind // ACP or Command
 	dialect string            // kind Command: the lines that it prints, as package command names them
-	resume  []string          // kind Command: arguments that enter session "{session}" again
-	// connect gives the arguments by which a command finds the team tools on the MCP
-	// server at url, with the token that is in the variable mcpTokenVar; nil: it has
-	// the covey commands only. Only with kind Command.
+	resume  []string          // kind Command: arguments that resume session "{session}"
+	// connect returns the arguments through which a command finds the team tools on the
+	// MCP server at url, with the token in the variable mcpTokenVar; nil: it has only
+	// the covey commands. Only with kind Command.
 	connect func(url string) []string
-	// env is set whatever the user's environment says, such as what keeps the
-	// program from updating itself in the middle of a turn.
+	// env is always set, whatever the user's environment says, for example to keep the
+	// program from updating itself during a turn.
 	env      []configs.EnvVar
 	quirks   acp.Quirks
 	systemBy acp.SystemMode
-	// mode is the session mode that is set before the first prompt; empty: that
-	// which the program begins in. Only with kind ACP.
+	// mode is the session mode to set before the first prompt; empty: the program's
+	// default. Only with kind ACP.
 	mode     string
-	stdioMCP bool // it takes the team tools over stdio only
+	stdioMCP bool // it supports MCP over stdio only
 	honours  Honours
 
-	// settle writes the files that the program needs into o.dir and makes o name
-	// them; nil: it needs none. It is called before each start, first of all.
-	settle func(o *offer) error
-	// nativeHooksOff makes the program leave its own hooks alone; nil: it has
-	// none, or they cannot be told to.
+	// writeSettings writes the files that the program needs into o.dir and adds them to
+	// o; may be nil. It is called first before each start.
+	writeSettings func(o *offer) error
+	// nativeHooksOff disables the program's own hooks; nil: it has none, or they cannot
+	// be disabled.
 	nativeHooksOff func(o *offer) error
-	// offline makes the program think with the model server at url, which knows
-	// it by key, in a home of its own, which exists; nil: it cannot be done. It
-	// writes nothing outside home.
+	// offline makes the program use the model server at url with an API key, in its own
+	// existing home directory; nil: not supported. It writes nothing outside of home.
 	offline func(o *offer, url, key, home string) error
 }
 
-// offer is what a program is about to be started with.
+// offer is how a program is about to be started.
 type offer struct {
 	args []string
-	env  []configs.EnvVar // a later one of a name counts
+	env  []configs.EnvVar // the last of a name counts
 	dir  string           // an existing folder of the member's own, outside the workspace
-	// workspace is where the program will work; programs want to be told that
-	// they may trust it.
+	// workspace is where the program will work; programs must be told to trust it.
 	workspace string
-	rules     permission.Policy // the member's
+	rules     permission.Policy // of the member
 	meta      object            // _meta of session/new; nil: none
 }
 
-// presets are all programs that covey knows, in the order in which they are
-// shown and offered.
+// presets returns all programs that covey knows, in display order.
 func presets() []preset {
 	return []preset{claude(), codex(), gemini(), openCode(), copilot(), qwen()}
 }
 
-// presetOf finds a preset by its name.
+// presetOf returns a preset by name.
 func presetOf(name configs.Preset) (preset, bool) {
 	all := presets()
 	i := slices.IndexFunc(all, func(p preset) bool { return p.name == name })
@@ -105,9 +102,8 @@ func presetOf(name configs.Preset) (preset, bool) {
 	return all[i], true
 }
 
-// find picks the program that serves, and tells where it is. look is
-// exec.LookPath, or stands in for it. The error, an configs.ErrSpec, says what to
-// install.
+// find returns the first installed program of a preset and its path. look is
+// exec.LookPath or a replacement. The error, a configs.ErrSpec, says what to install.
 func (p preset) find(look func(string) (string, error)) (program, string, error) {
 	var missing []string
 	for _, way := range p.programs {
@@ -130,12 +126,13 @@ func (p preset) find(look func(string) (string, error)) (program, string, error)
 		p.name, text, p.install)
 }
 
-// isIn reports whether a package of that version brings this program.
+// isIn reports whether this version of a package contains the program.
 func (w program) isIn(pkg, version string) bool {
 	return pkg != "" && w.pkg == pkg && slices.Compare(versionNumbers(version), versionNumbers(w.since)) >= 0
 }
 
-// versionNumbers are those that a version begins with: 0, 100 and 0 in 0.100.0-beta.2.
+// versionNumbers returns the leading numbers of a version: 0, 100 and 0 in
+// 0.100.0-beta.2.
 func versionNumbers(version string) []int {
 	var all []int
 	core, _, _ := strings.Cut(version, "-")

@@ -65,7 +65,7 @@ func offered(t *testing.T, w program, offline bool) (o *offer, home string) {
 		t.Fatal(err)
 	}
 	o = &offer{args: slices.Clone(w.args), env: slices.Clone(w.env), dir: t.TempDir(), workspace: "/some/where"}
-	for _, step := range []func(*offer) error{w.settle, w.nativeHooksOff} {
+	for _, step := range []func(*offer) error{w.writeSettings, w.nativeHooksOff} {
 		if step != nil {
 			if err := step(o); err != nil {
 				t.Fatal(err)
@@ -265,7 +265,7 @@ func TestFindTellsVersionsApart(t *testing.T) {
 		if err != nil || way.bin != bin || way.honours.Steer != want {
 			t.Errorf("%q: found %s, which is %s steered (%v)", version, way.bin, way.honours.Steer, err)
 		}
-		if way := claude().behind([]string{"/usr/bin/node", path}); way.bin != bin || way.honours.Steer != want {
+		if way := claude().programOf([]string{"/usr/bin/node", path}); way.bin != bin || way.honours.Steer != want {
 			t.Errorf("%q behind node: found %s, which is %s steered", version, way.bin, way.honours.Steer)
 		}
 	}

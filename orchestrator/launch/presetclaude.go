@@ -12,12 +12,12 @@ import (
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
-// claude is Claude Code: behind an adapter that speaks ACP, or one process a turn.
+// claude is Claude Code, run by an adapter that speaks ACP or as one process a turn.
 func claude() preset {
 	env := []configs.EnvVar{
 		{Name: "DISABLE_AUTOUPDATER", Value: "1"},
 		{Name: "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", Value: "1"},
-		// The team tools must stand before the model, and not behind a search.
+		// Give the model the team tools at once instead of behind a search.
 		{Name: "ENABLE_TOOL_SEARCH", Value: "false"},
 		{Name: "NO_BROWSER", Value: "1"},
 	}
@@ -25,12 +25,12 @@ func claude() preset {
 		bin: "claude-agent-acp", pkg: "@agentclientprotocol/claude-agent-acp", since: "0.100",
 		kind: configs.ACP, env: env,
 		quirks: acp.Quirks{Usage: acp.UsagePerPrompt}, systemBy: acp.SystemMeta,
-		// Since 0.101 it begins in a mode in which a model judges what may run, in
-		// place of the member's rules.
+		// Since 0.101 it starts in a mode in which a model decides what may run,
+		// instead of the member's rules.
 		mode: "default",
-		// What the user has allowed once and for all, and what Claude Code takes for
-		// harmless, would not be asked for; a rule that asks beats both.
-		settle: func(o *offer) error {
+		// Without this it does not ask about what the user has allowed permanently, or
+		// what it considers harmless; an ask rule overrides both.
+		writeSettings: func(o *offer) error {
 			o.claudeSettings(object{"permissions": object{"ask": claudeTools()}})
 			return nil
 		},
@@ -45,13 +45,13 @@ func claude() preset {
 			MCP: "http", Version: "claude-agent-acp 0.101.0", Date: "2026-11",
 		},
 	}
-	// Which version was the first that can be spoken to in mid-turn nobody knows:
-	// what lies between those that were measured counts as the older.
+	// The first version that supports messages during a turn is not known: versions
+	// between the measured ones count as old.
 	older := adapter
 	older.pkg, older.since = "", ""
 	older.honours.Steer, older.honours.Version = Absent, "claude-agent-acp 0.49.0"
 	former := older
-	former.bin = "claude-code-acp" // as it was called before
+	former.bin = "claude-code-acp" // its former name
 	return preset{
 		name: configs.Claude,
 		programs: []program{adapter, older, former, {
@@ -60,7 +60,7 @@ func claude() preset {
 				"--permission-mode", "acceptEdits"},
 			resume:         []string{"--resume", "{session}"},
 			connect:        claudeConnect,
-			settle:         func(o *offer) error { return o.claudeArgument(object{"permissions": claudeRules(o.rules)}) },
+			writeSettings:  func(o *offer) error { return o.claudeArgument(object{"permissions": claudeRules(o.rules)}) },
 			nativeHooksOff: func(o *offer) error { return o.claudeArgument(object{"disableAllHooks": true}) },
 			offline:        claudeOffline,
 			honours:        claudeCommandHonours(),
@@ -76,14 +76,13 @@ func claude() preset {
 	}
 }
 
-// claudeTools are those of Claude Code's own tools that reach out of the
+// claudeTools returns Claude Code's own tools that have effects outside of the
 // conversation.
 func claudeTools() []string {
 	return []string{"Bash", "Edit", "Write", "NotebookEdit", "Read", "Grep", "Glob", "WebFetch", "WebSearch"}
 }
 
-// claudeSettings adds to the settings that a session begins with, which stand
-// above the user's own.
+// claudeSettings adds to the settings of a session, which override the user's own.
 func (o *offer) claudeSettings(fields object) {
 	if o.meta == nil {
 		o.meta = object{}
@@ -92,9 +91,9 @@ func (o *offer) claudeSettings(fields object) {
 	merge(o.meta, object{"claudeCode": object{"options": object{"settings": fields}}})
 }
 
-// claudeConnect has `claude -p` take the team tools from covey's MCP server, and call
-// them, and covey itself, without asking: it can ask nobody. covey asks the member's
-// rules about each of these calls.
+// claudeConnect gives `claude -p` the team tools of covey's MCP server, and lets it
+// call them and covey itself without asking, because it cannot ask. covey applies the
+// member's rules to each of these calls.
 func claudeConnect(url string) []string {
 	config := notation.Encode(object{"mcpServers": object{MCPName: object{
 		"type": "http", "url": url, "headers": object{"Authorization": "Bearer ${" + mcpTokenVar + "}"},
@@ -102,8 +101,8 @@ func claudeConnect(url string) []string {
 	return []string{"--mcp-config", string(config), "--allowedTools", "mcp__" + MCPName + ",Bash(covey *)"}
 }
 
-// claudeRules are a member's rules as Claude Code's settings have them. What is to be
-// asked about is denied: `claude -p` can ask nobody.
+// claudeRules returns a member's rules in the form of Claude Code's settings. Ask rules
+// become deny rules, because `claude -p` cannot ask.
 func claudeRules(p permission.Policy) object {
 	texts := func(list []rules.Rule) []string {
 		all := []string{}
@@ -115,15 +114,15 @@ func claudeRules(p permission.Policy) object {
 	return object{"allow": texts(p.Allow), "ask": texts(p.Ask), "deny": texts(p.Deny)}
 }
 
-// claudeArgument adds to the settings among the arguments of `claude -p`, which stand
-// above the user's own. They are no file: a member must not be able to change them for
-// its next turn.
+// claudeArgument adds to the settings in the arguments of `claude -p`, which override
+// the user's own. They are not in a file, so that a member cannot change them for its
+// next turn.
 func (o *offer) claudeArgument(fields object) error {
 	const flag = "--settings"
 	settings := object{}
 	at := slices.Index(o.args, flag) + 1
 	if at == 0 || at == len(o.args) || json.Unmarshal([]byte(o.args[at]), &settings) != nil {
-		o.args = append(o.args, flag, "") // of several the last counts
+		o.args = append(o.args, flag, "") // the last of several counts
 		at = len(o.args) - 1
 	}
 	merge(settings, fields)
@@ -132,18 +131,18 @@ func (o *offer) claudeArgument(fields object) error {
 	return err
 }
 
-// claudeOffline lets Claude Code think with a model server.
+// claudeOffline makes Claude Code use a model server.
 func claudeOffline(o *offer, url, key, home string) error {
 	o.set("HOME", home)
 	o.set("CLAUDE_CONFIG_DIR", filepath.Join(home, ".claude"))
 	o.set("ANTHROPIC_BASE_URL", url)
 	o.set("ANTHROPIC_API_KEY", key)
-	o.set("CLAUDE_CODE_MAX_RETRIES", "2") // an error of the script is to be seen, and not tried again for minutes
+	o.set("CLAUDE_CODE_MAX_RETRIES", "2") // show errors of the script instead of retrying for minutes
 	return nil
 }
 
-// claudeCommandHonours is what `claude -p` honours: it prints what it has used,
-// and enters its session again.
+// claudeCommandHonours is what holds with `claude -p`: it prints its usage, and resumes
+// its session.
 func claudeCommandHonours() Honours {
 	h := commandHonours()
 	h.Resume, h.Usage, h.Native, h.MCP, h.Version, h.Date = Enforced, Enforced, Enforced, "http", "claude 2.1.330", "2026-11"

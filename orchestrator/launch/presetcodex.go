@@ -9,14 +9,15 @@ import (
 	"github.com/coveyteam/covey/teammate/acp"
 )
 
-// codex is OpenAI's Codex. Two packages bring an adapter of the same name: one
-// is a single program, and one runs `codex app-server`.
+// codex is OpenAI's Codex. Two packages contain an adapter of the same name: one is a
+// single program, and one runs `codex app-server`.
 func codex() preset {
 	adapter := program{
 		bin: "codex-acp", pkg: "@agentclientprotocol/codex-acp", kind: configs.ACP,
 		env: []configs.EnvVar{
 			{Name: "NO_BROWSER", Value: "1"},
-			// Its default mode has a model judge what may run, in place of the member's rules.
+			// In its default mode a model decides what may run, instead of the member's
+			// rules.
 			{Name: "INITIAL_AGENT_MODE", Value: "workspace-write"},
 		},
 		quirks: acp.Quirks{Usage: acp.UsagePerPrompt}, systemBy: acp.SystemField,
@@ -34,8 +35,8 @@ func codex() preset {
 	single.quirks = acp.Quirks{Usage: acp.UsageUnknown}
 	single.honours.Steer, single.honours.System, single.honours.Usage = Absent, Advisory, Absent
 	single.honours.Version = "codex-acp 0.16.0"
-	// Else it runs whatever its sandbox lets pass, and asks for none of it.
-	single.settle = func(o *offer) error {
+	// Without this it runs whatever its sandbox permits, and never asks.
+	single.writeSettings = func(o *offer) error {
 		o.args = append(o.args, "-c", "approval_policy=untrusted")
 		return nil
 	}
@@ -61,19 +62,19 @@ func codex() preset {
 	}
 }
 
-// codexHooksOff is for programs that take settings as arguments.
+// codexHooksOff disables hooks in programs that take settings as arguments.
 func codexHooksOff(o *offer) error {
 	o.args = append(o.args, "-c", "features.hooks=false")
 	return nil
 }
 
-// codexOffline lets Codex think with a model server. It names providers in its
-// configuration only, so it gets one. The model is one that all versions know: one
-// that is unknown gets no tool to edit files with, and a warning in each reply. What
-// a script has it do is for the member's rules to decide, so it asks as often as
-// approvals, a policy of its own, has it ask: "untrusted", for all but harmless
-// reading, ends a codex that is newer than 0.16 of the adapter that is one program.
-// It needs no sandbox: that is not to be had on every machine.
+// codexOffline makes Codex use a model server. It reads providers only from its
+// configuration file, so it gets one. The model is one that all versions know: an
+// unknown one has no tool to edit files, and adds a warning to each reply. approvals is
+// the approval policy, so that the member's rules decide about the script's calls:
+// "untrusted" asks for all but harmless reading, but newer versions than 0.16 of the
+// single-program adapter exit with it. The sandbox is off, because not every machine
+// supports it.
 func codexOffline(approvals string) func(o *offer, url, key, home string) error {
 	return func(o *offer, url, key, home string) error {
 		const keyVar = "COVEY_MODEL_KEY"
@@ -109,10 +110,10 @@ trust_level = "trusted"
 	}
 }
 
-// codexConnect has `codex exec` take the team tools from covey's MCP server: a shell
-// command in its sandbox, which has process ids of its own, cannot tell covey whose it
-// is. It calls the tools without asking, for it can ask nobody; covey asks the member's
-// rules about each of these calls.
+// codexConnect gives `codex exec` the team tools of covey's MCP server: covey cannot
+// identify a shell command in its sandbox, which has its own process ids. It calls the
+// tools without asking, because it cannot ask; covey applies the member's rules to each
+// of these calls.
 func codexConnect(url string) []string {
 	const server = "mcp_servers." + MCPName + "."
 	return []string{
@@ -121,8 +122,8 @@ func codexConnect(url string) []string {
 	}
 }
 
-// codexCommandHonours is what `codex exec` honours: it prints what it has used,
-// and enters its session again.
+// codexCommandHonours is what holds with `codex exec`: it prints its usage, and resumes
+// its session.
 func codexCommandHonours() Honours {
 	h := commandHonours()
 	h.Resume, h.Usage, h.Native, h.MCP, h.Version, h.Date = Enforced, Enforced, Enforced, "http", "codex 0.169.0", "2026-11"

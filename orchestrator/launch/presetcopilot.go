@@ -13,20 +13,19 @@ func copilot() preset {
 		name: configs.Copilot,
 		programs: []program{{
 			bin: "copilot", args: []string{"--acp"}, kind: configs.ACP,
-			// An update in the middle of a run would replace the version that
-			// the table below was measured with.
+			// An update during a run would replace the version that was measured.
 			env: []configs.EnvVar{{Name: "COPILOT_AUTO_UPDATE", Value: "false"}},
-			// It counts from the beginning of its process; taken for a turn's
-			// own use, each turn would be charged for all before it.
+			// It counts usage from the start of its process; counted per turn, each
+			// turn would include all earlier ones.
 			quirks:  acp.Quirks{Usage: acp.UsageCumulative},
 			offline: copilotOffline,
 			honours: Honours{
 				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Enforced,
-				Native: Absent, Tools: asks(mcpTools), // the others were not tried with commands that it may take for harmless
+				Native: Absent, Tools: asks(mcpTools), // the others were not measured with commands that it may consider harmless
 				MCP: "http", Version: "copilot 1.0.102", Date: "2026-11",
 			},
 		}},
-		// In the order in which the program itself looks for them.
+		// The order in which the program reads them.
 		keyVars: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
 		pass:    []string{"COPILOT_HOME"},
 		login:   "copilot login",
@@ -34,7 +33,7 @@ func copilot() preset {
 	}
 }
 
-// copilotOffline lets Copilot CLI think with a model server.
+// copilotOffline makes Copilot CLI use a model server.
 func copilotOffline(o *offer, url, key, home string) error {
 	o.set("HOME", home)
 	o.set("COPILOT_HOME", filepath.Join(home, ".copilot"))

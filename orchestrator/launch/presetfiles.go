@@ -11,12 +11,12 @@ import (
 	"github.com/coveyteam/covey/configs"
 )
 
-// set gives the program a variable, over what was set before.
+// set sets a variable of the program, replacing an earlier value.
 func (o *offer) set(name, value string) {
 	o.env = append(o.env, configs.EnvVar{Name: name, Value: value})
 }
 
-// value is a variable as the program will see it, so far.
+// value returns the current value of a variable of the program.
 func (o *offer) value(name string) string {
 	for i := len(o.env) - 1; i >= 0; i-- {
 		if o.env[i].Name == name {
@@ -26,12 +26,12 @@ func (o *offer) value(name string) string {
 	return ""
 }
 
-// object is a JSON object as Go writes it down.
+// object is a JSON object.
 type object = map[string]any
 
-// patchJSON puts fields into the JSON object in a file, which is made if it is
-// not there. Objects are merged, everything else is replaced. Only the user may
-// read it: the key of a model server may be in it.
+// patchJSON merges fields into the JSON object in a file, which it creates if needed.
+// Nested objects are merged; other values are replaced. Only the user can read the
+// file, because it may hold the key of a model server.
 func patchJSON(path string, fields object) error {
 	all := object{}
 	data, err := os.ReadFile(path)
@@ -51,7 +51,7 @@ func patchJSON(path string, fields object) error {
 	return writePrivate(path, data)
 }
 
-// merge puts fields into an object.
+// merge merges fields into an object.
 func merge(into, fields object) {
 	for name, value := range fields {
 		inner, ok := value.(object)
@@ -81,7 +81,7 @@ func (o *offer) patchVariable(name string, fields object) error {
 	return nil
 }
 
-// writePrivate writes a file that only the user may read, and its folder.
+// writePrivate writes a file that only the user can read, and creates its folder.
 func writePrivate(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -89,19 +89,19 @@ func writePrivate(path string, data []byte) error {
 	return os.WriteFile(path, data, 0o600)
 }
 
-// packageOf reads the npm package that a program in PATH belongs to: what npm
-// puts there is a link into the package. Both are empty for other programs.
+// packageOf returns the npm package of a program in PATH: npm installs a link into the
+// package. Both results are empty for other programs.
 func packageOf(path string) (name, version string) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", ""
 	}
-	const deepest = 4 // a program lies in bin/ or dist/ of its package, or a little deeper
+	const deepest = 4 // programs are in bin/ or dist/ of their package, or slightly deeper
 	dir := filepath.Dir(real)
 	for range deepest {
 		data, err := os.ReadFile(filepath.Join(dir, "package.json"))
 		var manifest struct{ Name, Version string }
-		// A package.json without a name only says how the files beside it are read.
+		// A package.json without a name only sets the module type of its folder.
 		if err == nil && json.Unmarshal(data, &manifest) == nil && manifest.Name != "" {
 			return manifest.Name, manifest.Version
 		}

@@ -16,13 +16,13 @@ func gemini() preset {
 			bin: "gemini", args: []string{"--acp", "--approval-mode", "default"}, kind: configs.ACP,
 			env: []configs.EnvVar{
 				{Name: "GEMINI_CLI_TRUST_WORKSPACE", Value: "true"},
-				{Name: "GEMINI_CLI_NO_RELAUNCH", Value: "true"}, // one process, which can be signalled
+				{Name: "GEMINI_CLI_NO_RELAUNCH", Value: "true"}, // one process, so that signals reach it
 				{Name: "GEMINI_TELEMETRY_ENABLED", Value: "false"},
 				{Name: "NO_BROWSER", Value: "true"},
 			},
 			quirks: acp.Quirks{Usage: acp.UsageQuota, LoadAfterMinute: true, TitleCommand: true},
-			settle: func(o *offer) error {
-				// The setting of this name was not heeded behind ACP; the argument is.
+			writeSettings: func(o *offer) error {
+				// Over ACP it ignores the setting of this name; the argument works.
 				policy := filepath.Join(o.dir, "gemini-policy.toml")
 				o.args = append(o.args, "--admin-policy", policy)
 				return errors.Join(writePrivate(policy, []byte(geminiPolicy)), geminiSettings(o, object{}))
@@ -31,9 +31,9 @@ func gemini() preset {
 				return geminiSettings(o, object{"hooksConfig": object{"enabled": false}})
 			},
 			offline: geminiOffline,
-			// The settings above the user's hold only if they and all folders above them are
-			// root's. For others a session is lost with the second restart, and the user's
-			// own hooks run. The policy holds for everybody.
+			// The settings that override the user's apply only if they and all folders
+			// above them belong to root. For other users a session is lost with the
+			// second restart, and the user's own hooks run. The policy always applies.
 			honours: Honours{
 				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Advisory, System: Advisory, Usage: Enforced,
 				Native: Advisory, Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools),
@@ -51,9 +51,9 @@ func gemini() preset {
 	}
 }
 
-// geminiPolicy has Gemini CLI ask before it changes anything. An argument's
-// pattern keeps it from letting commands pass that it takes for harmless; the
-// last rule, which fits commands as well, must come behind that.
+// geminiPolicy makes Gemini CLI ask before it changes anything. A pattern for arguments
+// keeps it from allowing commands that it considers harmless; the last rule, which
+// matches commands as well, must come after that.
 const geminiPolicy = `[[rule]]
 toolName = "run_shell_command"
 argsPattern = "."
@@ -72,8 +72,8 @@ decision = "ask_user"
 priority = 998
 `
 
-// geminiSettings adds to the settings that stand above the user's own. Without
-// the first of them a start after session/load deletes the session.
+// geminiSettings adds to the settings that override the user's own. Without the first
+// of them, a start after session/load deletes the session.
 func geminiSettings(o *offer, more object) error {
 	path := filepath.Join(o.dir, "gemini-settings.json")
 	fields := object{
@@ -88,17 +88,17 @@ func geminiSettings(o *offer, more object) error {
 	return patchJSON(path, fields)
 }
 
-// geminiOffline lets Gemini CLI think with a model server.
+// geminiOffline makes Gemini CLI use a model server.
 func geminiOffline(o *offer, url, key, home string) error {
 	o.set("HOME", home)
 	o.set("GEMINI_CLI_HOME", home)
 	o.set("GEMINI_API_KEY", key)
 	o.set("GOOGLE_GEMINI_BASE_URL", url)
-	o.args = append(o.args, "-m", "gemini-2.5-flash") // a model of another name is asked for first
+	o.args = append(o.args, "-m", "gemini-2.5-flash") // it calls a model of another name first
 	return patchJSON(filepath.Join(home, ".gemini", "settings.json"), object{
 		"security": object{"auth": object{"selectedType": "gemini-api-key"}},
 		"general": object{
-			"maxAttempts":      3, // an error of the script is to be seen, and not tried again for minutes
+			"maxAttempts":      3, // show errors of the script instead of retrying for minutes
 			"sessionRetention": object{"enabled": false},
 		},
 	})

@@ -5,7 +5,7 @@ import (
 	"github.com/coveyteam/covey/teammate/acp"
 )
 
-// openCode is the program of that name. Models of all vendors think for it.
+// openCode is opencode, which works with models of many vendors.
 func openCode() preset {
 	return preset{
 		name: configs.OpenCode,
@@ -16,7 +16,7 @@ func openCode() preset {
 				{Name: "OPENCODE_DISABLE_LSP_DOWNLOAD", Value: "1"},
 			},
 			quirks: acp.Quirks{Usage: acp.UsageLastCall},
-			settle: func(o *offer) error {
+			writeSettings: func(o *offer) error {
 				if err := o.patchVariable("OPENCODE_PERMISSION", openCodeAsks()); err != nil {
 					return err
 				}
@@ -36,13 +36,13 @@ func openCode() preset {
 	}
 }
 
-// openCodeAsks has opencode ask for all but what only looks, or stays inside of
-// the conversation. Of several that fit the last counts: they stand in the
-// order of their names.
+// openCodeAsks makes opencode ask for all tools except those that only read or have no
+// effect outside of the conversation. The last match counts, and entries are sorted by
+// name.
 func openCodeAsks() object {
 	all := object{
 		"*": "ask",
-		// What opencode itself says of files that may hold secrets.
+		// opencode's own rules for files that may hold secrets.
 		"read": object{"*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow"},
 	}
 	for _, tool := range []string{"glob", "grep", "list", "lsp", "skill", "task", "todoread", "todowrite"} {
@@ -51,12 +51,12 @@ func openCodeAsks() object {
 	return all
 }
 
-// openCodeConfig adds to the configuration that stands above the user's own.
+// openCodeConfig adds to the configuration that overrides the user's own.
 func openCodeConfig(o *offer, fields object) error {
 	return o.patchVariable("OPENCODE_CONFIG_CONTENT", fields)
 }
 
-// openCodeOffline lets opencode think with a model server.
+// openCodeOffline makes opencode use a model server.
 func openCodeOffline(o *offer, url, key, home string) error {
 	o.set("HOME", home)
 	for _, folder := range [][2]string{

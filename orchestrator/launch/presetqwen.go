@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/teammate/acp"
 )
 
-// qwen is Qwen Code. It has grown out of Gemini CLI.
+// qwen is Qwen Code, a fork of Gemini CLI.
 func qwen() preset {
 	return preset{
 		name: configs.Qwen,
@@ -15,12 +15,12 @@ func qwen() preset {
 			bin: "qwen", args: []string{"--acp", "--approval-mode", "default"}, kind: configs.ACP,
 			env: []configs.EnvVar{
 				{Name: "QWEN_CODE_NO_RELAUNCH", Value: "true"},
-				{Name: "QWEN_CODE_LEGACY_MCP_BLOCKING", Value: "1"}, // else its first prompt goes out before it knows the team tools
+				{Name: "QWEN_CODE_LEGACY_MCP_BLOCKING", Value: "1"}, // else it sends its first prompt before it knows the team tools
 				{Name: "NO_BROWSER", Value: "1"},
 			},
 			quirks: acp.Quirks{Usage: acp.UsageChunks, ReopenAfterCancel: true},
-			// Commands that it takes for harmless would run unasked otherwise.
-			settle: func(o *offer) error {
+			// Without this, commands that it considers harmless run without asking.
+			writeSettings: func(o *offer) error {
 				return qwenSettings(o, object{"permissions": object{"ask": []string{"Bash", "Edit", "Write",
 					"WebFetch", "mcp__*"}}})
 			},
@@ -42,8 +42,8 @@ func qwen() preset {
 	}
 }
 
-// qwenSettings adds to the settings that stand above the user's own. Tool
-// search would hide the team tools.
+// qwenSettings adds to the settings that override the user's own. Tool search would
+// hide the team tools.
 func qwenSettings(o *offer, more object) error {
 	path := filepath.Join(o.dir, "qwen-settings.json")
 	fields := object{
@@ -55,7 +55,7 @@ func qwenSettings(o *offer, more object) error {
 	return patchJSON(path, fields)
 }
 
-// qwenOffline lets Qwen Code think with a model server.
+// qwenOffline makes Qwen Code use a model server.
 func qwenOffline(o *offer, url, key, home string) error {
 	o.set("HOME", home)
 	o.set("OPENAI_API_KEY", key)

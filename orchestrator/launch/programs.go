@@ -22,8 +22,8 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// Programs are the agent programs of a running team. It starts and ends them, and
-// keeps in the store what a program's session is called and what it has cost.
+// Programs starts and ends the agent programs of a running team, and stores the session
+// id and the cost of each.
 type Programs struct {
 	opts   Options
 	models modelServer
@@ -33,7 +33,7 @@ type Programs struct {
 	members map[string]*memberProgram
 }
 
-// Options are what programs needs of the team.
+// Options are what Programs needs from the team.
 type Options struct {
 	Bin       string // the path of the running covey
 	Place     state.Place
@@ -44,44 +44,44 @@ type Options struct {
 	Timeouts  acp.Timeouts  // zero fields have package acp's defaults
 	Backoff   time.Duration // before a program is started again; zero: package acp's default
 
-	// What the spec in force says, and what was read for it.
+	// The current spec, and the programs that were found for it.
 	Team    func() *configs.Team
 	Found   func() map[string]Found // by the agents' names
 	Scripts func() map[string]*script.Script
 	Goal    func() string // the team's goal; empty: none
 
-	// Admit gives a member's program the URL of the team tools and the token for
-	// them. Lists says that the program has to list the tools before it works.
+	// Admit returns the URL of the team tools and a token for a member's program. lists
+	// says that the program must list the tools before it works.
 	Admit func(m *roster.Member, lists bool) (url, token string, err error)
-	// Revoke makes the token of a member's program void.
+	// Revoke invalidates the token of a member's program.
 	Revoke func(m *roster.Member)
 }
 
-// Request is what a member's program is started for.
+// Request describes the member whose program is started.
 type Request struct {
 	Member  *roster.Member
 	History transcript.History
 	Rules   permission.Policy
-	Environ []string      // for this member, beside covey's
+	Environ []string      // for this member, in addition to covey's
 	System  func() string // the system prompt
-	Said    func() string // what the member said last in this run; empty: nothing
+	Said    func() string // the member's last text in this run; empty: none
 }
 
-// memberProgram is what programs knows of a member.
+// memberProgram is the state of a member's program.
 type memberProgram struct {
 	member *roster.Member
-	// switched says that the member has had another agent before: the session of
-	// its program lacks what the member has done since.
+	// switched says that the member had another agent before, so that the session of
+	// this program lacks the work since.
 	switched bool
-	run      *instance // nil: its agent is no program
+	run      *instance // nil: its agent has no program
 }
 
-// NewPrograms makes the programs of a team. None is started.
+// NewPrograms returns the programs of a team. It starts none.
 func NewPrograms(o Options) *Programs {
 	return &Programs{opts: o, members: map[string]*memberProgram{}}
 }
 
-// of returns the state of a member; make says to begin one if there is none.
+// of returns the state of a member; if begin is set, it creates a missing one.
 func (p *Programs) of(m *roster.Member, begin bool) *memberProgram {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,9 +96,9 @@ func (p *Programs) of(m *roster.Member, begin bool) *memberProgram {
 	return known
 }
 
-// Switch prepares for the next agent of a member. It ends the program of the agent
-// before it, and returns the conversation that the next one goes on with. A nil past
-// is that of a new member.
+// Switch prepares for the next agent of a member. It ends the previous agent's program,
+// and returns the conversation that the next agent continues. past is nil for a new
+// member.
 func (p *Programs) Switch(m *roster.Member, past *transcript.History) (transcript.History, error) {
 	if p.of(m, false) == nil {
 		p.of(m, true)
@@ -108,7 +108,7 @@ func (p *Programs) Switch(m *roster.Member, past *transcript.History) (transcrip
 		return *past, nil
 	}
 	if err := p.End(m); err != nil {
-		p.opts.Log.Warn("ending the program of a member that goes on with another agent", "member", m.Name, "err", err)
+		p.opts.Log.Warn("end the program of a member that switches its agent", "member", m.Name, "err", err)
 	}
 	known := p.of(m, true)
 	p.mu.Lock()
@@ -117,8 +117,8 @@ func (p *Programs) Switch(m *roster.Member, past *transcript.History) (transcrip
 	return transcript.ReadHistory(p.opts.Place.Transcript(m.Name, m.Session.Session))
 }
 
-// Open makes the agent of a member that is a program. The program itself starts
-// with its first prompt.
+// Open returns the agent of a member that is a program. The program itself starts with
+// its first prompt.
 func (p *Programs) Open(ctx context.Context, r Request) (agent.Agent, error) {
 	a := r.Member.CurrentAgent()
 	l, ok := p.opts.Found()[a.Name]
@@ -127,12 +127,12 @@ func (p *Programs) Open(ctx context.Context, r Request) (agent.Agent, error) {
 	}
 	known := p.of(r.Member, true)
 	f := &instance{programs: p, Request: r, launch: l, last: lastSaid(r.History.Messages)}
-	// What a program wants kept must be kept also while the team is being ended.
+	// Sessions and costs must be stored even while the team ends.
 	ctx = context.WithoutCancel(ctx)
 	f.put = func(v programSession) error {
 		return p.opts.Store.Put(ctx, programKey(r.Member.Name), notation.Encode(v))
 	}
-	if err := f.recall(ctx, known.switched); err != nil {
+	if err := f.loadSession(ctx, known.switched); err != nil {
 		return nil, err
 	}
 	start, err := f.offer(ctx)
@@ -153,19 +153,19 @@ func (p *Programs) Open(ctx context.Context, r Request) (agent.Agent, error) {
 	return f.agent, nil
 }
 
-// End ends the program of a member, and its right to the team tools. The member
-// takes no more turns with it. It may be called twice.
+// End ends the program of a member and its access to the team tools. The member takes
+// no more turns with it. End may be called twice.
 func (p *Programs) End(m *roster.Member) error {
 	run := p.running(m)
 	if run == nil {
 		return nil
 	}
 	err := run.agent.Close()
-	p.opts.Revoke(m) // nothing that the program has left behind acts for the member
+	p.opts.Revoke(m) // processes that the program left running cannot act for the member
 	return err
 }
 
-// running returns the program that a member has; nil: none.
+// running returns the program of a member; nil if it has none.
 func (p *Programs) running(m *roster.Member) *instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,9 +175,9 @@ func (p *Programs) running(m *roster.Member) *instance {
 	return nil
 }
 
-// Billed returns what a member's program has cost since the last call, in US dollars,
-// and whether there were prompts of which it did not tell the tokens. Only the
-// member's goroutine may call it.
+// Billed returns the cost of a member's program since the last call, in US dollars, and
+// whether there were prompts without a token count. Only the member's goroutine may
+// call it.
 func (p *Programs) Billed(m *roster.Member) (usd float64, unknown bool) {
 	run := p.running(m)
 	if run == nil {
@@ -186,7 +186,7 @@ func (p *Programs) Billed(m *roster.Member) (usd float64, unknown bool) {
 	return run.bill.EndTurn()
 }
 
-// Close ends what serves all programs. It is called after each of them has ended.
+// Close ends what all programs share. Call it after each of them has ended.
 func (p *Programs) Close() { p.models.close() }
 
 // thinker is an agent whose program ends when it is closed.

@@ -14,23 +14,22 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// errClosed is for programs that start while the team ends.
+// errClosed is the error for programs that start while the team ends.
 var errClosed = errors.New("the team is ending")
 
-// modelServer plays scripts to those agent programs of a team that are to think
-// with one: one server on loopback for all of them, opened when the first of
-// them needs it. Each has a key of its own, from which its script follows. The
-// zero value serves nobody yet.
+// modelServer serves scripts as models to the agent programs of a team: one server on
+// loopback for all of them, opened when the first of them needs it. Each program has
+// its own key, which selects its script. The zero value is ready to use.
 type modelServer struct {
 	mu      sync.Mutex
 	closed  bool
-	server  *script.Server // nil: nobody has needed one
+	server  *script.Server // nil: not needed so far
 	url     string
 	stop    context.CancelFunc
 	serving sync.WaitGroup
 }
 
-// admit opens the server to one more agent: its URL, and the key that gets it
+// admit registers one more agent: it returns the server's URL and the key that selects
 // this script.
 func (m *modelServer) admit(ctx context.Context, s *script.Script, log *slog.Logger) (url, key string, err error) {
 	m.mu.Lock()
@@ -41,14 +40,14 @@ func (m *modelServer) admit(ctx context.Context, s *script.Script, log *slog.Log
 	if err := m.open(ctx, log); err != nil {
 		return "", "", err
 	}
-	// Programs look at the form of a key before they use it; this one passes as
-	// any vendor's.
+	// Programs check the format of a key before they use it; this one is valid for all
+	// vendors.
 	key = "sk-covey-" + rand.Text() + rand.Text()
 	m.server.Admit(key, s)
 	return m.url, key, nil
 }
 
-// open begins to serve, unless the server does; m.mu is held.
+// open starts the server unless it runs; m.mu is held.
 func (m *modelServer) open(ctx context.Context, log *slog.Logger) error {
 	if m.server != nil {
 		return nil
@@ -61,8 +60,8 @@ func (m *modelServer) open(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	// It ends with the crew, after the programs: one that is told to stop must not
-	// take the end of its model for an error first.
+	// It ends with the crew, after the programs: a program that is told to stop must
+	// not see its model disappear first.
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	m.server, m.url, m.stop = server, "http://"+l.Addr().String(), stop
 	m.serving.Go(func() {
@@ -85,10 +84,10 @@ func (m *modelServer) close() {
 	m.serving.Wait()
 }
 
-// offlineAnyhow is for programs that covey knows nothing of: the variables by
-// which most of them find the model APIs, and a home without settings and
-// logins of the user's.
-func offlineAnyhow(o *offer, url, key, home string) error {
+// offlineUnknown is offline for programs without a preset: it sets the variables that
+// most of them read for the model APIs, and a home directory without the user's
+// settings and logins.
+func offlineUnknown(o *offer, url, key, home string) error {
 	for _, v := range [][2]string{
 		{"HOME", home},
 		{"ANTHROPIC_BASE_URL", url}, {"ANTHROPIC_API_KEY", key},
@@ -100,12 +99,12 @@ func offlineAnyhow(o *offer, url, key, home string) error {
 	return nil
 }
 
-// home is a folder in which an agent program finds nothing of the user's. It
-// stays from run to run: the program keeps its sessions there.
+// home returns a home directory for an agent program that contains nothing of the
+// user's. It persists between runs, because the program keeps its sessions there.
 func home(place state.Place, member string) (string, error) {
 	dir := filepath.Join(place.Scratch(), member+".home")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("home of an agent program: %w", err)
+		return "", fmt.Errorf("create the home of an agent program: %w", err)
 	}
 	return dir, nil
 }

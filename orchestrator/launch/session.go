@@ -14,21 +14,20 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// programSession is what a member's agent program called its session. It is
-// kept in the store, under a key of the member's.
+// programSession is the stored session of a member's agent program.
 type programSession struct {
 	ID      string    `json:"id"`
 	Made    time.Time `json:"made"`
-	Agent   string    `json:"agent"`          // roster.AgentTitle then: another program knows nothing of it
-	Member  string    `json:"session"`        // the member's own session then
-	CostUSD float64   `json:"cost,omitempty"` // what the program last said that it has cost
-	LifeUSD float64   `json:"life,omitempty"` // what the member has cost, with all its agents
+	Agent   string    `json:"agent"`          // roster.AgentTitle then; another program cannot resume it
+	Member  string    `json:"session"`        // the member's own session at that time
+	CostUSD float64   `json:"cost,omitempty"` // the cost that the program reported last
+	LifeUSD float64   `json:"life,omitempty"` // the member's cost with all its agents
 }
 
-// programKey is where the session of a member's program is kept.
+// programKey is the store key of the session of a member's program.
 func programKey(member string) string { return "program/" + member }
 
-// RecallCost tells the ledger what the programs of a member have cost in earlier runs.
+// RecallCost adds the cost of a member's programs in earlier runs to the ledger.
 func (p *Programs) RecallCost(ctx context.Context, member string) error {
 	var past programSession
 	if err := tasks.ReadValue(ctx, p.opts.Store, programKey(member), &past); err != nil {
@@ -38,33 +37,33 @@ func (p *Programs) RecallCost(ctx context.Context, member string) error {
 	return nil
 }
 
-// recall finds the session that the member's program had in an earlier run.
-func (f *instance) recall(ctx context.Context, switched bool) error {
+// loadSession loads the session that the member's program had in an earlier run.
+func (f *instance) loadSession(ctx context.Context, switched bool) error {
 	var past programSession
 	if err := tasks.ReadValue(ctx, f.programs.opts.Store, programKey(f.Member.Name), &past); err != nil {
 		return err
 	}
 	if switched {
-		past.ID = "" // that session knows nothing of what came since
+		past.ID = "" // that session lacks the work since
 	}
 	before := budget.Cost{Life: past.LifeUSD}
 	if past.Agent == roster.AgentTitle(f.Member.CurrentAgent()) && past.Member == f.Member.Session.Session {
 		f.past = past
 		before.Session = past.CostUSD
 	}
-	f.stranger = f.past.ID == "" && f.last != ""
+	f.noMemory = f.past.ID == "" && f.last != ""
 	f.bill = f.programs.opts.Ledger.NewBill(f.Member.Name, before, func(now budget.Cost) {
 		f.past.CostUSD, f.past.LifeUSD = now.Session, now.Life
 		f.past.Agent, f.past.Member = roster.AgentTitle(f.Member.CurrentAgent()), f.Member.Session.Session
-		// If it cannot be kept, the cost of this run may be told once more in the next.
+		// If it is not stored, the next run may count the cost of this run again.
 		if err := f.put(f.past); err != nil {
-			f.programs.opts.Log.Warn("the cost of a session was not kept", "member", f.Member.Name, "err", err)
+			f.programs.opts.Log.Warn("store the cost of a session", "member", f.Member.Name, "err", err)
 		}
 	})
 	return nil
 }
 
-// keepSession keeps a new session's id, on disk, before the program uses it.
+// keepSession stores the id of a new session before the program uses it.
 func (f *instance) keepSession(id string) error {
 	f.past = programSession{
 		ID: id, Made: time.Now(), Agent: roster.AgentTitle(f.Member.CurrentAgent()),
@@ -73,35 +72,35 @@ func (f *instance) keepSession(id string) error {
 	return f.put(f.past)
 }
 
-// system is what a new session of the program begins with. A member that has
-// worked before with another agent has a past that no session of this one holds.
+// system returns the system prompt of a new session. A member that worked with another
+// agent before has a past that no session of this program contains.
 func (f *instance) system() string {
 	text := f.System()
-	if f.stranger {
+	if f.noMemory {
 		text += "\n" + f.brief()
 	}
 	return text
 }
 
-// makeUp is the brief for a session that takes the place of one that was lost;
-// empty where system has given it.
-func (f *instance) makeUp() string {
-	if f.stranger {
+// lostBrief returns the brief for a session that replaces a lost one; empty where
+// system included it.
+func (f *instance) lostBrief() string {
+	if f.noMemory {
 		return ""
 	}
 	return f.brief()
 }
 
-// Bounds of a brief.
+// Limits of a brief.
 const (
-	briefWait = 5 * time.Second // for the store
-	briefText = 4000            // characters of what was said last
+	briefTimeout = 5 * time.Second // for the store
+	briefText    = 4000            // characters of the member's last text
 )
 
-// brief tells a program whose session is lost what its member is in the middle
-// of: the goal, its tasks, and what it said last.
+// brief tells a program whose session is lost about its member's current work: the
+// goal, its tasks, and its last text.
 func (f *instance) brief() string {
-	ctx, cancel := context.WithTimeout(context.Background(), briefWait)
+	ctx, cancel := context.WithTimeout(context.Background(), briefTimeout)
 	defer cancel()
 	var b strings.Builder
 	b.WriteString("You have worked in this team before, and have no memory of it. What is known:\n")
@@ -120,7 +119,7 @@ func (f *instance) brief() string {
 	return b.String()
 }
 
-// briefTasks lists a member's tasks with what is known of them.
+// briefTasks lists a member's tasks with their details.
 func briefTasks(all []tasks.Task, member string) string {
 	var b strings.Builder
 	for _, t := range all {
@@ -138,7 +137,7 @@ func briefTasks(all []tasks.Task, member string) string {
 	return b.String()
 }
 
-// lastText is what the member said last, in this run or before it.
+// lastText returns the member's last text, in this run or before it.
 func (f *instance) lastText() string {
 	if text := f.Said(); text != "" {
 		return text
@@ -146,8 +145,8 @@ func (f *instance) lastText() string {
 	return f.last
 }
 
-// lastSaid is the text of the last message of a conversation that a member
-// wrote any text in.
+// lastSaid returns the text of the last message of a conversation that contains text of
+// the member.
 func lastSaid(messages []agent.Message) string {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if m := messages[i]; m.Role == agent.Assistant && m.Text() != "" {

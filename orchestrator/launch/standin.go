@@ -11,22 +11,22 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
-// StandIn is a program that serves an agent of a spec only because the one that would
-// ask before it acts is not installed. People are to know what that costs before it
+// StandIn is an installed program that serves an agent of a spec, although another one, which is
+// not installed, would ask before it acts. The operator must know what that costs before the team
 // runs.
 type StandIn struct {
-	Agent   string   `json:"agent"`   // as the spec calls it
-	Path    string   `json:"path"`    // of the program that serves
+	Agent   string   `json:"agent"`   // name in the spec
+	Path    string   `json:"path"`    // path of the program that serves
 	Adapter string   `json:"adapter"` // the program that is missing
 	Install string   `json:"install"` // the command that installs it
-	Members []string `json:"members"` // that have the agent, or may fall back to it
-	// Unenforced are what the spec lays down for these members and covey sees broken
-	// only afterwards, in words: rules, hooks, permission modes.
+	Members []string `json:"members"` // members that use the agent, or may fall back to it
+	// Unenforced describes what the spec requires of these members and covey only
+	// detects afterwards: rules, hooks, permission modes.
 	Unenforced []string `json:"unenforced"`
 }
 
-// StandIns lists those of a team on this machine, in the order of its members. One that
-// leaves nothing of the spec unenforced is none.
+// StandIns lists the stand-ins of a team on this machine, in the order of its members.
+// A program with which everything is enforced is not one.
 func StandIns(team *configs.Team) []StandIn {
 	var list []StandIn
 	layers := team.Layers(nil)
@@ -52,7 +52,7 @@ func StandIns(team *configs.Team) []StandIn {
 	return list
 }
 
-// standIn finds out whether an agent's program stands in for one that asks.
+// standIn reports whether an agent's program stands in for one that asks.
 func standIn(a configs.Agent, workspace string) (s StandIn, held Honours, ok bool) {
 	p, known := presetOf(a.Preset)
 	if !known || len(a.Command) > 0 {
@@ -67,8 +67,8 @@ func standIn(a configs.Agent, workspace string) (s StandIn, held Honours, ok boo
 	return s, l.program.honours, true
 }
 
-// unenforcedOf lists what is laid down for one member alone and does not hold with an
-// agent that honours this.
+// unenforcedOf lists the requirements for one member that do not hold with an agent
+// that honours held.
 func unenforcedOf(m configs.Member, l configs.Layers, held Honours) []string {
 	var list []demand
 	if m.PermissionMode != configs.BypassPermissions {
@@ -84,37 +84,37 @@ func unenforcedOf(m configs.Member, l configs.Layers, held Honours) []string {
 	}
 	list = slices.Concat(list, rulesOf("deny", m.Permissions.Deny), rulesOf("ask", m.Permissions.Ask),
 		hookDemands(l.Sources, m.Name, decides))
-	return unheld(m.Name, list, held)
+	return unmet(m.Name, list, held)
 }
 
-// unenforcedOfAll does so for what is laid down for all members.
+// unenforcedOfAll lists those for all members.
 func unenforcedOfAll(l configs.Layers, held Honours) []string {
 	return slices.Concat(
-		unheld("settings", slices.Concat(rulesOf("deny", l.Permissions.Deny), rulesOf("ask", l.Permissions.Ask)), held),
-		unheld("all members", hookDemands(l.Sources, "", decides), held))
+		unmet("settings", slices.Concat(rulesOf("deny", l.Permissions.Deny), rulesOf("ask", l.Permissions.Ask)), held),
+		unmet("all members", hookDemands(l.Sources, "", decides), held))
 }
 
 // decides reports whether a hook does more than observe.
 func decides(h hooks.Handler) bool { return h.Mode == "" }
 
-// unheld are those demands that do not hold, in words that begin with whose they are.
-func unheld(whose string, demands []demand, held Honours) []string {
+// unmet describes the demands that do not hold, each prefixed with whose.
+func unmet(whose string, demands []demand, held Honours) []string {
 	var list []string
 	for _, d := range demands {
-		if len(d.unheld(held)) > 0 {
+		if len(d.unmet(held)) > 0 {
 			list = append(list, whose+": "+d.what)
 		}
 	}
 	return list
 }
 
-// rulesOf makes demands of rules of one kind.
+// rulesOf returns the demands of rules of one kind.
 func rulesOf(kind string, texts []string) []demand {
 	var list []demand
 	for _, text := range texts {
 		rule, err := rules.Parse(text)
 		if err != nil {
-			continue // permissionsOf tells of it
+			continue // permissionsOf reports it
 		}
 		d := demand{what: kind + " " + text}
 		d.about(rule)

@@ -25,8 +25,8 @@ type Inbox interface {
 // approvals asks those who must agree to a merge.
 type approvals struct{ opts Options }
 
-// ask is Queue.Ask: it puts work before the approvers of the merge gates, and before the
-// operator where protected files change, one after another.
+// ask implements Queue.Ask. It asks the approvers of the merge gates one after another,
+// and then the operator if protected files change.
 func (a approvals) ask(ctx context.Context, m tasks.Merge, files []string) (Answer, error) {
 	var approvers []string
 	for _, h := range a.opts.Team().Merge.Gates {
@@ -39,7 +39,7 @@ func (a approvals) ask(ctx context.Context, m tasks.Merge, files []string) (Answ
 	}
 	for i, approver := range approvers {
 		if slices.Contains(approvers[:i], approver) || approver == m.Member {
-			continue // nobody is asked about its own work: it has said that it will do
+			continue // a member that completed its work has approved it already
 		}
 		answer, err := a.askOne(ctx, m, files, approver)
 		if err != nil || !answer.Yes {
@@ -49,8 +49,8 @@ func (a approvals) ask(ctx context.Context, m tasks.Merge, files []string) (Answ
 	return Answer{Yes: true}, nil
 }
 
-// askOne puts work before one of them. An approval holds for this very commit, and is
-// not asked for again.
+// askOne asks one approver. An approval holds for this exact commit and is not asked
+// for again.
 func (a approvals) askOne(ctx context.Context, m tasks.Merge, files []string, to string) (Answer, error) {
 	text := fmt.Sprintf("%s has finished %s, to be merged into %s (covey diff %s shows it)",
 		m.Member, m.Title, m.Into, m.Subject())
@@ -82,27 +82,28 @@ func (a approvals) askOne(ctx context.Context, m tasks.Merge, files []string, to
 	return answerOf(r), nil
 }
 
-// answerOf is what a request says about its merge.
+// answerOf returns what a request says about its merge.
 func answerOf(r requests.Request) Answer {
 	late := r.State == requests.Expired && !r.Approved()
 	return Answer{ID: r.ID, Yes: r.Approved(), No: r.State == requests.Denied, Late: late, Text: r.Feedback}
 }
 
-// Answered goes on with a merge whose question was closed.
+// Answered continues a merge after its question was closed.
 func (d *Desk) Answered(ctx context.Context, r requests.Request) error {
 	if !d.hasRepo() || r.State == requests.Withdrawn {
 		return nil
 	}
 	err := d.queue.Decide(ctx, answerOf(r))
 	if err == nil {
-		err = d.look(ctx)
+		err = d.updateOnWay(ctx)
 	}
-	d.poke()
+	d.wake()
 	return err
 }
 
-// asking reports whether a merge is held for an answer that may come yet. An answer that
-// came before the merge was held for it is taken in here, because nobody else would.
+// asking reports whether a merge is held for an answer that may still come. If the
+// answer came before the merge was held for it, asking applies it here, because no
+// other event would.
 func (d *Desk) asking(ctx context.Context, m tasks.Merge) (bool, error) {
 	if m.State != tasks.MergeHeld || m.Asked == "" {
 		return false, nil
@@ -117,6 +118,6 @@ func (d *Desk) asking(ctx context.Context, m tasks.Merge) (bool, error) {
 	if r.State == requests.Withdrawn {
 		return false, nil
 	}
-	d.poke() // the queue has work again
+	d.wake() // the queue has work again
 	return false, d.queue.Decide(ctx, answerOf(r))
 }

@@ -21,59 +21,58 @@ import (
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
-// Verdicts keep what gates have said; a tasks.Store does.
+// Verdicts stores the verdicts of gates; tasks.Store implements it.
 type Verdicts interface {
 	Find(ctx context.Context, k verdicts.Key) (verdicts.Verdict, bool, error)
 	Add(ctx context.Context, v verdicts.Verdict) error
 }
 
-// Book stands before gates that are commands: it knows what they have said about
-// the very same files, and gives them the scripts of the commit that the work
-// began from. Its methods may be called from several goroutines at once.
+// Book decides how command gates run. It reuses an earlier verdict on exactly the same
+// files, and it runs the scripts of the commit that the work began from. Its methods
+// may be called from several goroutines at once.
 type Book struct {
 	Store   Verdicts
-	Scripts string // a folder of covey's own, for scripts in the state of a commit
-	// Reused is told of each verdict that saves a run; nil: nobody.
+	Scripts string // folder for the scripts of base commits; no member writes there
+	// Reused is called with each verdict that saves a run; may be nil.
 	Reused func(verdicts.Verdict)
-	// Warn is told what does not work but changes no verdict; nil: nobody.
+	// Warn is called with errors that change no verdict; may be nil.
 	Warn func(error)
 
-	looking sync.Mutex // an index is brought up to date by one at a time
+	stateMu sync.Mutex // guards the index files that gates share
 }
 
-// Case is where a gate is asked, and about what.
+// Case describes where a gate runs and what it judges.
 type Case struct {
 	Copy  *worktree.Repo // the working copy under test
 	Base  string         // the commit whose scripts count
-	Trust string         // folder whose files serve for scripts that Base has not; empty: none
-	Index string         // kept between the looks at Copy; empty: none is (worktree.Repo.State)
+	Trust string         // folder for scripts that Base lacks; empty: none
+	Index string         // index file that speeds up reading Copy; empty: none (worktree.Repo.State)
 	Cwd   string         // where gates run, below Copy.Top
-	// Subject, Moment and Member go into the verdict (verdicts.Verdict). Without a Subject
-	// no verdict is kept: gates of a turn end look at more than files.
+	// Subject, Moment and Member go into the verdict (verdicts.Verdict). Without a
+	// Subject no verdict is stored, because gates of a turn end judge more than files.
 	Subject, Moment, Member string
-	Told                    string // what the gate hears besides; another text is another question
+	Told                    string // what else the gate reads; part of the gate's hash
 }
 
 // script is a file that a gate's command names.
 type script struct {
-	Path string // below the repository's first folder, with slashes
-	ID   string // hash of the content that counts; empty: there is none anywhere
-	to   string // where that content lies; empty: where it is named
+	Path string // slash-separated, relative to the top of the repository
+	ID   string // hash of the trusted content; empty: there is none
+	to   string // file with that content; empty: the named file has it
 }
 
-// Sitting says how a gate is to be run in a case. A verdict counts for the files
-// that were there from its beginning to its end, and only a yes is used again: what
-// refused may have had another reason, and asking it again costs the author less
-// than a no that is not true any more.
+// Sitting returns how a gate is to run in a case. A verdict counts only if the files
+// were the same at its beginning and its end, and only a pass is reused: a refusal may
+// have had another cause, and running the gate again costs less than a stale refusal.
 func (b *Book) Sitting(ctx context.Context, c Case, gate hooks.Handler) runner.GateRun {
 	run, hash, err := b.command(ctx, c, gate)
 	if err != nil {
-		return runner.GateRun{Fault: fmt.Sprintf("its script could not be taken from the commit that work began from: %v", err)}
+		return runner.GateRun{Fault: fmt.Sprintf("reading its script from the commit that the work began from: %v", err)}
 	}
 	if c.Subject == "" {
 		return run
 	}
-	tree, err := b.look(ctx, c)
+	tree, err := b.tree(ctx, c)
 	if err != nil || tree == "" {
 		b.warn(err)
 		return run
@@ -87,18 +86,18 @@ func (b *Book) Sitting(ctx context.Context, c Case, gate hooks.Handler) runner.G
 		}
 		return runner.GateRun{Known: &hooks.Result{Outcome: hooks.Success}}
 	}
-	run.Heard = func(r hooks.Result) { b.hear(ctx, c, key, gate, r) }
+	run.Heard = func(r hooks.Result) { b.storeVerdict(ctx, c, key, gate, r) }
 	return run
 }
 
-// hearing is how long noting a verdict may take, also when nobody waits any more.
-const hearing = time.Minute
+// storeTimeout bounds the time to store a verdict, also after the caller has gone.
+const storeTimeout = time.Minute
 
-// hear stores a verdict, if the files are still those that the gate was asked about.
-func (b *Book) hear(ctx context.Context, c Case, key verdicts.Key, gate hooks.Handler, r hooks.Result) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hearing)
+// storeVerdict stores a verdict if the files are still those that the gate judged.
+func (b *Book) storeVerdict(ctx context.Context, c Case, key verdicts.Key, gate hooks.Handler, r hooks.Result) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	tree, err := b.look(ctx, c)
+	tree, err := b.tree(ctx, c)
 	if err != nil || tree != key.Tree {
 		b.warn(err)
 		return
@@ -109,7 +108,7 @@ func (b *Book) hear(ctx context.Context, c Case, key verdicts.Key, gate hooks.Ha
 	}))
 }
 
-// joined puts the two outputs of a gate one below the other.
+// joined concatenates the two outputs of a gate, with a line break between them.
 func joined(stdout, stderr string) string {
 	if stdout != "" && stderr != "" && stdout[len(stdout)-1] != '\n' {
 		stdout += "\n"
@@ -117,8 +116,8 @@ func joined(stdout, stderr string) string {
 	return stdout + stderr
 }
 
-// look gives the tree under test; empty where no tree can hold all of it.
-func (b *Book) look(ctx context.Context, c Case) (string, error) {
+// tree returns the tree under test; empty if no tree can hold all of it.
+func (b *Book) tree(ctx context.Context, c Case) (string, error) {
 	state, err := b.State(ctx, c.Copy, c.Index)
 	if err != nil || len(state.Beyond)+len(state.Withheld) > 0 {
 		return "", err
@@ -126,22 +125,22 @@ func (b *Book) look(ctx context.Context, c Case) (string, error) {
 	return state.Tree, nil
 }
 
-// State takes down what lies in a working copy, one look at a time: gates of one turn end
-// run side by side, and they share the index.
+// State reads the state of a working copy. Calls run one at a time, because gates of
+// one turn end run concurrently and share the index.
 func (b *Book) State(ctx context.Context, copy *worktree.Repo, index string) (worktree.State, error) {
-	b.looking.Lock()
-	defer b.looking.Unlock()
+	b.stateMu.Lock()
+	defer b.stateMu.Unlock()
 	return copy.State(ctx, index)
 }
 
-// warn passes on what went wrong beside the verdict.
+// warn reports an error that does not change the verdict.
 func (b *Book) warn(err error) {
 	if err != nil && b.Warn != nil {
 		b.Warn(err)
 	}
 }
 
-// command is what is to be run for a gate, and the gate's own hash.
+// command returns the command to run for a gate, and the hash of the gate.
 func (b *Book) command(ctx context.Context, c Case, gate hooks.Handler) (runner.GateRun, string, error) {
 	var run runner.GateRun
 	words := scriptsIn(gate.Command)
@@ -157,7 +156,7 @@ func (b *Book) command(ctx context.Context, c Case, gate hooks.Handler) (runner.
 	for _, w := range words {
 		s, err := b.script(ctx, c, filepath.Join(cwd, filepath.FromSlash(w.path)))
 		if err != nil {
-			return run, "", fmt.Errorf("what to run: %w", err)
+			return run, "", fmt.Errorf("find the command: %w", err)
 		}
 		scripts, instead[w.path] = append(scripts, s), s.to
 	}
@@ -173,7 +172,7 @@ func (b *Book) command(ctx context.Context, c Case, gate hooks.Handler) (runner.
 	return run, hash, err
 }
 
-// scriptsOf is scriptsIn for a command that is a list of words.
+// scriptsOf is scriptsIn for a list of arguments.
 func scriptsOf(args []string) []word {
 	if i, ok := scriptAt(args); ok {
 		return []word{{path: args[i], start: i}}
@@ -181,8 +180,8 @@ func scriptsOf(args []string) []word {
 	return nil
 }
 
-// inExecForm puts the path of a script into a gate that is a list of words; without
-// one it gives nothing.
+// inExecForm replaces the script in the argument list of a gate. It returns zero values
+// if there is nothing to replace.
 func inExecForm(gate hooks.Handler, words []word, instead map[string]string) (string, []string) {
 	for _, w := range words {
 		to := instead[w.path]
@@ -199,7 +198,7 @@ func inExecForm(gate hooks.Handler, words []word, instead map[string]string) (st
 	return "", nil
 }
 
-// hashOf tells gates apart that may say different things about the same files.
+// hashOf returns a hash of all that can make a gate judge the same files differently.
 func hashOf(gate hooks.Handler, scripts []script, told string) (string, error) {
 	data, err := json.Marshal(struct {
 		Command, Shell, Cwd string
@@ -215,12 +214,12 @@ func hashOf(gate hooks.Handler, scripts []script, told string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// script finds the content that counts for a script: that of the base commit, else
-// that of the trusted folder. One that both lack is left as it is.
+// script finds the trusted content of a script: that of the base commit, else that of
+// the trusted folder. A script that both lack runs as it is.
 func (b *Book) script(ctx context.Context, c Case, file string) (script, error) {
 	rel, err := filepath.Rel(c.Copy.Top, file)
 	if err != nil || !filepath.IsLocal(rel) {
-		return script{Path: file}, nil // it lies outside of what is under test
+		return script{Path: file}, nil // outside of the working copy under test
 	}
 	s := script{Path: filepath.ToSlash(rel)}
 	content, err := b.trusted(ctx, c, s.Path)
@@ -232,23 +231,23 @@ func (b *Book) script(ctx context.Context, c Case, file string) (script, error) 
 	if same(file, content) {
 		return s, nil
 	}
-	s.to, err = b.layOut(s, content)
+	s.to, err = b.writeScript(s, content)
 	return s, err
 }
 
-// trusted reads a script where its author under test could not have changed it; nil:
-// it is nowhere.
+// trusted reads a script from where the author under test cannot change it; nil if
+// there is none.
 func (b *Book) trusted(ctx context.Context, c Case, p string) ([]byte, error) {
 	mode, _, err := c.Copy.Entry(ctx, c.Base, p)
 	if err != nil {
-		return nil, fmt.Errorf("its trusted version: %w", err)
+		return nil, fmt.Errorf("read the trusted version: %w", err)
 	}
 	switch mode {
 	case "100644", "100755":
 		return c.Copy.File(ctx, c.Base, p)
 	case "":
 	default:
-		return nil, fmt.Errorf("%s is no file in commit %.10s, but a link or folder; name the script itself", p, c.Base)
+		return nil, fmt.Errorf("%s is a link or folder in commit %.10s; name the script itself", p, c.Base)
 	}
 	if c.Trust == "" {
 		return nil, nil
@@ -260,8 +259,8 @@ func (b *Book) trusted(ctx context.Context, c Case, p string) ([]byte, error) {
 	return content, err
 }
 
-// same reports whether a file is one that can be run, with this content. A link is
-// not, whatever it leads to: it could lead somewhere else by the time it is run.
+// same reports whether file is a regular file with this content. A link never is,
+// because its target could change before it runs.
 func same(file string, content []byte) bool {
 	info, err := os.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(content)) {
@@ -271,19 +270,20 @@ func same(file string, content []byte) bool {
 	return err == nil && bytes.Equal(have, content)
 }
 
-// layOut writes a script where no member writes, once for each content.
-func (b *Book) layOut(s script, content []byte) (string, error) {
+// writeScript writes a script to a folder that no member can write, once for each
+// content.
+func (b *Book) writeScript(s script, content []byte) (string, error) {
 	dir := filepath.Join(b.Scripts, s.ID[:16])
 	to := filepath.Join(dir, path.Base(s.Path))
 	if same(to, content) {
 		return to, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("lay a script out: %w", err)
+		return "", fmt.Errorf("write a script: %w", err)
 	}
 	f, err := os.CreateTemp(dir, ".part-")
 	if err != nil {
-		return "", fmt.Errorf("lay a script out: %w", err)
+		return "", fmt.Errorf("write a script: %w", err)
 	}
 	_, err = f.Write(content)
 	err = errors.Join(err, f.Chmod(0o500), f.Close())

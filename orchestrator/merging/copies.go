@@ -13,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// copyOf is the working copy that a member has for itself; false if it works in the
-// workspace, or in a folder that git does not know.
+// copyOf returns the working copy of a member; false if the member works in the
+// workspace or in a folder that git does not know.
 func (d *Desk) copyOf(ctx context.Context, member string) (*worktree.Repo, bool, error) {
 	own, has := d.opts.Trees.Of(member)
 	if !has || own.Branch == "" {
@@ -24,19 +24,19 @@ func (d *Desk) copyOf(ctx context.Context, member string) (*worktree.Repo, bool,
 	return copy, err == nil, err
 }
 
-// branchOf is the branch of the working copy that a member has for itself; empty if it
-// works in the workspace, or in a folder that git does not know.
+// branchOf returns the branch of a member's working copy; empty if the member works in
+// the workspace or in a folder that git does not know.
 func (d *Desk) branchOf(member string) string {
 	own, _ := d.opts.Trees.Of(member)
 	return own.Branch
 }
 
-// TreeOf is git's name of the files that a member's work is among: those of its working
-// copy, or those of the workspace while nobody else writes there. It is empty outside of
-// git, and where several write in one folder: there the tree is never one member's, and
-// a yes to it would be void with each line that another one writes.
+// TreeOf returns the git tree that a member's work belongs to: that of its working
+// copy, or that of the workspace while no other member writes there. It is empty
+// outside of git and where several members write in one folder: a pass would be void
+// with each line that another member writes.
 //
-// Folders that are repositories of their own are in no tree; that they are there counts.
+// Nested repositories are not part of the tree; their presence still counts.
 func (d *Desk) TreeOf(ctx context.Context, m *roster.Member) (string, error) {
 	if !d.hasRepo() {
 		return "", nil
@@ -50,7 +50,7 @@ func (d *Desk) TreeOf(ctx context.Context, m *roster.Member) (string, error) {
 		if _, has := d.opts.Trees.Of(m.Name); has || d.writtenByOthers(m.Name) {
 			return "", nil
 		}
-		copy, name = d.queue.Repo, ".workspace" // no member's name
+		copy, name = d.queue.Repo, ".workspace" // cannot be a member's name
 	}
 	state, err := d.book.State(ctx, copy, filepath.Join(d.opts.Place.Scratch(), name+".index"))
 	beyond := slices.Concat(state.Beyond, state.Withheld)
@@ -60,8 +60,8 @@ func (d *Desk) TreeOf(ctx context.Context, m *roster.Member) (string, error) {
 	return state.Tree + "+" + requests.KeyOf(beyond), nil
 }
 
-// writtenByOthers reports whether somebody else than a member that works in the
-// workspace can write there.
+// writtenByOthers reports whether anybody other than this member can write in the
+// workspace.
 func (d *Desk) writtenByOthers(member string) bool {
 	return slices.ContainsFunc(d.opts.Members.All(), func(o *roster.Member) bool {
 		_, has := d.opts.Trees.Of(o.Name)
@@ -70,12 +70,12 @@ func (d *Desk) writtenByOthers(member string) bool {
 	})
 }
 
-// Freshen brings into a member's working copy, between two turns, what its next work
-// builds upon: what has been merged, and the work on the tasks that its own waited
-// for. Nothing comes while the member has something that is not committed.
+// Freshen updates a member's working copy between two turns with what its next work
+// builds on: what has been merged, and the work on tasks that blocked its own. It does
+// nothing while the member has uncommitted changes.
 //
-// An error is a warning and holds up no turn: a member on an older state can work, and
-// what it makes is merged on top of the newest one all the same.
+// An error is only a warning: a member can work on an older state, and its work is
+// merged on top of the newest one.
 func (d *Desk) Freshen(ctx context.Context, member string) {
 	if d.branchOf(member) == "" {
 		return
@@ -101,18 +101,18 @@ func (d *Desk) Freshen(ctx context.Context, member string) {
 		_, err = d.queue.Freshen(ctx, copy, commits...)
 	}
 	if err != nil && ctx.Err() == nil {
-		d.warn(fmt.Errorf("the working copy of %s is not brought up to date: %w", member, err))
+		d.warn(fmt.Errorf("the working copy of %s is not updated: %w", member, err))
 	}
 }
 
-// workOn are the commits of work on tasks that is in no branch yet.
+// workOn returns the commits of unmerged work on tasks.
 func (d *Desk) workOn(ctx context.Context, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	merges, err := d.opts.Store.Merges().List(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("work on tasks: %w", err)
+		return nil, fmt.Errorf("the work on tasks: %w", err)
 	}
 	var commits []string
 	for _, m := range merges {

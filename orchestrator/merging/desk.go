@@ -28,17 +28,17 @@ import (
 type Members interface {
 	// All lists the members that have a seat, in the order of the spec.
 	All() []*roster.Member
-	// StateOf returns the state of a member's life in its seat; false if no member has
-	// this name.
+	// StateOf returns the lifecycle state of a member; false if no member has this
+	// name.
 	StateOf(member string) (lives.State, bool)
 }
 
-// Tallies count how often gates ran, and how they ended.
+// Tallies counts runs of gates and their results.
 type Tallies interface {
 	Add(where string, end hooklist.End)
 }
 
-// Options are what a Desk needs of the team that it belongs to.
+// Options are what a Desk needs from its team.
 type Options struct {
 	Place   state.Place
 	Store   *tasks.Store
@@ -50,8 +50,8 @@ type Options struct {
 	Inbox   Inbox
 	Tallies Tallies
 
-	Team    func() *configs.Team // the team's spec as it is now
-	Environ []string             // of gates
+	Team    func() *configs.Team // the current spec
+	Environ []string             // the environment of gates
 	GateEnv func() ([]string, error)
 	// Spawned registers the process of a gate of a merge.
 	Spawned func(pid int, h runner.Spawn) (ended func())
@@ -59,38 +59,38 @@ type Options struct {
 	SessionOf func(session string) (*roster.Member, bool)
 	// Landing is Queue.Landing.
 	Landing func() (landed func())
-	// Notify tells people of a question that waits for them.
+	// Notify tells people that a question waits for an answer.
 	Notify func(ctx context.Context, member string, r requests.Request)
-	// Changed is called when merges have changed what the team can do next.
+	// Changed is called when merges may have made tasks available.
 	Changed func()
 }
 
-// Desk takes down the work that members with working copies of their own finish, has
-// it merged, and knows what is not merged yet. A desk of a team that works in no git
-// repository has nothing to do. Make it with New. Its methods may be called from any
-// goroutine once Open has returned.
+// Desk harvests the work that members with their own working copies complete, has it
+// merged, and knows what is not merged yet. If the team works in no git repository, it
+// does nothing. Create it with New. After Open returns, its methods may be called from
+// any goroutine.
 type Desk struct {
 	opts  Options
 	queue *Queue // its Repo is nil if there is no repository
 	book  *Book
-	poked chan struct{}
-	over  chan struct{} // closed when no more work comes
+	woken chan struct{}
+	over  chan struct{} // closed by Close: no more work comes
 
-	taking sync.Mutex // held while work is taken down
+	taking sync.Mutex // held while work is harvested
 
 	mu     sync.Mutex
-	taken  map[string]bool   // completed tasks whose work has been taken down, by id
-	onWay  map[string]bool   // ids of tasks whose work is being merged
-	left   map[string]string // why the work on a task was not taken down, by its id
-	fault  error             // why nothing is merged any more
+	taken  map[string]bool   // ids of completed tasks whose work was harvested
+	onWay  map[string]bool   // ids of tasks (or branches) whose work is being merged
+	left   map[string]string // why the work on a task was not harvested, by task id
+	fault  error             // why merging stopped in this run
 	moved  chan struct{}     // closed and replaced when the state of merges changes
-	warned map[string]bool   // warnings that were given in this run
+	warned map[string]bool   // warnings already written in this run
 }
 
-// New makes the desk of a team. It does nothing before Open.
+// New returns the desk of a team. It does nothing before Open.
 func New(o Options) *Desk {
 	d := &Desk{
-		opts: o, queue: &Queue{}, poked: make(chan struct{}, 1), over: make(chan struct{}),
+		opts: o, queue: &Queue{}, woken: make(chan struct{}, 1), over: make(chan struct{}),
 		taken: map[string]bool{}, left: map[string]string{}, onWay: map[string]bool{}, warned: map[string]bool{},
 		moved: make(chan struct{}),
 	}
@@ -98,9 +98,8 @@ func New(o Options) *Desk {
 	return d
 }
 
-// Open reads what an earlier run has left. It is called once, after the working copies
-// were opened and before any member begins, so that nobody who waits for merged work
-// takes it for merged.
+// Open restores the state of earlier runs. Call it once, after the working copies were
+// opened and before any member starts, so that no unmerged work counts as merged.
 func (d *Desk) Open(ctx context.Context) error {
 	repo := d.opts.Trees.Repo()
 	if repo == nil {
@@ -110,17 +109,17 @@ func (d *Desk) Open(ctx context.Context) error {
 	d.queue.Gates, d.queue.Landing = trialGates{d.opts, d.book, repo}.ask, d.opts.Landing
 	d.queue.Ask = approvals{d.opts}.ask
 	d.queue.Prepare = func(ctx context.Context, top string) error { return d.opts.Trees.Prepare(ctx, "merge", top) }
-	return d.recall(ctx)
+	return d.loadHarvested(ctx)
 }
 
 // hasRepo reports whether the team works in a git repository.
 func (d *Desk) hasRepo() bool { return d.queue.Repo != nil }
 
-// recall reads which work was taken down in earlier runs.
+// loadHarvested reads which work earlier runs harvested.
 //
-// A task whose merge is known counts as taken only while it is completed: when it is
-// opened again, it brings other work.
-func (d *Desk) recall(ctx context.Context) error {
+// A task with a known merge counts as harvested only while it is completed: once
+// reopened, it produces new work.
+func (d *Desk) loadHarvested(ctx context.Context) error {
 	if err := d.queue.Recover(ctx); err != nil {
 		return fmt.Errorf("recover merges: %w", err)
 	}
@@ -138,28 +137,28 @@ func (d *Desk) recall(ctx context.Context) error {
 			d.taken[t.ID] = true
 		}
 	}
-	return d.look(ctx)
+	return d.updateOnWay(ctx)
 }
 
-// Serve merges what comes in until ctx ends, or after Close until nothing is left to
-// do. What is being merged when ctx ends waits for the next run.
+// Serve merges what comes in until ctx ends, or after Close until the queue is empty.
+// What is being merged when ctx ends waits for the next run.
 //
-// It is the one goroutine in which merges happen. When the store fails, merging ends for
-// this run and the team goes on: onWay is empty from then on, so that no member waits for
-// merged work, and people are warned once.
+// Merges happen only in this goroutine. If the store fails, merging stops for this run
+// and the team goes on: onWay stays empty, so that no member waits for a merge, and
+// people are warned once.
 func (d *Desk) Serve(ctx context.Context) {
 	if !d.hasRepo() {
 		return
 	}
 	for _, m := range d.opts.Members.All() {
-		if s, _ := d.opts.Members.StateOf(m.Name); s.Gone != "" { // the others do this when they come to rest
+		if s, _ := d.opts.Members.StateOf(m.Name); s.Gone != "" { // the others call Settle when they become idle
 			d.Settle(ctx, m.Name)
 		}
 	}
 	for {
 		err := d.queue.Work(ctx)
 		if err == nil {
-			err = d.look(ctx)
+			err = d.updateOnWay(ctx)
 		}
 		if ctx.Err() != nil {
 			return
@@ -167,15 +166,15 @@ func (d *Desk) Serve(ctx context.Context) {
 		if err != nil {
 			d.mu.Lock()
 			d.fault = err
-			clear(d.onWay) // nobody is to wait for it
+			clear(d.onWay) // no member must wait for it
 			d.mu.Unlock()
-			d.warn(fmt.Errorf("nothing is merged any more in this run: %w", err))
+			d.warn(fmt.Errorf("merging stopped for this run: %w", err))
 			d.opts.Changed()
 			return
 		}
 		d.opts.Changed()
 		select {
-		case <-d.poked:
+		case <-d.woken:
 		case <-d.over:
 			return
 		case <-ctx.Done():
@@ -187,20 +186,20 @@ func (d *Desk) Serve(ctx context.Context) {
 // Close ends Serve once it has nothing to do.
 func (d *Desk) Close() { close(d.over) }
 
-// poke has Serve look at the queue.
-func (d *Desk) poke() { routine.Signal(d.poked) }
+// wake wakes Serve.
+func (d *Desk) wake() { routine.Signal(d.woken) }
 
-// look finds out which tasks' work is on its way: it is being merged, or waits for an
+// updateOnWay updates onWay: the tasks whose work is being merged or waits for an
 // answer.
-func (d *Desk) look(ctx context.Context) error {
+func (d *Desk) updateOnWay(ctx context.Context) error {
 	merges, err := d.opts.Store.Merges().List(ctx)
 	if err != nil {
-		return fmt.Errorf("look at merges: %w", err)
+		return fmt.Errorf("read the merges: %w", err)
 	}
 	asking := map[string]bool{}
 	for _, m := range merges {
 		if asking[m.ID], err = d.asking(ctx, m); err != nil {
-			return fmt.Errorf("look at merges: %w", err)
+			return fmt.Errorf("read the merges: %w", err)
 		}
 	}
 	d.mu.Lock()
@@ -219,19 +218,20 @@ func (d *Desk) look(ctx context.Context) error {
 	return nil
 }
 
-// OnWay returns the ids of those of all tasks whose work is on its way into its branch,
-// or about to be: the task is completed, and its owner has not come to rest since. Work
-// that belongs to no task is there under the name of its branch.
+// OnWay returns the ids of those of all tasks whose work is being merged or is about to
+// be: the task is completed, and its owner has not become idle since. Work that belongs
+// to no task appears under the name of its branch.
 //
-// plan holds back tasks whose blockers are among these. Work that is completed and not
-// yet taken down counts too, or a dependent could begin in the moment between both. A
-// member that is gone brings no more work, so nobody waits for it.
+// plan holds back tasks whose blockers are among these. Completed work that is not yet
+// harvested counts too, or a dependent could start in between. A member that is gone
+// produces no more work, so its tasks do not count.
 func (d *Desk) OnWay(all []tasks.Task) map[string]bool {
-	// Before taken is read: a member that goes in between has had its work taken down.
+	// Read this before taken: the work of a member that leaves in between is then in
+	// taken.
 	awaited := map[string]bool{}
 	for _, t := range all {
 		if _, known := awaited[t.Owner]; !known && t.Status == tasks.Completed {
-			awaited[t.Owner] = d.brings(t.Owner)
+			awaited[t.Owner] = d.willHarvest(t.Owner)
 		}
 	}
 	d.mu.Lock()
@@ -240,7 +240,7 @@ func (d *Desk) OnWay(all []tasks.Task) map[string]bool {
 	for _, t := range all {
 		switch {
 		case t.Status != tasks.Completed:
-			delete(d.taken, t.ID) // it was opened again, and will be done anew
+			delete(d.taken, t.ID) // it was reopened and produces new work
 		case !d.taken[t.ID] && awaited[t.Owner] && d.fault == nil:
 			way[t.ID] = true
 		}
@@ -248,8 +248,8 @@ func (d *Desk) OnWay(all []tasks.Task) map[string]bool {
 	return way
 }
 
-// brings reports whether a member's work is taken down when it comes to rest.
-func (d *Desk) brings(member string) bool {
+// willHarvest reports whether a member's work will be harvested when it becomes idle.
+func (d *Desk) willHarvest(member string) bool {
 	if d.branchOf(member) == "" {
 		return false
 	}
@@ -257,22 +257,22 @@ func (d *Desk) brings(member string) bool {
 	return ok && s.Gone == ""
 }
 
-// Finished takes down the work on a task that has just been completed, before its
-// member can begin with something else.
+// Finished harvests the work on a task that has just been completed, before its member
+// can start other work.
 //
-// It is called within the call that completes the task, so the files are as the gates
-// saw them. An error is a warning: the task is completed all the same.
+// It is called within the call that completes the task, so the files are those that the
+// gates judged. An error is only a warning: the task stays completed.
 func (d *Desk) Finished(ctx context.Context, t tasks.Task) {
 	d.mu.Lock()
 	delete(d.taken, t.ID)
 	d.mu.Unlock()
 	if _, ok := d.opts.Members.StateOf(t.Owner); ok {
-		d.warn(d.take(ctx, t.Owner, []tasks.Task{t}))
+		d.warn(d.harvestTasks(ctx, t.Owner, []tasks.Task{t}))
 	}
 }
 
-// Settle takes down the work on tasks that a member has completed and that is not taken
-// down yet: they were completed at a turn end, or before a crash.
+// Settle harvests the work on tasks that a member completed at a turn end or before a
+// crash.
 func (d *Desk) Settle(ctx context.Context, member string) {
 	if d.branchOf(member) == "" {
 		return
@@ -288,18 +288,18 @@ func (d *Desk) Settle(ctx context.Context, member string) {
 			done = append(done, t)
 		}
 	}
-	d.warn(d.take(ctx, member, done))
+	d.warn(d.harvestTasks(ctx, member, done))
 }
 
-// take makes merges of the work on tasks.
+// harvestTasks harvests the work on tasks as merges.
 //
-// taking is held all the while: a member's call and its turn end may come here at once,
-// and the second must find what the first has done. An error with one task does not
-// keep the others from being taken.
-func (d *Desk) take(ctx context.Context, member string, done []tasks.Task) error {
+// It holds taking throughout: a member's call and its turn end may come at the same
+// time, and the second must see what the first did. An error with one task does not
+// stop the others.
+func (d *Desk) harvestTasks(ctx context.Context, member string, done []tasks.Task) error {
 	d.taking.Lock()
 	defer d.taking.Unlock()
-	done = slices.DeleteFunc(slices.Clone(done), func(t tasks.Task) bool { return d.knows(t) })
+	done = slices.DeleteFunc(slices.Clone(done), func(t tasks.Task) bool { return d.harvested(t) })
 	if len(done) == 0 {
 		return nil
 	}
@@ -311,34 +311,34 @@ func (d *Desk) take(ctx context.Context, member string, done []tasks.Task) error
 	for _, t := range done {
 		m, err := d.queue.Harvest(ctx, Work{Member: member, Copy: copy, Task: &t}, false)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("the work of %s on task %s is not taken down: %w", member, t.ID, err))
+			errs = append(errs, fmt.Errorf("harvest the work of %s on task %s: %w", member, t.ID, err))
 		}
 		if err != nil && ctx.Err() != nil {
 			d.mu.Lock()
-			d.left[t.ID] = err.Error() // the next who looks takes it down
+			d.left[t.ID] = err.Error() // the next call harvests it
 			d.mu.Unlock()
 			break
 		}
-		d.note(t, m, err) // also after an error: nobody is to wait for what does not come
+		d.recordHarvest(t, m, err) // also after an error, so that no member waits for this work
 		if m == nil && err == nil {
 			errs = append(errs, d.unchanged(ctx, t))
 		}
 	}
-	d.poke()
+	d.wake()
 	d.opts.Changed()
 	return errors.Join(errs...)
 }
 
-// knows reports whether a task's work has been taken down.
-func (d *Desk) knows(t tasks.Task) bool {
+// harvested reports whether a task's work was harvested.
+func (d *Desk) harvested(t tasks.Task) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.taken[t.ID]
 }
 
-// note records what was taken down, and that it is on its way, before anybody can
-// take the task's work for merged.
-func (d *Desk) note(t tasks.Task, m *tasks.Merge, err error) {
+// recordHarvest records that a task's work was harvested and is on its way, before
+// anything can treat it as merged.
+func (d *Desk) recordHarvest(t tasks.Task, m *tasks.Merge, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.taken[t.ID] = true
@@ -351,14 +351,14 @@ func (d *Desk) note(t tasks.Task, m *tasks.Merge, err error) {
 	}
 }
 
-// reused writes into the journal that a gate was not run.
+// reused journals that a gate was not run.
 func (d *Desk) reused(v verdicts.Verdict) {
 	d.opts.Journal.Append(agent.Event{Member: v.Member, Data: VerdictReused{
 		Task: v.Subject, Command: v.Command, Tree: v.Tree, Judged: v.Time,
 	}})
 }
 
-// warn writes an error that ends nothing into the journal, each text once.
+// warn journals an error that stops nothing, once per text.
 func (d *Desk) warn(err error) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return

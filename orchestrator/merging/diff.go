@@ -18,26 +18,26 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// DiffRequest says whose changes are wanted, and how they are shown; without a task or
-// member those of all members.
+// DiffRequest selects the changes to show, and how. Without a task and a member it
+// selects those of all members.
 type DiffRequest struct {
 	Task, Member string
 	Stat, Color  bool
 }
 
-// Diff is what somebody has changed.
+// Diff is what a member has changed.
 type Diff struct {
 	Title  string `json:"title"`
 	Member string `json:"member"`
-	From   string `json:"from"` // commit that the work began from
-	To     string `json:"to"`   // commit of the work, or tree with what is not committed
-	Text   string `json:"text"` // the difference as git shows it
-	// Withheld says which files in the working copy are not shown, because they have a
-	// filter that must not run; empty: all are.
+	From   string `json:"from"` // base commit of the work
+	To     string `json:"to"`   // commit of the work, or tree including uncommitted changes
+	Text   string `json:"text"` // output of git diff
+	// Withheld lists the files of the working copy that are not shown, because they
+	// have a filter that must not run; empty if all are shown.
 	Withheld string `json:"withheld,omitempty"`
 }
 
-// ReadDiff shows what has been changed. reviews is what is known of finished work
+// ReadDiff returns the changes that a request selects. reviews is what is known of finished work
 // (Client.Review, ReadReview). It reads the repository and changes nothing.
 func ReadDiff(
 	ctx context.Context, p state.Place, team *configs.Team, reviews api.ReviewReply, r DiffRequest,
@@ -75,32 +75,32 @@ func ReadDiff(
 	return d.ofMember(ctx, reviews.Reviews)
 }
 
-// openRepo opens the repository of a team that need not run.
+// openRepo opens the repository of a team, which need not run.
 func openRepo(ctx context.Context, p state.Place, team *configs.Team) (*worktree.Repo, error) {
 	return trees.GitFor(p, trust.TrustedFilters(ctx, team)).Open(ctx, team.Workspace)
 }
 
-// inPlace reports whether a working copy is a member's of the team.
+// inPlace reports whether a working copy belongs to a member of the team.
 func inPlace(p state.Place, c worktree.Copy) bool {
 	dir, err := filepath.EvalSymlinks(p.Dir)
 	folder := filepath.Dir(c.Path)
 	return err == nil && c.Branch != "" && c.Gone == "" && folder == filepath.Join(dir, filepath.Base(p.Worktrees()))
 }
 
-// differ shows differences of one repository.
+// differ computes differences in one repository.
 type differ struct {
 	repo  *worktree.Repo
 	queue *Queue
 	how   worktree.DiffOptions
 }
 
-// ofTask is what the work on a task has changed, also if it is merged already.
+// ofTask returns what the work on a task has changed, even if it is merged.
 func (d differ) ofTask(ctx context.Context, reviews []api.Review, id string) ([]Diff, error) {
 	i := slices.IndexFunc(reviews, func(r api.Review) bool { return slices.Contains(r.Tasks, id) })
 	if i < 0 {
-		return nil, notation.Errorf(tasks.ErrNotFound, "there is no finished work on task %s; covey diff MEMBER shows what is under way", id)
+		return nil, notation.Errorf(tasks.ErrNotFound, "there is no finished work on task %s; covey diff MEMBER shows unfinished work", id)
 	}
-	// The last one: a task that was opened again has been worked on twice.
+	// Take the last one: a task that was reopened has several.
 	for j := range reviews {
 		if slices.Contains(reviews[j].Tasks, id) {
 			i = j
@@ -110,7 +110,7 @@ func (d differ) ofTask(ctx context.Context, reviews []api.Review, id string) ([]
 	return []Diff{one}, err
 }
 
-// ofMember is what finished work of a member has changed whose working copy is gone.
+// ofMember returns the finished work of a member that has no working copy any more.
 func (d differ) ofMember(ctx context.Context, reviews []api.Review) ([]Diff, error) {
 	list := []Diff{}
 	for _, r := range reviews {
@@ -123,7 +123,7 @@ func (d differ) ofMember(ctx context.Context, reviews []api.Review) ([]Diff, err
 	return list, nil
 }
 
-// of is what a piece of work has changed.
+// of returns what a piece of work has changed.
 func (d differ) of(ctx context.Context, m tasks.Merge) (Diff, error) {
 	one := Diff{Title: describe(m), Member: m.Member, From: m.From, To: m.Commit}
 	text, err := d.repo.Diff(ctx, m.From, m.Commit, d.how)
@@ -131,7 +131,7 @@ func (d differ) of(ctx context.Context, m tasks.Merge) (Diff, error) {
 	return one, err
 }
 
-// ofCopy is what lies in a member's working copy, with what is not committed.
+// ofCopy returns the changes in a member's working copy, including uncommitted ones.
 func (d differ) ofCopy(ctx context.Context, c worktree.Copy, member string) (Diff, error) {
 	one := Diff{Title: member + " (" + c.Branch + ")", Member: member}
 	copy, err := d.repo.At(ctx, c.Path)

@@ -11,30 +11,30 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// VerdictReused is sent when a gate was not run, because it has said yes to the very
-// same files before.
+// VerdictReused is sent when a gate was not run, because it already passed exactly the
+// same files.
 type VerdictReused struct {
 	Task    string    `json:"task"`
 	Command string    `json:"command"`
-	Tree    string    `json:"tree"`   // git's name of the files
-	Judged  time.Time `json:"judged"` // when the gate said so
+	Tree    string    `json:"tree"`   // git tree of the files
+	Judged  time.Time `json:"judged"` // when the gate ran
 }
 
-// EventType is the journal's name for it.
+// EventType returns the event's name in the journal.
 func (VerdictReused) EventType() string { return "verdict_reused" }
 
-// TaskUnchanged is sent when a task was completed and its member's working copy holds no
-// change for it: there is nothing to merge.
+// TaskUnchanged is sent when a task is completed but its member's working copy has no
+// change for it, so that there is nothing to merge.
 type TaskUnchanged struct {
 	Task    string `json:"task_id"`
 	Subject string `json:"subject"`
 }
 
-// EventType is the journal's name for it.
+// EventType returns the event's name in the journal.
 func (TaskUnchanged) EventType() string { return "task_unchanged" }
 
-// keyUnchanged is where the store has that a task was completed without a change: the
-// version that the task had by then.
+// keyUnchanged is the store key that holds the version of a task when it was completed
+// without a change.
 func keyUnchanged(task string) string { return "unchanged/" + task }
 
 // UnchangedAt returns the version that a task had when it was last completed without a
@@ -50,14 +50,14 @@ func UnchangedAt(ctx context.Context, store *tasks.Store, task string) (version 
 	return version, known, nil
 }
 
-// unchanged records that a task was completed without a change, and tells it once.
+// unchanged records that a task was completed without a change, and journals it once.
 func (d *Desk) unchanged(ctx context.Context, t tasks.Task) error {
 	before, known, err := UnchangedAt(ctx, d.opts.Store, t.ID)
 	if err != nil || known && before == t.Version {
 		return err
 	}
 	if err := d.opts.Store.Put(ctx, keyUnchanged(t.ID), notation.Encode(t.Version)); err != nil {
-		return fmt.Errorf("note that task %s changed nothing: %w", t.ID, err)
+		return fmt.Errorf("record that task %s changed nothing: %w", t.ID, err)
 	}
 	d.opts.Journal.Append(agent.Event{Member: t.Owner, Data: TaskUnchanged{Task: t.ID, Subject: t.Subject}})
 	return nil

@@ -20,12 +20,12 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// GateRun is runner.Options.Gates: it says how a gate of a member's task is run. A
-// member with a working copy of its own has its gates run there with the scripts of the
-// commit that its work began from, and a gate is not asked again about files of which it
-// has said yes. Gates of a member that works in the workspace run there as they are:
-// others write there meanwhile, so that no verdict would belong to a tree, and its files
-// are what the spec was trusted with.
+// GateRun implements runner.Options.Gates: it decides how a gate of a member's task
+// runs. A member with its own working copy has its gates run there with the scripts of
+// its base commit, and a gate that passed certain files does not run again for the same
+// files. Gates of a member that works in the workspace run unchanged: others write
+// there at the same time, so no verdict would belong to a tree, and its scripts were
+// trusted along with the spec.
 func (d *Desk) GateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
 	m, ok := d.opts.SessionOf(in.SessionID)
 	if !ok {
@@ -33,13 +33,13 @@ func (d *Desk) GateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) 
 	}
 	run, err := d.memberGate(ctx, m.Name, in, gate)
 	if err != nil {
-		run.Fault = fmt.Sprintf("what it is to look at is not known: %v", err)
+		run.Fault = fmt.Sprintf("finding what it judges: %v", err)
 	}
 	return run
 }
 
-// memberGate is GateRun for a member that is known. A zero GateRun has the gate run as
-// it is. An error must not be taken for a yes: GateRun passes it on as Fault.
+// memberGate is GateRun for a known member. A zero GateRun runs the gate as it is. An
+// error must not count as a pass: GateRun reports it as Fault.
 func (d *Desk) memberGate(ctx context.Context, member string, in hooks.Input, gate hooks.Handler) (runner.GateRun, error) {
 	copy, ok, err := d.copyOf(ctx, member)
 	if err != nil || !ok {
@@ -53,15 +53,15 @@ func (d *Desk) memberGate(ctx context.Context, member string, in hooks.Input, ga
 		c.Subject, c.Told = done.TaskID, askedAbout(done.TaskInput)
 	}
 	if c.Base, err = d.base(ctx, copy); err != nil {
-		return runner.GateRun{}, fmt.Errorf("look at the copy: %w", err)
+		return runner.GateRun{}, fmt.Errorf("read the working copy: %w", err)
 	}
 	run := d.book.Sitting(ctx, c, gate)
-	run.Settled = true // the book has seen to its scripts
+	run.Settled = true // the book has replaced its scripts
 	return run, nil
 }
 
-// askedAbout is what a gate reads of a task on its stdin, apart from who asks: another
-// text is another question.
+// askedAbout returns what a gate reads about a task on stdin, without the caller.
+// Verdicts are not reused when it changes.
 func askedAbout(t hooks.TaskInput) string {
 	data, err := json.Marshal([]any{t.TaskSubject, t.TaskDescription, t.Evidence})
 	if err != nil {
@@ -70,7 +70,7 @@ func askedAbout(t hooks.TaskInput) string {
 	return string(data)
 }
 
-// base is the commit that the work in a copy began from.
+// base returns the base commit of the work in a copy.
 func (d *Desk) base(ctx context.Context, copy *worktree.Repo) (string, error) {
 	into, err := d.queue.Target(ctx)
 	if err != nil {
@@ -83,9 +83,9 @@ func (d *Desk) base(ctx context.Context, copy *worktree.Repo) (string, error) {
 	return base, err
 }
 
-// OutsideOf lists the files outside of what a member owns in which its branch, or what it
-// has not committed, differs from the branch that its work is for. It lists none for a
-// member without a working copy of its own.
+// OutsideOf lists the files that a member changed, committed or not, outside of what it
+// owns, and the branch that its work is for. It lists none for a member without its own
+// working copy.
 func (d *Desk) OutsideOf(ctx context.Context, m *roster.Member) (files []string, into string, err error) {
 	copy, ok, err := d.copyOf(ctx, m.Name)
 	if err != nil || !ok {
@@ -107,19 +107,19 @@ func (d *Desk) OutsideOf(ctx context.Context, m *roster.Member) (files []string,
 	return owned.Outside(m.Owns, written), into, err
 }
 
-// trialGates asks the gates of a team about merged work.
+// trialGates runs the gates of a team on merged work.
 type trialGates struct {
 	opts Options
 	book *Book
-	repo *worktree.Repo // the workspace's
+	repo *worktree.Repo // of the workspace
 }
 
-// handlersFor returns the gates of merged work: those of merges, and those of tasks
+// handlersFor returns the gates of merged work: the merge gates, and the task gates
 // that are commands.
 //
-// Prompts, agents and approvals among the gates of tasks are left out: they have judged
-// the work, and a merge that changes none of it is no new question for them. A command
-// that stands there twice is asked once.
+// Prompts, agents and approvals among the task gates are left out: they have judged the
+// work already, and merging does not change it. A command that is listed twice runs
+// once.
 func handlersFor(team *configs.Team) []hooks.Handler {
 	var all []hooks.Handler
 	add := func(h hooks.Handler) {
@@ -139,7 +139,7 @@ func handlersFor(team *configs.Team) []hooks.Handler {
 	return all
 }
 
-// ask is Queue.Gates.
+// ask implements Queue.Gates.
 func (g trialGates) ask(ctx context.Context, t Trial) (refusal string, err error) {
 	handlers := handlersFor(g.opts.Team())
 	if len(handlers) == 0 {
@@ -147,11 +147,11 @@ func (g trialGates) ask(ctx context.Context, t Trial) (refusal string, err error
 	}
 	about, err := g.about(ctx, t)
 	if err != nil {
-		return "", fmt.Errorf("ask the gates: %w", err)
+		return "", fmt.Errorf("run the gates: %w", err)
 	}
 	runner, err := g.runner(t, handlers, askedAbout(about))
 	if err != nil {
-		return "", fmt.Errorf("ask the gates: %w", err)
+		return "", fmt.Errorf("run the gates: %w", err)
 	}
 	out, err := runner.Run(ctx, hooks.Input{
 		Common: hooks.Common{
@@ -168,8 +168,8 @@ func (g trialGates) ask(ctx context.Context, t Trial) (refusal string, err error
 	return strings.Join(out.Feedback, "\n"), nil
 }
 
-// about is what gates of a merge read on stdin: the task whose work it is, so that a
-// gate of tasks serves for both.
+// about returns what merge gates read on stdin. It describes the task of the work, so
+// that a gate written for tasks works for merges too.
 func (g trialGates) about(ctx context.Context, t Trial) (hooks.TaskInput, error) {
 	about := hooks.TaskInput{
 		TaskID: t.Subject(), TaskSubject: t.Title, TeammateName: t.Member, TeamName: g.opts.Team().Name,
@@ -185,11 +185,11 @@ func (g trialGates) about(ctx context.Context, t Trial) (hooks.TaskInput, error)
 	return about, nil
 }
 
-// runner makes what runs gates on a merged state.
+// runner returns a runner for the gates of one merged state.
 //
-// A runner is made for each merge, because the variables of its environment name the
-// branch. The gates' processes are registered as hooks, so that they are killed at the
-// end of the team, or at the next start if covey itself was killed.
+// Each merge needs its own, because the environment names the branch. The gate
+// processes are registered as hooks, so that they are killed when the team ends, or at
+// the next start if covey itself was killed.
 func (g trialGates) runner(t Trial, gates []hooks.Handler, told string) (*runner.Runner, error) {
 	section := hooks.Settings{hooks.TaskCompleted: {{Hooks: gates}}}
 	c := Case{
@@ -210,7 +210,7 @@ func (g trialGates) runner(t Trial, gates []hooks.Handler, told string) (*runner
 	})
 }
 
-// observe writes runs of gates of merges into the journal, as those of any hook.
+// observe journals runs of merge gates like those of any hook.
 func (g trialGates) observe(p hooks.Progress) {
 	if p.Result == nil {
 		g.opts.Journal.Tell(agent.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})

@@ -15,56 +15,55 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// Work is what a member has made.
+// Work is what a member has produced.
 type Work struct {
 	Member string
-	Copy   *worktree.Repo // where it has worked
-	Task   *tasks.Task    // that is done; nil: whatever lies there
+	Copy   *worktree.Repo // the member's working copy
+	Task   *tasks.Task    // the completed task; nil: everything in Copy
 }
 
-// taskBranch is the branch of the work on a task, beside the branch that its member
-// works on. No member's name holds an underscore, so it is never a member's.
+// taskBranch returns the branch for the work on a task, next to the member's own
+// branch. Names of members hold no underscore, so it is never a member's branch.
 func taskBranch(own, id string) string { return path.Dir(own) + "/" + taskMark + id }
 
 const taskMark = "task_"
 
-// Outlook is what would come of a merge.
+// Outlook is the expected result of a merge.
 type Outlook struct {
-	Tree      string   // merged; meaningless with conflicts
-	Empty     bool     // it would change nothing
-	Files     []string // that it changes, below the workspace
-	Conflicts []string // likewise, that cannot be merged
-	Outside   []string // likewise, that its author may not write
-	Protected []string // likewise, that nobody may change unasked
+	Tree      string   // merged tree; meaningless with conflicts
+	Empty     bool     // the merge would change nothing
+	Files     []string // changed files, relative to the workspace
+	Conflicts []string // files that conflict
+	Outside   []string // files that the author may not write
+	Protected []string // changed files that need approval
 }
 
-// Foresee finds out what comes of merging m on top of base, and changes nothing.
+// Foresee returns the result of merging m into base, and changes nothing.
 //
-// With conflicts there is no merged tree to compare, so Files, Empty and Protected are
-// left as they are. Outside is filled in all cases, for it needs the author's commits
-// alone.
+// With conflicts there is no merged tree to compare, so Files, Empty and Protected stay
+// zero. Outside is always set, because it depends only on the author's commits.
 func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outlook, error) {
 	var o Outlook
 	merged, err := q.Repo.Merge(ctx, base, m.Commit)
 	if err != nil {
-		return o, fmt.Errorf("what would come of it: %w", err)
+		return o, fmt.Errorf("foresee the merge: %w", err)
 	}
 	o.Tree = merged.Tree
 	for _, p := range merged.Conflicts {
 		o.Conflicts = append(o.Conflicts, Below(q.Repo.Prefix, p))
 	}
-	// What the author has written counts from where its branch left: what came from
-	// there by merging is not the author's.
+	// Count what the author wrote since its branch left base: changes that it merged
+	// from base are not its own.
 	from, err := q.Repo.MergeBase(ctx, base, m.Commit)
 	if err != nil {
-		return o, fmt.Errorf("what would come of it: %w", err)
+		return o, fmt.Errorf("foresee the merge: %w", err)
 	}
 	if from == "" {
 		return o, fmt.Errorf("%s and %s have no commit in common", m.Branch, m.Into)
 	}
 	own, err := q.Written(ctx, m.Member, from, m.Commit)
 	if err != nil {
-		return o, fmt.Errorf("what would come of it: %w", err)
+		return o, fmt.Errorf("foresee the merge: %w", err)
 	}
 	o.Outside = owned.Outside(q.rules().Owns[m.Member], own)
 	if len(o.Conflicts) > 0 {
@@ -76,9 +75,9 @@ func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outloo
 	return o, err
 }
 
-// Written lists the files that a member has written, below the workspace: those in
-// which its work, a commit or tree, differs from the commit that it began from. What
-// others have made and it has only merged, as they made it, is not counted.
+// Written lists the files that a member has written, relative to the workspace: those
+// that differ between its work, a commit or tree, and the commit it began from. Changes
+// of others that it merged without changing them do not count.
 func (q *Queue) Written(ctx context.Context, member, from, work string) ([]string, error) {
 	changes, err := q.Repo.Changed(ctx, from, work)
 	if err != nil || q.rules().Owns[member] == nil {
@@ -86,7 +85,7 @@ func (q *Queue) Written(ctx context.Context, member, from, work string) ([]strin
 	}
 	all, err := q.Store.Merges().List(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("what was written: %w", err)
+		return nil, fmt.Errorf("list the written files: %w", err)
 	}
 	for _, m := range all {
 		if m.Member == member || m.State.Over() || len(changes) == 0 {
@@ -94,11 +93,11 @@ func (q *Queue) Written(ctx context.Context, member, from, work string) ([]strin
 		}
 		theirs, err := q.Repo.Changed(ctx, m.From, m.Commit)
 		if err != nil {
-			continue // its commits are gone, so nothing of it can be here
+			continue // its commits are gone, so none of them was merged
 		}
 		since, err := q.Repo.Changed(ctx, m.Commit, work)
 		if err != nil {
-			return nil, fmt.Errorf("what was written: %w", err)
+			return nil, fmt.Errorf("list the written files: %w", err)
 		}
 		changes = slices.DeleteFunc(changes, func(c worktree.Change) bool {
 			return hasPath(theirs, c.Path) && !hasPath(since, c.Path)
@@ -107,22 +106,22 @@ func (q *Queue) Written(ctx context.Context, member, from, work string) ([]strin
 	return Paths(changes, q.Repo.Prefix), nil
 }
 
-// hasPath reports whether a file is among some changes.
+// hasPath reports whether changes contain a file.
 func hasPath(changes []worktree.Change, path string) bool {
 	return slices.ContainsFunc(changes, func(c worktree.Change) bool { return c.Path == path })
 }
 
-// Harvest takes down what a member has made: what is in no commit is committed, the
-// branch of the work is set to it, and the work stands in the queue, or waits for
-// somebody to ask for it. now queues it in any case. It gives no merge if there is
-// nothing new. Nobody may work in the copy meanwhile.
+// Harvest records what a member has produced: it commits uncommitted changes, sets the
+// branch of the work to the commit, and adds a merge that is queued or waits for a
+// request. now queues it in any case. It returns nil if there is nothing new. Nobody
+// may work in the copy during the call.
 func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, error) {
 	into, err := q.Target(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("take down work: %w", err)
+		return nil, fmt.Errorf("harvest work: %w", err)
 	}
 	m := tasks.Merge{Member: w.Member, Into: into, Title: "work of " + w.Member, State: tasks.MergeWaiting}
-	// What mends work that came back was asked for with that work.
+	// A task that repairs returned work belongs to a merge that was already requested.
 	if now || q.rules().Auto || w.Task != nil && w.Task.Metadata[KeyMerge] != nil {
 		m.State = tasks.MergeQueued
 	}
@@ -131,21 +130,21 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	}
 	m.Commit, err = w.Copy.CommitAll(ctx, subject(m)+"\n\nCommitted by covey when the work was done.\n", worktree.Person{})
 	if err != nil {
-		return nil, fmt.Errorf("take down work: %w", err)
+		return nil, fmt.Errorf("harvest work: %w", err)
 	}
 	earlier, err := q.Store.Merges().List(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("take down work: %w", err)
+		return nil, fmt.Errorf("harvest work: %w", err)
 	}
 	if m.From, err = q.from(ctx, m, earlier); err != nil {
-		return nil, fmt.Errorf("take down work: %w", err)
+		return nil, fmt.Errorf("harvest work: %w", err)
 	}
 	if nothing, err := q.nothing(ctx, m, w.Task != nil); nothing || err != nil {
 		return nil, err
 	}
 	m.Round = roundOf(w.Task, earlier)
 	if m.Branch, err = q.branch(ctx, w, m.Commit); err != nil {
-		return nil, fmt.Errorf("take down work: %w", err)
+		return nil, fmt.Errorf("harvest work: %w", err)
 	}
 	m, err = q.Store.Merges().Propose(ctx, actors.Actor{}, m)
 	if err == nil && now && m.State == tasks.MergeWaiting {
@@ -154,13 +153,12 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	return &m, err
 }
 
-// from is where a piece of work begins: behind the member's last one, or where its
-// branch left the other.
+// from returns the commit where a piece of work begins: the end of the member's
+// previous piece, or where its branch left the target.
 //
-// A piece of work is what came since the piece before, or else files that an earlier
-// task has changed would count for a later one, and be held against it. Earlier ones
-// are looked through from the newest on; one of the very same commit says nothing of
-// where this work began, and is passed over.
+// Without this, files that an earlier task changed would count for a later one as well.
+// The newest earlier piece counts; one with the same commit is skipped, because it does
+// not tell where this work began.
 func (q *Queue) from(ctx context.Context, m tasks.Merge, earlier []tasks.Merge) (string, error) {
 	for _, e := range slices.Backward(earlier) {
 		if e.Member != m.Member || e.Commit == m.Commit && !slices.Equal(e.Tasks, m.Tasks) {
@@ -177,11 +175,11 @@ func (q *Queue) from(ctx context.Context, m tasks.Merge, earlier []tasks.Merge) 
 	return from, err
 }
 
-// nothing reports whether there is nothing to merge: the branch holds all of it, or,
-// of a task, it adds nothing to the work before it.
+// nothing reports whether there is nothing to merge: the target branch contains all of
+// it, or it belongs to a task and adds nothing to the work before it.
 //
-// A task that changed no file (a question answered, a review) makes no merge: there
-// would be nothing to look at, and its dependents would wait for it.
+// A task that changed no file (an answered question, a review) creates no merge: there
+// would be nothing to judge, and its dependents would wait for it.
 func (q *Queue) nothing(ctx context.Context, m tasks.Merge, task bool) (bool, error) {
 	held, err := q.Repo.Holds(ctx, ref(m.Into), m.Commit)
 	if err != nil || held {
@@ -194,11 +192,11 @@ func (q *Queue) nothing(ctx context.Context, m tasks.Merge, task bool) (bool, er
 	return err == nil && len(changes) == 0, err
 }
 
-// roundOf is how often the work that a task mends has come back.
+// roundOf returns how often the work that a task repairs was returned to its author.
 //
-// It is by the round that work which comes back again and again reaches a person in the
-// end (maxRounds). The task names the merge that it mends in its metadata, under
-// KeyMerge; anything else there counts as no name.
+// By this count, work that is returned again and again reaches a person in the end
+// (maxRounds). The task names the merge that it repairs in its metadata under KeyMerge;
+// any other value there is ignored.
 func roundOf(t *tasks.Task, earlier []tasks.Merge) int {
 	if t == nil {
 		return 0
@@ -215,16 +213,15 @@ func roundOf(t *tasks.Task, earlier []tasks.Merge) int {
 	return 0
 }
 
-// branch is the branch that holds a piece of work.
+// branch returns the branch that holds a piece of work.
 //
-// A task's work gets a branch of its own that stays where the task ended, for the member
-// goes on upon its own branch with the next task at once. The branch is moved only from
-// where it was seen: if somebody else has moved it meanwhile, that is an error and no
-// commit is lost.
+// The work on a task gets its own branch that stays where the task ended, because the
+// member continues on its own branch at once. The branch moves by compare-and-set: if
+// somebody else moved it, that is an error and no commit is lost.
 func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, error) {
 	head, err := w.Copy.Head(ctx)
 	if err == nil && head.Branch == "" {
-		err = fmt.Errorf("%s is on no branch, so nothing would hold the work of %s", w.Copy.Top, w.Member)
+		err = fmt.Errorf("%s is on no branch, so no branch would hold the work of %s", w.Copy.Top, w.Member)
 	}
 	if w.Task == nil || q.rules().PerMember || err != nil {
 		return head.Branch, err
@@ -238,14 +235,14 @@ func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, erro
 		return branch, nil
 	}
 	if err := q.rescue(ctx, branch, was, commit); err != nil {
-		return "", fmt.Errorf("the branch of the work: %w", err)
+		return "", fmt.Errorf("find the branch of the work: %w", err)
 	}
 	step := worktree.Step{From: was, To: commit, Why: "covey: task " + w.Task.ID + " is done"}
 	return branch, q.Repo.Move(ctx, ref(branch), step)
 }
 
-// rescue keeps what a branch of that name has held and the new work does not: it is
-// of an earlier run that was forgotten, since when tasks have the same ids again.
+// rescue keeps the commits of a branch that the new work does not contain: the branch
+// is of an earlier, reset run, after which task ids start over.
 func (q *Queue) rescue(ctx context.Context, branch, was, commit string) error {
 	if was == "" {
 		return nil
@@ -256,75 +253,75 @@ func (q *Queue) rescue(ctx context.Context, branch, was, commit string) error {
 	to := fmt.Sprintf("refs/covey/rescue/%s/%.12s", strings.TrimPrefix(branch, "covey/"), was)
 	err := q.Repo.Move(ctx, to, worktree.Step{To: was, Why: "covey: " + branch + " begins anew"})
 	if errors.Is(err, worktree.ErrMoved) {
-		return nil // it is kept already
+		return nil // already kept
 	}
 	return err
 }
 
-// Freshen brings what has been merged meanwhile into a member's working copy, and
-// then further commits, such as the work that its next task builds upon. Nothing
-// comes while something in the copy is not committed, and nothing that conflicts
-// with it. It reports whether anything came.
+// Freshen merges into a member's working copy what has been merged meanwhile, and then
+// further commits, such as the work that its next task builds on. It does nothing while
+// the copy has uncommitted changes, and skips commits that conflict. It reports whether
+// the copy changed.
 func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, more ...string) (came bool, err error) {
 	into, err := q.Target(ctx)
 	if err != nil {
-		return false, fmt.Errorf("bring a copy up to date: %w", err)
+		return false, fmt.Errorf("update a working copy: %w", err)
 	}
 	head, err := copy.Head(ctx)
 	if err != nil || head.Branch == "" || head.Branch == into {
 		return false, err
 	}
 	for _, rev := range append([]string{ref(into)}, more...) {
-		at, err := q.bring(ctx, copy, head, rev)
+		at, err := q.mergeInto(ctx, copy, head, rev)
 		if err != nil {
-			return came, fmt.Errorf("bring a copy up to date: %w", err)
+			return came, fmt.Errorf("update a working copy: %w", err)
 		}
 		came, head.Commit = came || at != head.Commit, at
 	}
 	return came, nil
 }
 
-// bring merges a commit into a member's working copy, unless the copy has it already or
-// has something uncommitted. It returns the commit that the copy is on then.
+// mergeInto merges a commit into a member's working copy, unless the copy contains it
+// already or has uncommitted changes. It returns the commit that the copy is then on.
 //
-// Files of the member's that are in the way, and a branch that has moved, are no errors:
-// the member is at work, and what is merged will still be there at its next rest.
-func (q *Queue) bring(ctx context.Context, copy *worktree.Repo, head worktree.Head, rev string) (string, error) {
+// Files of the member that are in the way, and a branch that moved, are no errors: the
+// member is at work, and the next call tries again.
+func (q *Queue) mergeInto(ctx context.Context, copy *worktree.Repo, head worktree.Head, rev string) (string, error) {
 	tip, err := q.Repo.Commit(ctx, rev)
 	if err != nil {
-		return head.Commit, fmt.Errorf("bring in work: %w", err)
+		return head.Commit, fmt.Errorf("merge into a working copy: %w", err)
 	}
 	if has, err := q.Repo.Holds(ctx, head.Commit, tip); err != nil || has {
 		return head.Commit, err
 	}
 	dirty, err := copy.Dirty(ctx)
 	if err != nil {
-		return head.Commit, fmt.Errorf("bring in work: %w", err)
+		return head.Commit, fmt.Errorf("merge into a working copy: %w", err)
 	}
 	if len(dirty) > 0 {
 		return head.Commit, nil
 	}
 	to, err := q.joined(ctx, head.Branch, head.Commit, tip)
 	if err != nil {
-		return head.Commit, fmt.Errorf("bring in work: %w", err)
+		return head.Commit, fmt.Errorf("merge into a working copy: %w", err)
 	}
 	if to == "" {
 		return head.Commit, nil
 	}
 	var way *worktree.Obstacle
 	if err = copy.Follow(ctx, to); errors.As(err, &way) || errors.Is(err, worktree.ErrMoved) {
-		return head.Commit, nil // the member works on; the next time will do
+		return head.Commit, nil // the member works; the next call tries again
 	}
 	if err != nil {
-		return head.Commit, fmt.Errorf("bring in work: %w", err)
+		return head.Commit, fmt.Errorf("merge into a working copy: %w", err)
 	}
 	return to, nil
 }
 
-// joined is a commit that holds both head and tip; empty: they conflict.
+// joined returns a commit that contains both head and tip; empty if they conflict.
 //
-// If head lies behind tip it is tip itself: a merge commit that joins nothing would only
-// make histories harder to read.
+// If tip contains head, joined returns tip: a merge commit that joins nothing would
+// only make the history harder to read.
 func (q *Queue) joined(ctx context.Context, branch, head, tip string) (string, error) {
 	behind, err := q.Repo.Holds(ctx, tip, head)
 	if behind || err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// land moves the branch to what was tested. Where somebody has it checked out, their
-// files come along, if nothing of theirs is in the way.
+// land moves the target branch to what was tested. Where the branch is checked out, the
+// files move along, unless uncommitted changes are in the way.
 //
-// Only m.Base as the branch's old place will do. Anything else means that the tests were
-// about another state, and the work goes through all of it again.
+// The branch must still be at m.Base. Otherwise the tests judged another state, and the
+// work is queued again.
 func (q *Queue) land(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
 	err := q.advance(ctx, m)
 	var way *worktree.Obstacle
@@ -26,7 +26,7 @@ func (q *Queue) land(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
 		return q.set(ctx, m, tasks.MergeQueued, m.Into+" has moved since this was tested")
 	case errors.As(err, &way):
 		m.Files = way.Files
-		then := ": commit that or take it back, then run covey merge"
+		then := ": commit that or undo it, then run covey merge"
 		if way.Withheld != nil {
 			then = "; then run covey merge"
 		}
@@ -35,11 +35,10 @@ func (q *Queue) land(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
 	return m, err
 }
 
-// advance moves the branch, and the files of the working copy that is on it.
+// advance moves the branch, and the files of the working copy that has it checked out.
 //
-// A branch that is checked out may not be moved behind the back of its working copy: all
-// that was merged would look there like changes that take it back. A copy whose folder
-// is gone is in nobody's way.
+// If only the branch moved, a working copy on it would show all that was merged as
+// changes that revert it. A copy whose folder is gone does not count.
 func (q *Queue) advance(ctx context.Context, m tasks.Merge) error {
 	copies, err := q.Repo.Copies.List(ctx)
 	if err != nil {
@@ -61,14 +60,14 @@ func (q *Queue) advance(ctx context.Context, m tasks.Merge) error {
 	return q.Repo.Move(ctx, ref(m.Into), worktree.Step{From: m.Base, To: m.Result, Why: "covey: " + subject(m)})
 }
 
-// Close removes the queue's working copy. It is made anew when it is needed.
+// Close removes the queue's working copy. It is created again when needed.
 func (q *Queue) Close(ctx context.Context) error {
 	if q.Repo.Copies.Discard(ctx, q.Scratch) == nil {
 		return nil
 	}
-	// git does not know it, or not as it lies there now.
+	// git does not know it, or knows another folder there.
 	if err := os.RemoveAll(q.Scratch); err != nil {
-		return fmt.Errorf("the working copy of merges: %w", err)
+		return fmt.Errorf("remove the working copy of merges: %w", err)
 	}
 	copies, err := q.Repo.Copies.List(ctx)
 	if err != nil {
@@ -82,12 +81,11 @@ func (q *Queue) Close(ctx context.Context) error {
 	return nil
 }
 
-// prepare leaves what a pull request is opened with: the branch, which is there, a
-// title and the evidence.
+// prepare writes the title and the body of a pull request for the branch of the work.
 //
-// covey pushes nothing itself: it has no business with people's accounts, and a team
-// that nobody watches should not publish. The papers are written before the state says
-// that they are there; written twice they are the same.
+// covey never pushes: it has no access to people's accounts, and an unattended team
+// should not publish. The files are written before the state says so; writing them
+// again yields the same.
 func (q *Queue) prepare(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
 	verdicts, err := q.Store.Verdicts().About(ctx, m.Subject())
 	if err != nil {
@@ -95,23 +93,24 @@ func (q *Queue) prepare(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 	}
 	p := PullOf(q.Papers, m)
 	if err := os.MkdirAll(filepath.Dir(p.Title), 0o700); err != nil {
-		return m, fmt.Errorf("papers of a pull request: %w", err)
+		return m, fmt.Errorf("write the pull request's files: %w", err)
 	}
 	for file, text := range map[string]string{p.Title: subject(m) + "\n", p.Body: evidence(m, verdicts)} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			return m, fmt.Errorf("papers of a pull request: %w", err)
+			return m, fmt.Errorf("write the pull request's files: %w", err)
 		}
 	}
 	return q.set(ctx, m, tasks.MergeReady, "")
 }
 
-// Pull is what a pull request is opened with.
+// Pull is what you open a pull request with.
 type Pull struct {
 	Title, Body string   // files
 	Push, Open  []string // the commands for it, in this order
 }
 
-// PullOf says how the pull request of a merge is opened, with the papers in a folder.
+// PullOf returns how to open the pull request of a merge whose files are in folder
+// papers.
 func PullOf(papers string, m tasks.Merge) Pull {
 	p := Pull{Title: filepath.Join(papers, m.ID, "title"), Body: filepath.Join(papers, m.ID, "body.md")}
 	p.Push = []string{"git", "push", "--set-upstream", "origin", m.Branch}

@@ -18,8 +18,8 @@ func Paths(changes []worktree.Change, prefix string) []string {
 	return list
 }
 
-// Below returns a path of the repository relative to the folder prefix in it. Both
-// are clean and have slashes, as git prints them.
+// Below returns a path of the repository relative to the folder prefix in it. Both are
+// clean and slash-separated, as git prints them.
 func Below(prefix, p string) string {
 	if prefix == "" {
 		return p

@@ -14,65 +14,66 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// Rules are what a team's spec says about merging.
+// Rules is what the spec of a team says about merging.
 type Rules struct {
-	Into      string              // short name of the branch; empty: the one that Repo is on
+	Into      string              // short name of the target branch; empty: the one that Repo has checked out
 	Pull      bool                // pull requests are prepared, and no branch is moved
 	PerMember bool                // one branch per member; else one per task
-	Auto      bool                // finished work is queued unasked
+	Auto      bool                // finished work is queued without a request
 	Owns      map[string][]string // what members may write; nil, or no entry: everything
-	Protect   []string            // what nobody may change unasked
-	Approve   bool                // all work needs somebody's approval
-	Members   []string            // who can be given a task
+	Protect   []string            // files that need approval to change
+	Approve   bool                // all work needs an approval
+	Members   []string            // members that tasks can be assigned to
 }
 
-// Trial is a merged state that gates are to look at.
+// Trial is a merged state for gates to judge.
 type Trial struct {
 	tasks.Merge
-	Copy *worktree.Repo // is on Merge.Result; nobody works in it
+	Copy *worktree.Repo // has Merge.Result checked out; nobody works in it
 }
 
-// Answer is what a person said to a question, or that nobody has answered yet.
+// Answer is the answer of a person to a question. If neither Yes, No nor Late is set,
+// the question is open.
 type Answer struct {
 	Yes, No bool
-	Late    bool   // nobody has answered in time: the question is over, and was not answered
+	Late    bool   // the question expired unanswered
 	ID      string // of the question
-	Text    string // said with a No
+	Text    string // the reason for No
 }
 
-// Queue merges finished work, one piece after another. Fields are set before it is
-// used and not changed; Repo, Store and Scratch are required.
+// Queue merges finished work, one piece after another. Set its fields before first use
+// and do not change them; Repo, Store and Scratch are required.
 type Queue struct {
 	Rules   Rules
-	Spec    func() Rules   // in place of Rules, where they change; nil: they do not
+	Spec    func() Rules   // replaces Rules where they can change; may be nil
 	Repo    *worktree.Repo // seen from the workspace
 	Store   *tasks.Store
-	Scratch string // a folder that does not exist, or is the queue's from earlier
-	Papers  string // folder for what pull requests are opened with
-	// Prepare makes a new working copy fit for gates: setup commands, files that are
-	// not in the repository; nil: nothing.
+	Scratch string // folder of the queue's working copy; need not exist
+	Papers  string // folder for the files of pull requests
+	// Prepare makes a new working copy ready for gates: it runs setup commands and
+	// copies files that are not in the repository; may be nil.
 	Prepare func(ctx context.Context, dir string) error
-	// Gates asks the gates; a refusal is what they said, empty: they agree. An error
-	// says nothing about the work. nil: there are none.
+	// Gates runs the gates and returns what they refuse; empty if they pass. An error
+	// says nothing about the work. It may be nil.
 	Gates func(ctx context.Context, t Trial) (refusal string, err error)
-	// Ask puts work before whoever must agree to it: a change of protected files, or
-	// all work; nil: there is nobody.
+	// Ask requests the approval of a change of protected files, or of any work; nil:
+	// nobody can be asked.
 	Ask func(ctx context.Context, m tasks.Merge, files []string) (Answer, error)
-	// Landing is told before files of somebody's working copy come along with their branch,
-	// and landed after; nil: nobody is told.
+	// Landing is called before the files of a working copy move along with their
+	// branch, and landed after; may be nil.
 	Landing func() (landed func())
 
 	working sync.Mutex
 }
 
-// maxTries bounds how often one piece of work is merged and tested anew because its
-// branch moved meanwhile.
+// maxTries bounds how often one piece of work is merged and tested again because its
+// target branch moved.
 const maxTries = 5
 
-// maxRounds is how often work goes back to its author before a person is asked.
+// maxRounds bounds how often work is returned to its author before a person decides.
 const maxRounds = 3
 
-// rules are what holds now.
+// rules returns the current rules.
 func (q *Queue) rules() Rules {
 	if q.Spec != nil {
 		return q.Spec()
@@ -80,11 +81,11 @@ func (q *Queue) rules() Rules {
 	return q.Rules
 }
 
-// Target is the branch that work is for. It fails if the spec names none and the
-// workspace is on none.
+// Target returns the branch that work is merged into. It fails if the spec names none
+// and the workspace has none checked out.
 //
-// It is asked anew for each piece of work and not kept, because people check out
-// branches while a team works.
+// It is read for each piece of work, because people check out other branches while a
+// team works.
 func (q *Queue) Target(ctx context.Context) (string, error) {
 	if q.rules().Into != "" {
 		return q.rules().Into, nil
@@ -96,12 +97,12 @@ func (q *Queue) Target(ctx context.Context) (string, error) {
 	return head.Branch, err
 }
 
-// Recover brings merges that a crash cut off back into the queue, or notes that they
-// are done. It is called before anything else.
+// Recover queues merges again that a crash interrupted. Call it before any other
+// method.
 //
-// Work that was being tested or landed goes back to the beginning and not to where it
-// stood: the branch may have moved since, and a verdict about another base says nothing.
-// If it had landed, attempt finds the branch to hold it.
+// Work that was being tested or landed starts from the beginning: the branch may have
+// moved since, and a verdict on another base says nothing. If it had landed, attempt
+// finds that the branch contains it.
 func (q *Queue) Recover(ctx context.Context) error {
 	list, err := q.Store.Merges().List(ctx)
 	if err != nil {
@@ -110,12 +111,12 @@ func (q *Queue) Recover(ctx context.Context) error {
 	for _, m := range list {
 		switch m.State {
 		case tasks.MergeTesting, tasks.MergeLanding:
-			// Whether the branch was moved is for git to say; see attempt.
+			// git knows whether the branch was moved; see attempt.
 			if _, err := q.set(ctx, m, tasks.MergeQueued, ""); err != nil {
 				return fmt.Errorf("recover merges: %w", err)
 			}
 		case tasks.MergeHeld:
-			// What was in the way may be gone, and who was asked may have answered.
+			// The obstacle may be gone, and the question may be answered.
 			if _, err := q.set(ctx, m, tasks.MergeQueued, m.Reason); err != nil {
 				return fmt.Errorf("recover merges: %w", err)
 			}
@@ -124,12 +125,12 @@ func (q *Queue) Recover(ctx context.Context) error {
 	return nil
 }
 
-// Work merges what is queued until nothing is. It fails only if the store does, or
-// ctx ends: what is wrong with one piece of work holds up no other.
+// Work merges until the queue is empty. It fails only if the store fails or ctx ends: a
+// problem with one piece of work does not hold up the others.
 //
-// One worker at a time, as each merge is tested on top of the one before it. That the
-// same version of the same merge comes up twice means that a step has stored nothing; it
-// would go round for ever, so it is told as the fault that it is.
+// Only one call runs at a time, because each merge is tested on top of the one before.
+// If the same version of a merge comes up twice, a step stored nothing and would repeat
+// for ever, so Work reports it.
 func (q *Queue) Work(ctx context.Context) error {
 	q.working.Lock()
 	defer q.working.Unlock()
@@ -144,28 +145,28 @@ func (q *Queue) Work(ctx context.Context) error {
 			return nil
 		}
 		if list[i].ID == last.ID && list[i].Version == last.Version {
-			return fmt.Errorf("merge %s of %s does not get on; this is a fault of covey's", last.ID, last.Branch)
+			return fmt.Errorf("merge %s of %s makes no progress; this is a bug in covey", last.ID, last.Branch)
 		}
 		last = list[i]
-		if err := q.one(ctx, last); err != nil {
+		if err := q.process(ctx, last); err != nil {
 			return err
 		}
 	}
 }
 
-// one takes a piece of work as far as it can go now.
+// process processes a piece of work as far as possible.
 //
-// Trouble with git or a gate that cannot be run holds the piece of work and says why;
-// Recover and `covey merge` try it again. Only trouble with the store goes on upwards,
-// since no step of anything could be stored then.
-func (q *Queue) one(ctx context.Context, m tasks.Merge) error {
+// Errors of git and gates that cannot run hold the piece of work with a reason; Recover
+// and `covey merge` try it again. Only errors of the store are returned, because
+// without it no step can be recorded.
+func (q *Queue) process(ctx context.Context, m tasks.Merge) error {
 	for range maxTries {
 		next, err := q.attempt(ctx, m)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, tasks.ErrConflict):
-			return nil // somebody has changed it: it is looked at anew
+			return nil // it was changed meanwhile; Work reads it again
 		case errors.As(err, new(*storeError)):
 			return err
 		case err != nil:
@@ -177,17 +178,17 @@ func (q *Queue) one(ctx context.Context, m tasks.Merge) error {
 		m = next
 	}
 	_, err := q.set(ctx, m, tasks.MergeHeld,
-		fmt.Sprintf("%s moved each of the %d times that this was tested; covey merge tries again", m.Into, maxTries))
+		fmt.Sprintf("%s moved during each of %d tests of this work; covey merge tries again", m.Into, maxTries))
 	return unlessConflict(err)
 }
 
-// storeError is trouble with the store, after which nothing can go on.
+// storeError is an error of the store, after which merging cannot go on.
 type storeError struct{ error }
 
-// Unwrap gives the store's own error.
+// Unwrap returns the error of the store.
 func (e *storeError) Unwrap() error { return e.error }
 
-// unlessConflict is err, unless it says that somebody else was faster.
+// unlessConflict returns err, or nil if a concurrent change caused it.
 func unlessConflict(err error) error {
 	if errors.Is(err, tasks.ErrConflict) {
 		return nil
@@ -195,10 +196,10 @@ func unlessConflict(err error) error {
 	return err
 }
 
-// set changes a merge's state and reason.
+// set changes the state and reason of a merge.
 //
-// It goes by the version of m: a merge that people have changed meanwhile stays as they
-// have it, and the error wraps tasks.ErrConflict.
+// It compares the version of m: if the merge was changed meanwhile, it stays as it is,
+// and the error wraps tasks.ErrConflict.
 func (q *Queue) set(ctx context.Context, m tasks.Merge, state tasks.MergeState, why string) (tasks.Merge, error) {
 	m.State, m.Reason = state, why
 	return q.move(ctx, m, nil)
@@ -213,19 +214,18 @@ func (q *Queue) move(ctx context.Context, m tasks.Merge, fix *tasks.New) (tasks.
 	return next, err
 }
 
-// ref is the full name of a branch.
+// ref returns the full name of a branch.
 func ref(branch string) string { return "refs/heads/" + branch }
 
-// attempt goes through all steps of one merge once. A merge that it gives back busy
-// has to be attempted again, for its branch has moved. With an error it gives back
-// the merge as it was last stored.
+// attempt goes through all steps of one merge once. If the merge that it returns is
+// busy, its branch moved and it must be attempted again. With an error it returns the
+// merge as last stored.
 //
-// The order matters. What is cheap and says no for certain comes first: conflicts,
-// emptiness, files of others. People are asked before the gates run, because a gate may
-// take long and need not judge what is not wanted. The branch that is merged into is
-// not touched before testAndLand has stored that it will be.
+// Cheap checks that can refuse come first: conflicts, emptiness, files of others.
+// People are asked before the gates run, because gates may take long and need not judge
+// unwanted work. testAndLand stores that it will move the target branch before it does.
 func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
-	m.Asked = "" // what it is held for next may be something else
+	m.Asked = "" // the next reason to hold it may differ
 	base, err := q.Repo.Commit(ctx, ref(m.Into))
 	if errors.Is(err, worktree.ErrNoRef) {
 		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("there is no branch %s to merge into", m.Into))
@@ -238,7 +238,7 @@ func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 		return m, err
 	}
 	if held {
-		// Where it was merged by somebody else, what was last tested is not what they made.
+		// If somebody else merged it, m.Result is not the commit that they made.
 		if there, err := q.Repo.Holds(ctx, base, m.Result); m.Result != "" && (err != nil || !there) {
 			m.Result = ""
 		}
@@ -250,26 +250,26 @@ func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 	}
 	switch {
 	case len(o.Conflicts) > 0:
-		return q.back(ctx, m, conflict(m, o.Conflicts))
+		return q.returnToAuthor(ctx, m, conflict(m, o.Conflicts))
 	case o.Empty:
 		return q.set(ctx, m, tasks.MergeDropped, "it changes nothing in "+m.Into)
 	case len(o.Outside) > 0:
-		return q.back(ctx, m, trespass(m, o.Outside, q.rules().Owns[m.Member]))
+		return q.returnToAuthor(ctx, m, notOwned(m, o.Outside, q.rules().Owns[m.Member]))
 	}
 	if len(o.Protected) > 0 || q.rules().Approve {
-		if next, ok, err := q.allowed(ctx, m, o.Protected); !ok || err != nil {
+		if next, ok, err := q.approved(ctx, m, o.Protected); !ok || err != nil {
 			return next, err
 		}
 	}
 	return q.testAndLand(ctx, m, base, o.Tree)
 }
 
-// testAndLand asks the gates about the merged state and moves the branch to it.
+// testAndLand runs the gates on the merged state and moves the branch to it.
 //
-// The commit is made before it is tested, so that what is tested and what lands is the
-// same object. No branch names it until then; if it is refused, git clears it away some
-// day. Landing is stored as a state of its own before the branch moves: after a crash
-// it is known that the branch may have moved already.
+// The commit is made before the test, so that the tested object is the one that lands.
+// No branch names it until then; git collects it if it is refused. Landing is stored as
+// a state of its own before the branch moves, so that after a crash it is known that
+// the branch may have moved.
 func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree string) (tasks.Merge, error) {
 	result, err := q.Repo.CommitTree(ctx, worktree.Commit{
 		Tree: tree, Parents: []string{base, m.Commit}, Message: message(m),
@@ -286,7 +286,7 @@ func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree strin
 	case err != nil:
 		return m, err
 	case refusal != "":
-		return q.back(ctx, m, refused(m, refusal))
+		return q.returnToAuthor(ctx, m, refused(m, refusal))
 	case q.rules().Pull:
 		return q.prepare(ctx, m)
 	}
@@ -296,7 +296,8 @@ func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree strin
 	return q.land(ctx, m)
 }
 
-// done notes that a branch holds the work. The branch of a task has served then.
+// done records that the target branch contains the work, and removes the branch of the
+// task.
 func (q *Queue) done(ctx context.Context, m tasks.Merge, why string) (tasks.Merge, error) {
 	next, err := q.set(ctx, m, tasks.MergeDone, why)
 	if err != nil || !strings.HasPrefix(path.Base(m.Branch), taskMark) {
@@ -304,27 +305,26 @@ func (q *Queue) done(ctx context.Context, m tasks.Merge, why string) (tasks.Merg
 	}
 	gone := worktree.Step{From: m.Commit, Why: "covey: merged"}
 	if err := q.Repo.Move(ctx, ref(m.Branch), gone); err != nil && !errors.Is(err, worktree.ErrMoved) {
-		return next, nil // a branch too many does no harm
+		return next, nil // a leftover branch does no harm
 	}
 	return next, nil
 }
 
-// sweep notes of other work that it came in along with what was merged last.
+// sweep marks other work as merged that came in with the last merge.
 //
-// Members merge each other's work into their own (Freshen), so that a branch that lands
-// may hold what still waits elsewhere. Merges that are Busy are left to attempt, which
-// finds the same.
+// Members merge each other's work into their own (Freshen), so a branch that lands may
+// contain other waiting work. Busy merges are left to attempt, which finds the same.
 func (q *Queue) sweep(ctx context.Context, into string) error {
 	list, err := q.Store.Merges().List(ctx)
 	if err != nil {
-		return fmt.Errorf("what came in along: %w", err)
+		return fmt.Errorf("find what else was merged: %w", err)
 	}
 	for _, m := range list {
 		if m.State.Over() || m.State.Busy() || m.Into != into {
 			continue
 		}
 		if held, err := q.Repo.Holds(ctx, ref(into), m.Commit); err != nil || !held {
-			continue // it is looked at when its turn comes
+			continue // attempt handles it
 		}
 		if _, err := q.done(ctx, m, "it came in with later work"); unlessConflict(err) != nil {
 			return err

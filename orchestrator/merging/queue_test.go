@@ -216,7 +216,7 @@ func TestRefusalGoesToItsAuthor(t *testing.T) {
 		}
 	}
 	last := s.merges()[len(s.merges())-1]
-	if last.State != tasks.MergeHeld || !strings.Contains(last.Reason, "3 times") {
+	if last.State != tasks.MergeHeld || !strings.Contains(last.Reason, "3 attempts") {
 		t.Errorf("%+v", last)
 	}
 	testkit.Shell(t, s.copies["ana"].Top, "rm bad")

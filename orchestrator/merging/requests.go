@@ -12,14 +12,14 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// Merge queues the work that the operator asks for, and merges it if Serve runs.
+// Merge queues the work that the operator requests. Serve merges it.
 func (d *Desk) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply, error) {
 	if !d.hasRepo() {
 		return api.MergeReply{}, errors.New(
 			"the workspace is no git repository, so there is nothing to merge")
 	}
 	if r.Member != "" || r.All {
-		if err := d.takeLoose(ctx, r); err != nil {
+		if err := d.harvestLoose(ctx, r); err != nil {
 			return api.MergeReply{}, err
 		}
 	}
@@ -32,17 +32,17 @@ func (d *Desk) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply, e
 		err = notation.Errorf(tasks.ErrNotFound, "no finished work%s waits to be merged; covey review lists what there is", whose)
 	}
 	if err == nil {
-		err = d.look(ctx)
+		err = d.updateOnWay(ctx)
 	}
-	d.poke()
+	d.wake()
 	if err == nil && r.Wait {
 		asked, err = d.await(ctx, asked)
 	}
 	return api.MergeReply{Merges: asked}, err
 }
 
-// MergeHere does what Merge does, and merges in the caller's goroutine: Serve does not
-// run. It returns the merges as they stand in the end.
+// MergeHere does the same as Merge, but merges in the caller's goroutine while Serve
+// does not run. It returns the merges in their final state.
 func (d *Desk) MergeHere(ctx context.Context, r api.MergeRequest) ([]tasks.Merge, error) {
 	r.Wait = false
 	asked, err := d.Merge(ctx, r)
@@ -55,7 +55,7 @@ func (d *Desk) MergeHere(ctx context.Context, r api.MergeRequest) ([]tasks.Merge
 	return d.again(ctx, asked.Merges)
 }
 
-// await waits until none of some merges is on its way any more.
+// await waits until none of the merges is on its way.
 func (d *Desk) await(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, error) {
 	for {
 		d.mu.Lock()
@@ -73,7 +73,7 @@ func (d *Desk) await(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, e
 	}
 }
 
-// again reads merges as they are now.
+// again reads the current state of merges.
 func (d *Desk) again(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, error) {
 	all, err := d.opts.Store.Merges().List(ctx)
 	var now []tasks.Merge
@@ -85,7 +85,7 @@ func (d *Desk) again(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, e
 	return now, err
 }
 
-// Owed reports whether finished work is to be merged without being asked for once more.
+// Owed reports whether finished work is queued to be merged.
 func Owed(ctx context.Context, s *tasks.Store) bool {
 	list, err := s.Merges().List(ctx)
 	return err == nil && slices.ContainsFunc(list, func(m tasks.Merge) bool {
@@ -93,8 +93,8 @@ func Owed(ctx context.Context, s *tasks.Store) bool {
 	})
 }
 
-// takeLoose takes down what lies in working copies of members that rest.
-func (d *Desk) takeLoose(ctx context.Context, r api.MergeRequest) error {
+// harvestLoose harvests the working copies of idle members.
+func (d *Desk) harvestLoose(ctx context.Context, r api.MergeRequest) error {
 	for _, m := range d.opts.Members.All() {
 		if r.Member != "" && m.Name != r.Member {
 			continue
@@ -108,8 +108,8 @@ func (d *Desk) takeLoose(ctx context.Context, r api.MergeRequest) error {
 		}
 		if s, _ := d.opts.Members.StateOf(m.Name); s.InTurn() && s.Gone == "" {
 			if r.Member != "" {
-				return fmt.Errorf("%s is in a turn; what it has made so far is taken when it rests, "+
-					"or run covey merge with a task that is done", m.Name)
+				return fmt.Errorf("%s is in a turn; its work is merged when it is idle, "+
+					"or run covey merge with a completed task", m.Name)
 			}
 			continue
 		}

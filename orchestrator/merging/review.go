@@ -17,12 +17,11 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// A review is put together from three places: the store has the work and what gates
-// have said, git says what would come of merging it now, and working copies have what
-// is not taken down yet. None of it is kept, because all of it may have changed by the
-// next review.
+// A review combines three sources: the store has the work and the verdicts of gates,
+// git knows the result of merging now, and working copies have what is not harvested
+// yet. Nothing is cached, because all of it may change before the next review.
 
-// Review tells what is known of finished work.
+// Review returns what is known of finished work.
 func (d *Desk) Review(ctx context.Context, r api.ReviewRequest) (api.ReviewReply, error) {
 	if !d.hasRepo() {
 		return api.ReviewReply{}, nil
@@ -30,7 +29,7 @@ func (d *Desk) Review(ctx context.Context, r api.ReviewRequest) (api.ReviewReply
 	return reviewOf(ctx, d.queue, d.opts.Place, r)
 }
 
-// ReadReview tells what is known of the finished work of a team that does not run. It
+// ReadReview returns what is known of the finished work of a team that does not run. It
 // changes nothing.
 func ReadReview(ctx context.Context, p state.Place, team *configs.Team, r api.ReviewRequest) (api.ReviewReply, error) {
 	repo, err := openRepo(ctx, p, team)
@@ -51,10 +50,10 @@ func ReadReview(ctx context.Context, p state.Place, team *configs.Team, r api.Re
 	return reviewOf(ctx, queueOf(p, func() *configs.Team { return team }, repo, store), p, r)
 }
 
-// reviewOf gathers reviews.
+// reviewOf collects reviews.
 //
-// The work on a task that is named is shown even if it is merged; a list has only what
-// still waits for somebody.
+// The work on a named task is shown even if it is merged; a list contains only unmerged
+// work.
 func reviewOf(ctx context.Context, q *Queue, p state.Place, r api.ReviewRequest) (api.ReviewReply, error) {
 	reply := api.ReviewReply{Reviews: []api.Review{}, Loose: []api.LooseWork{}}
 	merges, err := q.Store.Merges().List(ctx)
@@ -83,12 +82,12 @@ func reviewOf(ctx context.Context, q *Queue, p state.Place, r api.ReviewRequest)
 	return reply, err
 }
 
-// reviewOne is one piece of work with what would come of merging it now.
+// reviewOne returns one piece of work with the result of merging it now.
 func reviewOne(ctx context.Context, q *Queue, m tasks.Merge) (api.Review, error) {
 	one := api.Review{Merge: m}
 	var err error
 	if one.Verdicts, err = q.Store.Verdicts().About(ctx, m.Subject()); err != nil {
-		return one, fmt.Errorf("foresee its merge: %w", err)
+		return one, fmt.Errorf("read its verdicts: %w", err)
 	}
 	for _, id := range m.Tasks {
 		if t, err := q.Store.Task(ctx, id); err == nil {
@@ -101,7 +100,7 @@ func reviewOne(ctx context.Context, q *Queue, m tasks.Merge) (api.Review, error)
 	}
 	base, err := q.Repo.Commit(ctx, "refs/heads/"+m.Into)
 	if m.State.Over() || errors.Is(err, worktree.ErrNoRef) {
-		return one, nil // there is nothing to foresee
+		return one, nil // there is nothing to merge
 	}
 	if err != nil {
 		return one, fmt.Errorf("foresee its merge: %w", err)
@@ -111,7 +110,7 @@ func reviewOne(ctx context.Context, q *Queue, m tasks.Merge) (api.Review, error)
 	return one, err
 }
 
-// evidenceLines are the pieces of a task's evidence, a line each.
+// evidenceLines returns one line for each piece of a task's evidence.
 func evidenceLines(t tasks.Task) []string {
 	var lines []string
 	for _, e := range t.Evidence {
@@ -120,15 +119,15 @@ func evidenceLines(t tasks.Task) []string {
 	return lines
 }
 
-// looseFinder finds what lies in members' working copies and belongs to no merge.
+// looseFinder finds work in members' working copies that belongs to no merge.
 type looseFinder struct {
 	queue  *Queue
 	into   string
 	merges []tasks.Merge
 }
 
-// looseWork lists what lies in members' working copies and belongs to no merge; an empty
-// member stands for all.
+// looseWork lists the work in members' working copies that belongs to no merge; an
+// empty member stands for all.
 func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]api.LooseWork, error) {
 	list := []api.LooseWork{}
 	copies, err := q.Repo.Copies.List(ctx)
@@ -140,14 +139,14 @@ func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]a
 		return list, fmt.Errorf("the work in copies: %w", err)
 	}
 	if f.into, err = q.Target(ctx); err != nil {
-		return list, nil // nothing is for a branch that is not known
+		return list, nil // without a target branch there is nothing to compare with
 	}
 	for _, c := range copies {
 		name := filepath.Base(c.Path)
 		if !inPlace(p, c) || member != "" && name != member {
 			continue
 		}
-		l, err := f.look(ctx, c, name)
+		l, err := f.inCopy(ctx, c, name)
 		if err != nil {
 			return list, fmt.Errorf("the work in copies: %w", err)
 		}
@@ -158,22 +157,22 @@ func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]a
 	return list, nil
 }
 
-// look finds out what lies in one working copy.
-func (f looseFinder) look(ctx context.Context, c worktree.Copy, member string) (api.LooseWork, error) {
+// inCopy returns the loose work in one working copy.
+func (f looseFinder) inCopy(ctx context.Context, c worktree.Copy, member string) (api.LooseWork, error) {
 	l := api.LooseWork{Member: member, Branch: c.Branch}
 	copy, err := f.queue.Repo.At(ctx, c.Path)
 	if err != nil {
-		return l, fmt.Errorf("look at a copy: %w", err)
+		return l, fmt.Errorf("read a working copy: %w", err)
 	}
 	if l.Changes, err = copy.Dirty(ctx); err != nil {
-		return l, fmt.Errorf("look at a copy: %w", err)
+		return l, fmt.Errorf("read a working copy: %w", err)
 	}
 	for _, m := range slices.Backward(f.merges) {
 		if m.Member != member {
 			continue
 		}
 		if known, err := f.queue.Repo.Holds(ctx, m.Commit, c.Head); err == nil && known {
-			return l, nil // all commits are in work that is taken down
+			return l, nil // all commits are harvested
 		}
 	}
 	l.Commits, err = f.queue.Repo.Ahead(ctx, "refs/heads/"+f.into, c.Head)

@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// queueOf is the queue of a team. It has no gates and asks nobody.
+// queueOf returns the queue of a team, without gates and approvals.
 func queueOf(p state.Place, team func() *configs.Team, repo *worktree.Repo, store *tasks.Store) *Queue {
 	dir, err := filepath.EvalSymlinks(p.Dir) // git lists its copies by their real paths
 	if err != nil {
@@ -21,9 +21,9 @@ func queueOf(p state.Place, team func() *configs.Team, repo *worktree.Repo, stor
 	}
 }
 
-// rulesOf are what a spec says about merging.
+// rulesOf returns what a spec says about merging.
 //
-// They are read anew each time, because the spec of a running team can change. A member
+// Queue calls it each time, because the spec of a running team can change. A member
 // without Owns has no entry and may write everything; an empty list allows nothing.
 func rulesOf(team *configs.Team) Rules {
 	r := Rules{

@@ -10,13 +10,13 @@ import (
 
 // word is a word of a command line that names a script.
 type word struct {
-	path       string // as it is written, less quotes
-	start, end int    // its place in the command line, or its index in a list of arguments
+	path       string // without quotes
+	start, end int    // offsets in the command line, or start is the index in a list of arguments
 }
 
 // scriptsIn finds the words of a shell command line that name scripts by a relative
-// path: commands with a slash in them, and what is handed to an interpreter. A line
-// that cannot be read names none; the shell will say so.
+// path: commands with a slash, and arguments of interpreters. A line that does not
+// parse has none; the shell will report it.
 func scriptsIn(line string) []word {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	if err != nil {
@@ -42,7 +42,7 @@ func scriptsIn(line string) []word {
 	return found
 }
 
-// literal is what a word says if the shell has nothing to fill in.
+// literal returns the text of a word; false if the shell would expand it.
 func literal(w *syntax.Word) (string, bool) {
 	var b strings.Builder
 	for _, part := range w.Parts {
@@ -71,7 +71,7 @@ func scriptAt(args []string) (int, bool) {
 	i := 0
 	for i < len(args) && wraps(args[i]) {
 		i++
-		for i < len(args) && beside(args[i]) {
+		for i < len(args) && beforeCommand(args[i]) {
 			i++
 		}
 	}
@@ -84,7 +84,7 @@ func scriptAt(args []string) (int, bool) {
 	program := args[i]
 	for i++; i < len(args); i++ {
 		switch {
-		case saysItself(program, args[i]):
+		case inlineProgram(program, args[i]):
 			return 0, false
 		case strings.HasPrefix(args[i], "-"):
 		default:
@@ -94,17 +94,17 @@ func scriptAt(args []string) (int, bool) {
 	return 0, false
 }
 
-// relative reports whether a path is read from the folder that the command runs in.
+// relative reports whether a path is relative to the working directory of the command.
 func relative(p string) bool { return p != "" && !path.IsAbs(p) && !strings.HasPrefix(p, "~") }
 
-// wraps reports whether a program runs the command that stands behind it.
+// wraps reports whether a program runs the command in its arguments.
 func wraps(program string) bool {
 	return slices.Contains([]string{"exec", "env", "nice", "time", "command", "nohup", "timeout"}, path.Base(program))
 }
 
-// beside reports whether an argument of such a program is not yet the command: an
-// option, a variable, a number or a span of time.
-func beside(arg string) bool {
+// beforeCommand reports whether an argument of a wrapper comes before the command: an
+// option, a variable, a number or a duration.
+func beforeCommand(arg string) bool {
 	if strings.HasPrefix(arg, "-") || arg == "" {
 		return true
 	}
@@ -114,7 +114,7 @@ func beside(arg string) bool {
 	return strings.ContainsAny(arg, "0123456789") && strings.Trim(arg, "0123456789.smhd") == ""
 }
 
-// interprets reports whether a program runs a file that it is given.
+// interprets reports whether a program runs the file that its arguments name.
 func interprets(program string) bool {
 	name := strings.TrimRight(path.Base(program), "0123456789.")
 	if program == "." {
@@ -125,15 +125,14 @@ func interprets(program string) bool {
 	}, name)
 }
 
-// saysItself reports whether an option of an interpreter brings the text that it is
-// to run, or names a module, so that no file follows. To a shell -e is something
-// else.
-func saysItself(program, option string) bool {
+// inlineProgram reports whether an option of an interpreter holds the program text or
+// names a module, so that no file follows. For a shell, -e has another meaning.
+func inlineProgram(program, option string) bool {
 	shell := strings.HasSuffix(strings.TrimRight(program, "0123456789."), "sh")
 	return option == "-c" || !shell && (option == "-e" || option == "-m" || option == "-r")
 }
 
-// replaced is a command line with other paths in the place of some words.
+// replaced returns a command line with some words replaced by other paths.
 func replaced(line string, words []word, with map[string]string) string {
 	for _, w := range slices.Backward(words) {
 		if to := with[w.path]; to != "" {

@@ -47,17 +47,17 @@ func StandingOf(ctx context.Context, store *tasks.Store, task string) (api.Stand
 	return st, err
 }
 
-// maxVerdictsShown is how many verdicts on a task are told of. A task that has been
-// refused more often has a problem that more of them do not explain, and all of them
-// have to fit into one message of the bus.
+// maxVerdictsShown bounds the verdicts in a standing. They all have to fit into one
+// message of the bus, and more of them do not explain a task that is refused this
+// often.
 const maxVerdictsShown = 20
 
-// verdictsOn gives the latest of what gates have said about a task, oldest first and
-// without their output, which a review has. Only gates that looked at a working copy
-// or a merge have verdicts.
+// verdictsOn returns the latest verdicts on a task, oldest first and without their
+// output, which a review has. Only gates that judged a working copy or a merge have
+// verdicts.
 func verdictsOn(ctx context.Context, s *tasks.Store, task string) ([]verdicts.Verdict, error) {
 	if task == "" {
-		return []verdicts.Verdict{}, nil // which the store would take for every task
+		return []verdicts.Verdict{}, nil // the store returns the verdicts on all tasks for ""
 	}
 	list, err := s.Verdicts().About(ctx, task)
 	if err != nil {

@@ -151,7 +151,7 @@ func TestStatesAfterAQuestion(t *testing.T) {
 	} {
 		q := paperQueue(t, "ana")
 		q.Ask = tc.ask
-		m, through, err := q.allowed(t.Context(), stands(t, q, tasks.MergeTesting), tc.files)
+		m, through, err := q.approved(t.Context(), stands(t, q, tasks.MergeTesting), tc.files)
 		if !errors.Is(err, tc.err) || through != (name == "yes") {
 			t.Errorf("%s: let through %v, error %v", name, through, err)
 		}
@@ -175,7 +175,7 @@ func TestStatesOfMending(t *testing.T) {
 		m := stands(t, q, tasks.MergeTesting)
 		for round := 1; round <= maxRounds+1; round++ {
 			var err error
-			m, err = q.back(t.Context(), m, conflict(m, []string{"a.go"}))
+			m, err = q.returnToAuthor(t.Context(), m, conflict(m, []string{"a.go"}))
 			testkit.Must(t, err)
 			want := tasks.MergeReturned
 			if round > maxRounds {
@@ -185,7 +185,7 @@ func TestStatesOfMending(t *testing.T) {
 				t.Fatalf("round %d: %+v", round, m)
 			}
 		}
-		if !strings.HasSuffix(m.Reason, "also after 3 times of mending") {
+		if !strings.HasSuffix(m.Reason, "also after 3 attempts to fix it") {
 			t.Errorf("reason %q", m.Reason)
 		}
 		list, err := q.Store.List(t.Context())

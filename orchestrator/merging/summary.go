@@ -9,16 +9,16 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Left sums up, in lines for people, what has not become part of its branch: all of it,
-// sorted, and what was to be merged and could not be. Work that waits until somebody asks
-// for it is no problem.
+// Left describes unmerged work in lines for people: all of it, sorted, and as problems
+// what should have been merged but could not be. Work that waits for a request is no
+// problem.
 func (d *Desk) Left(ctx context.Context) (unmerged, problems []string) {
 	if !d.hasRepo() {
 		return nil, nil
 	}
 	merges, err := d.opts.Store.Merges().List(ctx)
 	if err != nil {
-		d.opts.Log.Error("the merges that are open", "err", err)
+		d.opts.Log.Error("read the open merges", "err", err)
 		return nil, nil
 	}
 	wanted := d.opts.Team().Merge.Given
@@ -33,7 +33,7 @@ func (d *Desk) Left(ctx context.Context) (unmerged, problems []string) {
 	}
 	loose, err := looseWork(ctx, d.queue, d.opts.Place, "")
 	if err != nil {
-		d.opts.Log.Error("the work in members' copies", "err", err)
+		d.opts.Log.Error("read the work in members' working copies", "err", err)
 	}
 	for _, w := range loose {
 		unmerged = append(unmerged, w.String())
@@ -41,22 +41,22 @@ func (d *Desk) Left(ctx context.Context) (unmerged, problems []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for id, why := range d.left {
-		line := "the work on task " + id + " is not taken down: " + why
+		line := "the work on task " + id + " is not harvested: " + why
 		unmerged = append(unmerged, line)
 		if wanted {
 			problems = append(problems, line)
 		}
 	}
 	if d.fault != nil {
-		problems = append(problems, "nothing was merged any more: "+d.fault.Error())
+		problems = append(problems, "merging stopped: "+d.fault.Error())
 	}
 	slices.Sort(unmerged)
 	return unmerged, problems
 }
 
-// Tidy removes the working copy in which merged states were tested: it is covey's alone,
-// all of it is in commits or was made by setup, and git would list it as the user's. No
-// more work comes.
+// Tidy removes the working copy in which merged states were tested. It holds only
+// commits and what setup made, and git would list it as a copy of the user's. Call it
+// when no more work comes.
 func (d *Desk) Tidy(ctx context.Context) {
 	if !trees.IsFolder(d.queue.Scratch) {
 		return
@@ -66,7 +66,7 @@ func (d *Desk) Tidy(ctx context.Context) {
 	}
 }
 
-// describe says in a line what a piece of work is and how it stands.
+// describe returns a line that says what a piece of work is and what state it is in.
 func describe(m tasks.Merge) string {
 	line := fmt.Sprintf("%s of %s (%s) is %s", m.Name(), m.Member, m.Branch, stateWords(m.State))
 	if m.Reason != "" {
@@ -75,7 +75,7 @@ func describe(m tasks.Merge) string {
 	return line
 }
 
-// stateWords are the states of merges as people read them.
+// stateWords returns the state of a merge for people.
 func stateWords(s tasks.MergeState) string {
 	switch s {
 	case tasks.MergeWaiting:

@@ -14,18 +14,18 @@ import (
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
-// KeyMerge is the metadata key of a task that mends work: the id of the merge.
+// KeyMerge is the metadata key of a task that repairs work: the id of the merge.
 const KeyMerge = "covey.merge"
 
-// setback is why work goes back to its author.
+// setback is a reason to return work to its author.
 type setback struct {
-	reason string   // for people, in a line
-	files  []string // that it is about
+	reason string   // one line, for people
+	files  []string // the files concerned
 	title  string   // of the author's task
 	todo   string   // what the author is to do
 }
 
-// conflict is the setback of work that others have changed the same lines as.
+// conflict is the setback of work that changes the same lines as other work.
 func conflict(m tasks.Merge, files []string) setback {
 	return setback{
 		reason: "it conflicts with " + m.Into, files: files,
@@ -36,34 +36,34 @@ func conflict(m tasks.Merge, files []string) setback {
 	}
 }
 
-// refused is the setback of work whose merged state the gates do not agree to.
+// refused is the setback of work whose merged state the gates refuse.
 func refused(m tasks.Merge, said string) setback {
 	return setback{
 		reason: "the gates refuse the merged state: " + notation.FirstLine(said),
-		title:  "Mend what the merge gates refuse in " + name(m),
+		title:  "Fix what the merge gates refuse in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) was merged with %s for a trial, and the gates refuse the result:\n\n%s\n\n"+
-			"In your working copy run `git merge %s`, mend it there and commit it. Then set this task to completed; it is "+
+			"In your working copy run `git merge %s`, fix it there and commit it. Then set this task to completed; it is "+
 			"merged again.", subject(m), m.Into, strings.TrimRight(said, "\n"), m.Into),
 	}
 }
 
-// trespass is the setback of work outside of what its author may write.
-func trespass(m tasks.Merge, files, owns []string) setback {
+// notOwned is the setback of work outside of what its author owns.
+func notOwned(m tasks.Merge, files, owns []string) setback {
 	return setback{
 		reason: m.Member + " may not write there", files: files,
-		title: "Take back what is not yours in " + name(m),
+		title: "Undo changes outside your files in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) changes files that are not yours:\n%s\nYou may write to %s. %s Then set this task to "+
 			"completed; it is merged again.", subject(m), owned.List(files), strings.Join(owns, ", "), owned.TakeBack(m.Into, files)),
 	}
 }
 
-// denied is the setback of work that whoever was asked has refused.
+// denied is the setback of work that an approver refused.
 func denied(m tasks.Merge, files []string, said string) setback {
 	if len(files) == 0 {
 		return setback{
-			reason: "approval was refused: " + said, title: "Mend " + name(m) + ", which was not approved",
-			todo: fmt.Sprintf("Your work (%s) was not approved for %s: %s\nMend it in your working copy, and set this task to "+
-				"completed; it is looked at again.", subject(m), m.Into, cmp.Or(said, "no reason was given")),
+			reason: "approval was refused: " + said, title: "Fix " + name(m) + ", which was not approved",
+			todo: fmt.Sprintf("Your work (%s) was not approved for %s: %s\nFix it in your working copy, and set this task to "+
+				"completed; it is reviewed again.", subject(m), m.Into, cmp.Or(said, "no reason was given")),
 		}
 	}
 	why := "these files are not to be changed"
@@ -71,18 +71,18 @@ func denied(m tasks.Merge, files []string, said string) setback {
 		why += ": " + said
 	}
 	return setback{
-		reason: why, files: files, title: "Take back protected files in " + name(m),
+		reason: why, files: files, title: "Undo changes to protected files in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) changes protected files:\n%s\nThis was refused: %s\n%s Then set this task to "+
 			"completed; it is merged again.", subject(m), owned.List(files), why, owned.TakeBack(m.Into, files)),
 	}
 }
 
-// back sends work back to its author: as a task, or, when that has been tried often
-// enough, to a person.
-func (q *Queue) back(ctx context.Context, m tasks.Merge, s setback) (tasks.Merge, error) {
+// returnToAuthor returns work to its author as a task. After maxRounds it holds the
+// work for a person instead.
+func (q *Queue) returnToAuthor(ctx context.Context, m tasks.Merge, s setback) (tasks.Merge, error) {
 	m.Files = s.files
 	if m.Round++; m.Round > maxRounds {
-		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("%s, also after %d times of mending", s.reason, maxRounds))
+		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("%s, also after %d attempts to fix it", s.reason, maxRounds))
 	}
 	fix := &tasks.New{
 		Subject: s.title, Description: s.todo, Metadata: map[string]json.RawMessage{KeyMerge: json.RawMessage(`"` + m.ID + `"`)},
@@ -94,9 +94,9 @@ func (q *Queue) back(ctx context.Context, m tasks.Merge, s setback) (tasks.Merge
 	return q.move(ctx, m, fix)
 }
 
-// allowed finds out whether a person agrees to a change of protected files. While
-// nobody has said so the work is held, and others go on.
-func (q *Queue) allowed(ctx context.Context, m tasks.Merge, files []string) (tasks.Merge, bool, error) {
+// approved reports whether a change was approved. Until then the work is held, and
+// other work goes on.
+func (q *Queue) approved(ctx context.Context, m tasks.Merge, files []string) (tasks.Merge, bool, error) {
 	m.Files = files
 	why := "it waits for approval"
 	if len(files) > 0 {
@@ -113,7 +113,7 @@ func (q *Queue) allowed(ctx context.Context, m tasks.Merge, files []string) (tas
 	case a.Yes:
 		return m, true, nil
 	case a.No:
-		back, err := q.back(ctx, m, denied(m, files, a.Text))
+		back, err := q.returnToAuthor(ctx, m, denied(m, files, a.Text))
 		return back, false, err
 	case a.Late:
 		held, err := q.set(ctx, m, tasks.MergeHeld, why+unanswered)
@@ -124,14 +124,14 @@ func (q *Queue) allowed(ctx context.Context, m tasks.Merge, files []string) (tas
 	return held, false, err
 }
 
-// inInbox ends the reason of work that is held until somebody answers.
+// inInbox ends the reason of work that is held for an answer.
 const inInbox = "; covey inbox has the question"
 
-// unanswered is why work is held whose question nobody has answered.
-const unanswered = ", and nobody has answered in time; covey merge asks again"
+// unanswered ends the reason of work whose question expired.
+const unanswered = ", and nobody answered in time; covey merge asks again"
 
-// Decide takes in the answer to a question that Ask has put. What is held for
-// another reason, or not any more, stays as it is.
+// Decide applies the answer to a question that Ask asked. A merge that is not held for
+// this question stays as it is.
 func (q *Queue) Decide(ctx context.Context, a Answer) error {
 	all, err := q.Store.Merges().List(ctx)
 	if err != nil {
@@ -148,7 +148,7 @@ func (q *Queue) Decide(ctx context.Context, a Answer) error {
 		case a.Late:
 			_, err = q.set(ctx, m, tasks.MergeHeld, strings.TrimSuffix(m.Reason, inInbox)+unanswered)
 		default:
-			_, err = q.back(ctx, m, denied(m, m.Files, a.Text))
+			_, err = q.returnToAuthor(ctx, m, denied(m, m.Files, a.Text))
 		}
 		if unlessConflict(err) != nil {
 			return err
@@ -157,8 +157,8 @@ func (q *Queue) Decide(ctx context.Context, a Answer) error {
 	return nil
 }
 
-// Request queues work that waits or is held, because somebody asks for it. It gives
-// the merges as they stand then.
+// Request queues selected work that waits or is held. It returns the merges as they are
+// then.
 func (q *Queue) Request(ctx context.Context, by string, which func(tasks.Merge) bool) ([]tasks.Merge, error) {
 	all, err := q.Store.Merges().List(ctx)
 	if err != nil {
@@ -180,7 +180,7 @@ func (q *Queue) Request(ctx context.Context, by string, which func(tasks.Merge) 
 	return asked, nil
 }
 
-// name is what a piece of work is called in titles.
+// name returns what titles call a piece of work.
 func name(m tasks.Merge) string {
 	if len(m.Tasks) == 0 {
 		return "your branch"
@@ -188,7 +188,7 @@ func name(m tasks.Merge) string {
 	return tasks.Named(m.Tasks...)
 }
 
-// subject is the first line of what is said about a merge.
+// subject returns the one-line description of a merge.
 func subject(m tasks.Merge) string {
 	if len(m.Tasks) == 0 {
 		return m.Title
@@ -196,7 +196,7 @@ func subject(m tasks.Merge) string {
 	return name(m) + ": " + m.Title
 }
 
-// message is the message of the merge commit.
+// message returns the message of the merge commit.
 func message(m tasks.Merge) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Merge %s\n\nCovey-Member: %s\nCovey-Branch: %s\n", subject(m), m.Member, m.Branch)
@@ -206,7 +206,7 @@ func message(m tasks.Merge) string {
 	return b.String()
 }
 
-// evidence is the text of a pull request: what the gates have said.
+// evidence returns the body of a pull request: the verdicts of the gates.
 func evidence(m tasks.Merge, verdicts []verdicts.Verdict) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nMade by %s in a covey team, branch %s.\n\n", subject(m), m.Member, code(m.Branch))
@@ -222,15 +222,15 @@ func evidence(m tasks.Merge, verdicts []verdicts.Verdict) string {
 	return b.String()
 }
 
-// code sets a text off as Markdown does code. More signs than it has in a row itself
-// keep it together: commands of shells have some.
+// code formats text as Markdown code. Its fence is longer than any run of backticks in
+// the text, because shell commands contain some.
 func code(text string) string {
 	sign := "`"
 	for strings.Contains(text, sign) {
 		sign += "`"
 	}
 	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
-		text = " " + text + " " // readers take one off at each end
+		text = " " + text + " " // Markdown strips one space at each end
 	}
 	return sign + text + sign
 }

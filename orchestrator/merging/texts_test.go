@@ -40,33 +40,33 @@ func TestSetbacks(t *testing.T) {
 		},
 		"gates": {
 			refused(taskWork, "\n  two tests fail\nTestA\nTestB\n\n"),
-			"the gates refuse the merged state: two tests fail", "Mend what the merge gates refuse in tasks 3 and 4",
+			"the gates refuse the merged state: two tests fail", "Fix what the merge gates refuse in tasks 3 and 4",
 			[]string{"two tests fail\nTestA\nTestB\n\nIn your", "`git merge main`"},
 		},
 		"silent gates": {
 			refused(taskWork, ""), "the gates refuse the merged state: ",
-			"Mend what the merge gates refuse in tasks 3 and 4", []string{"refuse the result"},
+			"Fix what the merge gates refuse in tasks 3 and 4", []string{"refuse the result"},
 		},
-		"trespass": {
-			trespass(taskWork, files, []string{"docs/**", "*.md"}), "ana may not write there",
-			"Take back what is not yours in tasks 3 and 4", []string{"You may write to docs/**, *.md.", `'a.go' 'it'\''s.go'`},
+		"notOwned": {
+			notOwned(taskWork, files, []string{"docs/**", "*.md"}), "ana may not write there",
+			"Undo changes outside your files in tasks 3 and 4", []string{"You may write to docs/**, *.md.", `'a.go' 'it'\''s.go'`},
 		},
 		"protected": {
 			denied(taskWork, files, "ask first"), "these files are not to be changed: ask first",
-			"Take back protected files in tasks 3 and 4",
+			"Undo changes to protected files in tasks 3 and 4",
 			[]string{"- a.go", "This was refused: these files", "git checkout"},
 		},
 		"protected, no word": {
 			denied(taskWork, files, ""), "these files are not to be changed",
-			"Take back protected files in tasks 3 and 4", []string{"not to be changed\nTake that back"},
+			"Undo changes to protected files in tasks 3 and 4", []string{"not to be changed\nTake that back"},
 		},
 		"not approved": {
 			denied(taskWork, nil, "too big"), "approval was refused: too big",
-			"Mend tasks 3 and 4, which was not approved", []string{"not approved for main: too big\n"},
+			"Fix tasks 3 and 4, which was not approved", []string{"not approved for main: too big\n"},
 		},
 		"not approved, no word": {
 			denied(branchWork, nil, ""), "approval was refused: ",
-			"Mend your branch, which was not approved", []string{"no reason was given"},
+			"Fix your branch, which was not approved", []string{"no reason was given"},
 		},
 	} {
 		if tc.back.reason != tc.reason || tc.back.title != tc.title {

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// test asks the gates about the commit m.Result.
+// test runs the gates on the commit m.Result.
 func (q *Queue) test(ctx context.Context, m tasks.Merge) (refusal string, err error) {
 	if q.Gates == nil {
 		return "", nil
@@ -23,31 +23,31 @@ func (q *Queue) test(ctx context.Context, m tasks.Merge) (refusal string, err er
 	return q.Gates(ctx, Trial{Merge: m, Copy: scratch})
 }
 
-// scratch is the queue's own working copy, on a commit. One that is not what it was,
-// because a crash or a gate has left it so, is made anew.
+// scratch returns the queue's own working copy with commit checked out. If a crash or a
+// gate damaged it, it is created again.
 //
-// It is kept between merges, because setting one up may mean to install all that a
-// project needs. The caller holds q.working, so no two gates look at it at once.
+// It is kept between merges, because setup may install all that a project needs. The
+// caller holds q.working, so that no two gates use it at once.
 func (q *Queue) scratch(ctx context.Context, commit string) (*worktree.Repo, error) {
 	if r, err := q.Repo.At(ctx, q.Scratch); err == nil && r.Top == q.Scratch {
-		// Nobody else works there, so a lock is what a kill has left.
+		// Nobody else works there, so a killed git left this lock.
 		_ = os.Remove(filepath.Join(r.GitDir, "index.lock"))
 		if err := r.Switch(ctx, commit); err == nil {
 			return r, nil
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("make it anew: %w", err)
+		return nil, fmt.Errorf("create it again: %w", err)
 	}
 	if err := q.Close(ctx); err != nil {
-		return nil, fmt.Errorf("make it anew: %w", err)
+		return nil, fmt.Errorf("create it again: %w", err)
 	}
 	if err := q.Repo.Copies.Detach(ctx, q.Scratch, commit); err != nil {
-		return nil, fmt.Errorf("make it anew: %w", err)
+		return nil, fmt.Errorf("create it again: %w", err)
 	}
 	if q.Prepare != nil {
 		if err := q.Prepare(ctx, q.Scratch); err != nil {
-			return nil, errors.Join(err, q.Close(ctx)) // half prepared is worse than not there
+			return nil, errors.Join(err, q.Close(ctx)) // a half prepared copy is worse than none
 		}
 	}
 	return q.Repo.At(ctx, q.Scratch)

@@ -14,8 +14,9 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// verdict is what a turn end, or the completion of a task, hears of what a member has
-// written. What it does not own it has to take back; what is protected a person may allow.
+// verdict returns what the end of a turn, or the completion of a task, reports about
+// the files a member has written. It has to undo changes of files that it does not own;
+// a person may allow changes of protected files.
 func (w *Writes) verdict(ctx context.Context, member *roster.Member) hooks.Result {
 	outside, protected, err := w.charges(ctx, member)
 	if err != nil {
@@ -38,8 +39,9 @@ func (w *Writes) verdict(ctx context.Context, member *roster.Member) hooks.Resul
 	return runner.Refuse("%s", strings.Join(texts, "\n\n"))
 }
 
-// unseen is the verdict where nobody could look. A folder that is too large says so to
-// people and holds up nobody; what else goes wrong is a gate that cannot run.
+// unseen is the verdict when the ground could not be read. A folder that is too large
+// is reported to people and refuses nothing; other errors count as a gate that cannot
+// run.
 func (w *Writes) unseen(ctx context.Context, member *roster.Member, err error) hooks.Result {
 	if !errors.Is(err, ErrTooLarge) {
 		return runner.Broken(err)
@@ -48,7 +50,7 @@ func (w *Writes) unseen(ctx context.Context, member *roster.Member, err error) h
 	return runner.Agree()
 }
 
-// listed names files, and whose they are.
+// listed lists files with their owners.
 func (w *Writes) listed(member *roster.Member, files []string) string {
 	named := make([]string, len(files))
 	for i, file := range files {
@@ -66,8 +68,8 @@ func (w *Writes) listed(member *roster.Member, files []string) string {
 	return List(named)
 }
 
-// takeBack says how files are put back. Where others work too that must be their own
-// writing and nothing else: no command is named that would take more with it.
+// takeBack says how to restore files. Where others work too, the member must do that by
+// its own writes: covey suggests no command that would revert more.
 func (w *Writes) takeBack(member *roster.Member, files []string) string {
 	const named = 50
 	m := w.markOf(member)
@@ -88,30 +90,30 @@ func (w *Writes) takeBack(member *roster.Member, files []string) string {
 			base, quoted(whole[:min(len(whole), named)])))
 	}
 	if len(rest) > 0 {
-		how = append(how, fmt.Sprintf("Put back as it was when your turn began (or remove, if it is new): %s.", strings.Join(rest[:min(len(rest), named)], ", ")))
+		how = append(how, fmt.Sprintf("Restore the state at the start of your turn (or remove what is new): %s.", strings.Join(rest[:min(len(rest), named)], ", ")))
 	}
-	return strings.Join(how, " ") + " Or ask your lead to have somebody do it who may. What is not your doing leave as it is, " +
+	return strings.Join(how, " ") + " Or ask your lead to let a member who may write there do it. Leave changes of others as they are, " +
 		"and say so: others write in this folder too."
 }
 
-// People are asked whether protected files may stay as a member has left them.
+// People asks persons whether protected files may stay as a member has left them.
 type People interface {
-	// Moot withdraws what people were asked about the member's protected files in other
+	// Moot withdraws the open questions about the member's protected files in other
 	// states than that of key.
 	Moot(ctx context.Context, member, key string) error
-	// Ask asks, unless that was done, and gives what is known of the answer.
+	// Ask asks, unless the question was asked already, and returns the answer so far.
 	Ask(ctx context.Context, member, key string, files []string) (Answer, error)
 }
 
-// Answer is what is known of an answer to People.Ask.
+// Answer is the state of a question of People.Ask.
 type Answer struct {
 	Yes  bool   // the files may stay
-	No   string // they may not: why, for the member
-	Open string // the id of the question that is open; empty, with neither: there is nobody to ask
+	No   string // they may not stay: the reason, for the member
+	Open string // id of the open question; if all are zero, there is nobody to ask
 }
 
-// askToKeep asks a person whether protected files may stay as a member has left them. Its
-// verdict waits until there is an answer. A yes holds for these very files.
+// askToKeep asks a person whether protected files may stay as a member has left them.
+// Its verdict waits for the answer. A yes holds for exactly these contents.
 func (w *Writes) askToKeep(ctx context.Context, member *roster.Member, files []string) (hooks.Result, error) {
 	key := ""
 	if len(files) > 0 {
@@ -140,7 +142,7 @@ func (w *Writes) askToKeep(ctx context.Context, member *roster.Member, files []s
 			"(request %s):\n%s\nA message will tell you the answer; end your turn until then.", a.Open, list), nil
 }
 
-// keeping is the key of a question: files as they are now.
+// keeping returns the key of a question about files in their current state.
 func (w *Writes) keeping(member *roster.Member, files []string) string {
 	m := w.markOf(member)
 	m.mu.Lock()
@@ -152,8 +154,7 @@ func (w *Writes) keeping(member *roster.Member, files []string) string {
 	return requests.KeyOf(parts...)
 }
 
-// allow lets files stay as they were when the member was last looked at. What is written to
-// them later is another change.
+// allow lets files stay as they were last seen. Later writes to them are new changes.
 func (w *Writes) allow(member *roster.Member, files []string) {
 	m := w.markOf(member)
 	m.mu.Lock()
@@ -164,15 +165,15 @@ func (w *Writes) allow(member *roster.Member, files []string) {
 	w.fault(context.Background(), member, w.save(member, m))
 }
 
-// Acquit is for a member in trouble that a person has let go on: what it is charged with
-// then may stay.
+// Acquit drops the charges against a member that needed attention, after a person let
+// it continue.
 func (w *Writes) Acquit(member *roster.Member) {
 	if w.watches(member) {
 		w.allow(member, w.charged(member))
 	}
 }
 
-// charged are the files that a member was charged with when it was last looked at.
+// charged returns the files that a member was charged with at the last look.
 func (w *Writes) charged(member *roster.Member) []string {
 	m := w.markOf(member)
 	m.mu.Lock()
@@ -180,7 +181,8 @@ func (w *Writes) charged(member *roster.Member) []string {
 	return slices.Sorted(maps.Keys(m.Charges))
 }
 
-// Blame is what people are to know of a member in trouble; empty: nothing.
+// Blame describes the charges against a member that needs attention, for people; empty
+// if there are none.
 func (w *Writes) Blame(member *roster.Member) string {
 	if !w.watches(member) {
 		return ""
@@ -189,6 +191,6 @@ func (w *Writes) Blame(member *roster.Member) string {
 	if len(files) == 0 {
 		return ""
 	}
-	return "; it has changed, or somebody beside it has, what it may not: " + strings.Join(files, ", ") +
-		" (approve: that may stay)"
+	return "; it, or another member in its folder, has changed files that it may not: " + strings.Join(files, ", ") +
+		" (approve lets that stay)"
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// CommittedPolicy is the policy that refuses while git does not have what a member has changed.
+// CommittedPolicy is the policy that refuses until a member's changes are committed.
 const CommittedPolicy = "work-committed"
 
-// changedFiles knows which files members have changed, for the policy work-committed: in a git
-// working copy of its own a member answers for all that changes there in its turns, in a
-// folder that it shares for what Ledger says only it can have written. Nothing is
-// looked at unless a hook or gate of the team names the policy.
+// changedFiles tracks which files members have changed, for the policy work-committed.
+// In its own git working copy a member answers for all changes in its turns, in a
+// shared folder for those that only it can have made according to Ledger. It reads
+// files only if a hook or gate of the team names the policy.
 type changedFiles struct {
 	w *Writes
 
@@ -28,8 +28,8 @@ type changedFiles struct {
 	turns map[string]*Turns // by member
 }
 
-// see takes in that a turn begins or ends. The member's goroutine calls it before anything
-// follows. The turns of a helper are part of its member's.
+// see records that a turn begins or ends. The member's goroutine calls it before
+// anything else happens. The turns of a helper are part of its member's.
 func (f *changedFiles) see(ctx context.Context, member *roster.Member, e agent.Event) {
 	if e.Helper != "" {
 		return
@@ -47,7 +47,7 @@ func (f *changedFiles) see(ctx context.Context, member *roster.Member, e agent.E
 	}
 }
 
-// of is what is known of a member's turns.
+// of returns the Turns of a member.
 func (f *changedFiles) of(member *roster.Member) *Turns {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,8 +59,8 @@ func (f *changedFiles) of(member *roster.Member) *Turns {
 	return t
 }
 
-// look is how a member's folder is looked at. A copy of its own may have been made anew in
-// the same place, so that nothing is remembered of it.
+// look returns how to read a member's folder. Nothing of a member's own copy is
+// remembered, because it may have been created again in the same place.
 func (f *changedFiles) look(member *roster.Member) Look {
 	if f.w.ownCopy(member) {
 		return Look{Who: member.Name, Ground: func(ctx context.Context) (*Ground, error) {
@@ -70,31 +70,32 @@ func (f *changedFiles) look(member *roster.Member) Look {
 	return Look{Who: member.Name, Ledger: f.w.ledger(member.Dir),
 		Ground: func(ctx context.Context) (*Ground, error) {
 			f.w.rest(member)
-			f.w.beside(member)
+			f.w.sharing(member)
 			return f.w.Ground(ctx, member)
 		}}
 }
 
-// warn tells people that the policy cannot tell what a member has changed.
+// warn tells people that the policy does not know what a member has changed.
 func (f *changedFiles) warn(ctx context.Context, member *roster.Member, err error) {
 	if err != nil && ctx.Err() == nil {
 		f.w.warn(member, "the policy %s does not know what %s has changed: %v", CommittedPolicy, member.Name, err)
 	}
 }
 
-// Committed is the policy CommittedPolicy. It refuses while git does not have what the member has changed. What stood
-// there uncommitted before, and what others write in the same folder, is not its business.
+// Committed implements CommittedPolicy. It refuses while the member has uncommitted
+// changes. It ignores what was uncommitted before, and what others write in the same
+// folder.
 func (w *Writes) Committed(ctx context.Context, in hooks.Input) hooks.Result {
 	member, ok := w.opts.MemberOf(in)
 	if !ok {
-		return runner.Agree() // the work of nobody
+		return runner.Agree() // no member's work
 	}
 	repo, err := w.opts.Git.Open(ctx, in.Cwd)
 	if err != nil {
 		return runner.Broken(err)
 	}
 	files, err := w.changes.of(member).Changed(ctx, w.changes.look(member))
-	if errors.Is(err, ErrTooLarge) { // it holds up nobody, as with owns
+	if errors.Is(err, ErrTooLarge) { // it refuses nothing, as for owns
 		w.changes.warn(ctx, member, err)
 		return runner.Agree()
 	}
@@ -108,11 +109,11 @@ func (w *Writes) Committed(ctx context.Context, in hooks.Input) hooks.Result {
 	case len(open) == 0:
 		return runner.Agree()
 	}
-	const shown = 50 // a model has no use for more
+	const shown = 50 // more would not help a model
 	text := strings.Join(open[:min(len(open), shown)], "\n")
 	if more := len(open) - shown; more > 0 {
 		text += fmt.Sprintf("\n… and %d more", more)
 	}
-	return runner.Refuse("There are changes of yours that are not committed:\n%s\nCommit what belongs to your task, or take it back. "+
+	return runner.Refuse("There are changes of yours that are not committed:\n%s\nCommit what belongs to your task, or undo it. "+
 		"What else `git status` shows is not yours: leave it as it is.", text)
 }

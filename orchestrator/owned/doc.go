@@ -1,12 +1,12 @@
 // Package owned holds members to what they may write. It finds out which files each
-// has really written, whatever it wrote them with, and refuses at the end of a turn, or
-// when a task is completed, while some of them are not its own, are protected, or are
-// not committed. It is covey's own and makes no promise to other programs.
+// member has written, with whatever program, and refuses at the end of a turn, or when
+// a task is completed, while some of them belong to others, are protected, or are not
+// committed. It is internal to covey: other programs must not rely on it.
 //
-// A Ground is a folder that several members, and people, share. Take notes how it stands
-// at one moment, as a Snapshot; two of them say which paths were written in between,
-// whoever wrote with what. A Ledger knows when each member could write, and which files it
-// said it would; by that, and by the time that the kernel has for a file's last change,
-// Judge says whose doing a change was, if it can be told. For that nothing is written into
-// the folder, nor into the repository that it may lie in.
+// A Ground is a folder that several members, and people, share. Take records its state
+// at one moment as a Snapshot; two snapshots tell which paths were written in between,
+// by whomever. A Ledger records when each member could write, and which files it
+// announced to write; from that, and from the kernel's time of a file's last change,
+// Judge decides who made a change, if that can be decided. Nothing is written into the
+// folder, or into its repository.
 package owned

@@ -7,10 +7,10 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Outside lists the paths that match none of the globs in owns, the files that an
-// owner of these globs may not write. Paths and globs are below the workspace; a path
-// that leads out of it matches nothing. A nil owns matches everything. Names are
-// compared with their case.
+// Outside lists the paths that match none of the globs in owns, which are the files
+// that an owner of these globs may not write. Paths and globs are relative to the
+// workspace; a path that leads out of it matches nothing. A nil owns matches
+// everything. Matching is case-sensitive.
 func Outside(owns, paths []string) []string {
 	if owns == nil {
 		return nil
@@ -42,9 +42,9 @@ func Protected(protect, paths []string) []string {
 
 // fits reports whether a path matches one of the globs. A glob that names a folder
 // matches all files in it, but one that ends in a star does not: "src/*" does not match
-// files in folders of src.
+// files in subfolders of src.
 //
-// Paths that lead out of the workspace match nothing, so that ** does not reach out of it.
+// Paths that lead out of the workspace match nothing, so that ** stays within it.
 func fits(globs []string, p string) bool {
 	clean := path.Clean(p)
 	if clean == ".." || strings.HasPrefix(clean, "../") || path.IsAbs(clean) {

@@ -19,61 +19,63 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// ErrTooLarge says that a ground has too many files to be looked at, with the way out.
+// ErrTooLarge reports that a ground has too many files to be read. Its wrappers say
+// what to do.
 var ErrTooLarge = errors.New("too many files")
 
-// maxFiles is how many files are looked at one by one: those that differ from a commit,
-// or, without a repository, all.
+// maxFiles bounds the files that are read one by one: those that differ from a commit,
+// or all files without a repository.
 const maxFiles = 20_000
 
-// maxGuarded is how many files are looked at in the folders that are named besides.
+// maxGuarded bounds the files in the folders that globs name.
 const maxGuarded = 2_000
 
-// Ground is a folder that members write in. Fields are set before it is used and not
-// changed; Dir and Walk are required. It is safe for concurrent use.
+// Ground is a folder that members write in. Set its fields before first use and do not
+// change them; Dir and Walk are required. It is safe for concurrent use.
 type Ground struct {
-	Dir   string         // absolute, without links
-	Repo  *worktree.Repo // seen from Dir; nil: Dir lies in none
-	Index string         // absolute path of a file of the ground's own, outside of Dir
-	// Walk calls visit with each file below Dir, with slashes, that nobody has
-	// told to ignore; .git and what links lead to are left out.
+	Dir   string         // absolute, without symlinks
+	Repo  *worktree.Repo // seen from Dir; nil: Dir is in no repository
+	Index string         // absolute path of an index file for this ground alone, outside of Dir
+	// Walk calls visit with the slash-separated path of each file below Dir that is not
+	// ignored, except .git and the targets of links.
 	Walk func(ctx context.Context, visit func(path string) error) error
-	// Except is a folder below Dir, with slashes, that is not looked at; empty: none.
+	// Except is a slash-separated folder below Dir that is skipped; empty: none.
 	Except string
 
-	taking sync.Mutex // the index has one user at a time
+	taking sync.Mutex // guards the index
 }
 
-// Snapshot is how a ground stood at one moment.
+// Snapshot is the state of a ground at one moment.
 type Snapshot struct {
 	Time time.Time `json:"time"`
-	// Base is the commit that Files are held against; empty: none.
+	// Base is the commit that Files are compared with; empty: none.
 	Base string `json:"base,omitempty"`
-	// Files are the prints of all files, or, with a repository, of those that are not
-	// as Base has them; by path below the ground, with slashes.
+	// Files are the prints of all files or, in a repository, of those that differ from
+	// Base, by slash-separated path below the ground.
 	Files map[string]Print `json:"files,omitempty"`
-	// Guarded are the prints of files in folders that Globs name, ignored ones too.
+	// Guarded are the prints of files in folders that Globs name, including ignored
+	// ones.
 	Guarded map[string]Print `json:"guarded,omitempty"`
 	Globs   []string         `json:"globs,omitempty"`
 }
 
-// Head is the commit that the ground's files are on; empty: none.
+// Head returns the commit that is checked out in the ground; empty: none.
 func (g *Ground) Head(ctx context.Context) (string, error) {
 	if g.Repo == nil {
 		return "", nil
 	}
 	head, err := g.Repo.Head(ctx)
 	if err != nil {
-		return "", fmt.Errorf("which commit the workspace is on: %w", err)
+		return "", fmt.Errorf("read the commit of the workspace: %w", err)
 	}
 	return head.Commit, nil
 }
 
-// Take notes how the ground stands, held against last.Base. What last knows of files
-// that nobody has touched since is not read again. globs name what counts though it
-// is ignored, or lies in .git: only where they begin with a folder or name a place
-// exactly, or all ignored files would have to be looked at. The error wraps ErrTooLarge
-// if the ground has too many files.
+// Take records the state of the ground, compared with last.Base. Files that were not
+// touched since last are not read again. globs select files that count although they
+// are ignored or in .git, but only globs that begin with a folder or name an exact
+// place; others would require reading all ignored files. The error wraps ErrTooLarge if
+// the ground has too many files.
 func (g *Ground) Take(ctx context.Context, last Snapshot, globs []string) (Snapshot, error) {
 	g.taking.Lock()
 	defer g.taking.Unlock()
@@ -89,16 +91,16 @@ func (g *Ground) Take(ctx context.Context, last Snapshot, globs []string) (Snaps
 	return s, ctx.Err()
 }
 
-// at is where a path below the ground is.
+// at returns the absolute path of a path below the ground.
 func (g *Ground) at(path string) string { return filepath.Join(g.Dir, filepath.FromSlash(path)) }
 
-// paths are the files to be looked at.
+// paths returns the files to read.
 func (g *Ground) paths(ctx context.Context, base string) ([]string, error) {
 	var paths []string
 	if g.Repo != nil {
 		var err error
 		if paths, err = g.Repo.Differing(ctx, g.Index, base); err != nil {
-			return nil, fmt.Errorf("look at what was written: %w", err)
+			return nil, fmt.Errorf("list the written files: %w", err)
 		}
 		paths = slices.DeleteFunc(paths, g.excepted)
 		if len(paths) > maxFiles {
@@ -119,17 +121,18 @@ func (g *Ground) paths(ctx context.Context, base string) ([]string, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look at what was written: %w", err)
+		return nil, fmt.Errorf("list the written files: %w", err)
 	}
 	return paths, nil
 }
 
-// excepted reports whether a path is not looked at.
+// excepted reports whether a path is skipped.
 func (g *Ground) excepted(path string) bool {
 	return g.Except != "" && (path == g.Except || strings.HasPrefix(path, g.Except+"/"))
 }
 
-// guarded takes the prints of what globs name, as far as one need not look everywhere.
+// guarded returns the prints of the files that globs name, for globs that do not
+// require reading everything.
 func (g *Ground) guarded(globs []string, last map[string]Print) map[string]Print {
 	found := map[string]Print{}
 	note := func(path string, d fs.DirEntry) error {
@@ -144,9 +147,9 @@ func (g *Ground) guarded(globs []string, last map[string]Print) map[string]Print
 	for _, glob := range globs {
 		base, rest := doublestar.SplitPattern(glob)
 		if base == "." && strings.Contains(rest, "**") {
-			continue // it names a kind of file, wherever it lies
+			continue // it selects files anywhere
 		}
-		// What cannot be read is not there: a glob names what may come.
+		// Ignore errors: a glob may name files that do not exist yet.
 		_ = doublestar.GlobWalk(os.DirFS(g.Dir), glob, func(path string, d fs.DirEntry) error {
 			if !d.IsDir() || strings.HasSuffix(glob, "*") {
 				return note(path, d)
@@ -162,8 +165,8 @@ func (g *Ground) guarded(globs []string, last map[string]Print) map[string]Print
 	return found
 }
 
-// find is the print of a path; listed says that the snapshot has one, so that the path is
-// not simply as Base has it, or nothing.
+// find returns the print of a path; listed says that the snapshot has one, so that the
+// path differs from Base.
 func (s Snapshot) find(path string) (p Print, listed bool) {
 	if p, listed = s.Files[path]; !listed {
 		p, listed = s.Guarded[path]
@@ -171,24 +174,24 @@ func (s Snapshot) find(path string) (p Print, listed bool) {
 	return p, listed
 }
 
-// State is what a snapshot knows of one path.
+// State is the state of one path in a snapshot.
 type State struct {
 	Print  Print `json:"print,omitzero"`
-	Listed bool  `json:"listed,omitempty"` // false: it is as the snapshot's Base has it
+	Listed bool  `json:"listed,omitempty"` // false: the path is as in the snapshot's Base
 }
 
-// Of is the state of a path.
+// Of returns the state of a path.
 func (s Snapshot) Of(path string) State {
 	p, listed := s.find(path)
 	return State{p, listed}
 }
 
-// Same reports whether nothing was written between two states of one path, of snapshots
-// with the same Base.
+// Same reports whether nothing was written between two states of one path, from
+// snapshots with the same Base.
 func (s State) Same(o State) bool { return s.Listed == o.Listed && s.Print.Same(o.Print) }
 
-// Since lists the paths that were written to between two snapshots with the same Base, in
-// order. A rename is a write of both its names.
+// Since lists the paths that were written between two snapshots with the same Base, in
+// order. A rename is a write of both names.
 func (s Snapshot) Since(earlier Snapshot) []string {
 	paths := map[string]bool{}
 	add := func(m map[string]Print) {
@@ -198,7 +201,7 @@ func (s Snapshot) Since(earlier Snapshot) []string {
 	}
 	add(s.Files)
 	add(earlier.Files)
-	// What other globs name is not new because they name it.
+	// Files are not new just because other globs name them.
 	if slices.Equal(s.Globs, earlier.Globs) {
 		add(s.Guarded)
 		add(earlier.Guarded)
@@ -208,11 +211,11 @@ func (s Snapshot) Since(earlier Snapshot) []string {
 	})
 }
 
-// When is the moment at which a path was written to last, if that was after since; else
-// of what in the ground may tell of it.
+// When returns the time at which a path was last written, if that was after since;
+// otherwise that of the nearest parent folder.
 func (g *Ground) When(path string, since time.Time) time.Time {
 	return writtenAt(g.Dir, filepath.FromSlash(path), printOf(g.at(path), Print{}), since)
 }
 
-// PrintOf takes the print of one path below the ground.
+// PrintOf returns the print of one path below the ground.
 func (g *Ground) PrintOf(path string) Print { return printOf(g.at(path), Print{}) }

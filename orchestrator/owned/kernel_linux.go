@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// kernelSays is a file's number, and when anything of it last changed. No program can
-// set that time without setting the machine's clock.
+// kernelSays returns a file's inode number and the time of its last change. Programs
+// can set that time only by setting the machine's clock.
 func kernelSays(info fs.FileInfo) (id uint64, changed time.Time) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -7,5 +7,6 @@ import (
 	"time"
 )
 
-// kernelSays knows no file's number here, and takes the time that programs can set.
+// kernelSays has no inode number here and returns the modification time, which programs
+// can set.
 func kernelSays(info fs.FileInfo) (id uint64, changed time.Time) { return 0, info.ModTime() }

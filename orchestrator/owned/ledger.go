@@ -6,23 +6,24 @@ import (
 	"time"
 )
 
-// lag is how far the kernel's clock for files may be behind the one that spans are
-// taken from: it ticks some hundred times a second.
+// lag bounds how far the kernel's clock for files may be behind the clock of spans: it
+// ticks some hundred times a second.
 const lag = 20 * time.Millisecond
 
-// Hooks is who writes when a hook does, or covey itself: nobody's member, and allowed to.
+// Hooks is the writer of hooks and of covey itself. It is no member, and may write
+// everywhere.
 const Hooks = ""
 
-// Ledger knows who could have written when in one ground. Its zero value is an empty
-// one. It is safe for concurrent use, and nothing of it outlives the process; see Add.
+// Ledger records who could write when in one ground. The zero value is empty and ready
+// to use. It is safe for concurrent use, and is not persistent; see Add.
 type Ledger struct {
-	mu    sync.Mutex
-	spans []span
-	deeds map[string]deed      // by path
-	kept  map[string]time.Time // by key; see Keep
+	mu     sync.Mutex
+	spans  []span
+	claims map[string]claim     // by path
+	kept   map[string]time.Time // by key; see Keep
 }
 
-// Span is a time in which somebody could write, and that is over.
+// Span is a past time in which somebody could write.
 type Span struct {
 	Who      string
 	From, To time.Time
@@ -31,19 +32,19 @@ type Span struct {
 // span is a time in which somebody could write.
 type span struct {
 	who      string
-	key      string // tells it apart from others of the same one
+	key      string // distinguishes spans of the same writer
 	from, to time.Time
 }
 
-// deed is a write of one path that somebody said it would make.
-type deed struct {
+// claim is an announced write to one path.
+type claim struct {
 	who   string
 	print Print
-	known bool // print is what it came to; false: that is not over
-	leave bool // it may
+	known bool // print is the result; false: the write is not finished
+	leave bool // the writer may write there
 }
 
-// Add notes times that are over: those of an earlier process, of which this one has read.
+// Add records past spans of an earlier process.
 func (l *Ledger) Add(past []Span) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,14 +53,14 @@ func (l *Ledger) Add(past []Span) {
 	}
 }
 
-// Begin notes that somebody can write from now on, until End with the same key.
+// Begin records that somebody can write from now on, until End with the same key.
 func (l *Ledger) Begin(who, key string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.spans = append(l.spans, span{who: who, key: key, from: at.Round(0)})
 }
 
-// End ends what Begin began; where nothing was begun it does nothing.
+// End ends a span of Begin; it does nothing if there is none.
 func (l *Ledger) End(who, key string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,41 +71,42 @@ func (l *Ledger) End(who, key string, at time.Time) {
 	}
 }
 
-// Void takes back what Begin began: it tells nothing about who could write when.
+// Void removes a span of Begin that turned out not to allow writes.
 func (l *Ledger) Void(who, key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return s.who == who && s.key == key })
 }
 
-// Announce notes that somebody is about to write to a path. leave says that it may.
+// Announce records that somebody is about to write to a path. leave says whether it
+// may.
 func (l *Ledger) Announce(who, path string, leave bool) {
-	l.note(path, deed{who: who, leave: leave})
+	l.setClaim(path, claim{who: who, leave: leave})
 }
 
-// Wrote notes what came of it.
+// Wrote records the result of an announced write.
 func (l *Ledger) Wrote(who, path string, p Print, leave bool) {
-	l.note(path, deed{who: who, leave: leave, print: p, known: true})
+	l.setClaim(path, claim{who: who, leave: leave, print: p, known: true})
 }
 
-func (l *Ledger) note(path string, d deed) {
+func (l *Ledger) setClaim(path string, d claim) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.deeds == nil {
-		l.deeds = map[string]deed{}
+	if l.claims == nil {
+		l.claims = map[string]claim{}
 	}
-	l.deeds[path] = d
+	l.claims[path] = d
 }
 
-// Drop takes back what was said about a path: it has come to nothing.
+// Drop withdraws an announcement that led to no write.
 func (l *Ledger) Drop(path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.deeds, path)
+	delete(l.claims, path)
 }
 
-// Keep notes that somebody will ask about changes since a moment, and no earlier ones. What
-// was over before all such moments is forgotten. Each key stands for one asker.
+// Keep declares that nobody will ask about changes before since under this key. What
+// ended before the earliest such time is forgotten.
 func (l *Ledger) Keep(key string, since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,33 +122,33 @@ func (l *Ledger) Keep(key string, since time.Time) {
 	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return !s.to.IsZero() && s.to.Before(since) })
 }
 
-// Release notes that an asker of Keep will not ask.
+// Release removes a key of Keep.
 func (l *Ledger) Release(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.kept, key)
 }
 
-// Question is whose doing a change was.
+// Question asks who made a change.
 type Question struct {
 	Path  string
-	Print Print                 // of the path as it is now
-	At    time.Time             // when it was written to
-	Me    string                // who is to answer for it
+	Print Print                 // the current print of the path
+	At    time.Time             // when the path was written
+	Me    string                // the member that would be charged
 	May   func(who string) bool // reports whether somebody may write there
 }
 
-// Ruling answers a Question.
+// Ruling is the answer to a Question.
 type Ruling struct {
-	Mine bool // nobody else's: Me has to answer for it
-	// Suspects may all have done it, Me among them, and none of them may; empty: it was
-	// somebody who may, or nobody of these.
+	Mine bool // only Me can have made the change
+	// Suspects could all have made the change, Me among them, and none of them may;
+	// empty: a writer who may made it, or none of these.
 	Suspects []string
 }
 
-// Judge answers a Question. What somebody said it would write, and what is as it left it,
-// is its doing and nobody else's. Else it may be the doing of each who could write at
-// that moment; where one of them may, it was that one, and nobody is blamed.
+// Judge answers a Question. If the path is still as an announced write left it, the
+// announcing writer made the change. Otherwise each writer who could write at that time
+// may have made it; if one of them may write there, it counts as that one's.
 func (l *Ledger) Judge(q Question) Ruling {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,15 +170,16 @@ func (l *Ledger) Judge(q Question) Ruling {
 	return Ruling{Suspects: suspects}
 }
 
-// Trace is what is left of a change.
+// Trace is the evidence of a change.
 type Trace struct {
-	Print Print     // of the path as it is now
-	At    time.Time // when it was written to
+	Print Print     // the current print of the path
+	At    time.Time // when the path was written
 }
 
-// Only reports whether a change of a path was somebody's doing and no other member's: it
-// said it would write there and the path is as it left it, or no other one could write at
-// that moment. Hooks are nobody's excuse: they run when a member does something.
+// Only reports whether who made a change of a path and no other member can have: it
+// announced the write and the path is still as it left it, or no other member could
+// write at that time. Hooks do not count, because they run when a member does
+// something.
 func (l *Ledger) Only(who, path string, t Trace) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,14 +190,14 @@ func (l *Ledger) Only(who, path string, t Trace) bool {
 	return slices.Equal(suspects, []string{who})
 }
 
-// said is what somebody said it would write to a path, if the path is as it left it, or
-// that is not over.
-func (l *Ledger) said(path string, now Print) (deed, bool) {
-	d, ok := l.deeds[path]
+// said returns the announced write to a path, if the path is as the write left it, or
+// the write is not finished.
+func (l *Ledger) said(path string, now Print) (claim, bool) {
+	d, ok := l.claims[path]
 	return d, ok && (!d.known || d.print.Same(now))
 }
 
-// suspects are those who could write at a moment, by name.
+// suspects returns those who could write at a time, sorted by name.
 func (l *Ledger) suspects(at time.Time) []string {
 	var list []string
 	for _, s := range l.spans {

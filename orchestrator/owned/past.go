@@ -11,30 +11,30 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Past is when members could write in earlier runs, read from the journal when it
-// is opened: a turn that goes on after kill -9 is held to what was written before.
+// Past records when members could write in earlier runs, read from the journal when it
+// is opened: a turn that continues after kill -9 is held to what was written before.
 type Past struct {
-	began time.Time // of this run
-	last  time.Time // of the last line
+	began time.Time // start of this run
+	last  time.Time // time of the last line
 	turns pastSpans
 	calls pastSpans
 	hooks pastSpans
 
 	mu   sync.Mutex
-	told map[string]bool // members whose past somebody has asked for
+	told map[string]bool // members whose spans were returned already
 }
 
-// pastSpans are times by member, those that are open by what will end them.
+// pastSpans are spans by member, open ones by the key that ends them.
 type pastSpans struct {
 	over map[string][]Span
 	open map[string]Span // by member and key
 }
 
-// lastGasp is how long after the last line of a run its members may have written on:
-// covey was killed, and what they had started was not.
-const lastGasp = 30 * time.Second
+// killGrace is how long after the last line of a killed run its members may have
+// continued to write: covey was killed, and the programs it had started were not.
+const killGrace = 30 * time.Second
 
-// NewPast knows nothing yet.
+// NewPast returns an empty Past.
 func NewPast() *Past {
 	spans := func() pastSpans {
 		return pastSpans{over: map[string][]Span{}, open: map[string]Span{}}
@@ -42,7 +42,7 @@ func NewPast() *Past {
 	return &Past{began: time.Now(), turns: spans(), calls: spans(), hooks: spans(), told: map[string]bool{}}
 }
 
-// See takes in a line of an earlier run.
+// See reads a line of an earlier run.
 func (p *Past) See(l journal.Line) {
 	if l.Type == (journal.TeamStarted{}).EventType() {
 		p.cutOff(l.Time)
@@ -76,10 +76,11 @@ func (p *Past) See(l journal.Line) {
 	}
 }
 
-// cutOff ends what was under way when a run was killed. It went on a little longer, but
-// not into the next one. Hooks that did may go on for ever, so those excuse nobody.
+// cutOff ends the open spans of a run that was killed. Its members continued a little
+// longer, but not into the next run. Hooks may continue for ever, so they do not count
+// as suspects.
 func (p *Past) cutOff(next time.Time) {
-	end := p.last.Add(lastGasp)
+	end := p.last.Add(killGrace)
 	if end.After(next) {
 		end = next
 	}
@@ -93,12 +94,12 @@ func (p *Past) cutOff(next time.Time) {
 	clear(p.hooks.open)
 }
 
-// begin opens a time of who in the life of a line's member.
+// begin opens a span of who for the member of a line.
 func (s pastSpans) begin(l journal.Line, who, key string) {
 	s.open[l.Member+"/"+key] = Span{Who: who, From: l.Time}
 }
 
-// end ends it, if it was begun.
+// end closes it, if it is open.
 func (s pastSpans) end(l journal.Line, key string) {
 	if span, ok := s.open[l.Member+"/"+key]; ok {
 		delete(s.open, l.Member+"/"+key)
@@ -107,7 +108,7 @@ func (s pastSpans) end(l journal.Line, key string) {
 	}
 }
 
-// of is when a member, and hooks of its, could write in earlier runs, once.
+// of returns the spans of a member and its hooks in earlier runs, once.
 func (p *Past) of(member *roster.Member) []Span {
 	p.mu.Lock()
 	defer p.mu.Unlock()

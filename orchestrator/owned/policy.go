@@ -14,12 +14,12 @@ import (
 	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
-// FilesPolicy is the policy that looks at what members have really written, whatever
-// they wrote it with: calls are refused before they run where they can be, but a
-// shell, or an agent program of its own, asks nobody.
+// FilesPolicy is the policy that checks what members have written, with whatever
+// program. Where possible, calls are refused before they run, but a shell or an agent
+// program asks nobody.
 const FilesPolicy = "owned-files"
 
-// WithPolicy adds that policy to the hooks of a team in which somebody may not write
+// WithPolicy adds that policy to the hooks of a team in which some member may not write
 // everywhere: at each turn end, and before a task is completed.
 func WithPolicy(team *configs.Team, sources []settings.Source) []settings.Source {
 	owns := func(m configs.Member) bool { return m.Owns != nil }
@@ -32,9 +32,9 @@ func WithPolicy(team *configs.Team, sources []settings.Source) []settings.Source
 	})
 }
 
-// Writable is teammate.Options.Writable for a member: files outside of what it owns
-// are not its own, wherever a link leads to them. Protected files of the workspace
-// itself need a person's permission; in a working copy of its own they need it when
+// Writable implements teammate.Options.Writable for a member: it refuses files outside
+// of what the member owns, also when a link leads to them. Protected files of the
+// workspace need a person's permission; in a working copy of its own, they need it when
 // they are merged.
 func (w *Writes) Writable(member *roster.Member) func(path string) (refusal string, ask bool) {
 	return func(path string) (string, bool) {
@@ -48,11 +48,11 @@ func (w *Writes) Writable(member *roster.Member) func(path string) (refusal stri
 		}
 		rel, err := filepath.Rel(root, path)
 		if err != nil || !filepath.IsLocal(rel) {
-			return "", false // outside of the workspace other rules hold
+			return "", false // other rules apply outside of the workspace
 		}
 		rel = filepath.ToSlash(rel)
 		if len(Outside(owns, []string{rel})) > 0 {
-			return fmt.Sprintf("%s is not yours: you may write to %s. Leave it, or ask your lead to have somebody change it "+
+			return fmt.Sprintf("%s is not yours: you may write to %s. Leave it, or ask your lead to let a member change it "+
 				"who may.", rel, orNothing(owns)), false
 		}
 		if len(Protected(protect, []string{rel})) > 0 {
@@ -62,7 +62,7 @@ func (w *Writes) Writable(member *roster.Member) func(path string) (refusal stri
 	}
 }
 
-// orNothing lists globs.
+// orNothing formats globs.
 func orNothing(owns []string) string {
 	if len(owns) == 0 {
 		return "nothing"
@@ -70,10 +70,10 @@ func orNothing(owns []string) string {
 	return strings.Join(owns, ", ")
 }
 
-// Files is the policy FilesPolicy. It refuses while a member's branch, or what it has not
-// committed, differs from the commit that its work began from in files that are not its
-// own. What came from others by merging is not its own writing. Of members that share a
-// folder it is looked up what was written in it meanwhile.
+// Files implements FilesPolicy. It refuses while a member's branch, or its uncommitted
+// changes, differ from its base commit in files that it does not own. Merged changes of
+// others do not count. For members that share a folder it checks what was written there
+// meanwhile.
 func (w *Writes) Files(ctx context.Context, in hooks.Input) hooks.Result {
 	member, ok := w.opts.MemberOf(in)
 	if ok && w.watches(member) {

@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// Print tells whether a path has been written to. Its zero value stands for a path
-// where nothing is.
+// Print identifies the state of a path, to detect writes. The zero value stands for a
+// path that does not exist.
 type Print struct {
 	Mode    fs.FileMode `json:"mode,omitempty"`
 	Size    int64       `json:"size,omitempty"`   // bytes
-	Time    time.Time   `json:"time,omitzero"`    // when it was written to, as programs may set it
-	Changed time.Time   `json:"changed,omitzero"` // when anything of it changed, by the kernel's clock; zero: it does not say
-	ID      uint64      `json:"id,omitempty"`     // tells it apart from a file that took its place
-	Sum     string      `json:"sum,omitempty"`    // of what it holds, or of where a link leads; empty: not known
+	Time    time.Time   `json:"time,omitzero"`    // modification time, which programs can set
+	Changed time.Time   `json:"changed,omitzero"` // change time of the kernel; zero: not known
+	ID      uint64      `json:"id,omitempty"`     // inode number: distinguishes a replaced file
+	Sum     string      `json:"sum,omitempty"`    // hash of the content, or of a link's target; empty: not known
 }
 
-// maxSum is the size in bytes up to which files are read, so that one that was written
-// anew with what it held counts as the same.
+// maxSum is the size in bytes up to which files are hashed, so that a file rewritten
+// with the same content counts as unchanged.
 const maxSum = 1 << 20
 
-// there reports whether anything is at the path.
+// there reports whether the path exists.
 func (p Print) there() bool { return p.Mode != 0 || !p.Time.IsZero() }
 
-// Same reports whether nothing was written between two prints of one path: neither
-// content nor mode differ. Where the content of one is not known the kernel's word
-// counts, and then a file that was written anew with what it held has been written.
+// Same reports whether nothing was written between two prints of one path: content and
+// mode are equal. If a content is not known, the kernel's times decide, and rewriting a
+// file with the same content counts as a write.
 func (p Print) Same(q Print) bool {
 	if p.Mode != q.Mode || p.there() != q.there() {
 		return false
@@ -41,13 +41,13 @@ func (p Print) Same(q Print) bool {
 	return p.untouched(q)
 }
 
-// untouched reports whether the kernel has not seen anybody change anything.
+// untouched reports whether the kernel has seen no change.
 func (p Print) untouched(q Print) bool {
 	return p.Size == q.Size && p.Time.Equal(q.Time) && p.Changed.Equal(q.Changed) && p.ID == q.ID && p.Mode == q.Mode
 }
 
-// printOf takes the print of a path. What it held when it was last looked at need not be
-// read again if nobody has touched it since. Something that cannot be read has no Sum.
+// printOf returns the print of a path. Content is not read again if the file was not
+// touched since last. A path that cannot be read has no Sum.
 func printOf(path string, last Print) Print {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func printOf(path string, last Print) Print {
 	p := Print{Mode: info.Mode(), Size: info.Size(), Time: info.ModTime().Round(0)}
 	p.ID, p.Changed = kernelSays(info)
 	switch {
-	case info.IsDir(): // a repository of its own: what is in it is no business of ours
+	case info.IsDir(): // a nested repository: its content does not count
 		return Print{Mode: info.Mode()}
 	case p.untouched(last) && last.Sum != "":
 		p.Sum = last.Sum
@@ -72,7 +72,7 @@ func printOf(path string, last Print) Print {
 	return p
 }
 
-// readAtMost reads a file that may grow while it is read.
+// readAtMost reads at most limit bytes of a file, which may grow meanwhile.
 func readAtMost(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -87,9 +87,9 @@ func sumOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// writtenAt is when the last write below root that p may have seen was: its own time, or,
-// where that lies before a moment or p is gone, the latest of the folders above it. One that was
-// moved along with its folder has an old time, and one that is gone has none.
+// writtenAt returns the time of the last write of p below root: its own time, or, if
+// that is before since or p is gone, the latest time of its parent folders. A file that
+// was moved with its folder has an old time, and a removed one has none.
 func writtenAt(root, path string, p Print, since time.Time) time.Time {
 	at := p.Changed
 	if !at.IsZero() && !at.Before(since) {
@@ -101,7 +101,7 @@ func writtenAt(root, path string, p Print, since time.Time) time.Time {
 				at = changed
 			}
 			if !p.there() && !at.Before(since) {
-				return at // the nearest folder that is left has lost it
+				return at // the nearest remaining folder contained it
 			}
 		}
 		if dir == "." {

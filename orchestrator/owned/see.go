@@ -14,14 +14,14 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// announced is a call that names the file which it writes to.
+// announced is a call that names the file it writes to.
 type announced struct {
-	path string // below the folder of its member, with slashes; empty: the call has not been seen yet
+	path string // slash-separated, below the member's folder; empty: the call was not seen yet
 	may  bool   // it was permitted
 }
 
-// See takes in what a member does: when it could write, and which files it said it would.
-// The member's goroutine calls it, and its helpers' do, before anything follows.
+// See records an event of a member: when it could write, and which files it announced.
+// The goroutines of the member and its helpers call it before anything else happens.
 func (w *Writes) See(ctx context.Context, member *roster.Member, e agent.Event) {
 	if !w.ownCopy(member) {
 		w.seeShared(ctx, member, e)
@@ -29,7 +29,7 @@ func (w *Writes) See(ctx context.Context, member *roster.Member, e agent.Event) 
 	w.changes.see(ctx, member, e)
 }
 
-// seeShared is see for a member that shares its folder.
+// seeShared is See for a member that shares its folder.
 func (w *Writes) seeShared(ctx context.Context, member *roster.Member, e agent.Event) {
 	l, who, now := w.ledger(member.Dir), member.Name, time.Now()
 	switch d := e.Data.(type) {
@@ -61,21 +61,21 @@ func (w *Writes) seeShared(ctx context.Context, member *roster.Member, e agent.E
 			l.Begin(Hooks, d.ToolUseID+d.Command, now)
 		}
 	case agent.HookFinished:
-		if d.Background { // whatever is written meanwhile cannot be laid at its door
+		if d.Background { // writes made meanwhile cannot be charged to it
 			l.Void(Hooks, d.ToolUseID+d.Command)
 		}
 		l.End(Hooks, d.ToolUseID+d.Command, now)
 	}
 }
 
-// byCalls reports whether a member writes only while a tool of covey's own runs. A program, or
-// an agent that somebody has written in Go, may write at any time of its turn.
+// byCalls reports whether a member writes only while one of covey's tools runs. A
+// program, or an agent written in Go, may write at any time of its turn.
 func byCalls(member *roster.Member) bool { return member.CurrentAgent().Kind == configs.Builtin }
 
 // writesAnything reports whether a call of a tool can write to files that it does not name.
 func writesAnything(tool string) bool { return tool == "Bash" || strings.HasPrefix(tool, "mcp__") }
 
-// rest ends the time of calls that have left something running, once that has ended.
+// rest ends the spans of calls that left processes running, once those have ended.
 func (w *Writes) rest(member *roster.Member) {
 	if w.opts.Lingers(member.Name) {
 		return
@@ -89,7 +89,7 @@ func (w *Writes) rest(member *roster.Member) {
 	}
 }
 
-// called takes in a call that names the file which it writes to.
+// called records a call that names the file it writes to.
 func (w *Writes) called(member *roster.Member, d agent.ToolCalled) {
 	path, ok := w.named(member, d)
 	if !ok {
@@ -106,7 +106,7 @@ func (w *Writes) called(member *roster.Member, d agent.ToolCalled) {
 	}
 }
 
-// decided takes in whether a call may run.
+// decided records whether a call may run.
 func (w *Writes) decided(member *roster.Member, d agent.PermissionDecided) {
 	if !slices.Contains(editTools(), d.Tool) {
 		return
@@ -125,7 +125,7 @@ func (w *Writes) decided(member *roster.Member, d agent.PermissionDecided) {
 	}
 }
 
-// returned takes in what came of a call that names the file which it writes to.
+// returned records the result of a call that names the file it writes to.
 func (w *Writes) returned(member *roster.Member, d agent.ToolReturned) {
 	key := member.Name + "/" + d.ID
 	w.mu.Lock()
@@ -142,17 +142,17 @@ func (w *Writes) returned(member *roster.Member, d agent.ToolReturned) {
 	}
 }
 
-// leave reports whether a member may make a call. What is protected a person has allowed
-// then; that a program calls what it did not ask for makes it no owner.
+// leave reports whether a member may make a call. A permitted call to a protected file
+// was allowed by a person; a program that calls without asking does not own the file.
 func (w *Writes) leave(member *roster.Member, a announced) bool {
 	return a.may && len(Outside(member.Owns, []string{a.path})) == 0
 }
 
-// editTools are the tools that write to the file which they name, and to no other.
+// editTools returns the tools that write only to the file they name.
 func editTools() []string { return []string{"Write", "Edit", "MultiEdit", "NotebookEdit"} }
 
-// named is the file that a call says it writes to, below its member's folder, wherever a
-// link leads to it.
+// named returns the file that a call announces to write, below its member's folder,
+// with links resolved.
 func (w *Writes) named(member *roster.Member, d agent.ToolCalled) (string, bool) {
 	var in struct {
 		FilePath     string `json:"file_path"`

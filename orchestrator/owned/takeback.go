@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// TakeBack says how files are put back to what a branch has.
+// TakeBack says how to restore files to the state of a branch.
 func TakeBack(branch string, files []string) string {
 	return fmt.Sprintf("Take that back with `git checkout $(git merge-base HEAD %s) -- %s` (`git rm` for files that are new) "+
-		"and commit, or ask your lead to have somebody do it who may.", branch, quoted(files))
+		"and commit, or ask your lead to let a member who may write there do it.", branch, quoted(files))
 }
 
-// quoted is the list of file names as a shell takes them, in one line.
+// quoted returns file names in one line, quoted for a shell.
 func quoted(files []string) string {
 	words := make([]string, len(files))
 	for i, f := range files {
@@ -20,7 +20,7 @@ func quoted(files []string) string {
 	return strings.Join(words, " ")
 }
 
-// List shows file names one below the other, the first of them.
+// List lists the first few file names, one a line.
 func List(files []string) string {
 	const shown = 50
 	var b strings.Builder

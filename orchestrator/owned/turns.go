@@ -12,35 +12,36 @@ import (
 	"time"
 )
 
-// Turns finds out which files one member changes in its turns. It keeps that in a file, so
-// that a turn that goes on after a crash is held to what it changed before. It is safe for
-// concurrent use.
+// Turns finds out which files one member changes in its turns. It stores that in a
+// file, so that a turn that continues after a crash is held to its earlier changes. It
+// is safe for concurrent use.
 type Turns struct {
 	file string
 
 	mu   sync.Mutex
-	now  int // the turn that is under way; 0: none
+	now  int // the current turn; 0: none
 	kept keptTurn
 }
 
-// keptTurn is what outlives the process.
+// keptTurn is the stored state.
 type keptTurn struct {
-	Turn int      `json:"turn"`          // that From is of
-	From Snapshot `json:"from,omitzero"` // the ground when the turn began; zero: not known, or the turn is over
-	// Owed are the files that the member changed in earlier turns, as they were when its
-	// last turn ended. A file that somebody has changed or committed since is owed no more.
+	Turn int      `json:"turn"`          // the turn of From
+	From Snapshot `json:"from,omitzero"` // the ground at the start of the turn; zero: not known, or the turn is over
+	// Owed are the files that the member changed in earlier turns, with their state at
+	// the end of its last turn. A file that was changed or committed since is no longer
+	// owed.
 	Owed map[string]State `json:"owed,omitempty"`
 }
 
-// Look is how a member's ground is looked at.
+// Look says how to read a member's ground.
 type Look struct {
 	Who    string // the member
 	Ground func(context.Context) (*Ground, error)
-	Ledger *Ledger // tells whose doing a change was; nil: all of it is the member's
+	Ledger *Ledger // tells who made a change; nil: the member made all of them
 }
 
-// OpenTurns reads what is known of a member's turns from its file. A file that is damaged,
-// or not there, says nothing.
+// OpenTurns reads the state of a member's turns from its file. A damaged or missing
+// file counts as empty.
 func OpenTurns(file string) *Turns {
 	t := &Turns{file: file}
 	data, err := os.ReadFile(file)
@@ -50,8 +51,8 @@ func OpenTurns(file string) *Turns {
 	return t
 }
 
-// Begin notes that a turn begins, or goes on. With a Look it takes down how the ground
-// stands, unless that is known.
+// Begin records that a turn begins or continues. With a Look it records the state of
+// the ground, unless that is known.
 func (t *Turns) Begin(ctx context.Context, turn int, l *Look) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +67,7 @@ func (t *Turns) Begin(ctx context.Context, turn int, l *Look) error {
 	return t.renew(ctx, *l)
 }
 
-// renew takes down how the ground stands.
+// renew records the state of the ground.
 func (t *Turns) renew(ctx context.Context, l Look) error {
 	t.kept.From = Snapshot{}
 	g, err := l.Ground(ctx)
@@ -87,7 +88,8 @@ func (t *Turns) renew(ctx context.Context, l Look) error {
 	return t.save()
 }
 
-// End notes what the turn has changed. What cannot be found out is not owed.
+// End records what the turn has changed. Changes that cannot be determined are not
+// owed.
 func (t *Turns) End(ctx context.Context, l Look) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +99,7 @@ func (t *Turns) End(ctx context.Context, l Look) error {
 	}
 	changed, now, err := t.changed(ctx, l)
 	if ctx.Err() != nil {
-		return nil // the run ends, and the turn goes on in the next one
+		return nil // the run ends; the turn continues in the next run
 	}
 	if err == nil {
 		t.kept.Owed = map[string]State{}
@@ -113,8 +115,8 @@ func (t *Turns) End(ctx context.Context, l Look) error {
 }
 
 // Changed lists the files that the member has changed in this turn, and those that it owes,
-// committed or not, in order. Where it is not known how the ground stood when the turn
-// began, because nobody asked for it then, the turn is looked at from now on.
+// committed or not, in order. If the ground was not recorded when the turn began, because no policy
+// needed it, only changes from now on count.
 func (t *Turns) Changed(ctx context.Context, l Look) ([]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,7 +132,7 @@ func (t *Turns) Changed(ctx context.Context, l Look) ([]string, error) {
 	return files, err
 }
 
-// changed also says how the ground stands now.
+// changed also returns the current state of the ground.
 func (t *Turns) changed(ctx context.Context, l Look) ([]string, Snapshot, error) {
 	g, err := l.Ground(ctx)
 	if err != nil {
@@ -149,25 +151,25 @@ func (t *Turns) changed(ctx context.Context, l Look) ([]string, Snapshot, error)
 	return slices.Sorted(maps.Keys(found)), now, nil
 }
 
-// save keeps what is known.
+// save stores the state.
 func (t *Turns) save() error {
 	if err := Save(t.file, t.kept); err != nil {
-		return fmt.Errorf("keep what a turn has changed: %w", err)
+		return fmt.Errorf("store what a turn has changed: %w", err)
 	}
 	return nil
 }
 
-// key is the member's in the ledger.
+// key is the member's key in the ledger.
 func (l Look) key() string { return "turn of " + l.Who }
 
-// keep has the ledger keep what is needed to look at changes since a moment.
+// keep makes the ledger keep what is needed to judge changes since a time.
 func (l Look) keep(since time.Time) {
 	if l.Ledger != nil {
 		l.Ledger.Keep(l.key(), since)
 	}
 }
 
-// Save writes a file as JSON, whole or not at all.
+// Save writes a file as JSON, atomically.
 func Save(file string, what any) error {
 	data, err := json.Marshal(what)
 	if err == nil {

@@ -8,17 +8,17 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// Uncommitted is what git status shows of some files below a folder, in the form of
-// Repo.Dirty. A new folder is one line of git's and a line for each file here, because
-// others may have files in it.
+// Uncommitted returns what git status shows of some files below a folder, in the form
+// of Repo.Dirty. git shows a new folder as one line; here each file has its own,
+// because others may have files in it.
 func Uncommitted(ctx context.Context, repo *worktree.Repo, dir string, files []string) ([]string, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return nil, fmt.Errorf("look for what is not committed: %w", err)
+		return nil, fmt.Errorf("list uncommitted files: %w", err)
 	}
 	status, err := repo.Dirty(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for what is not committed: %w", err)
+		return nil, fmt.Errorf("list uncommitted files: %w", err)
 	}
 	codes := map[string]string{} // by absolute path
 	for _, line := range status {

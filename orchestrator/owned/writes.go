@@ -21,35 +21,37 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
-// Options are what Writes need of the team that they belong to.
+// Options are what Writes needs from its team.
 type Options struct {
 	Scratch string // folder for files of a running team
-	Home    string // where covey keeps the state of teams
+	Home    string // folder of the states of teams
 	Journal *journal.Journal
 	Git     worktree.Git
-	Past    *Past // what the journal knows of earlier runs
+	Past    *Past // what the journal recorded of earlier runs
 
-	Team     func() *configs.Team                        // the team's spec as it is now
+	Team     func() *configs.Team                        // the current spec
 	Members  func() []*roster.Member                     // in the order of the spec
-	MemberOf func(in hooks.Input) (*roster.Member, bool) // whom a hook is about
+	MemberOf func(in hooks.Input) (*roster.Member, bool) // the member that a hook runs for
 	Turn     func(member string) int
-	// CopyOf reports whether a member works in a copy of its own, and whether git knows it.
+	// CopyOf reports whether a member has its own working copy, and whether git knows
+	// it.
 	CopyOf func(member string) (own, inGit bool)
-	// Lingers reports whether calls of a member's tools have left something running.
+	// Lingers reports whether calls of a member's tools left processes running.
 	Lingers func(member string) bool
-	// OnBranch lists the files outside of what a member owns in which its branch, or what
-	// it has not committed, differs from the branch that its work is for.
+	// OnBranch lists the files outside of what a member owns that it changed, committed
+	// or not, and the branch that its work is for.
 	OnBranch func(ctx context.Context, member *roster.Member) (outside []string, into string, err error)
 	People   People
 	// Asks reports whether a hook or gate of the team names a policy.
 	Asks func(policy string) bool
 }
 
-// Writes finds out what members have really written who have no git working copy
-// of their own, and holds it against `owns` and `protect`: how their folder stood is taken
-// down when a turn begins, and compared at its end and when a task is completed. Several
-// write there at once, and people too; Ledger says whose doing a change was, if
-// it can be told. A member is charged with what nobody else can have done.
+// Writes finds out what members without their own git working copy have written, and
+// checks it against `owns` and `protect`: it records the state of their folder when a
+// turn begins, and compares it at the end of the turn and when a task is completed.
+// Several members and people write there concurrently; Ledger says who made a change,
+// if that can be decided. A member is charged only with changes that nobody else can
+// have made.
 type Writes struct {
 	opts Options
 
@@ -58,28 +60,28 @@ type Writes struct {
 	ledgers map[string]*Ledger   // by folder
 	marks   map[string]*mark     // by member
 	calls   map[string]announced // by member and call
-	lingers map[string][]string  // calls that have left something running, by member
-	said    map[string]bool      // warnings that people have had
+	lingers map[string][]string  // calls that left processes running, by member
+	said    map[string]bool      // warnings already given
 
 	changes *changedFiles
 }
 
-// mark is what is known of the writing of one member.
+// mark is what is known of one member's writes.
 type mark struct {
 	mu sync.Mutex
 
-	From    Snapshot          `json:"from"` // how the folder stood when it was last looked at
+	From    Snapshot          `json:"from"` // the folder at the last look
 	Charges map[string]charge `json:"charges,omitempty"`
 }
 
-// charge is a write that its member has to answer for, until it is undone, somebody who
-// may has written over it, or a person lets it be.
+// charge is a write that its member has to answer for, until it is undone, a writer who
+// may has overwritten it, or a person allows it.
 type charge struct {
 	Was State `json:"was"`
 	Now State `json:"now"`
 }
 
-// New makes the Writes of a team.
+// New returns the Writes of a team.
 func New(opts Options) *Writes {
 	w := &Writes{
 		opts: opts, grounds: map[string]*Ground{},
@@ -90,21 +92,21 @@ func New(opts Options) *Writes {
 	return w
 }
 
-// ownCopy reports whether a member works in a git copy of its own, where its branch says
+// ownCopy reports whether a member has its own git working copy, where its branch shows
 // what it has written.
 func (w *Writes) ownCopy(member *roster.Member) bool {
 	_, inGit := w.opts.CopyOf(member.Name)
 	return inGit
 }
 
-// watches reports whether there is something that a member may not write, where nothing
-// but looking at its folder tells.
+// watches reports whether a member may not write everywhere, and only reading its
+// folder can tell what it wrote.
 func (w *Writes) watches(member *roster.Member) bool {
 	return !w.ownCopy(member) && (member.Owns != nil || len(w.protect(member)) > 0)
 }
 
-// protect are the globs of what a member may write with a person's permission alone. A copy of its own,
-// whoever made it, is merged by somebody who looks at it.
+// protect returns the globs of files that a member may write only with a person's
+// permission. Its own copy, whoever made it, is merged by somebody who reviews it.
 func (w *Writes) protect(member *roster.Member) []string {
 	if own, _ := w.opts.CopyOf(member.Name); own {
 		return nil
@@ -118,7 +120,7 @@ func (w *Writes) mayWrite(member *roster.Member, path string) bool {
 		[]string{path})) == 0
 }
 
-// ledger is who could write when in a folder.
+// ledger returns the ledger of a folder.
 func (w *Writes) ledger(dir string) *Ledger {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,15 +132,15 @@ func (w *Writes) ledger(dir string) *Ledger {
 	return l
 }
 
-// Landing notes that covey itself writes into the workspace, until landed is called: work
-// that was merged comes into the files of whoever has the branch checked out.
+// Landing records that covey itself writes into the workspace, until landed is called:
+// merged work updates the files where its branch is checked out.
 func (w *Writes) Landing() (landed func()) {
 	l := w.ledger(w.opts.Team().Workspace)
 	l.Begin(Hooks, "merge", time.Now())
 	return func() { l.End(Hooks, "merge", time.Now()) }
 }
 
-// Ground is a member's folder.
+// Ground returns the ground of a member's folder.
 func (w *Writes) Ground(ctx context.Context, member *roster.Member) (*Ground, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,14 +154,14 @@ func (w *Writes) Ground(ctx context.Context, member *roster.Member) (*Ground, er
 	return g, err
 }
 
-// newGround looks at a member's folder as it is now. index is a file of the ground's own.
+// newGround opens a member's folder. index is a file for this ground alone.
 func (w *Writes) newGround(ctx context.Context, member *roster.Member, index string) (*Ground, error) {
 	dir, err := filepath.EvalSymlinks(member.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("look at what was written: %w", err)
+		return nil, fmt.Errorf("read the written files: %w", err)
 	}
 	g := &Ground{Dir: dir, Index: index}
-	if home, err := filepath.EvalSymlinks(w.opts.Home); err == nil { // it may lie in a workspace such as a home folder
+	if home, err := filepath.EvalSymlinks(w.opts.Home); err == nil { // it may be in a workspace such as a home directory
 		if rel, err := filepath.Rel(dir, home); err == nil && filepath.IsLocal(rel) {
 			g.Except = filepath.ToSlash(rel)
 		}
@@ -180,7 +182,7 @@ func (w *Writes) newGround(ctx context.Context, member *roster.Member, index str
 	return g, nil
 }
 
-// markOf is the mark of a member, from its file if it is of an earlier run.
+// markOf returns the mark of a member, read from its file after a restart.
 func (w *Writes) markOf(member *roster.Member) *mark {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -190,27 +192,27 @@ func (w *Writes) markOf(member *roster.Member) *mark {
 	m := &mark{}
 	data, err := os.ReadFile(w.file(member))
 	if err != nil || json.Unmarshal(data, m) != nil {
-		m = &mark{} // what was torn says nothing
+		m = &mark{} // a damaged file counts as empty
 	}
 	w.marks[member.Name] = m
 	return m
 }
 
-// file is where a member's mark outlives the process.
+// file returns the file of a member's mark.
 func (w *Writes) file(member *roster.Member) string {
 	return filepath.Join(w.opts.Scratch, member.Name+".written.json")
 }
 
-// save keeps a mark; its lock is held.
+// save stores a mark; its lock is held.
 func (w *Writes) save(member *roster.Member, m *mark) error {
 	if err := Save(w.file(member), m); err != nil {
-		return fmt.Errorf("keep what %s has written: %w", member.Name, err)
+		return fmt.Errorf("store what %s has written: %w", member.Name, err)
 	}
 	return nil
 }
 
-// begin takes down how things stand when a turn begins. Of one that goes on after a crash
-// that ought to be known already; where it is not, people are told.
+// begin records the state of the ground when a turn begins. For a turn that continues
+// after a crash it should be known; if not, people are warned.
 func (w *Writes) begin(ctx context.Context, member *roster.Member, cause agent.Cause) {
 	if !w.watches(member) {
 		return
@@ -220,14 +222,14 @@ func (w *Writes) begin(ctx context.Context, member *roster.Member, cause agent.C
 	defer m.mu.Unlock()
 	known := !m.From.Time.IsZero()
 	if cause == agent.ByResume && !known {
-		w.warn(member, "what %s had written in the turn that goes on is not known, and not held against owns and protect",
+		w.warn(member, "what %s had written in the interrupted turn is not known, and not checked against owns and protect",
 			member.Name)
 	}
 	w.fault(ctx, member, w.renew(ctx, member, m, known))
 }
 
-// renew begins a new time to look at; the mark's lock is held. What is still charged
-// goes on being held against the same commit.
+// renew starts a new period; the mark's lock is held. Existing charges are still
+// compared with the same commit.
 func (w *Writes) renew(ctx context.Context, member *roster.Member, m *mark, known bool) error {
 	g, err := w.Ground(ctx, member)
 	if err != nil {
@@ -253,7 +255,7 @@ func (w *Writes) renew(ctx context.Context, member *roster.Member, m *mark, know
 	return w.save(member, m)
 }
 
-// collect takes in what was written since the mark was last looked at, whose lock is held.
+// collect reads what was written since the last look; the mark's lock is held.
 func (w *Writes) collect(ctx context.Context, member *roster.Member, m *mark) error {
 	g, err := w.Ground(ctx, member)
 	if err != nil {
@@ -281,9 +283,9 @@ func (w *Writes) collect(ctx context.Context, member *roster.Member, m *mark) er
 	return w.save(member, m)
 }
 
-// beside are the members that work in a member's folder, itself among them, by name. The
-// ledger knows of their earlier runs then.
-func (w *Writes) beside(member *roster.Member) map[string]*roster.Member {
+// sharing returns the members that work in a member's folder, including itself, by
+// name. After that the ledger knows of their earlier runs.
+func (w *Writes) sharing(member *roster.Member) map[string]*roster.Member {
 	beside := map[string]*roster.Member{}
 	for _, other := range w.opts.Members() {
 		if other.Dir == member.Dir {
@@ -294,7 +296,7 @@ func (w *Writes) beside(member *roster.Member) map[string]*roster.Member {
 	return beside
 }
 
-// change is one path that was written to.
+// change is one path that was written.
 type change struct {
 	path     string
 	was, now State
@@ -302,10 +304,10 @@ type change struct {
 	at       time.Time
 }
 
-// judge charges a member with a change, if it is nobody else's. What cannot be told apart
-// is told to people, and held against nobody.
+// judge charges a member with a change if only it can have made it. If that cannot be
+// decided, people are told and nobody is charged.
 func (w *Writes) judge(member *roster.Member, m *mark, ch change) {
-	beside := w.beside(member)
+	beside := w.sharing(member)
 	r := w.ledger(member.Dir).Judge(Question{
 		Path: ch.path, Print: ch.print, At: ch.at, Me: member.Name,
 		May: func(who string) bool { o, ok := beside[who]; return ok && w.mayWrite(o, ch.path) },
@@ -321,14 +323,14 @@ func (w *Writes) judge(member *roster.Member, m *mark, ch change) {
 		}
 		m.Charges[ch.path] = charge{Was: ch.was, Now: ch.now}
 	case len(r.Suspects) > 0:
-		w.warn(member, "%s was written to, where none of those who could have done it may: %s; nobody is held up for it",
+		w.warn(member, "%s was written by one of %s, none of whom may; covey cannot tell which, so it refuses nobody's work",
 			ch.path, strings.Join(r.Suspects, ", "))
 	case charged:
-		delete(m.Charges, ch.path) // somebody else has taken it over
+		delete(m.Charges, ch.path) // another writer has overwritten it
 	}
 }
 
-// charges are what a member has to answer for now: paths outside of what it owns, and
+// charges returns the current charges of a member: paths outside of what it owns, and
 // others that are protected, in order.
 func (w *Writes) charges(ctx context.Context, member *roster.Member) (outside, protected []string, err error) {
 	m := w.markOf(member)
@@ -352,7 +354,7 @@ func (w *Writes) charges(ctx context.Context, member *roster.Member) (outside, p
 	return outside, protected, nil
 }
 
-// warn tells people of something, the same once.
+// warn tells people something, once per text.
 func (w *Writes) warn(member *roster.Member, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	w.mu.Lock()
@@ -364,9 +366,9 @@ func (w *Writes) warn(member *roster.Member, format string, args ...any) {
 	}
 }
 
-// fault tells people of trouble that keeps nobody from working.
+// fault tells people of an error that stops nobody's work.
 func (w *Writes) fault(ctx context.Context, member *roster.Member, err error) {
 	if err != nil && ctx.Err() == nil {
-		w.warn(member, "owns and protect hold for calls only: %v", err)
+		w.warn(member, "owns and protect are checked for calls only: %v", err)
 	}
 }

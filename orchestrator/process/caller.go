@@ -6,29 +6,29 @@ import (
 	"github.com/coveyteam/covey/bus"
 )
 
-// CallerKind says what sends a request to a running team.
+// CallerKind says what sent a request to a running team.
 type CallerKind string
 
-// The kinds of callers. Which one a caller is, the kernel says, not the caller.
+// The kinds of callers. The kernel determines the kind, not the caller.
 const (
-	Operator   CallerKind = "operator" // a person of the user that runs the team, or a script of theirs
-	MemberTool CallerKind = "tool"     // a process that a member's tool started, however deep
+	Operator   CallerKind = "operator" // the user who runs the team, or a script of theirs
+	MemberTool CallerKind = "tool"     // a process below a member's tool
 	Hook       CallerKind = "hook"     // a process that a hook started, on behalf of a member
-	// ActingHook is a Hook of which the spec says that it may act for its member.
+	// ActingHook is a Hook that the spec allows to act for its member.
 	ActingHook CallerKind = "acting_hook"
-	Stray      CallerKind = "stray"     // a process below covey that belongs to nobody any more
+	Stray      CallerKind = "stray"     // a process below covey without a known owner
 	Elsewhere  CallerKind = "elsewhere" // a process in another user or PID namespace than the team's
 )
 
-// Caller is who sent a request.
+// Caller is the sender of a request.
 type Caller struct {
 	Kind   CallerKind
-	Member string // set for MemberTool and Hook; a hook of the team as a whole has none
+	Member string // set for MemberTool and Hook; empty for a hook of the whole team
 	PID    int
 }
 
-// Name is how the caller is called in messages, tasks and the journal:
-// "operator" for a person, else the member's name.
+// Name returns the caller's name in messages, tasks and the journal: "operator" for a
+// person, else the member's name.
 func (c Caller) Name() string {
 	if c.Kind == Operator {
 		return string(Operator)
@@ -57,11 +57,11 @@ func (c Caller) String() string {
 // IsHook reports whether the caller is a process of a hook or gate.
 func (c Caller) IsHook() bool { return c.Kind == Hook || c.Kind == ActingHook }
 
-// nobody stands in a bus identity for a caller without a member; no member
-// can have this name.
+// nobody replaces the member in the bus identity of a caller without one; no member can
+// have this name.
 const nobody = "_"
 
-// Identity is the caller as the bus carries it.
+// Identity returns the caller's identity on the bus.
 func (c Caller) Identity() bus.Identity {
 	id := bus.Identity{Kind: string(c.Kind), Name: c.Member, PID: c.PID}
 	if c.Member == "" {
@@ -70,7 +70,7 @@ func (c Caller) Identity() bus.Identity {
 	return id
 }
 
-// CallerFrom is the reverse of Identity. A kind that is not known is a stray.
+// CallerFrom is the inverse of Identity. An unknown kind becomes a stray.
 func CallerFrom(id bus.Identity) Caller {
 	c := Caller{Kind: CallerKind(id.Kind), PID: id.PID}
 	switch c.Kind {

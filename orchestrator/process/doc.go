@@ -1,7 +1,8 @@
-// Package process tells whose process calls the team: the operator's, a member's tool's, a
-// hook's, or nobody's (DESIGN 10). The kernel says where a process stands in the tree, and
-// Processes knows which process was started for whom; what the caller says of itself does
-// not count. Orphans are reaped here, and what a run that was killed has left is ended.
+// Package process determines which process calls the team: one of the operator, of a
+// member's tool, of a hook, or a stray one (DESIGN 10). The kernel gives the position
+// of a process in the tree, and Processes knows which process was started for which
+// owner; what the caller claims does not count. The package also reaps orphans, and
+// kills what a killed run left behind.
 //
-// The package makes no promise of compatibility to programs outside covey.
+// It makes no promise of compatibility to programs outside covey.
 package process

@@ -14,69 +14,67 @@ import (
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
-// Owner is whom a process belongs to.
+// Owner is what a process was started for.
 type Owner struct {
 	Kind   CallerKind // MemberTool or Hook
-	Member string     // empty for a hook of the team as a whole
+	Member string     // empty for a hook of the whole team
 }
 
-// Processes knows which processes the team has started and for whom, so that
-// a caller on the control socket can be told by where it stands in the process
-// tree. Each must have been started in a session of its own (setsid): the
-// session is what an orphan keeps when its parents have ended. It is safe for
-// concurrent use. Make it with NewProcesses.
+// Processes records which processes the team has started and for which owner, so that
+// the position of a caller in the process tree identifies it. Each must be started in
+// its own session (setsid), because orphans keep their session when their parents end.
+// It is safe for concurrent use. Create it with New.
 type Processes struct {
-	mark  string        // the environment entry of all that the team starts
+	mark  string        // environment entry of all processes of the team
 	self  int           // our own pid
-	grace time.Duration // how long Reap leaves a zombie to whoever may wait for it
+	grace time.Duration // how long Reap leaves a zombie to other waiters
 
 	mu      sync.Mutex
-	live    map[int]registration // by pid of what was started, until it is released
-	past    map[int]registration // released, but something of its session may live on
+	live    map[int]registration // by pid of the started process, until it is released
+	past    map[int]registration // released, but its session may still have processes
 	changed chan struct{}        // closed and replaced by each Register
 }
 
 // registration is one started process.
 type registration struct {
 	Owner Owner
-	Birth string  // tells it apart from a later process with its pid
-	Mark  *int    // tells two registrations of one pid apart
-	hook  HookRun // of a hook's process
+	Birth string  // distinguishes it from a later process with its pid
+	Mark  *int    // distinguishes two registrations of one pid
+	hook  HookRun // set for a hook's process
 }
 
-// Process is what the kernel says of a process.
+// Process is what the kernel reports of a process.
 type Process struct {
 	PID, Parent, Group, Session int
 
-	Birth  string // never the same for two processes of one pid
+	Birth  string // different for two processes with the same pid
 	Zombie bool
 }
 
-// reader reads what the kernel says of a process. It fails with errNoProcess
-// if there is none.
+// reader reads a Process. It fails with errNoProcess if there is none.
 type reader func(pid int) (Process, error)
 
-// errNoProcess is returned when there is no process with a pid.
+// errNoProcess reports that no process has a pid.
 var errNoProcess = errors.New("no such process")
 
 const (
-	// registerPatience is how long a caller that belongs to nobody may wait to
-	// be registered: a process runs a moment before its starter can do that.
-	registerPatience = 50 * time.Millisecond
-	// reapGrace is how long a zombie that is not registered is left to whoever
-	// in this process may be about to wait for it. Zombies cost nothing.
+	// registerTimeout is how long to wait for the registration of an unknown caller: a
+	// process runs before its starter can register it.
+	registerTimeout = 50 * time.Millisecond
+	// reapGrace is how long an unregistered zombie is left to code in this process that
+	// may wait for it.
 	reapGrace = 2 * time.Second
 	// maxAncestors bounds the walk up the process tree.
 	maxAncestors = 512
-	// walkTries is how often the walk begins anew because the tree changed.
+	// walkTries bounds how often the walk restarts because the tree changed.
 	walkTries = 20
-	// maxPast is how many released processes are kept before they are sifted.
+	// maxPast is how many released processes are kept before sift runs.
 	maxPast = 256
 )
 
-// New is an empty registry of this process. mark is an environment entry,
-// NAME=value, of all that the team starts: a process is known by it that is not below
-// this one any more.
+// New returns an empty registry for this process. mark is an environment entry,
+// NAME=value, of all processes of the team: it identifies processes that are no longer
+// below this one.
 func New(mark string) *Processes {
 	return &Processes{
 		mark: mark, self: os.Getpid(), grace: reapGrace, live: map[int]registration{}, past: map[int]registration{},
@@ -84,26 +82,26 @@ func New(mark string) *Processes {
 	}
 }
 
-// Register notes that process pid, just started and not yet waited for, and
-// all below it belong to owner. Call release once it has been waited for; what
-// it left behind still belongs to owner then. Release may be called twice.
+// Register records that process pid, just started and not yet waited for, and all
+// processes below it belong to owner. Call release after waiting for it; what it left
+// running still belongs to owner. Release may be called twice.
 func (p *Processes) Register(pid int, owner Owner) (release func()) {
 	return p.register(pid, registration{Owner: owner})
 }
 
 // HookRun says what a hook's process was started for.
 type HookRun struct {
-	Depth int    // how many hooks stand around what it asks for, itself included
+	Depth int    // nesting depth of its requests in hooks, including itself
 	Task  string // id of the task that it judges; empty: none
 }
 
-// RegisterHook is Register for a process of a hook: what it asks the team for is known to
-// come from within that hook.
+// RegisterHook is Register for a process of a hook: requests from it count as made
+// within that hook.
 func (p *Processes) RegisterHook(pid int, owner Owner, at HookRun) (release func()) {
 	return p.register(pid, registration{Owner: owner, hook: at})
 }
 
-// HookOf returns the hook that a caller is a process of. It fails if nobody can say that.
+// HookOf returns the hook that a caller belongs to.
 func (p *Processes) HookOf(by Caller) (HookRun, error) {
 	chain, err := ancestry(by.PID, p.self, Read)
 	if err != nil {
@@ -116,31 +114,31 @@ func (p *Processes) HookOf(by Caller) (HookRun, error) {
 	return r.hook, nil
 }
 
-// ErrNoHook is returned by HookOf for a process that belongs to no hook any more.
-var ErrNoHook = errors.New("it belongs to no hook any more")
+// ErrNoHook is returned by HookOf for a process that no longer belongs to a hook.
+var ErrNoHook = errors.New("it no longer belongs to a hook")
 
-// register notes what is known of a process that was started.
+// register records a started process.
 func (p *Processes) register(pid int, r registration) (release func()) {
 	if info, err := Read(pid); err == nil {
-		r.Birth = info.Birth // else it has ended already: only its session counts
+		r.Birth = info.Birth // if it has ended already, only its session counts
 	}
 	r.Mark = new(int)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.live[pid] = r
-	delete(p.past, pid) // a new process has the number: the old session is gone
+	delete(p.past, pid) // a new process has this pid: the old session is gone
 	close(p.changed)
 	p.changed = make(chan struct{})
 	return func() { p.release(pid, r) }
 }
 
-// Release moves a process from the living to the past ones. A number that has
-// been registered anew in the meantime belongs to somebody else, and stays.
+// release moves a process from live to past. A pid that was registered again meanwhile
+// stays.
 func (p *Processes) release(pid int, r registration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.live[pid].Mark != r.Mark {
-		return // released before, or the number was registered anew
+		return // released before, or the pid was registered again
 	}
 	delete(p.live, pid)
 	p.past[pid] = r
@@ -149,8 +147,8 @@ func (p *Processes) release(pid int, r registration) {
 	}
 }
 
-// sift forgets released processes of whose session nothing is left: their
-// number may be used again, by anybody. p.mu is held.
+// sift forgets released processes whose sessions are gone, because their pids may be
+// reused. p.mu is held.
 func (p *Processes) sift() {
 	alive, err := sessionsBelow(p.self)
 	if err != nil {
@@ -163,9 +161,9 @@ func (p *Processes) sift() {
 	}
 }
 
-// Identify says who is at the other end of a control connection: a member's
-// tool, a hook, a stray, somebody elsewhere, or the operator. It refuses other users, and callers
-// that it cannot see.
+// Identify identifies the process at the other end of a control connection: a member's
+// tool, a hook, a stray, a process in another namespace, or the operator. It refuses
+// other users, and callers that it cannot see.
 func (p *Processes) Identify(c net.Conn) (bus.Identity, error) {
 	peer, err := peerOf(c)
 	if err != nil {
@@ -180,11 +178,11 @@ func (p *Processes) Identify(c net.Conn) (bus.Identity, error) {
 		return bus.Identity{}, errors.New("cannot tell who calls: the process is in another PID namespace")
 	}
 	by, err := p.locate(peer.pid, Read)
-	if by.Kind == Operator && !besideUs(peer.pid) {
+	if by.Kind == Operator && !sameNamespace(peer.pid) {
 		by.Kind = Elsewhere
 	}
 	if err == nil && !peer.alive() {
-		err = errNoProcess // the number may have been somebody else's while we looked
+		err = errNoProcess // the pid may have been reused meanwhile
 	}
 	if err != nil {
 		return bus.Identity{}, fmt.Errorf("cannot tell who calls: process %d: %w", peer.pid, err)
@@ -192,10 +190,10 @@ func (p *Processes) Identify(c net.Conn) (bus.Identity, error) {
 	return by.Identity(), nil
 }
 
-// locate finds out whom process pid belongs to. One that belongs to nobody
-// gets a moment to be registered.
+// locate determines the owner of process pid. It waits shortly for the registration of
+// an unknown one.
 func (p *Processes) locate(pid int, read reader) (Caller, error) {
-	patience := time.NewTimer(registerPatience)
+	patience := time.NewTimer(registerTimeout)
 	defer patience.Stop()
 	for {
 		p.mu.Lock()
@@ -217,9 +215,9 @@ func (p *Processes) locate(pid int, read reader) (Caller, error) {
 	}
 }
 
-// ancestry lists a process and its ancestors, up to process top or the root of
-// the tree. A process whose parent ended while we looked has another parent
-// now, so the walk begins anew.
+// ancestry returns a process and its ancestors, up to process top or the root of the
+// tree. If a parent ends meanwhile, the process has another parent, so the walk
+// restarts.
 func ancestry(pid, top int, read reader) ([]Process, error) {
 	for range walkTries {
 		chain, err := climb(pid, top, read)
@@ -230,12 +228,12 @@ func ancestry(pid, top int, read reader) ([]Process, error) {
 	return nil, errTreeChanged
 }
 
-// errTreeChanged is returned when processes end while the tree is walked.
+// errTreeChanged reports that processes ended during the walk.
 var errTreeChanged = errors.New("the process tree changes too fast")
 
-// climb reads the processes from pid upwards, until top, the first process of the
-// system, or one that cannot be read. The result begins with pid itself. It fails
-// if the tree changes under it, which the caller answers with another try.
+// climb returns the processes from pid upwards, until top, process 1, or one that
+// cannot be read. The result begins with pid. It fails if the tree changes meanwhile;
+// the caller tries again.
 func climb(pid, top int, read reader) ([]Process, error) {
 	var chain []Process
 	for at := pid; at > 0; {
@@ -255,8 +253,8 @@ func climb(pid, top int, read reader) ([]Process, error) {
 		}
 		at = info.Parent
 	}
-	// Each must still be the parent of the one before: a number that was read
-	// a moment ago may belong to another process by the time we follow it.
+	// Each must still be the parent of the one before: a pid may be reused between the
+	// reads.
 	for i, before := range chain {
 		now, err := read(before.PID)
 		if errors.Is(err, errNoProcess) && i == 0 {
@@ -269,7 +267,7 @@ func climb(pid, top int, read reader) ([]Process, error) {
 	return chain, nil
 }
 
-// Judge decides whom the process that a chain begins with belongs to.
+// judge determines the owner of the first process of a chain.
 func (p *Processes) judge(chain []Process, read reader) Caller {
 	pid := chain[0].PID
 	if r, ok := p.registered(chain, read); ok {
@@ -281,12 +279,12 @@ func (p *Processes) judge(chain []Process, read reader) Caller {
 	return Caller{Kind: Operator, PID: pid}
 }
 
-// isBelow reports whether a chain leads from below this process up to it.
+// isBelow reports whether a chain leads from below this process to it.
 func (p *Processes) isBelow(chain []Process) bool {
 	return chain[len(chain)-1].PID == p.self && len(chain) > 1
 }
 
-// registered finds the process nearest in a chain that was started for somebody; false: there
+// registered returns the registration of the nearest process in a chain; false: there
 // is none.
 func (p *Processes) registered(chain []Process, read reader) (registration, bool) {
 	p.mu.Lock()
@@ -309,14 +307,14 @@ func (p *Processes) registered(chain []Process, read reader) (registration, bool
 	return registration{}, false
 }
 
-// leftBehind reports whether a chain leads through a process that a run of this
-// team started: one that was killed has left it, or it got out from below us.
+// leftBehind reports whether a chain contains a process of this team that is no longer
+// below this one: a killed run left it, or it escaped.
 func (p *Processes) leftBehind(chain []Process) bool {
 	return slices.ContainsFunc(chain, func(at Process) bool { return at.PID != p.self && proc.Carries(at.PID, p.mark) })
 }
 
-// ofSession is the registered process in whose session or process group a
-// process is. p.mu is held.
+// ofSession returns the registered process whose session or process group contains a
+// process. p.mu is held.
 func (p *Processes) ofSession(at Process, read reader) (registration, bool) {
 	for _, id := range []int{at.Session, at.Group} {
 		r, ok := p.live[id]
@@ -326,8 +324,8 @@ func (p *Processes) ofSession(at Process, read reader) (registration, bool) {
 		if !ok || r.Birth == "" {
 			continue
 		}
-		// While anything of a session lives its number is not given away. If a
-		// younger process has it, the session we knew is gone.
+		// A session's pid is not reused while the session has processes. If a younger
+		// process has the pid, the known session is gone.
 		if first, err := read(id); err == nil && first.Birth != r.Birth {
 			continue
 		}
@@ -336,9 +334,9 @@ func (p *Processes) ofSession(at Process, read reader) (registration, bool) {
 	return registration{}, false
 }
 
-// Birth tells a process apart from all others that ever have its pid. A
-// zombie counts as gone: in a container whose first process waits for nobody
-// it stays for ever.
+// Birth returns a value that distinguishes a process from all others with its pid. A
+// zombie counts as ended: in a container whose first process does not reap, it stays
+// for ever.
 func Birth(pid int) (string, error) {
 	info, err := Read(pid)
 	if err == nil && info.Zombie {
@@ -347,5 +345,5 @@ func Birth(pid int) (string, error) {
 	return info.Birth, err
 }
 
-// String is for errors and logs.
+// String formats an owner for errors and logs.
 func (o Owner) String() string { return string(o.Kind) + " of " + strconv.Quote(o.Member) }

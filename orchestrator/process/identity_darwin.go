@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// orphansEscape says that orphans of our processes may end up outside of our
-// part of the process tree. Here launchd takes them, so that their session is
-// all that tells whose they are; one that begins a session of its own escapes.
+// orphansEscape says that orphans of our processes may leave our part of the process
+// tree. Here launchd adopts them, so that only their session identifies them; an orphan
+// that starts its own session escapes.
 const orphansEscape = true
 
 // peer is the process at the other end of a unix socket, when it connected.
@@ -22,7 +22,7 @@ type peer struct {
 // solLocal is the level of the options of unix sockets (SOL_LOCAL).
 const solLocal = 0
 
-// peerOf asks the kernel who is at the other end.
+// peerOf returns the process at the other end of a connection.
 func peerOf(c net.Conn) (peer, error) {
 	uc, ok := c.(syscall.Conn)
 	if !ok {
@@ -46,7 +46,7 @@ func peerOf(c net.Conn) (peer, error) {
 	return who, errors.Join(err, failure)
 }
 
-// alive says whether a process with the number lives.
+// alive reports whether a process with this pid exists.
 func (p peer) alive() bool { return unix.Kill(p.pid, 0) == nil }
 
 func (p peer) close() {}
@@ -58,7 +58,7 @@ const zombieStat = 5
 func Read(pid int) (Process, error) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
-		return Process{}, errNoProcess // a pid that is free gives an empty answer
+		return Process{}, errNoProcess // the result for an unused pid is empty
 	}
 	if int(k.Proc.P_pid) != pid {
 		return Process{}, errNoProcess
@@ -73,8 +73,8 @@ func Read(pid int) (Process, error) {
 	return p, nil
 }
 
-// sessionsBelow is the set of sessions and process groups that live. Orphans
-// do not stay below us here, so all processes count.
+// sessionsBelow returns the existing sessions and process groups. Orphans do not stay
+// below us here, so all processes count.
 func sessionsBelow(int) (map[int]bool, error) {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {

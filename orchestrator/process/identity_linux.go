@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// orphansEscape says that orphans of our processes may end up outside of our
-// part of the process tree. Here we are their sub-reaper, so they do not.
+// orphansEscape says that orphans of our processes may leave our part of the process
+// tree. Here we are their subreaper, so they do not.
 const orphansEscape = false
 
 // peer is the process at the other end of a unix socket, when it connected.
@@ -25,7 +25,7 @@ type peer struct {
 	fd       int // a pidfd; -1 if the kernel gives none (before Linux 6.5)
 }
 
-// peerOf asks the kernel who is at the other end.
+// peerOf returns the process at the other end of a connection.
 func peerOf(c net.Conn) (peer, error) {
 	uc, ok := c.(syscall.Conn)
 	if !ok {
@@ -50,8 +50,8 @@ func peerOf(c net.Conn) (peer, error) {
 	return who, errors.Join(err, failure)
 }
 
-// alive says whether the process still lives, so that its number cannot have
-// been anybody else's since it connected.
+// alive reports whether the process still exists, so that its pid was not reused since
+// it connected.
 func (p peer) alive() bool {
 	if p.fd >= 0 {
 		return unix.PidfdSendSignal(p.fd, 0, nil, 0) == nil
@@ -61,11 +61,11 @@ func (p peer) alive() bool {
 
 func (p peer) close() {
 	if p.fd >= 0 {
-		_ = unix.Close(p.fd) // nothing was written to it
+		_ = unix.Close(p.fd) // closing a pidfd cannot lose data
 	}
 }
 
-// bootID tells boots apart: a process's start is counted from the boot.
+// bootID identifies the boot: start times of processes are relative to it.
 var bootID = sync.OnceValue(func() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -95,8 +95,8 @@ const (
 	statStart   = 19
 )
 
-// parseStat reads /proc/PID/stat. The program's name is in brackets and may
-// hold anything, brackets too, so reading starts after the last one.
+// parseStat parses /proc/PID/stat. The program's name is in parentheses and may contain
+// any characters, so parsing starts after the last one.
 func parseStat(pid int, stat []byte) (Process, error) {
 	end := bytes.LastIndexByte(stat, ')')
 	fields := strings.Fields(string(stat[end+1:]))
@@ -128,7 +128,7 @@ func childrenOf(pid int) ([]int, error) {
 	for _, t := range tasks {
 		list, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + t.Name() + "/children")
 		if err != nil {
-			continue // the thread has ended; its children have moved to another
+			continue // the thread has ended; another one has its children
 		}
 		for field := range strings.FieldsSeq(string(list)) {
 			if child, err := strconv.Atoi(field); err == nil {
@@ -139,7 +139,7 @@ func childrenOf(pid int) ([]int, error) {
 	return all, nil
 }
 
-// descendants lists all processes below pid, nearest first.
+// descendants returns all processes below pid, nearest first.
 func descendants(pid int) ([]Process, error) {
 	next, err := childrenOf(pid)
 	if err != nil {
@@ -163,8 +163,7 @@ func descendants(pid int) ([]Process, error) {
 	return all, nil
 }
 
-// sessionsBelow is the set of sessions and process groups of all processes
-// below pid.
+// sessionsBelow returns the sessions and process groups of all processes below pid.
 func sessionsBelow(pid int) (map[int]bool, error) {
 	all, err := descendants(pid)
 	if err != nil {

@@ -13,8 +13,8 @@ const orphansEscape = true
 // peer is the process at the other end of a connection.
 type peer struct{ pid, uid int }
 
-// peerOf refuses: this system does not say who is at the other end, and a
-// caller that is not known must not control a team.
+// peerOf fails: this system does not identify the other end of a connection, and an
+// unknown caller must not control a team.
 func peerOf(net.Conn) (peer, error) {
 	return peer{}, errors.New("this system does not say who is at the other end of a socket")
 }

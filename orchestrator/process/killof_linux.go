@@ -7,10 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// KillOf kills all that runs for a member: what its tools, its agent and its
-// hooks have started, however deep, and what has lost its parents. It returns
-// the numbers of those that it has killed. The member must take no more turns,
-// or it starts others.
+// KillOf kills all processes of a member: those that its tools, its agent and its hooks
+// started, directly or not, including orphans. It returns their pids. The member must
+// take no more turns, because they could start others.
 func (p *Processes) KillOf(member string) []int {
 	var killed []int
 	for range killRounds {
@@ -27,7 +26,7 @@ func (p *Processes) KillOf(member string) []int {
 	return killed
 }
 
-// running lists the processes below this one that live and belong to whom of accepts.
+// running returns the processes below this one whose caller of accepts.
 func (p *Processes) running(of func(Caller) bool) []int {
 	below, err := descendants(p.self)
 	if err != nil {
@@ -40,7 +39,7 @@ func (p *Processes) running(of func(Caller) bool) []int {
 		}
 		chain, err := ancestry(at.PID, p.self, Read)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // it has ended
 		}
 		if of(p.judge(chain, Read)) {
 			list = append(list, at.PID)

@@ -2,6 +2,6 @@
 
 package process
 
-// KillOf finds nothing here: what a member's tools have left running ends with
-// their sessions, which the tools themselves close.
+// KillOf does nothing here: processes that a member's tools left running end with their
+// sessions, which the tools close.
 func (p *Processes) KillOf(string) []int { return nil }

@@ -10,10 +10,10 @@ import (
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
-// KillMarked ends the processes that carry an environment entry: what a run that was
-// killed has left behind has become orphans of the system and goes on writing in the
-// workspace. It returns the numbers of those that it killed. The team's lock must be held,
-// so that nobody else runs the team.
+// KillMarked kills the processes that carry an environment entry: processes that a
+// killed run left behind are orphans of the system and continue to write in the
+// workspace. It returns their pids. The team's lock must be held, so that no other
+// process runs the team.
 func KillMarked(entry string) []int {
 	var killed []int
 	for range killRounds {
@@ -26,13 +26,12 @@ func KillMarked(entry string) []int {
 				killed = append(killed, pid)
 			}
 		}
-		time.Sleep(2 * time.Millisecond) // what is being killed is gone by then, or is looked at again
+		time.Sleep(2 * time.Millisecond) // killed processes are gone by then, or found again
 	}
 	return killed
 }
 
-// Marked lists the processes that carry an entry, without ourselves and those
-// that started us.
+// Marked returns the processes that carry an entry, without this one and its ancestors.
 func Marked(entry string) []int {
 	var above []int
 	for pid := os.Getpid(); pid > 0 && !slices.Contains(above, pid); {

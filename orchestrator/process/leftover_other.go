@@ -2,5 +2,5 @@
 
 package process
 
-// KillMarked finds nothing here.
+// KillMarked does nothing here.
 func KillMarked(string) []int { return nil }

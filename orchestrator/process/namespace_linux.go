@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// besideUs reports whether a process is in the same user and PID namespace as this one. One
-// that does not show where it is counts as elsewhere. A process makes itself such namespaces to
-// hide whose it is: it is root there, and its parents are not to be seen.
-func besideUs(pid int) bool {
+// sameNamespace reports whether a process is in the same user and PID namespace as this
+// one; false if that cannot be read. A process could create such namespaces to hide its
+// owner: it is root there, and its parents are not visible.
+func sameNamespace(pid int) bool {
 	for _, kind := range []string{"user", "pid"} {
 		ours, err := os.Readlink("/proc/self/ns/" + kind)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // a kernel without such namespaces
+			continue // the kernel has no such namespaces
 		}
 		if err != nil {
 			return false

@@ -2,5 +2,5 @@
 
 package process
 
-// besideUs is always true here: there are no such namespaces.
-func besideUs(int) bool { return true }
+// sameNamespace always returns true here: there are no such namespaces.
+func sameNamespace(int) bool { return true }

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BecomeReaper makes this process the parent of every orphan below it, instead
-// of the system's first process. So a tool's daemon stays in our part of the
-// process tree and is known for what it is. Reap sees to them when they end.
+// BecomeReaper makes this process the parent of all orphans below it, instead of
+// process 1. A tool's daemon then stays in our part of the process tree, where it can
+// be identified. Reap waits for them.
 func BecomeReaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the parent of orphaned processes: %w", err)
@@ -23,9 +23,9 @@ func BecomeReaper() error {
 	return nil
 }
 
-// Reap waits for adopted orphans that have ended, until ctx ends. It takes
-// none of the processes that this program started and waits for itself: those
-// are registered, or in our own session, or waited for within reapGrace.
+// Reap waits for adopted orphans that have ended, until ctx ends. It leaves alone the
+// processes that this program started and waits for itself: those are registered, in
+// our own session, or waited for within reapGrace.
 func (p *Processes) Reap(ctx context.Context) {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
@@ -58,8 +58,8 @@ type sighting struct {
 	since time.Time
 }
 
-// reap takes the zombies that nobody has waited for since an earlier look, and
-// notes those that are new. It also forgets sessions that are gone.
+// reap collects the zombies that were seen before and that nobody waited for since, and
+// records new ones. It also forgets sessions that are gone.
 func (p *Processes) reap(seen map[int]sighting, now time.Time) {
 	p.mu.Lock()
 	p.sift()
@@ -87,19 +87,19 @@ func (p *Processes) reap(seen map[int]sighting, now time.Time) {
 	}
 }
 
-// collect waits for one zombie, by its number, so that it can take no other.
+// collect waits for one zombie, by its pid, so that it collects no other.
 func collect(pid int) {
 	for {
 		var status unix.WaitStatus
 		_, err := unix.Wait4(pid, &status, unix.WNOHANG, nil)
 		if !errors.Is(err, unix.EINTR) {
-			return // ECHILD: its owner has waited for it after all
+			return // ECHILD: its owner has waited for it
 		}
 	}
 }
 
-// adopted lists our children that we did not start for a member: orphans.
-// What this program starts for itself stays in its own session.
+// adopted returns our children that we did not start for a member: orphans. Processes
+// that this program starts for itself stay in its own session.
 func (p *Processes) adopted() []Process {
 	children, err := childrenOf(p.self)
 	if err != nil {
@@ -125,13 +125,13 @@ func (p *Processes) adopted() []Process {
 	return out
 }
 
-// killRounds is how often KillStrays looks again: what is killed may have
-// started something in the meantime.
+// killRounds bounds how often KillStrays repeats: a process may start others before it
+// is killed.
 const killRounds = 50
 
-// KillStrays kills all orphans and what is below them, and returns the numbers
-// of those it has killed. It is meant for the end of a team, when nothing that
-// is registered runs any more, and returns early when ctx ends.
+// KillStrays kills all orphans and the processes below them, and returns their pids.
+// Call it at the end of a team, when no registered process runs. It returns early when
+// ctx ends.
 func (p *Processes) KillStrays(ctx context.Context) []int {
 	var killed []int
 	for range killRounds {
@@ -158,7 +158,7 @@ func (p *Processes) KillStrays(ctx context.Context) []int {
 	return killed
 }
 
-// pause waits a moment; false if ctx ended.
+// pause waits for d; false if ctx ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

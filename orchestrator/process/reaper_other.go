@@ -4,11 +4,11 @@ package process
 
 import "context"
 
-// BecomeReaper does nothing here: orphans go to the system's first process.
+// BecomeReaper does nothing here: process 1 adopts orphans.
 func BecomeReaper() error { return nil }
 
-// Reap waits until ctx ends: nothing is adopted here.
+// Reap waits until ctx ends: there are no adopted orphans here.
 func (p *Processes) Reap(ctx context.Context) { <-ctx.Done() }
 
-// KillStrays finds nothing here.
+// KillStrays does nothing here.
 func (p *Processes) KillStrays(context.Context) []int { return nil }

@@ -27,7 +27,7 @@ func TestHidingProcess(t *testing.T) {
 	// What covey reads of itself and of its children stays readable.
 	me, err := Read(os.Getpid())
 	_, err2 := childrenOf(os.Getpid())
-	files := &fileSearch{link: "nothing", seen: map[int]bool{}, left: maxLookedAt}
+	files := &fileSearch{link: "nothing", seen: map[int]bool{}, left: maxOpenFiles}
 	files.In(os.Getpid())
 	fmt.Println("itself:", me.PID == os.Getpid(), err, err2, files.hidden)
 	sh := exec.Command("/bin/sh", "-c", "cat /proc/$PPID/environ | tr '\\0' '\\n'; stat -c shown /proc/$PPID/stat; read x")

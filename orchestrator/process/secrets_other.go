@@ -2,5 +2,6 @@
 
 package process
 
-// HideMemory does nothing here. macOS shows an environment to root and to its own user.
+// HideMemory does nothing here. macOS shows an environment only to root and its own
+// user.
 func HideMemory() error { return nil }

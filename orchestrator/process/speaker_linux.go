@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// maxLookedAt is how many open files of a member's processes are looked at in search
-// of a connection. It bounds what a member with very many of them costs the team.
-const maxLookedAt = 1 << 17
+// maxOpenFiles bounds how many open files of a member's processes are read to find a
+// connection, and so what a member with very many of them costs the team.
+const maxOpenFiles = 1 << 17
 
-// The reasons why a connection speaks for no member.
+// The reasons why a connection does not speak for a member.
 var (
 	errNoSocket  = errors.New("the connection has ended")
 	errElsewhere = errors.New("the connection was made by another process")
@@ -28,15 +28,15 @@ var (
 	errTooMuch   = errors.New("the member's processes have too many open files")
 )
 
-// SpeaksFor finds out whether a process of a member, or this one, has made a TCP
-// connection within this machine; nil: it has. A member's process that was started just now may
-// not be registered yet, so there is a second look.
+// SpeaksFor returns nil if a process of the member, or this one, made a TCP connection
+// within this machine. It looks twice, because a new process of the member may not be
+// registered yet.
 func (p *Processes) SpeaksFor(ctx context.Context, c net.Conn, member string) error {
 	inode, err := socketOf(c)
 	if err != nil {
 		return err
 	}
-	patience := time.NewTimer(registerPatience)
+	patience := time.NewTimer(registerTimeout)
 	defer patience.Stop()
 	for {
 		p.mu.Lock()
@@ -55,11 +55,11 @@ func (p *Processes) SpeaksFor(ctx context.Context, c net.Conn, member string) er
 	}
 }
 
-// holds looks for a socket among the open files of a member's processes and of this one.
-// Most often the member's program itself has it, so what is below that comes first, and
-// what has lost its parents last.
+// holds looks for a socket among the open files of a member's processes and of this
+// one. The member's program usually has it, so the processes below that come first, and
+// orphans last.
 func (p *Processes) holds(member, inode string) error {
-	look := &fileSearch{link: "socket:[" + inode + "]", seen: map[int]bool{}, left: maxLookedAt}
+	look := &fileSearch{link: "socket:[" + inode + "]", seen: map[int]bool{}, left: maxOpenFiles}
 	if look.In(p.self) {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (p *Processes) holds(member, inode string) error {
 			}
 		}
 	}
-	// A hook has fewer rights than its member, which a token must not give it.
+	// A hook has fewer rights than its member; a token must not give it more.
 	its := func(by Caller) bool { return by.Kind == MemberTool && by.Member == member }
 	if slices.ContainsFunc(p.running(its), look.In) {
 		return nil
@@ -91,7 +91,8 @@ func (p *Processes) holds(member, inode string) error {
 	return errElsewhere
 }
 
-// startedFor lists the processes that were started for a member and not waited for yet.
+// startedFor returns the processes that were started for a member and not waited for
+// yet.
 func (p *Processes) startedFor(member string) []int {
 	p.mu.Lock()
 	births := map[int]string{}
@@ -103,7 +104,7 @@ func (p *Processes) startedFor(member string) []int {
 	p.mu.Unlock()
 	var list []int
 	for pid, birth := range births {
-		// The number may be another process's by now if the first has ended unseen.
+		// The pid may be reused if the first process ended unnoticed.
 		if info, err := Read(pid); err == nil && info.Birth == birth {
 			list = append(list, pid)
 		}
@@ -113,13 +114,14 @@ func (p *Processes) startedFor(member string) []int {
 
 // fileSearch looks for an open file in one process after another.
 type fileSearch struct {
-	link   string // what /proc says of the file
+	link   string // target of the file's link in /proc
 	seen   map[int]bool
-	left   int  // how many files may be looked at yet
+	left   int  // how many files may still be read
 	hidden bool // some process does not show its files
 }
 
-// In reports whether a process has the file open. A process that was looked at before does not.
+// In reports whether a process has the file open. It returns false for a process that
+// was searched before.
 func (s *fileSearch) In(pid int) bool {
 	if s.seen[pid] || s.left <= 0 {
 		return false
@@ -142,8 +144,9 @@ func (s *fileSearch) In(pid int) bool {
 	})
 }
 
-// socketOf is the inode of the socket at the other end of a TCP connection within this
-// machine. A program that speaks IPv6 to an IPv4 address is in the second list.
+// socketOf returns the inode of the socket at the other end of a TCP connection within
+// this machine. IPv6 sockets that are connected to IPv4 addresses are in the second
+// list.
 func socketOf(c net.Conn) (string, error) {
 	here, err1 := netip.ParseAddrPort(c.LocalAddr().String())
 	there, err2 := netip.ParseAddrPort(c.RemoteAddr().String())
@@ -152,7 +155,7 @@ func socketOf(c net.Conn) (string, error) {
 	}
 	for _, list := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		inode, err := inodeIn(list, there, here)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // no IPv6 here
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the machine has no IPv6
 			return "", err
 		}
 		if inode != "" {
@@ -169,7 +172,7 @@ const (
 	tcpInode  = 9
 )
 
-// inodeIn looks a socket up in a list of the kernel's; "": it is not there.
+// inodeIn finds a socket in a list of the kernel; empty: it is not there.
 func inodeIn(list string, local, remote netip.AddrPort) (string, error) {
 	f, err := os.Open(list)
 	if err != nil {
@@ -188,8 +191,8 @@ func inodeIn(list string, local, remote netip.AddrPort) (string, error) {
 	return "", lines.Err()
 }
 
-// inHex is an address as the kernel lists it: words of four bytes, each as a number in the
-// machine's own order, and the port.
+// inHex formats an address as the kernel does: words of four bytes in the machine's
+// byte order, and the port.
 func inHex(a netip.AddrPort, wide bool) string {
 	bytes := a.Addr().AsSlice()
 	if wide {

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// ErrNoTeam is returned by Find when no team fits.
+// ErrNoTeam is returned by Find when no team matches.
 var ErrNoTeam = errors.New("no team")
 
-// Find is the Place of the team that a command in folder dir means: the one
-// that works in dir or has its spec there, else in the nearest folder above.
-// Of several, the one that runs is meant. A team name narrows the search, and
-// finds a team elsewhere if it is the only one of that name. It fails with
-// ErrNoTeam, or with an *AmbiguousError that lists who could be meant.
+// Find returns the Place of the team that a command in folder dir refers to: the one
+// that works in dir or has its spec there, else in the nearest folder above. Of several
+// teams, it is the one that runs. A team name restricts the search, and also finds a
+// team elsewhere if it is the only one of that name. Find fails with ErrNoTeam, or with
+// an *AmbiguousError that lists the candidates.
 func Find(dir, team string) (Place, error) {
 	if team != "" && !TeamName.MatchString(team) {
 		return Place{}, fmt.Errorf("%q is no team name: %w", team, ErrNoTeam)
@@ -35,8 +35,8 @@ func Find(dir, team string) (Place, error) {
 	if found := nearest(all, here); len(found) > 0 {
 		return choose(found)
 	}
-	// A member's working copy may lie anywhere, if a hook has made it. Its processes
-	// are told whose they are.
+	// If a hook created it, a member's working copy may be anywhere. Its processes have
+	// this variable.
 	if i := slices.IndexFunc(all, func(s survey) bool { return s.Dir == os.Getenv(RunVariable) }); i >= 0 {
 		return all[i].Place, nil
 	}
@@ -54,7 +54,7 @@ func Find(dir, team string) (Place, error) {
 	return choose(named)
 }
 
-// nearest lists the teams of dir, or of the first folder above it that has any.
+// nearest returns the teams of dir, or of the first folder above it that has any.
 func nearest(all []survey, dir string) []Place {
 	for {
 		if found := belonging(all, dir); len(found) > 0 {
@@ -68,12 +68,12 @@ func nearest(all []survey, dir string) []Place {
 	}
 }
 
-// belonging lists the teams that work in a folder or have their spec there.
+// belonging returns the teams that work in a folder or have their spec there.
 func belonging(all []survey, dir string) []Place {
 	var out []Place
 	for _, s := range all {
 		if s.damaged && filepath.Base(s.Dir) == FolderOf(s.Team, dir) {
-			s.Workspace = dir // whoever reads its run.json then says what is wrong with it
+			s.Workspace = dir // reading its run.json then reports what is wrong with it
 		}
 		if s.Workspace == dir || s.specDir == dir || filepath.Base(dir) == "worktrees" &&
 			sameDir(s.Worktrees(), dir) {
@@ -83,15 +83,15 @@ func belonging(all []survey, dir string) []Place {
 	return out
 }
 
-// sameDir reports whether a path leads to a folder, whose own path has no links.
+// sameDir reports whether a path leads to dir, which contains no symlinks.
 func sameDir(path, dir string) bool {
 	real, err := RealPath(path)
 	return err == nil && real == dir
 }
 
-// FindRunning is the Place of the team that runs with a spec file, whatever name and
-// workspace the file gives it by now. ok is false if there is none. Links to the file
-// from other folders are other specs: relative paths in them lead elsewhere.
+// FindRunning returns the Place of the team that runs with a spec file, whatever name
+// and workspace the file has now. ok is false if there is none. Links to the file from
+// other folders are other specs, because relative paths in them have other targets.
 func FindRunning(spec string) (p Place, ok bool, err error) {
 	dir, err := RealPath(filepath.Dir(spec))
 	if err != nil {
@@ -113,7 +113,7 @@ func FindRunning(spec string) (p Place, ok bool, err error) {
 	return Place{}, false, nil
 }
 
-// choose takes the only place, or the only one that runs.
+// choose returns the only place, or the only one that runs.
 func choose(found []Place) (Place, error) {
 	if len(found) == 1 {
 		return found[0], nil
@@ -125,13 +125,13 @@ func choose(found []Place) (Place, error) {
 	return Place{}, &AmbiguousError{Places: found}
 }
 
-// AmbiguousError tells that a command could mean several teams.
+// AmbiguousError reports that a command could refer to several teams.
 type AmbiguousError struct{ Places []Place }
 
-// Error lists the candidates, each as --team and -C take it.
+// Error lists the candidates with their --team and -C values.
 func (e *AmbiguousError) Error() string {
 	var b strings.Builder
-	b.WriteString("several teams could be meant; name one with --team, or its folder with -C:")
+	b.WriteString("several teams match; name one with --team, or its folder with -C:")
 	for _, p := range e.Places {
 		fmt.Fprintf(&b, "\n  %s in %s", p.Team, p.Workspace)
 	}

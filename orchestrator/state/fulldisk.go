@@ -8,20 +8,21 @@ import (
 	"syscall"
 )
 
-// Shortage remembers that a run has met a disk without room. Whoever fails on one
-// notes it here, because what ends the run later may be a consequence that does not
-// say so: members that failed, or tasks that nobody could take. The zero value is
-// ready; all methods may be called by any goroutine, and of nil nothing happens.
+// Shortage remembers that a run found a full disk. Code that fails for that reason
+// records it here, because the error that ends the run may be a consequence that does
+// not say so: failed members, or tasks that no member could take. The zero value is
+// ready to use, all methods are safe for concurrent use, and those of a nil Shortage do
+// nothing.
 type Shortage struct{ first atomic.Pointer[error] }
 
-// Note remembers err if it is, or wraps, that a disk is full. The first one stays.
+// Note remembers err if it is, or wraps, a full-disk error. The first one stays.
 func (s *Shortage) Note(err error) {
 	if s != nil && noRoom(err) {
 		s.first.CompareAndSwap(nil, &err)
 	}
 }
 
-// Cause is what failed first for want of room; nil: nothing has.
+// Cause returns the first full-disk error; nil: there was none.
 func (s *Shortage) Cause() error {
 	if s == nil {
 		return nil
@@ -32,12 +33,12 @@ func (s *Shortage) Cause() error {
 	return nil
 }
 
-// noRoom reports whether an error is due to a disk, or a quota, that is full.
+// noRoom reports whether an error is due to a full disk or quota.
 func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// WayOut says what to do when a disk without room has ended a run: which disk it is,
-// and that nothing is lost. Whatever was written last fails first, a run.json or a
-// payload, and its own error would send people looking for that file.
+// WayOut says what to do when a full disk ended a run: which disk it is, and that
+// nothing is lost. The original error names the file that happened to be written, such
+// as run.json, which would mislead people.
 func WayOut(p Place, err error) error {
 	if !noRoom(err) || strings.Contains(err.Error(), "make room") {
 		return err
@@ -46,8 +47,8 @@ func WayOut(p Place, err error) error {
 		p.Dir, err)
 }
 
-// OutOf is what a run's error says when the disk was full, whatever the error itself is
-// about: what it names may have failed only because something else could not be written.
+// OutOf adds the full disk to a run's error, if there was one: what the error describes
+// may have failed only because something else could not be written.
 func (s *Shortage) OutOf(p Place, err error) error {
 	if err == nil || noRoom(err) || s.Cause() == nil {
 		return WayOut(p, err)

@@ -14,27 +14,27 @@ import (
 // ErrRunning is returned by a second `covey up` of a team.
 var ErrRunning = errors.New("already run")
 
-// teamLock is held by the one `covey up` that runs a team. The kernel lets go
-// of it when the process ends, however it ends.
+// teamLock is held by the one `covey up` that runs a team. The kernel releases it when
+// the process ends for any reason.
 type teamLock struct {
 	file *os.File
 }
 
-// lockPatience is how long lockTeam tries. Somebody who only looks whether the
-// lock is held holds it for a moment.
-const lockPatience = 200 * time.Millisecond
+// lockTimeout is how long LockTeam tries. A process that only checks the lock holds it
+// for a moment.
+const lockTimeout = 200 * time.Millisecond
 
-// lockPause is the time between two tries.
+// lockPause is the time between two attempts.
 const lockPause = 5 * time.Millisecond
 
-// LockTeam takes a Place's lock. It fails with ErrRunning if another process
-// has it, and names that process.
+// LockTeam takes a Place's lock. If another process holds it, it fails with ErrRunning
+// and names that process.
 func LockTeam(p Place) (*teamLock, error) {
 	f, err := os.OpenFile(p.Lock(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock of team %s: %w", p.Team, err)
 	}
-	err = WaitLock(f, lockPatience)
+	err = WaitLock(f, lockTimeout)
 	if errors.Is(err, errLocked) {
 		err = fmt.Errorf("team %s in %s: %w%s; `covey attach` shows it, `covey down` ends it",
 			p.Team, p.Workspace, ErrRunning, holder(f))
@@ -48,7 +48,7 @@ func LockTeam(p Place) (*teamLock, error) {
 	return &teamLock{f}, nil
 }
 
-// WaitLock tries to lock f for so long.
+// WaitLock tries to lock f for up to patience.
 func WaitLock(f *os.File, patience time.Duration) error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(lockPause) {
 		err := tryLock(f)
@@ -58,7 +58,7 @@ func WaitLock(f *os.File, patience time.Duration) error {
 	}
 }
 
-// sign writes our pid into the lock file, for who finds it locked.
+// sign writes our pid into the lock file, for processes that find it locked.
 func sign(f *os.File) error {
 	if err := f.Truncate(0); err != nil {
 		return err
@@ -75,10 +75,10 @@ func holder(f *os.File) string {
 	return ""
 }
 
-// signer is the process that signed the lock file last; 0: it does not say.
+// signer returns the process that signed the lock file last; 0: unknown.
 func signer(f *os.File) int {
 	buf := make([]byte, 32)
-	n, _ := f.ReadAt(buf, 0) // io.EOF, or nothing to tell
+	n, _ := f.ReadAt(buf, 0) // io.EOF is expected
 	pid, err := strconv.Atoi(strings.TrimSpace(string(buf[:n])))
 	if err != nil {
 		return 0
@@ -86,8 +86,9 @@ func signer(f *os.File) int {
 	return pid
 }
 
-// WaitReleased waits until process pid has let go of the team's lock, which it does last.
-// A process that runs the team after it is not waited for. It fails with ctx's error.
+// WaitReleased waits until process pid has released the team's lock, which it does
+// last. It does not wait for another process that runs the team after it. It fails with
+// ctx's error.
 func WaitReleased(ctx context.Context, p Place, pid int) error {
 	look := time.NewTicker(lockPause)
 	defer look.Stop()
@@ -107,7 +108,7 @@ func WaitReleased(ctx context.Context, p Place, pid int) error {
 	}
 }
 
-// heldBy is the process that holds the lock file at path; 0: none does.
+// heldBy returns the process that holds the lock file at path; 0: none does.
 func heldBy(path string) (pid int, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -120,11 +121,11 @@ func heldBy(path string) (pid int, err error) {
 	return signer(f), nil
 }
 
-// Release lets go of the lock. The file stays: removing it would let two
-// processes lock two files of one name.
+// Release releases the lock. The file stays: removing it would let two processes lock
+// two files of the same name.
 func (l *teamLock) Release() error { return l.file.Close() }
 
-// LockHeld says whether somebody holds the lock file at path.
+// LockHeld reports whether a process holds the lock file at path.
 func LockHeld(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

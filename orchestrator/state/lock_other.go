@@ -7,17 +7,17 @@ import (
 	"os"
 )
 
-// errLocked is returned when somebody else holds a lock.
+// errLocked reports that another process holds a lock.
 var errLocked = errors.New("locked")
 
-// tryLock cannot lock here. The store's own lock keeps a second team out.
+// tryLock cannot lock here. The store's own lock excludes a second team.
 func tryLock(*os.File) error { return nil }
 
 // tryLockShared never finds a lock here.
 func tryLockShared(*os.File) error { return nil }
 
-// syncDir has no meaning here: a rename is durable by itself.
+// syncDir does nothing here: a rename is durable by itself.
 func syncDir(string) error { return nil }
 
-// checkPrivate has no modes to check here.
+// checkPrivate does nothing here: there are no modes to check.
 func checkPrivate(string) error { return nil }

@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errLocked is returned when somebody else holds a lock.
+// errLocked reports that another process holds a lock.
 var errLocked = errors.New("locked")
 
-// tryLock takes the lock on f, which ends with f.
+// tryLock takes the lock on f, which ends when f is closed.
 func tryLock(f *os.File) error { return flock(f, unix.LOCK_EX) }
 
-// tryLockShared takes a lock that only keeps tryLock out.
+// tryLockShared takes a lock that excludes only tryLock.
 func tryLockShared(f *os.File) error { return flock(f, unix.LOCK_SH) }
 
-// flock locks without waiting, and tries again when a signal came between: the Go
-// runtime sends itself some all the time.
+// flock locks without blocking, and retries after a signal: the Go runtime often sends
+// itself some.
 func flock(f *os.File, how int) error {
 	for {
 		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
@@ -44,7 +44,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// checkPrivate refuses a folder of somebody else, or one that others can read.
+// checkPrivate refuses a folder that belongs to another user, or that others can read.
 func checkPrivate(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -54,7 +54,7 @@ func checkPrivate(dir string) error {
 		return fmt.Errorf("state folder %s belongs to another user; set COVEY_STATE_HOME to one of your own", dir)
 	}
 	if m := info.Mode().Perm(); m&0o077 != 0 {
-		return fmt.Errorf("state folder %s has mode %04o, so that others can read it; `chmod 700` it", dir, m)
+		return fmt.Errorf("state folder %s has mode %04o, so that others can read it; run `chmod 700` on it", dir, m)
 	}
 	return nil
 }

@@ -16,84 +16,85 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// Place is where the state of one team is: a folder of its own, outside of the
-// workspace, where agents write.
+// Place is the folder of one team's state, outside of the workspace.
 type Place struct {
 	Dir       string // absolute
 	Team      string
-	Workspace string // real path; empty if the folder does not say
+	Workspace string // real path; empty if not known
 }
 
-// Home is the folder that holds this Place and others.
+// Home returns the folder that holds this Place and others.
 func (p Place) Home() string { return filepath.Dir(p.Dir) }
 
-// Store is the task store.
+// Store returns the path of the task store.
 func (p Place) Store() string { return filepath.Join(p.Dir, "tasks.db") }
 
-// Journal is the team's journal.
+// Journal returns the path of the team's journal.
 func (p Place) Journal() string { return filepath.Join(p.Dir, "journal.jsonl") }
 
-// RunFile tells of the last run; ReadRunFile reads it.
+// RunFile returns the path of the description of the last run; ReadRunFile reads it.
 func (p Place) RunFile() string { return filepath.Join(p.Dir, "run.json") }
 
-// Lock is held by the `covey up` that runs the team.
+// Lock returns the path of the lock that `covey up` holds while it runs the team.
 func (p Place) Lock() string { return filepath.Join(p.Dir, "lock") }
 
-// Log takes covey's own troubles.
+// Log returns the path of covey's own log.
 func (p Place) Log() string { return filepath.Join(p.Dir, "covey.log") }
 
-// Transcripts holds a folder per member, with a file per session.
+// Transcripts returns a folder with a folder per member and a file per session.
 func (p Place) Transcripts() string { return filepath.Join(p.Dir, "transcripts") }
 
-// Blobs holds payloads that are too large for the store.
+// Blobs returns the folder of payloads that are too large for the store.
 func (p Place) Blobs() string { return filepath.Join(p.Dir, "blobs") }
 
-// Scratch holds tool output that was too long to show.
+// Scratch returns the folder of tool output that was too long to show.
 func (p Place) Scratch() string { return filepath.Join(p.Dir, "scratch") }
 
-// Mail holds a folder per member, with messages that were too long to show.
+// Mail returns a folder with a folder per member, for messages that were too long to
+// show.
 func (p Place) Mail() string { return filepath.Join(p.Dir, "mail") }
 
-// GateSettings holds copies of settings of the operator's that gates go by.
+// GateSettings returns the folder of copies of the operator's settings for gates.
 func (p Place) GateSettings() string { return filepath.Join(p.Dir, "gate-settings") }
 
-// Transcript is the file of one session of a member.
+// Transcript returns the file of one session of a member.
 func (p Place) Transcript(member, session string) string {
 	return filepath.Join(p.Transcripts(), member, session+".jsonl")
 }
 
-// Socket is where the team listens while it runs. Its run.json says so too,
-// and is right when the environment has changed meanwhile.
+// Socket returns where the team listens while it runs. Its run.json records the path
+// too, which is right even if the environment has changed.
 func (p Place) Socket() string { return bus.SocketPath(p.Dir) }
 
-// Worktrees holds the members' working copies, a folder each. Forget leaves it
-// alone: what lies there may be in no commit yet.
+// Worktrees returns the folder of the members' working copies. Forget does not remove
+// it, because it may contain uncommitted work.
 func (p Place) Worktrees() string { return filepath.Join(p.Dir, "worktrees") }
 
-// GateScripts holds scripts of gates in the state of the commit that work began from.
+// GateScripts returns the folder of gate scripts from base commits.
 func (p Place) GateScripts() string { return filepath.Join(p.Dir, "gates") }
 
-// Pulls holds what pull requests are opened with, in a folder for each merge.
+// Pulls returns the folder of pull request files, with a folder for each merge.
 func (p Place) Pulls() string { return filepath.Join(p.Dir, "pulls") }
 
-// Mark is the environment entry by which the processes of a team are known even when they
-// are not below it any more.
+// Mark returns the environment entry that identifies processes of a team, even if they
+// are no longer below it.
 func (p Place) Mark() string { return RunVariable + "=" + p.Dir }
 
-// RunVariable holds the folder of the team that a process belongs to.
+// RunVariable names the variable with the folder of the team that a process belongs to.
 const RunVariable = "COVEY_RUN"
 
-// OpenStore opens the store of a team that does not run, for reading and looked through.
-// It waits a moment for a team that ends just now. The caller closes it.
+// OpenStore opens the store of a team that does not run, for reading, after an
+// integrity check. It waits shortly for a team that is just ending. The caller closes
+// the store.
 func (p Place) OpenStore() (*tasks.Store, error) {
-	const wait = 5 * time.Second // a team lets go of its store last
+	const wait = 5 * time.Second // a team closes its store last
 	return tasks.Open(p.Store(), &tasks.Options{
 		BlobDir: p.Blobs(), ReadOnly: true, LockTimeout: wait, Backups: 1, Identity: p.Identity(),
 	})
 }
 
-// Identity is what the team's store must bear; the zero value if the folder does not
-// say what its workspace is.
+// Identity returns the identity that the team's store must have; zero if the folder's
+// workspace is not known.
 func (p Place) Identity() kv.Identity {
 	if p.Workspace == "" {
 		return kv.Identity{}
@@ -101,15 +102,15 @@ func (p Place) Identity() kv.Identity {
 	return kv.Identity{Team: p.Team, Workspace: p.Workspace}
 }
 
-// TeamName is what a team may be called; it is part of paths and subjects.
+// TeamName matches valid names of teams; they are part of paths and subjects.
 var TeamName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
-// placeName is a team's name, a dash, and 8 hex digits of its workspace.
+// placeName matches a team's name, a dash, and 8 hex digits of its workspace.
 var placeName = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,31})-[0-9a-f]{8}$`)
 
-// StateHome is the folder that holds all Places of this user:
-// $COVEY_STATE_HOME, else $XDG_STATE_HOME/covey, else ~/.local/state/covey. It
-// need not exist. It fails if a variable holds a relative path.
+// StateHome returns the folder that holds all Places of this user: $COVEY_STATE_HOME,
+// else $XDG_STATE_HOME/covey, else ~/.local/state/covey. It need not exist. StateHome
+// fails if a variable holds a relative path.
 func StateHome() (string, error) {
 	if dir := os.Getenv("COVEY_STATE_HOME"); dir != "" {
 		return absoluteEnv("COVEY_STATE_HOME", dir)
@@ -125,8 +126,8 @@ func StateHome() (string, error) {
 	return filepath.Join(home, ".local", "state", "covey"), nil
 }
 
-// absoluteEnv refuses a relative path: it would lead each command to another
-// place, by the folder that it was started in.
+// absoluteEnv refuses a relative path, which would depend on the folder in which a
+// command starts.
 func absoluteEnv(name, dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		return "", fmt.Errorf("%s is %q; it must be an absolute path", name, dir)
@@ -134,9 +135,9 @@ func absoluteEnv(name, dir string) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// PlaceOf is the Place of the team of this name that works in this folder. It
-// depends on the folder's real path, so that links to it lead to one Place, and
-// two folders never share one. Nothing is made on disk; Create does that.
+// PlaceOf returns the Place of the team of this name that works in this folder. It
+// depends on the folder's real path, so that links to it lead to one Place, and two
+// folders never share one. It creates nothing on disk; Create does.
 func PlaceOf(team, workspace string) (Place, error) { return PlaceIn("", team, workspace) }
 
 // PlaceIn is PlaceOf with another state home; empty: StateHome.
@@ -156,13 +157,13 @@ func PlaceIn(home, team, workspace string) (Place, error) {
 	return Place{Dir: filepath.Join(home, FolderOf(team, dir)), Team: team, Workspace: dir}, nil
 }
 
-// FolderOf is the name of a Place's folder. dir is the workspace's real path.
+// FolderOf returns the name of a Place's folder. dir is the workspace's real path.
 func FolderOf(team, dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return team + "-" + hex.EncodeToString(sum[:4])
 }
 
-// RealPath is the absolute path without symbolic links.
+// RealPath returns the absolute path without symbolic links.
 func RealPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -171,10 +172,10 @@ func RealPath(path string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// folders lists the folders in a Place.
+// folders returns the folders of a Place that Create makes.
 func (p Place) folders() []string { return []string{p.Transcripts(), p.Blobs(), p.Scratch(), p.Mail()} }
 
-// Create makes the Place's folders, private to this user. It fails if the Place
+// Create creates the Place's folders, private to this user. It fails if the Place
 // exists and others can read it.
 func (p Place) Create() error {
 	for _, dir := range append([]string{p.Dir}, p.folders()...) {
@@ -185,8 +186,8 @@ func (p Place) Create() error {
 	return checkPrivate(p.Dir)
 }
 
-// Forget removes what earlier runs of the team left, and makes the folders
-// anew. The caller holds the team's lock, which stays.
+// Forget removes what earlier runs of the team left, and creates the folders again. The
+// caller holds the team's lock, which stays.
 func (p Place) Forget() error {
 	for _, path := range append(p.folders(), p.Store(), p.Journal(), p.RunFile(), p.Log()) {
 		if err := os.RemoveAll(path); err != nil {
@@ -196,7 +197,7 @@ func (p Place) Forget() error {
 	return p.Create()
 }
 
-// All lists the Places of this user, by name.
+// All returns the Places of this user, sorted by name.
 func All() ([]Place, error) {
 	found, err := surveys()
 	if err != nil {
@@ -209,14 +210,14 @@ func All() ([]Place, error) {
 	return all, nil
 }
 
-// survey is a Place and what its run.json says of it.
+// survey is a Place and the content of its run.json.
 type survey struct {
 	Place
 	specDir string // folder of the spec; empty: not known
-	damaged bool   // its run.json cannot be read, so its workspace is only known by its digits
+	damaged bool   // run.json cannot be read, so only the digits identify the workspace
 }
 
-// surveys looks at all Places of this user, and once at each.
+// surveys reads all Places of this user, each once.
 func surveys() ([]survey, error) {
 	home, err := StateHome()
 	if err != nil {

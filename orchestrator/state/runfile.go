@@ -18,8 +18,8 @@ import (
 // runFormat is the format of run.json that we write.
 const runFormat = 1
 
-// RunFile tells of the last run of a team. `covey up` writes it when the team
-// starts and when it ends; a run without an end and without a process crashed.
+// RunFile describes the last run of a team. `covey up` writes it when the team starts
+// and when it ends; a run without an end and without a process crashed.
 type RunFile struct {
 	Format    int       `json:"format"`
 	Team      string    `json:"team"`
@@ -29,18 +29,18 @@ type RunFile struct {
 	Members   []string  `json:"members"` // the lead first
 	Socket    string    `json:"socket"`
 	PID       int       `json:"pid"`
-	Birth     string    `json:"birth"` // tells the process apart from a later one with its pid
+	Birth     string    `json:"birth"` // distinguishes the process from a later one with its pid
 	Started   time.Time `json:"started"`
 	Version   string    `json:"version,omitempty"`  // of covey
-	Protocol  int       `json:"protocol,omitempty"` // that its control socket speaks; 0: it does not say
+	Protocol  int       `json:"protocol,omitempty"` // protocol version of its control socket; 0: not known
 
 	Result *RunResult `json:"result,omitempty"` // nil while it runs, and after a crash
 
-	// Before is the team's last run while `covey merge` works in place of the team.
+	// Before is the team's last run while `covey merge` runs instead of the team.
 	Before *RunFile `json:"before,omitempty"`
 }
 
-// LastRun is the last run in which the team itself ran: a `covey merge` that was killed is none.
+// LastRun returns the last run of the team itself, skipping a killed `covey merge`.
 func (r RunFile) LastRun() RunFile {
 	if r.Before != nil {
 		return *r.Before
@@ -48,22 +48,22 @@ func (r RunFile) LastRun() RunFile {
 	return r
 }
 
-// RunResult is how a run ended.
+// RunResult describes how a run ended.
 type RunResult struct {
 	Reason   string              `json:"reason"`
 	ExitCode int                 `json:"exit_code"`
 	Ended    time.Time           `json:"ended"`
 	Answer   string              `json:"answer,omitempty"` // the lead's last text
-	Budget   []journal.BudgetUse `json:"budget,omitempty"` // what was used of the team's budget by then, over all runs
+	Budget   []journal.BudgetUse `json:"budget,omitempty"` // use of the team's budget by then, over all runs
 }
 
-// NewRunFile is the RunFile of this process for a run that starts now. protocol is what its control
-// socket speaks.
+// NewRunFile returns the RunFile of this process for a run that starts now. protocol is
+// the version of its control socket's protocol.
 func NewRunFile(p Place, now time.Time, protocol int) RunFile {
 	pid := os.Getpid()
 	birth, err := process.Birth(pid)
 	if err != nil {
-		birth = "" // the lock alone tells then
+		birth = "" // then only the lock tells whether it runs
 	}
 	return RunFile{
 		Format: runFormat, Team: p.Team, Workspace: p.Workspace, Socket: p.Socket(),
@@ -71,9 +71,9 @@ func NewRunFile(p Place, now time.Time, protocol int) RunFile {
 	}
 }
 
-// ReadRunFile reads a Place's run.json. It fails with fs.ErrNotExist if the
-// team never ran, with ErrNewer if a newer covey wrote the file, and else says what is
-// wrong with it and the way out.
+// ReadRunFile reads a Place's run.json. It fails with fs.ErrNotExist if the team never
+// ran, and with ErrNewer if a newer covey wrote the file. Other errors say what is
+// wrong with the file and what to do.
 func ReadRunFile(p Place) (RunFile, error) {
 	data, err := os.ReadFile(p.RunFile())
 	if err != nil {
@@ -97,12 +97,13 @@ func ReadRunFile(p Place) (RunFile, error) {
 	return r, nil
 }
 
-// damagedRun says that a run.json is no such file. Nothing of the team is lost with it.
+// damagedRun returns the error for a damaged run.json, with which nothing of the team
+// is lost.
 func damagedRun(p Place, err error) error {
-	return fmt.Errorf("%s is damaged: %w; covey up writes it anew and goes on with the team", p.RunFile(), err)
+	return fmt.Errorf("%s is damaged: %w; covey up replaces it and continues the team", p.RunFile(), err)
 }
 
-// Write puts the file into its Place, whole or not at all.
+// Write writes the file into its Place atomically.
 func (r RunFile) Write(p Place) error {
 	data, err := r.text()
 	if err != nil {
@@ -114,15 +115,15 @@ func (r RunFile) Write(p Place) error {
 	return nil
 }
 
-// text is what the file holds.
+// text returns the file's content.
 func (r RunFile) text() ([]byte, error) {
 	data, err := json.MarshalIndent(r, "", "  ")
 	return append(data, '\n'), err
 }
 
-// Running says whether the team runs now, and what its run.json says. A
-// run.json that a crash left behind does not count, even if another process
-// has got the pid since. ok is false too if there is no readable run.json.
+// Running reports whether the team runs now, and returns its run.json. A run.json that
+// a crash left behind does not count, even if another process has the same pid now. ok
+// is also false if there is no readable run.json.
 func Running(p Place) (r RunFile, ok bool) {
 	r, err := ReadRunFile(p)
 	if err != nil || r.Result != nil || r.PID <= 0 {
@@ -132,12 +133,12 @@ func Running(p Place) (r RunFile, ok bool) {
 	if err == nil {
 		return r, !info.Zombie && info.Birth == r.Birth
 	}
-	// A process that hides its memory is not shown to its own user where /proc is
-	// mounted with hidepid; elsewhere there is no /proc.
+	// Where /proc is mounted with hidepid, a process that hides its memory is not
+	// visible even to its own user; other systems may have no /proc.
 	return r, (errors.Is(err, errors.ErrUnsupported) || exists(r.PID)) && LockHeld(p.Lock())
 }
 
-// exists reports whether there is a process with a number, shown or not.
+// exists reports whether a process with a pid exists, visible or not.
 func exists(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -147,8 +148,8 @@ func exists(pid int) bool {
 	return err == nil || errors.Is(err, fs.ErrPermission)
 }
 
-// WriteAtomic replaces the file at path, mode 0600: after a crash at any
-// moment it holds the old or the new bytes.
+// WriteAtomic replaces the file at path, mode 0600: after a crash at any moment it has
+// the old or the new content.
 func WriteAtomic(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), newFile(path)+"*")
 	if err != nil {
@@ -167,16 +168,17 @@ func WriteAtomic(path string, data []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// newFile is how the names of those begin that are to take the place of the file at path.
+// newFile returns the prefix of the names of temporary files that replace the file at
+// path.
 func newFile(path string) string { return "." + filepath.Base(path) + "." }
 
-// Sweep removes what writes of run.json have left that a kill cut off before the new
-// file took its place. The team's lock must be held: nobody else writes there. What
-// cannot be removed is in nobody's way, and its error is for the log.
+// Sweep removes temporary files of run.json that a kill left behind. The team's lock
+// must be held, so that no other process writes there. Files that cannot be removed do
+// no harm; the error is for the log.
 func Sweep(p Place) error {
 	entries, err := os.ReadDir(p.Dir)
 	if err != nil {
-		return fmt.Errorf("look for what a killed run has left: %w", err)
+		return fmt.Errorf("list the files of a killed run: %w", err)
 	}
 	var errs []error
 	for _, e := range entries {

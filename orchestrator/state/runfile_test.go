@@ -209,7 +209,7 @@ func TestLookingDoesNotKeepATeamOut(t *testing.T) {
 	if err := tryLockShared(f); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(lockPatience/4, func() { f.Close() })
+	timer := time.AfterFunc(lockTimeout/4, func() { f.Close() })
 	defer timer.Stop()
 	lock, err := LockTeam(p)
 	if err != nil {

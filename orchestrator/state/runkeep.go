@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// RunRecord is the run.json of a team that runs, as the team has written it. Every process
-// of this user can write there, the members' among them, and other commands believe what it says.
+// RunRecord is the run.json of a running team, as the team wrote it. All processes of
+// this user can write the file, including the members', and other commands rely on it.
 type RunRecord struct {
 	mu      sync.Mutex
 	last    RunFile
-	written []byte // nil: nothing yet
+	written []byte // nil: nothing written yet
 }
 
-// Write replaces run.json. If that fails restore tries again.
+// Write replaces run.json. If that fails, Restore tries again.
 func (r *RunRecord) Write(p Place, f RunFile) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -26,14 +26,15 @@ func (r *RunRecord) Write(p Place, f RunFile) error {
 	return f.Write(p)
 }
 
-// Current is what was written last; false: nothing was.
+// Current returns what was written last; false: nothing was.
 func (r *RunRecord) Current() (RunFile, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.last, r.written != nil
 }
 
-// Restore writes run.json anew if it is not what the team has written, and reports that.
+// Restore writes run.json again if it is not what the team wrote, and reports whether
+// it did.
 func (r *RunRecord) Restore(p Place) (restored bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,11 +12,11 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// keyBranches is where the store has the branches that the team has made and that were
-// not removed since: a list of short names.
+// keyBranches is the store key of the branches that the team created and that were not
+// removed since: a list of short names.
 const keyBranches = "branches"
 
-// branches are those that the team has made, in this run or earlier.
+// branches are those that the team created, in this run or earlier.
 type branches struct {
 	store *tasks.Store
 
@@ -24,7 +24,7 @@ type branches struct {
 	own []string
 }
 
-// recall reads them from the store; also are more that are the team's.
+// recall reads them from the store, and adds also.
 func (b *branches) recall(ctx context.Context, also []string) error {
 	if err := tasks.ReadValue(ctx, b.store, keyBranches, &b.own); err != nil {
 		return err
@@ -33,15 +33,15 @@ func (b *branches) recall(ctx context.Context, also []string) error {
 	return nil
 }
 
-// made reports whether a branch is one that the team has made.
+// made reports whether the team created a branch.
 func (b *branches) made(branch string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Contains(b.own, branch)
 }
 
-// acknowledge takes the branch that a copy in the team's folder is on for the team's, if
-// it is one that its member could have got: a store that is gone knows of none.
+// acknowledge counts the branch of a copy in the team's folder as the team's, if it is
+// one that its member could have got: the store may have been lost.
 func (b *branches) acknowledge(branch string, possible []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,9 +50,9 @@ func (b *branches) acknowledge(branch string, possible []string) {
 	}
 }
 
-// claim remembers that a branch is the team's. It is called once git has made it: a kill
-// in between costs a name, where the other order could take a branch that a person has
-// made since.
+// claim records that a branch is the team's. Call it after git has created it: a kill
+// in between costs a name, while the reverse order could claim a branch that a person
+// created since.
 func (b *branches) claim(ctx context.Context, branch string) error {
 	return b.set(ctx, func(all []string) []string {
 		if slices.Contains(all, branch) {
@@ -62,7 +62,7 @@ func (b *branches) claim(ctx context.Context, branch string) error {
 	})
 }
 
-// disclaim forgets a branch that was removed.
+// disclaim removes a branch that was deleted.
 func (b *branches) disclaim(ctx context.Context, branch string) error {
 	return b.set(ctx, func(all []string) []string {
 		return slices.DeleteFunc(all, func(b string) bool { return b == branch })
@@ -78,9 +78,10 @@ func (b *branches) set(ctx context.Context, change func([]string) []string) erro
 	return b.store.Put(ctx, keyBranches, notation.Encode(all))
 }
 
-// branchNames are the names that a member's branch may have, the first one first.
+// branchNames returns the names that a member's branch may have, in order of
+// preference.
 func (t *Trees) branchNames(member string) []string {
-	here := filepath.Base(t.opts.Place.Dir) // the team's name and eight digits that no other team has
+	here := filepath.Base(t.opts.Place.Dir) // the team's name and eight digits unique to it
 	names := []string{worktree.BranchName(t.opts.Team().Name, member), worktree.BranchName(here, member)}
 	for i := 2; i < 10; i++ {
 		names = append(names, fmt.Sprintf("%s-%d", worktree.BranchName(here, member), i))

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// diskEvery is how often the size of working copies is looked at; more rarely where
-// looking takes long.
+// diskEvery is how often the size of working copies is measured; less often where
+// measuring takes long.
 const diskEvery = 30 * time.Second
 
-// room fails if another working copy would go beyond worktree.max_disk.
+// room fails if another working copy would exceed worktree.max_disk.
 func (t *Trees) room(ctx context.Context) error {
 	limit := t.opts.Team().Worktree.MaxDisk
 	if limit == 0 {
@@ -23,15 +23,15 @@ func (t *Trees) room(ctx context.Context) error {
 		return fmt.Errorf("worktree.max_disk: %w", err)
 	}
 	if used := diskUse(ctx, t.dir); used+more > limit {
-		return fmt.Errorf("the working copies take %s and one more %s, which is beyond worktree.max_disk, %s; "+
-			"remove some that nobody needs (`git worktree list`), or raise it",
+		return fmt.Errorf("the working copies take %s and one more %s, which exceeds worktree.max_disk, %s; "+
+			"remove unneeded ones (`git worktree list`), or raise it",
 			bytesText(used), bytesText(more), bytesText(limit))
 	}
 	return nil
 }
 
-// diskUse is how many bytes the files below a folder have. What cannot be looked at
-// does not count: members work there meanwhile.
+// diskUse returns the size in bytes of the files below a folder. Unreadable files do
+// not count, because members work there meanwhile.
 func diskUse(ctx context.Context, dir string) int64 {
 	var sum int64
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
@@ -46,7 +46,7 @@ func diskUse(ctx context.Context, dir string) int64 {
 	return sum
 }
 
-// bytesText is a size for people.
+// bytesText formats a size for people.
 func bytesText(n int64) string {
 	for _, unit := range []struct {
 		name string
@@ -59,7 +59,7 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Watch looks after worktree.max_disk until ctx ends. It goes on where there is no limit:
+// Watch checks worktree.max_disk until ctx ends. It runs even without a limit, because
 // the spec may get one while the team runs.
 func (t *Trees) Watch(ctx context.Context) error {
 	over := false
@@ -67,7 +67,7 @@ func (t *Trees) Watch(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-t.opts.Clock.After(pause): // a clock that rings early costs one look
+		case <-t.opts.Clock.After(pause): // an early wake-up costs one measurement
 		}
 		began := time.Now()
 		over = t.measure(ctx, over)
@@ -75,13 +75,13 @@ func (t *Trees) Watch(ctx context.Context) error {
 	}
 }
 
-// measure looks once, and has the member with the largest working copy need
-// attention when the limit is crossed. Nothing is deleted: what is work and what is
-// waste, nobody but a person knows.
+// measure measures once, and requests attention for the member with the largest working
+// copy when the limit is crossed. It deletes nothing: only a person knows what is work
+// and what is waste.
 func (t *Trees) measure(ctx context.Context, was bool) (over bool) {
 	limit := t.opts.Team().Worktree.MaxDisk
 	if limit == 0 {
-		return false // to walk large trees for nothing costs the members' disk
+		return false // do not load the members' disk without a limit
 	}
 	var sum, most int64
 	var who, where string
@@ -95,7 +95,7 @@ func (t *Trees) measure(ctx context.Context, was bool) (over bool) {
 		return over
 	}
 	t.opts.Attention(ctx, who, fmt.Sprintf(
-		"the members' working copies take %s, beyond worktree.max_disk, %s; its own takes %s: %s",
+		"the members' working copies take %s, more than worktree.max_disk, %s; that of this member takes %s: %s",
 		bytesText(sum), bytesText(limit), bytesText(most), where))
 	return over
 }

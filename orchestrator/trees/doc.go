@@ -1,8 +1,8 @@
-// Package trees gives the members of a team working copies of their own, and looks
-// after them: it makes them when a member is seated, sets them up before its first
-// turn, shows what they are like, and removes those that hold nothing which would be
-// missed. It is covey's own and makes no promise to other programs.
+// Package trees gives the members of a team their own working copies: it creates them
+// when a member gets its seat, sets them up before its first turn, shows their state,
+// and removes those that hold no unmerged work. It is internal to covey: other programs
+// must not rely on it.
 //
-// git is the truth about the copies that it made. The store remembers the rest: the
-// copies that hooks made, and which branches are the team's.
+// For copies that git created, git is the source of truth. The store holds the rest:
+// the copies that hooks created, and which branches are the team's.
 package trees

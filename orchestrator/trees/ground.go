@@ -17,21 +17,21 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// ErrSpec is wrapped where a spec asks for what the repository of its workspace does not
+// ErrSpec is wrapped where a spec requires something that the repository of its workspace does not
 // allow.
 var ErrSpec = errors.New("the repository does not allow it")
 
-// ground is what working copies are made of.
+// ground is what working copies are created from.
 type ground struct {
 	repo  *worktree.Repo // of the workspace; nil: there can be no working copies
-	base  string         // the commit that new ones begin from
+	base  string         // the commit that new copies start from
 	fault error          // why repo is nil
 }
 
-// Check reports whether a team could have the working copies that its spec demands, and
-// whether the repository has what the spec names. sources are the team's hooks. The error
-// wraps ErrSpec. git is asked only if somebody demands a working copy, or the spec names
-// what a repository should have.
+// Check reports whether a team can have the working copies that its spec requires, and
+// whether the repository has the branches and commits that the spec names. sources are
+// the team's hooks. The error wraps ErrSpec. Check runs git only if the spec requires
+// it.
 func Check(git worktree.Git, team *configs.Team, sources []settings.Source) error {
 	if err := refuseNames(git, team, makesTrees(sources)); err != nil {
 		return err
@@ -39,11 +39,11 @@ func Check(git worktree.Git, team *configs.Team, sources []settings.Source) erro
 	if !slices.ContainsFunc(team.Members(), func(m configs.Member) bool { return m.Isolation == configs.InWorktree }) {
 		return nil
 	}
-	g := groundOf(context.Background(), git, team) // each call of git has a time limit of its own
+	g := groundOf(context.Background(), git, team) // each call of git has its own time limit
 	return refuseDemands(team, g.fault, makesTrees(sources))
 }
 
-// refuseDemands is the error of a team in which somebody must have a working copy
+// refuseDemands returns an error for a team in which a member must have a working copy
 // and cannot.
 func refuseDemands(team *configs.Team, fault error, hooked bool) error {
 	if fault == nil || hooked {
@@ -58,16 +58,16 @@ func refuseDemands(team *configs.Team, fault error, hooked bool) error {
 	if len(must) == 0 {
 		return nil
 	}
-	return notation.Errorf(ErrSpec, "isolation: worktree of %s cannot be: %v; or write isolation: shared",
+	return notation.Errorf(ErrSpec, "isolation: worktree of %s is not possible: %v; or write isolation: shared",
 		strings.Join(must, ", "), fault)
 }
 
-// refuseNames is the error of a spec that names a base or a target that the repository
-// does not have. The team would do something else than it was asked: share the workspace
-// for want of the base, or leave all finished work where it is for want of the target.
-// hooked: a hook makes the copies, from whatever it likes.
+// refuseNames returns an error for a spec that names a base or a target that the
+// repository does not have. Otherwise the team would share the workspace without the
+// base, or leave all finished work unmerged without the target. hooked says that a hook
+// creates the copies, from any base.
 func refuseNames(git worktree.Git, team *configs.Team, hooked bool) error {
-	ctx := context.Background() // each call of git has a time limit of its own
+	ctx := context.Background() // each call of git has its own time limit
 	base, into := team.Worktree.Base, team.Merge.Into
 	if base == "" && !team.Merge.Given || hooked {
 		return nil
@@ -75,10 +75,10 @@ func refuseNames(git worktree.Git, team *configs.Team, hooked bool) error {
 	look := OutlookOf(ctx, team)
 	repo, err := git.Open(ctx, team.Workspace)
 	if err != nil || len(look.Members) == 0 {
-		return nil // without working copies neither counts, and the members are told
+		return nil // without working copies neither applies, and the members are told
 	}
 	if _, err := repo.Commit(ctx, cmp.Or(base, "HEAD")); base != "" && err != nil {
-		return notation.Errorf(ErrSpec, "worktree.base: %v; correct it, or leave it out for what the workspace is on", err)
+		return notation.Errorf(ErrSpec, "worktree.base: %v; correct it, or omit it to use the workspace's commit", err)
 	}
 	if look.Fault != nil || !team.Merge.Given {
 		return nil
@@ -88,13 +88,13 @@ func refuseNames(git worktree.Git, team *configs.Team, hooked bool) error {
 			return notation.Errorf(ErrSpec, "merge: %s is on no branch: check one out, or name one (merge: {into: main})", repo.Top)
 		}
 	} else if _, err := repo.Commit(ctx, "refs/heads/"+into); err != nil {
-		return notation.Errorf(ErrSpec, "merge.into: there is no branch %s in %s; make it (git branch %s), or name another",
+		return notation.Errorf(ErrSpec, "merge.into: there is no branch %s in %s; create it (git branch %s), or name another",
 			into, repo.Top, into)
 	}
 	return nil
 }
 
-// makesTrees reports whether a hook is to make working copies.
+// makesTrees reports whether a hook creates working copies.
 func makesTrees(sources []settings.Source) bool {
 	for _, s := range sources {
 		for _, g := range s.Settings[hooks.WorktreeCreate] {
@@ -106,16 +106,16 @@ func makesTrees(sources []settings.Source) bool {
 	return false
 }
 
-// Outlook is what a team's members can expect of working copies, before it starts.
+// Outlook says which working copies a team's members will have, before it starts.
 type Outlook struct {
-	Members []string // who would have a git working copy of its own; empty: nobody
-	Fault   error    // why they cannot, with the way out; nil: they can
-	// Repository says that the workspace looks like one of a repository, so that a Fault
-	// is no choice of the user's.
+	Members []string // members that would have their own git working copy
+	Fault   error    // why they cannot, and what to do; nil: they can
+	// Repository says that the workspace looks like part of a repository, so that a
+	// Fault is not the user's choice.
 	Repository bool
 }
 
-// OutlookOf tells what would become of a team's working copies. It makes nothing.
+// OutlookOf returns the outlook of a team. It creates nothing.
 func OutlookOf(ctx context.Context, team *configs.Team) Outlook {
 	look := Outlook{Repository: inRepository(team.Workspace)}
 	all := team.Members()
@@ -130,8 +130,8 @@ func OutlookOf(ctx context.Context, team *configs.Team) Outlook {
 	return look
 }
 
-// groundOf finds the repository that working copies can be made of, and the commit that
-// they begin from; or why there can be none, with the way out.
+// groundOf finds the repository for working copies and the commit that they start from;
+// or why there are none, with the way out.
 func groundOf(ctx context.Context, git worktree.Git, team *configs.Team) ground {
 	repo, commit, err := openGround(ctx, git, team)
 	if err != nil {
@@ -141,8 +141,8 @@ func groundOf(ctx context.Context, git worktree.Git, team *configs.Team) ground 
 }
 
 func openGround(ctx context.Context, git worktree.Git, team *configs.Team) (*worktree.Repo, string, error) {
-	if !inRepository(team.Workspace) { // git need not be asked, nor be there
-		return nil, "", fmt.Errorf("%w: %s lies in none; `git init` and a first commit make it one",
+	if !inRepository(team.Workspace) { // git need not be installed
+		return nil, "", fmt.Errorf("%w: %s is in none; `git init` and a first commit create one",
 			worktree.ErrNoRepo, team.Workspace)
 	}
 	if _, err := git.Require(ctx); err != nil {
@@ -167,12 +167,12 @@ func openGround(ctx context.Context, git worktree.Git, team *configs.Team) (*wor
 	return repo, commit, nil
 }
 
-// rootIn is the workspace's place in another working copy.
+// rootIn returns the workspace's path in another working copy.
 func (g ground) rootIn(top string) string {
 	return filepath.Join(top, filepath.FromSlash(g.repo.Prefix))
 }
 
-// copyAt is what git knows of a working copy at path.
+// copyAt returns git's record of a working copy at path.
 func (g ground) copyAt(ctx context.Context, path string) (worktree.Copy, bool, error) {
 	all, err := g.repo.Copies.List(ctx)
 	i := slices.IndexFunc(all, func(c worktree.Copy) bool { return c.Path == path })
@@ -182,8 +182,8 @@ func (g ground) copyAt(ctx context.Context, path string) (worktree.Copy, bool, e
 	return all[i], true, nil
 }
 
-// target is the commit that finished work is in: that of the branch into, or without one,
-// or if it is empty, of what the workspace is on.
+// target returns the commit that contains finished work: that of the branch into, or
+// the workspace's commit if into is empty.
 func (g ground) target(ctx context.Context, into string) (string, error) {
 	if into != "" {
 		if commit, err := g.repo.Commit(ctx, "refs/heads/"+into); !errors.Is(err, worktree.ErrNoRef) {
@@ -193,20 +193,21 @@ func (g ground) target(ctx context.Context, into string) (string, error) {
 	return g.repo.Commit(ctx, "HEAD")
 }
 
-// baseOf is the commit that new working copies begin from. It moves with its branch.
+// baseOf returns the commit that new working copies start from. It moves with its
+// branch.
 func baseOf(ctx context.Context, repo *worktree.Repo, team *configs.Team) (string, error) {
 	base := cmp.Or(team.Worktree.Base, "HEAD")
 	commit, err := repo.Commit(ctx, base)
 	switch {
 	case err != nil && base == "HEAD":
-		return "", fmt.Errorf("the repository of %s has %w; make a first one", team.Workspace, worktree.ErrNoCommit)
+		return "", fmt.Errorf("the repository of %s has %w; create a first one", team.Workspace, worktree.ErrNoCommit)
 	case err != nil:
 		return "", fmt.Errorf("worktree.base: %w", err)
 	}
 	return commit, nil
 }
 
-// inRepository reports whether a folder looks like one of a repository.
+// inRepository reports whether a folder looks like part of a repository.
 func inRepository(dir string) bool {
 	if real, err := state.RealPath(dir); err == nil {
 		dir = real
@@ -214,8 +215,8 @@ func inRepository(dir string) bool {
 	return worktree.InRepository(dir)
 }
 
-// CanWrite reports whether a member can change files. A plan that is to be approved
-// is a matter of when, not of whether.
+// CanWrite reports whether a member can change files, possibly after approval of its
+// plan.
 func CanWrite(m configs.Member) bool {
 	if m.PermissionMode == configs.Plan {
 		return false
@@ -225,8 +226,8 @@ func CanWrite(m configs.Member) bool {
 	})
 }
 
-// isolationOf is where a member works: as its spec says, or in a working copy of its
-// own if it is one of several who can write, and there can be such copies.
+// isolationOf returns where a member works: as its spec says, or in its own working
+// copy if it is one of several that can write and copies are possible.
 func isolationOf(m configs.Member, members []configs.Member, able bool) configs.Isolation {
 	if m.Isolation != "" {
 		return m.Isolation

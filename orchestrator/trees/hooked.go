@@ -16,8 +16,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// byHook has the WorktreeCreate hooks make a working copy. made is false if none of
-// them ran: then git makes it.
+// byHook lets the WorktreeCreate hooks create a working copy. made is false if none of
+// them ran, so that git must create it.
 func (t *Trees) byHook(ctx context.Context, m *roster.Member) (own Tree, made bool, err error) {
 	out, err := t.fire(ctx, m, hooks.WorktreeCreateInput{Name: m.Name})
 	switch {
@@ -48,7 +48,7 @@ func (t *Trees) byHook(ctx context.Context, m *roster.Member) (own Tree, made bo
 	return own, true, nil
 }
 
-// complaints are what hooks said that went wrong or refused.
+// complaints joins the errors and refusals of hooks.
 func complaints(results []hooks.Result) string {
 	var said []string
 	for _, r := range results {
@@ -60,7 +60,7 @@ func complaints(results []hooks.Result) string {
 	return strings.Join(said, "; ")
 }
 
-// found is the working copy that a hook has made. It may belong to the workspace's
+// found returns the working copy that a hook created. It may belong to the workspace's
 // repository, to another one, or to none.
 func (g ground) found(ctx context.Context, workspace, path string) (Tree, error) {
 	if !filepath.IsAbs(path) {
@@ -71,7 +71,7 @@ func (g ground) found(ctx context.Context, workspace, path string) (Tree, error)
 		return Tree{}, err
 	}
 	if !IsFolder(real) {
-		return Tree{}, fmt.Errorf("%s is none", real)
+		return Tree{}, fmt.Errorf("%s is not a folder", real)
 	}
 	own := Tree{Top: real, Root: real, ByHook: true}
 	if g.repo == nil {
@@ -79,7 +79,7 @@ func (g ground) found(ctx context.Context, workspace, path string) (Tree, error)
 	}
 	repo, err := g.repo.At(ctx, real)
 	if err != nil {
-		return own, ctx.Err() // git does not know it, which is the hook's business
+		return own, ctx.Err() // it need not be a git working copy
 	}
 	if repo.Top == g.repo.Top {
 		return own, fmt.Errorf("%s is in the workspace's own working copy", real)
@@ -92,7 +92,7 @@ func (g ground) found(ctx context.Context, workspace, path string) (Tree, error)
 	return own, err
 }
 
-// holder is who works in a folder already: another member, or all who share the
+// holder returns who works in a folder already: another member, or the members that share the
 // workspace.
 func (t *Trees) holder(root, but string) (string, bool) {
 	for name, own := range t.record.all() {
@@ -103,7 +103,7 @@ func (t *Trees) holder(root, but string) (string, bool) {
 	return "the team", root == t.opts.Team().Workspace
 }
 
-// fire runs hooks for a member that has not begun yet.
+// fire runs hooks for a member that has not started yet.
 func (t *Trees) fire(ctx context.Context, m *roster.Member, p hooks.Payload) (hooks.Outcome, error) {
 	team := t.opts.Team()
 	common := hooks.Common{
@@ -122,8 +122,8 @@ func (t *Trees) fire(ctx context.Context, m *roster.Member, p hooks.Payload) (ho
 	return out, err
 }
 
-// fireRemoved tells the WorktreeRemove hooks of a member that may have left the team.
-// What goes wrong is told to people, and changes nothing.
+// fireRemoved runs the WorktreeRemove hooks for a member that may have left the team.
+// Errors are only reported.
 func (t *Trees) fireRemoved(ctx context.Context, member, path string) {
 	m, ok := t.record.settled(member)
 	if !ok {

@@ -12,34 +12,34 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// rescues is where commits are kept of what was in a working copy that was removed.
+// rescues is where references keep the commits of removed working copies.
 const rescues = "refs/covey/rescue/"
 
-// unmerged is the work in a working copy that would be missed.
+// unmerged is the work in a working copy that removing it would lose.
 type unmerged struct {
 	Changed int      // files that differ from the copy's last commit, new ones included
-	Commits int      // commits that the branch for finished work has not
-	Beyond  []string // repositories of their own, which no commit of this one can hold
+	Commits int      // commits that are not in the target branch
+	Beyond  []string // nested repositories, which cannot be committed
 	// Withheld are changed or new files with a git filter that covey must not run.
 	Withheld []string
 }
 
-// none reports whether nothing would be missed.
+// none reports whether there is no such work.
 func (u unmerged) none() bool {
 	return u.Changed == 0 && u.Commits == 0 && len(u.Beyond)+len(u.Withheld) == 0
 }
 
-// String says what there is, for people.
+// String describes the work for people.
 func (u unmerged) String() string {
 	var parts []string
 	if u.Changed > 0 {
-		parts = append(parts, fmt.Sprintf("%d files that are not committed", u.Changed))
+		parts = append(parts, fmt.Sprintf("%d uncommitted files", u.Changed))
 	}
 	if u.Commits > 0 {
-		parts = append(parts, fmt.Sprintf("%d commits that are not merged", u.Commits))
+		parts = append(parts, fmt.Sprintf("%d unmerged commits", u.Commits))
 	}
 	if len(u.Beyond) > 0 {
-		parts = append(parts, "repositories of their own: "+listed(u.Beyond, 3))
+		parts = append(parts, "nested repositories: "+listed(u.Beyond, 3))
 	}
 	if len(u.Withheld) > 0 {
 		parts = append(parts, "files with a filter that covey must not run: "+listed(u.Withheld, 3))
@@ -47,13 +47,13 @@ func (u unmerged) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// openWork finds out what of a working copy would be missed, where finished work is in the
-// commit target.
+// openWork returns the unmerged work in a working copy, where the commit target
+// contains finished work.
 func openWork(ctx context.Context, own *worktree.Repo, target string) (unmerged, error) {
 	var u unmerged
 	state, err := own.State(ctx, "")
 	if err != nil {
-		return u, fmt.Errorf("see what is in it: %w", err)
+		return u, fmt.Errorf("read its state: %w", err)
 	}
 	changed, err := own.Changed(ctx, "HEAD", state.Tree)
 	if err != nil {
@@ -67,10 +67,10 @@ func openWork(ctx context.Context, own *worktree.Repo, target string) (unmerged,
 	if u.Commits, err = own.Ahead(ctx, target, head); err != nil || u.Commits == 0 {
 		return u, err
 	}
-	// What was merged as one commit, as pull requests often are, is merged too.
+	// Commits that were squashed into one, as pull requests often are, count as merged.
 	merge, err := own.Merge(ctx, target, head)
 	if err != nil {
-		return u, nil // nothing in common: then it is not merged
+		return u, nil // no common history: not merged
 	}
 	tree, err := own.TreeOf(ctx, target)
 	if err == nil && len(merge.Conflicts) == 0 && merge.Tree == tree {
@@ -79,8 +79,8 @@ func openWork(ctx context.Context, own *worktree.Repo, target string) (unmerged,
 	return u, err
 }
 
-// Tidy removes the working copies that hold nothing that would be missed, with
-// their branches. All members have ended.
+// Tidy removes the working copies without unmerged work, and their branches. All
+// members must have ended.
 func (t *Trees) Tidy(ctx context.Context) {
 	if t.ground.repo == nil {
 		return
@@ -92,8 +92,8 @@ func (t *Trees) Tidy(ctx context.Context) {
 	}
 }
 
-// removeClean removes a working copy if nothing in it would be missed. It says why
-// it did not: empty if it did.
+// removeClean removes a working copy without unmerged work. It returns why it did not,
+// or empty if it did.
 func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why string) {
 	repo, err := t.ground.repo.At(ctx, own.Top)
 	if err != nil {
@@ -101,7 +101,7 @@ func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why s
 	}
 	target, err := t.ground.target(ctx, t.opts.Team().Merge.Into)
 	if err != nil {
-		return fmt.Sprintf("find what finished work is in: %v", err)
+		return fmt.Sprintf("find the target of finished work: %v", err)
 	}
 	open, err := openWork(ctx, repo, target)
 	switch {
@@ -121,8 +121,8 @@ func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why s
 	return ""
 }
 
-// gone sees to what is left of a working copy that was removed: its branch, if it is
-// one of the team's, and what is remembered of it.
+// gone deletes the branch of a removed working copy, if it is the team's, and the
+// record of the copy.
 func (t *Trees) gone(ctx context.Context, member string, e Changed, head worktree.Head) {
 	err := t.record.drop(ctx, member)
 	if t.branches.made(head.Branch) {
@@ -131,13 +131,13 @@ func (t *Trees) gone(ctx context.Context, member string, e Changed, head worktre
 		}), t.branches.disclaim(ctx, head.Branch))
 	}
 	if err != nil && ctx.Err() == nil {
-		t.notices.warn("the working copy %s was removed, but not all traces of it: %v", e.Path, err)
+		t.notices.warn("the working copy %s was removed, but cleaning up after it failed: %v", e.Path, err)
 	}
 	t.notices.tell(member, e)
 	t.fireRemoved(ctx, member, e.Path)
 }
 
-// leave sees to the working copy of a member that works in the workspace from now on.
+// leave handles the working copy of a member that works in the workspace from now on.
 func (t *Trees) leave(ctx context.Context, member string) {
 	own, had := t.record.all()[member]
 	if !had || own.ByHook || t.ground.repo == nil {
@@ -150,12 +150,12 @@ func (t *Trees) leave(ctx context.Context, member string) {
 	}
 }
 
-// Forget notes that a member does not work in its working copy any more. Retire sees to
-// the copy if the spec does not have the member.
+// Forget records that a member no longer works in its working copy. Retire handles the
+// copy if the spec no longer has the member.
 func (t *Trees) Forget(member string) { t.record.depart(member) }
 
-// Retire sees to the working copies of those who are no members: the spec no longer has
-// them. Work that would be missed stays where it is.
+// Retire handles the working copies of members that the spec no longer has. It keeps
+// those with unmerged work.
 func (t *Trees) Retire(ctx context.Context) error {
 	for member, own := range t.record.each() {
 		if _, ok := t.record.settled(member); ok {
@@ -173,15 +173,15 @@ func (t *Trees) Retire(ctx context.Context) error {
 		}
 		if why := t.removeClean(ctx, member, own); why != "" {
 			t.notices.tell(member, Changed{Op: "kept", Path: own.Top, Branch: own.Branch, Reason: why})
-			t.notices.warn("the spec has no member %s any more; its working copy %s (branch %s) stays: %s; "+
+			t.notices.warn("the spec no longer has member %s; its working copy %s (branch %s) stays: %s; "+
 				"`git worktree remove --force %[2]s` removes it", member, own.Top, own.Branch, why)
 		}
 	}
 	return nil
 }
 
-// forget removes what an earlier run has left (`up --fresh`). What is in no commit,
-// or in none that was merged, is kept by references first.
+// forget removes the copies of an earlier run (`up --fresh`). References keep their
+// unmerged and uncommitted work.
 func (t *Trees) forget(ctx context.Context) error {
 	for member, own := range t.opts.Left.trees {
 		if own.ByHook {
@@ -201,21 +201,21 @@ func (t *Trees) forget(ctx context.Context) error {
 		}
 		t.branches.acknowledge(c.Branch, t.branchNames(filepath.Base(c.Path)))
 		if err := t.rescue(ctx, c); err != nil {
-			return fmt.Errorf("the working copy %s of the earlier run: %w; look after what is in it, and remove it with "+
+			return fmt.Errorf("the working copy %s of the earlier run: %w; save its content, and remove it with "+
 				"`git worktree remove --force`", c.Path, err)
 		}
 	}
 	return nil
 }
 
-// rescue removes a working copy and keeps what is in it.
+// rescue removes a working copy and keeps its work.
 func (t *Trees) rescue(ctx context.Context, c worktree.Copy) error {
 	member := filepath.Base(c.Path)
 	if c.Begun {
 		return t.ground.repo.Copies.Discard(ctx, c.Path)
 	}
 	if c.Gone != "" && !IsFolder(c.Path) {
-		return t.ground.repo.Copies.Remove(ctx, c.Path) // its branch stays
+		return t.ground.repo.Copies.Remove(ctx, c.Path) // the branch stays
 	}
 	own := Tree{Top: c.Path, Branch: c.Branch}
 	if t.removeClean(ctx, member, own) == "" {
@@ -230,7 +230,7 @@ func (t *Trees) rescue(ctx context.Context, c worktree.Copy) error {
 		return err
 	}
 	ref := rescues + t.opts.Team().Name + "/" + member + "/" + time.Now().UTC().Format("20060102T150405.000")
-	message := fmt.Sprintf("What %s of the team %s had not committed\n\nKept by covey up --fresh.", member,
+	message := fmt.Sprintf("Uncommitted work of %s of the team %s\n\nKept by covey up --fresh.", member,
 		t.opts.Team().Name)
 	if _, err := repo.Rescue(ctx, ref, message); err != nil {
 		return err
@@ -239,25 +239,25 @@ func (t *Trees) rescue(ctx context.Context, c worktree.Copy) error {
 		return err
 	}
 	t.gone(ctx, member, Changed{Op: "rescued", Path: c.Path, Branch: c.Branch, Ref: ref}, head)
-	t.notices.warn("what %s had not merged is kept as %s; `git branch NAME %[2]s` makes a branch of it", member, ref)
+	t.notices.warn("the unmerged work of %s is kept as %s; `git branch NAME %[2]s` creates a branch for it", member, ref)
 	return nil
 }
 
-// Remains are what the store of an earlier run knows that is forgotten.
+// Remains is what the store of a forgotten run knows.
 type Remains struct {
 	trees    map[string]Tree // working copies, by member
-	branches []string        // that the team has made
+	branches []string        // branches that the team created
 }
 
-// ReadRemains reads them, before the store is forgotten. A store that cannot be read has
-// none: git knows its own copies, and branches stay as nobody's.
+// ReadRemains reads them before the store is deleted. It returns nothing for an
+// unreadable store: git knows its copies, and the branches then count as foreign.
 func ReadRemains(ctx context.Context, store *tasks.Store) Remains {
 	var left Remains
 	if tasks.ReadValue(ctx, store, keyTrees, &left.trees) != nil ||
 		tasks.ReadValue(ctx, store, keyBranches, &left.branches) != nil {
 		return Remains{}
 	}
-	for _, own := range left.trees { // an older covey has noted no more
+	for _, own := range left.trees { // an older covey stored only this
 		left.branches = append(left.branches, own.Branch)
 	}
 	return left

@@ -8,17 +8,17 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// notices are what the journal is told of working copies. It is kept until the journal
-// runs.
+// notices writes to the journal about working copies. It buffers events until the
+// journal runs.
 type notices struct {
 	journal *journal.Journal
 
 	mu    sync.Mutex
 	early []agent.Event
-	heard bool // the journal runs, so nothing is put into early any more
+	heard bool // the journal runs, so early is no longer used
 }
 
-// tell puts something into the journal, or keeps it until the journal runs.
+// tell writes an event to the journal, or buffers it.
 func (n *notices) tell(member string, data agent.EventData) {
 	e := agent.Event{Member: member, Data: data}
 	n.mu.Lock()
@@ -32,12 +32,12 @@ func (n *notices) tell(member string, data agent.EventData) {
 	}
 }
 
-// warn tells people of something.
+// warn writes a warning for people.
 func (n *notices) warn(format string, args ...any) {
 	n.tell("", agent.Warning{Text: fmt.Sprintf(format, args...)})
 }
 
-// begin puts into the journal what had to wait for it.
+// begin writes the buffered events to the journal.
 func (n *notices) begin() {
 	n.mu.Lock()
 	waiting := n.early

@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// plant makes a member's working copy, or takes up the one that it has.
+// plant creates a member's working copy, or adopts its existing one.
 func (t *Trees) plant(ctx context.Context, m *roster.Member) (Tree, error) {
 	name := m.Name
 	was, had := t.record.all()[name]
@@ -41,7 +41,7 @@ func (t *Trees) plant(ctx context.Context, m *roster.Member) (Tree, error) {
 	return t.byGit(ctx, m, path)
 }
 
-// byGit makes a working copy on a branch of the member's.
+// byGit creates a working copy on a branch of the member.
 func (t *Trees) byGit(ctx context.Context, m *roster.Member, path string) (Tree, error) {
 	if err := t.room(ctx); err != nil {
 		return Tree{}, err
@@ -61,17 +61,17 @@ func (t *Trees) byGit(ctx context.Context, m *roster.Member, path string) (Tree,
 	}
 	own := Tree{Top: path, Root: t.ground.rootIn(path), Branch: branch, Base: base}
 	e := Changed{Op: "created", Path: path, Branch: branch, Base: base}
-	if base == "" { // its own, from an earlier run whose copy is gone
-		e.Reason = "the branch was there and holds work that is not merged"
-		t.notices.warn("branch %s was there already and holds work that is not merged: %s goes on from it", branch, m.Name)
+	if base == "" { // its own branch, from an earlier run whose copy is gone
+		e.Reason = "the branch existed and has unmerged work"
+		t.notices.warn("branch %s existed already and has unmerged work: %s continues on it", branch, m.Name)
 	}
 	t.notices.tell(m.Name, e)
-	return own, os.MkdirAll(own.Root, 0o755) // the branch need not have files there
+	return own, os.MkdirAll(own.Root, 0o755) // the branch may have no files there
 }
 
-// adopt takes up the working copy that lies at path, if one does: a team that is
-// started again goes on in it, and so does one that was killed before it could note
-// it down. What lies there and is none is put aside, never deleted.
+// adopt adopts the working copy at path, if there is one: a restarted team continues in
+// it, and so does one that was killed before it recorded the copy. Anything else at
+// path is moved away, never deleted.
 func (t *Trees) adopt(ctx context.Context, m *roster.Member, path string) (Tree, bool, error) {
 	known, there, err := t.ground.copyAt(ctx, path)
 	if err != nil {
@@ -82,7 +82,7 @@ func (t *Trees) adopt(ctx context.Context, m *roster.Member, path string) (Tree,
 	}
 	folder := IsFolder(path)
 	if folder && (!there || known.Gone != "") {
-		// The repository has been moved, or somebody had git forget the copy.
+		// The repository was moved, or somebody pruned the copy.
 		if t.ground.repo.Copies.Repair(ctx, path) == nil {
 			if known, there, err = t.ground.copyAt(ctx, path); err != nil {
 				return Tree{}, false, err
@@ -96,22 +96,22 @@ func (t *Trees) adopt(ctx context.Context, m *roster.Member, path string) (Tree,
 	if folder {
 		aside := fmt.Sprintf("%s.lost-%s", path, time.Now().UTC().Format("20060102T150405.000"))
 		if err := os.Rename(path, aside); err != nil {
-			return Tree{}, false, fmt.Errorf("put %s aside, which is no working copy any more: %w", path, err)
+			return Tree{}, false, fmt.Errorf("move %s away, which is no longer a working copy: %w", path, err)
 		}
-		t.notices.warn("%s was no working copy of %s any more; what lay in it is in %s, and %s gets a new one",
+		t.notices.warn("%s was no longer a working copy of %s; its content is now in %s, and %s gets a new copy",
 			path, t.ground.repo.Common, aside, m.Name)
 	}
 	if there {
-		return Tree{}, false, t.ground.repo.Copies.Remove(ctx, path) // its folder is gone: git forgets it
+		return Tree{}, false, t.ground.repo.Copies.Remove(ctx, path) // its folder is gone: remove git's record
 	}
 	return Tree{}, false, nil
 }
 
-// branchFor is the branch for a member's new working copy, and the commit that it is
-// to begin from; none if the branch is there and holds work that is not merged,
-// which the member goes on with. Only a branch that this team has made is gone on with
-// or begun anew. Any other is somebody's: a person's, or that of a team of the same name
-// in another folder or copy of the repository. It stays as it is, and we take another.
+// branchFor returns the branch for a member's new working copy, and the commit to
+// create it from; empty if the branch exists and has unmerged work, which the member
+// continues. Only branches that this team created are continued or recreated. Any other
+// belongs to a person, or to a team of the same name in another folder or clone: it
+// stays as it is, and another name is used.
 func (t *Trees) branchFor(ctx context.Context, member string) (branch, base string, err error) {
 	from, err := baseOf(ctx, t.ground.repo, t.opts.Team())
 	if err != nil {
@@ -140,7 +140,7 @@ func (t *Trees) branchFor(ctx context.Context, member string) (branch, base stri
 			continue
 		}
 		if foreign != "" {
-			t.notices.warn("branch %s of %s is not one that this team has made; it stays as it is, and %s works on %s",
+			t.notices.warn("branch %s of %s was not created by this team; it stays as it is, and %s works on %s",
 				foreign, t.ground.repo.Top, member, name)
 		}
 		if !exists {
@@ -150,28 +150,28 @@ func (t *Trees) branchFor(ctx context.Context, member string) (branch, base stri
 		return name, base, err
 	}
 	if foreign != "" {
-		return "", "", fmt.Errorf("no branch for its work can be made in %s: %s is in the way; "+
-			"`git branch -m %[2]s NAME` gives that another name", t.ground.repo.Top, foreign)
+		return "", "", fmt.Errorf("no branch for its work can be created in %s: %s is in the way; "+
+			"`git branch -m %[2]s NAME` renames that one", t.ground.repo.Top, foreign)
 	}
 	return "", "", fmt.Errorf("%w: the branches %s to %s; delete those that you do not need",
 		worktree.ErrTaken, names[0], names[len(names)-1])
 }
 
-// renew removes a branch of the team's at step.From if step.To has all of it, and gives
-// back step.To for it to begin from; else nothing: its work is gone on with.
+// renew deletes a branch of the team at step.From if step.To contains all of it, and
+// returns step.To to recreate it from; else empty: its work is continued.
 func (g ground) renew(ctx context.Context, name string, step worktree.Step) (base string, err error) {
 	merged, err := g.repo.Holds(ctx, step.To, step.From)
 	if err != nil || !merged {
 		return "", err
 	}
-	end := worktree.Step{From: step.From, Why: "covey: all of it is in the base; it begins anew"}
+	end := worktree.Step{From: step.From, Why: "covey: merged into the base; recreated"}
 	if err := g.repo.Move(ctx, "refs/heads/"+name, end); err != nil && !errors.Is(err, worktree.ErrMoved) {
 		return "", err
 	}
 	return step.To, nil
 }
 
-// IsFolder reports whether a folder is there.
+// IsFolder reports whether a folder exists.
 func IsFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()

@@ -12,28 +12,28 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// keyTrees is where the store has the working copies: map of member to Tree.
+// keyTrees is the store key of the working copies: a map from member to Tree.
 const keyTrees = "worktrees"
 
 // Tree is the working copy of one member.
 type Tree struct {
-	Top    string `json:"top"`            // its first folder; absolute, without links
-	Root   string `json:"root"`           // where in it the member works: as the workspace lies in its repository
-	Branch string `json:"branch"`         // its member's branch; empty: a hook made it, and git does not know it
-	Base   string `json:"base,omitempty"` // the commit that it began from
-	// ByHook says that a WorktreeCreate hook made it, in git's place.
+	Top    string `json:"top"`            // top folder; absolute, without symlinks
+	Root   string `json:"root"`           // where the member works: at the path of the workspace in its repository
+	Branch string `json:"branch"`         // the member's branch; empty: created by a hook, not known to git
+	Base   string `json:"base,omitempty"` // the commit that it started from
+	// ByHook says that a WorktreeCreate hook created it.
 	ByHook bool `json:"by_hook,omitempty"`
-	// Ready says that files were copied into it and it has been set up.
+	// Ready says that its files were copied and its setup has run.
 	Ready bool `json:"ready,omitempty"`
 }
 
-// record is who works in which working copy. The store has what is known of the copies.
+// record knows which member works in which working copy. The copies are stored.
 type record struct {
 	store *tasks.Store
 
 	mu      sync.Mutex
-	known   map[string]Tree           // by member, those of former members included
-	members map[string]*roster.Member // by name, those that were settled and have not departed
+	known   map[string]Tree           // by member, including former ones
+	members map[string]*roster.Member // by name, from settle until depart
 }
 
 // recall reads the copies from the store.
@@ -41,14 +41,14 @@ func (r *record) recall(ctx context.Context) error {
 	return tasks.ReadValue(ctx, r.store, keyTrees, &r.known)
 }
 
-// settle notes that a member has a folder, that of its Dir.
+// settle records that a member has its folder, which is its Dir.
 func (r *record) settle(m *roster.Member) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.members[m.Name] = m
 }
 
-// moveIn has a member that was settled work in a copy.
+// moveIn records that a settled member works in a copy.
 func (r *record) moveIn(ctx context.Context, m *roster.Member, own Tree) error {
 	r.mu.Lock()
 	m.Dir = own.Root
@@ -56,14 +56,14 @@ func (r *record) moveIn(ctx context.Context, m *roster.Member, own Tree) error {
 	return r.keep(ctx, m.Name, own)
 }
 
-// depart forgets a member, not its copy.
+// depart removes a member, but not its copy.
 func (r *record) depart(member string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.members, member)
 }
 
-// settled is a member that was settled; false: there is none, or it has departed.
+// settled returns a settled member; false if it was not settled, or has departed.
 func (r *record) settled(member string) (*roster.Member, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +71,7 @@ func (r *record) settled(member string) (*roster.Member, bool) {
 	return m, ok
 }
 
-// of is the copy that a member works in; false: it works in the workspace.
+// of returns the copy that a member works in; false: it works in the workspace.
 func (r *record) of(member string) (Tree, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func (r *record) of(member string) (Tree, bool) {
 	return own, true
 }
 
-// branchOf is the branch that the member of a session works on; empty: none.
+// branchOf returns the branch that the member of a session works on; empty: none.
 func (r *record) branchOf(session string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,20 +94,20 @@ func (r *record) branchOf(session string) string {
 	return ""
 }
 
-// note takes a copy down that the store need not have: git knows it.
+// note records a copy without storing it, because git knows it.
 func (r *record) note(member string, own Tree) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known[member] = own
 }
 
-// keep remembers a copy.
+// keep records and stores a copy.
 func (r *record) keep(ctx context.Context, member string, own Tree) error {
 	r.note(member, own)
 	return r.save(ctx)
 }
 
-// drop forgets one.
+// drop removes a copy.
 func (r *record) drop(ctx context.Context, member string) error {
 	r.mu.Lock()
 	delete(r.known, member)
@@ -115,19 +115,19 @@ func (r *record) drop(ctx context.Context, member string) error {
 	return r.save(ctx)
 }
 
-// save stores which copies there are.
+// save stores the copies.
 func (r *record) save(ctx context.Context) error {
 	return r.store.Put(ctx, keyTrees, notation.Encode(r.all()))
 }
 
-// all are the copies, by member.
+// all returns the copies by member.
 func (r *record) all() map[string]Tree {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.known)
 }
 
-// each goes through the copies by member, in order.
+// each iterates over the copies, ordered by member.
 func (r *record) each() iter.Seq2[string, Tree] {
 	return func(yield func(string, Tree) bool) {
 		all := r.all()

@@ -23,16 +23,16 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// Bounds on what a new working copy gets besides its commit.
+// Limits of what a new working copy gets in addition to its commit.
 const (
 	setupLimit  = 30 * time.Minute // for one command
-	maxIncluded = 20_000           // files; more is a glob that means something else
-	saidAtMost  = 2000             // bytes of a failed command's output that people are shown
+	maxIncluded = 20_000           // files; more suggests a wrong glob
+	saidAtMost  = 2000             // bytes of a failed command's output to show
 )
 
-// Ready copies files into a member's working copy and sets it up, unless that has
-// been done, or it works in the workspace. The member's goroutine calls it before the
-// session begins, so that members do not wait for each other. doing is told of each
+// Ready copies files into a member's working copy and sets it up, unless that was done,
+// or the member works in the workspace. The member's goroutine calls it before the
+// session starts, so that members do not wait for each other. doing is called with each
 // command.
 func (t *Trees) Ready(ctx context.Context, m *roster.Member, doing func(what string)) error {
 	own, has := t.Of(m.Name)
@@ -46,8 +46,8 @@ func (t *Trees) Ready(ctx context.Context, m *roster.Member, doing func(what str
 	return t.record.keep(ctx, m.Name, own)
 }
 
-// Prepare sets up a working copy that no member works in, as those of members are. It is
-// known as name.
+// Prepare sets up a working copy that no member works in, like those of members. Its
+// output is stored under name.
 func (t *Trees) Prepare(ctx context.Context, name, top string) error {
 	return t.setupOf(name, t.ground.rootIn(top), func(string) {}).run(ctx)
 }
@@ -59,7 +59,7 @@ func (t *Trees) setupOf(member, dir string, doing func(what string)) setup {
 	}
 }
 
-// setup makes a working copy fit for its member.
+// setup prepares a working copy for its member.
 type setup struct {
 	team   *configs.Team
 	opts   Options
@@ -67,10 +67,10 @@ type setup struct {
 	warn   func(format string, args ...any)
 	member string
 	dir    string            // where in the copy the member works
-	doing  func(what string) // is told of each command
+	doing  func(what string) // called with each command
 }
 
-// run copies files into the working copy and runs the commands that the spec names.
+// run copies files into the working copy and runs the setup commands.
 func (s setup) run(ctx context.Context) error {
 	if err := s.include(ctx); err != nil {
 		return fmt.Errorf("worktree.include: %w", err)
@@ -84,8 +84,9 @@ func (s setup) run(ctx context.Context) error {
 	return nil
 }
 
-// command runs a command in a working copy. Scripts that it names are the workspace's:
-// those are what was trusted. Its output goes after that of the commands before it.
+// command runs a command in a working copy. It runs the workspace's version of scripts,
+// because that is the trusted one. Output is appended to that of the commands before
+// it.
 func (s setup) command(ctx context.Context, command string) error {
 	log := filepath.Join(s.opts.Place.Scratch(), s.member+".setup.log")
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -98,7 +99,7 @@ func (s setup) command(ctx context.Context, command string) error {
 	if runtime.GOOS == "windows" {
 		shell = "sh"
 	}
-	timed, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("it took more than %v", setupLimit))
+	timed, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("it ran longer than %v", setupLimit))
 	defer cancel()
 	var release func()
 	end := &lastBytes{limit: saidAtMost}
@@ -127,13 +128,13 @@ func (s setup) command(ctx context.Context, command string) error {
 	return fmt.Errorf("worktree.setup %q: %w (all of its output is in %s)\n%s", command, err, log, end.text())
 }
 
-// lastBytes keeps the end of what is written to it. One goroutine writes at a time.
+// lastBytes keeps the end of what is written to it. It is not safe for concurrent use.
 type lastBytes struct {
 	limit int
 	data  []byte
 }
 
-// Write keeps the last bytes; it cannot fail.
+// Write keeps the last bytes; it never fails.
 func (l *lastBytes) Write(p []byte) (int, error) {
 	l.data = append(l.data, p...)
 	if extra := len(l.data) - l.limit; extra > 0 {
@@ -142,12 +143,12 @@ func (l *lastBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text is what was kept, without half a character at its beginning.
+// text returns the kept bytes without a partial character at the start.
 func (l *lastBytes) text() string { return strings.TrimSpace(strings.ToValidUTF8(string(l.data), "")) }
 
-// include copies files that git ignores from the workspace into a working copy. What
-// a link leads to outside of the workspace is not copied, and nothing is written
-// outside of the copy, whatever links its commit has.
+// include copies files that git ignores from the workspace into a working copy. It
+// follows no links out of the workspace, and writes nothing outside of the copy,
+// whatever links its commit contains.
 func (s setup) include(ctx context.Context) error {
 	globs := s.team.Worktree.Include
 	if len(globs) == 0 {
@@ -183,8 +184,8 @@ func (s setup) include(ctx context.Context) error {
 	return nil
 }
 
-// includable lists the files that globs name, each once and in order. Folders of
-// git's own are never among them.
+// includable lists the files that globs match, each once and in order, without files in
+// .git.
 func includable(ws fs.FS, globs []string) ([]string, error) {
 	var files []string
 	for _, glob := range globs {
@@ -206,8 +207,8 @@ func includable(ws fs.FS, globs []string) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// ignored are those of some files that git ignores. Any other would be a new file
-// in the copy, and its member would commit it.
+// ignored returns those of some files that git ignores. Any other would be a new file
+// in the copy, which its member would commit.
 func (s setup) ignored(ctx context.Context, files []string) ([]string, error) {
 	ignored, err := s.repo.Ignored(ctx, files)
 	if err != nil {
@@ -222,14 +223,13 @@ func (s setup) ignored(ctx context.Context, files []string) ([]string, error) {
 		}
 	}
 	if len(left) > 0 {
-		s.warn("worktree.include: git does not ignore %s, so %s gets only what is committed of it",
+		s.warn("worktree.include: git does not ignore %s, so %s gets only its committed content",
 			listed(left, 3), s.member)
 	}
 	return kept, nil
 }
 
-// copyFile copies a file between two folders unless it is there; both bound what
-// links can lead to.
+// copyFile copies a file between two roots unless it exists; the roots confine links.
 func copyFile(from, to *os.Root, name string) error {
 	in, err := from.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -245,7 +245,7 @@ func copyFile(from, to *os.Root, name string) error {
 	}
 	out, err := to.OpenFile(filepath.FromSlash(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
 	if errors.Is(err, fs.ErrExist) {
-		return nil // an earlier try copied it, or it is committed
+		return nil // copied by an earlier attempt, or committed
 	}
 	if err != nil {
 		return err
@@ -254,7 +254,7 @@ func copyFile(from, to *os.Root, name string) error {
 	return errors.Join(err, out.Close())
 }
 
-// parent is the folder of a path with slashes.
+// parent returns the parent of a slash-separated path.
 func parent(name string) string {
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		return name[:i]
@@ -262,7 +262,7 @@ func parent(name string) string {
 	return "."
 }
 
-// listed names the first few of a list.
+// listed joins the first few of a list.
 func listed(names []string, few int) string {
 	text := strings.Join(names[:min(len(names), few)], ", ")
 	if more := len(names) - few; more > 0 {

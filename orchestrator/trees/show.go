@@ -12,21 +12,22 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// showLimit is how long `covey ps` waits to hear of working copies.
+// showLimit is how long `covey ps` waits for the state of working copies.
 const showLimit = 2 * time.Second
 
-// Status is a member's working copy as `covey ps` shows it.
+// Status is the state of a member's working copy as `covey ps` shows it.
 type Status struct {
 	Path   string `json:"path"`
-	Branch string `json:"branch,omitempty"` // empty: none, or git does not know the copy
+	Branch string `json:"branch,omitempty"` // empty: none, or not a git working copy
 	Dirty  int    `json:"dirty"`            // files and folders that git status shows
-	Ahead  int    `json:"ahead"`            // commits that are not in the branch for finished work
-	// Unknown says that git did not answer in time; Dirty and Ahead mean nothing then.
+	Ahead  int    `json:"ahead"`            // commits that are not in the target branch
+	// Unknown says that git did not answer in time; Dirty and Ahead are then
+	// meaningless.
 	Unknown bool `json:"unknown,omitempty"`
 }
 
-// Status tells what the working copies of some members are like: in their order, nil for
-// those who work in the workspace.
+// Status returns the state of the working copies of some members: in their order, nil
+// for those that work in the workspace.
 func (t *Trees) Status(ctx context.Context, members []string) []*Status {
 	ctx, cancel := context.WithTimeout(ctx, showLimit)
 	defer cancel()
@@ -41,7 +42,7 @@ func (t *Trees) Status(ctx context.Context, members []string) []*Status {
 	return list
 }
 
-// show looks at one working copy.
+// show returns the state of one working copy.
 func (t *Trees) show(ctx context.Context, own Tree) *Status {
 	st := &Status{Path: own.Top, Branch: own.Branch, Unknown: own.Branch == ""}
 	if t.ground.repo == nil || own.Branch == "" {
@@ -55,7 +56,7 @@ func (t *Trees) show(ctx context.Context, own Tree) *Status {
 	return st
 }
 
-// look asks git. Finished work is in the commit target.
+// look reads the state with git. The commit target contains finished work.
 func (st *Status) look(ctx context.Context, repo *worktree.Repo, target string) error {
 	own, err := repo.At(ctx, st.Path)
 	if err != nil {
@@ -74,23 +75,23 @@ func (st *Status) look(ctx context.Context, repo *worktree.Repo, target string) 
 	return err
 }
 
-// PlaceText tells a member's model where it works and how its work gets to the others.
+// PlaceText tells a member's model where it works and how others get its work.
 func (t *Trees) PlaceText(m *roster.Member, workspace string) string {
 	own, has := t.Of(m.Name)
 	if !has {
 		return fmt.Sprintf("You work in %s.", workspace)
 	}
 	if own.Branch == "" {
-		return fmt.Sprintf("You work in %s, a working copy of your own: nobody else changes files there.", m.Dir)
+		return fmt.Sprintf("You work in %s, your own working copy: nobody else changes files there.", m.Dir)
 	}
-	return fmt.Sprintf("You work in %s, a git working copy of your own on the branch %s. Nobody else changes files there, "+
-		"and you see nobody else's changes before they are merged. Others get your work by your commits: commit all that "+
+	return fmt.Sprintf("You work in %s, your own git working copy on the branch %s. Nobody else changes files there, "+
+		"and you see nobody else's changes before they are merged. Others get your work through your commits: commit all that "+
 		"belongs to a task on this branch before you say that it is done. Stay on the branch and out of other working copies, "+
 		"and do not use git stash, which all working copies share.", m.Dir, own.Branch)
 }
 
-// BranchesText tells members whose work is on which branch; empty: everybody works
-// in the workspace.
+// BranchesText tells members whose work is on which branch; empty if all members share
+// the workspace.
 func (t *Trees) BranchesText() string {
 	var lines []string
 	for name, own := range t.record.each() {
@@ -105,8 +106,8 @@ func (t *Trees) BranchesText() string {
 		strings.Join(lines, "\n") + "\n"
 }
 
-// AuthorEnv are variables that give a member's commits an author where git knows none: on
-// a machine where nobody has told git who they are, a member could not commit.
+// AuthorEnv returns variables that set the author of a member's commits where git has
+// no configured user, because git would refuse to commit.
 func (t *Trees) AuthorEnv(member string) []string {
 	if _, has := t.Of(member); !has || t.user != (worktree.Person{}) || os.Getenv("GIT_AUTHOR_EMAIL") != "" {
 		return nil

@@ -12,21 +12,21 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// noStash is what a member is told that would use the stash.
-const noStash = "git stash is shared by all working copies of the repository, the user's too: a pop may take " +
-	"what somebody else has put aside. Commit on your branch instead; `git reset --soft HEAD~1` takes the commit back later."
+// noStash is the refusal of git stash.
+const noStash = "git stash is shared by all working copies of the repository, including the user's: a pop may take " +
+	"what somebody else stashed. Commit on your branch instead; `git reset --soft HEAD~1` undoes the commit later."
 
-// refuseStash adds a hook that refuses git stash to members in working copies of their
-// own. branchOf is the branch of a session's member; empty: none. A permission rule would
-// not do: it refuses whatever may be git stash, and that is every command whose name is a
-// variable.
+// refuseStash adds a hook that refuses git stash to members with their own working
+// copy. branchOf returns the branch of a session's member; empty: none. A permission
+// rule is not suitable: it refuses all that may be git stash, including every command
+// whose name is a variable.
 func refuseStash(to *hooks.Registry, branchOf func(session string) string) (remove func(), err error) {
 	remove, err = to.Add(hooks.PreToolUse, hooks.Callback{
 		Name: "git-stash", Matcher: "Bash", If: "Bash(git stash*)",
 		Do: func(_ context.Context, in hooks.Input) (hooks.Answer, error) {
 			use, err := hooks.As[hooks.PreToolUseInput](in)
 			if err != nil {
-				return hooks.Answer{}, fmt.Errorf("guard the stash: %w", err)
+				return hooks.Answer{}, fmt.Errorf("refuse git stash: %w", err)
 			}
 			var call struct {
 				Command string `json:"command"`
@@ -38,13 +38,13 @@ func refuseStash(to *hooks.Registry, branchOf func(session string) string) (remo
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("guard the stash: %w", err)
+		return nil, fmt.Errorf("refuse git stash: %w", err)
 	}
 	return remove, nil
 }
 
-// stashes reports whether a command line plainly changes the stash. It keeps a
-// member from a slip; it is no sandbox.
+// stashes reports whether a command line obviously changes the stash. It prevents
+// mistakes; it is no sandbox.
 func stashes(line string) bool {
 	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")
 	if err != nil {
@@ -64,8 +64,8 @@ func stashes(line string) bool {
 	return found
 }
 
-// stashCommand reports whether words are git with a subcommand that changes the
-// stash, behind options of git's own.
+// stashCommand reports whether words are git, with any options, and a subcommand that
+// changes the stash.
 func stashCommand(words []string) bool {
 	at := slices.Index(words, "git")
 	if at < 0 {

@@ -21,62 +21,63 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Changed is sent when something happens to a member's working copy.
+// Changed is sent when a member's working copy is created, adopted, removed, kept or
+// rescued.
 type Changed struct {
 	Op     string `json:"op"` // created, adopted, removed, kept, rescued
 	Path   string `json:"path"`
 	Branch string `json:"branch,omitempty"`
-	Base   string `json:"base,omitempty"`   // created: the commit that it begins from
-	Ref    string `json:"ref,omitempty"`    // rescued: what holds the work now
+	Base   string `json:"base,omitempty"`   // created: the commit that it starts from
+	Ref    string `json:"ref,omitempty"`    // rescued: the reference that keeps the work
 	Reason string `json:"reason,omitempty"` // adopted, kept: why
 }
 
-// EventType is the journal's name for it.
+// EventType returns the event's name in the journal.
 func (Changed) EventType() string { return "worktree" }
 
-// Hooks are the hooks of the team.
+// Hooks runs the hooks of the team.
 type Hooks interface {
 	Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error)
-	Sources() []settings.Source // those that count now
+	Sources() []settings.Source // the current ones
 }
 
-// Options are what Trees need of the team that they belong to.
+// Options are what Trees needs from its team.
 type Options struct {
 	Place     state.Place
 	Store     *tasks.Store
 	Journal   *journal.Journal
 	Processes *process.Processes
 	Clock     routine.Clock
-	Functions *hooks.Registry // takes the hook that refuses git stash
+	Functions *hooks.Registry // gets the hook that refuses git stash
 	Hooks     Hooks
-	Environ   []string // of the commands that set up a copy
+	Environ   []string // environment of setup commands
 
-	Team    func() *configs.Team     // the team's spec as it is now
+	Team    func() *configs.Team     // the current spec
 	Filters func() []worktree.Filter // filters that git may run
-	// Attention says that a member needs a person's attention, and why.
+	// Attention requests a person's attention for a member, with a reason.
 	Attention func(ctx context.Context, member, why string)
 
-	Fresh    bool    // the earlier run is forgotten
-	Left     Remains // of the run that is forgotten
-	MakeNone bool    // nobody works in this run: members keep the copies that they have
+	Fresh    bool    // the earlier run is forgotten (`up --fresh`)
+	Left     Remains // from the forgotten run
+	MakeNone bool    // no member works in this run: existing copies are kept as they are
 }
 
-// Trees are the working copies of a team's members. The zero value is for a team in
-// which everybody works in the workspace; make any other with New.
+// Trees are the working copies of a team's members. The zero value is for a team that
+// shares the workspace; create any other with New.
 type Trees struct {
 	opts     Options
-	dir      string          // where git's copies are; without links
+	dir      string          // folder of git's copies; without symlinks
 	git      worktree.Git    // how git runs for the team
-	ground   ground          // what copies are made of
-	user     worktree.Person // as git knows the user; zero: it does not
+	ground   ground          // what copies are created from
+	user     worktree.Person // git's configured user; zero: none
 	unguard  func()          // removes the hook that refuses git stash; nil: there is none
-	first    sync.Once       // the first copy, before which people are told of the workspace
+	first    sync.Once       // warns of uncommitted changes before the first copy
 	notices  *notices
 	branches *branches
 	record   record
 }
 
-// New makes the Trees of a team. Nobody has a copy before Open.
+// New returns the Trees of a team. No member has a copy before Open.
 func New(opts Options) *Trees {
 	t := &Trees{
 		opts: opts, notices: &notices{journal: opts.Journal}, branches: &branches{store: opts.Store},
@@ -86,8 +87,8 @@ func New(opts Options) *Trees {
 	return t
 }
 
-// gitOf is how git runs in the team's own process. What it starts is known for the
-// team's, has no rights at the team's control socket, and is registered as nobody's.
+// gitOf returns how git runs in the team's own process. Its processes carry the team's
+// mark, have no rights at the control socket, and belong to no member.
 func gitOf(opts Options, warn func(format string, args ...any)) worktree.Git {
 	var mu sync.Mutex
 	said := map[string]bool{}
@@ -107,15 +108,15 @@ func gitOf(opts Options, warn func(format string, args ...any)) worktree.Git {
 	}
 }
 
-// GitFor is how git runs on behalf of a team in another process than the team's. What it
-// starts is known for the team's, and has no rights at the team's control socket.
+// GitFor returns how git runs for a team in another process. Its processes carry the
+// team's mark, and have no rights at the team's control socket.
 func GitFor(p state.Place, filters []worktree.Filter) worktree.Git {
 	return worktree.Git{Env: []string{p.Mark()}, Filters: func() []worktree.Filter { return filters }}
 }
 
-// Open finds out whether members can have working copies, and which they have already.
-// The error wraps ErrSpec if one must have one and cannot. It is called once, before
-// any member is settled.
+// Open determines whether members can have working copies, and which exist. The error
+// wraps ErrSpec if a member must have one and cannot. Call it once, before any member
+// is settled.
 func (t *Trees) Open(ctx context.Context) error {
 	if err := t.recall(ctx); err != nil {
 		return err
@@ -136,7 +137,7 @@ func (t *Trees) Open(ctx context.Context) error {
 		return nil
 	}
 	if t.user, err = t.ground.repo.Config.User(ctx); err != nil {
-		return fmt.Errorf("ask git who the user is: %w", err)
+		return fmt.Errorf("read git's user: %w", err)
 	}
 	if t.unguard, err = refuseStash(t.opts.Functions, t.record.branchOf); err != nil {
 		return err
@@ -147,37 +148,37 @@ func (t *Trees) Open(ctx context.Context) error {
 	return t.discover(ctx)
 }
 
-// Close removes what Open has put into other hands.
+// Close removes the hook that Open registered.
 func (t *Trees) Close() {
 	if t.unguard != nil {
 		t.unguard()
 	}
 }
 
-// Begin puts into the journal what happened before it ran.
+// Begin writes to the journal what happened before it ran.
 func (t *Trees) Begin() { t.notices.begin() }
 
-// Repo is the workspace's repository; nil: there can be no working copies.
+// Repo returns the workspace's repository; nil: working copies are not possible.
 func (t *Trees) Repo() *worktree.Repo { return t.ground.repo }
 
-// Git is how git runs for the team.
+// Git returns how git runs for the team.
 func (t *Trees) Git() worktree.Git { return t.git }
 
-// recall reads what the store knows of working copies and branches, or, of a run that was
-// forgotten, which branches it had.
+// recall reads the working copies and branches from the store, or the branches of a
+// forgotten run.
 func (t *Trees) recall(ctx context.Context) error {
 	if err := t.record.recall(ctx); err != nil {
 		return err
 	}
 	also := slices.Clone(t.opts.Left.branches)
-	for _, own := range t.record.all() { // an older covey has noted no more
+	for _, own := range t.record.all() { // an older covey stored only this
 		also = append(also, own.Branch)
 	}
 	return t.branches.recall(ctx, also)
 }
 
-// discover takes note of working copies in the team's folder that a run was killed
-// over before it could remember them.
+// discover finds working copies in the team's folder that a killed run created but did
+// not record.
 func (t *Trees) discover(ctx context.Context) error {
 	copies, err := t.ground.repo.Copies.List(ctx)
 	for _, c := range copies {
@@ -190,10 +191,11 @@ func (t *Trees) discover(ctx context.Context) error {
 	return errors.Join(err, t.unlock())
 }
 
-// unlock removes what gits have left in the team's own copies, branches and indexes that
-// were killed with the last run. Nobody works there yet, and whoever did has been ended.
+// unlock removes the locks of gits that were killed with the last run, in the team's
+// own copies, branches and indexes. No member works there yet, and all earlier
+// processes were killed.
 func (t *Trees) unlock() error {
-	locks, _ := filepath.Glob(filepath.Join(t.opts.Place.Scratch(), "*.lock")) // the pattern is a good one
+	locks, _ := filepath.Glob(filepath.Join(t.opts.Place.Scratch(), "*.lock")) // the pattern is valid
 	for _, path := range locks {
 		if err := os.Remove(path); err != nil {
 			return fmt.Errorf("state folder: %w", err)
@@ -208,8 +210,8 @@ func (t *Trees) unlock() error {
 	return t.ground.repo.Copies.Unlock(tops, "covey/"+t.opts.Team().Name)
 }
 
-// Settle finds the folder that a member works in, and makes it if it is to be a working
-// copy: the member's Dir is set. Its agent has not begun.
+// Settle sets the Dir of a member, and creates its working copy if it is to have one.
+// Call it before the member's agent starts.
 func (t *Trees) Settle(ctx context.Context, m *roster.Member) error {
 	team := t.opts.Team()
 	m.Dir = team.Workspace
@@ -230,11 +232,11 @@ func (t *Trees) Settle(ctx context.Context, m *roster.Member) error {
 	return t.record.moveIn(ctx, m, own)
 }
 
-// Of is the working copy that a member works in; false: it works in the workspace.
+// Of returns the working copy that a member works in; false: it works in the workspace.
 func (t *Trees) Of(member string) (Tree, bool) { return t.record.of(member) }
 
-// warnOfSharing says once why members who can write share the workspace though it
-// lies in a repository: whoever relies on the default wants to know.
+// warnOfSharing warns once that members that can write share the workspace although it
+// is in a repository, because users may rely on the default.
 func (t *Trees) warnOfSharing(m *roster.Member) {
 	team := t.opts.Team()
 	if t.ground.fault == nil || m.Isolation != "" || isolationOf(*m.Member, team.Members(), true) != configs.InWorktree {
@@ -244,18 +246,18 @@ func (t *Trees) warnOfSharing(m *roster.Member) {
 		return
 	}
 	t.first.Do(func() {
-		t.notices.warn("several members can write, and they share the workspace: %v; isolation: shared says that they may",
+		t.notices.warn("several members can write, and they share the workspace: %v; isolation: shared allows that",
 			t.ground.fault)
 	})
 }
 
-// tellOfWorkspace warns of changes that nobody will see in a working copy.
+// tellOfWorkspace warns of uncommitted changes, which working copies will not contain.
 func (t *Trees) tellOfWorkspace(ctx context.Context) {
 	if t.ground.repo == nil {
 		return
 	}
 	if dirty, err := t.ground.repo.Dirty(ctx); err == nil && len(dirty) > 0 {
-		t.notices.warn("the workspace has changes that no commit holds (%d); members' working copies begin from commit %.10s, "+
+		t.notices.warn("the workspace has uncommitted changes (%d); members' working copies start from commit %.10s, "+
 			"without them", len(dirty), t.ground.base)
 	}
 }

@@ -271,9 +271,9 @@ func TestDiskUse(t *testing.T) {
 
 func TestUnmergedText(t *testing.T) {
 	for want, u := range map[string]unmerged{
-		"": {}, "2 files that are not committed": {Changed: 2},
-		"1 files that are not committed, 3 commits that are not merged": {Changed: 1, Commits: 3},
-		"repositories of their own: a, b, c and 1 more":                 {Beyond: []string{"a", "b", "c", "d"}},
+		"": {}, "2 uncommitted files": {Changed: 2},
+		"1 uncommitted files, 3 unmerged commits": {Changed: 1, Commits: 3},
+		"nested repositories: a, b, c and 1 more": {Beyond: []string{"a", "b", "c", "d"}},
 	} {
 		if u.String() != want || u.none() != (want == "") {
 			t.Errorf("%+v: %q, %v", u, u.String(), u.none())

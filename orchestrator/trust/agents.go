@@ -8,9 +8,9 @@ import (
 	"github.com/coveyteam/covey/configs/shell"
 )
 
-// agent lists an agent program: its command line, the files that this names, and
-// the variables that the spec sets for it. Agents that ship with covey, and
-// those that the calling program brings along, are not the spec's.
+// agent lists an agent program: its command line, the files that it names, and the variables that
+// the spec sets for it. Agents that ship with covey, and those of the calling program, are not
+// listed.
 func (l *lister) agent(a configs.Agent) {
 	if a.Kind != configs.ACP && a.Kind != configs.Command {
 		return
@@ -21,13 +21,13 @@ func (l *lister) agent(a configs.Agent) {
 		l.add(Run{Kind: Env, Command: a.Name + ": " + variables(a.Env)})
 	}
 	for _, v := range a.Env {
-		if v.File == "" { // what it holds is a value, and is read by nobody else
+		if v.File == "" { // the file holds only a value
 			l.loaded(v)
 		}
 	}
 }
 
-// teamwork lists what runs where members' work is made and merged.
+// teamwork lists the commands that set up working copies and judge merges.
 func (l *lister) teamwork() {
 	for _, h := range l.team.Merge.Gates {
 		l.handler(Gate, "", h)
@@ -38,8 +38,7 @@ func (l *lister) teamwork() {
 	}
 }
 
-// commandLine shows what is started: the spec's command or a preset's name,
-// with what else decides what runs.
+// commandLine returns the spec's command or a preset's name, with all else that decides what runs.
 func commandLine(a configs.Agent) string {
 	words := make([]string, 0, len(a.Command)+1)
 	for _, word := range a.Command {
@@ -62,8 +61,8 @@ func commandLine(a configs.Agent) string {
 	return line
 }
 
-// variables shows names alone: values may be secrets. Of a value that holds some
-// of covey's own variables it shows these, because they leave covey with it.
+// variables lists only names, because values may be secrets. For a value that refers to covey's own
+// variables it lists those, because they leave covey with it.
 func variables(env []configs.EnvVar) string {
 	shown := make([]string, 0, len(env))
 	for _, v := range env {
@@ -79,8 +78,8 @@ func variables(env []configs.EnvVar) string {
 	return strings.Join(shown, ", ")
 }
 
-// loaded lists files of the workspace that a variable makes programs load.
-// Values of other variables are looked at for programs only.
+// loaded lists files of the workspace that a variable makes programs load. Values of other
+// variables are searched only for programs.
 func (l *lister) loaded(v configs.EnvVar) {
 	words := strings.FieldsFunc(v.Text, func(r rune) bool { return strings.ContainsRune(" \t\n:;,=", r) })
 	for _, word := range words {

@@ -17,8 +17,8 @@ import (
 // trustFormat is the format of trust.json that we write.
 const trustFormat = 1
 
-// trustFile is what this user trusts, in trust.json of the state home: out of
-// the reach of workspaces, and of no use elsewhere.
+// trustFile is what this user trusts, in trust.json of the state home, which is outside
+// of workspaces. It is meaningless on other machines.
 type trustFile struct {
 	Format  int          `json:"format"`
 	Trusted []trustEntry `json:"trusted"`
@@ -31,12 +31,12 @@ type trustEntry struct {
 	Items []Item    `json:"items"`
 }
 
-// index is the place of an entry; -1: there is none.
+// index returns the index of an entry; -1: there is none.
 func (f *trustFile) index(key trustKey) int {
 	return slices.IndexFunc(f.Trusted, func(e trustEntry) bool { return e.trustKey == key })
 }
 
-// find is what was trusted under a key.
+// find returns what was trusted under a key.
 func (f *trustFile) find(key trustKey) (trustEntry, bool) {
 	if i := f.index(key); i >= 0 {
 		return f.Trusted[i], true
@@ -44,7 +44,7 @@ func (f *trustFile) find(key trustKey) (trustEntry, bool) {
 	return trustEntry{}, false
 }
 
-// remove forgets a key; one that is not there is no trouble.
+// remove removes a key, if it exists.
 func (f *trustFile) remove(key trustKey) {
 	if i := f.index(key); i >= 0 {
 		f.Trusted = slices.Delete(f.Trusted, i, i+1)
@@ -57,14 +57,14 @@ func (f *trustFile) put(key trustKey, items []Item) {
 	f.Trusted = append(f.Trusted, trustEntry{trustKey: key, Since: time.Now(), Items: items})
 }
 
-// trustPath is outside of every workspace, where no agent writes.
+// trustPath returns a path outside of every workspace.
 func trustPath() (string, error) {
 	home, err := state.StateHome()
 	return filepath.Join(home, "trust.json"), err
 }
 
-// readTrust reads trust.json; none is an empty one. A file that cannot be
-// understood is an error, so that trust is never a matter of luck.
+// readTrust reads trust.json; a missing one is empty. A malformed file is an error, so
+// that it never changes what is trusted.
 func readTrust() (*trustFile, error) {
 	path, err := trustPath()
 	if err != nil {
@@ -79,7 +79,7 @@ func readTrust() (*trustFile, error) {
 	}
 	var format struct{ Format int }
 	if err := json.Unmarshal(data, &format); err != nil {
-		return nil, fmt.Errorf("%s cannot be read (remove it to trust anew): %w", path, err)
+		return nil, fmt.Errorf("%s cannot be read (remove it to start over): %w", path, err)
 	}
 	if format.Format > trustFormat {
 		return nil, fmt.Errorf("%s: %w (format %d, this one reads up to %d)",
@@ -87,13 +87,13 @@ func readTrust() (*trustFile, error) {
 	}
 	f := &trustFile{}
 	if err := json.Unmarshal(data, f); err != nil {
-		return nil, fmt.Errorf("%s cannot be read (remove it to trust anew): %w", path, err)
+		return nil, fmt.Errorf("%s cannot be read (remove it to start over): %w", path, err)
 	}
 	f.Format = trustFormat
 	return f, nil
 }
 
-// updateTrust changes trust.json. One process at a time does so.
+// updateTrust changes trust.json under its lock.
 func updateTrust(change func(*trustFile)) error {
 	path, err := trustPath()
 	if err != nil {
@@ -107,7 +107,7 @@ func updateTrust(change func(*trustFile)) error {
 		return fmt.Errorf("trust: %w", err)
 	}
 	defer lock.Close()
-	if err := state.WaitLock(lock, trustPatience); err != nil {
+	if err := state.WaitLock(lock, trustTimeout); err != nil {
 		return fmt.Errorf("trust: another covey is changing %s: %w", path, err)
 	}
 	f, err := readTrust()
@@ -125,5 +125,5 @@ func updateTrust(change func(*trustFile)) error {
 	return nil
 }
 
-// trustPatience is how long one waits for another who changes trust.json.
-const trustPatience = 5 * time.Second
+// trustTimeout is how long to wait for another process that changes trust.json.
+const trustTimeout = 5 * time.Second

@@ -8,23 +8,23 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// FiltersOf are the filters of the repository's own configuration that the spec names, as
-// the configuration defines them now.
+// FiltersOf returns the filters of the repository's own configuration that the spec
+// names, as they are currently defined.
 func FiltersOf(ctx context.Context, team *configs.Team) []worktree.Filter {
 	return worktree.Git{}.FiltersIn(ctx, team.Workspace, team.Git.Filters)
 }
 
-// filterRuns are these filters as things that the team would run.
+// filterRuns returns these filters as things that the team would run.
 func filterRuns(team *configs.Team) []Run {
 	var out []Run
-	for _, f := range FiltersOf(context.Background(), team) { // each call of git has a time limit of its own
+	for _, f := range FiltersOf(context.Background(), team) { // each call of git has its own time limit
 		out = append(out, Run{Kind: Filter, Command: f.String()})
 	}
 	return out
 }
 
-// TrustedFilters are those of FiltersOf that the user trusts: a member may have changed
-// the configuration since the team came up.
+// TrustedFilters returns those of FiltersOf that the user trusts: a member may have
+// changed the configuration since the team started.
 func TrustedFilters(ctx context.Context, team *configs.Team) []worktree.Filter {
 	filters := FiltersOf(ctx, team)
 	if len(filters) == 0 {

@@ -14,8 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a folder may hold at most, and how much of its text is kept to show a
-// difference later.
+// Limits of a trusted folder, and of the text that is kept to show a difference later.
 const (
 	maxFolderFiles = 20_000
 	maxFolderBytes = 256 << 20
@@ -23,17 +22,17 @@ const (
 	maxFileText    = 32 << 10
 )
 
-// errFolderSize is why a folder cannot be trusted: nobody could look through it.
+// errFolderSize reports a folder that is too large to review.
 var errFolderSize = errors.New("the folder holds too much to be trusted")
 
 // File is one file of a folder that is trusted as a whole.
 type File struct {
-	Name string `json:"name"`           // from the folder, with slashes
-	Hash string `json:"hash"`           // of its content, or of where it leads
-	Text string `json:"text,omitempty"` // if it is short and text
+	Name string `json:"name"`           // slash-separated, relative to the folder
+	Hash string `json:"hash"`           // of the content, or of a link's target
+	Text string `json:"text,omitempty"` // only of short text files
 }
 
-// folderReader takes in a folder, through the links in it.
+// folderReader reads a folder, following links.
 type folderReader struct {
 	files   []File
 	bytes   int64
@@ -41,7 +40,7 @@ type folderReader struct {
 	visited map[string]bool // real paths of folders
 }
 
-// readFolder takes in all files of a folder but what a run itself writes there.
+// readFolder reads all files of a folder except those that running it creates.
 func (i *Item) readFolder() error {
 	r := folderReader{visited: map[string]bool{}}
 	if err := r.folder(i.Path, ""); err != nil {
@@ -56,8 +55,8 @@ func (i *Item) readFolder() error {
 	return nil
 }
 
-// folder takes in one folder. A folder that was seen by another way is taken in
-// once, so links in a circle end.
+// folder reads one folder. A folder that is reached twice is read once, so that cyclic
+// links end.
 func (r *folderReader) folder(path, name string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || r.visited[real] {
@@ -79,12 +78,12 @@ func (r *folderReader) folder(path, name string) error {
 	return nil
 }
 
-// entry takes in a file, a folder, or what a link leads to. What is neither, such
-// as a socket, holds nothing that could be run.
+// entry reads a file, a folder, or the target of a link. Anything else, such as a
+// socket, cannot be run.
 func (r *folderReader) entry(path, name string) error {
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // a link that leads nowhere yet
+	case errors.Is(err, fs.ErrNotExist): // a dangling link
 		target, _ := os.Readlink(path)
 		return r.add(File{Name: name, Hash: "link to " + target})
 	case err != nil:
@@ -110,7 +109,7 @@ func (r *folderReader) entry(path, name string) error {
 	return r.add(f)
 }
 
-// add notes a file.
+// add adds a file.
 func (r *folderReader) add(f File) error {
 	r.files = append(r.files, f)
 	if len(r.files) > maxFolderFiles {
@@ -119,9 +118,9 @@ func (r *folderReader) add(f File) error {
 	return nil
 }
 
-// writtenByRun reports whether an entry is a cache that programs write when they
-// run, and which nothing is loaded from that does not stand beside it: a module
-// that has only its compiled form counts.
+// writtenByRun reports whether an entry is a cache that running programs write, and
+// from which nothing is loaded without a source next to it: a module that has only its
+// compiled form is not a cache.
 func writtenByRun(folder string, e fs.DirEntry, beside []fs.DirEntry) bool {
 	name := e.Name()
 	switch {
@@ -134,8 +133,8 @@ func writtenByRun(folder string, e fs.DirEntry, beside []fs.DirEntry) bool {
 	return compiled && slices.ContainsFunc(beside, func(o fs.DirEntry) bool { return o.Name() == source+".py" })
 }
 
-// folderDiff lists which files of a folder are new, gone or different, each with
-// its lines where they are known.
+// folderDiff lists the files of a folder that are new, removed or changed, with their
+// lines where known.
 func folderDiff(before, now Item) string {
 	was := map[string]File{}
 	for _, f := range before.Files {

@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// digest tells what was trusted in two entries apart. When it was does not matter.
+// digest identifies what was trusted in an entry, without the time.
 func (e trustEntry) digest() string {
 	text, err := json.Marshal(e.Items)
 	if err != nil {
@@ -22,34 +22,34 @@ func (e trustEntry) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Guard knows which entries of trust.json count for the workspace of a team that runs:
-// those that there were when it came up, and those that an operator has announced at its
-// control socket since. trust.json lies where every process of this user can write, the
-// members' among them; the control socket asks the kernel who calls.
+// Guard knows which entries of trust.json count for the workspace of a running team:
+// those that existed when it started, and those that an operator has announced at its
+// control socket since. All processes of the user can write trust.json, including the
+// members'; at the control socket, the kernel identifies the caller.
 type Guard struct {
 	workspace string // real path
 	tell      func(format string, args ...any)
-	// off has every entry count: the team's state is not where its user's trust is, so whoever
-	// trusts something would not find the team.
+	// off makes every entry count: the team's state is not in the state home of its
+	// user's trust, so a caller that trusts something would not find the team.
 	off bool
 
 	mu     sync.Mutex
 	begun  bool
 	counts map[trustKey]*countedTrust
-	seen   os.FileInfo // trust.json as it was when last looked at
-	fault  string      // why it could not be read, so that people are told once
+	seen   os.FileInfo // trust.json at the last look
+	fault  string      // why it could not be read, so that people are told only once
 }
 
 // countedTrust is what counts for one spec.
 type countedTrust struct {
-	digest string // of what counts; empty: nothing does
-	// leaving is what was announced to go and may still be in the file, where it does
-	// not count.
+	digest string // digest of what counts; empty: nothing does
+	// leaving is the digest of an entry whose removal was announced. It may still be in
+	// the file, but does not count.
 	leaving string
-	entry   *trustEntry // what counts, as it was last seen in the file; nil: not yet, or nothing counts
+	entry   *trustEntry // what counts, as last read; nil: not read yet, or nothing counts
 }
 
-// NewGuard makes the guard of a team that is about to run.
+// NewGuard returns the guard of a team that is about to run.
 func NewGuard(p state.Place, tell func(string, ...any)) *Guard {
 	home, err := state.StateHome()
 	return &Guard{
@@ -57,8 +57,8 @@ func NewGuard(p state.Place, tell func(string, ...any)) *Guard {
 	}
 }
 
-// Begin has all entries count that there are. No member may run yet. What was announced
-// before it stays. Of a file that cannot be read nothing counts.
+// Begin makes all existing entries count. No member may run yet. Earlier announcements
+// stay. If the file cannot be read, nothing counts.
 func (g *Guard) Begin() {
 	if g.off {
 		return
@@ -79,8 +79,8 @@ func (g *Guard) Begin() {
 	}
 }
 
-// Announce is called for an operator who is about to change an entry; an empty digest means
-// that it goes.
+// Announce records that an operator is about to change an entry; an empty digest
+// announces its removal.
 func (g *Guard) Announce(n api.TrustNotice) error {
 	if n.Workspace != g.workspace {
 		return fmt.Errorf("this team works in %s, not in %s", g.workspace, n.Workspace)
@@ -110,9 +110,8 @@ func (g *Guard) Counts(n api.TrustNotice) bool {
 	return c != nil && n.Digest != "" && c.digest == n.Digest
 }
 
-// Look compares trust.json with what counts if it has changed since the last look. An
-// entry that was not announced is taken out, or the one that counts is put back, and
-// people are told.
+// Look compares trust.json with what counts, if it changed since the last look. It
+// removes entries that were not announced, restores those that count, and tells people.
 func (g *Guard) Look() {
 	path, err := trustPath()
 	if err != nil || g.off {
@@ -120,7 +119,7 @@ func (g *Guard) Look() {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		info = nil // nothing is trusted then
+		info = nil // then nothing is trusted
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -138,11 +137,11 @@ func (g *Guard) Look() {
 		}
 	}
 	g.fault = ""
-	// After a change of our own the file is another one, which the next look reads.
+	// A change of our own changes the file, which the next look reads.
 	g.seen = info
 }
 
-// compare brings trust.json in line with what counts; g.mu is held.
+// compare makes trust.json agree with what counts; g.mu is held.
 func (g *Guard) compare() error {
 	all, err := readTrust()
 	if err != nil {
@@ -157,7 +156,7 @@ func (g *Guard) compare() error {
 		undone = nil
 		for _, e := range g.foreign(all) {
 			c := g.counts[e.trustKey]
-			if c == nil || c.leaving != e.digest() { // else its operator has not come to take it away
+			if c == nil || c.leaving != e.digest() { // else the announced removal is still to come
 				undone = append(undone, e.trustKey)
 			}
 			if c != nil && c.entry != nil {
@@ -168,17 +167,18 @@ func (g *Guard) compare() error {
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("trust.json has entries that nobody has announced to this team, and they cannot be taken back: %w", err)
+		return fmt.Errorf("trust.json has entries that no operator announced to this team, and removing them failed: %w", err)
 	}
 	for _, key := range undone {
-		g.tell("something has changed what is trusted for %s in trust.json without the operator; the change was undone. "+
-			"Find out what it was before you trust anything; `covey trust --show` says what would run", key.Spec)
+		g.tell("a process changed what is trusted for %s in trust.json without the operator; the change was undone. "+
+			"Find out which one before you trust anything; `covey trust --show` says what would run", key.Spec)
 	}
 	return nil
 }
 
-// foreign lists the entries for the team's workspace that must not stay; g.mu is held. What is
-// about to be replaced stays until it is: what comes is not known here.
+// foreign lists the entries for the team's workspace that must be removed; g.mu is
+// held. An entry that is about to be replaced stays until then, because the new one is
+// not known here.
 func (g *Guard) foreign(all *trustFile) []trustEntry {
 	var list []trustEntry
 	for _, e := range all.Trusted {
@@ -193,8 +193,8 @@ func (g *Guard) foreign(all *trustFile) []trustEntry {
 	return list
 }
 
-// note takes in a file with nothing foreign in it; g.mu is held. Once a change that was announced
-// has come, what it has replaced is as foreign as anything.
+// note records a file without foreign entries; g.mu is held. Once an announced change
+// has arrived, the entry that it replaced is foreign too.
 func (g *Guard) note(all *trustFile) {
 	for key, c := range g.counts {
 		e, there := all.find(key)
@@ -207,7 +207,8 @@ func (g *Guard) note(all *trustFile) {
 	}
 }
 
-// sameFile reports whether a file is as it was: the same one, of the same size and time.
+// sameFile reports whether a file is unchanged: the same file with the same size and
+// time.
 func sameFile(was, now os.FileInfo) bool {
 	if was == nil || now == nil {
 		return was == nil && now == nil

@@ -13,29 +13,29 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// Kind says why a Run counts.
+// Kind says what a Run is.
 type Kind string
 
-// What a spec makes covey run.
+// The kinds of runs.
 const (
 	Spec     Kind = "spec"     // the spec itself
 	Settings Kind = "settings" // a settings file
-	Script   Kind = "script"   // a script that a model plays
+	Script   Kind = "script"   // a script that is played as a model
 	Hook     Kind = "hook"     // the command of a hook
 	Gate     Kind = "gate"     // the command of a gate
 	Agent    Kind = "agent"    // an agent program: its command line, or the preset's name
 	Env      Kind = "env"      // the variables that the spec sets for an agent program, by name
 	RunFile  Kind = "file"     // a file that a command names
-	Folder   Kind = "folder"   // a folder of which a command runs something that cannot be told
+	Folder   Kind = "folder"   // a folder from which a command runs a file that covey cannot determine
 	Plugin   Kind = "plugin"   // the folder of a plugin, with all files in it
 	Server   Kind = "server"   // an MCP server that a plugin brings: its command line or URL
-	Head     Kind = "head"     // an agent's file with hooks in its head
+	Head     Kind = "head"     // an agent's file with hooks in its front matter
 	Setup    Kind = "setup"    // a command that sets a working copy up
 	Filter   Kind = "filter"   // a git filter of the repository's configuration: its command lines
 )
 
-// Run is one thing that the team would run: a command, or a file whose content
-// decides what runs. Trust is bound to all of them (DESIGN 8).
+// Run is one thing that the team would run: a command, or a file whose content decides what runs.
+// Trust covers all of them (DESIGN 8).
 type Run struct {
 	Kind    Kind        `json:"kind"`
 	Event   hooks.Event `json:"event,omitempty"`   // of a hook or gate
@@ -43,17 +43,14 @@ type Run struct {
 	Path    string      `json:"path,omitempty"`    // absolute, of a file
 }
 
-// Of lists what the team would run, each once, in an order that depends on
-// the spec and the settings files alone. Files are named, not read, save for
-// settings files, whose hooks are in the list too.
+// RunsOf lists what the team would run, each once, in an order that depends only on the spec and
+// the settings files. Files are named, not read, except settings files, whose hooks are listed too.
 //
-// A file that a command names is in the list if it lies in the workspace or
-// beside the spec and looks like a program: it may be executed, begins with
-// "#!", or is handed to an interpreter. Where the name of what is run holds
-// something that covey cannot expand, the folder before that is in the list, with
-// all in it. What such a program starts in turn is
-// beyond reach; so is what a command such as `go test`, or an agent program by
-// its own settings, finds in the workspace.
+// A file that a command names is listed if it is in the workspace or next to the spec and looks
+// like a program: it is executable, begins with "#!", or is passed to an interpreter. If the name
+// contains a part that covey cannot expand, the folder before that part is listed, with all its
+// files. What such a program starts in turn cannot be listed, nor what a command such as `go test`,
+// or an agent program through its own settings, finds in the workspace.
 func RunsOf(t *configs.Team) []Run {
 	l := lister{team: t}
 	l.add(Run{Kind: Spec, Path: t.File})
@@ -76,7 +73,7 @@ func RunsOf(t *configs.Team) []Run {
 	l.teamwork()
 	for _, path := range t.Settings {
 		l.add(Run{Kind: Settings, Path: path})
-		file, _ := hookfiles.ReadSettings(path, hookfiles.Read) // Sources warns of what is wrong with it
+		file, _ := hookfiles.ReadSettings(path, hookfiles.Read) // Sources warns of its problems
 		l.settings(Hook, file.Hooks)
 	}
 	for _, root := range t.Plugins {
@@ -124,13 +121,13 @@ func (l *lister) plugin(root string) {
 	}
 }
 
-// lister gathers runs.
+// lister collects runs.
 type lister struct {
 	team *configs.Team
 	runs []Run
 }
 
-// add lists a run unless it is listed: one answer about trust covers it.
+// add adds a run unless it is listed already: one answer about trust covers it.
 func (l *lister) add(r Run) {
 	if !slices.Contains(l.runs, r) {
 		l.runs = append(l.runs, r)
@@ -159,7 +156,7 @@ func (l *lister) settings(kind Kind, s hooks.Settings) {
 func (l *lister) handler(kind Kind, event hooks.Event, h hooks.Handler) {
 	command := cmp.Or(h.Command, h.URL, h.Prompt)
 	if h.Type == "mcp_tool" {
-		command = h.Server + "/" + h.Tool // which server it is says who is asked
+		command = h.Server + "/" + h.Tool // the server decides what runs
 	}
 	if command == "" { // a policy that ships with covey
 		return
@@ -175,7 +172,7 @@ func (l *lister) handler(kind Kind, event hooks.Event, h hooks.Handler) {
 	l.brought(brings)
 }
 
-// brought lists the files and folders that a command brings.
+// brought lists the files and folders that a command names.
 func (l *lister) brought(b shell.Brought) {
 	for _, path := range b.Files {
 		l.add(Run{Kind: RunFile, Path: path})
@@ -185,7 +182,7 @@ func (l *lister) brought(b shell.Brought) {
 	}
 }
 
-// quoteArg shows where an argument begins and ends.
+// quoteArg marks where an argument begins and ends.
 func quoteArg(arg string) string {
 	if arg != "" && !strings.ContainsAny(arg, " \t\n\"'\\") {
 		return arg

@@ -21,20 +21,21 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// maxKeptText is how much of a file's text is remembered, to show a difference
-// later. Of longer files only the hash is kept.
+// maxKeptText bounds the text of a file that is kept to show a difference later. Of
+// longer files only the hash is kept.
 const maxKeptText = 64 << 10
 
 // Item is one thing that a team would run, with its content.
 type Item struct {
 	Run
-	Hash string `json:"hash"`           // of the file, or of the command line; empty: Path is not there
-	Text string `json:"text,omitempty"` // of a file that is short and text
-	// Files are those of a folder that is trusted as a whole (Plugin, Folder).
+	Hash string `json:"hash"`           // of the file, or of the command line; empty: Path does not exist
+	Text string `json:"text,omitempty"` // only of short text files
+	// Files are the files of a folder that is trusted as a whole (Plugin,
+	// Folder).
 	Files []File `json:"files,omitempty"`
 }
 
-// same says whether two items are about the same thing, whatever its content.
+// same reports whether two items are the same thing, whatever its content.
 func (i Item) same(o Item) bool { return i.Run == o.Run }
 
 // ChangeKind says how an item differs from what was trusted.
@@ -47,28 +48,28 @@ const (
 	ItemRemoved ChangeKind = "removed"
 )
 
-// Change is one difference between what was trusted and what there is.
+// Change is one difference between what was trusted and what would run now.
 type Change struct {
 	Kind ChangeKind `json:"kind"`
 	Run  Run        `json:"run"`
-	// Diff holds both texts in the unified format, where both are known.
+	// Diff is a unified diff of both texts, where both are known.
 	Diff string `json:"diff,omitempty"`
 }
 
-// Report says whether what a team would run is trusted. It describes what
-// was on disk when it was made.
+// Report says whether what a team would run is trusted. It describes the state on disk
+// when it was made.
 type Report struct {
 	Trusted bool     `json:"trusted"`
 	Known   bool     `json:"known"`   // something was trusted here before
 	Items   []Item   `json:"items"`   // all that would run
-	Changes []Change `json:"changes"` // from what was trusted; if nothing was, all of it is new
+	Changes []Change `json:"changes"` // compared with what was trusted; if nothing was, all items are new
 }
 
-// Digest tells apart all that a team would run, by its content.
+// Digest identifies all that a team would run, by content.
 //
-// It covers contents and not only names: a script that is edited between the look and
-// the yes gives another digest (ADVERSARIAL 30). The same items in another order do so too,
-// which costs a question and no safety.
+// It covers contents as well as names: a script that is edited between the review and
+// the answer changes the digest (ADVERSARIAL 30). A different order of items changes it
+// too, which costs a question but no safety.
 func (r Report) Digest() string {
 	sum := sha256.New()
 	for _, i := range r.Items {
@@ -77,8 +78,8 @@ func (r Report) Digest() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// DigestOf is the Digest of a report on what a team would run. It fails if trust.json
-// cannot be read: nobody knows then what is trusted.
+// DigestOf returns the Digest of the report on what a team would run. It fails if
+// trust.json cannot be read.
 func DigestOf(team *configs.Team) (string, error) {
 	if _, err := readTrust(); err != nil {
 		return "", err
@@ -87,11 +88,11 @@ func DigestOf(team *configs.Team) (string, error) {
 	return Report{Items: items}.Digest(), err
 }
 
-// Check compares what a team would run with what this user has trusted
-// for its spec and workspace. Both are known by their real paths, and nothing
-// in the workspace, such as its .git, has a say in it. An entry of trust.json that a team
-// that runs in the workspace does not count, because its operator has not announced it, does not
-// count here either.
+// Check compares what a team would run with what this user has trusted for its spec and
+// workspace. Both are identified by their real paths, and nothing in the workspace,
+// such as its .git, influences the result. Entries of trust.json that a team running in
+// the workspace does not count, because no operator announced them, do not count here
+// either.
 func Check(ctx context.Context, team *configs.Team) (Report, error) {
 	key, err := keyOf(team)
 	if err != nil {
@@ -119,9 +120,9 @@ func Check(ctx context.Context, team *configs.Team) (Report, error) {
 	return r, nil
 }
 
-// Remember trusts what the report describes, whatever is on disk by now. Teams that run in
-// the workspace are told first; it fails with ErrDenied if one of them does not take the
-// caller for the operator.
+// Remember trusts what the report describes, whatever is on disk now. It first
+// announces the change to teams that run in the workspace, and fails with ErrDenied if
+// one of them does not accept the caller as the operator.
 func Remember(ctx context.Context, team *configs.Team, r Report) error {
 	key, err := keyOf(team)
 	if err != nil {
@@ -133,8 +134,8 @@ func Remember(ctx context.Context, team *configs.Team, r Report) error {
 	return updateTrust(func(all *trustFile) { all.put(key, r.Items) })
 }
 
-// Forget withdraws the trust in the team's spec. Forgetting what was not trusted
-// is no error. Teams that run are told as by Remember.
+// Forget withdraws the trust in the team's spec, if there is any. It announces the
+// change like Remember.
 func Forget(ctx context.Context, team *configs.Team) error {
 	key, err := keyOf(team)
 	if err != nil {
@@ -146,19 +147,19 @@ func Forget(ctx context.Context, team *configs.Team) error {
 	return updateTrust(func(all *trustFile) { all.remove(key) })
 }
 
-// trustKey is what trust is given to: a spec that works in a folder.
+// trustKey identifies what is trusted: a spec that works in a folder.
 type trustKey struct {
 	Workspace string `json:"workspace"` // real path
 	Spec      string `json:"spec"`      // real path
 }
 
-// notice is what teams that run are told or asked of an entry.
+// notice returns the request to running teams about an entry.
 func (k trustKey) notice(digest string) api.TrustNotice {
 	return api.TrustNotice{Workspace: k.Workspace, Spec: k.Spec, Digest: digest}
 }
 
-// keyOf is what trust is remembered under: real paths, so that a link to a trusted
-// folder is the folder, and a folder of the same name elsewhere is not.
+// keyOf returns the key of a team. It uses real paths, so that a link to a trusted
+// folder counts as the folder, and a folder of the same name elsewhere does not.
 func keyOf(team *configs.Team) (trustKey, error) {
 	workspace, err := state.RealPath(team.Workspace)
 	if err != nil {
@@ -187,8 +188,8 @@ func itemsOf(team *configs.Team) ([]Item, error) {
 	return items, nil
 }
 
-// read takes in the item's file. A file that is not there has no hash: when it
-// appears, the item has changed.
+// read reads the item's file. A missing file has no hash, so that the item changes when
+// the file appears.
 func (i *Item) read() error {
 	info, err := os.Stat(i.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -226,8 +227,8 @@ func (i *Item) read() error {
 	return nil
 }
 
-// changes lists how now differs from before: what is new or changed in the
-// order of now, then what was removed.
+// changes lists how now differs from before: first new and changed items in the order
+// of now, then removed ones.
 func changes(before, now []Item) []Change {
 	var out []Change
 	for _, n := range now {
@@ -247,7 +248,7 @@ func changes(before, now []Item) []Change {
 	return out
 }
 
-// findItem finds the item of the same kind and name, to compare what it holds.
+// findItem finds the item of the same kind and name.
 func findItem(list []Item, item Item) (Item, bool) {
 	for _, i := range list {
 		if i.same(item) {
@@ -257,8 +258,8 @@ func findItem(list []Item, item Item) (Item, bool) {
 	return Item{}, false
 }
 
-// textDiff shows the difference between two states of a file, if both are
-// known as text.
+// textDiff returns the difference between two states of a file, if both texts are
+// known.
 func textDiff(before, now Item) string {
 	if now.Kind == Plugin || now.Kind == Folder {
 		return folderDiff(before, now)
@@ -269,13 +270,13 @@ func textDiff(before, now Item) string {
 	return unified(now.Path, before.Text, now.Text)
 }
 
-// unified is the difference between two texts of a file.
+// unified returns a unified diff of two texts of a file.
 func unified(name, before, now string) string {
 	return string(diff.Diff("trusted "+name, []byte(before), "now "+name, []byte(now)))
 }
 
-// Covers reports whether an operator has trusted a file of the team with
-// this content. counts says which entries of trust.json count.
+// Covers reports whether an operator has trusted a file of the team with this content.
+// counts says which entries of trust.json count.
 func Covers(team *configs.Team, path string, data []byte, counts func(api.TrustNotice) bool) bool {
 	key, err := keyOf(team)
 	if err != nil {
@@ -287,7 +288,7 @@ func Covers(team *configs.Team, path string, data []byte, counts func(api.TrustN
 	}
 	entry, known := all.find(key)
 	known = known && counts(key.notice(entry.digest()))
-	if !hookfiles.MayHook(path, data) { // such files are in no list
+	if !hookfiles.MayHook(path, data) { // such files are in no list of items
 		return known && !slices.ContainsFunc(entry.Items, func(i Item) bool { return i.Path == path })
 	}
 	sum := sha256.Sum256(data)

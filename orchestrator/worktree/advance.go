@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// Obstacle is why files cannot be brought up to a commit: somebody's changes that
-// are in no commit would be lost, or a filter must not run. Nothing has been touched.
+// Obstacle is why files cannot be updated to a commit: uncommitted changes would be
+// lost, or a filter must not run. Nothing was changed.
 type Obstacle struct {
 	Dir   string   // the working copy
-	Files []string // in the way, as git names them; empty: git did not say, see Said
-	Said  string   // what git said
-	// Withheld are files that must not be written there, because of their filter; nil:
-	// that is not why.
+	Files []string // files in the way, as git names them; empty: not known, see Said
+	Said  string   // output of git
+	// Withheld are files that must not be written because of their filter; nil: that is
+	// not the reason.
 	Withheld *Withheld
 }
 
-// Error names the first few of the files.
+// Error returns the reason with the first few of the files.
 func (o *Obstacle) Error() string {
 	if o.Withheld != nil {
 		return o.Withheld.String()
@@ -33,26 +33,25 @@ func (o *Obstacle) Error() string {
 	if more := len(o.Files) - shown; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("%s has changes that no commit holds, in %s", o.Dir, list)
+	return fmt.Sprintf("%s has uncommitted changes in %s", o.Dir, list)
 }
 
-// Advance brings the working copy forward to a commit: its files, its index and the
-// branch that it is on, in the order in which a cut in between loses nothing. What
-// somebody has changed and not committed stays as it is, be it ignored; where that
-// cannot be the error is an *Obstacle. It wraps ErrMoved if the commit is not ahead
-// of where the copy is.
+// Advance updates the working copy to a commit: its files, its index and the branch
+// that it is on, in an order in which an interruption loses nothing. Uncommitted
+// changes stay, in ignored files too; if they are in the way, the error is an
+// *Obstacle. It wraps ErrMoved if the commit is not ahead of the copy.
 //
-// Files in the way that are already as the commit has them are no obstacle: a git that
-// was killed on this very way has left them so.
+// Files in the way that already have the content of the commit are no obstacle: an
+// interrupted Advance left them.
 //
-// Nor does it bring in files with a filter that must not run (Git.Filters): they would
-// stand there as the filter has stored them.
+// It also refuses commits with files whose filter must not run (Git.Filters), because
+// they would be checked out unfiltered.
 func (r *Repo) Advance(ctx context.Context, commit string) error {
 	r, err := r.operation(ctx)
 	if err != nil {
 		return err
 	}
-	brought, err := r.brings(ctx, commit)
+	brought, err := r.withheldBy(ctx, commit)
 	if err != nil {
 		return err
 	}
@@ -62,8 +61,8 @@ func (r *Repo) Advance(ctx context.Context, commit string) error {
 	return r.follow(ctx, commit)
 }
 
-// Follow is Advance for a copy that Add has made: files with a filter that must not run
-// are left out, as they were by Add.
+// Follow is Advance for a copy that Add made: files whose filter must not run are left
+// out, as by Add.
 func (r *Repo) Follow(ctx context.Context, commit string) error {
 	r, err := r.operation(ctx)
 	if err != nil {
@@ -75,22 +74,22 @@ func (r *Repo) Follow(ctx context.Context, commit string) error {
 	return r.withhold(ctx)
 }
 
-// follow is what both have in common.
+// follow is the common part of Advance and Follow.
 func (r *Repo) follow(ctx context.Context, commit string) error {
 	err := r.advance(ctx, commit)
 	var way *Obstacle
 	if !errors.As(err, &way) || len(way.Files) == 0 {
 		return err
 	}
-	if same, sameErr := r.takeUp(ctx, commit, way.Files); sameErr != nil || !same {
+	if same, sameErr := r.adoptFiles(ctx, commit, way.Files); sameErr != nil || !same {
 		return errors.Join(err, sameErr)
 	}
 	return r.advance(ctx, commit)
 }
 
-// takeUp has the index say of files what a commit says, if all of them are as the commit
-// has them; else it does nothing.
-func (r *Repo) takeUp(ctx context.Context, commit string, files []string) (same bool, err error) {
+// adoptFiles sets the index entries of files to those of a commit, if all the files
+// have the commit's content; otherwise it does nothing.
+func (r *Repo) adoptFiles(ctx context.Context, commit string, files []string) (same bool, err error) {
 	var entries strings.Builder
 	for _, file := range files {
 		mode, id, err := r.Entry(ctx, commit, file)
@@ -99,9 +98,9 @@ func (r *Repo) takeUp(ctx context.Context, commit string, files []string) (same 
 		}
 		info, err := os.Lstat(filepath.Join(r.Top, filepath.FromSlash(file)))
 		if err != nil || !info.Mode().IsRegular() {
-			return false, nil // somebody's, whatever it is
+			return false, nil // it belongs to somebody else
 		}
-		out, err := r.run(ctx, "hash-object", "--", file) // by the rules for ends of lines
+		out, err := r.run(ctx, "hash-object", "--", file) // applies the rules for line endings
 		if err != nil || line(out) != id {
 			return false, err
 		}
@@ -111,7 +110,7 @@ func (r *Repo) takeUp(ctx context.Context, commit string, files []string) (same 
 	return err == nil, err
 }
 
-// advance is one try.
+// advance makes one attempt.
 func (r *Repo) advance(ctx context.Context, commit string) error {
 	_, err := r.run(ctx, "merge", "--ff-only", "--quiet", "--no-stat", "--no-autostash",
 		"--no-verify-signatures", "--no-overwrite-ignore", commit)
@@ -131,9 +130,9 @@ func (r *Repo) advance(ctx context.Context, commit string) error {
 	return err
 }
 
-// inTheWay reads the files that git lists, each on a line that a tab begins.
+// inTheWay returns the files that git lists, each on a line that begins with a tab.
 //
-// Names come as git prints them; with LC_ALL=C the lines around them are known.
+// LC_ALL=C makes the lines around them predictable.
 func inTheWay(said string) []string {
 	var files []string
 	for text := range strings.Lines(said) {
@@ -144,9 +143,8 @@ func inTheWay(said string) []string {
 	return files
 }
 
-// Switch puts the working copy on a commit and on no branch, and its files in the
-// state of that commit, whatever lay there. Ignored files stay. It is for copies
-// that nobody works in.
+// Switch checks out a commit without a branch, discarding all changes. Ignored files
+// stay. It is for copies that nobody works in.
 func (r *Repo) Switch(ctx context.Context, commit string) error {
 	r, err := r.operation(ctx)
 	if err != nil {
@@ -161,8 +159,8 @@ func (r *Repo) Switch(ctx context.Context, commit string) error {
 	return r.withhold(ctx)
 }
 
-// Entry is what a commit has at a path: git's file mode and the id of the content;
-// both are empty if it has nothing there.
+// Entry returns git's file mode and the object id of a path in a commit; both are empty
+// if the path does not exist there.
 func (r *Repo) Entry(ctx context.Context, rev, path string) (mode, id string, err error) {
 	out, err := r.git.run(ctx, call{args: []string{"ls-tree", "-z", "--full-tree", rev, "--", path}, dir: r.Top})
 	if err != nil {

@@ -91,7 +91,7 @@ func TestAdvanceOnlyForward(t *testing.T) {
 
 func TestObstacleNamesFiles(t *testing.T) {
 	o := &Obstacle{Dir: "/w", Files: strings.Fields("a b c d e f g")}
-	if got := o.Error(); got != "/w has changes that no commit holds, in a, b, c, d, e and 2 more" {
+	if got := o.Error(); got != "/w has uncommitted changes in a, b, c, d, e and 2 more" {
 		t.Error(got)
 	}
 	o = &Obstacle{Dir: "/w", Said: "error: You have not concluded your merge (MERGE_HEAD exists).\nhint: x"}

@@ -8,32 +8,32 @@ import (
 	"strings"
 )
 
-// Person is whom a commit names.
+// Person is an author or committer.
 type Person struct{ Name, Email string }
 
-// Commit is a commit that CommitTree is to make.
+// Commit describes a commit for CommitTree.
 type Commit struct {
 	Tree    string
 	Parents []string
 	Message string // not empty
-	Author  Person // a zero Person: who git says the user is, or covey if it does not know
+	Author  Person // zero: git's configured user, or covey if there is none
 }
 
-// CommitTree makes a commit and returns its id. No branch moves.
+// CommitTree creates a commit and returns its id. It moves no branch.
 func (r *Repo) CommitTree(ctx context.Context, c Commit) (string, error) {
 	args := []string{"commit-tree", c.Tree, "-F", "-"}
 	for _, parent := range c.Parents {
 		args = append(args, "-p", parent)
 	}
-	env, err := r.Config.identity(ctx, c.Author) // git itself would refuse where it knows nobody
+	env, err := r.Config.identity(ctx, c.Author) // git refuses to commit without a configured user
 	if err != nil {
-		return "", fmt.Errorf("find out who commits: %w", err)
+		return "", fmt.Errorf("read the user of git: %w", err)
 	}
 	out, err := r.git.run(ctx, call{args: args, dir: r.Top, env: env, stdin: []byte(c.Message)})
 	return line(out), err
 }
 
-// identity are the variables by which git knows who commits.
+// identity returns the environment variables that set author and committer.
 func (c Config) identity(ctx context.Context, author Person) ([]string, error) {
 	user, err := c.User(ctx)
 	if err != nil {
@@ -51,8 +51,7 @@ func (c Config) identity(ctx context.Context, author Person) ([]string, error) {
 	}, nil
 }
 
-// User is whom git's configuration names as its user; a zero Person if it does not
-// name both a name and an address.
+// User returns the configured user of git; zero unless both name and address are set.
 func (c Config) User(ctx context.Context) (Person, error) {
 	if c.known != nil { // the operation has read the configuration already
 		return c.known.user, nil
@@ -74,7 +73,7 @@ func (c Config) User(ctx context.Context) (Person, error) {
 	return userOf(all), nil
 }
 
-// userOf is the user that the entries of a configuration name. The last of each counts.
+// userOf returns the user that the entries of a configuration set. The last of each counts.
 func userOf(all []entry) Person {
 	var p Person
 	for _, e := range all {
@@ -91,9 +90,9 @@ func userOf(all []entry) Person {
 	return p
 }
 
-// CommitAll commits what lies in the working copy, on the branch that it is on, and
-// returns the new commit; the one that it is on if there is nothing to commit.
-// Nobody else may work in the copy meanwhile.
+// CommitAll commits everything in the working copy on its branch and returns the new
+// commit, or the current one if there is nothing to commit. Nobody else may work in the
+// copy meanwhile.
 func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (string, error) {
 	r, err := r.operation(ctx)
 	if err != nil {
@@ -111,11 +110,11 @@ func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (st
 	if head.Branch != "" {
 		ref = "refs/heads/" + head.Branch
 	}
-	// The index (not the files) comes first: if covey is killed in between, all is staged.
-	// A branch that is ahead of the index would make the next commit, anybody's, take back
-	// what this one has brought.
+	// Update the index (not the files) first: if covey is killed in between, all is
+	// staged. With the branch ahead of the index, the next commit would revert this
+	// one.
 	if _, err := r.run(ctx, "read-tree", "--reset", commit); err != nil {
-		return "", fmt.Errorf("bring the index to the new commit: %w", err)
+		return "", fmt.Errorf("set the index to the new commit: %w", err)
 	}
 	from := cmp.Or(head.Commit, zero)
 	why := "covey: " + line([]byte(message))
@@ -125,15 +124,15 @@ func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (st
 	return commit, nil
 }
 
-// keep makes a commit of what lies in the working copy, on top of head. No branch
-// moves.
+// keep creates a commit of everything in the working copy, on top of head. It moves no
+// branch.
 func (r *Repo) keep(ctx context.Context, head Head, message string, author Person) (string, error) {
 	state, err := r.State(ctx, "")
 	if err != nil {
 		return "", err
 	}
 	if len(state.Beyond) > 0 {
-		return "", fmt.Errorf("%s holds repositories of their own, which no commit can hold: %s",
+		return "", fmt.Errorf("%s holds nested repositories, which cannot be committed: %s",
 			r.Top, strings.Join(state.Beyond, ", "))
 	}
 	c := Commit{Tree: state.Tree, Message: message, Author: author}
@@ -150,10 +149,10 @@ func (r *Repo) keep(ctx context.Context, head Head, message string, author Perso
 	return r.CommitTree(ctx, c)
 }
 
-// Rescue sets a new reference, such as "refs/covey/rescue/crew/ana/1", to a commit
-// that holds what lies in the working copy and, below it, what it is on. Neither
-// its files nor its branch are touched. It returns the commit. It fails if the copy
-// has something that no commit can hold (State.Beyond, State.Withheld).
+// Rescue creates a reference, such as "refs/covey/rescue/crew/ana/1", to a new commit
+// with everything in the working copy, whose parent is its current commit. It changes
+// neither files nor branch, and returns the commit. It fails if the copy has files that
+// cannot be committed (State.Beyond, State.Withheld).
 func (r *Repo) Rescue(ctx context.Context, ref, message string) (string, error) {
 	r, err := r.operation(ctx)
 	if err != nil {
@@ -168,7 +167,7 @@ func (r *Repo) Rescue(ctx context.Context, ref, message string) (string, error) 
 		return "", err
 	}
 	if len(state.Withheld) > 0 {
-		return "", fmt.Errorf("%s holds files that no commit may take: %s",
+		return "", fmt.Errorf("%s holds files that must not be committed: %s",
 			r.Top, strings.Join(state.Withheld, ", "))
 	}
 	commit, err := r.keep(ctx, head, message, Person{})

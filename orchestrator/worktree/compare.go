@@ -10,14 +10,13 @@ import (
 
 // Change is a file that differs between two trees.
 type Change struct {
-	Path string // below the working copy's first folder, with slashes
+	Path string // slash-separated, relative to the top of the working copy
 	Kind byte   // 'A' added, 'D' deleted, 'M' changed, 'T' changed into a link or back
 	Mode string // git's file mode afterwards, as in "100644", "120000" (a link) or "160000" (a submodule)
 }
 
-// Changed lists the files that differ between two commits or trees, in order. A
-// file that was renamed is one that was deleted and one that was added, so that
-// both places are seen.
+// Changed lists the files that differ between two commits or trees, in order. A renamed
+// file is listed as deleted and added, so that both paths appear.
 func (r *Repo) Changed(ctx context.Context, from, to string) ([]Change, error) {
 	if from == to {
 		return nil, nil
@@ -38,16 +37,16 @@ func (r *Repo) Changed(ctx context.Context, from, to string) ([]Change, error) {
 	return all, nil
 }
 
-// DiffOptions say how Diff shows differences. The zero value shows all of them as
-// a patch without colours.
+// DiffOptions says how Diff shows differences. The zero value shows all of them as a
+// patch without colors.
 type DiffOptions struct {
-	Paths []string // below the working copy's first folder; empty: all
+	Paths []string // relative to the top of the working copy; empty: all
 	Color bool
-	Stat  bool // a line for each file, in place of the patch
+	Stat  bool // one line per file instead of the patch
 }
 
-// Diff is the difference of two commits or trees as text. No driver that the
-// repository names shows it.
+// Diff returns the difference of two commits or trees as text. It runs no driver that
+// the repository configures.
 func (r *Repo) Diff(ctx context.Context, from, to string, opts DiffOptions) ([]byte, error) {
 	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--find-renames", "--color=never"}
 	if opts.Color {
@@ -60,7 +59,7 @@ func (r *Repo) Diff(ctx context.Context, from, to string, opts DiffOptions) ([]b
 	return r.run(ctx, append(args, opts.Paths...)...)
 }
 
-// Ahead counts the commits that branch has and base has not.
+// Ahead counts the commits of branch that base does not contain.
 func (r *Repo) Ahead(ctx context.Context, base, branch string) (int, error) {
 	out, err := r.plain(ctx, "rev-list", "--count", branch, "^"+base, "--")
 	if err != nil {
@@ -69,13 +68,13 @@ func (r *Repo) Ahead(ctx context.Context, base, branch string) (int, error) {
 	return strconv.Atoi(line(out))
 }
 
-// Merge is what comes of merging two commits.
+// Merge is the result of merging two commits.
 type Merge struct {
-	Tree      string   // holds marks of conflict where there are Conflicts
-	Conflicts []string // files that both have changed differently, in order; empty: none
+	Tree      string   // contains conflict markers if there are Conflicts
+	Conflicts []string // files changed differently by both, in order
 }
 
-// Merge merges theirs into ours without touching any file or branch.
+// Merge merges theirs into ours without changing any file or branch.
 func (r *Repo) Merge(ctx context.Context, ours, theirs string) (Merge, error) {
 	out, err := r.run(ctx, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
 	var f *Failure
@@ -96,8 +95,8 @@ func (r *Repo) Merge(ctx context.Context, ours, theirs string) (Merge, error) {
 	return m, nil
 }
 
-// File is the content of a file in a commit or tree. The error wraps ErrNoRef if it
-// is not there.
+// File returns the content of a file in a commit or tree. The error wraps ErrNoRef if
+// it does not exist.
 func (r *Repo) File(ctx context.Context, rev, path string) ([]byte, error) {
 	id, err := r.TreeOf(ctx, rev)
 	if err != nil {
@@ -111,8 +110,8 @@ func (r *Repo) File(ctx context.Context, rev, path string) ([]byte, error) {
 	return out, err
 }
 
-// Tracked reports whether a commit has anything in a folder below the working
-// copy's first one; empty: anything at all.
+// Tracked reports whether a commit contains files in a folder, relative to the top of
+// the working copy; empty: any files.
 func (r *Repo) Tracked(ctx context.Context, rev, folder string) (bool, error) {
 	args := []string{"ls-tree", "-z", "--name-only", rev, "--"}
 	if folder != "" {
@@ -122,8 +121,8 @@ func (r *Repo) Tracked(ctx context.Context, rev, folder string) (bool, error) {
 	return len(out) > 0, err
 }
 
-// Ignored tells which of some paths, relative to Dir, git ignores. A path that is
-// committed is not ignored, whatever rules say.
+// Ignored reports which of some paths, relative to Dir, git ignores. Committed paths
+// are never ignored.
 func (r *Repo) Ignored(ctx context.Context, paths []string) (map[string]bool, error) {
 	ignored := map[string]bool{}
 	if len(paths) == 0 {
@@ -131,11 +130,11 @@ func (r *Repo) Ignored(ctx context.Context, paths []string) (map[string]bool, er
 	}
 	var list strings.Builder
 	for _, path := range paths {
-		list.WriteString("./" + path + "\x00") // "./" lets no name begin like a pattern
+		list.WriteString("./" + path + "\x00") // "./" keeps names from looking like patterns
 	}
 	out, err := r.git.run(ctx, call{
 		args: []string{"check-ignore", "-z", "--stdin"}, dir: r.Dir,
-		env:   []string{"GIT_LITERAL_PATHSPECS=0"}, // which this command refuses
+		env:   []string{"GIT_LITERAL_PATHSPECS=0"}, // this command does not support it
 		stdin: []byte(list.String()),
 	})
 	var f *Failure
@@ -148,7 +147,7 @@ func (r *Repo) Ignored(ctx context.Context, paths []string) (map[string]bool, er
 	return ignored, nil
 }
 
-// Size is how many bytes the files of a commit take, written out.
+// Size returns the total size of a commit's files in bytes.
 func (r *Repo) Size(ctx context.Context, commit string) (int64, error) {
 	out, err := r.git.run(ctx, call{args: []string{"ls-tree", "-r", "-l", "-z", commit}, dir: r.Top})
 	var sum int64

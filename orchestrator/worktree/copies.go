@@ -10,41 +10,40 @@ import (
 	"sync"
 )
 
-// Copies are the working copies of a repository. They are those of its Repo and of all
-// that Repo.At gives.
+// Copies manages the working copies of a repository. A Repo and those that its At
+// returns share it.
 type Copies struct {
-	repo *Repo // seen from the copy in which the repository was opened
+	repo *Repo // seen from the copy where it was opened
 
-	adding sync.Mutex // those that begin in the same moment disturb each other
+	adding sync.Mutex // git cannot add several at the same time
 }
 
 // Copy is a working copy of a repository, as git lists it.
 type Copy struct {
-	Path   string // its first folder, as git wrote it down
-	Head   string // the commit that it is on; zeros: none yet
+	Path   string // its top folder, as git recorded it
+	Head   string // its commit; zeros: none yet
 	Branch string // short name; empty: none
-	Bare   bool   // there is no working copy, only the repository
-	Locked bool   // git does not remove it unasked
-	Begun  bool   // git was cut off while it made the copy: nobody has worked in it
-	Gone   string // why git would forget it, such as that its folder is not there; empty: it would not
+	Bare   bool   // a repository without a working copy
+	Locked bool   // git removes it only if forced
+	Begun  bool   // git was interrupted while creating it: nobody has worked in it
+	Gone   string // why git would prune it, such as a missing folder; empty: it would not
 }
 
-// New is a working copy that Add is to make.
+// New is a working copy for Add to create.
 type New struct {
-	Path   string // absolute; nothing is there yet
+	Path   string // absolute; must not exist
 	Branch string // short name
-	// Base is the commit that Branch starts from. Empty: Branch exists already, and
-	// the copy goes on from where it is.
+	// Base is the commit that Branch starts from. Empty: Branch exists already and is
+	// checked out as it is.
 	Base string
 }
 
-// BranchName is the branch of a member's work.
+// BranchName returns the branch of a member's work.
 func BranchName(team, member string) string { return "covey/" + team + "/" + member }
 
-// Add makes a working copy. The error wraps ErrTaken if the folder or the branch
-// is in the way: the folder is there, the branch exists though Base is set, or it
-// is in use by another copy; and ErrNoRef if there is no such commit. After any
-// error nothing of the new copy is left.
+// Add creates a working copy. The error wraps ErrTaken if the folder exists, if the
+// branch exists although Base is set, or if another copy uses it; it wraps ErrNoRef if
+// there is no such commit. An error leaves nothing of the new copy.
 func (c *Copies) Add(ctx context.Context, n New) error {
 	if _, err := os.Lstat(n.Path); err == nil {
 		return fmt.Errorf("%w: %s is there already", ErrTaken, n.Path)
@@ -78,12 +77,12 @@ func (c *Copies) Add(ctx context.Context, n New) error {
 	return nil
 }
 
-// add makes a working copy on a branch that exists, as part of an operation.
+// add creates a working copy on an existing branch, as part of an operation.
 //
-// The lock is of this process alone and of one repository. After an error no trace of
-// the copy is left, or its branch would be held by a copy that nobody has.
+// The lock covers this process and one repository only. An error leaves nothing of the
+// copy, which would keep its branch checked out.
 func (c *Copies) add(ctx context.Context, repo *Repo, n New) error {
-	// Those of other processes are waited for as locks are; ours need not come to that.
+	// git waits for the locks of other processes; this avoids it within ours.
 	c.adding.Lock()
 	defer c.adding.Unlock()
 	_, err := repo.run(ctx, "worktree", "add", "--quiet", n.Path, n.Branch)
@@ -93,29 +92,29 @@ func (c *Copies) add(ctx context.Context, repo *Repo, n New) error {
 	if err == nil {
 		return nil
 	}
-	// What was cut off is half a copy: git would list it, and refuse its branch to
-	// the next try. The context may have ended, and this must be done all the same.
+	// An interrupted add leaves half a copy, which git lists, and whose branch it
+	// refuses on the next attempt. Clean up even if ctx has ended.
 	if _, there := os.Lstat(n.Path); there == nil {
 		if c.Discard(context.WithoutCancel(ctx), n.Path) != nil {
-			err = errors.Join(err, os.RemoveAll(n.Path)) // git does not know it: it is a folder that git had begun
+			err = errors.Join(err, os.RemoveAll(n.Path)) // not known to git: a folder that git had created
 		}
 	}
 	var f *Failure
-	if errors.As(err, &f) && strings.Contains(f.Stderr, "already") { // checked out, or used by another
+	if errors.As(err, &f) && strings.Contains(f.Stderr, "already") { // checked out or used elsewhere
 		return fmt.Errorf("%w: %w", ErrTaken, err)
 	}
 	return err
 }
 
-// blocked reports whether a branch cannot be because of another one: beside a branch
-// "covey" there can be no "covey/crew/ana".
+// blocked reports whether another branch prevents one: with a branch "covey" there can
+// be no "covey/crew/ana".
 func blocked(err error) bool {
 	var f *Failure
 	return errors.As(err, &f) && strings.Contains(f.Stderr, "cannot create")
 }
 
-// Detach makes a working copy that is on a commit and on no branch. The error wraps
-// ErrTaken if the folder is there already.
+// Detach creates a working copy on a commit, without a branch. The error wraps ErrTaken
+// if the folder exists.
 func (c *Copies) Detach(ctx context.Context, path, commit string) error {
 	c.adding.Lock()
 	defer c.adding.Unlock()
@@ -134,8 +133,8 @@ func (c *Copies) Detach(ctx context.Context, path, commit string) error {
 	return err
 }
 
-// withholdAt takes the files that have a forbidden filter out of a copy that was just made
-// by an operation of repo. What may count in the copy, the operation has seen already
+// withholdAt removes the files with a forbidden filter from a copy that an operation of repo just
+// created. The operation has already read the configuration that applies in the copy
 // (hiddenEntries).
 func withholdAt(ctx context.Context, repo *Repo, top string) error {
 	if len(repo.Config.known.forbidden) == 0 {
@@ -148,28 +147,28 @@ func withholdAt(ctx context.Context, repo *Repo, top string) error {
 	return made.withhold(ctx)
 }
 
-// Remove removes a working copy that has nothing that is not committed. git
-// refuses it of one that has, or that has submodules; ignored files are lost with
-// it. Its branch stays. A copy whose folder is gone is forgotten.
+// Remove removes a working copy without uncommitted changes. git refuses to remove one
+// that has some, or that has submodules; ignored files are deleted. The branch stays.
+// For a copy whose folder is gone it removes git's record.
 func (c *Copies) Remove(ctx context.Context, path string) error {
 	_, err := c.repo.run(ctx, "worktree", "remove", path)
 	return err
 }
 
-// Discard removes a working copy with all that lies in it. Its branch stays.
+// Discard removes a working copy with everything in it. The branch stays.
 func (c *Copies) Discard(ctx context.Context, path string) error {
 	_, err := c.repo.run(ctx, "worktree", "remove", "--force", "--force", path)
 	return err
 }
 
-// Repair mends what git knows of a working copy after its folder, or the
-// repository, has been moved.
+// Repair updates git's record of a working copy after its folder, or the repository,
+// was moved.
 func (c *Copies) Repair(ctx context.Context, path string) error {
 	_, err := c.repo.run(ctx, "worktree", "repair", path)
 	return err
 }
 
-// List lists the working copies, the repository's first one first.
+// List lists the working copies, the main one first.
 func (c *Copies) List(ctx context.Context) ([]Copy, error) {
 	out, err := c.repo.plain(ctx, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
@@ -178,8 +177,8 @@ func (c *Copies) List(ctx context.Context) ([]Copy, error) {
 	return parseCopies(out), nil
 }
 
-// parseCopies reads what `git worktree list --porcelain -z` printed: a line for
-// each thing known of a copy, and an empty one after each copy.
+// parseCopies parses the output of `git worktree list --porcelain -z`: a line for each
+// attribute of a copy, and an empty one after each copy.
 func parseCopies(out []byte) []Copy {
 	var all []Copy
 	for _, text := range strings.Split(string(out), "\x00") {

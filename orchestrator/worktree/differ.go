@@ -10,22 +10,22 @@ import (
 	"strings"
 )
 
-// Differing lists the files below Dir that are on disk not as a commit has them:
-// changed, gone, or new and not ignored. Paths are below Dir, with slashes, in order; a
-// folder that is a repository of its own ends in a slash. base is a commit; empty: none,
-// and all files are new.
+// Differing lists the files below Dir that differ on disk from a commit: changed,
+// deleted, or new and not ignored. Paths are slash-separated, relative to Dir, in
+// order; a nested repository ends in a slash. base is a commit; empty: none, so that
+// all files are new.
 //
-// Neither the index of the working copy nor any file is touched, nor are objects made.
+// It changes neither the working copy's index nor any file, and creates no objects.
 // index is the absolute path of a file outside of the working copy that is kept between
-// calls, one at a time: it has the sizes and times by which git need not read again
-// what is the same, at first those that the working copy's own index has.
+// calls, one call at a time: it holds sizes and times, initially those of the working
+// copy's own index, so that git need not read unchanged files again.
 func (r *Repo) Differing(ctx context.Context, index, base string) ([]string, error) {
 	w, err := r.writer(ctx, index)
 	if err != nil {
-		return nil, fmt.Errorf("look at the files of %s: %w", r.Dir, err)
+		return nil, fmt.Errorf("compare the files of %s: %w", r.Dir, err)
 	}
-	if err := w.turnTo(ctx, base); err != nil {
-		// It was cut off in the middle, or is of another repository.
+	if err := w.setTo(ctx, base); err != nil {
+		// The index is truncated, or of another repository.
 		if rm := os.Remove(index); rm != nil {
 			return nil, err
 		}
@@ -35,7 +35,7 @@ func (r *Repo) Differing(ctx context.Context, index, base string) ([]string, err
 			}
 		}
 	}
-	// It says with its exit code that some files are not the same.
+	// The exit code 1 says that some files differ.
 	var f *Failure
 	if _, err := w.git(ctx, nil, "update-index", "-q", "--refresh"); err != nil && !(errors.As(err, &f) && f.Code == 1) {
 		return nil, err
@@ -51,7 +51,8 @@ func (r *Repo) Differing(ctx context.Context, index, base string) ([]string, err
 	return r.below(slices.Concat(gone, changed, fields(fresh))), nil
 }
 
-// below is those of some paths of the repository that lie below Dir, as seen from there.
+// below returns those of some paths of the repository that are below Dir, relative to
+// it.
 func (r *Repo) below(paths []string) []string {
 	var list []string
 	for _, path := range paths {
@@ -65,10 +66,10 @@ func (r *Repo) below(paths []string) []string {
 	return slices.Compact(list)
 }
 
-// turnTo makes the index that of a commit, or an empty one. What it knows of files that
-// are the same in both it keeps.
-func (w writer) turnTo(ctx context.Context, base string) error {
-	// Which files are written out, the copy's own index alone knows, and that may change.
+// setTo sets the index to a commit, or empties it. It keeps what it knows of files that
+// are the same in both.
+func (w writer) setTo(ctx context.Context, base string) error {
+	// Only the copy's own index knows which files are checked out, and that may change.
 	if _, err := os.Lstat(w.index); err != nil || w.guard.sparse {
 		if err := w.seed(ctx); err != nil {
 			return err
@@ -82,9 +83,9 @@ func (w writer) turnTo(ctx context.Context, base string) error {
 	return err
 }
 
-// seed begins an index with what the working copy's own one knows of sizes and times.
-// One with marks that hide changes from git is of no use, except where they stand for
-// files that are not written out.
+// seed starts an index with the sizes and times of the working copy's own one. An index
+// with flags that hide changes is not usable, unless they mark files that are not
+// checked out.
 func (w writer) seed(ctx context.Context) error {
 	own := filepath.Join(w.repo.GitDir, "index")
 	data, err := os.ReadFile(own)
@@ -92,15 +93,15 @@ func (w writer) seed(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at the files of %s: %w", w.repo.Dir, err)
+		return fmt.Errorf("compare the files of %s: %w", w.repo.Dir, err)
 	}
 	if err := os.WriteFile(w.index, data, 0o600); err != nil {
-		return fmt.Errorf("look at the files of %s: %w", w.repo.Dir, err)
+		return fmt.Errorf("compare the files of %s: %w", w.repo.Dir, err)
 	}
-	// git reads files again that were changed when the index was written, or since.
+	// git reads files again that changed when the index was written or later.
 	if info, err := os.Stat(own); err == nil {
 		if err := os.Chtimes(w.index, info.ModTime(), info.ModTime()); err != nil {
-			return fmt.Errorf("look at the files of %s: %w", w.repo.Dir, err)
+			return fmt.Errorf("compare the files of %s: %w", w.repo.Dir, err)
 		}
 	}
 	if w.guard.sparse {

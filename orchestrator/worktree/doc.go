@@ -1,22 +1,21 @@
-// Package worktree works with git repositories on behalf of a team: it gives
-// members working copies of their own, takes down the state of one as a tree,
-// compares and merges trees, and moves branches.
+// Package worktree works with git repositories for a team: it gives members their own
+// working copies, records the state of one as a tree, compares and merges trees, and
+// moves branches.
 //
-// It runs the git that is installed, because no library knows linked working
-// copies, attributes and configuration as git does. What a repository's own
-// configuration names never runs: hooks, file watchers, filters, drivers,
-// signers. Whoever can write a file in a workspace can write it there, and
-// nobody has trusted it (ADVERSARIAL.md 47). What the user has set up for all
-// repositories, such as the filter of LFS, does run, hooks excepted. Files with
-// a filter that must not run are neither committed nor checked out, because a
-// filter that is skipped may be one that encrypts. Nothing is fetched.
+// It runs the installed git, because no library handles linked working copies,
+// attributes and configuration as git does. Programs that a repository's own
+// configuration names never run: hooks, file watchers, filters, drivers, signers.
+// Anybody who can write a file in a workspace can add them there, and nobody has
+// trusted them (ADVERSARIAL.md 47). What the user has configured for all repositories,
+// such as the filter of LFS, does run, except hooks. Files with a filter that must not
+// run are neither committed nor checked out, because the filter may be one that
+// encrypts. Nothing is fetched.
 //
-// The package changes nothing that it was not told to. It never touches the
-// stash, which all working copies of a repository share, and reads the state of a
-// working copy through an index of its own, so that staged changes stay as they
-// are. Branches move only by compare-and-set.
+// The package makes no unrequested changes. It never uses the stash, which all working
+// copies of a repository share, and reads the state of a working copy through a
+// separate index, so that staged changes stay as they are. Branches move only by
+// compare-and-set.
 //
-// It knows neither members nor teams. A caller owes it a context, and may call
-// everything from several goroutines at once: where git holds a lock for a moment,
-// calls wait for it.
+// It does not know members or teams. Its methods may be called from several goroutines
+// at once: calls wait for short-lived locks of git.
 package worktree

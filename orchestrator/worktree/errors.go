@@ -6,33 +6,33 @@ import (
 	"strings"
 )
 
-// Errors that callers tell apart; what wraps them says where.
+// Errors that callers distinguish; the errors that wrap them say where.
 var (
-	// ErrNoGit: there is no git program, or one that is too old (Require).
+	// ErrNoGit reports that git is not installed or too old (Require).
 	ErrNoGit = errors.New("git cannot be used")
-	// ErrNoRepo: the folder lies in no working copy that covey could work with.
+	// ErrNoRepo reports that a folder is in no working copy that covey can use.
 	ErrNoRepo = errors.New("no git repository")
-	// ErrNoCommit: the repository has no commit yet, so nothing to start from.
+	// ErrNoCommit reports that the repository has no commit to start from.
 	ErrNoCommit = errors.New("no commit yet")
-	// ErrNoRef: a branch or commit of this name is not there.
+	// ErrNoRef reports that a branch or commit does not exist.
 	ErrNoRef = errors.New("no such branch or commit")
-	// ErrMoved: a branch is not where the caller thought when it was to move.
+	// ErrMoved reports that a branch was not where the caller expected it.
 	ErrMoved = errors.New("the branch has moved")
-	// ErrTaken: a folder, or a branch that is in use elsewhere, is in the way.
+	// ErrTaken reports that a folder or a branch is in use.
 	ErrTaken = errors.New("is in use")
 )
 
-// Failure is a call of git that failed. Its text is for people.
+// Failure is a failed call of git. Its text is for people.
 type Failure struct {
 	Command string // the first words, such as "worktree add"
 	Dir     string // where it ran
-	Code    int    // exit code; -1: it was ended, or never ran
-	Stderr  string // what git said, without white space around it
+	Code    int    // exit code; -1: it was killed, or never ran
+	Stderr  string // trimmed
 	Cause   error  // nil if git exited by itself
 }
 
-// Error says what git said, which is more than its exit code does. Where there is no git
-// at all, neither command nor folder has to do with it.
+// Error returns git's own message, which says more than its exit code. If there is no
+// git, it omits command and folder.
 func (f *Failure) Error() string {
 	if errors.Is(f.Cause, ErrNoGit) {
 		return f.Cause.Error()
@@ -49,17 +49,17 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("git %s in %s: %s", f.Command, f.Dir, said)
 }
 
-// Unwrap gives the cause, such as a context that has ended.
+// Unwrap returns the cause, such as the error of a context.
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// locked reports whether git failed only because another git was at it.
+// locked reports whether git failed only because another git held a lock.
 func (f *Failure) locked() bool {
 	if f.Cause != nil {
 		return false
 	}
 	for _, sign := range []string{
 		".lock': File exists", "could not lock config file", "Another git process seems to be running",
-		// A working copy of somebody else's that is being made, read when it was half there.
+		// Another process is creating a working copy, which was read half finished.
 		"failed to read .git/worktrees/", "/commondir: ",
 	} {
 		if strings.Contains(f.Stderr, sign) {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Filter is a filter as a configuration defines it (gitattributes(5)). Without a command
-// it is not defined.
+// Filter is a filter as a configuration defines it (gitattributes(5)). Without a
+// command it is not defined.
 type Filter struct {
 	Name                   string
 	Clean, Smudge, Process string // command lines
 	Required               bool
 }
 
-// String is the definition for people, in one line.
+// String returns the definition in one line, for people.
 func (f Filter) String() string {
 	text := f.Name
 	for _, part := range []struct{ what, command string }{{"clean", f.Clean}, {"smudge", f.Smudge},
@@ -32,7 +32,7 @@ func (f Filter) String() string {
 	return text
 }
 
-// allowed are the filters that may run.
+// allowed returns the filters that may run.
 func (g Git) allowed() []Filter {
 	if g.Filters == nil {
 		return nil
@@ -43,14 +43,14 @@ func (g Git) allowed() []Filter {
 // Defined reports whether the filter has a command.
 func (f Filter) Defined() bool { return f.Clean != "" || f.Smudge != "" || f.Process != "" }
 
-// Withheld are files that were left alone because of their filter.
+// Withheld are files that were not processed because of their filter.
 type Withheld struct {
 	Top     string   // the working copy
-	Files   []string // below it
-	Filters []string // those that only the repository's configuration defines
+	Files   []string // relative to Top
+	Filters []string // filters that only the repository's configuration defines
 }
 
-// String says what was left alone, and the way out.
+// String describes the files, and what the operator can do.
 func (w Withheld) String() string {
 	const shown = 5
 	list := strings.Join(w.Files[:min(len(w.Files), shown)], ", ")
@@ -63,8 +63,8 @@ func (w Withheld) String() string {
 		"global git configuration", list, w.Top, names)
 }
 
-// Filters reads how the repository's own configuration defines filters, in the order of
-// names. One that it does not define has no command.
+// Filters returns how the repository's own configuration defines the named filters, in
+// that order. Filters that it does not define have no command.
 func (c Config) Filters(ctx context.Context, names []string) ([]Filter, error) {
 	out, err := c.git.run(ctx, call{args: []string{"config", "--show-scope", "-z", "--list"}, dir: c.top})
 	if err != nil {
@@ -84,8 +84,8 @@ func (c Config) Filters(ctx context.Context, names []string) ([]Filter, error) {
 	return filters, nil
 }
 
-// FiltersIn reads those filters that the configuration of the repository of a folder
-// defines, in the order of names. A folder without a repository has none.
+// FiltersIn returns the named filters that the configuration of a folder's repository
+// defines, in that order. Without a repository there are none.
 func (g Git) FiltersIn(ctx context.Context, dir string, names []string) []Filter {
 	if len(names) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (g Git) FiltersIn(ctx context.Context, dir string, names []string) []Filter
 	return slices.DeleteFunc(filters, func(f Filter) bool { return !f.Defined() })
 }
 
-// filterIn is how entries define a filter.
+// filterIn returns how entries define a filter.
 func filterIn(entries []entry, name string) Filter {
 	of := func(variable string) string { return last(entries, "filter."+name+"."+variable) }
 	return Filter{
@@ -110,9 +110,9 @@ func filterIn(entries []entry, name string) Filter {
 	}
 }
 
-// filters sets each filter of the repository to what may run: what was allowed, or else
-// what the user or the system has under the same name. Any other is forbidden, and set to
-// a filter that leaves content as it is, for what git must read all the same.
+// filters sets each filter of the repository to what may run: the allowed definition,
+// or that of the user or the system under the same name. Any other filter is forbidden,
+// and replaced by one that leaves content unchanged, for reads that git must make.
 func (g *guard) filters(outer, own []entry, allowed []Filter) {
 	for _, e := range own {
 		name, variable, ok := e.part("filter")
@@ -124,8 +124,8 @@ func (g *guard) filters(outer, own []entry, allowed []Filter) {
 		if i := slices.IndexFunc(allowed, func(f Filter) bool { return f.Name == name }); i >= 0 {
 			may = allowed[i]
 		}
-		// A process cannot be taken back so that the other commands count: an empty one
-		// outranks them. So the repository must not add one to what is allowed.
+		// A process overrides the other commands, even an empty one, so it cannot be
+		// unset: the repository must not add one to an allowed filter.
 		process := slices.ContainsFunc(own, func(e entry) bool { return e.key == "filter."+name+".process" })
 		if !may.Defined() || process && may.Process == "" {
 			g.forbidden = append(g.forbidden, name)
@@ -141,18 +141,18 @@ func (g *guard) filters(outer, own []entry, allowed []Filter) {
 	}
 }
 
-// tell passes on that files of a linked working copy were left alone. In the first copy
-// nobody commits: there the user's own git runs the filters.
+// tell reports withheld files of a linked working copy. In the main copy covey does not
+// commit, and the user's own git runs the filters.
 func (w writer) tell(files []string) {
 	if r := w.repo; len(files) > 0 && r.GitDir != r.Common && r.git.Withheld != nil {
 		r.git.Withheld(Withheld{Top: r.Top, Files: files, Filters: w.guard.forbidden})
 	}
 }
 
-// leaveOut takes those files out of the lists of gone and changed ones that have a
-// forbidden filter, and lists those of them that are there. It goes by the attributes as
-// they are and as the last commit has them, and by the marks of withhold: what was not
-// checked out is not deleted.
+// leaveOut removes the files with a forbidden filter from the lists of deleted and
+// changed files, and returns those of them that exist. It uses the current attributes,
+// those of the last commit, and the flags of withhold: files that were not checked out
+// are not deleted.
 func (w writer) leaveOut(ctx context.Context, gone, changed []string) (stillGone, stillChanged,
 	withheld []string, err error) {
 	if len(w.guard.forbidden) == 0 || len(gone)+len(changed) == 0 {
@@ -186,8 +186,8 @@ func (w writer) leaveOut(ctx context.Context, gone, changed []string) (stillGone
 	return gone, stillChanged, slices.Compact(withheld), nil
 }
 
-// filtered marks those of some paths that have a forbidden filter. options are those of
-// git check-attr.
+// filtered marks those of some paths that have a forbidden filter. options are passed
+// to git check-attr.
 func (w writer) filtered(ctx context.Context, paths, options []string, into map[string]bool) error {
 	list := []byte(strings.Join(paths, "\x00") + "\x00")
 	out, err := w.git(ctx, list, slices.Concat([]string{"check-attr"}, options, []string{"-z", "--stdin", "filter"})...)
@@ -200,8 +200,8 @@ func (w writer) filtered(ctx context.Context, paths, options []string, into map[
 	return err
 }
 
-// withhold takes the files that have a forbidden filter out of a copy that git has just
-// written out, and marks them in its index as not checked out, so that git takes them for
+// withhold removes the files with a forbidden filter from a copy that git just checked
+// out, and marks them in its index as not checked out, so that git treats them as
 // unchanged. Nobody works in the copy yet.
 func (r *Repo) withhold(ctx context.Context) error {
 	w, err := r.writer(ctx, "")
@@ -214,7 +214,7 @@ func (r *Repo) withhold(ctx context.Context) error {
 	}
 	for _, file := range files {
 		if err := os.Remove(filepath.Join(r.Top, filepath.FromSlash(file))); err != nil && !os.IsNotExist(err) {
-			return fmt.Errorf("leave out a file with a filter: %w", err)
+			return fmt.Errorf("remove a file with a filter: %w", err)
 		}
 	}
 	list := []byte(strings.Join(files, "\x00") + "\x00")
@@ -245,16 +245,16 @@ func (w writer) withFilter(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(paths, func(path string) bool { return !found[path] }), nil
 }
 
-// brings lists the files with a forbidden filter in which a commit differs from what the
-// copy is on.
-func (r *Repo) brings(ctx context.Context, commit string) (*Withheld, error) {
+// withheldBy lists the files with a forbidden filter that differ between a commit and
+// the copy's current one.
+func (r *Repo) withheldBy(ctx context.Context, commit string) (*Withheld, error) {
 	w, err := r.writer(ctx, "")
 	if err != nil || len(w.guard.forbidden) == 0 {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "covey-index-")
 	if err != nil {
-		return nil, fmt.Errorf("look at the attributes of %s: %w", commit, err)
+		return nil, fmt.Errorf("read the attributes of %s: %w", commit, err)
 	}
 	defer os.RemoveAll(dir)
 	w.index = filepath.Join(dir, "index")

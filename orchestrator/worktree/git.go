@@ -15,33 +15,33 @@ import (
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
-// How long git may take. What writes out files takes as long as the repository
-// is large; the rest reads a few objects.
+// Time limits of git. Checking out files takes time proportional to the repository;
+// other commands read a few objects.
 const (
 	quick = time.Minute
 	slow  = 15 * time.Minute
-	// goodbye is what git gets to put away its lock files when it is told to stop.
-	goodbye = 5 * time.Second
-	// lockPatience is how long a call waits for the lock of another git.
-	lockPatience = 10 * time.Second
+	// stopGrace is the time git gets to remove its lock files when it is told to stop.
+	stopGrace = 5 * time.Second
+	// lockTimeout is how long a call waits for the lock of another git.
+	lockTimeout = 10 * time.Second
 )
 
-// Git says how the package runs git. All runs of git go through it: each has a
-// session of its own, and what it leaves running is ended when it ends. The zero
-// value is enough where no team runs.
+// Git configures how the package runs git. All runs of git go through it: each has its
+// own session, and processes that it leaves running are killed when it ends. The zero
+// value is usable where no team runs.
 type Git struct {
-	// Env is what git gets besides and hands on to what it runs, such as the mark by
-	// which the processes of a team are known.
+	// Env is added to the environment of git and of what it runs, such as the entry
+	// that marks the processes of a team.
 	Env []string
-	// Started is told of each git that has started, by its number; what it returns is
-	// called when git has ended. nil: nobody is told.
+	// Started is called with the process id of each git that has started; its result is
+	// called when git has ended. It may be nil.
 	Started func(pid int) (ended func())
-	// Filters are filters that the repository's own configuration defines and that may
-	// run, each as it is given here, whatever the configuration says by now. Files with
-	// any other such filter are left alone (State.Withheld). nil: there are none.
+	// Filters returns the filters of the repository's own configuration that may run,
+	// exactly as defined here, whatever the configuration says now. Files with any
+	// other such filter are withheld (State.Withheld). It may be nil.
 	Filters func() []Filter
-	// Withheld is told of files that were not checked out, or not taken into a commit,
-	// because of their filter. nil: nobody is told.
+	// Withheld is called with files that were not checked out or not committed because
+	// of their filter. It may be nil.
 	Withheld func(Withheld)
 }
 
@@ -49,29 +49,29 @@ type Git struct {
 type call struct {
 	args  []string
 	dir   string   // where it runs
-	index string   // absolute path of an index in place of the working copy's own; empty: that one
-	env   []string // besides
+	index string   // absolute path of an index; empty: the working copy's own
+	env   []string // additional variables
 	stdin []byte
 	limit time.Duration // 0: quick
-	guard *guard        // nil: it changes nothing and reads no file's content, so nothing that the configuration names could run
+	guard *guard        // nil: it changes nothing and reads no content, so no configured program could run
 }
 
-// run runs git once, or more often while others hold its locks, and returns what
-// it printed. The error is a *Failure.
+// run runs git, again while others hold its locks, and returns its output. The error is
+// a *Failure.
 //
-// It blocks for c.limit at most, quick if that is 0. Only locks are tried again: anything
-// else that git refuses it would refuse again. The output comes along with an error too.
+// It blocks for at most c.limit, or quick if that is 0. Only lock failures are retried,
+// because other failures would repeat. The output is returned with an error too.
 func (g Git) run(ctx context.Context, c call) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, max(c.limit, quick), errors.New("it took too long"))
 	defer cancel()
-	deadline := time.Now().Add(lockPatience)
+	deadline := time.Now().Add(lockTimeout)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		out, err := g.once(ctx, c)
 		var f *Failure
 		if !errors.As(err, &f) || !f.locked() || time.Now().After(deadline) {
 			return out, err
 		}
-		// Not all at the same time again, or ten who wait would wait for each other.
+		// Wait a random time, so that concurrent callers do not keep colliding.
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
 		case <-ctx.Done():
@@ -80,18 +80,17 @@ func (g Git) run(ctx context.Context, c call) ([]byte, error) {
 	}
 }
 
-// once runs git with settings that outrank those of all files.
+// once runs git with settings that override those of all files.
 //
-// When ctx ends git is told to stop and gets goodbye to remove its lock files; a git that
-// is killed outright leaves them to whoever comes next. The marker finds what a program
-// that git ran has moved out of git's session.
+// When ctx ends, git is told to stop and gets stopGrace to remove its lock files, which
+// a killed git would leave behind. The marker finds processes that left git's session.
 func (g Git) once(ctx context.Context, c call) ([]byte, error) {
 	marker := "COVEY_GIT=" + strconv.FormatUint(rand.Uint64(), 36)
 	var out, said bytes.Buffer
 	ended := func() {}
 	exit, err := proc.Process{
-		Args: append(append([]string{"git"}, calm()...), c.args...), Dir: c.dir, Env: g.environ(c, marker),
-		Stdin: c.stdin, Stdout: &out, Stderr: &said, Grace: goodbye, Marker: marker, Reap: true,
+		Args: append(append([]string{"git"}, baseOptions()...), c.args...), Dir: c.dir, Env: g.environ(c, marker),
+		Stdin: c.stdin, Stdout: &out, Stderr: &said, Grace: stopGrace, Marker: marker, Reap: true,
 		Started: func(pid int) {
 			if g.Started != nil {
 				ended = g.Started(pid)
@@ -113,12 +112,12 @@ func (g Git) once(ctx context.Context, c call) ([]byte, error) {
 	case exit.Code >= 0:
 		f.Code = exit.Code
 	default:
-		f.Cause = fmt.Errorf("it was ended by %q", exit.Signal)
+		f.Cause = fmt.Errorf("it was killed by %q", exit.Signal)
 	}
 	return out.Bytes(), f
 }
 
-// environ is the environment of a call.
+// environ returns the environment of a call.
 func (g Git) environ(c call, marker string) []string {
 	env := append(environment(os.Environ()), marker)
 	if c.guard != nil {
@@ -131,7 +130,7 @@ func (g Git) environ(c call, marker string) []string {
 	return env
 }
 
-// words are the first words of a command line, as people name the command.
+// words returns the first words of a command line, for error messages.
 func words(args []string) string {
 	named := args[:min(len(args), 1)]
 	if len(args) > 1 && !strings.HasPrefix(args[1], "-") && args[0] == "worktree" {
@@ -140,13 +139,13 @@ func words(args []string) string {
 	return strings.Join(named, " ")
 }
 
-// line is the first line of what git printed.
+// line returns the first line of git's output.
 func line(out []byte) string {
 	text, _, _ := strings.Cut(string(out), "\n")
 	return strings.TrimSuffix(text, "\r")
 }
 
-// fields splits what git printed with -z.
+// fields splits output of git with -z.
 func fields(out []byte) []string {
 	text := strings.TrimSuffix(string(out), "\x00")
 	if text == "" {

@@ -12,18 +12,19 @@ import (
 	"strings"
 )
 
-// maxConfigFiles bounds how many files the configuration of one repository may have.
+// maxConfigFiles bounds the configuration files of one repository.
 const maxConfigFiles = 200
 
-// guard is what keeps git from running programs that the repository's own configuration
-// names. It is made anew for each operation that could run one, since anybody who can write
-// in the workspace can change the configuration. What changes it between the look and the
-// calls may still have a program run: in git's own session, without any rights.
+// guard keeps git from running programs that the repository's own configuration names.
+// It is created for each operation that could run one, because anybody who can write in
+// the workspace can change the configuration. A change between reading the
+// configuration and the calls may still run a program: in git's own session, without
+// rights at the team.
 type guard struct {
 	settings  []setting
-	forbidden []string // filters whose files are left alone
-	sparse    bool     // not all files are written out
-	user      Person   // that the configuration names
+	forbidden []string // filters whose files are withheld
+	sparse    bool     // not all files are checked out
+	user      Person   // the configured user
 }
 
 // entry is one line of a configuration.
@@ -32,19 +33,19 @@ type entry struct {
 	key, value string
 }
 
-// Config is what git is configured to do in a repository: by the repository itself, the
-// user and the system.
+// Config is the git configuration of a repository: its own, the user's and the
+// system's.
 type Config struct {
 	git         Git
 	top, common string // the folders of those names of a Repo
-	known       *guard // what all commands of one operation go by; nil: each looks for itself
+	known       *guard // shared by the commands of one operation; nil: each command reads the configuration
 }
 
-// guard looks at the configuration and says what is to be set against it, unless the
-// operation has looked already.
+// guard reads the configuration and returns the settings that override it, unless the
+// operation has read it already.
 //
-// Filters, diff drivers and merge drivers of the system's and the user's configuration do
-// run: they are the user's own choice, and large-file filters from there have to work.
+// Filters, diff drivers and merge drivers of the system's and the user's configuration
+// do run: the user chose them, and large-file filters from there must work.
 func (c Config) guard(ctx context.Context) (*guard, error) {
 	if c.known != nil {
 		return c.known, nil
@@ -74,16 +75,16 @@ func (c Config) guard(ctx context.Context) (*guard, error) {
 	return g, nil
 }
 
-// entryOf reads a key and its value as git prints them with -z.
+// entryOf parses a key and its value as git prints them with -z.
 func entryOf(text string) entry {
 	key, value, _ := strings.Cut(text, "\n")
 	return entry{key: key, value: value}
 }
 
-// hiddenEntries are the entries of the repository's configuration that do not count here
-// and may count where git goes on: those of other working copies, and of files that are
-// included on some condition, such as on the place of a copy that is yet to be made.
-// All files are read, whatever their condition says.
+// hiddenEntries returns the entries of the repository's configuration that do not apply
+// here but may apply to commands of git elsewhere: those of other working copies, and
+// of conditionally included files, for example on the path of a copy that is yet to be
+// created. It reads all files, whatever their condition.
 func (c Config) hiddenEntries(ctx context.Context, own []entry) ([]entry, error) {
 	files, err := filepath.Glob(filepath.Join(globQuote(c.common), "worktrees", "*", "config.worktree"))
 	if err != nil {
@@ -116,8 +117,8 @@ func (c Config) hiddenEntries(ctx context.Context, own []entry) ([]entry, error)
 	return all, nil
 }
 
-// readConfig reads one file of a configuration: its entries, and the files that it
-// includes. One that is not there has none.
+// readConfig reads one configuration file: its entries, and the files that it includes.
+// A missing file has none.
 func (c Config) readConfig(ctx context.Context, file string) (entries []entry, included []string, err error) {
 	switch info, err := os.Stat(file); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -155,13 +156,13 @@ func (c Config) readConfig(ctx context.Context, file string) (entries []entry, i
 	return entries, included, err
 }
 
-// includes reports whether an entry names another file of the configuration.
+// includes reports whether an entry includes another configuration file.
 func (e entry) includes() bool {
 	return e.key == "include.path" || strings.HasPrefix(e.key, "includeif.") && strings.HasSuffix(e.key, ".path")
 }
 
-// part is what an entry says of a section with names, such as filter.NAME.clean; the
-// names are anybody's and may hold dots.
+// part splits the key of an entry in a section with names, such as filter.NAME.clean;
+// names are arbitrary and may contain dots.
 func (e entry) part(section string) (name, variable string, ok bool) {
 	rest, ok := strings.CutPrefix(e.key, section+".")
 	dot := strings.LastIndexByte(rest, '.')
@@ -171,11 +172,11 @@ func (e entry) part(section string) (name, variable string, ok bool) {
 	return rest[:dot], rest[dot+1:], true
 }
 
-// guardAgainst decides what is to be set against the entries of a repository.
+// guardAgainst returns the overrides for the entries of a repository.
 //
-// A diff driver without a program shows content as it is. A merge driver without one
-// would take one side silently; one that fails makes a conflict. Hooks are switched off
-// wherever they are named: covey's own work is no occasion for them.
+// A diff driver without a program shows content unchanged. A merge driver without one
+// would silently take one side, so it is set to one that fails, which makes a conflict.
+// All configured hooks are disabled, because they are not meant for covey's operations.
 func guardAgainst(outer, own []entry, allowed []Filter) *guard {
 	g := &guard{settings: []setting{}}
 	for _, e := range slices.Concat(outer, own) {
@@ -206,7 +207,7 @@ func (g *guard) set(key, value string) {
 	}
 }
 
-// isTrue reports whether a key is set to what git takes for true. A key without a value is.
+// isTrue reports whether a key has a value that git treats as true, such as none.
 func isTrue(entries []entry, key string) bool {
 	for _, e := range slices.Backward(entries) {
 		if e.key == key {
@@ -217,7 +218,7 @@ func isTrue(entries []entry, key string) bool {
 	return false
 }
 
-// last is the value that counts of a key; empty if there is none.
+// last returns the effective value of a key; empty if there is none.
 func last(entries []entry, key string) string {
 	for _, e := range slices.Backward(entries) {
 		if e.key == key {
@@ -227,7 +228,7 @@ func last(entries []entry, key string) string {
 	return ""
 }
 
-// globQuote makes a path one that stands for itself in a pattern.
+// globQuote quotes a path for use in a pattern.
 func globQuote(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// zero is what git takes for "no object" of repositories with SHA-1 and SHA-256
-// alike, as the old value of a reference.
+// zero stands for "no object" as the old value of a reference, in repositories with
+// SHA-1 and SHA-256 alike.
 const zero = "0000000000000000000000000000000000000000"
 
-// Head is what a working copy is on.
+// Head is what a working copy has checked out.
 type Head struct {
-	Branch string // short name, as in "main"; empty: a commit, and no branch (detached)
+	Branch string // short name, as in "main"; empty: detached
 	Commit string // full id; empty: the branch has no commit yet
 }
 
-// Head tells what the working copy is on.
+// Head returns what the working copy has checked out.
 func (r *Repo) Head(ctx context.Context) (Head, error) {
 	if out, err := r.plain(ctx, "rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"); err == nil {
 		if commit, ref, ok := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n"); ok && ref != "HEAD" {
 			return Head{Branch: strings.TrimPrefix(ref, "refs/heads/"), Commit: commit}, nil
 		}
 	}
-	// It is on no branch, or on one without a commit.
+	// The head is detached, or its branch has no commit.
 	var h Head
 	out, err := r.plain(ctx, "symbolic-ref", "--quiet", "HEAD")
 	var f *Failure
@@ -44,21 +44,21 @@ func (r *Repo) Head(ctx context.Context) (Head, error) {
 	return h, err
 }
 
-// Commit is the full id of the commit that a branch, a tag or an id stands for.
-// The error wraps ErrNoRef if there is none.
+// Commit returns the full id of the commit that a branch, a tag or an id names. The
+// error wraps ErrNoRef if there is none.
 func (r *Repo) Commit(ctx context.Context, rev string) (string, error) {
 	return r.object(ctx, rev, "commit")
 }
 
-// TreeOf is the id of a commit's tree. The error wraps ErrNoRef if there is none.
+// TreeOf returns the id of a commit's tree. The error wraps ErrNoRef if there is none.
 func (r *Repo) TreeOf(ctx context.Context, rev string) (string, error) {
 	return r.object(ctx, rev, "tree")
 }
 
-// object is the id of an object of a kind.
+// object returns the id of an object of a kind.
 //
-// What begins with a dash is refused before git sees it: names come from specs and from
-// agents, and none may become an option.
+// It refuses names that begin with a dash: they come from specs and agents, and must
+// not become options.
 func (r *Repo) object(ctx context.Context, rev, kind string) (string, error) {
 	if rev == "" || strings.HasPrefix(rev, "-") || strings.Contains(rev, "\x00") {
 		return "", fmt.Errorf("%w: %q", ErrNoRef, rev)
@@ -71,7 +71,7 @@ func (r *Repo) object(ctx context.Context, rev, kind string) (string, error) {
 	return line(out), err
 }
 
-// Holds reports whether everything that commit has is in into already.
+// Holds reports whether into contains commit.
 func (r *Repo) Holds(ctx context.Context, into, commit string) (bool, error) {
 	if into == commit {
 		return true, nil
@@ -84,8 +84,7 @@ func (r *Repo) Holds(ctx context.Context, into, commit string) (bool, error) {
 	return err == nil, err
 }
 
-// MergeBase is the commit that two commits have in common, the best of them; empty:
-// there is none.
+// MergeBase returns the best common ancestor of two commits; empty if there is none.
 func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	out, err := r.plain(ctx, "merge-base", a, b)
 	var f *Failure
@@ -95,8 +94,8 @@ func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	return line(out), err
 }
 
-// Branches lists the branches below a path, as in "covey/crew", with the commits
-// that they are on, by short name.
+// Branches returns the branches below a path, such as "covey/crew", as a map from short
+// name to commit.
 func (r *Repo) Branches(ctx context.Context, below string) (map[string]string, error) {
 	out, err := r.plain(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"+below)
 	if err != nil {
@@ -110,9 +109,9 @@ func (r *Repo) Branches(ctx context.Context, below string) (map[string]string, e
 	return found, nil
 }
 
-// Blocking is the branch among some, such as Branches gives, beside which there can be
-// no branch of a name: git keeps each as a file, so beside "covey" there is no
-// "covey/crew/ana", and the other way round. Empty: there is none.
+// Blocking returns the branch among branches that prevents one with this name: git
+// stores each as a file, so "covey" and "covey/crew/ana" exclude each other. Empty:
+// there is none.
 func Blocking(branches map[string]string, name string) string {
 	for above := path.Dir(name); above != "."; above = path.Dir(above) {
 		if _, there := branches[above]; there {
@@ -127,14 +126,13 @@ func Blocking(branches map[string]string, name string) string {
 	return ""
 }
 
-// Move sets a reference, such as "refs/heads/main", to a commit if it still is
-// where the caller thinks: was is its commit, or empty if it is not to exist. An
-// empty to deletes it. why stands in the reference's log. The error wraps ErrMoved
-// if somebody was faster, and then nothing has changed. It does not look at who
-// has the branch checked out.
+// Move sets a reference, such as "refs/heads/main", to step.To if it is still at
+// step.From. step.Why goes into the reference's log. The error wraps ErrMoved if the
+// reference was elsewhere, and then nothing has changed. Move does not check whether
+// the branch is checked out.
 func (r *Repo) Move(ctx context.Context, ref string, step Step) error {
 	if !strings.HasPrefix(ref, "refs/") {
-		return fmt.Errorf("%w: %q is no full name of a reference", ErrNoRef, ref)
+		return fmt.Errorf("%w: %q is not a full reference name", ErrNoRef, ref)
 	}
 	from := step.From
 	if from == "" {
@@ -154,12 +152,12 @@ func (r *Repo) Move(ctx context.Context, ref string, step Step) error {
 
 // Step is a move of a reference.
 type Step struct {
-	From string // the commit that it is on; empty: it does not exist
-	To   string // the commit that it is to be on; empty: it is deleted
+	From string // the expected commit; empty: it must not exist
+	To   string // the new commit; empty: delete it
 	Why  string // for the reference's log
 }
 
-// moved reports whether git refused because a reference is not what it was.
+// moved reports whether git refused because a reference was not as expected.
 func moved(stderr string) bool {
 	return strings.Contains(stderr, "but expected") || strings.Contains(stderr, "reference already exists") ||
 		strings.Contains(stderr, "unable to resolve reference")

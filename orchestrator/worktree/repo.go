@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Repo is a repository, seen from one of its working copies. Make it with Git.Open.
+// Repo is a repository, seen from one of its working copies. Open one with Git.Open.
 type Repo struct {
-	Dir    string // the folder that was opened; absolute, without links
-	Top    string // the working copy's first folder; absolute, without links
-	Prefix string // Dir below Top, with slashes; empty: they are the same
-	// GitDir holds what belongs to this working copy, Common what all copies of
-	// the repository share; absolute. They are the same in the first copy.
+	Dir    string // the folder that was opened; absolute, without symlinks
+	Top    string // the top of the working copy; absolute, without symlinks
+	Prefix string // Dir relative to Top, slash-separated; empty: they are the same
+	// GitDir holds the data of this working copy, Common that of all copies; both are
+	// absolute. They are equal in the main copy.
 	GitDir, Common string
-	Shallow        bool // its history is cut off
+	Shallow        bool // its history is truncated
 
 	Config Config
 	Copies *Copies
@@ -26,14 +26,13 @@ type Repo struct {
 	git Git
 }
 
-// Version is the version of the git program, as two numbers.
+// Version is the version of the git program.
 type Version struct{ Major, Minor int }
 
-// oldest is the oldest git that covey's worktrees need: that with merge-tree
-// --write-tree.
+// oldest is the oldest usable git: the first with merge-tree --write-tree.
 var oldest = Version{2, 38}
 
-// String is the version as people write it.
+// String returns the version in its usual form.
 func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
 
 // before reports whether v is older than o.
@@ -41,8 +40,8 @@ func (v Version) before(o Version) bool {
 	return v.Major < o.Major || v.Major == o.Major && v.Minor < o.Minor
 }
 
-// Require finds out which git is installed. The error wraps ErrNoGit if there is
-// none, or one that is too old; the version is right then too.
+// Require returns the version of the installed git. The error wraps ErrNoGit if there
+// is none, or if it is too old; the version is valid in the latter case.
 func (g Git) Require(ctx context.Context) (Version, error) {
 	out, err := g.once(ctx, call{args: []string{"version"}, dir: "."})
 	if err != nil {
@@ -50,7 +49,7 @@ func (g Git) Require(ctx context.Context) (Version, error) {
 	}
 	v, ok := parseVersion(line(out))
 	if !ok {
-		return v, fmt.Errorf("%w: it says %q for its version", ErrNoGit, line(out))
+		return v, fmt.Errorf("%w: it prints %q as its version", ErrNoGit, line(out))
 	}
 	if v.before(oldest) {
 		return v, fmt.Errorf("%w: it is git %s; worktrees need %s or newer", ErrNoGit, v, oldest)
@@ -71,9 +70,8 @@ func parseVersion(text string) (Version, bool) {
 	return Version{major, minor}, err1 == nil && err2 == nil
 }
 
-// Open finds the repository that a folder lies in. The error wraps ErrNoRepo if
-// there is none, if it has no working copy, or if its configuration says that its
-// working copy is somewhere else.
+// Open opens the repository of a folder. The error wraps ErrNoRepo if there is none, if
+// it has no working copy, or if its configuration places the working copy elsewhere.
 func (g Git) Open(ctx context.Context, dir string) (*Repo, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -83,8 +81,8 @@ func (g Git) Open(ctx context.Context, dir string) (*Repo, error) {
 	out, err := r.plain(ctx, "rev-parse", "--is-bare-repository", "--is-inside-work-tree",
 		"--is-shallow-repository", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel")
 	said := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(said) > 1 && (said[0] == "true" || said[1] != "true") { // git then fails to say which folder is the first
-		return nil, fmt.Errorf("%w: %s belongs to one without a working copy", ErrNoRepo, real)
+	if len(said) > 1 && (said[0] == "true" || said[1] != "true") { // git then fails at --show-toplevel
+		return nil, fmt.Errorf("%w: the repository of %s has no working copy", ErrNoRepo, real)
 	}
 	var f *Failure
 	if errors.As(err, &f) && f.Code > 0 {
@@ -94,7 +92,7 @@ func (g Git) Open(ctx context.Context, dir string) (*Repo, error) {
 		return nil, err
 	}
 	if len(said) != 6 {
-		return nil, fmt.Errorf("%w: %s: git does not say where it is; has its path a line break?", ErrNoRepo, real)
+		return nil, fmt.Errorf("%w: %s: git does not print its path; it may contain a line break", ErrNoRepo, real)
 	}
 	r.Shallow, r.GitDir, r.Common = said[2] == "true", said[3], said[4]
 	if err := r.locate(said[5]); err != nil {
@@ -104,8 +102,8 @@ func (g Git) Open(ctx context.Context, dir string) (*Repo, error) {
 	return r, nil
 }
 
-// InRepository reports whether a folder, a path without links, looks like one of a
-// repository. git is not asked.
+// InRepository reports whether a folder, a path without symlinks, looks like part of a
+// repository. It does not run git.
 func InRepository(dir string) bool {
 	for {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
@@ -119,17 +117,17 @@ func InRepository(dir string) bool {
 	}
 }
 
-// locate takes down the working copy's first folder, as git names it.
+// locate sets the top of the working copy, as reported by git.
 func (r *Repo) locate(folder string) error {
 	top, err := filepath.EvalSymlinks(folder)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoRepo, err)
 	}
 	below, err := filepath.Rel(top, r.Dir)
-	// A repository may name any folder as its working copy (core.worktree), and what
-	// is done to a working copy would be done there.
+	// A repository may configure any folder as its working copy (core.worktree), and
+	// operations would change files there.
 	if err != nil || !filepath.IsLocal(below) {
-		return fmt.Errorf("%w: the one of %s says that its files are in %s", ErrNoRepo, r.Dir, top)
+		return fmt.Errorf("%w: the repository of %s places its files in %s", ErrNoRepo, r.Dir, top)
 	}
 	if r.Top = top; below != "." {
 		r.Prefix = filepath.ToSlash(below)
@@ -137,31 +135,31 @@ func (r *Repo) locate(folder string) error {
 	return nil
 }
 
-// At is the same repository seen from the first folder of another of its working
-// copies, such as one that Add made.
+// At returns the same repository seen from the top of another of its working copies,
+// such as one that Add created.
 func (r *Repo) At(ctx context.Context, top string) (*Repo, error) {
 	other, err := r.git.Open(ctx, top)
 	if err != nil {
 		return nil, err
 	}
 	if other.Common != r.Common {
-		return nil, fmt.Errorf("%w: %s belongs to another one, %s", ErrNoRepo, top, other.Common)
+		return nil, fmt.Errorf("%w: %s belongs to another repository, %s", ErrNoRepo, top, other.Common)
 	}
 	other.Copies = r.Copies
 	return other, nil
 }
 
-// plain runs a command of git that changes nothing and reads no files' content.
+// plain runs a git command that changes nothing and reads no file content.
 func (r *Repo) plain(ctx context.Context, args ...string) ([]byte, error) {
 	return r.git.run(ctx, call{args: args, dir: r.Dir})
 }
 
-// run runs any other command of git, in the working copy's first folder.
+// run runs any other git command, in the top of the working copy.
 func (r *Repo) run(ctx context.Context, args ...string) ([]byte, error) {
 	return r.guarded(ctx, call{args: args, limit: slow})
 }
 
-// guarded is run with more that can be said of the call.
+// guarded is run with more parameters.
 func (r *Repo) guarded(ctx context.Context, c call) ([]byte, error) {
 	if c.dir = r.Top; c.guard == nil {
 		var err error
@@ -172,7 +170,7 @@ func (r *Repo) guarded(ctx context.Context, c call) ([]byte, error) {
 	return r.git.run(ctx, c)
 }
 
-// operation is the repository for the commands of one operation, which look at the
+// operation returns the repository for the commands of one operation, which read the
 // configuration once.
 func (r *Repo) operation(ctx context.Context) (*Repo, error) {
 	guard, err := r.Config.guard(ctx)
@@ -184,7 +182,7 @@ func (r *Repo) operation(ctx context.Context) (*Repo, error) {
 	return &of, nil
 }
 
-// firstLine is the first line of a text without git's own "fatal: ".
+// firstLine returns the first line of a text without git's "fatal: ".
 func firstLine(text string) string {
 	return strings.TrimPrefix(line([]byte(text)), "fatal: ")
 }

@@ -7,45 +7,45 @@ import (
 	"strings"
 )
 
-// setting is a git setting that outranks what stands in files.
+// setting is a git setting that overrides configuration files.
 type setting struct{ key, value string }
 
-// hookEvents are the hooks that the commands of this package could run. Those that a
-// configuration names are switched off one by one as well (guard); this holds also for
-// one that is written between the look at it and the call.
+// hookEvents are the hooks that commands of this package could run. guard also disables
+// each configured hook by name; this list disables one that is added between reading
+// the configuration and the call.
 var hookEvents = [...]string{
 	"post-checkout", "post-index-change", "post-merge", "pre-merge-commit", "prepare-commit-msg", "commit-msg",
 	"reference-transaction", "pre-auto-gc", "pre-commit", "post-commit", "post-rewrite", "fsmonitor-watchman",
 }
 
-// calm are options of every call: git runs nothing beside what it was asked for,
-// and what it finds out depends on the files alone. On the command line, because
-// from there git hands them on to what it runs in submodules.
-func calm() []string {
+// baseOptions returns options for every call: git runs no other programs, and its
+// results depend only on the files. They are on the command line because git passes
+// those on to submodules.
+func baseOptions() []string {
 	settings := []setting{
 		{"core.hooksPath", "/dev/null"},
 		{"core.fsmonitor", "false"},
 		{"core.untrackedCache", "false"},
-		{"core.safecrlf", "false"}, // or a mixed line ending would be an error
-		// Whoever sets these could change a file unseen.
+		{"core.safecrlf", "false"}, // else mixed line endings are an error
+		// Other values of these would hide changes of files.
 		{"core.trustctime", "true"},
 		{"core.checkStat", "default"},
 		{"core.ignoreStat", "false"},
 		{"core.splitIndex", "false"},
-		// Programs of the repository's choice, and work behind our back.
+		// Programs that the repository selects, and background work.
 		{"commit.gpgSign", "false"},
 		{"gc.auto", "0"},
 		{"maintenance.auto", "false"},
 		{"submodule.recurse", "false"},
-		{"diff.ignoreSubmodules", "dirty"}, // to look into them is to go by their settings
+		{"diff.ignoreSubmodules", "dirty"}, // reading them would apply their settings
 		{"diff.submodule", "short"},
 		{"diff.noprefix", "false"},
 		{"diff.mnemonicPrefix", "false"},
-		{"protocol.allow", "never"}, // GIT_ALLOW_PROTOCOL outranks a single protocol that is allowed
+		{"protocol.allow", "never"}, // GIT_ALLOW_PROTOCOL overrides the settings of single protocols
 		{"branch.autoSetupMerge", "false"},
-		{"core.logAllRefUpdates", "true"}, // the way back from a mistake
+		{"core.logAllRefUpdates", "true"}, // allows to undo mistakes
 	}
-	// Hooks that configuration names run beside those of core.hooksPath (git 2.54).
+	// Configured hooks run in addition to those of core.hooksPath (git 2.54).
 	for _, event := range hookEvents {
 		settings = append(settings, setting{"hook." + event + ".enabled", "false"})
 	}
@@ -56,8 +56,8 @@ func calm() []string {
 	return options
 }
 
-// settingsEnv hands settings with keys of others' making to git. On the command
-// line a key that holds an equals sign would be cut there, and mean another one.
+// settingsEnv passes settings with arbitrary keys to git. On the command line, a key
+// with an equals sign would be split there.
 func settingsEnv(settings []setting) []string {
 	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(settings))}
 	for i, s := range settings {
@@ -67,9 +67,9 @@ func settingsEnv(settings []setting) []string {
 	return env
 }
 
-// environment is what git sees of covey's environment: an allow-list, because a
-// GIT_DIR or GIT_EXTERNAL_DIFF that happens to lie there would lead it astray, and
-// the filters of the user need no keys of covey's.
+// environment returns the part of covey's environment that git gets. It is an
+// allow-list, because an inherited GIT_DIR or GIT_EXTERNAL_DIFF would change what git
+// does, and the user's filters need no keys of covey's.
 func environment(environ []string) []string {
 	allowed := []string{
 		"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TMP", "TEMP", "TZ", "XDG_CONFIG_HOME", "XDG_CACHE_HOME",
@@ -84,9 +84,9 @@ func environment(environ []string) []string {
 		})
 	})
 	return append(env,
-		"LC_ALL=C", // its messages are read
+		"LC_ALL=C", // its messages are parsed
 		"GIT_OPTIONAL_LOCKS=0",
-		"GIT_NO_LAZY_FETCH=1",     // git before 2.44 does not know it
+		"GIT_NO_LAZY_FETCH=1",     // ignored by git before 2.44
 		"GIT_ALLOW_PROTOCOL=none", // nothing is fetched, whatever protocol.ext.allow says
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_LITERAL_PATHSPECS=1", // a file may be called ':(top)x' or '*'

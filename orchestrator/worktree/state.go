@@ -11,30 +11,29 @@ import (
 	"strings"
 )
 
-// State is what lies in a working copy at one moment.
+// State is the content of a working copy at one moment.
 type State struct {
-	// Tree holds all files that git does not ignore: what is committed, staged, changed
-	// and new, as it is on disk.
+	// Tree contains all files that git does not ignore, committed, staged, changed or
+	// new, as they are on disk.
 	Tree string
-	// Beyond are the paths below Top of what lies there and is in no tree: folders that
-	// are repositories of their own.
+	// Beyond are the paths relative to Top that no tree can contain: nested
+	// repositories.
 	Beyond []string
-	// Withheld are the paths below Top of what lies there changed or new and is not in
-	// Tree, which has the last commit's file or none: they have a filter that must not
-	// run, and without it a secret could be committed in plain text (Git.Filters).
+	// Withheld are the paths relative to Top of changed or new files that are not in
+	// Tree, which has the last commit's version or none: their filter must not run, and
+	// without it a secret could be committed in plain text (Git.Filters).
 	Withheld []string
 }
 
-// State takes down what lies in the working copy. Neither its files nor its index
-// are touched, nor the stash. index is the absolute path of a file that is kept
-// between calls and makes the next ones fast, outside of the working copy; empty:
-// none. Marks in the copy's own index that hide changes from git (assume-unchanged)
-// hide nothing here.
+// State returns the content of the working copy. It changes neither files, index nor
+// stash. index is the absolute path of a file outside of the working copy that is kept
+// between calls to speed them up; empty: none. Flags in the copy's own index that hide
+// changes (assume-unchanged) have no effect.
 func (r *Repo) State(ctx context.Context, index string) (State, error) {
 	if index == "" {
 		dir, err := os.MkdirTemp("", "covey-index-")
 		if err != nil {
-			return State{}, fmt.Errorf("take down the state of %s: %w", r.Top, err)
+			return State{}, fmt.Errorf("read the state of %s: %w", r.Top, err)
 		}
 		defer os.RemoveAll(dir)
 		index = filepath.Join(dir, "index")
@@ -44,7 +43,7 @@ func (r *Repo) State(ctx context.Context, index string) (State, error) {
 		return State{}, err
 	}
 	if err := w.begin(ctx); err != nil {
-		// A file that was cut off in the middle, or is of another repository.
+		// The index is truncated, or of another repository.
 		if rm := os.Remove(index); rm != nil {
 			return State{}, err
 		}
@@ -61,14 +60,14 @@ func (r *Repo) State(ctx context.Context, index string) (State, error) {
 	return State{Tree: line(out), Beyond: beyond, Withheld: withheld}, err
 }
 
-// writer works on an index of a working copy, and knows which files it must leave alone.
+// writer works on an index of a working copy, and knows which files to withhold.
 type writer struct {
 	repo  *Repo
-	index string // absolute path; empty: the working copy's own
+	index string // absolute path; empty: the working copy's own index
 	guard *guard
 }
 
-// writer looks once at the settings against which it must be on its guard.
+// writer returns a writer with the current guard.
 func (r *Repo) writer(ctx context.Context, index string) (writer, error) {
 	guard, err := r.Config.guard(ctx)
 	return writer{repo: r, index: index, guard: guard}, err
@@ -79,18 +78,17 @@ func (w writer) git(ctx context.Context, stdin []byte, args ...string) ([]byte, 
 	return w.repo.guarded(ctx, call{args: args, index: w.index, stdin: stdin, limit: slow, guard: w.guard})
 }
 
-// begin makes the index that of the commit that the copy is on. What it knows of
-// files that are still the same it keeps.
-// Where not all files are written out, the copy's own index says which; there it
-// is the only way to tell a file that was left out from one that was deleted.
+// begin sets the index to the copy's commit, and keeps what it knows of unchanged
+// files. If not all files are checked out, it starts from the copy's own index, which
+// alone distinguishes files that were left out from deleted ones.
 //
-// An index that was kept between calls holds sizes and times of files, by which git need
-// not read again what is the same.
+// An index that is kept between calls holds sizes and times of files, so that git need
+// not read unchanged files again.
 func (w writer) begin(ctx context.Context) error {
 	if w.guard.sparse {
 		data, err := os.ReadFile(filepath.Join(w.repo.GitDir, "index"))
 		if err != nil {
-			return fmt.Errorf("take down the state of %s: %w", w.repo.Top, err)
+			return fmt.Errorf("read the state of %s: %w", w.repo.Top, err)
 		}
 		return os.WriteFile(w.index, data, 0o600)
 	}
@@ -108,11 +106,11 @@ func (w writer) begin(ctx context.Context) error {
 	return err
 }
 
-// update puts into the index what differs on disk. It is `git add --all` without
-// looking into submodules, where git would go by settings of theirs.
+// update adds the differences on disk to the index. It is `git add --all` without
+// entering submodules, where git would apply their settings.
 //
-// Removals go first, so that where a file has become a folder, or the other way round,
-// the old entry is gone when the new one comes.
+// Removals come first, so that where a file became a folder, or the reverse, the old
+// entry is gone before the new one is added.
 func (w writer) update(ctx context.Context) (beyond, withheld []string, err error) {
 	gone, changed, err := w.differing(ctx)
 	if err != nil {
@@ -155,8 +153,8 @@ func (w writer) update(ctx context.Context) (beyond, withheld []string, err erro
 	return beyond, withheld, err
 }
 
-// differing lists the files of the index that are gone from the disk, and those
-// that are there and different.
+// differing lists the files of the index that are missing on disk, and those that
+// differ.
 func (w writer) differing(ctx context.Context) (gone, changed []string, err error) {
 	out, err := w.git(ctx, nil, "diff-files", "-z", "--name-status", "--no-renames", "--no-ext-diff",
 		"--ignore-submodules=dirty")
@@ -171,10 +169,10 @@ func (w writer) differing(ctx context.Context) (gone, changed []string, err erro
 	return gone, changed, err
 }
 
-// staged lists the files that somebody has added to the copy's own index though
-// they are ignored: nothing else would find them.
+// staged lists ignored files that were added to the copy's own index; no other command
+// finds them.
 func (w writer) staged(ctx context.Context) ([]string, error) {
-	if w.guard.sparse { // it began with that index
+	if w.guard.sparse { // begin used that index
 		return nil, nil
 	}
 	out, err := w.repo.guarded(ctx, call{
@@ -190,8 +188,8 @@ func (w writer) staged(ctx context.Context) ([]string, error) {
 }
 
 // Dirty lists what git status shows of the whole working copy, in order: two letters
-// and a path each, as in "?? notes.txt". A folder of new files is one entry. Marks in
-// the copy's index hide changes from it; State goes by the files.
+// and a path each, as in "?? notes.txt". A new folder is one entry. Flags in the copy's
+// index hide changes from Dirty, but not from State.
 func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
 	out, err := r.run(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal",
 		"--ignore-submodules=dirty")

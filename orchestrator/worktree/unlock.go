@@ -10,12 +10,12 @@ import (
 	"syscall"
 )
 
-// Unlock removes the lock files that a git leaves which is killed, and over which every
-// later one stumbles: of these working copies, and of the branches below a path, as in
-// "covey/crew". Nobody may be at work in either.
+// Unlock removes the lock files that a killed git left, which make later calls fail:
+// those of these working copies, and of the branches below a path, such as
+// "covey/crew". Nobody may be working on either.
 //
-// The first working copy is left alone, and so is whatever all copies share but those
-// branches: they are their user's, who may be at work there.
+// It leaves the main working copy and other shared files alone: they belong to the
+// user, who may be working there.
 func (c *Copies) Unlock(copies []string, below string) error {
 	var all error
 	for _, top := range copies {
@@ -24,27 +24,27 @@ func (c *Copies) Unlock(copies []string, below string) error {
 	branches := filepath.Join(c.repo.Common, "refs", "heads", filepath.FromSlash(below))
 	err := filepath.WalkDir(branches, func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // a branch is in the way
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // a branch has this name
 			return nil
 		case err != nil:
 			return err
-		case d.Type().IsRegular() && strings.HasSuffix(path, ".lock"): // no branch has such a name
+		case d.Type().IsRegular() && strings.HasSuffix(path, ".lock"): // no branch can have such a name
 			return os.Remove(path)
 		}
 		return nil
 	})
 	if err = errors.Join(all, err); err != nil {
-		return fmt.Errorf("remove what a git that was killed has left: %w", err)
+		return fmt.Errorf("remove the locks of a killed git: %w", err)
 	}
 	return nil
 }
 
-// unlockCopy removes the locks of one working copy. What its .git file says is believed
-// only where it names a folder in which git keeps such copies: a member can write there.
+// unlockCopy removes the locks of one working copy. Its .git file counts only if it
+// names a folder where git keeps such copies, because a member can write to it.
 func (c *Copies) unlockCopy(top string) error {
 	said, err := os.ReadFile(filepath.Join(top, ".git"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it is put aside or made anew
+		return nil // it is moved away or created again
 	}
 	if err != nil {
 		return err

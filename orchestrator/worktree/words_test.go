@@ -186,7 +186,7 @@ func TestLineAndFields(t *testing.T) {
 // TestCalm: no setting of git's is given twice, and each stands behind a -c.
 func TestCalm(t *testing.T) {
 	seen := map[string]bool{}
-	options := calm()
+	options := baseOptions()
 	for i := 0; i < len(options); i += 2 {
 		key, _, ok := strings.Cut(options[i+1], "=")
 		if options[i] != "-c" || !ok || seen[key] {
