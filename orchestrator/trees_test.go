@@ -368,7 +368,7 @@ func TestLostCopies(t *testing.T) {
 		t.Errorf("%q, %v", aside, err)
 	}
 	if got := read(t, g.tree("ben", "shared.txt")); got != "one\nben\nthree\n" ||
-		!g.warned("covey/crew/ben was there already") {
+		!g.warned("covey/crew/ben existed already") {
 		t.Errorf("ben goes on with %q", got)
 	}
 }
@@ -383,7 +383,7 @@ func TestForeignBranch(t *testing.T) {
 	was := g.git("rev-parse covey/crew/ana covey/crew/ben")
 	g.want(g.run(Options{}), 0, "all work is done")
 	other := "covey/" + filepath.Base(g.place().Dir) + "/ana"
-	if text := "branch covey/crew/ana of " + g.git("rev-parse --show-toplevel") + " is not one"; !g.warned(text) || !g.warned("ana works on "+other) {
+	if text := "branch covey/crew/ana of " + g.git("rev-parse --show-toplevel") + " was not created by this team"; !g.warned(text) || !g.warned("ana works on "+other) {
 		t.Errorf("nobody was told that %s", text)
 	}
 	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "Ship it.", "Ship it again.", 1))
@@ -424,7 +424,7 @@ func TestFreshGoesOnOnItsBranch(t *testing.T) {
 	g.write("ana.yaml", "steps: [{call: [{tool: TaskUpdate, input: {taskId: '1', status: completed}}]}, {say: done, times: -1}]\n")
 	g.want(g.run(Options{Fresh: true}), 0, "")
 	if got := g.git("log --format=%s main..covey/crew/ana"); got != "ana" ||
-		!g.warned("covey/crew/ana was there already") {
+		!g.warned("covey/crew/ana existed already") {
 		t.Errorf("her branch has %q", got)
 	}
 }
