@@ -110,7 +110,7 @@ func (d differ) ofTask(ctx context.Context, reviews []api.Review, id string) ([]
 	return []Diff{one}, err
 }
 
-// ofMember returns the finished work of a member that has no working copy any more.
+// ofMember returns the finished work of a member without a working copy.
 func (d differ) ofMember(ctx context.Context, reviews []api.Review) ([]Diff, error) {
 	list := []Diff{}
 	for _, r := range reviews {

@@ -251,7 +251,7 @@ func (q *Queue) rescue(ctx context.Context, branch, was, commit string) error {
 		return err
 	}
 	to := fmt.Sprintf("refs/covey/rescue/%s/%.12s", strings.TrimPrefix(branch, "covey/"), was)
-	err := q.Repo.Move(ctx, to, worktree.Step{To: was, Why: "covey: " + branch + " begins anew"})
+	err := q.Repo.Move(ctx, to, worktree.Step{To: was, Why: "covey: " + branch + " is recreated"})
 	if errors.Is(err, worktree.ErrMoved) {
 		return nil // already kept
 	}

@@ -212,7 +212,7 @@ func (s Snapshot) Since(earlier Snapshot) []string {
 }
 
 // When returns the time at which a path was last written, if that was after since;
-// otherwise that of the nearest parent folder.
+// otherwise the latest change time of its parent folders.
 func (g *Ground) When(path string, since time.Time) time.Time {
 	return writtenAt(g.Dir, filepath.FromSlash(path), printOf(g.at(path), Print{}), since)
 }

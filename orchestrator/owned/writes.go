@@ -286,14 +286,14 @@ func (w *Writes) collect(ctx context.Context, member *roster.Member, m *mark) er
 // sharing returns the members that work in a member's folder, including itself, by
 // name. After that the ledger knows of their earlier runs.
 func (w *Writes) sharing(member *roster.Member) map[string]*roster.Member {
-	beside := map[string]*roster.Member{}
+	sharers := map[string]*roster.Member{}
 	for _, other := range w.opts.Members() {
 		if other.Dir == member.Dir {
-			beside[other.Name] = other
+			sharers[other.Name] = other
 			w.ledger(member.Dir).Add(w.opts.Past.of(other))
 		}
 	}
-	return beside
+	return sharers
 }
 
 // change is one path that was written.
@@ -307,10 +307,10 @@ type change struct {
 // judge charges a member with a change if only it can have made it. If that cannot be
 // decided, people are told and nobody is charged.
 func (w *Writes) judge(member *roster.Member, m *mark, ch change) {
-	beside := w.sharing(member)
+	sharers := w.sharing(member)
 	r := w.ledger(member.Dir).Judge(Question{
 		Path: ch.path, Print: ch.print, At: ch.at, Me: member.Name,
-		May: func(who string) bool { o, ok := beside[who]; return ok && w.mayWrite(o, ch.path) },
+		May: func(who string) bool { o, ok := sharers[who]; return ok && w.mayWrite(o, ch.path) },
 	})
 	old, charged := m.Charges[ch.path]
 	switch {

@@ -121,7 +121,7 @@ func (r *folderReader) add(f File) error {
 // writtenByRun reports whether an entry is a cache that running programs write, and
 // from which nothing is loaded without a source next to it: a module that has only its
 // compiled form is not a cache.
-func writtenByRun(folder string, e fs.DirEntry, beside []fs.DirEntry) bool {
+func writtenByRun(folder string, e fs.DirEntry, siblings []fs.DirEntry) bool {
 	name := e.Name()
 	switch {
 	case name == ".git", e.IsDir() && name == "__pycache__", name == ".DS_Store":
@@ -130,7 +130,7 @@ func writtenByRun(folder string, e fs.DirEntry, beside []fs.DirEntry) bool {
 		return filepath.Base(folder) == "node_modules"
 	}
 	source, compiled := strings.CutSuffix(name, ".pyc")
-	return compiled && slices.ContainsFunc(beside, func(o fs.DirEntry) bool { return o.Name() == source+".py" })
+	return compiled && slices.ContainsFunc(siblings, func(o fs.DirEntry) bool { return o.Name() == source+".py" })
 }
 
 // folderDiff lists the files of a folder that are new, removed or changed, with their
