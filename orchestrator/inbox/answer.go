@@ -16,25 +16,22 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// Answer is what somebody says to a request.
+// Answer is an answer to a request.
 type Answer struct {
 	ID      string // of the request
 	Approve bool
 	Text    string // the reason or feedback; may be empty
-	// Mode is the permission mode that goes with an approved plan; empty: the
-	// member's own.
+	// Mode is the permission mode granted with an approved plan; empty: the member's own.
 	Mode string
 }
 
-// Answer takes in what somebody says to a question: a person at the inbox, or
-// the member to whom it was put. kinds are those that may be answered this way;
-// none: all.
+// Answer answers a question, for a person or for the member that has to answer it. If kinds
+// are given, only questions of these kinds may be answered.
 //
-// Whether the one who answers may do so at all is for the store to say, in the commit
-// in which the answer is written; here only what the store cannot know is looked at.
-// When it returns without an error, what follows from the answer has been done, or the team
-// has ended and its next run does it. An answer that is stored is acted on even if ctx ends:
-// the request is closed then, and nobody could answer it again.
+// The store checks in its transaction whether by may answer; Answer checks only what the
+// store cannot know. Once the answer is stored, Answer acts on it even if ctx ends, because
+// the request is closed and cannot be answered again. If it returns nil, the answer has been
+// acted on, or the team has ended and the next run acts on it.
 func (b *Inbox) Answer(
 	ctx context.Context, by actors.Actor, a Answer, kinds ...requests.Kind,
 ) (requests.Request, error) {
@@ -62,27 +59,27 @@ func (b *Inbox) Answer(
 	return r, err
 }
 
-// MayAnswer refuses what a person cannot answer in the inbox, or not with a permission mode.
+// MayAnswer returns an error if a person cannot answer r, or not with this permission mode.
 func MayAnswer(r requests.Request, mode string) error {
 	switch {
 	case r.Kind == requests.AskShutdown:
-		return notation.Errorf(tasks.ErrInvalid, "%s is asked to end, and answers itself; covey down --member %s --now does not ask",
+		return notation.Errorf(tasks.ErrInvalid, "only %s can answer its request to end; covey down --member %s --now ends it without asking",
 			r.To, r.To)
 	case mode != "" && r.Kind != requests.AskPlan:
-		return notation.Errorf(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
+		return notation.Errorf(tasks.ErrInvalid, "a permission mode is only for the approval of a plan")
 	case mode != "" && modeRank(mode) < 0:
 		return noSuchMode(mode)
 	}
 	return nil
 }
 
-// Find returns the request that who means: by its id, or by the name of the member that
-// asks, if it asks who one thing only. By name nobody can mean what it has not read yet:
-// a request may have been replaced since.
+// Find returns a request by its id, or by the name of the member that asks, if exactly one
+// open request from that member to who matches. A name does not match a request that who has
+// not read, because who then means an earlier request that this one has replaced.
 //
-// An id finds closed requests too, so that a second answer hears that there was a first
-// one. Names look among the open ones alone, and what they leave open is an error that
-// lists the ids: a guess might approve the wrong plan.
+// An id also finds closed requests, so that a second answer gets an error that names the
+// first. An ambiguous name is an error that lists the ids: a guess might approve the wrong
+// plan.
 func (b *Inbox) Find(ctx context.Context, who, id string) (requests.Request, error) {
 	r, err := b.ports.Store.Requests().Find(ctx, id)
 	_, member := b.ports.Member(id)
@@ -108,8 +105,8 @@ func (b *Inbox) Find(ctx context.Context, who, id string) (requests.Request, err
 	return r, notation.Errorf(tasks.ErrNotFound, "%s asks nothing of %s that it has read", id, who)
 }
 
-// unreadOf are the requests of which a member has not read yet. Where that cannot
-// be known nothing is held back: the answer itself is checked.
+// unreadOf returns the requests in a member's unread mail. It returns none if the mail cannot
+// be read: the store checks the answer anyway.
 func (b *Inbox) unreadOf(ctx context.Context, who string) map[string]bool {
 	unread := map[string]bool{}
 	letters, err := b.ports.Store.Mail().Unread(ctx, who)
@@ -125,7 +122,7 @@ func (b *Inbox) unreadOf(ctx context.Context, who string) map[string]bool {
 	return unread
 }
 
-// requestIDs lists ids for people.
+// requestIDs lists the ids of requests for people.
 func requestIDs(list []requests.Request) string {
 	ids := make([]string, len(list))
 	for i, r := range list {
@@ -134,54 +131,44 @@ func requestIDs(list []requests.Request) string {
 	return strings.Join(ids, ", ")
 }
 
-// mayGrant refuses a permission mode with which a member would let another one
-// do more than its spec does. A person may.
-//
-// The modes stand in the order of what they allow. A lead that a text has talked into
-// it may give a member less than its spec, or as much, and never more.
+// mayGrant returns an error if an answer grants a permission mode that allows more than the
+// member's spec. Only a person may grant it: a prompt injection could make a lead do so.
 func (b *Inbox) mayGrant(by actors.Actor, r requests.Request, a Answer) error {
 	if a.Mode == "" {
 		return nil
 	}
 	if r.Kind != requests.AskPlan {
-		return notation.Errorf(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
+		return notation.Errorf(tasks.ErrInvalid, "a permission mode is only for the approval of a plan")
 	}
 	m, ok := b.ports.Member(r.Member)
 	return MayHaveMode(by.Name == actors.Operator || !ok, m, a.Mode)
 }
 
-// concluded is for a request that was closed just now: what follows from it is
-// done, and whoever waits for it goes on.
+// concluded acts on a request that was just closed, and wakes those that wait for it.
 func (b *Inbox) concluded(ctx context.Context, r requests.Request) error {
-	if settledAtOnce(r) {
-		if err := b.settle(ctx, r); err != nil {
+	if actsAtOnce(r) {
+		if err := b.act(ctx, r); err != nil {
 			return err
 		}
 	}
-	return b.look(ctx)
+	return b.refresh(ctx)
 }
 
-// settledAtOnce reports whether covey acts on an answer as soon as it is there.
-// A permission is taken by whoever waits with the call, and may be asked for
-// once more if a crash took that away.
-func settledAtOnce(r requests.Request) bool { return r.Kind != requests.AskPermission }
+// actsAtOnce reports whether the inbox acts on an answer as soon as it is stored. A
+// permission is left to the call that waits for it.
+func actsAtOnce(r requests.Request) bool { return r.Kind != requests.AskPermission }
 
-// settle does what follows from an answer, and notes that it was done. It may
-// be done twice, after a crash in between.
-//
-// Take is last: until then the request counts as not acted on, and recall does it
-// again. So everything that is hung in here must bear to be done twice.
-func (b *Inbox) settle(ctx context.Context, r requests.Request) error {
+// act acts on an answer, and then marks it as taken. After a crash in between recall acts on
+// it again, so everything that Closed does must be idempotent.
+func (b *Inbox) act(ctx context.Context, r requests.Request) error {
 	if err := b.ports.Closed(ctx, r); err != nil {
 		return fmt.Errorf("act on the answer to %s: %w", r.ID, err)
 	}
 	return b.ports.Store.Requests().MarkTaken(ctx, r.ID)
 }
 
-// tell is what the member that a request is about is told of its end.
-//
-// An Outgoing without a text means that nobody is told. It is called before the commit,
-// with the request as it will be.
+// tell returns the mail on the end of a request for the member that it is about. It has no
+// text if no mail is sent. The store calls it before the commit, with the closed request.
 func (b *Inbox) tell(r requests.Request) mail.Outgoing {
 	if _, member := b.ports.Member(r.Member); !member {
 		return mail.Outgoing{}
@@ -189,17 +176,17 @@ func (b *Inbox) tell(r requests.Request) mail.Outgoing {
 	return AnswerMail(r, b.ports.Clock.Now())
 }
 
-// AnswerMail is what the member that a request is about is told of its end. An Outgoing
-// without a text means that nobody is told.
+// AnswerMail returns the mail on the end of a request for the member that it is about. It has
+// no text if no mail is sent.
 func AnswerMail(r requests.Request, now time.Time) mail.Outgoing {
-	silent := r.Kind == requests.AskPermission || r.Kind == requests.AskMerge && !asksToKeep(r) // who waits asks for the answer
+	silent := r.Kind == requests.AskPermission || r.Kind == requests.AskMerge && !asksToKeep(r) // the asker reads the store
 	if silent || r.Kind == requests.AskAttention && !r.Approved() {
 		return mail.Outgoing{}
 	}
 	return closingMail(r, now)
 }
 
-// closingMail words it.
+// closingMail returns the mail with the answer.
 func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 	yes := r.Approved()
 	answer := mail.Answer{
@@ -227,8 +214,8 @@ func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 	return out
 }
 
-// ClosingText says how a request ended. It stands in the journal, and is all that the
-// member sees of an answer that nobody gave.
+// ClosingText says how a request ended. It is written to the journal, and is the text of the
+// mail about an expired request.
 func ClosingText(r requests.Request) string {
 	who, what := r.By, subjectOf(r)
 	if who == actors.Operator {
@@ -265,7 +252,7 @@ func ClosingText(r requests.Request) string {
 	return fmt.Sprintf("Request %s was %s%s.", r.ID, r.State, said)
 }
 
-// capital begins a sentence. Names of members stay as they are written.
+// capital capitalizes "a person" for the start of a sentence. Names of members do not change.
 func capital(who string) string {
 	if strings.HasPrefix(who, "a person") {
 		return "A" + who[1:]

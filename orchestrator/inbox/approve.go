@@ -17,16 +17,15 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// A gate `approve: NAME` lets a task be completed once somebody has agreed to it
-// as it stands. It does not keep the member waiting in the middle of a call:
-// while it waits it could answer nobody, and two who approve each other's work
-// would wait for ever. So the gate's verdict is hooks.Await: the question goes out,
-// and the member is told of the answer by mail.
+// A gate `approve: NAME` allows the completion of a task once the approver has agreed to the
+// task's current state. The member does not wait within its call: it could answer nobody
+// meanwhile, and two members that approve each other's work would wait for ever. So the
+// gate's verdict is hooks.Await: covey sends the request, and the answer comes as mail.
 
-// approvePolicy begins the names of these gates, as configs has them.
+// approvePolicy is the prefix of these gates' policies in specs.
 const approvePolicy = "approve:"
 
-// ApproverOf is who answers for the name in a spec: a member, or a person.
+// ApproverOf returns the store's name for an approver in a spec: a member or the operator.
 func ApproverOf(name string) string {
 	if name == "person" {
 		return actors.Operator
@@ -34,31 +33,32 @@ func ApproverOf(name string) string {
 	return name
 }
 
-// Approver is whose approval the policy of a gate is, as the spec names it.
+// Approver returns the approver in a gate's policy, as the spec names it. It is not ok for
+// other policies.
 func Approver(policy string) (name string, ok bool) { return strings.CutPrefix(policy, approvePolicy) }
 
-// Approvals are the gates that ask for the approval of somebody. Its methods may be called
-// from any goroutine.
+// Approvals implements the gates that ask for an approval. Its methods may be called from
+// any goroutine.
 type Approvals struct{ inbox *Inbox }
 
-// By is the policy that agrees once approver has, and waits until then. It only
-// looks: the question is put when all other gates have agreed (hooks.Wait).
+// By returns the policy that agrees once approver has approved the task. It does not send the
+// request itself: that happens when all other gates have agreed (hooks.Wait).
 //
-// A broken result refuses as well, and says that the gate is at fault and not the work:
-// a gate that cannot look must never agree.
+// If the policy cannot check the approval its result is broken, which refuses the completion
+// and blames the gate instead of the work.
 func (a *Approvals) By(approver string) runner.Policy {
 	return func(ctx context.Context, in hooks.Input) hooks.Result {
 		done, ok := in.Payload.(hooks.TaskCompletedInput)
 		if !ok {
 			return runner.Broken(fmt.Errorf("approve: only the completion of a task in a running team can be approved"))
 		}
-		// At a turn end nobody says that the task is done, unless passing completes it.
+		// A turn end completes no task, unless complete_on_pass is set.
 		member, completes := a.inbox.ports.Completer(ctx, in)
 		if !completes {
 			return runner.Agree()
 		}
 		if member == approver {
-			return runner.Agree() // nobody is asked about its own work: it has said that it will do
+			return runner.Agree() // by completing the task, the approver has approved its own work
 		}
 		t, err := a.inbox.ports.Store.Task(ctx, done.TaskID)
 		if err != nil {
@@ -82,21 +82,20 @@ func (a *Approvals) By(approver string) runner.Policy {
 	}
 }
 
-// approvalKey names a task as it stands, with the files that are there for it (filesOf):
-// what was approved once needs no second approval, and what was changed since does. That
-// a member was started again changes the task's version, and nothing that an approver
-// has seen.
+// approvalKey returns a key of what an approver sees: the task's texts and its files
+// (filesOf). An approval holds until the key changes. The key does not contain the task's
+// version, which also changes when a member restarts.
 func approvalKey(t tasks.Task, approver, files string) string {
 	parts := []any{approver, t.Subject, t.Description, t.Metadata}
-	if files != "" { // without, it is the key of what was approved before there were files in it
+	if files != "" { // keys of older versions of covey have no files
 		parts = append(parts, files)
 	}
 	return t.ID + "/" + requests.KeyOf(parts...)
 }
 
-// filesOf names the files that somebody agrees to with a task: git's name of the tree
-// in which its owner works, or whoever completes it. It is empty where no tree is one
-// member's alone; there a yes holds for the task's words.
+// filesOf returns the git tree hash of the files of the task's owner, or of the completer if
+// there is no owner. It is empty where members share a working tree; there an approval covers
+// only the task's texts.
 func (a *Approvals) filesOf(ctx context.Context, t tasks.Task, completer string) (string, error) {
 	who := cmp.Or(t.Owner, completer)
 	tree, err := a.inbox.ports.Files(ctx, who)
@@ -106,9 +105,9 @@ func (a *Approvals) filesOf(ctx context.Context, t tasks.Task, completer string)
 	return tree, nil
 }
 
-// await asks for an approval that a task lacks, and words the wait. If nobody can
-// be asked that is a refusal, and the task stays as it is: the member completes it once
-// more, and those who were asked meanwhile are not asked twice, as the key is the same.
+// await asks for a missing approval and returns the verdict hooks.Await. If it cannot ask, it
+// refuses, and the member has to complete the task again. Approvers that were asked already
+// are not asked twice, because the key is the same.
 func (a *Approvals) await(ctx context.Context, member, id, approver string) hooks.Result {
 	r, err := a.ask(ctx, member, id, approver)
 	who := AnswererName(approver)
@@ -119,11 +118,10 @@ func (a *Approvals) await(ctx context.Context, member, id, approver string) hook
 		"will tell you the answer; there is nothing more to do for this task until then, so end your turn.", id, who, r.ID)
 }
 
-// ask puts a task before one approver, and takes back what it was asked about the
-// same task before there were these files or words.
+// ask requests one approval of a task, and withdraws requests about earlier states of it.
 //
-// Nobody can wait for an answer of somebody who takes no more turns, so that is an error
-// now and not a deadline later. Lasting keeps a yes for as long as the task is the same.
+// It fails at once if the approver takes no more turns, instead of at the deadline. Lasting
+// keeps an approval while the key stays the same.
 func (a *Approvals) ask(ctx context.Context, member, id, approver string) (requests.Request, error) {
 	t, err := a.inbox.ports.Store.Task(ctx, id)
 	if err != nil {
@@ -131,7 +129,7 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver string) (reque
 	}
 	_, ok := a.inbox.ports.Member(approver)
 	switch gone := a.inbox.ports.Gone(approver); {
-	case !ok && approver != actors.Operator: // its spec is taken up in this moment
+	case !ok && approver != actors.Operator: // a changed spec is being applied
 		return requests.Request{}, fmt.Errorf("%s is not in the team; try again in a moment", approver)
 	case gone != "":
 		return requests.Request{}, fmt.Errorf("%s takes no more turns: %s", approver, gone)
@@ -142,7 +140,7 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver string) (reque
 	}
 	n := requests.New{
 		Kind: requests.AskApproval, Member: member, To: approver, Lasting: true,
-		Key: approvalKey(t, approver, files), Wait: a.inbox.limit, Text: seekingText(member, t, files),
+		Key: approvalKey(t, approver, files), Wait: a.inbox.limit, Text: requestText(member, t, files),
 		Payload: notation.Encode(Payload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files}),
 	}
 	if approver != actors.Operator {
@@ -161,11 +159,11 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver string) (reque
 	})
 }
 
-// seekingText is what whoever is to approve reads: whose task it is, and as which tree its
-// files stand, by which `covey tasks show` has the verdicts of gates on the same files.
-func seekingText(member string, t tasks.Task, files string) string {
+// requestText is the text for the approver. It names the tree, under which `covey tasks show`
+// lists the verdicts of gates on the same files.
+func requestText(member string, t tasks.Task, files string) string {
 	text := fmt.Sprintf("%s has finished task %s (%s) and asks for approval", member, t.ID, notation.Preview(t.Subject, 500))
-	if files != "" { // those of a working copy, of which there is a difference to look at
+	if files != "" { // the member has its own working tree, so covey diff shows its work
 		text += fmt.Sprintf("; covey diff %s shows its work, and the answer is for the files as they are now (tree %.10s)",
 			member, files)
 	}
@@ -183,9 +181,9 @@ func approvalMail(r requests.Request, t tasks.Task, now time.Time) mail.Outgoing
 	}
 }
 
-// moot withdraws questions about tasks that are completed or gone by other
-// ways, such as a person's force: nobody has to look at those.
-func (a *Approvals) moot(ctx context.Context) error {
+// withdrawMoot withdraws requests about tasks that were deleted, or completed without the
+// approval, such as with --force.
+func (a *Approvals) withdrawMoot(ctx context.Context) error {
 	for _, r := range a.inbox.Open() {
 		if r.Kind != requests.AskApproval {
 			continue

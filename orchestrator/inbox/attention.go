@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// Attention has the members that only a person, or mail, can help on. Its methods may be
+// Attention tracks the members that cannot go on without a person or mail. Its methods may be
 // called from any goroutine.
 type Attention struct {
 	inbox *Inbox
@@ -20,13 +20,13 @@ type Attention struct {
 	members map[string]trouble
 }
 
-// trouble is what a member needs attention for.
+// trouble is why a member needs attention.
 type trouble struct {
 	reason string
-	tasks  string // fingerprint of the tasks that the member does not get on with; empty: it is about something else
+	tasks  string // fingerprint of the tasks that the member makes no progress on; empty: another reason
 }
 
-// change changes the trouble of a member.
+// change updates the trouble of a member.
 func (a *Attention) change(member string, do func(*trouble)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -35,7 +35,7 @@ func (a *Attention) change(member string, do func(*trouble)) {
 	a.set(member, t)
 }
 
-// set changes the trouble of a member. a.mu is held.
+// set replaces the trouble of a member. a.mu must be held.
 func (a *Attention) set(member string, t trouble) {
 	if t == (trouble{}) {
 		delete(a.members, member)
@@ -44,16 +44,16 @@ func (a *Attention) set(member string, t trouble) {
 	a.members[member] = t
 }
 
-// Of returns why a member needs attention; empty: it does not.
+// Of returns why a member needs attention, or "" if it does not.
 func (a *Attention) Of(member string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.members[member].reason
 }
 
-// Need notes that a member needs attention, and puts it into the inbox, once for
-// each trouble. more is what a person has to know besides. Nobody waits for the answer,
-// so the question has no deadline.
+// Need records that a member needs attention, and asks a person, unless that question is
+// open. more is appended to the question only. Nobody waits for the answer, so the question
+// has no deadline.
 func (a *Attention) Need(ctx context.Context, member, reason, more string) error {
 	a.change(member, func(t *trouble) { t.reason = reason })
 	a.inbox.ports.Changed()
@@ -64,34 +64,34 @@ func (a *Attention) Need(ctx context.Context, member, reason, more string) error
 	return err
 }
 
-// Stuck notes that a member will need attention for tasks that it does not get on with,
-// by their fingerprint.
+// Stuck records the fingerprint of tasks that a member makes no progress on.
 func (a *Attention) Stuck(member, tasks string) {
 	a.change(member, func(t *trouble) { t.tasks = tasks })
 }
 
-// Clear notes that a member needs attention no more.
+// Clear drops the trouble of a member.
 func (a *Attention) Clear(member string) {
 	a.change(member, func(t *trouble) { *t = trouble{} })
 }
 
-// ClearReason notes that a member is over the reason for which it needs attention.
+// ClearReason drops the reason why a member needs attention, but not the tasks of Stuck.
 func (a *Attention) ClearReason(member string) {
 	a.change(member, func(t *trouble) { t.reason = "" })
 }
 
-// ClearSolved takes the attention from members whose trouble has gone: the tasks that they
-// did not get on with have been changed since, or their limits were raised.
+// ClearSolved clears the attention of members whose trouble is solved: the tasks that they
+// made no progress on have changed since, or their limits were raised. It sets the Attention
+// of all seats in trouble.
 //
-// Without it a member would stay in trouble over a task that has long been another one's,
-// and the team would end unfinished though all is done. raised must not call a.
+// Without it a member would stay in trouble over a task that now belongs to another member,
+// and the team would end as unfinished. raised must not call a.
 func (a *Attention) ClearSolved(s *plan.Scene, raised func(member string) bool) {
-	var index *plan.TaskIndex // in most scenes nobody is stuck
+	var index *plan.TaskIndex // made only if needed: in most scenes nobody is stuck
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range s.Seats {
 		seat := &s.Seats[i]
-		over := raised(seat.Name) // it says so once
+		over := raised(seat.Name) // call it for each member, because it reports a raise only once
 		t, troubled := a.members[seat.Name]
 		if !troubled {
 			continue
@@ -112,10 +112,10 @@ func (a *Attention) ClearSolved(s *plan.Scene, raised func(member string) bool) 
 	}
 }
 
-// Calm takes a member's trouble out of the inbox: it works again. An error is no reason to
-// keep the member from its work, so it is only noted.
+// Calm withdraws the question about a member that works again. It only logs an error, which
+// must not keep the member from its work.
 func (a *Attention) Calm(ctx context.Context, member string) {
-	a.inbox.fault(ctx, a.inbox.withdrawAll(ctx, member+" works again", func(r requests.Request) bool {
+	a.inbox.logError(ctx, a.inbox.withdrawAll(ctx, member+" works again", func(r requests.Request) bool {
 		return r.Kind == requests.AskAttention && r.Member == member
 	}))
 }

@@ -1,10 +1,10 @@
-// Package inbox has the questions that are open in a team: who waits for whose answer,
-// when the time for it is up, and what is asked by the calls, the plans and the finished
-// work of members. It is covey's own and makes no promise to other programs.
+// Package inbox manages a team's open requests: permissions for calls, approvals of plans and
+// of finished work, and members that need attention. It knows who waits for whose answer, and
+// lets requests expire. Its API is for covey only and may change.
 //
 // A question is a record in the store until it is answered, so it outlives the process and
-// the member that asked. Who may answer is decided here: a person, or the approver that
-// the spec names. An answer counts once; a later one is refused with the first.
+// the member that asked. The inbox decides who may answer: a person, or the approver that the
+// spec names. Only the first answer counts; the error for a later one names the first.
 package inbox
 
 import (
@@ -27,12 +27,12 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// Inbox has a team's open questions (requests.Request). The questions themselves are in
-// the store, and what stands here can be made of them again: so they survive what asked
-// them. Its methods may be called from any goroutine.
+// Inbox manages a team's open questions (requests.Request). The questions are in the store,
+// so they survive a restart; all other state can be computed from them. Its methods may be
+// called from any goroutine.
 //
-// No question holds up the team for ever: each that somebody waits for has a deadline,
-// and a default that holds from then on (TEAMS.md 6, row 7).
+// No question blocks the team for ever: each one that somebody waits for has a deadline, and
+// a default answer that applies from then on (TEAMS.md 6, row 7).
 type Inbox struct {
 	Attention *Attention
 	Approvals *Approvals
@@ -40,62 +40,60 @@ type Inbox struct {
 
 	ports Ports
 	onAsk configs.OnAsk
-	limit time.Duration // how long a question may wait
+	limit time.Duration // how long a question waits for its answer
 
 	reminders reminders
-	asides    asides
+	waits     midTurnWaits
 
 	mu      sync.Mutex
 	open    questions
-	due     map[string]time.Time // by id; of the clock that cannot be set
+	due     map[string]time.Time // deadlines by id, on the monotonic clock
 	changed chan struct{}        // closed and replaced whenever open changes
-	poked   chan struct{}        // something may have changed that nobody looked at
-	over    <-chan struct{}      // closed when the team ends; nil before it has begun
+	poked   chan struct{}        // signals that watch should refresh
+	over    <-chan struct{}      // closed when the team ends; nil before Begin
 }
 
-// Ports are what an Inbox needs of its team. The members are known by their names.
+// Ports are an Inbox's dependencies. Members are identified by name.
 type Ports struct {
 	Store *tasks.Store
 	Clock routine.Clock
 	Log   *slog.Logger
-	// Changed is called when other questions may be open. The inbox holds its lock meanwhile:
-	// Changed must not call it.
+	// Changed is called when the open questions may have changed. It must not call the inbox,
+	// which holds its lock meanwhile.
 	Changed func()
-	// Go runs something that the end of the team waits for. It returns false, and does
-	// not run it, if the team has ended.
+	// Go runs a function in a goroutine that the end of the team waits for. If the team has
+	// ended it returns false without running the function.
 	Go func(func()) bool
 	// Attached reports whether a person follows the team.
 	Attached func() bool
-	// Member finds a member that has a place in the team.
+	// Member finds a member of the team.
 	Member func(name string) (*roster.Member, bool)
-	// Gone returns why a member takes no more turns; empty: it does.
+	// Gone returns why a member takes no more turns, or "" if it takes turns.
 	Gone func(member string) string
-	// Lend lends the place that a member has among those on its login to others. takeBack
-	// waits for another one.
+	// Lend releases a member's slot on its login to other members. takeBack waits for a slot.
 	Lend func(member string) (takeBack func(context.Context) error)
-	// Notify tells people of a question of a member's that one of them is to answer.
+	// Notify tells people of a member's question that a person has to answer.
 	Notify func(ctx context.Context, member string, r requests.Request)
-	// Closed does what follows from the answer to a request. It is called again after a
-	// crash in between.
+	// Closed acts on the answer to a request. After a crash it may be called again for the
+	// same request.
 	Closed func(context.Context, requests.Request) error
-	// Completer returns whose completion of a task the gates look at, and whether the
-	// task is to be completed if they agree.
+	// Completer returns the actor that completes the task which the gates judge, and whether
+	// the task is completed if they agree.
 	Completer func(context.Context, hooks.Input) (who string, completes bool)
 	// Lead returns the team's lead.
 	Lead func() *roster.Member
-	// Letters is where texts lie that are too long for a message.
+	// Letters holds texts that are too long for a message.
 	Letters mail.Folder
-	// SetMode has a member that has begun work in a permission mode.
+	// SetMode sets the permission mode of a member that has started.
 	SetMode func(member, mode string) error
-	// Files returns git's name of the files that a member's work on a task is among;
-	// empty: they are not its own.
+	// Files returns the git tree hash of a member's files, or "" if it shares them.
 	Files func(ctx context.Context, member string) (tree string, err error)
 }
 
-// defaultLimit is for teams that were made without a spec.
+// defaultLimit is the limit of teams made without a spec.
 const defaultLimit = 10 * time.Minute
 
-// New makes the inbox of a team. Begin opens it.
+// New makes the inbox of a team. Begin starts it.
 func New(team *configs.Team, ports Ports) *Inbox {
 	b := &Inbox{
 		ports: ports, onAsk: team.OnAsk, limit: cmp.Or(team.AskLimit, defaultLimit),
@@ -108,8 +106,8 @@ func New(team *configs.Team, ports Ports) *Inbox {
 	return b
 }
 
-// Begin reads what earlier runs have left open, carries out what was answered
-// and not acted on, and watches the deadlines until stop is called or ctx ends.
+// Begin reads the questions of earlier runs, acts on answers that no run has acted on, and
+// watches the deadlines until stop is called or ctx ends.
 func (b *Inbox) Begin(ctx context.Context) (stop func(), err error) {
 	b.mu.Lock()
 	b.over = ctx.Done()
@@ -126,22 +124,22 @@ func (b *Inbox) Begin(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
-// recall brings the inbox to where the last run left it.
+// recall restores the state of the last run from the store.
 func (b *Inbox) recall(ctx context.Context) error {
 	if err := b.reminders.recall(ctx); err != nil {
 		return err
 	}
 	all, err := b.ports.Store.Requests().List(ctx)
 	if err != nil {
-		return fmt.Errorf("what earlier runs have asked: %w", err)
+		return fmt.Errorf("list the requests of earlier runs: %w", err)
 	}
 	for _, r := range all {
 		switch {
-		// Trouble of an earlier run is looked at anew: the member begins afresh.
+		// The members start anew, so what an earlier run said about them no longer holds.
 		case r.Open() && r.Kind == requests.AskAttention:
 			_, err = b.ports.Store.Requests().Withdraw(ctx, actors.Actor{}, r.ID, "the team was started again")
-		case !r.Open() && !r.Taken && settledAtOnce(r):
-			err = b.settle(ctx, r)
+		case !r.Open() && !r.Taken && actsAtOnce(r):
+			err = b.act(ctx, r)
 		default:
 			continue
 		}
@@ -149,14 +147,14 @@ func (b *Inbox) recall(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := b.look(ctx); err != nil {
+	if err := b.refresh(ctx); err != nil {
 		return err
 	}
-	return b.dropStrangers(ctx)
+	return b.dropRemoved(ctx)
 }
 
-// dropStrangers closes what was asked by and of members that the spec no longer has.
-func (b *Inbox) dropStrangers(ctx context.Context) error {
+// dropRemoved closes questions from and to members that the spec no longer has.
+func (b *Inbox) dropRemoved(ctx context.Context) error {
 	for _, r := range b.Open() {
 		for _, name := range []string{r.Member, r.To} {
 			if _, here := b.ports.Member(name); here || name == actors.Operator || name == "" {
@@ -170,14 +168,14 @@ func (b *Inbox) dropStrangers(ctx context.Context) error {
 	return nil
 }
 
-// look takes in which questions are open now.
-func (b *Inbox) look(ctx context.Context) error {
-	// Under the lock, so that of two looks the later one is what stands here.
+// refresh reads the open questions from the store.
+func (b *Inbox) refresh(ctx context.Context) error {
+	// It reads under the lock, so that the later of two calls stores its result last.
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	open, err := b.ports.Store.Requests().Open(ctx, "")
 	if err != nil {
-		return fmt.Errorf("what is open: %w", err)
+		return fmt.Errorf("list the open requests: %w", err)
 	}
 	due, now := map[string]time.Time{}, b.ports.Clock.Now()
 	for _, r := range open {
@@ -196,17 +194,17 @@ func (b *Inbox) look(ctx context.Context) error {
 	return nil
 }
 
-// timeLeft is how long a question may still wait by the clock on the wall. That
-// may have been set since, so it is never more than the question had.
+// timeLeft returns how long a question may still wait by the wall clock, but at most its full
+// time, because somebody may have set the clock back.
 func timeLeft(r requests.Request, now time.Time) time.Duration {
 	return max(0, min(r.Deadline.Sub(now.Round(0)), r.Deadline.Sub(r.Created)))
 }
 
-// Recheck has the inbox look again at the open questions, without waiting for it:
-// something may have changed that they are about.
+// Recheck makes the inbox check the open questions again, because something may have changed
+// that they are about. It does not wait for the check.
 func (b *Inbox) Recheck() { routine.Signal(b.poked) }
 
-// watch lets the time of questions run out.
+// watch expires questions at their deadlines until ctx ends.
 func (b *Inbox) watch(ctx context.Context) {
 	for {
 		var late <-chan time.Time
@@ -216,11 +214,11 @@ func (b *Inbox) watch(ctx context.Context) {
 		}
 		select {
 		case <-b.poked:
-			b.fault(ctx, b.look(ctx))
-			b.fault(ctx, b.Approvals.moot(ctx))
+			b.logError(ctx, b.refresh(ctx))
+			b.logError(ctx, b.Approvals.withdrawMoot(ctx))
 		case <-late:
-			if wait == 0 { // else it is looked at again: waits are cut to a minute
-				b.fault(ctx, b.expire(ctx, id))
+			if wait == 0 { // otherwise next had cut a longer wait to a minute
+				b.logError(ctx, b.expire(ctx, id))
 			}
 		case <-ctx.Done():
 			return
@@ -228,8 +226,8 @@ func (b *Inbox) watch(ctx context.Context) {
 	}
 }
 
-// next is the question whose time is up first, and how long that is from now, a
-// minute at most. Empty: there is none.
+// next returns the question with the earliest deadline, and the time until then, at most a
+// minute. id is empty if no question has a deadline.
 func (b *Inbox) next() (id string, wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -241,20 +239,20 @@ func (b *Inbox) next() (id string, wait time.Duration) {
 	return id, max(0, min(wait, time.Minute))
 }
 
-// expire lets the default of a question hold.
+// expire closes a question with its default answer.
 func (b *Inbox) expire(ctx context.Context, id string) error {
 	r, err := b.ports.Store.Requests().Expire(ctx, id, b.tell)
 	if err != nil {
-		return fmt.Errorf("end request %s, whose time is up: %w", id, err)
+		return fmt.Errorf("expire request %s: %w", id, err)
 	}
 	return b.concluded(ctx, r)
 }
 
-// fault notes an error that cannot be returned to anybody.
-func (b *Inbox) fault(ctx context.Context, err error) {
+// logError logs an error that cannot be returned, and then waits for a second.
+func (b *Inbox) logError(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
 		b.ports.Log.Error("the inbox", "err", err)
-		select { // a disk that is full stays so for a while
+		select { // an error such as a full disk lasts, and must not flood the log
 		case <-b.ports.Clock.After(time.Second):
 		case <-ctx.Done():
 		}
@@ -264,24 +262,24 @@ func (b *Inbox) fault(ctx context.Context, err error) {
 // Open returns the questions that are open.
 func (b *Inbox) Open() []requests.Request { return b.sorted().All }
 
-// sorted are the open questions as they are looked up. Nobody may change them.
+// sorted returns the open questions, indexed. The caller must not change them.
 func (b *Inbox) sorted() questions {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.open
 }
 
-// Limit is how long a question may wait.
+// Limit returns how long a question waits for its answer.
 func (b *Inbox) Limit() time.Duration { return b.limit }
 
-// Pending reports whether a question is open whose time may run out. Until it has, the
-// team does not end. Trouble that nobody has looked at has no such time.
+// Pending reports whether a question with a deadline is open. The team does not end before
+// the deadline. Questions about members that need attention have none.
 func (b *Inbox) Pending() bool {
 	return slices.ContainsFunc(b.Open(), func(r requests.Request) bool { return !r.Deadline.IsZero() })
 }
 
-// Present reports whether a person may answer: somebody is attached, or
-// questions are to wait for somebody who will be (DESIGN 10.4).
+// Present reports whether a person may answer: a person is attached, or on_ask says that
+// questions wait for one (DESIGN 10.4).
 func (b *Inbox) Present() bool { return b.onAsk == configs.WaitAsk || b.ports.Attached() }
 
 // Wait waits until a question is closed. It fails when ctx ends.
@@ -302,8 +300,8 @@ func (b *Inbox) Wait(ctx context.Context, id string) (requests.Request, error) {
 	}
 }
 
-// ending reports whether the team is being ended: what waits then waits on in
-// the store, for the next run.
+// ending reports whether the team is ending. Open questions then stay in the store for the
+// next run.
 func (b *Inbox) ending() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -315,8 +313,8 @@ func (b *Inbox) ending() bool {
 	}
 }
 
-// UntilEnd returns ctx for what goes on after the call that began it, until the team
-// ends. done must be called.
+// UntilEnd returns a context for work that continues after its caller's ctx is canceled, and
+// is canceled when the team ends. The caller must call done.
 func (b *Inbox) UntilEnd(ctx context.Context) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	b.mu.Lock()
@@ -337,21 +335,21 @@ func (b *Inbox) UntilEnd(ctx context.Context) (_ context.Context, done func()) {
 	return ctx, cancel
 }
 
-// Ask puts a question and tells whoever has to know of it.
+// Ask stores a question, with its mail if it has any.
 func (b *Inbox) Ask(ctx context.Context, a actors.Actor, n requests.New) (requests.Request, error) {
 	r, err := b.ports.Store.Requests().Ask(ctx, a, n)
 	if err != nil {
 		return r, err
 	}
-	return r, b.look(ctx)
+	return r, b.refresh(ctx)
 }
 
-// withdraw closes a question that nobody wants an answer to any more.
+// withdraw closes a question that needs no answer any more.
 func (b *Inbox) withdraw(ctx context.Context, id, reason string) error {
 	if _, err := b.ports.Store.Requests().Withdraw(ctx, actors.Actor{}, id, reason); err != nil {
 		return fmt.Errorf("withdraw request %s: %w", id, err)
 	}
-	return b.look(ctx)
+	return b.refresh(ctx)
 }
 
 // withdrawAll withdraws the open questions that want accepts.
@@ -367,12 +365,9 @@ func (b *Inbox) withdrawAll(ctx context.Context, reason string, want func(reques
 	return nil
 }
 
-// Leave closes what is asked about a member that is gone, and what it was asked:
-// for others, that is as if it had not answered in time.
-//
-// Both are needed: a request that waits for a member that is gone would hold its asker
-// for as long as its deadline, and an answer to somebody gone would reach nobody. Whether
-// its finished work is merged is still to be answered: the work is there.
+// Leave closes the questions from and to a member that has left. Questions to it expire, so
+// that the askers do not wait for the deadline. Questions about it are withdrawn, because
+// nobody would read the answers, except whether its finished work is merged.
 func (b *Inbox) Leave(ctx context.Context, member string) error {
 	for _, r := range b.toAnswer(member) {
 		if err := b.expire(ctx, r.ID); err != nil {
@@ -384,37 +379,35 @@ func (b *Inbox) Leave(ctx context.Context, member string) error {
 	})
 }
 
-// Forget drops what is known of a member's life that has ended: that it needs attention,
-// and what it waits for in its turn. The questions stay.
+// Forget drops the state of a member's session that has ended: that it needs attention, and
+// what it waits for within its turn. The questions stay.
 func (b *Inbox) Forget(member string) {
-	b.asides.set(member, "")
+	b.waits.set(member, "")
 	b.Attention.Clear(member)
 }
 
-// holdsUp reports whether a member has nothing to do before a question about it
-// is answered. Trouble that nobody has looked at holds up nobody else.
+// holdsUp reports whether the member that a question is about waits for the answer.
 func holdsUp(r requests.Request) bool {
 	return r.Kind == requests.AskPlan || r.Kind == requests.AskApproval ||
 		r.Kind == requests.AskPermission || asksToKeep(r)
 }
 
-// toAnswer are the questions that a member is to answer.
+// toAnswer returns the questions that a member has to answer.
 func (b *Inbox) toAnswer(member string) []requests.Request { return b.sorted().To[member] }
 
-// Remind counts one more reminder of the questions that a member has not answered, and
-// returns them.
+// Remind counts one reminder of each question that a member has to answer, and returns all of
+// these questions.
 func (b *Inbox) Remind(ctx context.Context, member string) ([]requests.Request, error) {
 	all := b.toAnswer(member)
 	return all, b.reminders.count(ctx, b.reminders.due(all), b.Open())
 }
 
-// Holds reports whether a task waits for approval: its owner can do nothing for
-// it until then.
+// Holds reports whether a task waits for approval, so that its owner cannot work on it.
 func (b *Inbox) Holds(t tasks.Task) bool {
 	return slices.ContainsFunc(b.sorted().About[t.Owner], func(r requests.Request) bool {
 		return r.Kind == requests.AskApproval && PayloadOf(r).TaskID == t.ID
 	})
 }
 
-// ForPeople counts the questions that a person is to answer.
+// ForPeople returns the number of questions that a person has to answer.
 func (b *Inbox) ForPeople() int { return len(b.toAnswer(actors.Operator)) }

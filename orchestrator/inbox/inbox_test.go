@@ -66,7 +66,7 @@ func TestMayGrant(t *testing.T) {
 		{"lead", "bypassPermissions", requests.AskPlan, "only a person can give it bypassPermissions"},
 		{actors.Operator, "bypassPermissions", requests.AskPlan, ""},
 		{actors.Operator, "all", requests.AskPlan, `permission mode "all"`},
-		{actors.Operator, "default", requests.AskApproval, "goes with the approval of a plan alone"},
+		{actors.Operator, "default", requests.AskApproval, "is only for the approval of a plan"},
 	} {
 		r := plan
 		r.Kind = tc.kind
@@ -106,7 +106,7 @@ func TestAside(t *testing.T) {
 			return nil
 		}
 	}})
-	back := b.Asker("dev").stepAside("permission")
+	back := b.Asker("dev").beginWait("permission")
 	if lent != "dev" || b.Aside("dev") != "permission" || b.Aside("ops") != "" {
 		t.Errorf("%q lends, and waits for %q", lent, b.Aside("dev"))
 	}
@@ -125,7 +125,7 @@ func TestClearSolved(t *testing.T) {
 	}
 	b.Attention.Stuck("dev", plan.Fingerprint(stuck))
 	b.Attention.Stuck("old", plan.Fingerprint(stuck))
-	b.asides.set("old", "permission")
+	b.waits.set("old", "permission")
 	if b.Forget("old"); b.Attention.Of("old") != "" || b.Aside("old") != "" || len(b.Attention.members) != 3 {
 		t.Errorf("%+v is left", b.Attention.members)
 	}

@@ -11,47 +11,47 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// asksToKeep reports whether a request is about protected files that a member has changed
-// where it shares the workspace.
+// asksToKeep reports whether a request is about protected files that a member has changed in
+// the shared workspace.
 func asksToKeep(r requests.Request) bool {
 	return r.Kind == requests.AskMerge && len(PayloadOf(r).Files) > 0
 }
 
-// keepingText words the answer.
+// keepingText returns the text of the answer to such a request.
 func keepingText(r requests.Request) string {
 	what := subjectOf(r)
 	switch {
 	case r.State == requests.Expired && !r.Approved():
-		return fmt.Sprintf("Nobody has allowed your change of %s in time (request %s): take it back.", what, r.ID)
+		return fmt.Sprintf("Nobody has allowed your change of %s in time (request %s): undo it.", what, r.ID)
 	case r.Approved():
 		return fmt.Sprintf("Your change of %s may stay. Go on.", what)
 	case r.Feedback != "":
-		return fmt.Sprintf("Your change of %s is not allowed: %s. Take it back.", what,
+		return fmt.Sprintf("Your change of %s is not allowed: %s. Undo it.", what,
 			strings.TrimRight(r.Feedback, ". \n"))
 	}
-	return fmt.Sprintf("Your change of %s is not allowed: take it back.", what)
+	return fmt.Sprintf("Your change of %s is not allowed: undo it.", what)
 }
 
-// Keepers ask people at the inbox about protected files (owned.People).
+// Keepers asks people about changes of protected files. It implements owned.People.
 type Keepers struct{ inbox *Inbox }
 
-// Keepers returns those of the team.
+// Keepers returns the Keepers of the team.
 func (b *Inbox) Keepers() Keepers { return Keepers{b} }
 
-// Moot withdraws the questions about other states of a member's files.
+// Moot withdraws the requests about other states of a member's files.
 func (k Keepers) Moot(ctx context.Context, member, key string) error {
 	return k.inbox.withdrawAll(ctx, member+" has changed them since", func(r requests.Request) bool {
 		return asksToKeep(r) && r.Member == member && r.Key != key
 	})
 }
 
-// Ask puts the question, unless it has been put.
+// Ask asks a person whether files may stay changed, unless it has been asked under this key.
 func (k Keepers) Ask(ctx context.Context, member, key string, files []string) (owned.Answer, error) {
 	b := k.inbox
 	r, asked, err := b.ports.Store.Requests().Asked(ctx, member, requests.AskMerge, key)
 	switch {
 	case err != nil:
-		return owned.Answer{}, fmt.Errorf("who has been asked: %w", err)
+		return owned.Answer{}, fmt.Errorf("find the request about protected files: %w", err)
 	case asked && r.Approved():
 		return owned.Answer{Yes: true}, nil
 	case asked && (r.State == requests.Denied || r.State == requests.Expired):

@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// usualMode is a member's permission mode once it need not plan any more. A spec
-// that gives it mode plan for good says so by the mode alone.
+// usualMode returns a member's permission mode once its plan is approved. Mode plan without
+// PlanRequired is permanent.
 func usualMode(m *roster.Member) configs.PermissionMode {
 	if m.PermissionMode == "" || m.PermissionMode == configs.Plan && m.PlanRequired {
 		return configs.Default
@@ -18,7 +18,8 @@ func usualMode(m *roster.Member) configs.PermissionMode {
 	return m.PermissionMode
 }
 
-// MayHaveMode refuses a mode that there is not, or that only a person may give a member.
+// MayHaveMode returns an error for a mode that does not exist, or that only a person may give
+// the member.
 func MayHaveMode(byPerson bool, m *roster.Member, mode string) error {
 	want := modeRank(mode)
 	if want < 0 {
@@ -31,14 +32,14 @@ func MayHaveMode(byPerson bool, m *roster.Member, mode string) error {
 		m.Name, usualMode(m), mode)
 }
 
-// modeRank orders permission modes by what they allow; negative: there is no such mode.
+// modeRank orders permission modes by what they allow. It is negative for unknown modes.
 func modeRank(mode string) int {
 	return slices.Index([]configs.PermissionMode{
 		configs.Plan, configs.DontAsk, configs.Default, configs.AcceptEdits, configs.BypassPermissions,
 	}, configs.PermissionMode(mode))
 }
 
-// noSuchMode names the permission modes to somebody who wrote another word.
+// noSuchMode is the error for an unknown permission mode.
 func noSuchMode(mode string) error {
 	return notation.Errorf(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", mode)
 }

@@ -11,28 +11,28 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// Payload is the payload of the requests that covey makes. What a kind
-// does not need is empty.
+// Payload is the payload of the requests that covey makes. Fields that a kind does not use
+// are empty.
 type Payload struct {
 	// AskPermission.
 	Tool   string          `json:"tool,omitempty"`
 	Call   string          `json:"call,omitempty"` // the tool call's id
 	Input  json.RawMessage `json:"input,omitempty"`
 	Reason string          `json:"reason,omitempty"` // also of AskShutdown
-	// AskPlan: the plan, and the session that it is for.
+	// AskPlan: the plan, and the member's session.
 	Plan    string `json:"plan,omitempty"`
 	Session string `json:"session,omitempty"`
 	// AskApproval.
 	TaskID  string `json:"task_id,omitempty"`
 	Subject string `json:"subject,omitempty"`
 	Version uint64 `json:"version,omitempty"` // of the task when it was asked
-	Tree    string `json:"tree,omitempty"`    // git's name of the files that it is about
-	// AskMerge: the files in the workspace itself that are to be kept; empty: it is
-	// about work that is to be merged.
+	Tree    string `json:"tree,omitempty"`    // git tree hash of the files
+	// AskMerge: the protected files in the shared workspace; empty if the request is about a
+	// merge.
 	Files []string `json:"files,omitempty"`
 }
 
-// PayloadOf reads the payload of a request. One that covey has not made is empty.
+// PayloadOf decodes the payload of a request. It is empty if the payload is not covey's.
 func PayloadOf(r requests.Request) Payload {
 	var p Payload
 	if json.Unmarshal(r.Payload, &p) != nil {
@@ -41,7 +41,7 @@ func PayloadOf(r requests.Request) Payload {
 	return p
 }
 
-// subjectOf is what a request is about, in a few words.
+// subjectOf names the subject of a request.
 func subjectOf(r requests.Request) string {
 	switch p := PayloadOf(r); r.Kind {
 	case requests.AskPermission:
@@ -57,7 +57,7 @@ func subjectOf(r requests.Request) string {
 	return "it"
 }
 
-// Awaited names an answer that somebody waits for: "lead's approval of its plan".
+// Awaited names the answer to a request, such as "lead's approval of its plan".
 func Awaited(r requests.Request) string {
 	who := r.To + "'s"
 	if r.To == actors.Operator {
@@ -76,7 +76,7 @@ func Awaited(r requests.Request) string {
 	return who + " answer"
 }
 
-// AnswererName is a name of the store's for people.
+// AnswererName returns a store's name as texts show it: the operator is "a person".
 func AnswererName(name string) string {
 	if name == actors.Operator {
 		return "a person"
@@ -84,8 +84,8 @@ func AnswererName(name string) string {
 	return name
 }
 
-// RequestText is what a request is about in full, for people: the input of a
-// call, or a plan. Empty: its Text says it all.
+// RequestText returns the full content of a request for people: the input of a call, or a
+// plan. It is empty if the request's Text is complete.
 func RequestText(r requests.Request) string {
 	switch p := PayloadOf(r); r.Kind {
 	case requests.AskPermission:
@@ -96,11 +96,10 @@ func RequestText(r requests.Request) string {
 	return ""
 }
 
-// ForPerson reports whether a person is to answer a request.
+// ForPerson reports whether a person has to answer a request.
 func ForPerson(r requests.Request) bool { return r.To == actors.Operator }
 
-// indented is JSON as people read it: with its own signs, not with those that make
-// it safe for web pages. Empty: it is no JSON.
+// indented returns JSON indented and without HTML escapes, or "" if it is not JSON.
 func indented(input json.RawMessage) string {
 	var v any
 	if json.Unmarshal(input, &v) != nil {

@@ -14,49 +14,51 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
-// Asker puts a member's tool calls before people. It is a teammate.Asker.
+// Asker asks people for permission to make a member's tool calls. It implements
+// teammate.Asker.
 type Asker struct {
 	inbox  *Inbox
 	member string
 }
 
-// Asker returns that of a member.
+// Asker returns the Asker of a member.
 func (b *Inbox) Asker(member string) Asker { return Asker{b, member} }
 
-// Present reports whether anybody would answer (DESIGN 10.4).
+// Present reports whether a person may answer (DESIGN 10.4).
 func (a Asker) Present() bool { return a.inbox.Present() }
 
-// Ask waits in the inbox for an answer. A call that a crash cut off asks the
-// same question when it is made again: so an answer that came meanwhile counts.
+// Ask asks a person and waits for the answer. A call that is repeated after a crash asks the
+// same question, so an answer that came meanwhile counts.
 //
-// The member's goroutine waits here, with its slot lent to others. An error is no answer:
-// the zero Answer allows nothing.
+// The member's goroutine waits here and lends its slot to others. On an error Ask returns the
+// zero Answer, which allows nothing.
 func (a Asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 	b, member := a.inbox, a.member
 	r, err := b.Ask(ctx, actors.Actor{Name: member}, permissionRequest(member, q, b.limit))
 	if err != nil {
-		b.fault(ctx, fmt.Errorf("ask for %s: %w", member, err))
+		b.logError(ctx, fmt.Errorf("ask for %s: %w", member, err))
 		return teammate.Answer{}
 	}
-	back := a.stepAside("permission to use " + q.Call.Name)
+	end := a.beginWait("permission to use " + q.Call.Name)
 	done, err := b.Wait(ctx, r.ID)
 	if err == nil {
-		err = back(ctx)
+		err = end(ctx)
 	}
 	if err != nil {
 		a.drop(context.WithoutCancel(ctx), r.ID)
 		return teammate.Answer{}
 	}
-	// A call runs only behind an answer that was taken: by that Unbegun tells the two apart.
+	// A call runs only after its answer is marked as taken, because Unbegun relies on the mark.
 	if err := b.ports.Store.Requests().MarkTaken(ctx, r.ID); err != nil {
-		b.fault(ctx, fmt.Errorf("take the answer to %s: %w", r.ID, err))
+		b.logError(ctx, fmt.Errorf("take the answer to %s: %w", r.ID, err))
 		return teammate.Answer{}
 	}
 	return permissionAnswer(done)
 }
 
-// Unbegun is agent.Reminder's: the call's question is there, and no answer was taken.
-// A question that was withdrawn is of a call that was broken off, and not to be made again.
+// Unbegun implements agent.Reminder. It reports whether a call was asked about and no answer
+// was taken. A withdrawn question does not count: its call was canceled and must not run
+// again.
 func (a Asker) Unbegun(ctx context.Context, callID string) bool {
 	b := a.inbox
 	if callID == "" {
@@ -64,7 +66,7 @@ func (a Asker) Unbegun(ctx context.Context, callID string) bool {
 	}
 	all, err := b.ports.Store.Requests().List(ctx)
 	if err != nil {
-		b.fault(ctx, fmt.Errorf("what %s has asked: %w", a.member, err))
+		b.logError(ctx, fmt.Errorf("list the requests of %s: %w", a.member, err))
 	}
 	return slices.ContainsFunc(all, func(r requests.Request) bool {
 		return r.Kind == requests.AskPermission && r.Member == a.member && PayloadOf(r).Call == callID &&
@@ -72,24 +74,22 @@ func (a Asker) Unbegun(ctx context.Context, callID string) bool {
 	})
 }
 
-// drop is for a question whose call is over: interrupted, out of time, or given
-// up by its program. While the team ends the question stays, for the member
-// makes the call again in its next life.
+// drop withdraws the question of a call that was interrupted, timed out or canceled. If the
+// team is ending the question stays, because the member makes the call again in the next run.
 //
-// Its ctx has outlived the call's, for a question that stays open by mistake would stand
-// before people until its deadline.
+// ctx must not be the call's, which may have ended: a question that stays open by mistake is
+// shown to people until its deadline.
 func (a Asker) drop(ctx context.Context, id string) {
 	b := a.inbox
-	b.asides.set(a.member, "")
+	b.waits.set(a.member, "")
 	if b.ending() {
 		return
 	}
-	b.fault(ctx, b.withdraw(ctx, id, "the call was broken off"))
+	b.logError(ctx, b.withdraw(ctx, id, "the call was broken off"))
 }
 
-// permissionRequest is the question whether a member may make a call.
-//
-// The key is of the tool and its input: the same call made again is the same question.
+// permissionRequest returns the question whether a member may make a call. Its key is made of
+// the tool and the input, so that a repeated call is the same question.
 func permissionRequest(member string, q teammate.Question, limit time.Duration) requests.New {
 	text := fmt.Sprintf("%s asks to use %s", member, q.Call.Name)
 	if input := notation.MainInput(q.Call.Input); input != "" {
@@ -105,7 +105,7 @@ func permissionRequest(member string, q teammate.Question, limit time.Duration) 
 	}
 }
 
-// asJSON is an input as a payload can hold it.
+// asJSON returns an input as valid JSON, for a payload.
 func asJSON(input json.RawMessage) json.RawMessage {
 	if json.Valid(input) {
 		return input
@@ -113,7 +113,7 @@ func asJSON(input json.RawMessage) json.RawMessage {
 	return notation.Encode(string(input))
 }
 
-// permissionAnswer is what a closed request means for its call.
+// permissionAnswer returns the answer in a closed request.
 func permissionAnswer(r requests.Request) teammate.Answer {
 	switch r.State {
 	case requests.Expired:
@@ -124,14 +124,14 @@ func permissionAnswer(r requests.Request) teammate.Answer {
 	return teammate.Answer{}
 }
 
-// asides has what members wait for in the middle of their turns.
-type asides struct {
+// midTurnWaits holds what members wait for within their turns.
+type midTurnWaits struct {
 	mu      sync.Mutex
 	members map[string]string
 }
 
-// set notes what a member waits for; empty: nothing.
-func (a *asides) set(member, what string) {
+// set records what a member waits for; "" for nothing.
+func (a *midTurnWaits) set(member, what string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if what == "" {
@@ -144,22 +144,21 @@ func (a *asides) set(member, what string) {
 	a.members[member] = what
 }
 
-// Aside returns what a member waits for in the middle of its turn; empty: nothing.
+// Aside returns what a member waits for within its turn, or "" for nothing.
 func (b *Inbox) Aside(member string) string {
-	b.asides.mu.Lock()
-	defer b.asides.mu.Unlock()
-	return b.asides.members[member]
+	b.waits.mu.Lock()
+	defer b.waits.mu.Unlock()
+	return b.waits.members[member]
 }
 
-// stepAside notes what the member waits for in the middle of its turn, and lends
-// its agent's slot to whoever waits for one: it needs none while it waits. back
-// ends the wait and takes one again. It must be called once.
-func (a Asker) stepAside(what string) (back func(ctx context.Context) error) {
-	asides := &a.inbox.asides
-	asides.set(a.member, what)
+// beginWait records what the member waits for within its turn, and lends its slot to other
+// members meanwhile. end ends the wait and waits for a slot; it must be called once.
+func (a Asker) beginWait(what string) (end func(ctx context.Context) error) {
+	waits := &a.inbox.waits
+	waits.set(a.member, what)
 	takeBack := a.inbox.ports.Lend(a.member)
 	return func(ctx context.Context) error {
-		defer asides.set(a.member, "")
+		defer waits.set(a.member, "")
 		return takeBack(ctx)
 	}
 }

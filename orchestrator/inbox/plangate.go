@@ -21,68 +21,67 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// A member with `plan: required` is in permission mode plan, in which covey runs
-// nothing for it that changes anything, until somebody has approved its plan:
-// its lead, a person for the lead itself, or a hook: PermissionRequest, or PreToolUse
-// with the input. One approval holds for the member's session, over restarts; `covey up --fresh`
-// begins another. While the plan is looked at, the member's turns end without
-// its gates: there is no work yet that they could judge.
+// A member with `plan: required` is in permission mode plan, in which it can change nothing,
+// until its plan is approved by its lead, by a person (for the lead itself), or by a
+// PermissionRequest or PreToolUse hook. An approval holds for the member's session, also
+// after restarts; `covey up --fresh` begins a new session. While the plan waits for approval
+// the member's turns end without gates, because there is no work yet to judge.
 
-// PlanTool is the name under which hooks know the tool by which a plan is submitted.
+// PlanTool is the name in hooks of the tool that submits a plan.
 const PlanTool = "ExitPlanMode"
 
-// PlanGate keeps members with `plan: required` from work before their plans are approved.
+// PlanGate keeps members with `plan: required` from working before their plans are approved.
 // Its methods may be called from any goroutine.
 type PlanGate struct {
 	inbox *Inbox
 
-	deciding sync.Mutex // held while a member's mode is set by what is approved, or the other way round
+	deciding sync.Mutex // held while a member's mode and its approval change together
 
 	mu       sync.Mutex
 	approved map[string]bool // by member
 }
 
-// keyPlan is where the store has what a member's approved plan lets it do.
+// keyPlan is the store's key for the permission mode granted to a member.
 func keyPlan(member string) string { return "plan/" + member }
 
-// planLeave is what an approval has given a member.
-type planLeave struct {
-	Session string `json:"session"` // for this session alone
+// grantedMode is a permission mode granted by an approved plan or by GiveMode.
+type grantedMode struct {
+	Session string `json:"session"` // the only session that the grant is for
 	Mode    string `json:"mode"`
-	// Spec is the mode that the spec gave the member when somebody changed it (GiveMode):
-	// what the spec says later goes before. Empty: an approved plan, whose mode stays.
+	// Spec is the mode in the spec at the time of GiveMode; a later change of the spec
+	// overrides the grant. It is empty for an approved plan, whose mode stays.
 	Spec configs.PermissionMode `json:"spec,omitempty"`
 }
 
-// StartingMode is the permission mode that a member begins its life with.
+// StartingMode returns the permission mode that a member starts with.
 //
-// It is called while the member is hired. A leave of another session does not count:
-// after `up --fresh` the plan is another one.
+// It is called while the member is hired. A grant of another session does not count, because
+// after `up --fresh` the member needs a new plan.
 func (g *PlanGate) StartingMode(ctx context.Context, m *roster.Member) (string, error) {
 	g.approve(m.Name, false)
-	var leave planLeave
-	if err := tasks.ReadValue(ctx, g.inbox.ports.Store, keyPlan(m.Name), &leave); err != nil {
-		return "", fmt.Errorf("the approved plan of %s: %w", m.Name, err)
+	var granted grantedMode
+	if err := tasks.ReadValue(ctx, g.inbox.ports.Store, keyPlan(m.Name), &granted); err != nil {
+		return "", fmt.Errorf("read the permission mode granted to %s: %w", m.Name, err)
 	}
-	holds := leave.Session == m.Session.Session && leave.Mode != ""
-	changed := holds && leave.Spec == usualMode(m)
+	holds := granted.Session == m.Session.Session && granted.Mode != ""
+	changed := holds && granted.Spec == usualMode(m)
 	switch {
 	case !m.PlanRequired && changed:
-		return leave.Mode, nil
+		return granted.Mode, nil
 	case !m.PlanRequired:
 		return string(cmp.Or(m.PermissionMode, configs.Default)), nil
-	case changed, holds && leave.Spec == "":
+	case changed, holds && granted.Spec == "":
 		g.approve(m.Name, true)
-		return leave.Mode, nil
-	case holds: // the spec has another mode by now, and the plan is approved all the same
+		return granted.Mode, nil
+	case holds: // the spec's mode has changed since, but the plan is still approved
 		g.approve(m.Name, true)
 		return string(usualMode(m)), nil
 	}
 	return string(configs.Plan), nil
 }
 
-// BeginAnew gives a member that begins another life in the same run the mode for it. A plan
-// that was approved while its new seat was made was approved in the old one.
+// BeginAnew sets the mode of a member that restarts within the same run. A plan may have been
+// approved for the old seat while the new one was made.
 func (g *PlanGate) BeginAnew(ctx context.Context, m *roster.Member) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
@@ -93,25 +92,25 @@ func (g *PlanGate) BeginAnew(ctx context.Context, m *roster.Member) error {
 	return g.inbox.ports.SetMode(m.Name, mode)
 }
 
-// approve notes whether a member's plan is approved.
+// approve records whether a member's plan is approved.
 func (g *PlanGate) approve(member string, approved bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.approved[member] = approved
 }
 
-// MustPlan reports whether a member's plan is still to be approved.
+// MustPlan reports whether a member still needs an approved plan.
 func (g *PlanGate) MustPlan(m *roster.Member) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return m.PlanRequired && !g.approved[m.Name]
 }
 
-// OnHold is whose answer the member waits for before its turn end is anything to
-// judge (teammate.Options.OnHold).
+// OnHold returns the answer that a member waits for before gates judge its turn end, or ""
+// (teammate.Options.OnHold).
 //
-// The member's goroutine asks it when a turn ends. A member that must plan and has not
-// submitted anything is not on hold: its gates may tell it so.
+// The member's goroutine calls it at each turn end. A member that must plan and has not
+// submitted a plan is not on hold, so that its gates can tell it to.
 func (g *PlanGate) OnHold(m *roster.Member) string {
 	if !g.MustPlan(m) {
 		return ""
@@ -124,12 +123,12 @@ func (g *PlanGate) OnHold(m *roster.Member) string {
 	return ""
 }
 
-// PlanInput is what the tool gets.
+// PlanInput is the input of PlanTool.
 type PlanInput struct {
 	Plan string `json:"plan" jsonschema:"what you mean to do, step by step, for whoever approves it"`
 }
 
-// planOutput is its structured answer (TEAMS.md 2).
+// planOutput is the structured result of PlanTool (TEAMS.md 2).
 type planOutput struct {
 	Plan     string `json:"plan"`
 	IsAgent  bool   `json:"isAgent"`
@@ -138,12 +137,11 @@ type planOutput struct {
 	mail.RequestRef
 }
 
-// Submit puts a member's plan before its approver.
+// Submit submits a member's plan to its approver. by is the member as the actor of its call,
+// and fire runs its hooks.
 //
-// It does not wait. A call that is held open for hours is a call that is lost when the
-// team is restarted; the request is in the store and the answer comes as mail, with
-// which the member can be another process. by is the member in its call, and fire fires
-// its hooks.
+// It does not wait for the answer, because a restart of the team would lose a call that is
+// open for hours. The request is in the store, and the answer comes as mail.
 func (g *PlanGate) Submit(
 	ctx context.Context, m *roster.Member, by actors.Actor, in PlanInput, fire Fire,
 ) agent.ToolResult {
@@ -178,17 +176,16 @@ func (g *PlanGate) Submit(
 	}
 }
 
-// planHooks asks the PermissionRequest hooks, by which a policy can decide at once
-// and nobody else is asked.
+// planHooks runs the PermissionRequest hooks, which can decide about a plan instead of the
+// approver.
 //
-// A hook that fails decides nothing: it must neither let a plan pass nor cost the member
-// its plan, so the question goes to the approver as usual.
+// If they fail they decide nothing, and the plan goes to the approver as usual.
 func (g *PlanGate) planHooks(
 	ctx context.Context, m *roster.Member, in PlanInput, fire Fire,
 ) (r agent.ToolResult, decided bool) {
 	out, err := fire(ctx, hooks.PermissionRequestInput{ToolName: PlanTool, ToolInput: notation.Encode(in)})
 	if err != nil {
-		return r, false // then it is as if there were no such hooks
+		return r, false
 	}
 	switch out.Permission.Decision {
 	case "allow":
@@ -214,16 +211,16 @@ func (g *PlanGate) planHooks(
 	return r, false
 }
 
-// approvedByHook lets the member begin with a plan that a hook has approved, in a mode. A
-// plan that it has submitted before is nobody's question any more.
+// approvedByHook sets the mode of a member whose plan a hook has approved, and withdraws the
+// requests for its earlier plans.
 func (g *PlanGate) approvedByHook(ctx context.Context, m *roster.Member, in PlanInput, mode string) agent.ToolResult {
-	if err := g.leavePlanning(ctx, m, mode); err != nil {
+	if err := g.grant(ctx, m, mode); err != nil {
 		return refused(err)
 	}
 	if err := g.inbox.withdrawAll(ctx, "a hook has approved another plan", func(r requests.Request) bool {
 		return r.Kind == requests.AskPlan && r.Member == m.Name
 	}); err != nil {
-		g.inbox.ports.Log.Error("a plan that nobody need look at is still asked about", "member", m.Name, "err", err)
+		g.inbox.ports.Log.Error("cannot withdraw the request about an earlier plan", "member", m.Name, "err", err)
 	}
 	return agent.ToolResult{
 		Content:  "A hook of the team has approved your plan. Carry it out.",
@@ -233,9 +230,8 @@ func (g *PlanGate) approvedByHook(ctx context.Context, m *roster.Member, in Plan
 
 // askPlan stores the question. The same plan submitted twice is one question.
 //
-// Two open plans of one member would let an old one be approved while the member means
-// the new one. Therefore all with another key are withdrawn first; if covey dies in
-// between, the member has no plan open and submits it again.
+// It first withdraws the member's other plans, so that nobody approves an old one. If covey
+// crashes in between, no plan is open and the member submits it again.
 func (g *PlanGate) askPlan(ctx context.Context, m *roster.Member, by actors.Actor, plan string) (requests.Request, error) {
 	to := g.approver(m)
 	n := requests.New{
@@ -247,7 +243,6 @@ func (g *PlanGate) askPlan(ctx context.Context, m *roster.Member, by actors.Acto
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing { return g.planMail(r, plan) }
 	}
-	// A plan that is submitted while another one waits takes its place.
 	if err := g.inbox.withdrawAll(ctx, "another plan was submitted", func(r requests.Request) bool {
 		return r.Kind == requests.AskPlan && r.Member == m.Name && r.Key != n.Key
 	}); err != nil {
@@ -256,10 +251,8 @@ func (g *PlanGate) askPlan(ctx context.Context, m *roster.Member, by actors.Acto
 	return g.inbox.Ask(ctx, by, n)
 }
 
-// approver is who decides about a member's plan: the lead, if it can.
-//
-// A lead that is gone answers nothing, and its own plan it cannot approve: then it is
-// for people, who are notified.
+// approver returns who decides about a member's plan: the lead, or the operator for the
+// lead's own plan and if the lead takes no more turns.
 func (g *PlanGate) approver(m *roster.Member) string {
 	lead := g.inbox.ports.Lead()
 	if m.Lead || g.inbox.ports.Gone(lead.Name) != "" {
@@ -268,7 +261,8 @@ func (g *PlanGate) approver(m *roster.Member) string {
 	return lead.Name
 }
 
-// planMail asks the lead. A plan that is too long for a message is in a file.
+// planMail returns the mail that asks the lead. A plan longer than mail.MaxText goes into a
+// file.
 func (g *PlanGate) planMail(r requests.Request, plan string) mail.Outgoing {
 	data := mail.PlanRequest{
 		Type: mail.PlanAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Plan: plan, Timestamp: g.inbox.ports.Clock.Now(),
@@ -285,10 +279,8 @@ func (g *PlanGate) planMail(r requests.Request, plan string) mail.Outgoing {
 	}
 }
 
-// Settled lets a member begin whose plan was approved.
-//
-// A plan of another session, or a refusal, changes no mode; the member hears of both by
-// the mail that went with the answer.
+// Settled sets the mode of a member whose plan was approved. A refusal, and a plan of another
+// session, change no mode.
 func (g *PlanGate) Settled(ctx context.Context, r requests.Request) error {
 	m, ok := g.inbox.ports.Member(r.Member)
 	if !ok || !r.Approved() || PayloadOf(r).Session != m.Session.Session {
@@ -298,49 +290,48 @@ func (g *PlanGate) Settled(ctx context.Context, r requests.Request) error {
 	if mode == "" {
 		mode = string(usualMode(m))
 	}
-	if err := g.leavePlanning(ctx, m, mode); err != nil {
+	if err := g.grant(ctx, m, mode); err != nil {
 		return fmt.Errorf("let %s carry out its plan: %w", r.Member, err)
 	}
 	return nil
 }
 
-// leavePlanning gives a member the mode in which it works.
-func (g *PlanGate) leavePlanning(ctx context.Context, m *roster.Member, mode string) error {
+// grant gives a member with an approved plan the mode in which it works.
+func (g *PlanGate) grant(ctx context.Context, m *roster.Member, mode string) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
-	// At once: the mail that tells it is on its way. If a crash comes in between,
-	// the answer is settled once more at the next start.
+	// The mode is set before it is stored, because the mail with the answer is already sent.
+	// After a crash in between, the next start acts on the answer again.
 	if err := g.inbox.ports.SetMode(m.Name, mode); err != nil {
 		return err
 	}
 	g.approve(m.Name, true)
-	leave := planLeave{Session: m.Session.Session, Mode: mode}
-	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), notation.Encode(leave)); err != nil {
-		return fmt.Errorf("keep that the plan of %s is approved: %w", m.Name, err)
+	granted := grantedMode{Session: m.Session.Session, Mode: mode}
+	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), notation.Encode(granted)); err != nil {
+		return fmt.Errorf("store that the plan of %s is approved: %w", m.Name, err)
 	}
 	return nil
 }
 
-// GiveMode gives a member a permission mode, and keeps it for its session. The mode counts
-// before it is stored: of a crash in between, and of a disk that is full, the error tells,
-// and made again the call comes to the same.
+// GiveMode gives a member a permission mode for its session. It sets the mode before it
+// stores it; the call can be repeated after an error.
 func (g *PlanGate) GiveMode(ctx context.Context, m *roster.Member, mode string) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
 	if err := g.inbox.ports.SetMode(m.Name, mode); err != nil {
 		return err
 	}
-	leave := planLeave{Session: m.Session.Session, Mode: mode, Spec: usualMode(m)}
-	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), notation.Encode(leave)); err != nil {
-		return fmt.Errorf("keep the permission mode of %s: %w", m.Name, err)
+	granted := grantedMode{Session: m.Session.Session, Mode: mode, Spec: usualMode(m)}
+	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), notation.Encode(granted)); err != nil {
+		return fmt.Errorf("store the permission mode of %s: %w", m.Name, err)
 	}
 	return nil
 }
 
-// Fire fires a hook event of a member.
+// Fire runs the hooks of one event for a member.
 type Fire func(context.Context, hooks.Payload) (hooks.Outcome, error)
 
-// refused is the result of a call that did not submit a plan.
+// refused returns the result of a call that did not submit a plan.
 func refused(err error) agent.ToolResult {
 	return agent.ToolResult{Content: err.Error(), IsError: true}
 }

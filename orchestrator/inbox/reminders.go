@@ -12,12 +12,12 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// keyReminded is where the store has how often members were reminded of questions. In
-// memory alone, each restart and each message would begin the count anew, and a question
-// that nobody answers would cost a turn for ever.
+// keyReminded is the store's key for the counts of reminders. The counts are stored because
+// otherwise each restart would reset them, and a request that is never answered would cost
+// turns for ever.
 const keyReminded = "reminded"
 
-// reminders counts the reminders of each question that a member is to answer.
+// reminders counts the reminders of each request that a member has to answer.
 type reminders struct {
 	store *tasks.Store
 
@@ -30,19 +30,19 @@ func (r *reminders) recall(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := tasks.ReadValue(ctx, r.store, keyReminded, &r.times); err != nil {
-		return fmt.Errorf("who was reminded: %w", err)
+		return fmt.Errorf("read the counts of reminders: %w", err)
 	}
 	return nil
 }
 
-// due are those of some questions of which their member is still to be reminded.
+// due returns the requests of which a member may still be reminded.
 func (r *reminders) due(list []requests.Request) []requests.Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(list), func(q requests.Request) bool { return r.times[q.ID] >= plan.MaxNudges })
 }
 
-// mark names those of some questions of which their member is still to be reminded; r.mu is
+// mark joins the ids of the requests of which a member may still be reminded. r.mu must be
 // held.
 func (r *reminders) mark(ids []string) (mark string) {
 	for _, id := range ids {
@@ -53,8 +53,8 @@ func (r *reminders) mark(ids []string) (mark string) {
 	return mark
 }
 
-// count counts one more reminder of some questions, and forgets those that are not open
-// any more.
+// count adds one reminder to each request in of, and drops the counts of requests that are
+// not in open.
 func (r *reminders) count(ctx context.Context, of, open []requests.Request) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *reminders) count(ctx context.Context, of, open []requests.Request) erro
 		next[q.ID]++
 	}
 	if err := r.store.Put(ctx, keyReminded, notation.Encode(next)); err != nil {
-		return fmt.Errorf("keep who was reminded: %w", err)
+		return fmt.Errorf("store the counts of reminders: %w", err)
 	}
 	r.times = next
 	return nil

@@ -7,23 +7,23 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// questions are the open questions, sorted, and what they mean for each member. Nobody may
-// change them. They are asked about every member again and again, and seldom change.
+// questions holds the open requests, sorted, and their meaning for each member. It is
+// immutable and computed once per change, because it is read often and seldom changes.
 type questions struct {
 	requests.Sorted
-	standing map[string]standing      // of the members that wait for an answer or owe one
-	places   *roster.Places[standing] // of View, which locks it
+	standing map[string]standing      // by member; only members that wait for an answer or owe one
+	places   *roster.Places[standing] // used by View, under reminders.mu
 }
 
-// standing is what the open questions mean for one member.
+// standing is the meaning of the open requests for one member.
 type standing struct {
-	awaits string   // for whose answer it waits, for people, behind "waits for "; empty: for nobody's
-	from   string   // the member whose answer it waits for; empty: nobody's, or a person's
-	owes   []string // the ids of the questions that it is to answer
-	mark   string   // of all of these
+	awaits string   // the answer that it waits for, as text after "waits for "; empty: none
+	from   string   // the member that has to answer; empty: none, or a person
+	owes   []string // the ids of the requests that it has to answer
+	mark   string   // these ids in one text
 }
 
-// sort looks at each question once.
+// sort sorts the open requests.
 func sort(open []requests.Request) questions {
 	q := questions{requests.Sort(open), map[string]standing{}, &roster.Places[standing]{}}
 	for member, about := range q.About {
@@ -42,7 +42,7 @@ func sort(open []requests.Request) questions {
 	return q
 }
 
-// waitsFor is the standing of a member that these questions are about.
+// waitsFor returns the standing of the member that these requests are about.
 func waitsFor(about []requests.Request) (s standing) {
 	for _, r := range about {
 		if !holdsUp(r) {
@@ -58,11 +58,10 @@ func waitsFor(about []requests.Request) (s standing) {
 	return s
 }
 
-// Awaits returns for whose answer a member waits, for people, behind "waits for ";
-// empty: for nobody's.
+// Awaits returns the answer that a member waits for, as text after "waits for ", or "".
 func (b *Inbox) Awaits(member string) string { return b.sorted().standing[member].awaits }
 
-// View tells plan who waits for an answer, and who owes one.
+// View fills in which members wait for an answer, and which owe one.
 func (b *Inbox) View(seats []plan.Seat) {
 	q := b.sorted()
 	if len(q.standing) == 0 {

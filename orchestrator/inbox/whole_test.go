@@ -155,7 +155,7 @@ func TestApprovedAsItBeginsAnew(t *testing.T) {
 		}
 		var both sync.WaitGroup
 		both.Go(func() {
-			if err := p.Plans.leavePlanning(t.Context(), p.dev, "default"); err != nil {
+			if err := p.Plans.grant(t.Context(), p.dev, "default"); err != nil {
 				t.Error(err)
 			}
 		})

@@ -1,10 +1,10 @@
-// Package teamtools makes every change that members and people make to the tasks and the mail
-// of a team, by the builtin agent's tools, over MCP and in a shell alike, and has the texts in
-// which members read of them. It is covey's own and makes no promise to other programs.
+// Package teamtools implements the team tools. It makes all changes that members and people
+// make to a team's tasks and mail, through the builtin agent's tools, MCP or a shell, and it
+// words the prompts that tell members of them. Its API is for covey only and may change.
 //
-// Board is the one way in: it checks who asks and in which session, asks the hooks, makes
-// the change in one transaction, and returns what the caller reads. A builtin agent calls
-// it directly, the MCP server and the control socket call it for programs and commands.
+// All changes go through a Board: it checks the caller and its session, runs the hooks, makes
+// the change in one transaction, and returns the text for the caller. A builtin agent calls it
+// directly; the MCP server and the control socket call it for programs and commands.
 package teamtools
 
 import (
@@ -29,19 +29,19 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Board makes every change to a team's tasks and mail, whoever asks for it: the builtin
-// agent's tools, agent programs over MCP, and the covey command. It puts the task hooks
-// around the store (DESIGN 10.5). Its methods may be called from any goroutine.
+// Board changes a team's tasks and mail for the builtin agent's tools, agent programs over
+// MCP, and the covey command. It runs the task hooks around changes of the store (DESIGN
+// 10.5). Its methods may be called from any goroutine.
 type Board struct {
 	ports Ports
 	team  string
 	list  atomic.Pointer[memberList]
 }
 
-// Ports are what a Board needs of its team. All of them must be set.
+// Ports are a Board's dependencies. All fields must be set.
 type Ports struct {
 	Store    *tasks.Store
-	Letters  mail.Folder // where texts lie that are too long for a message
+	Letters  mail.Folder // holds texts that are too long for a message
 	Members  Members
 	Requests Requests
 	Plans    Plans
@@ -50,87 +50,87 @@ type Ports struct {
 	News     News
 }
 
-// Members knows who has a place in the team. The crew does.
+// Members finds the members of the team. The crew implements it.
 type Members interface {
 	// Member finds a member.
 	Member(name string) (*roster.Member, bool)
-	// Now returns what a member does now, and why it takes no more turns; an empty gone
-	// says that it does.
+	// Now returns what a member does now, and why it takes no more turns. gone is empty for
+	// a member that takes turns.
 	Now(name string) (state, gone string)
 }
 
-// Requests takes in answers to what members ask each other; an inbox.Inbox does.
+// Requests records answers to requests. An inbox.Inbox implements it.
 type Requests interface {
 	Answer(ctx context.Context, by actors.Actor, a inbox.Answer, kinds ...requests.Kind) (requests.Request, error)
 }
 
-// Plans knows whose plan is still to be approved; an inbox.PlanGate does.
+// Plans reports which members still need an approved plan, and submits plans. An
+// inbox.PlanGate implements it.
 type Plans interface {
 	MustPlan(m *roster.Member) bool
 	Submit(ctx context.Context, m *roster.Member, by actors.Actor, in inbox.PlanInput, fire inbox.Fire) agent.ToolResult
 }
 
-// Commands carries out what one member asks of another, and decides whether it may ask
-// for it. The other one exists.
+// Commands carries out requests of one member about another, which exists. It checks that
+// the first one may make the request.
 type Commands interface {
-	// AskToEnd asks a member to leave the team, and returns the request as it was sent.
+	// AskToEnd asks a member to leave the team, and returns the request that was sent.
 	AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error)
 	// SetMode gives a member another permission mode.
 	SetMode(ctx context.Context, by actors.Actor, to, mode string) error
 }
 
-// Work takes in the results of members' work, within the call that brings them.
+// Work receives the results of members' work, within the call that reports them.
 type Work interface {
-	// Finished takes in a completed task. It is called again when somebody changes such a
-	// task, or repeats the call that completed it.
+	// Finished is called with a completed task. It is called again when a completed task is
+	// changed, or when the call that completed it is repeated.
 	Finished(ctx context.Context, t tasks.Task)
-	// Answered notes that the goal was a question, and the lead's answer.
+	// Answered records that the goal was a question, and the lead's answer.
 	Answered(ctx context.Context, text string) error
 }
 
-// News is told what members have done for each other.
+// News is notified of what members have done for each other.
 type News interface {
-	// Sent takes in texts that lie in mailboxes now.
+	// Sent is called after texts were stored in mailboxes.
 	Sent(texts []mail.Message)
-	// Closed takes in that a task has been completed.
+	// Closed is called after a task was completed.
 	Closed(t tasks.Task)
 }
 
-// New makes the board of a team. Letters must be a folder of the team's own.
+// New makes the board of a team. No other team may use the folder Letters.
 func New(team *configs.Team, ports Ports) *Board {
 	b := &Board{ports: ports, team: team.Name}
 	b.SetMembers(team.Members())
 	return b
 }
 
-// Actor is on whose behalf a change is made.
+// Actor is the member or person on whose behalf a change is made.
 type Actor struct {
 	actors.Actor
-	// Fire runs the hooks of one event in the actor's name.
+	// Fire runs the hooks of one event for the actor.
 	Fire func(context.Context, hooks.Payload) (hooks.Outcome, error)
-	// Teammate and Team stand in the input of task hooks; empty for the lead
-	// and the operator.
+	// Teammate and Team go into the input of task hooks. They are empty for the lead and the
+	// operator.
 	Teammate, Team string
 	// Halt stops the member for good. It is not called for the lead and the operator.
 	Halt func(reason string)
-	// Force skips gates and limits; only an operator may.
+	// Force skips gates and limits. Only the operator may set it.
 	Force bool
 	Lead  bool
 }
 
-// RefusedError is a change that a task hook did not let pass. Its text is the feedback,
-// as the model is to see it.
+// RefusedError reports that a task hook did not allow a change.
 type RefusedError struct {
 	Feedback string
-	Awaits   string // whose answer alone is missing; empty: somebody refused
-	halt     string // why a hook stopped the member; empty: none did
+	Awaits   string // the answer that the change waits for; empty if a hook refused it
+	halt     string // why a hook stopped the member; empty if none did
 }
 
-// Error is the feedback alone: it goes to the model as it is.
+// Error returns the feedback without a prefix, because the model sees it as it is.
 func (e *RefusedError) Error() string { return e.Feedback }
 
-// Create stores a task once the TaskCreated hooks agree; until then nobody
-// sees it. continue:false is ignored by this event (HOOKS.md section 1).
+// Create stores a task. Nobody sees it before the TaskCreated hooks agree. This event
+// ignores continue:false (HOOKS.md section 1).
 func (b *Board) Create(ctx context.Context, by Actor, n tasks.New) (tasks.Task, error) {
 	if err := b.canOwn(by, n.Owner); err != nil {
 		return tasks.Task{}, err
@@ -156,10 +156,10 @@ func (b *Board) Create(ctx context.Context, by Actor, n tasks.New) (tasks.Task, 
 	return b.ports.Store.Confirm(ctx, by.Actor, t.ID)
 }
 
-// createdBefore returns what a call came to that a crash cut off after its hooks had
-// decided. They are not asked again: they could decide otherwise about a task that
-// others have seen. A call that was cut off before they decided is not known; its task
-// is still proposed, and Store.Create returns it again.
+// createdBefore returns the result of an earlier run of the same call, which a crash cut off
+// after its hooks had decided. The hooks do not run again: they could decide differently
+// about a task that others have seen. known is false if the crash came before they decided;
+// then the task is still proposed, and Store.Create returns it again.
 func (b *Board) createdBefore(ctx context.Context, by Actor) (t tasks.Task, known bool, err error) {
 	if by.CallID == "" {
 		return t, false, nil
@@ -177,7 +177,7 @@ func (b *Board) createdBefore(ctx context.Context, by Actor) (t tasks.Task, know
 	return t, false, nil
 }
 
-// step returns the actor for another change within the same call.
+// step returns the store actor for a further change within the same call.
 func (a Actor) step(name string) actors.Actor {
 	next := a.Actor
 	if next.CallID != "" {
@@ -186,8 +186,8 @@ func (a Actor) step(name string) actors.Actor {
 	return next
 }
 
-// taskInput is what the task hooks are told of a task. The lead and the operator
-// are no teammates, so their input has no teammate_name.
+// taskInput returns the input of the task hooks. It has no teammate_name for the lead and
+// the operator, which are not teammates.
 func (a Actor) taskInput(t tasks.Task) hooks.TaskInput {
 	return hooks.TaskInput{
 		TaskID: t.ID, TaskSubject: t.Subject, TaskDescription: t.Description, TeammateName: a.Teammate, TeamName: a.Team,
@@ -195,9 +195,9 @@ func (a Actor) taskInput(t tasks.Task) hooks.TaskInput {
 	}
 }
 
-// Update changes a task. Setting it to completed asks the TaskCompleted hooks
-// first; setting it to in_progress without an owner claims it. It returns the
-// task and the names of the fields that changed.
+// Update changes a task, and returns it with the names of the fields that changed. The
+// TaskCompleted hooks run before the status becomes completed. A task without an owner that
+// is set to in_progress is claimed.
 func (b *Board) Update(ctx context.Context, by Actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
 	if p.Owner != nil {
 		if err := b.canOwn(by, *p.Owner); err != nil {
@@ -215,7 +215,7 @@ func (b *Board) Update(ctx context.Context, by Actor, id string, p tasks.Patch) 
 		if !errors.Is(err, tasks.ErrConflict) || ctx.Err() != nil {
 			return t, changed, err
 		}
-		// Somebody was faster; the hooks must see the task as it is now.
+		// The task changed meanwhile, and the hooks must see it as it is now.
 		if tries == maxConflicts {
 			return t, changed, fmt.Errorf("task %s was changed each of the %d times that its TaskCompleted hooks ran;"+
 				" a hook must not change the task that it judges: %w", id, tries, err)
@@ -223,13 +223,12 @@ func (b *Board) Update(ctx context.Context, by Actor, id string, p tasks.Patch) 
 	}
 }
 
-// maxConflicts limits how often a completion is tried when the task changes while its
-// hooks run. Without a limit, a hook that changes the task would be asked for ever.
+// maxConflicts limits the attempts to complete a task that changes while its hooks run.
+// Without a limit, a hook that changes the task would run for ever.
 const maxConflicts = 5
 
-// updateOnce tries an update once, on the task as it is now. It fails with
-// tasks.ErrConflict if the task changed while the hooks ran, because they agreed to
-// another state of it.
+// updateOnce attempts an update once. It fails with tasks.ErrConflict if the task changed
+// while the hooks ran, because they agreed to another state of it.
 func (b *Board) updateOnce(ctx context.Context, by Actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
 	t, err := b.ports.Store.Task(ctx, id)
 	if err != nil {
@@ -244,7 +243,7 @@ func (b *Board) updateOnce(ctx context.Context, by Actor, id string, p tasks.Pat
 	}
 	switch *p.Status {
 	case tasks.Completed:
-		if err := b.mayComplete(ctx, by, t, p.Evidence); err != nil {
+		if err := b.runGates(ctx, by, t, p.Evidence); err != nil {
 			return t, nil, err
 		}
 		p.Version = t.Version
@@ -256,9 +255,9 @@ func (b *Board) updateOnce(ctx context.Context, by Actor, id string, p tasks.Pat
 	return b.ports.Store.Update(ctx, by.Actor, id, p)
 }
 
-// mayComplete asks the TaskCompleted hooks, who see the evidence that comes with the
-// change as well. A refusal leaves the task as it is.
-func (b *Board) mayComplete(ctx context.Context, by Actor, t tasks.Task, shown []tasks.Evidence) error {
+// runGates runs the TaskCompleted hooks, which also see the evidence given with the change.
+// It returns a *RefusedError if they do not agree; the task then stays as it is.
+func (b *Board) runGates(ctx context.Context, by Actor, t tasks.Task, given []tasks.Evidence) error {
 	if by.Force {
 		return nil
 	}
@@ -268,15 +267,15 @@ func (b *Board) mayComplete(ctx context.Context, by Actor, t tasks.Task, shown [
 	if err := b.ports.Store.CheckNotLost(ctx, by.Actor, t.ID); err != nil {
 		return err
 	}
-	if err := by.mayEnd(t); err != nil {
+	if err := by.checkComplete(t); err != nil {
 		return err
 	}
-	if err := b.planned(by.Name); err != nil {
+	if err := b.checkPlanApproved(by.Name); err != nil {
 		return err
 	}
-	// Approval is asked for when a task is said to be done, and not at each turn end.
+	// Gates ask for approval when a member completes a task, and not at each turn end.
 	ctx = context.WithValue(ctx, completerKey{}, by.Name)
-	for _, e := range shown {
+	for _, e := range given {
 		e.By = by.Name
 		t.Evidence = append(t.Evidence, e)
 	}
@@ -302,19 +301,19 @@ func (b *Board) mayComplete(ctx context.Context, by Actor, t tasks.Task, shown [
 	return errors.Join(b.ports.Store.Refuse(ctx, by.step("refuse"), t.ID, refused.Feedback), refused)
 }
 
-// completerKey is under what a context has the name of whoever completes a task.
+// completerKey is the context key of the name of the actor that completes a task.
 type completerKey struct{}
 
-// Completer returns who completes the task that hooks are asked about with ctx. It is not
-// ok where they are asked at a turn end.
+// Completer returns the actor that completes the task which hooks judge with ctx. ok is
+// false if they judge it at a turn end.
 func Completer(ctx context.Context) (name string, ok bool) {
 	name, ok = ctx.Value(completerKey{}).(string)
 	return name, ok && name != ""
 }
 
-// planned refuses the completion of a task by a member whose plan is not approved: the
-// member could only read so far.
-func (b *Board) planned(member string) error {
+// checkPlanApproved fails for a member whose plan is not approved: it could only read so
+// far, so it cannot have completed a task.
+func (b *Board) checkPlanApproved(member string) error {
 	m, ok := b.ports.Members.Member(member)
 	if !ok || !b.ports.Plans.MustPlan(m) {
 		return nil
@@ -323,7 +322,7 @@ func (b *Board) planned(member string) error {
 		"submit the plan with %s and wait for the answer", NamesFor(m.CurrentAgent()).phrases().plan)
 }
 
-// newOwner returns who owns a task once it is set to in_progress.
+// newOwner returns the owner that a task has once it is in progress.
 func newOwner(by Actor, t tasks.Task, p tasks.Patch) string {
 	if p.Owner != nil {
 		return *p.Owner
@@ -334,7 +333,7 @@ func newOwner(by Actor, t tasks.Task, p tasks.Patch) string {
 	return t.Owner
 }
 
-// start claims a task for owner and then changes what else was asked for.
+// start claims a task for owner and then makes the other changes of the patch.
 func (b *Board) start(
 	ctx context.Context, by Actor, t tasks.Task, owner string, p tasks.Patch,
 ) (tasks.Task, []string, error) {
@@ -347,7 +346,7 @@ func (b *Board) start(
 		changed = []string{"owner", "status"}
 	}
 	p.Status, p.Owner, p.Version = nil, nil, 0
-	if nothing(p) {
+	if isEmpty(p) {
 		return claimed, changed, nil
 	}
 	rest := by
@@ -356,14 +355,14 @@ func (b *Board) start(
 	return after, append(more, changed...), err
 }
 
-// nothing reports whether a patch changes no field.
-func nothing(p tasks.Patch) bool {
+// isEmpty reports whether a patch changes no field.
+func isEmpty(p tasks.Patch) bool {
 	return p.Status == nil && p.Subject == nil && p.Description == nil && p.ActiveForm == nil && p.Owner == nil &&
 		len(p.AddBlocks) == 0 && len(p.AddBlockedBy) == 0 && len(p.Metadata) == 0 && len(p.Evidence) == 0
 }
 
-// Claim makes member the owner of a task and sets it to in_progress, in one
-// step: of many who try, one wins.
+// Claim makes member the owner of a task and sets it to in_progress, in one transaction. Of
+// concurrent claims one succeeds.
 func (b *Board) Claim(ctx context.Context, by Actor, id, member string) (tasks.Task, error) {
 	if err := b.canOwn(by, member); err != nil {
 		return tasks.Task{}, err

@@ -10,30 +10,29 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
-// completer is the task list of a member whose tasks are completed when its turn end
-// has passed all gates (complete_on_pass).
+// completer lists a member's tasks at its turn end, and completes them if all gates agree
+// (complete_on_pass).
 type completer struct {
 	board *Board
 	on    func() bool
 	warn  func(text string)
 }
 
-// TaskLister returns what the turn ends of members know of their tasks. It completes those
-// that passed their gates while on says so, and warns of those that it could not.
+// TaskLister returns the tasks that turn ends of members work on. While on returns true it
+// completes those that passed their gates. It calls warn for a task that changed meanwhile.
 func (b *Board) TaskLister(on func() bool, warn func(text string)) teammate.TaskLister {
 	return completer{b, on, warn}
 }
 
 var _ teammate.TaskCloser = completer{}
 
-// InProgress lists what the gates are asked about.
+// InProgress lists the tasks that the gates judge.
 func (c completer) InProgress(ctx context.Context, member string) ([]tasks.Task, error) {
 	return c.board.ports.Store.InProgress(ctx, member)
 }
 
-// Passed completes tasks in covey's name, in the version that the gates have seen. A task
-// that has changed since stays in progress: its member is reminded of it, and the gates
-// are asked again.
+// Passed completes tasks as covey, in the version that the gates judged. A task that has
+// changed since stays in progress: its member is reminded of it, and the gates run again.
 func (c completer) Passed(ctx context.Context, list []tasks.Task) error {
 	if !c.on() {
 		return nil

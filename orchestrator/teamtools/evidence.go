@@ -11,12 +11,12 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// metadataEvidence is the metadata key for evidence. Agents use it that know the task tools
-// of other hosts, which have no field for evidence.
+// metadataEvidence is the metadata key for evidence, for agents that use the task tools of
+// other hosts, which have no evidence field.
 const metadataEvidence = "evidence"
 
-// readEvidence takes evidence in the forms in which agents give it: a text, an object
-// with text or file, or a list of these. An empty input and null are no evidence.
+// readEvidence parses evidence in the forms that agents write: a text, an object with text
+// or file, or a list of these. It returns no evidence for an empty input and null.
 func readEvidence(given json.RawMessage) ([]tasks.Evidence, error) {
 	var list []json.RawMessage
 	if json.Unmarshal(given, &list) != nil {
@@ -35,14 +35,14 @@ func readEvidence(given json.RawMessage) ([]tasks.Evidence, error) {
 	return out, nil
 }
 
-// readPiece takes one piece of evidence.
+// readPiece parses one piece of evidence.
 func readPiece(given json.RawMessage) (e tasks.Evidence, err error) {
 	if len(given) == 0 || string(given) == "null" || json.Unmarshal(given, &e.Text) == nil {
 		return e, nil
 	}
 	var fields struct{ Text, File, Path string }
 	if err := json.Unmarshal(given, &fields); err != nil {
-		return e, fmt.Errorf("evidence %s is no text and no {\"text\": …, \"file\": …}: %w", given, err)
+		return e, fmt.Errorf("evidence %s is neither text nor {\"text\": …, \"file\": …}: %w", given, err)
 	}
 	e = tasks.Evidence{Text: fields.Text, File: fields.File + fields.Path}
 	if e == (tasks.Evidence{}) || fields.File != "" && fields.Path != "" {
@@ -51,8 +51,8 @@ func readPiece(given json.RawMessage) (e tasks.Evidence, err error) {
 	return e, nil
 }
 
-// withEvidence puts what an agent gives as evidence into a patch, wherever it stands.
-// Metadata of other kinds under the same name stays metadata.
+// withEvidence adds evidence from the evidence field and from the metadata to a patch.
+// Metadata under the same key that is not evidence stays metadata.
 func withEvidence(p tasks.Patch, given json.RawMessage) (tasks.Patch, error) {
 	direct, err := readEvidence(given)
 	if err != nil {
@@ -67,7 +67,7 @@ func withEvidence(p tasks.Patch, given json.RawMessage) (tasks.Patch, error) {
 	return p, nil
 }
 
-// evidenceText is a task's evidence for models, a line a piece.
+// evidenceText returns a task's evidence for models, one line per piece.
 func evidenceText(list []tasks.Evidence) string {
 	var b strings.Builder
 	for _, e := range list {

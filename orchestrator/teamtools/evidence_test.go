@@ -21,7 +21,7 @@ func TestReadEvidence(t *testing.T) {
 		`{"path":"out.txt"}`:         `[/out.txt]`,
 		`{"text":"a","file":"b"}`:    `[a/b]`,
 		`["a",{"file":"b"},"",null]`: `[a/ /b]`,
-		`7`:                          `is no text and no {"text": …, "file": …}`,
+		`7`:                          `is neither text nor {"text": …, "file": …}`,
 		`{}`:                         `write {"text": …} or {"file": …}`,
 		`{"file":"a","path":"b"}`:    `write {"text": …} or {"file": …}`,
 	} {

@@ -11,13 +11,13 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// memberList is who can own tasks and get mail, by one version of the spec.
+// memberList is the members of one version of the spec: who can own tasks and get mail.
 type memberList struct {
 	names []string               // the lead first
 	terms map[string]tasks.Terms // by name
 }
 
-// SetMembers has other members count, the lead first: those of a spec that was changed.
+// SetMembers replaces the members after a change of the spec. The lead comes first.
 func (b *Board) SetMembers(members []configs.Member) {
 	list := &memberList{terms: map[string]tasks.Terms{}}
 	for _, m := range members {
@@ -28,16 +28,15 @@ func (b *Board) SetMembers(members []configs.Member) {
 	b.list.Store(list)
 }
 
-// names lists who can own a task and get mail now, the lead first. Nobody may change
-// the list.
+// names lists the members, the lead first. The caller must not change the list.
 func (b *Board) names() []string { return b.list.Load().names }
 
-// TermsOf returns what binds a member that takes a task: how many it may have in progress,
-// and what it has of what tasks want. Claims ask for it inside the store's transaction, so
-// that whatever the spec says by then counts. Nothing binds a name that is no member's.
+// TermsOf returns the terms on which a member may claim tasks: how many it may have in
+// progress, and its skills. Claims call it inside the store's transaction, so that the
+// current spec counts. A name that is not a member's has the zero Terms, which allow all.
 func (b *Board) TermsOf(member string) tasks.Terms { return b.list.Load().terms[member] }
 
-// Known refuses owners and recipients that are no members.
+// Known returns an error for an owner or recipient that is not a member.
 func (b *Board) Known(member string) error {
 	if member == "" || slices.Contains(b.names(), member) {
 		return nil
@@ -48,9 +47,8 @@ func (b *Board) Known(member string) error {
 	return notation.Errorf(api.ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.names(), ", "))
 }
 
-// canOwn refuses an owner that is no member, or that has left: nobody would work on the
-// task, and whoever gave it away would wait. An operator's force gives it all the same.
-// Empty is no owner, and fine.
+// canOwn returns an error for an owner that is not a member, or that takes no more turns:
+// nobody would work on the task. Force skips the second check. An empty owner is valid.
 func (b *Board) canOwn(by Actor, member string) error {
 	if err := b.Known(member); err != nil || member == "" || by.Force {
 		return err
@@ -62,9 +60,9 @@ func (b *Board) canOwn(by Actor, member string) error {
 	return nil
 }
 
-// resolve is the member that a name means: its own, an agent id as other hosts
-// write them (name@team), or what they call the lead. Other names come back as
-// they are, for Known to refuse.
+// resolve returns the member that a name stands for: a member's name, an agent id of other
+// hosts (name@team), or their names for the lead. It returns other names unchanged; Known
+// refuses them.
 func (b *Board) resolve(name string) string {
 	if slices.Contains(b.names(), name) {
 		return name
@@ -83,11 +81,10 @@ func (b *Board) resolve(name string) string {
 	return name
 }
 
-// nearestName is the name that a misspelt one was meant to be, or "" if none is
-// near enough: a third of the letters may differ. A wrong suggestion would send
-// a model to the wrong member.
+// nearestName returns the name that is nearest to a misspelt one, or "" if more than a third
+// of the letters differ. A wrong suggestion would send a model to the wrong member.
 func nearestName(name string, all []string) string {
-	if len(name) > 64 { // measuring would only cost time
+	if len(name) > 64 { // no member has such a name, and comparing costs time
 		return ""
 	}
 	return notation.Nearest(name, all, len(name)/3)

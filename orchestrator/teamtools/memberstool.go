@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// rosterEntry is a member as the others see it.
+// rosterEntry is a member in the result of ListMembers.
 type rosterEntry struct {
 	Name        string `json:"name"`
 	Lead        bool   `json:"lead"`
@@ -19,8 +19,8 @@ type rosterEntry struct {
 	State       string `json:"state"`
 }
 
-// listMembers lists who has a place in the team. It marks the one who asks, so that it does
-// not write to itself.
+// listMembers lists the members of the team. It marks the caller, so that it does not write
+// to itself.
 func listMembers(_ context.Context, c call, _ struct{}) agent.ToolResult {
 	var all []rosterEntry
 	var lines []string
@@ -34,7 +34,7 @@ func listMembers(_ context.Context, c call, _ struct{}) agent.ToolResult {
 		}
 		one.State, _ = c.board.ports.Members.Now(name)
 		line := one.line(c.me.Name)
-		if c.names == MCPNames { // their models see the text alone
+		if c.names == MCPNames { // many agent programs show their model only the text
 			line += " [" + one.Agent + "]"
 		}
 		all, lines = append(all, one), append(lines, line)
@@ -44,7 +44,7 @@ func listMembers(_ context.Context, c call, _ struct{}) agent.ToolResult {
 	}{all})}
 }
 
-// line is a member in words, as the member called me sees it.
+// line returns a member as one line of text for the member named me.
 func (m rosterEntry) line(me string) string {
 	text := m.Name
 	if m.Lead {
@@ -60,7 +60,7 @@ func (m rosterEntry) line(me string) string {
 	return text
 }
 
-// submitPlan puts the caller's plan before its approver.
+// submitPlan submits the caller's plan to its approver.
 func submitPlan(ctx context.Context, c call, in inbox.PlanInput) agent.ToolResult {
 	return c.board.ports.Plans.Submit(ctx, c.member, c.me.Actor, in, c.me.Fire)
 }

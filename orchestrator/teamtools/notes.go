@@ -14,81 +14,81 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// maxResult is how much of a member's last words a note shows, in runes. Who
+// maxResult limits how much of a member's last text a note shows, in runes. A member that
 // has more to say writes a message.
 const maxResult = 400
 
-// maxNoted is how many members one line tells of.
+// maxNoted limits how many members one line names.
 const maxNoted = 100
 
-// Notes tell the lead of members that came to rest (DESIGN 10.1): one a member, which goes
-// along when the lead is given something else, and all of them in one line. The lead gets a
-// turn of its own for them only where nobody would hear otherwise what came of a question,
-// and then one for all. What stands in a conversation is paid for with each further request,
-// so little is said.
+// Notes tell the lead which members went idle (DESIGN 10.1), with one note per member. Most
+// notes are joined to one line, which goes into the lead's next prompt. The lead gets a turn
+// for notes only if a member was asked something and has not written since, and then one turn
+// for all notes. The texts are short because each further request pays for them again.
 //
-// Any goroutine may call the methods, but for Recall.
+// All methods except Recall may be called from any goroutine.
 type Notes struct {
 	boxes   *mail.Boxes
 	lead    func() string // the lead's name
 	changed func()        // called when a note waits that is worth a turn
 
-	mu      sync.Mutex
-	stints  map[string]*stint // by member; none for most members that are idle
-	waits   bool              // a note waits that is worth a turn
-	digests int               // turns in a row that the lead got for notes alone
+	mu       sync.Mutex
+	activity map[string]*activity // by member; most idle members have none
+	waits    bool                 // a note waits that is worth a turn
+	digests  int                  // consecutive turns of the lead for notes only
 }
 
-// stint is what a member has done since it last came to rest.
-type stint struct {
-	asked     bool     // by a text of another member, and it has written to nobody since
-	completed []string // tasks
-	summary   string   // of the last text that it sent, with its receiver
+// activity is what a member has done since it was last idle.
+type activity struct {
+	asked     bool     // another member sent it a text, and it has written to nobody since
+	completed []string // ids of tasks
+	summary   string   // of the last text that it sent, with the recipient
 }
 
 // NewNotes makes the Notes of a team. changed is called when a note waits that is worth a turn.
 func NewNotes(boxes *mail.Boxes, lead func() string, changed func()) *Notes {
-	return &Notes{boxes: boxes, lead: lead, changed: changed, stints: map[string]*stint{}}
+	return &Notes{boxes: boxes, lead: lead, changed: changed, activity: map[string]*activity{}}
 }
 
-// Recall finds out whether notes of an earlier run wait for a turn. It is called once,
-// before anything else.
+// Recall reads from the store whether notes of an earlier run wait for a turn. It must be
+// called once, before all other methods.
 func (n *Notes) Recall(ctx context.Context) error {
 	list, err := n.boxes.Notes(ctx, n.lead())
 	n.waits = slices.ContainsFunc(list, func(n mail.Note) bool { return n.Wakes })
 	return err
 }
 
-// Waits reports whether a note waits that is worth a turn, and how many turns in a row the
-// lead has got for notes alone.
+// Waits reports whether a note waits that is worth a turn, and how many consecutive turns
+// the lead has had for notes only.
 func (n *Notes) Waits() (yes bool, digests int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.waits, n.digests
 }
 
-// of is a member's stint; mu is held.
-func (n *Notes) of(member string) *stint {
-	s, ok := n.stints[member]
+// of returns a member's activity, and makes it if needed. n.mu must be held.
+func (n *Notes) of(member string) *activity {
+	s, ok := n.activity[member]
 	if !ok {
-		s = &stint{}
-		n.stints[member] = s
+		s = &activity{}
+		n.activity[member] = s
 	}
 	return s
 }
 
-// Forget drops what is known of a member's life that has ended.
+// Forget drops the activity of a member whose session has ended.
 func (n *Notes) Forget(member string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.stints, member)
+	delete(n.activity, member)
 }
 
-// Asked notes that a member has been shown texts to it alone: somebody waits for an answer.
+// Asked records that a member was shown texts sent to it alone, so a sender waits for an
+// answer.
 //
-// Only texts count: notices, answers to requests and assignments are covey's own, and
-// nobody waits for an answer to them. The lead is never asked in this sense, for there is
-// nobody to whom its note would go.
+// Only texts count: nobody waits for an answer to notices, answers to requests and
+// assignments, which covey sends. The lead does not count, because its notes would go to
+// itself.
 func (n *Notes) Asked(member string, letters []mail.Message) {
 	if member == n.lead() || !slices.ContainsFunc(letters, func(m mail.Message) bool { return m.Kind == mail.Text }) {
 		return
@@ -102,14 +102,14 @@ func (n *Notes) Asked(member string, letters []mail.Message) {
 func (n *Notes) WasAsked(member string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	s, ok := n.stints[member]
+	s, ok := n.activity[member]
 	return ok && s.asked
 }
 
-// Sent takes in what members have written: whoever asked them something is served.
+// Sent records that members have sent texts, so nobody waits for their answers any more.
 //
-// Any message will do, to whomever: who writes after it was asked has said what it wants to
-// be said, and a second word from covey would cost the lead a turn.
+// A message to any recipient counts as the answer: a member that writes after it was asked
+// has said what it wants to say, and a note besides would cost the lead a turn.
 func (n *Notes) Sent(texts []mail.Message) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -119,7 +119,7 @@ func (n *Notes) Sent(texts []mail.Message) {
 	}
 }
 
-// Closed takes in that a task is completed.
+// Closed records that a task is completed.
 func (n *Notes) Closed(t tasks.Task) {
 	if t.Owner == "" {
 		return
@@ -131,22 +131,21 @@ func (n *Notes) Closed(t tasks.Task) {
 	}
 }
 
-// CompletedBy returns the ids of the tasks that a member has completed since it last came
-// to rest.
+// CompletedBy returns the ids of the tasks that a member has completed since it was last
+// idle.
 func (n *Notes) CompletedBy(member string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if s, ok := n.stints[member]; ok {
+	if s, ok := n.activity[member]; ok {
 		return slices.Clone(s.completed)
 	}
 	return nil
 }
 
-// Of makes a member's note and begins its next stint.
+// Of makes a member's note and resets its activity.
 //
-// The member's goroutine calls it once for each turn that ends. It takes the stint away
-// under the lock under which others add to it, so that a task which is completed at that
-// moment stands in exactly one note: this one or the next.
+// The member's goroutine calls it once at each turn end. Reading and resetting happen under
+// one lock, so that a task which is completed at that moment is in exactly one note.
 func (n *Notes) Of(member string, idle agent.Idle) mail.Note {
 	note := mail.Note{IdleNote: mail.IdleNote{
 		Type: mail.IdleNotification, From: member, IdleReason: idle.Reason, TaskIDs: idle.TaskIDs,
@@ -160,17 +159,17 @@ func (n *Notes) Of(member string, idle agent.Idle) mail.Note {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if s, ok := n.stints[member]; ok {
+	if s, ok := n.activity[member]; ok {
 		note.Completed, note.Summary, note.Wakes = s.completed, s.summary, s.asked
-		delete(n.stints, member)
+		delete(n.activity, member)
 	}
 	return note
 }
 
-// Put leaves a note for the lead.
+// Put stores a note for the lead.
 //
-// The note is in the store before changed is called: the loop that wakes up reads it there.
-// A note that wakes nobody goes along with the lead's next turn.
+// It calls changed only after the note is stored, because the loop that wakes up reads it
+// from there. A note that does not wake the lead is shown in its next turn.
 func (n *Notes) Put(ctx context.Context, note mail.Note) error {
 	if err := n.boxes.PutNote(ctx, n.lead(), note); err != nil || !note.Wakes {
 		return err
@@ -182,10 +181,10 @@ func (n *Notes) Put(ctx context.Context, note mail.Note) error {
 	return nil
 }
 
-// Send tells the lead at once of a turn that came to nothing.
+// Send tells the lead at once of a turn that failed.
 //
-// It is mail and no note, because the lead can do something about it now, and mail begins a
-// turn. Text and summary are for people; the model gets Data.
+// It sends mail instead of a note, because mail begins a turn and the lead can act now. Text
+// and summary are for people; the model gets Data.
 func (n *Notes) Send(ctx context.Context, note mail.Note, now time.Time) error {
 	note.Timestamp = now.UTC()
 	_, err := n.boxes.Send(ctx, actors.Actor{Name: note.From}, mail.Outgoing{
@@ -196,12 +195,13 @@ func (n *Notes) Send(ctx context.Context, note mail.Note, now time.Time) error {
 	return err
 }
 
-// Show returns what the lead is to see of the notes for it: what answers somebody as it is,
-// and of all others one line that says what they have completed. Members that completed
+// Show returns the input that shows the lead its notes: each note that answers somebody in
+// full, and one line on what the other members have completed. Members that completed
 // nothing are omitted.
 //
-// Nothing is taken out of the store here. Drop does that once the transcript holds them, so
-// a crash in between shows them again under the same ids, which the member's history drops.
+// Show does not remove notes from the store. Drop does so once the transcript holds them.
+// After a crash in between they are shown again under the same ids, and the member's history
+// drops the repeats.
 func (n *Notes) Show(ctx context.Context) ([]agent.Input, error) {
 	list, err := n.boxes.Notes(ctx, n.lead())
 	if err != nil {
@@ -217,7 +217,7 @@ func (n *Notes) Show(ctx context.Context) ([]agent.Input, error) {
 			rest = append(rest, note)
 		}
 	}
-	// So many at once that the line can be read; the others come with the next.
+	// The line must stay readable; the remaining notes come with the next one.
 	rest = rest[:min(len(rest), maxNoted)]
 	if len(rest) > 0 {
 		in = append(in, agent.Input{Kind: agent.FromCovey, MessageID: joinedID(rest), Text: doneText(rest)})
@@ -225,8 +225,7 @@ func (n *Notes) Show(ctx context.Context) ([]agent.Input, error) {
 	return in, nil
 }
 
-// Take returns what the lead is to see in a turn for the notes alone. From now on no note
-// waits that is worth a turn.
+// Take returns the input for a turn for notes only, and resets what Waits reports.
 func (n *Notes) Take(ctx context.Context) ([]agent.Input, error) {
 	n.mu.Lock()
 	n.waits = false
@@ -234,8 +233,8 @@ func (n *Notes) Take(ctx context.Context) ([]agent.Input, error) {
 	return n.Show(ctx)
 }
 
-// GivenTurn takes in what the lead was given a turn for. Turns in a row for notes alone are
-// counted; any other work begins the count again.
+// GivenTurn counts the lead's consecutive turns for notes only. in is the input of the turn;
+// input other than notes resets the count.
 func (n *Notes) GivenTurn(in []agent.Input) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -245,8 +244,8 @@ func (n *Notes) GivenTurn(in []agent.Input) {
 	}
 }
 
-// Drop takes notes that stand in the lead's transcript out of the store. It returns the ids
-// that are not of notes. An id of Show may stand for several notes.
+// Drop removes notes that are in the lead's transcript from the store. It returns the ids
+// that are not of notes. An id from Show may stand for several notes.
 func (n *Notes) Drop(ctx context.Context, by actors.Actor, ids []string) (others []string, err error) {
 	var seen []string
 	for _, id := range ids {
@@ -262,7 +261,7 @@ func (n *Notes) Drop(ctx context.Context, by actors.Actor, ids []string) (others
 	return others, err
 }
 
-// doneText tells in one line what members have completed.
+// doneText returns one line on what members have completed.
 func doneText(list []mail.Note) string {
 	who := make([]string, len(list))
 	for i, n := range list {
@@ -275,8 +274,8 @@ func doneText(list []mail.Note) string {
 	return "Since you last looked: " + strings.Join(who, "; ") + "."
 }
 
-// joinedID is the id of a line that tells of several notes: a repeat of it is known by it,
-// and what it tells of is done with when it is seen.
+// joinedID returns the id of a line for several notes. It identifies a repeated line, and
+// Drop finds the ids of the notes in it.
 func joinedID(list []mail.Note) string {
 	ids := make([]string, len(list))
 	for i, n := range list {

@@ -59,8 +59,8 @@ func TestStint(t *testing.T) {
 	}
 	n.Asked("dev", text)
 	n.Forget("dev")
-	if n.WasAsked("dev") || len(n.stints) > 0 {
-		t.Errorf("%v is left", n.stints)
+	if n.WasAsked("dev") || len(n.activity) > 0 {
+		t.Errorf("%v is left", n.activity)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// hookInput is what a hook in the background wakes its member with.
+// hookInput returns the input with which a background hook wakes its member.
 func hookInput(m mail.Message) agent.Input {
 	in := agent.Input{Kind: agent.FromContext, Text: m.Text, MessageID: m.ID}
 	var call mail.HookCall
@@ -27,8 +27,8 @@ func hookInput(m mail.Message) agent.Input {
 	return in
 }
 
-// Inputs turns mail into the pieces of one prompt, one piece a message, for an
-// agent that knows the team's tools by such names.
+// Inputs turns mail into the inputs of one prompt, one per message, for an agent with these
+// tool names.
 func (n ToolNames) Inputs(letters []mail.Message, all []tasks.Task) []agent.Input {
 	var in []agent.Input
 	for _, m := range letters {
@@ -38,10 +38,10 @@ func (n ToolNames) Inputs(letters []mail.Message, all []tasks.Task) []agent.Inpu
 		case mail.HookMessage:
 			in = append(in, hookInput(m))
 		case mail.HelperMessage:
-			// The notice has a frame of its own, and the helper's words in it are defused.
+			// The notice has its own frame, and the helper's text in it is defused.
 			in = append(in, agent.Input{Kind: agent.FromHelper, Text: m.Text, MessageID: m.ID})
 		case mail.Notice:
-			// It may quote what a member has written.
+			// A notice may quote a member.
 			in = append(in, agent.Input{Kind: agent.FromCovey, Text: agent.Defuse(m.Text), MessageID: m.ID})
 		case mail.TaskAssignment:
 			text := n.assignmentText(m, all)
@@ -55,27 +55,27 @@ func (n ToolNames) Inputs(letters []mail.Message, all []tasks.Task) []agent.Inpu
 	return in
 }
 
-// mailText is a message as a model sees it: data from a named member
-// (DESIGN 10.2). What could end the frame early is defused.
+// mailText returns a message for models: data from a named member (DESIGN 10.2). Text that
+// could end the frame early is defused.
 func mailText(m mail.Message) string {
 	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="%s">%s</teammate-message>`,
 		attribute(m.From), attribute(m.Summary), agent.Defuse(m.Text))
 }
 
-// attribute is a text as it stands between the quotes of a frame.
+// attribute escapes a text for a quoted attribute of a frame.
 func attribute(s string) string {
 	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ").Replace(s)
 }
 
-// NoteText returns a note that a member is idle, for a prompt that tells of this note alone.
+// NoteText returns the prompt text of a single note that a member is idle.
 func NoteText(n mail.Note) string {
 	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + agent.Defuse(string(n.Shown())) +
 		"\n</teammate-message>"
 }
 
-// assignmentText tells a member of a task that it was given, by the task's
-// state now: it may have changed since the mail was written. If the task is gone, the
-// text is that of the mail.
+// assignmentText tells a member of a task that was assigned to it. It uses the task's
+// current state, because the task may have changed since the mail was written, and the text
+// of the mail if the task is gone.
 func (n ToolNames) assignmentText(m mail.Message, all []tasks.Task) string {
 	id, _ := tasks.AssignedTask(m)
 	for _, own := range all {
@@ -91,10 +91,10 @@ func (n ToolNames) assignmentText(m mail.Message, all []tasks.Task) string {
 	return agent.Defuse(m.Text)
 }
 
-// taskText is a task in full, as the member called reader sees it. What another member
-// wrote is framed as a message of that member: it is no order of covey or of a person.
-// The task is written #7, as in the lists and results of the task tools, which agents
-// know from elsewhere; what the operator reads has tasks.Named.
+// taskText returns all of a task as text for the member named reader. Text of another member
+// is framed as that member's message, because it is not an instruction of covey or of a
+// person. The task is written #7, as agents know it from the task tools of other hosts; texts
+// for the operator use tasks.Named.
 func taskText(t tasks.Task, reader string) string {
 	text := agent.Defuse(t.Subject)
 	if t.Description != "" {
@@ -103,8 +103,8 @@ func taskText(t tasks.Task, reader string) string {
 	return fmt.Sprintf("#%s: %s", t.ID, framed(t, reader, text))
 }
 
-// framed is a text of a task, as a message of the member who wrote it. Words of the
-// operator, of the spec and of the reader need no frame.
+// framed returns a text of a task, framed as a message of its author. Texts of the operator,
+// the spec and the reader get no frame.
 func framed(t tasks.Task, reader, text string) string {
 	if text == "" || t.Author == "" || t.Author == actors.Operator || t.Author == reader {
 		return text
@@ -113,14 +113,14 @@ func framed(t tasks.Task, reader, text string) string {
 		attribute(t.Author), t.ID, text)
 }
 
-// ClaimText hands a member a task that was claimed for it.
+// ClaimText tells a member of a task that covey claimed for it.
 func (n ToolNames) ClaimText(claimed tasks.Task) string {
 	return "You had nothing to do, so you have claimed task " + taskText(claimed, claimed.Owner) +
 		"\nIt is in progress and yours: " + forTask(n.phrases().finish, claimed.ID)
 }
 
 // NudgeText reminds a member of its open tasks. It says how to give them back, because a
-// model that is only told to go on repeats itself.
+// model that is only told to continue repeats itself.
 func (n ToolNames) NudgeText(own []tasks.Task) string {
 	lines := make([]string, len(own))
 	for i, open := range own {
@@ -131,7 +131,7 @@ func (n ToolNames) NudgeText(own []tasks.Task) string {
 		" or tell the lead why."
 }
 
-// UnansweredText reminds a member of the questions that wait for it.
+// UnansweredText reminds a member of the requests that wait for its answer.
 func (n ToolNames) UnansweredText(list []requests.Request) string {
 	lines := make([]string, len(list))
 	for i, r := range list {
@@ -141,11 +141,11 @@ func (n ToolNames) UnansweredText(list []requests.Request) string {
 		"\nAnswer with " + n.phrases().send + ", as the requests in your messages say."
 }
 
-// maxReported is how many tasks the request for a report names. Of more tasks it says only
-// who did how many, since the lead can list them.
+// maxReported limits how many tasks the request for a report names. If there are more, it
+// gives only counts by owner, since the lead can list the tasks.
 const maxReported = 20
 
-// ReportText asks the lead for the answer that `covey up` ends with.
+// ReportText asks the lead for the report that `covey up` prints at its end.
 func ReportText(all []tasks.Task) string {
 	lines := make([]string, len(all))
 	for i, t := range all {
@@ -156,13 +156,13 @@ func ReportText(all []tasks.Task) string {
 	}
 	text := "All tasks are completed:\n" + strings.Join(lines, "\n")
 	if len(all) > maxReported {
-		text = fmt.Sprintf("All %d tasks are completed: %s.", len(all), whoDidHowMany(all))
+		text = fmt.Sprintf("All %d tasks are completed: %s.", len(all), countsByOwner(all))
 	}
 	return text + "\nThis is your last turn: report to the user what the team has done."
 }
 
-// whoDidHowMany counts tasks by owner, in the order of the owners' names.
-func whoDidHowMany(all []tasks.Task) string {
+// countsByOwner counts tasks by owner, in the order of the owners' names.
+func countsByOwner(all []tasks.Task) string {
 	count := map[string]int{}
 	for _, t := range all {
 		count[cmp.Or(t.Owner, "nobody in particular")]++

@@ -13,13 +13,13 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// Members ask each other for more than attention (TEAMS.md 4): to leave, or whether a plan
-// or a piece of work will do. The requests are stored with the mail that they cause, so that
-// one survives a restart and is answered once. SendMessage and `covey send` bring them here;
-// who the actor is has been verified before.
+// Besides texts, members send each other structured messages (TEAMS.md 4): they ask a member
+// to leave, or approve a plan or a piece of work. A request is stored in one transaction with
+// the mail that it causes, so that it survives a restart and is answered once. The callers,
+// SendMessage and `covey send`, have verified the actor.
 
-// demand carries out a message that is no text.
-func (b *Board) demand(ctx context.Context, me Actor, w wish) (SentAnswer, error) {
+// sendStructured carries out a message that is not a text.
+func (b *Board) sendStructured(ctx context.Context, me Actor, w wish) (SentAnswer, error) {
 	a := SentAnswer{Success: true, Request: w.answer.ID, RefID: w.answer.ID}
 	switch w.kind {
 	case mail.ShutdownAsked:
@@ -35,11 +35,11 @@ func (b *Board) demand(ctx context.Context, me Actor, w wish) (SentAnswer, error
 	return a, err
 }
 
-// answerShutdown takes in the asked member's answer. One that agrees ends once the call that
-// says so is over.
+// answerShutdown records a member's answer to a shutdown request. A member that agrees ends
+// after this call.
 //
-// A yes is the member's word that its work may be left as it is; nobody else can give
-// it. The way for people is to end it without asking, which the error names.
+// Only the member itself can answer, because only it knows whether its work can be left as it
+// is. People can end it without a request, as the error says.
 func (b *Board) answerShutdown(ctx context.Context, by Actor, a inbox.Answer) error {
 	if by.Name == actors.Operator {
 		return notation.Errorf(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
@@ -49,7 +49,7 @@ func (b *Board) answerShutdown(ctx context.Context, by Actor, a inbox.Answer) er
 	return err
 }
 
-// askToEnd sends a request to end to one member.
+// askToEnd sends a shutdown request to one member.
 func (b *Board) askToEnd(ctx context.Context, me Actor, w wish) (SentAnswer, error) {
 	to, err := b.recipient(me, w.to)
 	if err != nil {
@@ -78,7 +78,7 @@ func (b *Board) changeMode(ctx context.Context, me Actor, w wish) (SentAnswer, e
 		w.answer.Mode), Target: to}, nil
 }
 
-// shutdownAnswerText tells a member what its answer to a request to end means.
+// shutdownAnswerText tells a member the effect of its answer to a shutdown request.
 func shutdownAnswerText(me, lead string, a inbox.Answer) string {
 	if a.Approve {
 		return fmt.Sprintf("Shutdown approved. Sent confirmation to %s. Agent %s is now exiting.", lead, me)
@@ -86,7 +86,7 @@ func shutdownAnswerText(me, lead string, a inbox.Answer) string {
 	return fmt.Sprintf("Shutdown rejected. Reason: %q. Continuing to work.", a.Text)
 }
 
-// approvalText tells who approves what came of it.
+// approvalText tells the approver the effect of its answer.
 func approvalText(w wish) string {
 	what := "Plan"
 	if w.kind == mail.ApprovalAnswered {

@@ -13,12 +13,12 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// Mail may wait for tasks: its receiver is woken once, when all of them are done. Such mail
-// lies in the mailbox from the start and is left out when the mailbox is read, so that it
-// becomes readable in the transaction that completes or deletes the last task.
+// Mail may wait for tasks: its recipient is woken once, when all of them are done. Such mail
+// is in the mailbox from the start and is left out of reads, so that it becomes readable in
+// the transaction that completes or deletes the last task.
 
-// Unread gives the mail that a member may be shown, and the tasks that other mail for it
-// waits for.
+// Unread returns the unread mail that a member may be shown, and the open tasks that its
+// other mail waits for.
 func (b *Board) Unread(ctx context.Context, member string) (due []mail.Message, waits []tasks.Task, err error) {
 	letters, err := b.ports.Store.Mail().Unread(ctx, member)
 	if err != nil {
@@ -27,8 +27,8 @@ func (b *Board) Unread(ctx context.Context, member string) (due []mail.Message, 
 	return b.due(ctx, letters)
 }
 
-// ViewMail tells plan what mail the idle members have. It is two reads of the store for all
-// mailboxes, and mostly all but a few are empty.
+// ViewMail fills in the unread mail of idle members. It makes two reads of the store for all
+// mailboxes together, because most mailboxes are empty.
 func (b *Board) ViewMail(ctx context.Context, seats []plan.Seat) error {
 	counts, err := b.ports.Store.Mail().UnreadCounts(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (b *Board) ViewMail(ctx context.Context, seats []plan.Seat) error {
 	return err
 }
 
-// due splits unread mail into what is due and the open tasks that the rest waits for.
+// due returns the mail that may be read now, and the open tasks that the rest waits for.
 func (b *Board) due(ctx context.Context, letters []mail.Message) (due []mail.Message, waits []tasks.Task, err error) {
 	if !slices.ContainsFunc(letters, func(m mail.Message) bool { return len(m.WaitFor) > 0 }) {
 		return letters, nil, nil
@@ -71,7 +71,7 @@ func (b *Board) due(ctx context.Context, letters []mail.Message) (due []mail.Mes
 	return due, waits, nil
 }
 
-// openAmong returns those tasks that are neither completed nor deleted.
+// openAmong returns the tasks that are neither completed nor deleted.
 func (b *Board) openAmong(ctx context.Context, ids []string) (open []tasks.Task, err error) {
 	for _, id := range ids {
 		t, err := b.ports.Store.Task(ctx, id)
@@ -96,7 +96,7 @@ func readAfter(ids []string) string {
 	return "; it is read once these tasks are completed or deleted: " + strings.Join(ids, ", ")
 }
 
-// taskIDs are ids as models and people write them: "#2" is task 2.
+// taskIDs normalizes ids that models and people write: "#2" is task 2.
 func taskIDs(ids []string) []string {
 	out := make([]string, len(ids))
 	for i, id := range ids {
@@ -105,11 +105,11 @@ func taskIDs(ids []string) []string {
 	return out
 }
 
-// Concerned returns the tasks that mail assigns and those that block them, in list
-// order: all that has to be known to read it. In a large team reading the whole
-// list for each member's mail takes longer than all else that covey does.
+// Concerned returns the tasks that mail is about and those that block them, in list order.
+// It does not read the whole list: in a large team, doing so for each member's mail takes
+// longer than all other work of covey.
 func (b *Board) Concerned(ctx context.Context, mail []mail.Message) ([]tasks.Task, error) {
-	found, looked := map[string]tasks.Task{}, map[string]bool{}
+	found, seen := map[string]tasks.Task{}, map[string]bool{}
 	read := func(ids ...string) error {
 		for _, id := range ids {
 			t, err := b.ports.Store.Task(ctx, id)
@@ -128,10 +128,10 @@ func (b *Board) Concerned(ctx context.Context, mail []mail.Message) ([]tasks.Tas
 		if loss, is := tasks.LossOf(m); is {
 			id, ok = loss.TaskID, true
 		}
-		if !ok || looked[id] {
+		if !ok || seen[id] {
 			continue
 		}
-		looked[id] = true
+		seen[id] = true
 		if err := read(id); err != nil {
 			return nil, err
 		}

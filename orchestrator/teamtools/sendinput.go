@@ -16,55 +16,56 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// SendMessage has had three forms (TEAMS.md 2). They are brought into the
-// newest one before rules and hooks look at a call, so that one rule holds for
-// all of them:
+// SendMessage has had three forms (TEAMS.md 2). Calls are converted to the newest one before
+// rules and hooks see them, so that one rule matches all forms:
 //
 //	{type, recipient, content, summary, request_id, approve}
 //	{to, message: text or object, summary}
 //	{to, message, summary}
 
-// shutdownAnswered is the type of a message object that answers a request to
-// end. What is sent on says how: ShutdownApproved or ShutdownRejected.
+// shutdownAnswered is the type of a message object that answers a shutdown request. The
+// asker gets a ShutdownApproved or a ShutdownRejected.
 const shutdownAnswered mail.Kind = "shutdown_response"
 
-// spelling maps other spellings of keys to covey's.
+// spelling maps alternative keys to covey's.
 type spelling map[string]string
 
-// callSpelling is for the call, wordSpelling for a message object in it.
+// callSpelling returns the alternative keys of a call.
 func callSpelling() spelling {
 	return spelling{"recipient": "to", "content": "message", "waitFor": "wait_for"}
 }
 
-func wordSpelling() spelling {
+// objectSpelling returns the alternative keys of a message object.
+func objectSpelling() spelling {
 	return spelling{
 		"requestId": "request_id", "approved": "approve", "content": "text", "message": "text",
 		"permissionMode": "permission_mode", "mode": "permission_mode",
 	}
 }
 
-// mend renames keys, where the right one is not there. It reports whether there were any.
-func (s spelling) mend(fields map[string]json.RawMessage) (mended bool) {
+// apply renames alternative keys unless covey's key is present. It reports whether it
+// renamed any.
+func (s spelling) apply(fields map[string]json.RawMessage) (renamed bool) {
 	for wrong, right := range s {
 		value, has := fields[wrong]
 		if _, hasRight := fields[right]; has && !hasRight {
 			fields[right] = value
 			delete(fields, wrong)
-			mended = true
+			renamed = true
 		}
 	}
-	return mended
+	return renamed
 }
 
-// foldMessage brings the input of a call into the newest form. It leaves alone what it
-// cannot read; the schema refuses that. It drops fields of other hosts that have no
-// meaning here: the lead hears of idle members in any case.
+// foldMessage converts the input of a call to the newest form. It returns input that it
+// cannot parse unchanged; the schema refuses it. It drops notify_when_idle of other hosts,
+// because the lead is always told of idle members.
 func foldMessage(input json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil || fields == nil {
 		return input
 	}
-	callSpelling().mend(fields)
+	callSpelling().apply(fields)
 	delete(fields, "notify_when_idle")
 	var typ string
 	if json.Unmarshal(fields["type"], &typ) != nil {
@@ -84,9 +85,8 @@ func foldMessage(input json.RawMessage) json.RawMessage {
 	return notation.Encode(fields)
 }
 
-// foldFor is foldMessage for an agent that knows the tool by such a name. Over MCP the
-// message is a text, since many vendors' schemas know no field of two types: an object
-// becomes its JSON.
+// foldFor is foldMessage for an agent with these tool names. Over MCP an object in the
+// message becomes its JSON text, since many vendors' schemas allow one type per field.
 func foldFor(n ToolNames, input json.RawMessage) json.RawMessage {
 	input = foldMessage(input)
 	if n != MCPNames {
@@ -100,8 +100,8 @@ func foldFor(n ToolNames, input json.RawMessage) json.RawMessage {
 	return notation.Encode(fields)
 }
 
-// foldTyped makes the message object of a call in the oldest form, where the
-// object's fields stood in the call itself.
+// foldTyped makes the message object of a call in the oldest form, which has the object's
+// fields in the call itself.
 func foldTyped(typ string, fields map[string]json.RawMessage) json.RawMessage {
 	object := map[string]json.RawMessage{"type": notation.Encode(typ)}
 	for _, key := range []string{"request_id", "requestId", "approve", "reason", "feedback"} {
@@ -115,8 +115,8 @@ func foldTyped(typ string, fields map[string]json.RawMessage) json.RawMessage {
 	return notation.Encode(object)
 }
 
-// words is a message object.
-type words struct {
+// messageObject is the object in a structured message.
+type messageObject struct {
 	Type      string `json:"type"`
 	Text      string `json:"text"`
 	Reason    string `json:"reason"`
@@ -126,7 +126,7 @@ type words struct {
 	Mode      string `json:"permission_mode"`
 }
 
-// isTyped reports whether a text is a JSON object of a type that messages have.
+// isTyped reports whether a text is a JSON object with a known message type.
 func isTyped(text json.RawMessage) bool {
 	var object struct {
 		Type string `json:"type"`
@@ -134,17 +134,17 @@ func isTyped(text json.RawMessage) bool {
 	if len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &object) != nil {
 		return false
 	}
-	return mayAsk(mail.Kind(object.Type)) || oursAlone(mail.Kind(object.Type))
+	return memberMaySend(mail.Kind(object.Type)) || coveyOnly(mail.Kind(object.Type))
 }
 
-// readWords decodes a message object.
-func readWords(object json.RawMessage) (words, error) {
-	var said words
+// readObject decodes a message object.
+func readObject(object json.RawMessage) (messageObject, error) {
+	var said messageObject
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(object, &fields); err != nil || bytes.Equal(object, []byte("null")) {
 		return said, notation.Errorf(api.ErrEmpty, `"message" must be text, or an object with a "type"; it is %s`, shorten(object))
 	}
-	wordSpelling().mend(fields)
+	objectSpelling().apply(fields)
 	if yes := string(fields["approve"]); yes == `"true"` || yes == `"false"` { // as some models write it
 		fields["approve"] = json.RawMessage(strings.Trim(yes, `"`))
 	}
@@ -161,28 +161,28 @@ func readWords(object json.RawMessage) (words, error) {
 	return said, nil
 }
 
-// shorten returns a value as errors show it.
+// shorten returns a value on one line, for error texts.
 func shorten(value json.RawMessage) string { return notation.OneLine(string(value)) }
 
-// mayAsk reports whether members may send messages of this type, as objects.
-func mayAsk(k mail.Kind) bool {
+// memberMaySend reports whether members may send objects of this type.
+func memberMaySend(k mail.Kind) bool {
 	return slices.Contains([]mail.Kind{
 		mail.ShutdownAsked, shutdownAnswered, mail.ShutdownApproved, mail.ShutdownRejected,
 		mail.PlanAnswered, mail.ApprovalAnswered, mail.ModeSet,
 	}, k)
 }
 
-// oursAlone reports whether only covey sends messages of this type. A member could
-// announce by them what has not happened.
-func oursAlone(k mail.Kind) bool {
+// coveyOnly reports whether only covey sends messages of this type. With them a member
+// could announce events that have not happened.
+func coveyOnly(k mail.Kind) bool {
 	return slices.Contains([]mail.Kind{
 		mail.TaskAssignment, mail.IdleNotification, mail.PlanAsked, mail.ApprovalAsked,
 		mail.PermissionAsked, mail.PermissionAnswered, mail.Terminated,
 	}, k)
 }
 
-// of is the wish that a message object expresses.
-func (w wish) of(said words) (wish, error) {
+// fromObject completes w with the content of a message object.
+func (w wish) fromObject(said messageObject) (wish, error) {
 	switch kind := mail.Kind(said.Type); {
 	case said.Type == "message", kind == mail.Text:
 		w.text = said.Text
@@ -200,10 +200,10 @@ func (w wish) of(said words) (wish, error) {
 		yes := kind == mail.ShutdownApproved
 		said.Approve, kind = &yes, shutdownAnswered
 		return w.answering(kind, said)
-	case mayAsk(kind):
+	case memberMaySend(kind):
 		return w.answering(kind, said)
-	case oursAlone(kind):
-		return w, notation.Errorf(api.ErrDenied, "covey alone sends messages of type %q; tell it in words", said.Type)
+	case coveyOnly(kind):
+		return w, notation.Errorf(api.ErrDenied, "only covey sends messages of type %q; write a text instead", said.Type)
 	default:
 		return w, notation.Errorf(api.ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s, %s or %s",
 			said.Type, mail.ShutdownAsked, shutdownAnswered, mail.PlanAnswered, mail.ApprovalAnswered, mail.ModeSet)
@@ -211,8 +211,8 @@ func (w wish) of(said words) (wish, error) {
 	return w, nil
 }
 
-// answering is the wish to answer a request.
-func (w wish) answering(kind mail.Kind, said words) (wish, error) {
+// answering completes w with the answer to a request.
+func (w wish) answering(kind mail.Kind, said messageObject) (wish, error) {
 	w.kind = kind
 	w.answer = inbox.Answer{ID: said.RequestID, Text: cmp.Or(said.Reason, said.Feedback, said.Text), Mode: said.Mode}
 	var missing []string
@@ -230,10 +230,10 @@ func (w wish) answering(kind mail.Kind, said words) (wish, error) {
 	return w, w.toOne()
 }
 
-// errToAll refuses to ask everybody at once for what each must answer alone.
+// errToAll is returned for a structured message to "*": each member must answer for itself.
 var errToAll = errors.New(`only text can go to "*"; send such a message to one member by name`)
 
-// toOne checks that a structured message is not for everybody.
+// toOne checks that a structured message has one recipient.
 func (w wish) toOne() error {
 	if w.to == "*" {
 		return errToAll

@@ -17,8 +17,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// SendMessageInput is a call of SendMessage in its newest form. foldMessage
-// brings the older ones into it.
+// SendMessageInput is the input of SendMessage in its newest form. foldMessage
+// converts older forms to it.
 type SendMessageInput struct {
 	To      string          `json:"to,omitempty" jsonschema:"a member's name, or * for all others"`
 	Message json.RawMessage `json:"message,omitempty" jsonschema:"what to say; or the JSON object that a request asks for"`
@@ -26,7 +26,7 @@ type SendMessageInput struct {
 	WaitFor []string        `json:"wait_for,omitempty" jsonschema:"ids of tasks: the message is read once all of them are done"`
 }
 
-// sendMessage is SendMessage for all kinds of agents.
+// sendMessage implements SendMessage for all kinds of agents.
 func sendMessage(ctx context.Context, c call, in SendMessageInput) agent.ToolResult {
 	a, err := c.board.Send(ctx, c.me, in)
 	if err != nil {
@@ -35,15 +35,15 @@ func sendMessage(ctx context.Context, c call, in SendMessageInput) agent.ToolRes
 	return agent.ToolResult{Content: string(notation.Encode(a)), Response: notation.Encode(a)}
 }
 
-// Send carries out what a message wants: text goes into mailboxes, and what asks for more
-// than to be read is asked. What the operator sends is marked as a person's.
+// Send delivers a text to mailboxes, or carries out the request in a structured message.
+// Texts of the operator are marked as a person's.
 func (b *Board) Send(ctx context.Context, by Actor, in SendMessageInput) (SentAnswer, error) {
 	w, err := readMessage(in)
 	if err != nil {
 		return SentAnswer{}, err
 	}
 	if w.kind != mail.Text {
-		return b.demand(ctx, by, w)
+		return b.sendStructured(ctx, by, w)
 	}
 	out := mail.Outgoing{Text: w.text, Summary: w.summary, WaitFor: w.waitFor}
 	if by.operator() {
@@ -51,30 +51,29 @@ func (b *Board) Send(ctx context.Context, by Actor, in SendMessageInput) (SentAn
 	}
 	sent, err := b.sendText(ctx, by, w.to, out)
 	a := textAnswer(by.Name, sent)
-	a.Message += readAfter(w.waitFor) + b.absence(sent)
+	a.Message += readAfter(w.waitFor) + b.absentRecipients(sent)
 	return a, err
 }
 
-// wish is what somebody wants said or done by a message.
+// wish is a parsed SendMessage call: a text, or a structured message of the protocol.
 type wish struct {
-	// kind is TextMessage, or what is asked of the protocol: ShutdownAsked,
-	// shutdownAnswered, PlanAnswered or ApprovalAnswered.
+	// kind is mail.Text, ShutdownAsked, shutdownAnswered, PlanAnswered, ApprovalAnswered or
+	// ModeSet.
 	kind    mail.Kind
 	to      string // as the sender wrote it; may be empty in answers
-	text    string // of a TextMessage; the reason of a ShutdownAsked
+	text    string // of a mail.Text; the reason of a ShutdownAsked
 	summary string
 	answer  inbox.Answer // of an answer
-	waitFor []string     // of a TextMessage: ids of tasks, see mail.Message
+	waitFor []string     // of a mail.Text: ids of tasks, see mail.Message
 }
 
-// readMessage says what a call of SendMessage in its newest form wants. A text
-// that is a message object from end to end is taken for the object: models and
-// shells write it so, and it must not reach anybody as words that look like
-// covey's.
+// readMessage parses a SendMessage call in its newest form. A text that consists of a
+// message object is parsed as that object: models and shells write it that way, and
+// delivered as text it would look like a message from covey.
 func readMessage(in SendMessageInput) (wish, error) {
 	w := wish{kind: mail.Text, to: in.To, summary: in.Summary, waitFor: taskIDs(in.WaitFor)}
 	if len(in.Message) == 0 {
-		return w, nil // an empty text, which is refused for what it is
+		return w, nil // sendText refuses an empty text
 	}
 	object := in.Message
 	if json.Unmarshal(in.Message, &w.text) == nil {
@@ -83,22 +82,22 @@ func readMessage(in SendMessageInput) (wish, error) {
 			return w, nil
 		}
 	}
-	said, err := readWords(object)
+	parsed, err := readObject(object)
 	if err != nil {
 		return w, err
 	}
 	if len(w.waitFor) > 0 {
-		return w, notation.Errorf(api.ErrEmpty, "only a text can wait for tasks, and this is a message of type %q; leave wait_for out", said.Type)
+		return w, notation.Errorf(api.ErrEmpty, "only a text can wait for tasks, and this is a message of type %q; leave wait_for out", parsed.Type)
 	}
-	return w.of(said)
+	return w.fromObject(parsed)
 }
 
-// SentAnswer is what SendMessage answers, in the words of other hosts. The text
-// itself is left out of the routing, where some repeat it: the sender has it.
+// SentAnswer is the result of SendMessage, with the field names of other hosts. Unlike some
+// of them, covey does not repeat the text in the routing, because the sender has it.
 type SentAnswer struct {
 	Success bool   `json:"success"`
 	Message string `json:"message"`
-	// ID is of the one message, IDs of all, in the order of the members.
+	// ID is set if one message was sent. IDs holds all ids, in the order of the members.
 	ID      string   `json:"msg_id,omitempty"`
 	IDs     []string `json:"msg_ids,omitempty"`
 	Request string   `json:"request_id,omitempty"` // of a structured message, in both spellings
@@ -106,17 +105,17 @@ type SentAnswer struct {
 	Target  string   `json:"target,omitempty"`
 	Routing *routing `json:"routing,omitempty"`
 
-	Sent []mail.Message `json:"-"` // the texts that are on their way
+	Sent []mail.Message `json:"-"` // the texts that were stored
 }
 
-// routing says from whom to whom a text went.
+// routing names the sender and the recipient of a text.
 type routing struct {
 	Sender  string `json:"sender"`
 	Target  string `json:"target"`
 	Summary string `json:"summary,omitempty"`
 }
 
-// textAnswer is the answer to a text that is on its way.
+// textAnswer returns the answer for texts that were stored.
 func textAnswer(from string, sent []mail.Message) SentAnswer {
 	a := SentAnswer{Success: true, Message: "Message sent to " + recipients(sent), Sent: sent}
 	for _, m := range sent {
@@ -129,9 +128,9 @@ func textAnswer(from string, sent []mail.Message) SentAnswer {
 	return a
 }
 
-// absence tells a sender who of the receivers will not read a message in this run, because
-// "sent" alone would let it wait for an answer.
-func (b *Board) absence(sent []mail.Message) string {
+// absentRecipients names the recipients that will not read a message in this run, because
+// a sender that reads only "sent" would wait for an answer.
+func (b *Board) absentRecipients(sent []mail.Message) string {
 	var text strings.Builder
 	for _, m := range sent {
 		if _, why := b.ports.Members.Now(m.To); why != "" {
@@ -142,7 +141,7 @@ func (b *Board) absence(sent []mail.Message) string {
 	return text.String()
 }
 
-// recipients names whose mailboxes got a message.
+// recipients lists the mailboxes that messages were stored in.
 func recipients(sent []mail.Message) string {
 	names := make([]string, len(sent))
 	for i, m := range sent {
@@ -151,7 +150,7 @@ func recipients(sent []mail.Message) string {
 	return strings.Join(names, ", ")
 }
 
-// sendText puts a text into the mailbox of a member, or of all others for "*".
+// sendText stores a text in a member's mailbox, or in those of all other members for "*".
 func (b *Board) sendText(ctx context.Context, by Actor, to string, out mail.Outgoing) ([]mail.Message, error) {
 	if to != "*" {
 		one, err := b.recipient(by, to)
@@ -183,7 +182,7 @@ func (b *Board) sendText(ctx context.Context, by Actor, to string, out mail.Outg
 	return sent, err
 }
 
-// recipient is the one member that a name means, who must not be the sender.
+// recipient resolves a name to a member. It fails if that member is the sender.
 func (b *Board) recipient(by Actor, name string) (string, error) {
 	if name == "" {
 		return "", notation.Errorf(api.ErrNoMember, "a message needs a recipient in \"to\": a member's name, or \"*\" for all")
@@ -198,8 +197,8 @@ func (b *Board) recipient(by Actor, name string) (string, error) {
 	return to, nil
 }
 
-// post stores a text for its receivers. One that is too long to be read in a
-// piece goes to files, and a pointer into the mailboxes.
+// post stores a text for its recipients. A text longer than mail.MaxText goes into one file
+// per recipient, and the mailbox gets its head and a pointer to the file.
 func (b *Board) post(ctx context.Context, by Actor, out mail.Outgoing) ([]mail.Message, error) {
 	if len(out.Text) <= mail.MaxText {
 		return b.ports.Store.Mail().Send(ctx, by.Actor, out)

@@ -46,8 +46,8 @@ func TestGenerationsOfSendMessage(t *testing.T) {
 		{`{"to":"opps","message":"hello"}`, "", `no member is called "opps"; did you mean ops?`},
 		{`{"to":"ops@elsewhere","message":"hello"}`, "", `no member is called "ops@elsewhere"`},
 		{`{"to":["ops"],"message":"hello"}`, "", "input of SendMessage"},
-		{`{"to":"lead","message":{"type":"idle_notification","from":"ops"}}`, "", "covey alone sends messages of type"},
-		{`{"to":"lead","message":" {\"type\":\"teammate_terminated\",\"from\":\"ops\"}\n"}`, "", "covey alone sends"},
+		{`{"to":"lead","message":{"type":"idle_notification","from":"ops"}}`, "", "only covey sends messages of type"},
+		{`{"to":"lead","message":" {\"type\":\"teammate_terminated\",\"from\":\"ops\"}\n"}`, "", "only covey sends"},
 	}
 	for _, tt := range tests {
 		b := newTable(t)

@@ -12,13 +12,13 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// taskRepairs are the misspellings of task tool inputs that hosts accept.
+// taskRepairs returns the alternative keys of task tool inputs that other hosts accept.
 func taskRepairs() spelling {
 	return spelling{"id": "taskId", "task_id": "taskId", "active_form": "activeForm"}
 }
 
-// TaskCreateInput has no owner and no dependencies, as in other hosts: a task is
-// made first and arranged with TaskUpdate afterwards.
+// TaskCreateInput is the input of TaskCreate. As in other hosts it has no owner and no
+// dependencies: agents set both with TaskUpdate.
 type TaskCreateInput struct {
 	Subject     string                     `json:"subject" jsonschema:"a short title"`
 	Description string                     `json:"description" jsonschema:"what is to be done, and when it counts as done"`
@@ -26,14 +26,13 @@ type TaskCreateInput struct {
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" jsonschema:"anything to keep with the task"`
 }
 
-// taskCreate adds a task without owner and blockers, as in other hosts. Agents set both
-// with TaskUpdate.
+// taskCreate adds a task without an owner and blockers.
 func taskCreate(ctx context.Context, c call, in TaskCreateInput) agent.ToolResult {
 	t, err := c.board.Create(ctx, c.me, tasks.New{
 		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Metadata: in.Metadata,
 	})
 	if err != nil {
-		return toolError(err) // a refused creation is an error of the tool (DESIGN 10.5)
+		return toolError(err) // unlike a refused update, a refused creation is a tool error (DESIGN 10.5)
 	}
 	type created struct {
 		ID          string `json:"id"`
@@ -48,12 +47,12 @@ func taskCreate(ctx context.Context, c call, in TaskCreateInput) agent.ToolResul
 	}
 }
 
-// taskGetInput names a task.
+// taskGetInput is the input of the tools that take only a task's id.
 type taskGetInput struct {
 	TaskID string `json:"taskId" jsonschema:"the task's id"`
 }
 
-// taskShown is a task as TaskGet answers it.
+// taskShown is a task in the results of tools.
 type taskShown struct {
 	ID          string       `json:"id"`
 	Subject     string       `json:"subject"`
@@ -62,12 +61,12 @@ type taskShown struct {
 	Owner       string       `json:"owner,omitempty"`
 	Blocks      []string     `json:"blocks"`
 	BlockedBy   []string     `json:"blockedBy"`
-	// Evidence is not in other hosts, and left out if empty.
+	// Evidence does not exist in other hosts.
 	Evidence []tasks.Evidence `json:"evidence,omitempty"`
 }
 
-// taskGet shows one task. An unknown id is answered and is no error: models ask for tasks
-// that others have deleted, and after an error they would try again.
+// taskGet shows one task. An unknown id is not an error: models ask for tasks that others
+// have deleted, and would retry after an error.
 func taskGet(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 	type answer struct {
 		Task *taskShown `json:"task"`
@@ -82,7 +81,7 @@ func taskGet(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 	return agent.ToolResult{Content: inFull(t, c.me.Name), Response: notation.Encode(answer{shown(t)})}
 }
 
-// inFull is a task in words, as the member called reader sees it.
+// inFull returns all of a task as text for the member named reader.
 func inFull(t tasks.Task, reader string) string {
 	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, notation.Unbroken(agent.Defuse(t.Subject)), t.Status)
 	if t.Owner != "" {
@@ -98,8 +97,8 @@ func inFull(t tasks.Task, reader string) string {
 	return text + evidenceText(t.Evidence)
 }
 
-// shown returns a task in its structured form. It leaves out epoch and version, which are
-// the store's own: a model would quote stale ones.
+// shown returns a task in its structured form. It leaves out epoch and version, because a
+// model would send back stale values.
 func shown(t tasks.Task) *taskShown {
 	return &taskShown{
 		ID: t.ID, Subject: agent.Defuse(t.Subject), Description: agent.Defuse(t.Description), Status: t.Status,
@@ -107,8 +106,8 @@ func shown(t tasks.Task) *taskShown {
 	}
 }
 
-// taskList shows all tasks in one line each. It leaves out completed blockers, because a
-// model waits for any that it sees.
+// taskList lists all tasks, one per line. It leaves out completed blockers, because a
+// model waits for every blocker that it sees.
 func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
 	all, err := c.board.ports.Store.List(ctx)
 	if err != nil {
@@ -145,7 +144,7 @@ func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
 	}{rows})}
 }
 
-// taskClaim makes the caller the owner of a task: of many who try, one wins.
+// taskClaim makes the caller the owner of a task. Of concurrent claims one succeeds.
 func taskClaim(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 	t, err := c.board.Claim(ctx, c.me, in.TaskID, c.me.Name)
 	if err != nil {

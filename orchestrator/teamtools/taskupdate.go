@@ -12,11 +12,11 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// statusDeleted is an action of TaskUpdate, not a state of a task.
+// statusDeleted is a status that TaskUpdate accepts and that no task has: it deletes the task.
 const statusDeleted = "deleted"
 
-// taskUpdateInput changes the fields that are in it; hence its texts are pointers. An empty
-// owner gives the task back.
+// taskUpdateInput is the input of TaskUpdate. Its texts are pointers because only fields
+// that are present change. An empty owner releases the task.
 type taskUpdateInput struct {
 	TaskID       string                     `json:"taskId" jsonschema:"the task's id"`
 	Status       string                     `json:"status,omitempty" jsonschema:"pending, in_progress, completed or deleted"`
@@ -30,27 +30,27 @@ type taskUpdateInput struct {
 	Evidence     json.RawMessage            `json:"evidence,omitempty" jsonschema:"what shows that it is done; a file goes into metadata as evidence: {file: path}"`
 }
 
-// taskUpdated is the structured answer of TaskUpdate.
+// taskUpdated is the structured result of TaskUpdate.
 type taskUpdated struct {
 	Success       bool          `json:"success"`
 	TaskID        string        `json:"taskId"`
 	UpdatedFields []string      `json:"updatedFields"`
 	Error         string        `json:"error,omitempty"`
-	Awaits        string        `json:"awaits,omitempty"` // whose answer the change waits for
+	Awaits        string        `json:"awaits,omitempty"` // the answer that the change waits for
 	StatusChange  *statusChange `json:"statusChange,omitempty"`
 }
 
-// statusChange is in the answer only if the status has changed.
+// statusChange is the old and the new status. It is present only if the status changed.
 type statusChange struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// taskUpdate changes a task. It reads the task first only to say what its status was; the
-// board and the store decide on the task as it is when it changes.
+// taskUpdate changes a task. It reads the task first only to report the old status; the
+// board and the store decide by the task's state at the time of the change.
 func taskUpdate(ctx context.Context, c call, in taskUpdateInput) agent.ToolResult {
 	if in.Status == statusDeleted {
-		// Not looked up before: a repeated call finds its receipt and no task.
+		// No lookup first: when the call is repeated, the task is gone and only its receipt remains.
 		gone, err := c.board.Remove(ctx, c.me, in.TaskID)
 		if err != nil {
 			return c.notUpdated(in.TaskID, err)
@@ -96,7 +96,7 @@ func (in taskUpdateInput) patch(b *Board) (tasks.Patch, error) {
 	return withEvidence(p, in.Evidence)
 }
 
-// updated is the answer to a change that was made.
+// updated returns the result for a change that was made.
 func (c call) updated(before tasks.Task, status string, fields []string) agent.ToolResult {
 	answer := taskUpdated{Success: true, TaskID: before.ID, UpdatedFields: fields}
 	if answer.UpdatedFields == nil {
@@ -117,8 +117,8 @@ func (a taskUpdated) completes() bool {
 	return a.StatusChange != nil && a.StatusChange.To == string(tasks.Completed)
 }
 
-// text is the answer in the words of other hosts. The advice after a completion is what
-// makes agents look for more; without it they report and go idle.
+// text returns the result in the wording of other hosts. Without the advice after a
+// completion, agents report and go idle instead of looking for more work.
 func (a taskUpdated) text() string {
 	text := "Updated task #" + a.TaskID + " " + strings.Join(a.UpdatedFields, ", ")
 	if a.completes() {
@@ -128,8 +128,8 @@ func (a taskUpdated) text() string {
 	return text
 }
 
-// factsText is the answer with all that the structured one says, for agent programs: many
-// show their model the text alone.
+// factsText returns all facts of the structured result as text, because many agent programs
+// show their model only the text.
 func (a taskUpdated) factsText() string {
 	text := "Updated task #" + a.TaskID + ": " + strings.Join(a.UpdatedFields, ", ")
 	if len(a.UpdatedFields) == 0 {
@@ -144,8 +144,8 @@ func (a taskUpdated) factsText() string {
 	return text
 }
 
-// notUpdated is the answer to a change that was not made. What a hook refused
-// is feedback and no error of the tool (DESIGN 10.5); nor is an unknown id.
+// notUpdated returns the result for a change that was not made. A hook's refusal (DESIGN
+// 10.5) and an unknown id are not tool errors.
 func (c call) notUpdated(id string, err error) agent.ToolResult {
 	answer := taskUpdated{TaskID: id, UpdatedFields: []string{}, Error: err.Error()}
 	var refused *RefusedError

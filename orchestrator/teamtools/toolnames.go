@@ -7,19 +7,18 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 )
 
-// ToolNames says by what names a member's agent knows the tools of the team. Texts for
-// a member use these names: an agent that read another one would look for a tool that it
-// does not have.
+// ToolNames selects the names by which a member's agent knows the team tools. Texts for a
+// member use these names, because an agent would look for a tool of any other name.
 type ToolNames string
 
 const (
-	BuiltinNames ToolNames = "builtin" // covey's own agent: TaskUpdate, SendMessage
-	MCPNames     ToolNames = "mcp"     // a program that has the tools over MCP: team_task_update
-	ShellNames   ToolNames = "shell"   // a program without them: the covey commands
+	BuiltinNames ToolNames = "builtin" // the builtin agent: TaskUpdate, SendMessage
+	MCPNames     ToolNames = "mcp"     // programs with the tools over MCP: team_task_update
+	ShellNames   ToolNames = "shell"   // programs without them: the covey commands
 )
 
 // The names of the team tools over MCP. They begin with team_ because agent programs have
-// tools of their own that are called as the builtin agent's are.
+// tools of their own with the same names as the builtin agent's.
 const (
 	SendTool    = "team_send_message"
 	MembersTool = "team_members"
@@ -32,10 +31,10 @@ const (
 	PlanTool    = "team_submit_plan"
 )
 
-// coveyShell is the covey command in the shell of a member. It need not be on the PATH.
+// coveyShell is the covey command in a member's shell. It need not be on the PATH.
 const coveyShell = `"$COVEY_BIN"`
 
-// NamesFor returns the names that an agent knows the tools by.
+// NamesFor returns the tool names of an agent.
 func NamesFor(a configs.Agent) ToolNames {
 	switch {
 	case a.Kind == configs.ACP, a.Kind == configs.Command && a.TeamTools:
@@ -46,20 +45,19 @@ func NamesFor(a configs.Agent) ToolNames {
 	return BuiltinNames
 }
 
-// phrases say how something is done with the tools that an agent has. ID stands for the id
-// of the task in question.
+// phrases tell an agent which of its tools to use for a purpose. ID stands for a task's id.
 type phrases struct {
-	begin    string // a ready task of its own
-	finish   string // a task in progress
-	complete string // what completes a task
-	claim    string // what claims a task that nobody has
-	giveBack string // what gives a task back
-	send     string // what sends a message
-	plan     string // what submits a plan
-	answer   string // what a lead does that has answered a goal which was a question
+	begin    string // begins a ready task of its own
+	finish   string // finishes a task in progress
+	complete string // completes a task
+	claim    string // claims a task that nobody owns
+	giveBack string // releases a task
+	send     string // sends a message
+	plan     string // submits a plan
+	answer   string // reports the answer to a goal that was a question
 }
 
-// phrases returns those of an agent that has the tools by these names.
+// phrases returns the phrases for an agent with these tool names.
 func (n ToolNames) phrases() phrases {
 	switch n {
 	case MCPNames:
@@ -98,11 +96,11 @@ func (n ToolNames) phrases() phrases {
 	}
 }
 
-// forTask fills in the id of the task that a phrase is about.
+// forTask fills a task's id into a phrase.
 func forTask(phrase, id string) string { return strings.ReplaceAll(phrase, "ID", id) }
 
-// Completing names what completes tasks.
+// Completing returns the phrase for completing a task.
 func (n ToolNames) Completing() string { return n.phrases().complete }
 
-// Claiming names what claims a task that nobody has.
+// Claiming returns the phrase for claiming a task.
 func (n ToolNames) Claiming(id string) string { return forTask(n.phrases().claim, id) }

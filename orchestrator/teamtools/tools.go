@@ -17,23 +17,23 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Caller is the member that calls tools of the team.
+// Caller is the member that calls the team tools.
 type Caller struct {
 	Member *roster.Member
-	// Act is the member in one of its calls.
+	// Act returns the member as the actor of one call.
 	Act func(callID string) Actor
 }
 
-// Description is what is known of a team tool before it is called.
+// Description describes a team tool.
 type Description struct {
 	spec agent.Spec
-	// Looks says that it changes nothing: asked twice, it is run twice.
+	// Looks is set if the tool changes nothing, so that a repeated call runs again.
 	Looks bool
-	// Gated says that hooks may take their time over it: it runs behind those before it.
+	// Gated is set if the call may run slow hooks, so that it is queued behind earlier ones.
 	Gated bool
-	// OneOf has the words that a field may hold, as agent programs read it, and Required
-	// the fields that they are told to fill in. What else comes is answered by the tool
-	// itself, in its own words; an empty text is no value.
+	// OneOf lists the values of a field, and Required the mandatory fields, in the schema for
+	// agent programs. The tool itself checks its input and words the errors; an empty text
+	// counts as no value.
 	OneOf    map[string][]any
 	Required []string
 }
@@ -41,7 +41,7 @@ type Description struct {
 // Spec describes the tool to a model.
 func (d Description) Spec() agent.Spec { return d.spec }
 
-// Tool is one of the tools by which an agent acts on its team.
+// Tool is a team tool of one member.
 type Tool struct {
 	Description
 	repair func(json.RawMessage) json.RawMessage
@@ -51,27 +51,27 @@ type Tool struct {
 // Run carries out one call.
 func (t Tool) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult { return t.run(ctx, call) }
 
-// Repair brings the input of a call into the form that the tool knows; it leaves alone
-// what is no object.
+// Repair converts the input of a call to the form that the tool reads. It returns input that
+// is not an object unchanged.
 func (t Tool) Repair(input json.RawMessage) json.RawMessage { return t.repair(input) }
 
-// row is one tool of the team, with the names that agents know it by.
+// row is one team tool, with the names that agents know it by.
 type row struct {
-	builtin, mcp string // its names; empty: agents of that kind do not have it
-	// twin is the builtin agent's tool that does the same, if that is another one: what a
-	// rule says of it holds for this one as well.
+	builtin, mcp string // its names; empty if agents of that kind do not have it
+	// twin is another tool of the builtin agent that does the same. Rules for the twin also
+	// apply to this tool.
 	twin         string
-	text         string // what it is for
+	text         string // the description for models
 	looks, gated bool
 	oneOf        map[string][]any
 	required     []string
 	repair       func(n ToolNames, input json.RawMessage) json.RawMessage
 	work
-	// has says which members have it; nil: all.
+	// has reports whether a member has the tool; nil for all members.
 	has func(m *roster.Member, n ToolNames) bool
 }
 
-// work is what a tool does with its input.
+// work is the implementation of a tool.
 type work struct {
 	schema func(plain bool) (json.RawMessage, error)
 	do     func(ctx context.Context, c call, name string, input json.RawMessage) agent.ToolResult
@@ -80,17 +80,17 @@ type work struct {
 // call is one call of a tool.
 type call struct {
 	board  *Board
-	names  ToolNames // by which the caller's agent knows the tools
+	names  ToolNames // the tool names of the caller's agent
 	member *roster.Member
 	me     Actor
 }
 
-// rows are all tools of the team. One copy serves all members; nobody may change it.
+// rows returns all team tools. All members share the table; callers must not change it.
 var rows = sync.OnceValue(makeRows)
 
-// makeRows makes the table of tools. Claiming and reporting have tools of their own over MCP,
-// where the builtin agent says TaskUpdate and SendMessage: models that meet the tools for the
-// first time find them by their names. Submitting a plan is for members that must plan.
+// makeRows makes the table of tools. Claiming and reporting are separate tools over MCP, while
+// the builtin agent uses TaskUpdate and SendMessage, because models that do not know the tools
+// find them by their names. Only members that must plan can submit a plan.
 func makeRows() []*row {
 	return []*row{
 		{builtin: "TaskCreate", mcp: CreateTool, gated: true, repair: rename(taskRepairs()), work: does(taskCreate),
@@ -125,14 +125,14 @@ func makeRows() []*row {
 	}
 }
 
-// reports says who has the tool that reports: agent programs, and the lead. A teammate with
-// the builtin agent reports by SendMessage.
+// reports reports whether a member has the report tool: agent programs and the lead have it.
+// A teammate with the builtin agent uses SendMessage.
 func reports(m *roster.Member, n ToolNames) bool { return n == MCPNames || m.Lead }
 
-// plans says who has the tool that submits plans.
+// plans reports whether a member has the tool that submits plans.
 func plans(m *roster.Member, _ ToolNames) bool { return m.PlanRequired }
 
-// Twins returns the builtin agent's names of the tools, by those that they have over MCP.
+// Twins returns the builtin agent's tool names by MCP tool name.
 func Twins() map[string]string {
 	twins := map[string]string{}
 	for _, r := range rows() {
@@ -146,7 +146,7 @@ func Twins() map[string]string {
 	return twins
 }
 
-// Describe describes the tools that a member has under such names.
+// Describe describes a member's tools.
 func Describe(n ToolNames, m *roster.Member) ([]Description, error) {
 	var list []Description
 	var errs []error
@@ -157,7 +157,7 @@ func Describe(n ToolNames, m *roster.Member) ([]Description, error) {
 	return list, errors.Join(errs...)
 }
 
-// Tools makes the tools of a member whose agent knows them by such names.
+// Tools makes the tools of a member.
 func (b *Board) Tools(n ToolNames, c Caller) ([]Tool, error) {
 	var list []Tool
 	var errs []error
@@ -175,7 +175,7 @@ func (b *Board) Tools(n ToolNames, c Caller) ([]Tool, error) {
 	return list, errors.Join(errs...)
 }
 
-// rowsOf are the tools that a member has under such names.
+// rowsOf returns the tools that a member has.
 func rowsOf(n ToolNames, m *roster.Member) []*row {
 	var list []*row
 	for _, r := range rows() {
@@ -186,7 +186,7 @@ func rowsOf(n ToolNames, m *roster.Member) []*row {
 	return list
 }
 
-// name is one of the names that a tool has.
+// name returns the tool's name among n.
 func (r *row) name(n ToolNames) string {
 	if n == MCPNames {
 		return r.mcp
@@ -194,7 +194,7 @@ func (r *row) name(n ToolNames) string {
 	return r.builtin
 }
 
-// describe describes the tool under one of its names.
+// describe describes the tool under its name among n.
 func (r *row) describe(n ToolNames) (Description, error) {
 	schema, err := r.schema(n == MCPNames)
 	if err != nil {
@@ -206,7 +206,7 @@ func (r *row) describe(n ToolNames) (Description, error) {
 	}, nil
 }
 
-// does is the work of a function over its typed input.
+// does makes the work of a tool from a function with a typed input.
 func does[In any](do func(ctx context.Context, c call, in In) agent.ToolResult) work {
 	full := sync.OnceValues(func() (json.RawMessage, error) { return inputSchema[In](false) })
 	plain := sync.OnceValues(func() (json.RawMessage, error) { return inputSchema[In](true) })
@@ -225,10 +225,9 @@ func does[In any](do func(ctx context.Context, c call, in In) agent.ToolResult) 
 	}}
 }
 
-// inputSchema is the JSON Schema of a tool's input, made from its Go type, so that
-// what a model is told and what is decoded cannot differ. In a plain schema each field
-// has one type, since some vendors refuse a tool that has another one, and with it all
-// tools of the server: what may be any JSON is a text there.
+// inputSchema makes the JSON Schema of a tool's input from its Go type, so that the schema
+// and the decoder cannot differ. In a plain schema each field has one type, and any JSON is
+// a string, since some vendors refuse all tools of a server if one field has several types.
 func inputSchema[In any](plain bool) (json.RawMessage, error) {
 	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not a list of bytes
@@ -244,22 +243,21 @@ func inputSchema[In any](plain bool) (json.RawMessage, error) {
 	return json.Marshal(schema)
 }
 
-// rename makes a repair that gives keys which models get wrong their right names
-// (TEAMS.md section 2), where the right one is not there.
+// rename makes a repair that replaces alternative keys (TEAMS.md section 2).
 func rename(wrong spelling) func(ToolNames, json.RawMessage) json.RawMessage {
 	return func(_ ToolNames, input json.RawMessage) json.RawMessage {
 		var fields map[string]json.RawMessage
 		if json.Unmarshal(input, &fields) != nil {
 			return input
 		}
-		if !wrong.mend(fields) {
+		if !wrong.apply(fields) {
 			return input
 		}
 		return notation.Encode(fields)
 	}
 }
 
-// toolError is a result that tells the model what went wrong.
+// toolError returns a result that tells the model of an error.
 func toolError(err error) agent.ToolResult {
 	return agent.ToolResult{Content: err.Error(), IsError: true}
 }

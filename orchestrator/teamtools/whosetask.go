@@ -10,21 +10,22 @@ import (
 )
 
 // Only its owner completes a task in progress (DESIGN 10.11), because the gates look at the
-// owner's files. The store checks it within the change, so that a claim which was made a
-// moment ago counts.
+// owner's files. The store checks it within the transaction, so that a concurrent claim
+// counts.
 
 // may returns the check of a patch by this actor, for tasks.Patch.May.
 func (a Actor) may(p tasks.Patch) func(tasks.Task) error {
 	return func(t tasks.Task) error {
 		if p.Status != nil && *p.Status == tasks.Completed {
-			return a.mayEnd(t)
+			return a.checkComplete(t)
 		}
-		return a.mayChange(t)
+		return a.checkChange(t)
 	}
 }
 
-// mayEnd refuses the completion of somebody else's task in progress.
-func (a Actor) mayEnd(t tasks.Task) error {
+// checkComplete returns an error if another member has the task in progress and this actor
+// completes it.
+func (a Actor) checkComplete(t tasks.Task) error {
 	switch {
 	case t.Status != tasks.InProgress || t.Owner == a.Name || a.Force:
 		return nil
@@ -35,11 +36,12 @@ func (a Actor) mayEnd(t tasks.Task) error {
 		return fmt.Errorf("%w: %s has task %s in progress, and only its owner completes it: the gates look at its files; "+
 			"to end it otherwise give it another owner or delete it", tasks.ErrOwned, t.Owner, t.ID)
 	}
-	return a.mayChange(t)
+	return a.checkChange(t)
 }
 
-// mayChange refuses any other change of somebody else's task in progress.
-func (a Actor) mayChange(t tasks.Task) error {
+// checkChange returns an error if another member has the task in progress and this actor
+// changes it otherwise.
+func (a Actor) checkChange(t tasks.Task) error {
 	if t.Status != tasks.InProgress || t.Owner == a.Name || a.Lead || a.operator() || a.Force {
 		return nil
 	}
@@ -47,25 +49,25 @@ func (a Actor) mayChange(t tasks.Task) error {
 		tasks.ErrOwned, t.Owner, t.ID, t.Owner)
 }
 
-// operator reports whether the operator acts, and for no member.
+// operator reports whether the operator acts, and not on behalf of a member.
 func (a Actor) operator() bool { return a.Session == 0 && a.Name == actors.Operator }
 
 // Remove deletes a task. Its owner is told if it had the task in progress.
 func (b *Board) Remove(ctx context.Context, by Actor, id string) (tasks.Task, error) {
-	return b.ports.Store.Delete(ctx, by.Actor, id, by.mayChange)
+	return b.ports.Store.Delete(ctx, by.Actor, id, by.checkChange)
 }
 
-// judgedKey is under what a context has the id of the task whose gate asks for something.
+// judgedKey is the context key of the id of the task whose gate makes a call.
 type judgedKey struct{}
 
-// AskedByGateOf returns ctx for what a hook's process asks for that judges a task; an empty
-// id is of a hook that judges none.
+// AskedByGateOf returns a ctx for calls of the process of a hook that judges task. The id is
+// empty for a hook that judges none.
 func AskedByGateOf(ctx context.Context, task string) context.Context {
 	return context.WithValue(ctx, judgedKey{}, task)
 }
 
-// notByItsGate refuses that a task is completed by a gate that is asked whether it may be: the
-// gates, that one among them, would be asked again, and so on.
+// notByItsGate returns an error if a gate completes the task that it judges: the completion
+// would run the gates again, without end.
 func notByItsGate(ctx context.Context, t tasks.Task) error {
 	if judged, _ := ctx.Value(judgedKey{}).(string); judged == t.ID && judged != "" {
 		return fmt.Errorf("%w: task %s cannot be completed by a gate that judges it; a gate agrees by exit code 0", api.ErrDenied, t.ID)
