@@ -14,22 +14,21 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// Client asks a running team from another process. Who it acts for is found
-// out by the team. Its methods fail with an error that wraps ErrDenied if the
-// caller may not do that, with the store's errors (tasks.ErrNotFound, …) or
-// ErrNoMember where those apply, with ErrNotRunning if the team has ended, and with
-// ErrOtherVersion if another version of covey runs it.
-// It is safe for concurrent use.
+// Client sends requests to a running team from another process. The team identifies the
+// caller by its process. Methods fail with ErrDenied if the caller may not make the request,
+// with the store's errors (tasks.ErrNotFound, …) or ErrNoMember, with ErrNotRunning if the
+// team has ended, and with ErrOtherVersion if another version of covey runs it. A Client is
+// safe for concurrent use.
 type Client struct {
 	place  state.Place
-	pid    int // of the team's process, as its run.json says
+	pid    int // of the team's process, from run.json
 	bus    *bus.Bus
-	other  error          // an ErrOtherVersion: the team can only be told to end
+	other  error          // an ErrOtherVersion if the team accepts only VerbDown
 	relays sync.WaitGroup // ends when the bus is done
 }
 
-// Dial connects to the team that runs in a Place. It fails with ErrNotRunning
-// if none does, and with ErrOtherVersion if what runs it does not answer as we know it.
+// Dial connects to the team that runs in a Place. It fails with ErrNotRunning if none runs
+// there, and with ErrOtherVersion if the process does not speak our protocol.
 func Dial(ctx context.Context, p state.Place) (*Client, error) {
 	run, ok := state.Running(p)
 	if !ok {
@@ -41,26 +40,26 @@ func Dial(ctx context.Context, p state.Place) (*Client, error) {
 	return dialAt(ctx, p, run)
 }
 
-// Close hangs up. Calls after the first do nothing.
+// Close closes the connection. Further calls do nothing.
 func (c *Client) Close() error {
 	err := c.bus.Close()
 	c.relays.Wait()
 	return err
 }
 
-// Gone is closed when the team has ended, or after Close.
+// Gone returns a channel that is closed when the team has ended, or after Close.
 func (c *Client) Gone() <-chan struct{} { return c.bus.Done() }
 
-// Ended is the error, an ErrNotRunning, of a team that has ended since Dial.
+// Ended returns the error for a team that has ended since Dial. It wraps ErrNotRunning.
 func (c *Client) Ended() error {
 	return fmt.Errorf("team %s: %w: it ended meanwhile", c.place.Team, ErrNotRunning)
 }
 
-// Place is where the team's files are.
+// Place returns the place of the team's files.
 func (c *Client) Place() state.Place { return c.place }
 
-// JournalWake is a channel that gets a value whenever the journal grew, and is
-// closed when the team has ended; it fits FollowJournal.
+// JournalWake returns a channel that receives a value when the journal has grown, and is
+// closed when the team has ended. It can be passed to FollowJournal.
 func (c *Client) JournalWake() (<-chan struct{}, error) {
 	if c.other != nil {
 		return nil, c.other
@@ -73,8 +72,8 @@ func (c *Client) JournalWake() (<-chan struct{}, error) {
 	return wake, nil
 }
 
-// relay passes signals on until done, then closes the channel. Only the sender
-// may close a channel, and the bus's callback cannot know which is its last.
+// relay forwards signals until done, and then closes wake. The bus's callback cannot close the
+// channel itself, because it does not know which call is its last.
 func relay(wake chan<- struct{}, grew, done <-chan struct{}) {
 	defer close(wake)
 	for {
@@ -87,7 +86,7 @@ func relay(wake chan<- struct{}, grew, done <-chan struct{}) {
 	}
 }
 
-// ask sends one request and explains what went wrong.
+// ask sends one request. Its errors wrap the sentinels of this package.
 func ask[Req, Rep any](ctx context.Context, c *Client, v Verb[Req, Rep], req Req) (Rep, error) {
 	if c.other != nil && v.name != VerbDown.name {
 		var none Rep
@@ -110,7 +109,7 @@ func ask[Req, Rep any](ctx context.Context, c *Client, v Verb[Req, Rep], req Req
 	return rep, c.explain(err)
 }
 
-// explain gives an error of the bus the sentinels that callers ask for.
+// explain converts an error of the bus to one that wraps a sentinel.
 func (c *Client) explain(err error) error {
 	if errors.Is(err, bus.ErrClosed) {
 		return c.Ended()
@@ -128,13 +127,13 @@ func (c *Client) explain(err error) error {
 	return fmt.Errorf("team %s: %w", c.place.Team, err)
 }
 
-// dialAt connects to the team that a run.json tells of. It fails with ErrNotRunning if nobody
-// listens there, and with ErrOtherVersion if what does is of another version.
+// dialAt connects to the team that run describes. It fails with ErrNotRunning if no process
+// listens, and with ErrOtherVersion if another version of covey does.
 func dialAt(ctx context.Context, p state.Place, run state.RunFile) (*Client, error) {
 	b, err := dialSocket(ctx, p, run)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return nil, fmt.Errorf("team %s is starting or ending, it does not listen: %w", p.Team, ErrNotRunning)
+		return nil, fmt.Errorf("team %s does not listen, because it is starting or ending: %w", p.Team, ErrNotRunning)
 	case errors.Is(err, bus.ErrRefused):
 		return nil, fmt.Errorf("team %s: %w: %w", p.Team, ErrDenied, err)
 	case errors.Is(err, ErrOtherVersion):

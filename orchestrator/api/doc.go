@@ -1,11 +1,9 @@
-// Package api is the wire between a command, such as covey ps, and a running team: the verbs that a
-// team answers, their requests and replies, and the errors that keep their kind on the way. A command
-// asks by Dial and a Client; the team answers by Serve.
+// Package api is the protocol between a command, such as covey ps, and a running team: the verbs that
+// a team answers, their requests and replies, and the errors that keep their identity on the way. A
+// command uses Dial and a Client; the team uses Serve.
 //
-// Each verb is one row, a Verb: its name, what is sent, what comes back, and who may send it. The
-// row stands in one file with its types and its method of Client; the team's handler is a row of
-// orchestrator/handlers.go.
+// A Verb declares a verb's name, request, reply, and who may send it. It is in one file with its types
+// and its method of Client. The team's handlers are in orchestrator/handlers.go.
 //
-// Programs that embed covey use Dial, Client, and what its methods take and give; the rest makes no
-// promise of compatibility.
+// Programs that embed covey may use Dial, Client, and the types of its methods. The rest may change.
 package api

@@ -9,18 +9,18 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// The errors that keep their identity on the way from a running team to a Client, besides
-// those of packages tasks and configs.
+// Besides the errors of packages tasks and configs, these keep their identity on the way from
+// a running team to a Client.
 var (
-	// ErrNoMember is returned when a task, message or command names somebody
-	// who is not in the team.
+	// ErrNoMember is returned when a task, message or command names somebody who is not a
+	// member of the team.
 	ErrNoMember = errors.New("no such member")
 	// ErrEmpty is returned for a message or task without content.
 	ErrEmpty = errors.New("empty")
 	// ErrNotRunning is returned when no process runs the team.
 	ErrNotRunning = errors.New("not running")
-	// ErrOtherVersion is returned for a team that another version of covey runs, which
-	// cannot be asked for that.
+	// ErrOtherVersion is returned for a team that another version of covey runs, which does
+	// not understand the request.
 	ErrOtherVersion = errors.New("run by another version of covey")
 	// ErrDenied is returned for a request that the caller may not make.
 	ErrDenied = errors.New("denied")
@@ -28,14 +28,13 @@ var (
 	ErrTooLarge = errors.New("too large")
 )
 
-// remoteKind is a kind of error that keeps its identity on the way from a running team to a
-// Client, and its code on the wire.
+// remoteKind is an error that keeps its identity on the wire, and its code there.
 type remoteKind struct {
 	code bus.Code
 	kind error
 }
 
-// remoteKinds are all of them. An error that is of two kinds has the code of the first.
+// remoteKinds lists all of them. An error of two kinds gets the code of the first.
 func remoteKinds() []remoteKind {
 	return []remoteKind{
 		{bus.CodeDenied, ErrDenied},
@@ -61,7 +60,7 @@ func remoteKinds() []remoteKind {
 	}
 }
 
-// codedError gives an error its code for the way over the bus.
+// codedError gives an error its code on the wire.
 func codedError(err error) error {
 	var coded *bus.Error
 	if errors.As(err, &coded) {
@@ -75,8 +74,7 @@ func codedError(err error) error {
 	return err
 }
 
-// decodedError gives an error that came over the bus its kind back, so that errors.Is works, and the
-// text that the running team wrote.
+// decodedError returns an error with the kind of a remote error, for errors.Is, and its text.
 func decodedError(err *bus.Error) error {
 	for _, k := range remoteKinds() {
 		if err.Code == k.code {

@@ -14,24 +14,23 @@ var (
 	VerbSend      = forMembers[Send, SendReply]("send", asSender)
 	VerbTool      = forMembers[TeamCall, TeamAnswer]("tool", notForPeople)
 	VerbInterrupt = forOperator[InterruptRequest, InterruptReply]("interrupt")
-	VerbHold      = forMembers[HoldRequest, HoldReply]("hold") // the team lets the lead alone hold others
+	VerbHold      = forMembers[HoldRequest, HoldReply]("hold") // of the members, only the lead may hold others
 	VerbEnd       = forOperator[EndMember, EndReply]("member-end")
 )
 
-// Send asks to give a text to a member. It is the operator's prompt, or mail
-// of the member that sends it.
+// Send asks to send a text to a member. The text is a prompt of the operator, or mail of the
+// member that sends it.
 type Send struct {
 	To      string `json:"to"` // a member, or "*" for all but the sender
 	Text    string `json:"text"`
 	Summary string `json:"summary,omitempty"`
 	// WaitFor are ids of tasks: the text is read once all of them are done.
 	WaitFor []string `json:"wait_for,omitempty"`
-	// As must be empty or the caller's own name: a message is from who sends
-	// it. A Handler finds the sender's name here.
+	// As must be empty or the caller's own name. A Handler finds the sender's name here.
 	As string `json:"as,omitempty"`
 }
 
-// asSender refuses a message that the operator sends as somebody else.
+// asSender returns an error if the operator sends a message as somebody else.
 func asSender(by process.Caller, as string) error {
 	if by.Kind == process.Operator && as != "" && as != by.Name() {
 		return fmt.Errorf("%w: a message is from who sends it, it cannot be sent as %s", ErrDenied, as)
@@ -39,7 +38,7 @@ func asSender(by process.Caller, as string) error {
 	return nil
 }
 
-// notForPeople refuses that the operator calls a tool of the members.
+// notForPeople returns an error if the operator calls a team tool.
 func notForPeople(by process.Caller, _ string) error {
 	if by.Kind == process.Operator {
 		return denied(by, "the team tools are for members; covey send and covey tasks do the same for people")
@@ -47,67 +46,65 @@ func notForPeople(by process.Caller, _ string) error {
 	return nil
 }
 
-// Delivery says what became of a sent text.
+// Delivery is what happened to a sent text.
 type Delivery string
 
-// The two answers to a Send. Either way the text is stored.
+// The deliveries. In both cases the text is stored.
 const (
 	Delivered Delivery = "delivered" // the member begins a turn with it, or sees it in the running one
 	Queued    Delivery = "queued"    // the member gets it when it can take turns again
 )
 
-// SendReply answers a Send.
+// SendReply is the reply to a Send.
 type SendReply struct {
 	Delivery Delivery `json:"delivery"`
 	IDs      []string `json:"ids"` // of the stored messages, one per recipient
-	// RequestID and Message are what came of a structured message: it asked for
-	// something, or answered who did.
+	// RequestID and Message are the result of a structured message, which makes or answers a
+	// request.
 	RequestID string `json:"request_id,omitempty"`
 	Message   string `json:"message,omitempty"`
 }
 
-// TeamCall asks for one call of a team tool, from a process that has no token
-// and is known by the kernel: `covey mcp`.
+// TeamCall asks for one call of a team tool. `covey mcp` sends it: a process without a token,
+// which the kernel identifies.
 type TeamCall struct {
 	Tool  string          `json:"tool"`
 	Input json.RawMessage `json:"input,omitempty"`
-	// Request names the call, so that a repeat of it is known as one; empty: its tool and
-	// input do.
+	// Request identifies the call, so that a repeat is recognized. If it is empty, the tool
+	// and the input identify the call.
 	Request string `json:"request,omitempty"`
 	As      string `json:"as,omitempty"` // must be empty or the caller's own name
 }
 
-// TeamAnswer is what a call of a team tool came to.
+// TeamAnswer is the result of a call of a team tool.
 type TeamAnswer struct {
 	Text       string          `json:"text"`
 	Structured json.RawMessage `json:"structured"` // an object with the same facts
 	IsError    bool            `json:"is_error,omitempty"`
 }
 
-// InterruptRequest asks for the turn of a member to be ended. The member is held then,
-// unless it is to go on.
+// InterruptRequest asks to end a member's turn. The member is then held, unless GoOn is set.
 type InterruptRequest struct {
 	Member string `json:"member"`
 	GoOn   bool   `json:"go_on,omitempty"`
 }
 
-// InterruptReply answers the request to interrupt a member.
+// InterruptReply is the reply to an InterruptRequest.
 type InterruptReply struct {
-	Interrupted bool `json:"interrupted"` // false: it was in no turn
+	Interrupted bool `json:"interrupted"` // false if it was not in a turn
 	Held        bool `json:"held"`        // it begins no other turn until it is resumed
 	Turn        int  `json:"turn"`
-	// Retries says that it was locked out by a usage limit or a missing login,
-	// and tries again now.
+	// Retries is set if it waited for a usage limit or a login, and tries again now.
 	Retries bool `json:"retries,omitempty"`
 }
 
-// Messages and calls of tools have no force: no gate or limit stops a message, and none lets a tool pass.
+// Send and TeamCall have no force: gates and limits do not stop messages, and members may not use force.
 func (r Send) onBehalf() (string, bool)            { return r.As, false }
 func (r TeamCall) onBehalf() (string, bool)        { return r.As, false }
 func (r Send) inNameOf(member string) Send         { r.As = member; return r }
 func (r TeamCall) inNameOf(member string) TeamCall { r.As = member; return r }
 
-// HoldRequest asks for a member to be held, or with Resume to go on.
+// HoldRequest asks to hold a member, or with Resume to let it go on.
 type HoldRequest struct {
 	Member string `json:"member"`
 	Resume bool   `json:"resume,omitempty"`
@@ -117,11 +114,11 @@ type HoldRequest struct {
 func (r HoldRequest) onBehalf() (string, bool)           { return r.As, false }
 func (r HoldRequest) inNameOf(member string) HoldRequest { r.As = member; return r }
 
-// HoldReply says how a member stands after a HoldRequest.
+// HoldReply is the state of a member after a HoldRequest.
 type HoldReply struct {
 	Member  string `json:"member"`
 	Held    bool   `json:"held"`
-	Changed bool   `json:"changed"` // false: it stood so before
+	Changed bool   `json:"changed"` // false if Held was so before
 	InTurn  bool   `json:"in_turn"` // it is in a turn, which goes on
 }
 
@@ -129,25 +126,23 @@ type HoldReply struct {
 type EndMember struct {
 	Member string        `json:"member"`
 	Reason string        `json:"reason,omitempty"`
-	Wait   time.Duration `json:"wait,omitempty"` // for its answer, until it is ended without one; 0: two minutes
-	Now    bool          `json:"now,omitempty"`  // it is not asked
+	Wait   time.Duration `json:"wait,omitempty"` // how long to wait for its answer before it is ended; 0 for two minutes
+	Now    bool          `json:"now,omitempty"`  // end it without asking
 }
 
-// EndReply says what became of an EndMember.
+// EndReply is the reply to an EndMember.
 type EndReply struct {
-	Request string `json:"request,omitempty"` // the id of the request that the member got
+	Request string `json:"request,omitempty"` // the id of the request to the member
 	Gone    bool   `json:"gone"`              // it has left
 	Reason  string `json:"reason,omitempty"`  // why it has left, or why it stays
 }
 
-// Send gives a text to a member. When it returns without an error, the text
-// is stored and survives a crash.
+// Send sends a text to a member. If it returns nil, the text is stored and survives a crash.
 func (c *Client) Send(ctx context.Context, req Send) (SendReply, error) {
 	return ask(ctx, c, VerbSend, req)
 }
 
-// Interrupt ends the turn that a member is in; the member stays, and is held unless it is
-// to go on.
+// Interrupt ends a member's turn. The member stays in the team, and is held unless GoOn is set.
 func (c *Client) Interrupt(ctx context.Context, r InterruptRequest) (InterruptReply, error) {
 	return ask(ctx, c, VerbInterrupt, r)
 }
@@ -157,14 +152,12 @@ func (c *Client) Hold(ctx context.Context, r HoldRequest) (HoldReply, error) {
 	return ask(ctx, c, VerbHold, r)
 }
 
-// EndMember asks a member to leave the team and waits until it has, or says that
-// it stays.
+// EndMember asks a member to leave the team, and waits until it has left or refused.
 func (c *Client) EndMember(ctx context.Context, e EndMember) (EndReply, error) {
 	return ask(ctx, c, VerbEnd, e)
 }
 
-// CallTool calls a team tool in the name of the caller, which must be a
-// member.
+// CallTool calls a team tool on behalf of the caller, which must be a member.
 func (c *Client) CallTool(ctx context.Context, call TeamCall) (TeamAnswer, error) {
 	return ask(ctx, c, VerbTool, call)
 }

@@ -16,17 +16,17 @@ var (
 	VerbReview = forAll[ReviewRequest, ReviewReply]("review")
 )
 
-// MergeRequest asks for finished work to be merged: that of a task, of a member with
-// all that lies in its working copy, or all that waits.
+// MergeRequest asks to merge finished work: of a task, of a member with everything in its
+// working copy, or all work that waits.
 type MergeRequest struct {
 	Task   string `json:"task,omitempty"`
 	Member string `json:"member,omitempty"`
 	All    bool   `json:"all,omitempty"`
-	// Wait has the answer wait until the work is merged, or is not to be for now.
+	// Wait delays the reply until the work is merged, or cannot be merged for now.
 	Wait bool `json:"wait,omitempty"`
 }
 
-// String is what is asked for, for people.
+// String names the requested work for people.
 func (r MergeRequest) String() string {
 	switch {
 	case r.Task != "":
@@ -37,7 +37,7 @@ func (r MergeRequest) String() string {
 	return "everything that waits"
 }
 
-// Wants reports whether a merge is meant.
+// Wants reports whether the request includes a merge.
 func (r MergeRequest) Wants(m tasks.Merge) bool {
 	switch {
 	case r.Task != "":
@@ -48,48 +48,48 @@ func (r MergeRequest) Wants(m tasks.Merge) bool {
 	return r.All
 }
 
-// MergeReply answers a MergeRequest: the work as it stands in the queue.
+// MergeReply is the reply to a MergeRequest: the state of the work in the queue.
 type MergeReply struct {
 	Merges []tasks.Merge `json:"merges"`
 }
 
-// Review is a piece of finished work with all that is known of it.
+// Review is a piece of finished work with all information about it.
 type Review struct {
 	tasks.Merge
 	Changes   []string           `json:"changes"`   // files that it changes in its branch
-	Conflicts []string           `json:"conflicts"` // files that cannot be merged as things are
+	Conflicts []string           `json:"conflicts"` // files with merge conflicts now
 	Outside   []string           `json:"outside"`   // files that its author may not write
-	Protected []string           `json:"protected"` // files that nobody may change unasked
-	Evidence  []string           `json:"evidence"`  // what members say shows that it is done
-	Verdicts  []verdicts.Verdict `json:"verdicts"`  // without their logs, unless these were asked for
+	Protected []string           `json:"protected"` // files that members may change only with approval
+	Evidence  []string           `json:"evidence"`  // the members' evidence that it is done
+	Verdicts  []verdicts.Verdict `json:"verdicts"`  // with their logs only if requested
 	Push      []string           `json:"push,omitempty"`
 	Open      []string           `json:"open,omitempty"` // with Push: the commands for its pull request
 }
 
-// ReviewRequest asks for reviews; empty fields mean all work that is not over.
+// ReviewRequest asks for reviews. Without a task and a member it asks for all work that is
+// not merged.
 type ReviewRequest struct {
 	Task   string `json:"task,omitempty"`
 	Member string `json:"member,omitempty"`
-	Logs   bool   `json:"logs,omitempty"` // with what the gates have printed
+	Logs   bool   `json:"logs,omitempty"` // include the output of the gates
 }
 
-// ReviewReply answers a ReviewRequest.
+// ReviewReply is the reply to a ReviewRequest.
 type ReviewReply struct {
 	Reviews []Review `json:"reviews"`
-	// Loose is work that belongs to no task that is done: members with changes in
-	// their working copies, and what there is of them.
+	// Loose is work in members' working copies that belongs to no completed task.
 	Loose []LooseWork `json:"loose"`
 }
 
-// LooseWork is what lies in a member's working copy and has not been taken down.
+// LooseWork is work in a member's working copy that belongs to no completed task.
 type LooseWork struct {
 	Member  string   `json:"member"`
 	Branch  string   `json:"branch"`
-	Commits int      `json:"commits"` // that no other branch of the team's has
-	Changes []string `json:"changes"` // files that are in no commit, as git status has them
+	Commits int      `json:"commits"` // commits that are on no other branch of the team
+	Changes []string `json:"changes"` // uncommitted files, as git status shows them
 }
 
-// String says it for people.
+// String describes the work for people.
 func (l LooseWork) String() string {
 	var parts []string
 	if l.Commits > 0 {
@@ -101,7 +101,7 @@ func (l LooseWork) String() string {
 	return fmt.Sprintf("%s has %s on %s", l.Member, strings.Join(parts, " and "), l.Branch)
 }
 
-// counted is a number of things.
+// counted returns a number with a noun.
 func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -109,13 +109,13 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// Merge asks for finished work to be merged. The reply says what is in the queue for
-// it then; Review tells what became of it.
+// Merge asks to merge finished work. The reply holds its merges in the queue; Review returns
+// their results.
 func (c *Client) Merge(ctx context.Context, req MergeRequest) (MergeReply, error) {
 	return ask(ctx, c, VerbMerge, req)
 }
 
-// Review tells what is known of finished work.
+// Review returns the information about finished work.
 func (c *Client) Review(ctx context.Context, req ReviewRequest) (ReviewReply, error) {
 	return ask(ctx, c, VerbReview, req)
 }

@@ -9,32 +9,31 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
-// MaxCallerConns is how many connections to the control socket a member may have, or whoever else is
-// not the operator. A command has one.
+// MaxCallerConns limits the connections to the control socket of each caller other than the operator.
+// A command has one.
 const MaxCallerConns = 32
 
-// Server answers the requests that come in over the bus.
+// Server answers requests over the bus.
 type Server struct {
 	checks Checks
 
 	mu       sync.Mutex
-	attached map[bus.ConnID]bool // the connections of operators who watch
+	attached map[bus.ConnID]bool // the connections of attached operators
 	watchers sync.WaitGroup      // ends when the bus is closed
 }
 
-// Checks are asked before a request is carried out on somebody's behalf. An error of theirs
-// refuses the request.
+// Checks run before a request is carried out on somebody's behalf. If one returns an error, the
+// request is refused with it.
 type Checks struct {
-	// Member is asked about requests that a process of a member's tool makes, or a hook that
-	// may act.
+	// Member checks a request from a process of a member's tool, or of a hook with may_act.
 	Member func(ctx context.Context, member string, req any) error
-	// Hook gives the context for a request that a hook's process makes.
+	// Hook returns the context for a request from a hook's process.
 	Hook func(context.Context, process.Caller) (context.Context, error)
 }
 
-// check asks about one request, and gives the context to carry it out in.
+// check checks one request, and returns the context to carry it out in.
 func (c Checks) check(ctx context.Context, by process.Caller, r any) (context.Context, error) {
-	// A hook's call is made inside of the hook: hooks that are asked about it are so, too.
+	// The hooks that the request runs are nested in the hook that makes it.
 	if by.IsHook() {
 		var err error
 		if ctx, err = c.Hook(ctx, by); err != nil {
@@ -47,8 +46,8 @@ func (c Checks) check(ctx context.Context, by process.Caller, r any) (context.Co
 	return ctx, nil
 }
 
-// Serve begins to answer requests. Close the bus to end it; no handler runs any more once that
-// has returned. Then call Wait.
+// Serve begins to answer requests. To end it, close the bus, which waits for the running handlers,
+// and then call Wait.
 func Serve(b *bus.Bus, checks Checks, handlers ...Handler) (*Server, error) {
 	s := &Server{checks: checks, attached: map[bus.ConnID]bool{}}
 	for _, h := range handlers {
@@ -62,18 +61,17 @@ func Serve(b *bus.Bus, checks Checks, handlers ...Handler) (*Server, error) {
 	return s, nil
 }
 
-// Wait returns once nothing of the server runs any more; the bus must have been closed.
+// Wait waits until all goroutines of the server have ended. The bus must have been closed.
 func (s *Server) Wait() { s.watchers.Wait() }
 
-// Attached is how many operators are attached now: while there is one, there
-// is somebody to ask.
+// Attached returns how many operators are attached. They can answer questions.
 func (s *Server) Attached() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.attached)
 }
 
-// watch counts a connection as attached until it is gone.
+// watch counts a connection as attached until it is closed.
 func (s *Server) watch(from bus.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

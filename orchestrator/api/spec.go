@@ -6,48 +6,48 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 )
 
-// The verbs about what a team is made from.
+// The verbs about a team's spec and hooks.
 var (
 	VerbApplySpec = forOperator[ApplySpec, SpecChange]("reshape") // its name on the wire since the first version
 	VerbHooks     = forAll[struct{}, []hooklist.Info]("hooks")
 	VerbReload    = forOperator[struct{}, ReloadReply]("reload")
 )
 
-// ApplySpec asks a running team to take up another version of its spec.
+// ApplySpec asks a running team to apply another version of its spec.
 type ApplySpec struct {
 	Spec string `json:"spec"`           // absolute path
 	Goal string `json:"goal,omitempty"` // instead of the spec's
-	// Digest is the Digest of what the caller has looked at and trusts; what
-	// is on disk by then must be the same. DryRun needs none.
+	// Digest is the digest of the spec that the caller trusts. The files on disk must match
+	// it. DryRun needs none.
 	Digest string `json:"digest,omitempty"`
-	DryRun bool   `json:"dry_run,omitempty"` // only tell what would change
+	DryRun bool   `json:"dry_run,omitempty"` // only return what would change
 }
 
-// ApplySpec has the team take up another version of its spec, or tell what would
-// change. It fails with configs.ErrSpec for a spec that cannot count, and then nothing has
-// changed. Only the operator may ask for it.
+// ApplySpec makes the team apply another version of its spec, or returns what would change. It
+// fails with configs.ErrSpec, and changes nothing, if the spec is invalid. Only the operator
+// may call it.
 func (c *Client) ApplySpec(ctx context.Context, r ApplySpec) (SpecChange, error) {
 	return ask(ctx, c, VerbApplySpec, r)
 }
 
-// SpecChange says what another spec makes different in a team, or what a team that
-// does not run would begin with.
+// SpecChange is the difference that another spec makes to a team, or what a team that does not
+// run would start with.
 type SpecChange struct {
 	Team    string         `json:"team"`
 	Running bool           `json:"running"`
-	Resumed bool           `json:"resumed,omitempty"` // of a team that does not run: it ran before
+	Resumed bool           `json:"resumed,omitempty"` // the team does not run, and ran before
 	Members []MemberChange `json:"member_changes"`
 	Tasks   []string       `json:"tasks_added"` // their subjects
-	// Goal is what the lead is given to work for; empty: no other than it has.
+	// Goal is the lead's new goal; empty if it does not change.
 	Goal string `json:"goal,omitempty"`
-	// Settings are the keys at the top of the spec that differ besides.
+	// Settings are the other top-level keys of the spec that differ.
 	Settings []string `json:"settings"`
 }
 
-// EventType is the journal's name for it.
+// EventType returns the event's type in the journal.
 func (SpecChange) EventType() string { return "spec_changed" }
 
-// Empty reports whether nothing is different.
+// Empty reports whether nothing changes.
 func (c SpecChange) Empty() bool {
 	return len(c.Members) == 0 && len(c.Tasks) == 0 && len(c.Settings) == 0 && c.Goal == ""
 }
@@ -67,13 +67,13 @@ type MemberChanged string
 const (
 	MemberStarts  MemberChanged = "starts"  // with the team
 	MemberAdded   MemberChanged = "added"   // to a team that runs
-	MemberChanges MemberChanged = "changed" // it begins anew, with its conversation, when its turn is over
+	MemberChanges MemberChanged = "changed" // it restarts with its conversation when its turn is over
 	MemberRetires MemberChanged = "retired" // it leaves when its turn is over
 )
 
-// ReloadReply says what became of the files of a team's hooks that have changed.
+// ReloadReply lists the changed files of a team's hooks.
 type ReloadReply struct {
-	Applied []string   `json:"applied"` // what is new counts from now on
+	Applied []string   `json:"applied"` // the new content counts from now on
 	Kept    []KeptFile `json:"kept"`    // the old content still counts
 }
 
@@ -88,8 +88,8 @@ func (c *Client) Hooks(ctx context.Context) ([]hooklist.Info, error) {
 	return ask(ctx, c, VerbHooks, struct{}{})
 }
 
-// Reload has the team look at the files that its hooks come from, and tells what
-// became of those that have changed. It waits for the ConfigChange hooks.
+// Reload makes the team read the files of its hooks again, and returns the changed ones. It
+// waits for the ConfigChange hooks.
 func (c *Client) Reload(ctx context.Context) (ReloadReply, error) {
 	return ask(ctx, c, VerbReload, struct{}{})
 }

@@ -8,53 +8,54 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// A task list crosses the wire page by page, because one answer may not be larger than the bus
-// allows. Tasks that are made meanwhile come at the end and are seen.
+// A task list is sent in pages, because the bus limits the size of a reply. Tasks that are
+// created meanwhile are on later pages.
 
-// TaskQuery asks for the tasks after one.
+// TaskQuery asks for the tasks after the one with this id.
 type TaskQuery struct {
 	ID      string `json:"after"`
 	Outline bool   `json:"outline,omitempty"` // each task is a tasks.Outline
-	// Columns asks for outlines as TaskColumns. A team of an older build does not know it,
-	// and answers as if it was not there.
+	// Columns asks for outlines as TaskColumns. An older build ignores it and returns Tasks.
 	Columns bool `json:"columns,omitempty"`
 }
 
-// TaskPage is one page of tasks, as JSON where it is made: encoding them tells how many fit.
+// TaskPage is one page of tasks. The team makes it of encoded tasks, because their sizes decide
+// how many fit.
 type TaskPage[T any] struct {
 	Tasks   []T          `json:"tasks"`
-	Columns *TaskColumns `json:"columns,omitempty"` // instead of Tasks, if that was asked for
+	Columns *TaskColumns `json:"columns,omitempty"` // instead of Tasks, if requested
 	More    bool         `json:"more"`
 }
 
-// TaskColumns are outlines, a list for each field. Reading 8,000 objects by their fields'
-// names takes several times as long.
+// TaskColumns holds outlines with one list per field. Decoding 8,000 JSON objects takes
+// several times as long.
 type TaskColumns struct {
 	IDs      []string `json:"ids"`
 	Subjects []string `json:"subjects"`
-	Words    []string `json:"words"`  // the statuses and owners that there are
-	Status   []int    `json:"status"` // places in Words
-	Owner    []int    `json:"owner"`
-	// Blockers counts each task's blockers; BlockedBy has the ids of all of them in turn.
+	Words    []string `json:"words"`  // all statuses and owners
+	Status   []int    `json:"status"` // indexes into Words
+	Owner    []int    `json:"owner"`  // likewise
+	// Blockers is the number of each task's blockers. BlockedBy holds the ids of all of them
+	// in the order of the tasks.
 	Blockers  []int    `json:"blockers"`
 	BlockedBy []string `json:"blockedBy"`
 }
 
-// List are the page's tasks, which may have come in columns.
+// List returns the page's tasks, decoding columns if there are any.
 func (p TaskPage[T]) List() ([]T, error) {
 	if p.Columns == nil {
 		return p.Tasks, nil
 	}
 	rows, err := p.Columns.rows()
-	list, _ := any(rows).([]T) // nobody asks for columns of whole tasks
+	list, _ := any(rows).([]T) // only queries for outlines ask for columns
 	return list, err
 }
 
-// pageBytes is about how much of a task list one answer holds.
+// pageBytes is the approximate size of a page.
 const pageBytes = 1 << 20
 
-// cutTasks takes the tasks after the one with this id, up to pageBytes but at
-// least one. all is in list order.
+// cutTasks makes the page of the tasks after r.ID, up to pageBytes but at least one task. all
+// is in list order.
 func cutTasks[T any](all []T, id func(*T) string, r TaskQuery) (TaskPage[json.RawMessage], error) {
 	page := TaskPage[json.RawMessage]{Tasks: []json.RawMessage{}}
 	first, err := placeAfter(all, id, r.ID)
@@ -76,10 +77,8 @@ func cutTasks[T any](all []T, id func(*T) string, r TaskQuery) (TaskPage[json.Ra
 	return page, nil
 }
 
-// placeAfter is the place in a list of the first task behind the one with this id.
-//
-// By number and not by place in the list: a task may have been deleted between
-// two pages, and the one to go on behind with it.
+// placeAfter returns the index of the first task with a higher id than after. It compares the
+// ids as numbers, because the task with the id after may have been deleted between two pages.
 func placeAfter[T any](all []T, id func(*T) string, after string) (int, error) {
 	if after == "" {
 		return 0, nil
@@ -97,7 +96,7 @@ func placeAfter[T any](all []T, id func(*T) string, after string) (int, error) {
 	return i, nil
 }
 
-// cutColumns is cutTasks for columns.
+// cutColumns is cutTasks for a page in columns.
 func cutColumns(all []tasks.Outline, r TaskQuery) (TaskPage[json.RawMessage], error) {
 	page := TaskPage[json.RawMessage]{Tasks: []json.RawMessage{}}
 	first, err := placeAfter(all, func(t *tasks.Outline) string { return t.ID }, r.ID)
@@ -116,12 +115,12 @@ func cutColumns(all []tasks.Outline, r TaskQuery) (TaskPage[json.RawMessage], er
 	return page, nil
 }
 
-// columnBytes is about how much a task takes in columns.
+// columnBytes returns the approximate size of a task in columns.
 func columnBytes(t *tasks.Outline) int {
 	size := 16 + len(t.ID) + len(t.Subject)
 	for _, c := range []byte(t.Subject) {
 		if c < ' ' || c == '<' || c == '>' || c == '&' {
-			size += 5 // the encoder writes it as \u003c
+			size += 5 // escaped, such as \u003c
 		}
 	}
 	for _, id := range t.BlockedBy {
@@ -130,7 +129,7 @@ func columnBytes(t *tasks.Outline) int {
 	return size
 }
 
-// columnsOf puts outlines into columns.
+// columnsOf converts outlines to columns.
 func columnsOf(all []tasks.Outline) *TaskColumns {
 	c := &TaskColumns{
 		IDs: make([]string, len(all)), Subjects: make([]string, len(all)), Words: []string{},
@@ -155,7 +154,7 @@ func columnsOf(all []tasks.Outline) *TaskColumns {
 	return c
 }
 
-// rows are the outlines again. Columns that do not fit together are an error: they come
+// rows converts columns to outlines. It checks that they are consistent, because they come
 // from another process.
 func (c *TaskColumns) rows() ([]tasks.Outline, error) {
 	n, links := len(c.IDs), c.BlockedBy
@@ -178,7 +177,7 @@ func (c *TaskColumns) rows() ([]tasks.Outline, error) {
 		}
 	}
 	if !fits || len(links) > 0 {
-		return nil, fmt.Errorf("the team's answer makes no sense: columns of %d tasks that do not fit", n)
+		return nil, fmt.Errorf("the team's reply is invalid: the columns of %d tasks are inconsistent", n)
 	}
 	return list, nil
 }

@@ -19,7 +19,7 @@ var (
 	VerbClaim    = forMembers[TaskClaim, TaskReply]("task-claim")
 )
 
-// TaskCreate asks for a new task.
+// TaskCreate asks to create a task.
 type TaskCreate struct {
 	Subject     string                     `json:"subject"`
 	Description string                     `json:"description,omitempty"`
@@ -29,33 +29,33 @@ type TaskCreate struct {
 	Labels      []string                   `json:"labels,omitempty"`
 	Wants       tasks.Wants                `json:"wants,omitzero"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
-	As          string                     `json:"as,omitempty"` // member to act for; empty: the caller
+	As          string                     `json:"as,omitempty"` // the member to act for; empty: the caller
 	Force       bool                       `json:"force,omitempty"`
 }
 
 // Deleted is the status that deletes a task in a TaskUpdate.
 const Deleted tasks.Status = "deleted"
 
-// TaskUpdate asks for changes of a task. Nil and empty fields change nothing.
+// TaskUpdate asks to change a task. Nil and empty fields change nothing.
 type TaskUpdate struct {
 	ID           string                     `json:"id"`
 	Status       *tasks.Status              `json:"status,omitempty"` // or Deleted
 	Subject      *string                    `json:"subject,omitempty"`
 	Description  *string                    `json:"description,omitempty"`
 	ActiveForm   *string                    `json:"active_form,omitempty"`
-	Owner        *string                    `json:"owner,omitempty"` // "" takes the owner away
+	Owner        *string                    `json:"owner,omitempty"` // "" removes the owner
 	AddBlocks    []string                   `json:"add_blocks,omitempty"`
 	AddBlockedBy []string                   `json:"add_blocked_by,omitempty"`
 	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"` // merged; null deletes a key
-	Evidence     []tasks.Evidence           `json:"evidence,omitempty"` // added; By and Time are not the caller's to say
+	Evidence     []tasks.Evidence           `json:"evidence,omitempty"` // added; the team sets By and Time
 	As           string                     `json:"as,omitempty"`
-	Force        bool                       `json:"force,omitempty"` // past gates and limits; operator only
+	Force        bool                       `json:"force,omitempty"` // skips gates and limits; operator only
 }
 
 // TaskClaim asks to make a member the owner of a task and to start it.
 type TaskClaim struct {
 	ID    string `json:"id"`
-	As    string `json:"as,omitempty"` // who is to own it; a member may leave it out
+	As    string `json:"as,omitempty"` // the new owner; a member may omit it
 	Force bool   `json:"force,omitempty"`
 }
 
@@ -63,20 +63,20 @@ type TaskClaim struct {
 type TaskReply struct {
 	Task    tasks.Task `json:"task"`
 	Changed []string   `json:"changed,omitempty"` // names of the fields that changed
-	// Refused is the feedback of the hooks that refused the change; the task is
-	// then as it was.
+	// Refused is the feedback of the hooks that refused the change; the task is then
+	// unchanged.
 	Refused []string `json:"refused,omitempty"`
-	// Awaits says for whose answer the change waits; the task is unchanged then, too.
+	// Awaits names the answer that the change waits for; the task is then unchanged, too.
 	Awaits string `json:"awaits,omitempty"`
 }
 
-// Standing is what is known of a task beside the task itself.
+// Standing is the information about a task that is not in the task itself.
 type Standing struct {
 	Verdicts []verdicts.Verdict `json:"verdicts"` // of gates, without their logs
 	Merges   []tasks.Merge      `json:"merges"`   // the pieces of its work, oldest first
 	Requests []requests.Request `json:"requests"` // open questions about it
-	// Unchanged says that it was completed in a working copy in which no file had
-	// changed, so that there is nothing to merge.
+	// Unchanged is set if the task was completed in a working copy without changed files, so
+	// that there is nothing to merge.
 	Unchanged bool `json:"unchanged"`
 }
 
@@ -85,7 +85,8 @@ type TaskRef struct {
 	ID string `json:"id"`
 }
 
-// ListTasks makes the answer of VerbTasks from what lists the team's tasks, whole or in outlines.
+// ListTasks makes the function that answers VerbTasks from two that list all tasks and all
+// outlines.
 func ListTasks(
 	whole func(context.Context) ([]tasks.Task, error), outlines func(context.Context) ([]tasks.Outline, error),
 ) func(context.Context, TaskQuery) (TaskPage[json.RawMessage], error) {
@@ -108,29 +109,26 @@ func ListTasks(
 	}
 }
 
-// What a request says of whom it acts for, and whether it asks to go past gates and limits.
 func (r TaskCreate) onBehalf() (string, bool) { return r.As, r.Force }
 func (r TaskUpdate) onBehalf() (string, bool) { return r.As, r.Force }
 func (r TaskClaim) onBehalf() (string, bool)  { return r.As, r.Force }
 
-// The same request in the name of a member.
 func (r TaskCreate) inNameOf(member string) TaskCreate { r.As = member; return r }
 func (r TaskUpdate) inNameOf(member string) TaskUpdate { r.As = member; return r }
 func (r TaskClaim) inNameOf(member string) TaskClaim   { r.As = member; return r }
 
-// Tasks lists all tasks in list order, however many there are.
+// Tasks lists all tasks in list order.
 func (c *Client) Tasks(ctx context.Context) ([]tasks.Task, error) {
 	return pages(ctx, c, TaskQuery{}, func(t *tasks.Task) string { return t.ID })
 }
 
-// Outline is Tasks with no more of each task than its outline; a long list comes many
-// times as fast.
+// Outline lists the outlines of all tasks, which is many times as fast as Tasks for a long list.
 func (c *Client) Outline(ctx context.Context) ([]tasks.Outline, error) {
 	r := TaskQuery{Outline: true, Columns: true}
 	return pages(ctx, c, r, func(t *tasks.Outline) string { return t.ID })
 }
 
-// pages asks for all tasks.
+// pages reads all pages of a task list.
 func pages[T any](ctx context.Context, c *Client, r TaskQuery, id func(*T) string) ([]T, error) {
 	all := []T{}
 	for {
@@ -150,12 +148,12 @@ func pages[T any](ctx context.Context, c *Client, r TaskQuery, id func(*T) strin
 	}
 }
 
-// Task is one task.
+// Task returns one task.
 func (c *Client) Task(ctx context.Context, id string) (tasks.Task, error) {
 	return ask(ctx, c, VerbTask, TaskRef{ID: id})
 }
 
-// CreateTask makes a task. If hooks refuse it, the reply says so.
+// CreateTask creates a task. If hooks refuse it, the reply says so.
 func (c *Client) CreateTask(ctx context.Context, req TaskCreate) (TaskReply, error) {
 	return ask(ctx, c, VerbCreate, req)
 }
@@ -170,7 +168,7 @@ func (c *Client) ClaimTask(ctx context.Context, req TaskClaim) (TaskReply, error
 	return ask(ctx, c, VerbClaim, req)
 }
 
-// Standing tells how a task stands. Everybody may ask.
+// Standing returns the standing of a task.
 func (c *Client) Standing(ctx context.Context, task string) (Standing, error) {
 	return ask(ctx, c, VerbStanding, TaskRef{ID: task})
 }

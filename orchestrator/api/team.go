@@ -25,16 +25,16 @@ type DownReply struct {
 	PID int `json:"pid"`
 }
 
-// AttachReply says where an attached client begins.
+// AttachReply tells an attached client where to read the journal.
 type AttachReply struct {
 	Seq     uint64 `json:"seq"`     // last line of the journal now
-	Journal string `json:"journal"` // the file to read it from
-	Counted bool   `json:"counted"` // the caller is a person who can be asked
+	Journal string `json:"journal"` // path of the journal
+	Counted bool   `json:"counted"` // the caller is a person, who can answer questions
 }
 
-// HandleAttach makes the handler of VerbAttach: f tells where the journal stands. A person who
-// attaches counts as attached until the connection ends, however it ends; a member's process may
-// read along, but nobody can be asked there.
+// HandleAttach makes the handler of VerbAttach. f returns the state of the journal. A person counts
+// as attached until the connection ends. A member's process may follow the journal, but does not
+// count.
 func HandleAttach(f func(context.Context) (AttachReply, error)) Handler {
 	return VerbAttach.handle(func(ctx context.Context, s *Server, from bus.Caller, _ struct{}) (AttachReply, error) {
 		rep, err := f(ctx)
@@ -48,8 +48,8 @@ func HandleAttach(f func(context.Context) (AttachReply, error)) Handler {
 	})
 }
 
-// Down asks the team to end. Wait tells when it has. A team may be gone before
-// its answer is out; that is no error, for it has done what was asked.
+// Down asks the team to end, and Wait waits until it has. It is not an error if the team ends
+// before its reply arrives.
 func (c *Client) Down(ctx context.Context, reason string) (DownReply, error) {
 	rep, err := ask(ctx, c, VerbDown, Down{Reason: reason})
 	if errors.Is(err, ErrNotRunning) {
@@ -58,7 +58,7 @@ func (c *Client) Down(ctx context.Context, reason string) (DownReply, error) {
 	return rep, err
 }
 
-// Wait waits until the team's process has let go of the team: another may run it then.
+// Wait waits until the team's process has released the team, so that another can run it.
 func (c *Client) Wait(ctx context.Context) error {
 	select {
 	case <-c.bus.Done():
@@ -68,8 +68,8 @@ func (c *Client) Wait(ctx context.Context) error {
 	}
 }
 
-// Attach says that this client watches: until Close there is somebody to ask,
-// if the caller is a person. It tells where to read the journal.
+// Attach marks this client as attached until Close: the team can then ask the caller, if it
+// is a person. The reply says where to read the journal.
 func (c *Client) Attach(ctx context.Context) (AttachReply, error) {
 	return ask(ctx, c, VerbAttach, struct{}{})
 }

@@ -13,42 +13,42 @@ import (
 
 // The verbs about trust.json.
 var (
-	VerbTrust   = forOperator[TrustNotice, TrustReply]("trust") // the operator is about to change an entry
-	VerbTrusted = forAll[TrustNotice, TrustReply]("trusted")    // whether an entry counts
+	VerbTrust   = forOperator[TrustNotice, TrustReply]("trust") // announces a change of an entry
+	VerbTrusted = forAll[TrustNotice, TrustReply]("trusted")    // asks whether an entry counts
 )
 
-// TrustNotice tells a running team of what its user has trusted for a spec of the team's
-// workspace, or asks whether the team has been told.
+// TrustNotice is an entry of trust.json for a spec in the team's workspace. It announces the
+// entry to a running team, or asks whether the entry was announced.
 type TrustNotice struct {
 	Workspace string `json:"workspace"` // real path
 	Spec      string `json:"spec"`      // real path
-	// Digest tells entries of trust.json apart; empty: the spec is no longer trusted.
+	// Digest identifies the entry. It is empty if the spec is no longer trusted.
 	Digest string `json:"digest,omitempty"`
 }
 
-// TrustReply is the answer to whether an entry of trust.json counts.
+// TrustReply says whether an entry of trust.json counts.
 type TrustReply struct {
 	Counts bool `json:"counts"`
 }
 
-// trustWait is how long a team that runs may take to answer a question about trust.
+// trustWait limits how long a running team may take to answer about trust.
 const trustWait = 10 * time.Second
 
-// AnnounceTrust tells all teams that run in a workspace that the operator is about to trust something
-// there, or, without a digest, to withdraw that.
+// AnnounceTrust announces to all teams that run in a workspace that the operator is about to
+// trust a spec there, or to withdraw its trust if n has no digest.
 func AnnounceTrust(ctx context.Context, n TrustNotice) error {
 	_, err := askTeamsIn(ctx, VerbTrust, n)
 	return err
 }
 
 // TrustCounts reports whether an entry of trust.json counts for all teams that run in its
-// workspace. Where none does, it counts.
+// workspace. It is true if no team runs there.
 func TrustCounts(ctx context.Context, n TrustNotice) (bool, error) {
 	return askTeamsIn(ctx, VerbTrusted, n)
 }
 
-// askTeamsIn asks all teams that run in a workspace about an entry. A team that runs and does not answer
-// is an error: what it thinks of the entry would have counted.
+// askTeamsIn asks all teams that run in a workspace about an entry. It fails if a running team
+// does not answer, because each answer counts.
 func askTeamsIn(ctx context.Context, v Verb[TrustNotice, TrustReply], n TrustNotice) (counts bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trustWait)
 	defer cancel()
@@ -58,13 +58,11 @@ func askTeamsIn(ctx context.Context, v Verb[TrustNotice, TrustReply], n TrustNot
 	}
 	counts = true
 	for _, p := range all {
-		// The folder's name, and not run.json, says whose the team is: anybody may
-		// write there.
+		// The folder's name identifies the team, and not run.json, which any process may write.
 		if filepath.Base(p.Dir) != state.FolderOf(p.Team, n.Workspace) {
 			continue
 		}
-		// From within another PID namespace its process is not to be seen, and its
-		// lock is.
+		// From another PID namespace the team's process is not visible, but its lock is.
 		run, up := state.Running(p)
 		if !up && !state.LockHeld(p.Lock()) {
 			continue
@@ -72,7 +70,7 @@ func askTeamsIn(ctx context.Context, v Verb[TrustNotice, TrustReply], n TrustNot
 		run.Socket = cmp.Or(run.Socket, p.Socket())
 		c, err := dialAt(ctx, p, run)
 		if errors.Is(err, ErrNotRunning) {
-			continue // it is starting or ending: it reads trust.json before a member runs
+			continue // the team is starting or ending, and reads trust.json before a member runs
 		}
 		if err != nil {
 			return false, err

@@ -8,20 +8,20 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
-// Verb is one kind of request that a running team answers: its name on the bus, what is
-// sent, what comes back, and who may send it.
+// Verb is a kind of request that a running team answers: its name on the bus, the types of the
+// request and the reply, and who may send it.
 type Verb[Req, Rep any] struct {
 	name bus.Verb
-	// may refuses who may not send a request; its error wraps ErrDenied and says why not.
+	// may returns an error that wraps ErrDenied if the caller may not send the request.
 	may func(by process.Caller, r Req) error
 }
 
-// forAll is a verb by which everybody may look at something.
+// forAll makes a verb that everybody may use. It must not change anything.
 func forAll[Req, Rep any](name bus.Verb) Verb[Req, Rep] {
 	return Verb[Req, Rep]{name, func(process.Caller, Req) error { return nil }}
 }
 
-// forOperator is a verb that only the operator may use.
+// forOperator makes a verb that only the operator may use.
 func forOperator[Req, Rep any](name bus.Verb) Verb[Req, Rep] {
 	return Verb[Req, Rep]{name, func(by process.Caller, _ Req) error {
 		if by.Kind != process.Operator {
@@ -31,19 +31,19 @@ func forOperator[Req, Rep any](name bus.Verb) Verb[Req, Rep] {
 	}}
 }
 
-// deed is a request that is carried out on somebody's behalf.
-type deed[T any] interface {
-	// onBehalf is whom the request says that it acts for, and whether it asks to go past
-	// gates and limits.
+// actingRequest is a request that is carried out on behalf of a member or the operator.
+type actingRequest[T any] interface {
+	// onBehalf returns the member that the request claims to act for, and whether it asks to
+	// skip gates and limits.
 	onBehalf() (as string, force bool)
-	// inNameOf is the same request in the name of the member that sent it. It is what handlers
-	// get from a member's process, whatever As it had written into the request.
+	// inNameOf returns the request on behalf of the member that sent it. Handlers get this one
+	// from a member's process, whatever its As was.
 	inNameOf(member string) T
 }
 
-// forMembers is a verb that the operator may use for anybody, and members, and hooks that the spec
-// lets act, as themselves; also may refuse more.
-func forMembers[Req deed[Req], Rep any](
+// forMembers makes a verb that the operator may use for anybody. Members, and hooks with may_act,
+// may use it for themselves. The functions in also check further conditions.
+func forMembers[Req actingRequest[Req], Rep any](
 	name bus.Verb, also ...func(by process.Caller, as string) error,
 ) Verb[Req, Rep] {
 	return Verb[Req, Rep]{name, func(by process.Caller, r Req) error {
@@ -57,15 +57,15 @@ func forMembers[Req deed[Req], Rep any](
 	}}
 }
 
-// mayAct says whether a caller may act for a member.
+// mayAct returns an error if a caller may not act for the member as.
 func mayAct(by process.Caller, as string, force bool) error {
 	switch {
 	case by.Kind == process.Operator:
 		return nil
 	case by.Kind == process.Hook:
-		return denied(by, "below a gate or hook covey may only look; `may_act: true` on it in the spec lets it act for its member")
+		return denied(by, "a process of a gate or hook may only read; `may_act: true` on it in the spec lets it act for its member")
 	case by.Kind != process.MemberTool && by.Kind != process.ActingHook, by.Member == "":
-		return denied(by, "it belongs to no member, so it may only look")
+		return denied(by, "it belongs to no member, so it may only read")
 	case as != "" && as != by.Member:
 		return denied(by, "it may not act as "+as)
 	case force:
@@ -74,7 +74,7 @@ func mayAct(by process.Caller, as string, force bool) error {
 	return nil
 }
 
-// denied is the refusal of a caller that is not the operator.
+// denied returns an ErrDenied for a caller.
 func denied(by process.Caller, why string) error {
 	return fmt.Errorf("%w: %s: %s", ErrDenied, by, why)
 }
@@ -84,13 +84,13 @@ type Handler struct {
 	register func(*Server, *bus.Bus) error
 }
 
-// Handle makes the handler of a verb. f is called once it is known that the caller may send the
-// request. The request's As is whom to act for: empty means the operator, else it is a member's
-// name that the caller may use. An error's text is shown to the caller.
+// Handle makes the handler of a verb. f is called only if the caller may send the request. The
+// request's As is empty if f acts for the operator, and otherwise names the member to act for. The
+// caller sees the text of an error.
 func (v Verb[Req, Rep]) Handle(f func(context.Context, Req) (Rep, error)) Handler {
 	return v.handle(func(ctx context.Context, s *Server, from bus.Caller, r Req) (Rep, error) {
 		var none Rep
-		if d, ok := any(r).(deed[Req]); ok {
+		if d, ok := any(r).(actingRequest[Req]); ok {
 			by := process.CallerFrom(from.Identity)
 			if by.Kind != process.Operator {
 				r = d.inNameOf(by.Member)
@@ -104,12 +104,12 @@ func (v Verb[Req, Rep]) Handle(f func(context.Context, Req) (Rep, error)) Handle
 	})
 }
 
-// handle makes the handler of a verb of a function that also needs the server and the connection.
+// handle is Handle for a function that also needs the server and the connection. It does not change
+// the request.
 func (v Verb[Req, Rep]) handle(f func(context.Context, *Server, bus.Caller, Req) (Rep, error)) Handler {
 	return Handler{func(s *Server, b *bus.Bus) error {
 		_, err := bus.Handle(b, v.name, func(ctx context.Context, from bus.Caller, r Req) (Rep, error) {
-			// The identity was found out when the connection was made, and no request can
-			// change it.
+			// The identity was determined when the connection was made. No request can change it.
 			if err := v.may(process.CallerFrom(from.Identity), r); err != nil {
 				var none Rep
 				return none, codedError(err)
@@ -121,7 +121,7 @@ func (v Verb[Req, Rep]) handle(f func(context.Context, *Server, bus.Caller, Req)
 	}}
 }
 
-// NoInput gives a function that needs no request the form that Handle takes.
+// NoInput adapts a function without a request for Handle.
 func NoInput[Rep any](f func(context.Context) (Rep, error)) func(context.Context, struct{}) (Rep, error) {
 	return func(ctx context.Context, _ struct{}) (Rep, error) { return f(ctx) }
 }

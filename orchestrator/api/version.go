@@ -14,22 +14,22 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// Protocol is the number of what requests at the control socket look like. It is
-// raised with each change that a program of another version could misunderstand; a new
-// kind of request needs none, for who does not know it says so.
+// Protocol is the version of the requests at the control socket. Each change that another
+// version of covey could misunderstand increments it. A new verb does not, because a team
+// refuses unknown verbs.
 const Protocol = 1
 
-// otherWithin is how long a team that another version runs may take for an answer: it may
-// wait for words that never come. With starting the program it stays below two seconds.
+// otherWithin limits how long a team run by another version may take to answer, as it may
+// wait for input that never comes. With it a command still ends within two seconds.
 const otherWithin = 1500 * time.Millisecond
 
-// otherVersion is the error for a team that another version runs.
+// otherVersion returns the error for a team that another version runs.
 func otherVersion(p state.Place, version string) error {
 	return notation.Errorf(ErrOtherVersion, "team %s: running with %s; covey down, then covey up", p.Team,
 		cmp.Or(coveyNamed(version), "another version of covey"))
 }
 
-// coveyNamed is a version as people read it.
+// coveyNamed returns a version as texts show it.
 func coveyNamed(version string) string {
 	if version == "" {
 		return ""
@@ -37,9 +37,8 @@ func coveyNamed(version string) string {
 	return "covey " + version
 }
 
-// dialSocket reaches the process that a run.json names. Of one that says that it speaks
-// our protocol it waits as long as ctx allows: it may be busy. Of any other, which may be
-// waiting for something that we never say, it does not.
+// dialSocket connects to the process that run describes. It waits as long as ctx allows for one
+// that speaks our protocol, which may be busy, and for otherWithin for any other.
 func dialSocket(ctx context.Context, p state.Place, run state.RunFile) (*bus.Bus, error) {
 	if run.Protocol == Protocol {
 		b, err := bus.Dial(ctx, run.Socket)
@@ -57,8 +56,8 @@ func dialSocket(ctx context.Context, p state.Place, run state.RunFile) (*bus.Bus
 	return b, err
 }
 
-// newerRun tells of a team whose run.json a newer covey has written, which Running takes
-// for one that does not run.
+// newerRun returns an error for a running team whose run.json a newer covey has written.
+// state.Running reports such a team as not running.
 func newerRun(p state.Place) error {
 	if _, err := state.ReadRunFile(p); errors.Is(err, journal.ErrNewer) && state.LockHeld(p.Lock()) {
 		return notation.Errorf(ErrOtherVersion, "team %s: running with a newer covey; use that one, or end it with its covey down", p.Team)
@@ -66,11 +65,11 @@ func newerRun(p state.Place) error {
 	return nil
 }
 
-// stopWithin is how long EndProcess waits between two looks.
-const stopWithin = 50 * time.Millisecond
+// endPoll is the interval at which EndProcess checks whether the team has ended.
+const endPoll = 50 * time.Millisecond
 
-// EndProcess ends a team in order without asking at its control socket, for one of another
-// version: as Ctrl-C does. It returns when the team has ended, and fails with
+// EndProcess ends a team in order by a signal, as Ctrl-C does, for a team of another version
+// whose control socket cannot be used. It returns when the team has ended, and fails with
 // ErrNotRunning if none runs. Only the operator's commands may call it.
 func EndProcess(ctx context.Context, p state.Place) error {
 	run, ok := state.Running(p)
@@ -84,15 +83,15 @@ func EndProcess(ctx context.Context, p state.Place) error {
 	if err := process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("end team %s: process %d: %w", p.Team, run.PID, err)
 	}
-	for look := time.NewTicker(stopWithin); ; {
+	poll := time.NewTicker(endPoll)
+	defer poll.Stop()
+	for {
 		if _, ok := state.Running(p); !ok {
-			look.Stop()
 			return nil
 		}
 		select {
-		case <-look.C:
+		case <-poll.C:
 		case <-ctx.Done():
-			look.Stop()
 			return ctx.Err()
 		}
 	}

@@ -10,13 +10,12 @@ import (
 	"slices"
 )
 
-// backChunk is how many bytes are read at a time from the end of a journal.
+// backChunk is the least number of bytes that are read at a time from the end of a journal.
 const backChunk = 64 << 10
 
-// Backwards yields the lines of the journal at path from the last to
-// the first, reading no more of the file than it yields. With before it begins
-// in front of that line; 0 means the end. A torn last line and damaged lines
-// are left out; an error is the last thing yielded.
+// Backwards yields the lines of the journal at path from the last to the first, and reads only
+// as much of the file as needed. It skips lines with number before and later; 0 skips none. It
+// leaves out a torn last line and damaged lines. An error is yielded last.
 func Backwards(path string, before uint64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		f, err := os.Open(path)
@@ -38,8 +37,8 @@ func Backwards(path string, before uint64) iter.Seq2[Line, error] {
 	}
 }
 
-// Tail returns the last n lines that want accepts, in the order of the
-// journal. A nil want accepts all.
+// Tail returns the last n lines that want accepts, in the order of the journal. A nil want
+// accepts all lines.
 func Tail(path string, n int, want func(Line) bool) ([]Line, error) {
 	var tail []Line
 	if n <= 0 {
@@ -60,10 +59,10 @@ func Tail(path string, n int, want func(Line) bool) ([]Line, error) {
 	return tail, nil
 }
 
-// offsetAfter is where the first line behind the line numbered after begins.
-// It looks from the end, because who asks has mostly read all but the last.
+// offsetAfter returns the offset of the first line after the line with number after. It
+// searches from the end, because most callers have read all but the last lines.
 func offsetAfter(f *os.File, after uint64) (int64, error) {
-	var end int64 // of the last line that was read before
+	var end int64 // of the line with number after
 	err := backwards(f, func(text []byte, offset int64) bool {
 		line, err := parseLine(text)
 		if err == nil && line.Seq <= after {
@@ -75,9 +74,8 @@ func offsetAfter(f *os.File, after uint64) (int64, error) {
 	return end, err
 }
 
-// backwards calls f with each whole line of a file, the last first, and with
-// where it begins, until f says false. What stands behind the last newline is
-// no whole line.
+// backwards calls f with each whole line of a file and its offset, the last line first, until
+// f returns false. Text after the last newline is not a whole line.
 func backwards(file *os.File, f func(text []byte, offset int64) bool) error {
 	end, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -111,7 +109,6 @@ func backwards(file *os.File, f func(text []byte, offset int64) bool) error {
 	return nil
 }
 
-// chunkFor is how much to read in front of a line of which so much has been
-// read: twice as much each time, so that a long line costs no more than its
-// size a few times over.
+// chunkFor returns how many bytes to read before a line of which read bytes are known. The
+// amount doubles each time, so that the cost of a long line stays linear.
 func chunkFor(read int) int64 { return int64(max(backChunk, read)) }

@@ -10,54 +10,54 @@ import (
 // ErrNewer is returned for files that a newer covey wrote.
 var ErrNewer = errors.New("written by a newer covey; update covey")
 
-// The events of the team as a whole (DESIGN 7). Members' events are in package
-// teammate; those of tasks and messages come out of the store.
+// The events of the team as a whole (DESIGN 7). Members' events are in package teammate, and
+// those of tasks and messages in package tasks.
 type (
 	// TeamStarted is the first line of each run.
 	TeamStarted struct {
 		Goal    string   `json:"goal"`
 		Members []string `json:"members"` // the lead first
 		Resumed bool     `json:"resumed"`
-		Format  int      `json:"format"`            // journalFormat, of the lines of this run
+		Format  int      `json:"format"`            // Format of the lines of this run
 		Version string   `json:"version,omitempty"` // of covey
 		Merge   string   `json:"merge,omitempty"`   // what `covey merge` merges; such a run has no turns
 	}
-	// TeamWaits is sent when nobody can do anything until a usage limit is over.
+	// TeamWaits is written when all members wait for the end of a usage limit.
 	TeamWaits struct {
-		Until   time.Time `json:"until"`   // when the first of them tries again
-		Members []string  `json:"members"` // who is waited for
+		Until   time.Time `json:"until"`   // when the first member tries again
+		Members []string  `json:"members"` // the members at their limits
 	}
-	// TeamEnded is the last line of each run that ended in order.
+	// TeamEnded is the last line of each run that was not killed.
 	TeamEnded struct {
 		Reason   string         `json:"reason"`
 		ExitCode int            `json:"exit_code"`
 		Tasks    map[string]int `json:"tasks"`           // status -> count
 		Turns    TurnCount      `json:"turns"`           // of this run
-		Merge    string         `json:"merge,omitempty"` // as TeamStarted has it
+		Merge    string         `json:"merge,omitempty"` // as in TeamStarted
 	}
 )
 
-// EventType is the journal's name for it.
+// EventType returns the event's type in the journal.
 func (TeamStarted) EventType() string { return "team_started" }
 
-// EventType is the journal's name for it.
+// EventType returns the event's type in the journal.
 func (TeamWaits) EventType() string { return "team_waits" }
 
-// EventType is the journal's name for it.
+// EventType returns the event's type in the journal.
 func (TeamEnded) EventType() string { return "team_ended" }
 
-// TurnCount says what a team's turns have come to in one run.
+// TurnCount counts a team's turns in one run.
 type TurnCount struct {
 	Turns int `json:"turns"`
-	// Empty are turns without a tool call, a message that anybody needed, or a change of
-	// a task: they have cost a request for nothing.
+	// Empty counts turns without a tool call, a message that anybody needed, or a change of
+	// a task, which cost a request for nothing.
 	Empty     int `json:"empty"`
 	Completed int `json:"completed"` // tasks
-	// PerTask is Turns for each completed task; 0 where there is none.
+	// PerTask is Turns per completed task; 0 if no task was completed.
 	PerTask float64 `json:"per_task"`
 }
 
-// Of is the count with its ratio.
+// Of returns the count with these numbers added, and with its ratio.
 func (n TurnCount) Of(turns, empty, completed int) TurnCount {
 	n = TurnCount{Turns: n.Turns + turns, Empty: n.Empty + empty, Completed: n.Completed + completed}
 	if n.Completed > 0 {
@@ -66,11 +66,11 @@ func (n TurnCount) Of(turns, empty, completed int) TurnCount {
 	return n
 }
 
-// Format is the number of what the journal's lines look like; a run's first line
-// carries it. New types and fields need no other one.
+// Format is the version of the journal's line format. A run's first line holds it. New types
+// and fields do not change it.
 const Format = 1
 
-// newerJournal refuses a line that begins a run of a newer format.
+// newerJournal returns an error for a line that begins a run of a newer format.
 func newerJournal(l Line) error {
 	if l.Type != (TeamStarted{}).EventType() {
 		return nil
@@ -83,30 +83,29 @@ func newerJournal(l Line) error {
 		l.Seq, ErrNewer, begun.Format, Format)
 }
 
-// What a BudgetUse is about.
+// The values of BudgetUse.What.
 const (
 	Tokens = "tokens"
 	USD    = "usd"
 	Time   = "time"
 )
 
-// BudgetUse is how much of one limit is used: of a member's own, or of the
-// team's budget. The journal has it each time that 50, 75, 90 or 100 percent are
-// reached.
+// BudgetUse is the use of one limit: a member's own, or one of the team's budget. It is written
+// to the journal when the use reaches 50, 75, 90 and 100 percent.
 type BudgetUse struct {
 	Member string  `json:"member,omitempty"` // whose limit it is; empty: the team's
 	What   string  `json:"what"`             // tokens, usd or time
 	Used   float64 `json:"used"`             // tokens, US dollars or seconds, of all runs
-	Limit  float64 `json:"limit"`            // likewise; 0: none
-	Level  int     `json:"level"`            // 50, 75, 90 or 100 once that much of it is used, else 0
-	// Least says that not all that was used is known: Used is the least.
+	Limit  float64 `json:"limit"`            // in the same unit; 0: none
+	Level  int     `json:"level"`            // the reached percentage: 0, 50, 75, 90 or 100
+	// Least is set if the use is not fully known, so that Used is a lower bound.
 	Least bool `json:"least,omitempty"`
 }
 
-// EventType is the journal's name for it.
+// EventType returns the event's type in the journal.
 func (BudgetUse) EventType() string { return "budget" }
 
-// Amount is the use for people and models: 12000 of 20000 tokens.
+// Amount returns the use for people and models: 12000 of 20000 tokens.
 func (u BudgetUse) Amount() string {
 	most := ""
 	if u.Least {
@@ -121,7 +120,7 @@ func (u BudgetUse) Amount() string {
 	return fmt.Sprintf("%s%.0f of %.0f tokens", most, u.Used, u.Limit)
 }
 
-// String is the use as `covey ps` shows it: 12000 of 20000 tokens (60 %).
+// String returns the use as `covey ps` shows it: 12000 of 20000 tokens (60 %).
 func (u BudgetUse) String() string {
 	return fmt.Sprintf("%s (%.0f %%)", u.Amount(), u.Used*100/u.Limit)
 }

@@ -18,63 +18,60 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// settleAfter is how long committed events may stay in the store's outbox
-// after their lines were written: one fsync serves all of that time.
-const settleAfter = time.Second
+// syncAfter is how long committed events may stay in the store's outbox after their lines
+// were written. One fsync serves all lines of that time.
+const syncAfter = time.Second
 
 // retryAfter is how long the journal waits before it tries a failed write again.
 const retryAfter = 500 * time.Millisecond
 
-// fullDiskPatience is how long the team waits for room on a disk that is full.
-// After that it ends, because a run that hangs without a person to look at it
-// helps nobody, and the next run loses nothing that was committed.
+// fullDiskPatience is how long the team waits for space on a full disk. Then it ends, because
+// a hanging run without a person helps nobody, and the next run has all that was committed.
 const fullDiskPatience = 10 * time.Second
 
-// Journal appends everything that happens to journal.jsonl. One goroutine, run,
-// writes and gives the sequence numbers. Members' events come through sink;
-// what the store has committed is fetched from its outbox before each of them
-// and merged in by time, so that a line never stands before its cause. A
-// committed event leaves the outbox only once its line is on disk, and a line
-// says which event it is, so that after a crash the journal holds every
-// committed change exactly once. While the disk is full, writers wait: nothing
-// is dropped, until somebody is in a hurry to end the team or patience is over.
+// Journal appends everything that happens to journal.jsonl. One goroutine, in Run, writes and
+// assigns the sequence numbers. Members' events come by Append. Before each of them the
+// committed events are read from the store's outbox and merged in by time, so that a line
+// never precedes its cause. A committed event leaves the outbox only after its line was
+// synced, and the line holds the event's id, so that after a crash each committed change has
+// exactly one line. While the disk is full, writers wait and nothing is dropped, until Hurry
+// is called or fullDiskPatience is over.
 type Journal struct {
 	team   string
 	store  *tasks.Store
 	file   File
 	log    *slog.Logger
-	failed func(error) // is told of each write that failed
-	Mended string      // what was damaged in the file and is not any more; empty: nothing
+	failed func(error) // called for each failed write
+	Mended string      // text on damage that Open repaired; empty if there was none
 
 	events chan entry
-	// syncs are asked for by catchUp; each is closed once the views know of all
-	// that was committed before.
+	// syncs receives the requests of CatchUp. Each channel is closed once the views have seen
+	// all that was committed before.
 	syncs  chan chan struct{}
-	quit   chan struct{} // closed by close: write what is there and stop
-	rush   chan struct{} // closed by hurry: do not wait for a disk that is full
+	quit   chan struct{} // closed by Close: write what is queued and stop
+	rush   chan struct{} // closed by Hurry: do not wait for a full disk
 	rushed sync.Once
-	stuck  chan error    // gets what ends the team: a write that was given up without hurry, a damaged outbox
-	done   chan struct{} // closed by run when it has stopped
+	stuck  chan error    // the error that ends the team: a full disk, or a damaged outbox
+	done   chan struct{} // closed when Run ends
 
-	// All below belongs to run.
+	// The fields below belong to the goroutine of Run.
 	views     Views
 	size      int64           // bytes of the file that hold whole lines
-	seq       atomic.Uint64   // of the last line; others may read it
-	outbox    uint64          // last event of the store that has a line, and all before it have
-	told      map[uint64]bool // events behind it that had their lines when the journal was opened
-	reached   uint64          // the last event of the look that left out told
-	settled   uint64          // last event of the store that has left the outbox
+	seq       atomic.Uint64   // of the last line; other goroutines may read it
+	outbox    uint64          // the last event such that it and all earlier ones have lines
+	told      map[uint64]bool // later events that had lines when the journal was opened
+	reached   uint64          // the last event of the read that filtered out told
+	removed   uint64          // the last event that was removed from the outbox
 	turns     map[string]int
-	latest    time.Time // of the lines of this run
-	failing   bool      // the last write has failed, and is tried again
+	latest    time.Time // the latest time of a line of this run
+	failing   bool      // the last write failed, and is retried
 	since     time.Time // when it failed first
-	over      bool      // a write was given up: nothing may be written behind the gap
-	unsettled *time.Timer
-	settling  bool // unsettled runs
+	over      bool      // a write was given up, so nothing may be written after the gap
+	syncTimer *time.Timer
+	timing    bool // syncTimer runs
 }
 
-// File is what a journal writes to: an *os.File, but for tests of what
-// happens when the disk is full.
+// File is the file that a journal writes to: an *os.File, except in tests of a full disk.
 type File interface {
 	io.WriterAt
 	io.Closer
@@ -82,33 +79,32 @@ type File interface {
 	Sync() error
 }
 
-// Views are told of what was written, by run and in order. They must
-// not block. All are required.
+// Views are called by Run with what was written, in order. They must not block. All are
+// required.
 type Views struct {
-	Line   func(Line)        // each line
-	Stored func(tasks.Event) // each committed event of the store, before its line is told
-	Grew   func(seq uint64)  // the number of the last line, after each write
+	Line   func(Line)        // called with each line
+	Stored func(tasks.Event) // called with each committed event of the store, before its line
+	Grew   func(seq uint64)  // called after each write with the number of the last line
 }
 
-// entry is an event on its way into the journal.
+// entry is an event that has no line yet.
 type entry struct {
 	at    time.Time
 	event agent.Event
 }
 
-// Options are what a journal works with. All are required but Wrap.
+// Options configure a journal. All fields except Wrap are required.
 type Options struct {
 	Team   string
 	Store  *tasks.Store
 	Log    *slog.Logger
-	See    func(Line)      // is shown the lines of earlier runs, in order
-	Failed func(error)     // is told of each write that failed; any goroutine may call it
-	Wrap   func(File) File // puts another file in place of the one that was opened, for tests
+	See    func(Line)      // called with the lines of earlier runs, in order
+	Failed func(error)     // called for each failed write, from any goroutine
+	Wrap   func(File) File // replaces the opened file, for tests
 }
 
-// Open opens the journal at path or makes a new one, cuts off what a crash or
-// a power cut has torn, takes out lines that are damaged, and finds out which committed
-// events have their lines already.
+// Open opens the journal at path or creates one. It truncates a torn last line, removes
+// damaged lines, and finds the committed events that already have lines.
 func Open(path string, o Options) (*Journal, error) {
 	waits, err := firstWaiting(o.Store)
 	if err != nil {
@@ -122,7 +118,7 @@ func Open(path string, o Options) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if newer != nil { // before anything of it is cut off
+	if newer != nil { // checked before the file is changed
 		return nil, fmt.Errorf("journal %s: %w", path, newer)
 	}
 	mended := ""
@@ -139,7 +135,7 @@ func Open(path string, o Options) (*Journal, error) {
 		return nil, err
 	}
 	if err := f.Truncate(scan.size); err != nil {
-		return nil, fmt.Errorf("cut the torn end of %s: %w", path, err)
+		return nil, fmt.Errorf("remove the torn end of %s: %w", path, err)
 	}
 	var file File = f
 	if o.Wrap != nil {
@@ -147,7 +143,7 @@ func Open(path string, o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		team: o.Team, store: o.Store, file: file, log: o.Log, failed: o.Failed, size: scan.size, Mended: mended,
-		outbox: scan.outbox(), settled: scan.outbox(), told: scan.told, turns: map[string]int{},
+		outbox: scan.outbox(), removed: scan.outbox(), told: scan.told, turns: map[string]int{},
 		events: make(chan entry, 1024), syncs: make(chan chan struct{}), quit: make(chan struct{}),
 		rush: make(chan struct{}), done: make(chan struct{}), stuck: make(chan error, 1),
 	}
@@ -155,11 +151,11 @@ func Open(path string, o Options) (*Journal, error) {
 	return j, nil
 }
 
-// Last is the number of the last line.
+// Last returns the number of the last line.
 func (j *Journal) Last() uint64 { return j.seq.Load() }
 
-// Append takes one event of a member. It blocks while the queue is full, and does nothing
-// once Close has returned. Any goroutine may call it.
+// Append queues one event of a member. It blocks while the queue is full, and does nothing
+// after Close has returned. Any goroutine may call it.
 func (j *Journal) Append(e agent.Event) {
 	select {
 	case j.events <- entry{time.Now(), e}:
@@ -170,14 +166,14 @@ func (j *Journal) Append(e agent.Event) {
 // Tell appends an event of the team, which has no member.
 func (j *Journal) Tell(data agent.EventData) { j.Append(agent.Event{Data: data}) }
 
-// Hurry makes the journal give up on a disk that is full instead of waiting
-// for room, because members that wait for it could not end. What the store has
-// committed stays in its outbox and gets its lines in the next run; members'
-// events that have no line by then are lost. It may be called at any time.
+// Hurry makes the journal give up on a full disk instead of waiting for space, because members
+// that wait for it could not end. Committed events stay in the store's outbox and get their
+// lines in the next run; members' events without a line are lost. It may be called at any
+// time, and more than once.
 func (j *Journal) Hurry() { j.rushed.Do(func() { close(j.rush) }) }
 
-// Broken waits until the journal has given up on a disk that is full or on an outbox that
-// is damaged, and says so; without that it returns ctx's error when ctx ends.
+// Broken waits until the journal has given up because of a full disk or a damaged outbox, and
+// returns the cause. It returns ctx's error if ctx ends first.
 func (j *Journal) Broken(ctx context.Context) error {
 	select {
 	case cause := <-j.stuck:
@@ -187,25 +183,25 @@ func (j *Journal) Broken(ctx context.Context) error {
 	}
 }
 
-// Close writes what is queued, makes it durable, and closes the file. While the
-// disk is full it waits, until Hurry is called or patience is over.
+// Close writes what is queued, syncs it, and closes the file. While the disk is full it waits,
+// until Hurry is called or fullDiskPatience is over.
 func (j *Journal) Close() error {
 	close(j.quit)
 	<-j.done
 	return j.file.Close()
 }
 
-// Abandon closes a journal that Run was not called for.
+// Abandon closes a journal for which Run was not called.
 func (j *Journal) Abandon() error { return j.file.Close() }
 
-// Run writes until close, and tells the views of it; first is the run's first line.
-// Without it Append blocks once its queue is full.
+// Run writes until Close, and calls the views. first becomes the run's first line. Without Run,
+// Append blocks once its queue is full.
 func (j *Journal) Run(first agent.EventData, views Views) {
 	defer close(j.done)
 	j.views = views
-	j.unsettled = time.NewTimer(settleAfter)
-	defer j.unsettled.Stop()
-	j.settling = true
+	j.syncTimer = time.NewTimer(syncAfter)
+	defer j.syncTimer.Stop()
+	j.timing = true
 	j.put(nil, []entry{{time.Now(), agent.Event{Data: first}}})
 	for {
 		select {
@@ -216,19 +212,19 @@ func (j *Journal) Run(first agent.EventData, views Views) {
 		case caughtUp := <-j.syncs:
 			j.write()
 			close(caughtUp)
-		case <-j.unsettled.C:
-			j.settling = false
-			j.settle()
+		case <-j.syncTimer.C:
+			j.timing = false
+			j.sync()
 		case <-j.quit:
 			j.write()
-			j.settle()
+			j.sync()
 			return
 		}
 	}
 }
 
-// CatchUp comes back when the views have been told of all that the store has
-// committed by now, or when that cannot be waited for.
+// CatchUp waits until the views have seen all that the store had committed before the call,
+// or until ctx or the journal ends.
 func (j *Journal) CatchUp(ctx context.Context) {
 	caughtUp := make(chan struct{})
 	select {
@@ -245,8 +241,8 @@ func (j *Journal) CatchUp(ctx context.Context) {
 	}
 }
 
-// take adds to first what else is queued by now, without waiting.
-func (j *Journal) take(first []entry) []entry {
+// addQueued appends the queued entries to first, without waiting for more.
+func (j *Journal) addQueued(first []entry) []entry {
 	for {
 		select {
 		case e := <-j.events:
@@ -257,15 +253,14 @@ func (j *Journal) take(first []entry) []entry {
 	}
 }
 
-// write puts on disk what has happened by now, the queue and first with it, and
-// tells the views. It comes back only when all of it is written or was given
-// up. An entry that came after the store was asked for its news waits for
-// the next round: its cause may be among what the store has committed since.
+// write writes first, the queue and the store's committed events, and calls the views. It
+// returns when everything is written or was given up. An entry that arrived after the store
+// was read waits for the next round, because its cause may have been committed since.
 func (j *Journal) write(first ...entry) {
 	for {
 		now := time.Now()
 		stored := j.fetch()
-		first = j.take(first)
+		first = j.addQueued(first)
 		due := 0
 		for due < len(first) && !first[due].at.After(now) {
 			due++
@@ -277,8 +272,8 @@ func (j *Journal) write(first ...entry) {
 	}
 }
 
-// put writes the store's news and these entries, in the order in which they
-// happened: a claim stands behind the call that made it and before its result.
+// put writes the store's events and these entries in the order of their times: a claim comes
+// after the call that made it and before the call's result.
 func (j *Journal) put(stored []tasks.Event, entries []entry) {
 	var lines []Line
 	for news := stored; len(news)+len(entries) > 0; {
@@ -301,8 +296,8 @@ func (j *Journal) put(stored []tasks.Event, entries []entry) {
 	j.tellViews(stored, lines)
 }
 
-// storedLine is the line of a committed event; the turn is the one that its
-// member is in. A person is no member: the data say who it was.
+// storedLine makes the line of a committed event, with the current turn of its member. Lines
+// of the operator have no member, as their data say who acted.
 func (j *Journal) storedLine(e tasks.Event) Line {
 	member := e.Member
 	if member == actors.Operator {
@@ -313,7 +308,7 @@ func (j *Journal) storedLine(e tasks.Event) Line {
 	})
 }
 
-// entryLine is the line of an entry; ok is false for one that cannot be written.
+// entryLine makes the line of an entry. It is not ok if the entry cannot be encoded.
 func (j *Journal) entryLine(e entry) (l Line, ok bool) {
 	if e.event.Turn > 0 {
 		j.turns[e.event.Member] = e.event.Turn
@@ -329,8 +324,8 @@ func (j *Journal) entryLine(e entry) (l Line, ok bool) {
 	}), true
 }
 
-// line gives a line its number. Its time is not before that of the line above it: events
-// come from many goroutines, and a change of the store is stamped before it is committed.
+// line assigns a line its number. It makes times monotonic: events come from many goroutines,
+// and a change of the store gets its time before it is committed.
 func (j *Journal) line(l Line) Line {
 	if l.Time.Before(j.latest) {
 		l.Time = j.latest
@@ -340,9 +335,9 @@ func (j *Journal) line(l Line) Line {
 	return l
 }
 
-// writeLines writes lines with one write, trying until it succeeds; false means
-// that they were given up. Nothing is written after that: a later line would
-// say that all events of the store before it have theirs.
+// writeLines writes lines with one write, and retries until it succeeds. It returns false if it
+// gave up. Nothing is written after that, because a later line implies that all earlier events
+// of the store have lines.
 func (j *Journal) writeLines(lines []Line) bool {
 	if j.over {
 		return false
@@ -364,23 +359,23 @@ func (j *Journal) writeLines(lines []Line) bool {
 			j.failing = false
 			return true
 		}
-		if j.over = !j.giveWay(err); j.over {
+		if j.over = !j.awaitRetry(err); j.over {
 			return false
 		}
 	}
 }
 
-// giveWay takes a half-written line back and waits for better times; false
-// means that there is no time for that.
-func (j *Journal) giveWay(cause error) bool {
+// awaitRetry removes a half-written line and waits before the next attempt. It returns false
+// after Hurry, and when fullDiskPatience is over.
+func (j *Journal) awaitRetry(cause error) bool {
 	j.failed(cause)
 	if !j.failing {
 		j.failing, j.since = true, time.Now()
-		j.log.Error("the journal cannot be written; the team waits for room", "at_most", fullDiskPatience,
+		j.log.Error("the journal cannot be written; the team waits for space", "at_most", fullDiskPatience,
 			"err", cause)
 	}
 	if err := j.file.Truncate(j.size); err != nil {
-		j.log.Error("a half-written journal line cannot be taken back", "err", err)
+		j.log.Error("a half-written journal line cannot be removed", "err", err)
 	}
 	select {
 	case <-j.rush:
@@ -395,7 +390,7 @@ func (j *Journal) giveWay(cause error) bool {
 	return false
 }
 
-// giveUp ends the team for a cause, the first that there is.
+// giveUp ends the team with a cause. Only the first call has an effect.
 func (j *Journal) giveUp(cause error) {
 	select {
 	case j.stuck <- cause:
@@ -403,9 +398,9 @@ func (j *Journal) giveUp(cause error) {
 	}
 }
 
-// tellViews comes after the lines are in the file, never before: a view that is
-// told of a line may read the file for it. The crew hears of the store's events
-// first, so that whoever is woken for a message finds the team's picture of it.
+// tellViews calls the views. The lines must be in the file, because a view may read them from
+// there. The store's events come first, so that a member that is woken for a message finds the
+// crew's state up to date.
 func (j *Journal) tellViews(stored []tasks.Event, lines []Line) {
 	for _, e := range stored {
 		j.views.Stored(e)
@@ -415,6 +410,6 @@ func (j *Journal) tellViews(stored []tasks.Event, lines []Line) {
 	}
 	j.views.Grew(j.Last())
 	if len(stored) > 0 {
-		j.settleSoon()
+		j.syncSoon()
 	}
 }

@@ -298,14 +298,14 @@ func TestJournalCutAnywhere(t *testing.T) {
 		for range rapid.IntRange(1, 5).Draw(rt, "runs") {
 			j := d.open()
 			durable := j.size
-			j.unsettled = time.NewTimer(time.Hour)
+			j.syncTimer = time.NewTimer(time.Hour)
 			for range rapid.IntRange(1, 4).Draw(rt, "writes") {
 				n := rapid.IntRange(0, 3).Draw(rt, "events")
 				d.add(n)
 				committed += n
 				j.write(entry{time.Now(), said(rapid.StringN(0, 20, -1).Draw(rt, "text"))})
 				if rapid.Bool().Draw(rt, "settled") {
-					j.settle()
+					j.sync()
 					durable = j.size
 				}
 			}
@@ -384,9 +384,9 @@ func TestJournalDamagedBeforeItWasSynced(t *testing.T) {
 	d := newDesk(t)
 	d.add(1)
 	j := d.open()
-	j.unsettled = time.NewTimer(time.Hour)
+	j.syncTimer = time.NewTimer(time.Hour)
 	j.write()
-	j.settle()
+	j.sync()
 	d.add(3)
 	j.write(entry{time.Now(), said("behind them")})
 	if err := j.file.Close(); err != nil {
@@ -442,13 +442,13 @@ func TestJournalIsSyncedUnderSteadyWork(t *testing.T) {
 		go j.Run(TeamStarted{}, unwatched())
 		for range 30 {
 			d.add(1)
-			time.Sleep(settleAfter / 10)
+			time.Sleep(syncAfter / 10)
 			synctest.Wait()
 		}
 		list, err := store.Outbox().Events(t.Context(), 0, 0)
 		if err != nil || len(list) > 15 {
 			t.Errorf("after %v of steady work %d of 30 events wait for their lines to be synced, %v",
-				3*settleAfter, len(list), err)
+				3*syncAfter, len(list), err)
 		}
 		if err := j.Close(); err != nil {
 			t.Fatal(err)

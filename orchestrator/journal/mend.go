@@ -16,8 +16,9 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// firstWaiting is the first event in the store's outbox: the lines of all before it
-// have been synced, those of it and of what follows may be lost with the power.
+// firstWaiting returns the id of the first event in the store's outbox, or math.MaxUint64 if
+// the outbox is empty. The lines of all earlier events have been synced; a power failure may
+// have lost the lines of this and later ones.
 func firstWaiting(store *tasks.Store) (uint64, error) {
 	list, err := store.Outbox().Events(context.Background(), 0, 1)
 	if err != nil {
@@ -29,32 +30,31 @@ func firstWaiting(store *tasks.Store) (uint64, error) {
 	return list[0].ID, nil
 }
 
-// journalScan is what a journal's lines say of where it is to go on.
+// journalScan is the result of reading a journal: where to continue it, and what is damaged.
 //
-// What stands behind the last newline is torn by a crash and left out. A line that cannot
-// be read in front of that is damaged: after a power cut any page may be missing of what
-// was never synced, with whole lines behind it. All other lines count, and the events that
-// have none are still in the outbox.
+// It ignores text after the last newline, which a crash has torn. An unreadable line before
+// that is damaged: after a power failure any page that was never synced may be missing, with
+// whole lines after it. Events whose lines are damaged are still in the outbox.
 type journalScan struct {
 	waits uint64 // firstWaiting of the store
 	see   func(Line)
 
-	last    Line            // the highest numbers
-	size    int64           // of the whole lines
+	last    Line            // the highest Seq and Store of all lines
+	size    int64           // of the whole lines, in bytes
 	told    map[uint64]bool // events from waits on that have a line
-	damaged int             // lines that cannot be read
-	first   int64           // where the first of them begins
+	damaged int             // number of unreadable lines
+	first   int64           // offset of the first of them
 }
 
-// scanJournal reads the journal at path, and shows its lines to see, if that is not nil.
-// A journal that is not there is empty.
+// scanJournal reads the journal at path, and calls see with its lines unless see is nil. A
+// missing journal counts as empty.
 func scanJournal(path string, waits uint64, see func(Line)) (*journalScan, error) {
 	if see == nil {
 		see = func(Line) {}
 	}
 	s := &journalScan{waits: waits, see: see, told: map[uint64]bool{}}
 	err := eachText(path, func(text []byte) error {
-		s.take(text)
+		s.addLine(text)
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,8 +63,8 @@ func scanJournal(path string, waits uint64, see func(Line)) (*journalScan, error
 	return s, err
 }
 
-// take reads one line with its newline.
-func (s *journalScan) take(text []byte) {
+// addLine adds one line, with its newline, to the scan.
+func (s *journalScan) addLine(text []byte) {
 	at := s.size
 	s.size += int64(len(text))
 	l, err := parseLine(text)
@@ -81,8 +81,8 @@ func (s *journalScan) take(text []byte) {
 	s.see(l)
 }
 
-// outbox is the last event that the journal need not ask the store for: of those behind
-// it, told says which have their lines.
+// outbox returns the last event up to which all events have lines. told says which later ones
+// have.
 func (s *journalScan) outbox() uint64 {
 	if s.waits == math.MaxUint64 {
 		return s.last.Store
@@ -112,9 +112,9 @@ func eachText(path string, f func([]byte) error) error {
 	}
 }
 
-// mend takes the damaged lines out of the journal at path, and says so for people. The
-// file as it was is kept beside it.
-func (s *journalScan) mend(path string) (said string, err error) {
+// mend removes the damaged lines from the journal at path, and returns a text for people about
+// it. It keeps the original file next to the new one.
+func (s *journalScan) mend(path string) (notice string, err error) {
 	part, kept := path+".part", fmt.Sprintf("%s.damaged-%d", path, time.Now().UnixNano())
 	out, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -129,25 +129,25 @@ func (s *journalScan) mend(path string) (said string, err error) {
 		return err
 	})
 	err = errors.Join(err, w.Flush(), out.Sync(), out.Close())
-	if err == nil && os.Link(path, kept) != nil { // so that there is a journal at each moment
-		err = os.Rename(path, kept) // a file system without links
+	if err == nil && os.Link(path, kept) != nil { // a link, so that the journal always exists
+		err = os.Rename(path, kept) // the file system has no links
 	}
 	if err == nil {
 		err = os.Rename(part, path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("take damaged lines out of %s: %w", path, err)
+		return "", fmt.Errorf("remove damaged lines from %s: %w", path, err)
 	}
 	lines := "a line of the journal was damaged"
 	if s.damaged > 1 {
 		lines = fmt.Sprintf("%d lines of the journal were damaged", s.damaged)
 	}
-	return fmt.Sprintf("%s, from byte %d on; all other lines are kept, and the file as it was is %s", lines,
+	return fmt.Sprintf("%s, from byte %d on; all other lines are kept, and the original file is %s", lines,
 			s.first, kept),
 		trimDamaged(path)
 }
 
-// maxDamagedJournals is how many damaged journals are kept for people to look into.
+// maxDamagedJournals limits how many damaged journals are kept for people to inspect.
 const maxDamagedJournals = 3
 
 // trimDamaged removes the oldest damaged journals.

@@ -16,13 +16,13 @@ func (j *Journal) fetch() []tasks.Event {
 		events, err := j.store.Outbox().Events(context.Background(), after, 512)
 		switch {
 		case err == nil:
-		case errors.Is(err, tasks.ErrReplaced): // watchStore says so
+		case errors.Is(err, tasks.ErrReplaced): // watchStore reports it
 			return all
 		case errors.Is(err, tasks.ErrCorrupt):
 			j.giveUp(fmt.Errorf("%w; run covey up again: it restores all that was committed", err))
 			return all
 		default:
-			j.log.Error("the store's outbox cannot be read; its events come later", "err", err)
+			j.log.Error("the store's outbox cannot be read; its events are written later", "err", err)
 			return all
 		}
 		if len(events) == 0 {
@@ -32,8 +32,8 @@ func (j *Journal) fetch() []tasks.Event {
 	}
 }
 
-// untold leaves out the events that had their lines when the journal was opened. All of
-// them are in the first whole look at the outbox.
+// untold removes the events that had lines when the journal was opened. The first complete
+// read of the outbox contains all of them.
 func (j *Journal) untold(all []tasks.Event) []tasks.Event {
 	if len(j.told) == 0 || len(all) == 0 {
 		return all
@@ -43,39 +43,38 @@ func (j *Journal) untold(all []tasks.Event) []tasks.Event {
 	j.told = nil
 	if len(news) == 0 {
 		j.outbox = last
-		j.settleSoon()
+		j.syncSoon()
 	} else {
 		j.reached = last
 	}
 	return news
 }
 
-// settleSoon has the timer of settle run. It is not started again while it runs, or it
-// would never end under steady work.
-func (j *Journal) settleSoon() {
-	if !j.settling {
-		j.settling = true
-		j.unsettled.Reset(settleAfter)
+// syncSoon starts the timer of sync. It does not restart a running timer, which would never
+// fire under steady work.
+func (j *Journal) syncSoon() {
+	if !j.timing {
+		j.timing = true
+		j.syncTimer.Reset(syncAfter)
 	}
 }
 
-// settle makes the lines durable and only then lets their events leave the
-// outbox.
-func (j *Journal) settle() {
-	if j.outbox == j.settled {
+// sync syncs the file, and then removes the events of the synced lines from the outbox.
+func (j *Journal) sync() {
+	if j.outbox == j.removed {
 		return
 	}
 	if err := j.file.Sync(); err != nil {
 		j.log.Error("the journal cannot be synced", "err", err)
-		j.settleSoon()
+		j.syncSoon()
 		return
 	}
 	if err := j.store.Outbox().Remove(context.Background(), j.outbox); errors.Is(err, tasks.ErrReplaced) {
 		return
 	} else if err != nil {
 		j.log.Error("the store's outbox cannot be emptied", "err", err)
-		j.settleSoon()
+		j.syncSoon()
 		return
 	}
-	j.settled = j.outbox
+	j.removed = j.outbox
 }

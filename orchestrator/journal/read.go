@@ -13,36 +13,36 @@ import (
 
 // Line is one line of the journal (DESIGN 7).
 type Line struct {
-	Seq    uint64          `json:"seq"`  // strictly rising in a team; a restart may leave a gap
+	Seq    uint64          `json:"seq"`  // strictly increasing in a team; a restart may leave a gap
 	Time   time.Time       `json:"time"` // for display only
 	Team   string          `json:"team"`
-	Member string          `json:"member"` // empty: the team
+	Member string          `json:"member"` // empty for events of the team
 	Turn   int             `json:"turn"`   // of the member; 0 before its first
 	Type   string          `json:"type"`
 	Data   json.RawMessage `json:"data"`
-	// Helper is the helper of the member that it happened to; empty: the member.
+	// Helper is the member's helper that the event is about; empty: the member itself.
 	Helper string `json:"helper,omitempty"`
-	// Store is the id of the store's event that this line tells of; 0: none.
+	// Store is the id of the store's event; 0 for other lines.
 	Store uint64 `json:"store,omitempty"`
 }
 
-// maxLine bounds a line, so that a file that is no journal cannot take all
-// memory. The journal's own lines are far shorter.
+// maxLine limits the length of a line in bytes, so that a file that is not a journal cannot
+// use up the memory. The journal's own lines are far shorter.
 const maxLine = 256 << 20
 
-// LineError tells of a line that is damaged. Reading goes on behind it.
+// LineError reports a damaged line. Reading continues after it.
 type LineError struct {
 	Path   string
-	Offset int64 // where the line begins
+	Offset int64 // of the line's first byte
 	Err    error
 }
 
-// Error names the line by its place in the file.
+// Error returns a text with the line's offset.
 func (e *LineError) Error() string {
 	return fmt.Sprintf("%s: damaged line at byte %d: %v", e.Path, e.Offset, e.Err)
 }
 
-// Unwrap is what is wrong with it.
+// Unwrap returns the cause.
 func (e *LineError) Unwrap() error { return e.Err }
 
 var (
@@ -51,10 +51,9 @@ var (
 	errNoSeq    = errors.New("no seq")
 )
 
-// Read yields the lines of the journal at path whose Seq is greater
-// than after, as far as they are whole: a last line that is still being
-// written, or was torn by a crash, is left out. A damaged line is yielded as a
-// *LineError and reading goes on; any other error is the last thing yielded.
+// Read yields the lines of the journal at path whose Seq is greater than after. It leaves out
+// an incomplete last line. It yields a *LineError for a damaged line and continues; any other
+// error ends the iteration.
 func Read(path string, after uint64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		r, err := openLines(path, after)
@@ -72,11 +71,11 @@ type lineReader struct {
 	path   string
 	file   *os.File
 	buf    *bufio.Reader
-	offset int64  // where the next line begins
-	after  uint64 // lines up to this one are skipped
+	offset int64  // of the next line
+	after  uint64 // lines up to this number are skipped
 }
 
-// openLines opens the journal at path behind the line numbered after.
+// openLines opens the journal at path after the line with number after.
 func openLines(path string, after uint64) (*lineReader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -95,10 +94,10 @@ func openLines(path string, after uint64) (*lineReader, error) {
 	return r, nil
 }
 
-// close lets go of the file.
+// close closes the file.
 func (r *lineReader) close() { _ = r.file.Close() } // it was only read
 
-// rewind goes back to the beginning of the next line, to read it anew.
+// rewind seeks to the beginning of the next line, after next has failed with errTorn.
 func (r *lineReader) rewind() error {
 	if _, err := r.file.Seek(r.offset, io.SeekStart); err != nil {
 		return err
@@ -111,8 +110,8 @@ func (r *lineReader) rewind() error {
 	return nil
 }
 
-// each yields all whole lines there are now; false means that the loop over
-// them is over, because it was left or an error was yielded.
+// each yields all whole lines up to the end of the file. It returns false if the iteration is
+// over, because yield returned false or because of an error.
 func (r *lineReader) each(yield func(Line, error) bool) bool {
 	for {
 		line, err := r.next()
@@ -136,8 +135,8 @@ func (r *lineReader) each(yield func(Line, error) bool) bool {
 	}
 }
 
-// next reads a line. At the end of the whole lines it fails with errTorn; then
-// rewind must come before the next call.
+// next reads a line. After the last whole line it fails with errTorn; then rewind must be
+// called before the next call.
 func (r *lineReader) next() (Line, error) {
 	text, size, err := readText(r.buf)
 	if err != nil && !errors.Is(err, errLongLine) {
@@ -150,7 +149,7 @@ func (r *lineReader) next() (Line, error) {
 		line, err = parseLine(text)
 	}
 	if newer := newerJournal(line); newer != nil {
-		return Line{}, newer // and no damage that one could read on behind
+		return Line{}, newer // unlike a LineError, it ends the iteration
 	}
 	if err != nil {
 		return Line{}, &LineError{Path: r.path, Offset: at, Err: err}
@@ -158,8 +157,8 @@ func (r *lineReader) next() (Line, error) {
 	return line, nil
 }
 
-// readText reads up to and with the next newline, and says how many bytes that
-// was. Of a line that is too long only its size is kept.
+// readText reads up to and including the next newline, and returns the number of bytes. It
+// returns no text for a line longer than maxLine.
 func readText(r *bufio.Reader) (text []byte, size int64, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -183,8 +182,7 @@ func readText(r *bufio.Reader) (text []byte, size int64, err error) {
 	}
 }
 
-// parseLine reads one line. It never fails in silence: what is not a journal
-// line is an error.
+// parseLine decodes one line. It fails for text that is not a journal line.
 func parseLine(text []byte) (Line, error) {
 	var line Line
 	if err := json.Unmarshal(text, &line); err != nil {

@@ -10,21 +10,21 @@ import (
 	"github.com/coveyteam/covey/tasks/backup"
 )
 
-// Salvage is what the journal knows and the store has lost: its file was damaged and an
-// older copy took its place, whoever put it there. The journal follows the store, so
-// normally there is nothing.
+// Salvage holds the events that the journal has and the store has lost, because an older copy
+// has replaced the store's file. Normally there are none, because the journal follows the
+// store.
 type Salvage struct {
-	after  uint64 // the last event that the store knows of
+	after  uint64 // the store's last event
 	events []tasks.Event
 }
 
-// NewSalvage asks the store what it knows.
+// NewSalvage makes a Salvage for a store.
 func NewSalvage(ctx context.Context, store *tasks.Store) (*Salvage, error) {
 	last, err := store.Outbox().LastEvent(ctx)
 	return &Salvage{after: last}, err
 }
 
-// See takes in a line of the journal.
+// See adds a line of the journal. It must be called with each line before Refill.
 func (s *Salvage) See(l Line) {
 	if l.Store > s.after {
 		s.events = append(s.events, tasks.Event{
@@ -33,10 +33,9 @@ func (s *Salvage) See(l Line) {
 	}
 }
 
-// Refill makes the lost changes again and returns what happened, for people, a line for each
-// thing; none if nothing was lost. It must come before anything is changed: the numbers of
-// the lost events are in
-// the journal and must not be given out again.
+// Refill repeats the lost changes, and returns lines of text for people, or none if nothing
+// was lost. It must be called before the store changes: the ids of the lost events are in the
+// journal and must not be used again.
 func (s *Salvage) Refill(ctx context.Context, store *tasks.Store) ([]string, error) {
 	restored := store.Restored()
 	if restored == nil && len(s.events) == 0 {
@@ -44,7 +43,7 @@ func (s *Salvage) Refill(ctx context.Context, store *tasks.Store) ([]string, err
 	}
 	got, err := store.Outbox().Refill(ctx, s.events)
 	if err != nil {
-		return nil, fmt.Errorf("make up for what the store has lost: %w", err)
+		return nil, fmt.Errorf("repeat the changes that the store has lost: %w", err)
 	}
 	if restored == nil {
 		return append([]string{"the team's store is older than the journal"}, s.report(got)...), nil
@@ -60,7 +59,7 @@ func (s *Salvage) Refill(ctx context.Context, store *tasks.Store) ([]string, err
 	return append(said, fmt.Sprintf("the damaged file is kept as %s: %v", restored.Kept, restored.Damage)), nil
 }
 
-// givenBack says what a restored store has of what was committed since the backup.
+// givenBack says how much of what was committed since the backup a restored store has.
 func givenBack(r *backup.Restoration) string {
 	text := fmt.Sprintf("and %d commits since were made again from their log", r.Commits)
 	switch {
@@ -77,10 +76,10 @@ func givenBack(r *backup.Restoration) string {
 	return text
 }
 
-// mostNamed is how many lost things are named in one line.
+// mostNamed limits how many lost changes one line names.
 const mostNamed = 20
 
-// report says what was made again, and what was not, a line for each.
+// report returns lines on the changes that were repeated and those that were not.
 func (s *Salvage) report(got tasks.Refilled) []string {
 	if len(s.events) == 0 {
 		return []string{"the journal knows of no change since: lost is at most what had no line yet"}
