@@ -2,45 +2,45 @@ package budget
 
 import "github.com/coveyteam/covey/teammate/agent"
 
-// Bill adds up what the prompts of one turn have cost, as far as the agent program of a
-// member tells. It belongs to the member's goroutine.
+// Bill adds up the costs of the prompts of one turn that a member's agent program reports. The
+// member's goroutine owns it.
 type Bill struct {
 	ledger  *Ledger
 	member  string
-	keep    func(Cost) // keeps the costs over a restart
+	keep    func(Cost) // stores the costs for the next run
 	all     Cost
 	turn    float64 // of the turn that runs, in US dollars
-	unknown bool    // some prompt of the turn told no tokens
+	unknown bool    // the program did not report the tokens of some prompt
 }
 
-// Cost is what an agent program has told of its costs, in US dollars.
+// Cost is the costs that an agent program has reported, in US dollars.
 type Cost struct {
-	Session float64 // of its present session, as it was last told
-	Life    float64 // of all turns that the member has had, with all its agents
+	Session float64 // of its current session, as last reported
+	Life    float64 // of all turns of the member, with all its agents
 }
 
-// NewBill is the bill of a member that has cost so much before.
+// NewBill makes the bill of a member that has these costs so far.
 func (l *Ledger) NewBill(member string, before Cost, keep func(Cost)) *Bill {
 	return &Bill{ledger: l, member: member, all: before, keep: keep}
 }
 
-// NewSession has the costs of another session counted from now on. It returns what the
-// member has cost in its life.
+// NewSession starts counting the costs of another session, and returns the member's total
+// costs.
 func (b *Bill) NewSession() (life float64) {
 	b.all.Session = 0
 	return b.all.Life
 }
 
-// EndTurn returns what the turn has cost, and whether some of it used tokens that are not
-// known, and begins the next one.
+// EndTurn returns the costs of the turn and whether it used an unknown number of tokens, and
+// begins the next turn.
 func (b *Bill) EndTurn() (usd float64, unknown bool) {
 	usd, unknown = b.turn, b.unknown
 	b.turn, b.unknown = 0, false
 	return usd, unknown
 }
 
-// AddPrompt adds a prompt that has ended. session is what the program's session has cost
-// so far; 0: it does not tell. known says that it has told the tokens of the prompt.
+// AddPrompt adds a prompt that has ended. session is the cost of the program's session so far,
+// or 0 if the program does not report it. known says whether it reported the prompt's tokens.
 func (b *Bill) AddPrompt(session float64, known bool) {
 	b.unknown = b.unknown || !known
 	if session > 0 {
@@ -58,8 +58,8 @@ func (b *Bill) AddPrompt(session float64, known bool) {
 	})
 }
 
-// AddLive counts what the prompt that runs has used so far: a budget must not learn of it
-// only when the turn is over.
+// AddLive counts what the running prompt has used so far, so that the budget does not learn of
+// it only at the turn end.
 func (b *Bill) AddLive(used agent.Usage, session float64) {
 	since := 0.0
 	if session > 0 {
@@ -71,8 +71,8 @@ func (b *Bill) AddLive(used agent.Usage, session float64) {
 	})
 }
 
-// since is what a session has cost since it was last told. A total that is lower
-// than the last one began anew with the program.
+// since returns the costs of a session since the last report. A total lower than the last one
+// means that the program has restarted its count.
 func (b *Bill) since(session float64) float64 {
 	if session < b.all.Session {
 		return session

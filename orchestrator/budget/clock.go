@@ -9,16 +9,15 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// keyUpTime is where the store has how long the team was up in earlier runs, in
-// seconds. Tokens and dollars need no such key: they stand in the transcripts,
-// with the messages that they were used for.
+// keyUpTime is the store's key for how long the team was up in earlier runs, in seconds.
+// Tokens and dollars need no key, because they are in the transcripts.
 const keyUpTime = "budget/time"
 
-// keepUpTime is how often the time is kept that the team is up. A run that is
-// killed has at most that much more of budget.time.
+// keepUpTime is the interval at which the up time is stored. A run that is killed exceeds
+// budget.time by at most that much.
 const keepUpTime = 15 * time.Second
 
-// Recall takes in what a member's program told of its cost in earlier runs.
+// Recall adds the costs that a member's program reported in earlier runs.
 func (l *Ledger) Recall(member string, usd float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,8 +28,8 @@ func (l *Ledger) Recall(member string, usd float64) {
 	}
 }
 
-// Resume takes in how long the team was up in earlier runs. It is called once, when all
-// accounts are open and no member has begun.
+// Resume reads how long the team was up in earlier runs. It must be called once, after all
+// accounts are open and before a member begins.
 func (l *Ledger) Resume(ctx context.Context) error {
 	var up float64
 	if err := tasks.ReadValue(ctx, l.ports.Store, keyUpTime, &up); err != nil {
@@ -40,11 +39,11 @@ func (l *Ledger) Resume(ctx context.Context) error {
 	return nil
 }
 
-// resume goes on from a time that the team was up. What was reached by then has been told.
+// resume continues from an up time. Levels reached by then count as reported.
 //
-// crossed is called for what it remembers, not for what it returns: a team that is
-// started again at 80 percent tells nobody anew of 50 and 75. A member that was told to
-// hand over before gets one pass more, in which it can finish.
+// It calls crossed to mark these levels as reported, so that a team that restarts at 80 percent
+// does not report 50 and 75 again. A member that was told to hand over before gets one more
+// pass to finish.
 func (l *Ledger) resume(up time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,15 +51,15 @@ func (l *Ledger) resume(up time.Duration) {
 	for member, a := range l.accounts {
 		l.crossed(member)
 		if over, ok := l.over(member); ok && a.noted[useID(over, 100)] {
-			a.final = a.grant() - 1 // it was cut off while it handed over
+			a.final = a.grant() - 1 // the last run ended while it handed over
 		}
 	}
 }
 
-// up is how long the team has been up, over all its runs.
+// up returns how long the team has been up, over all runs.
 func (l *Ledger) up() time.Duration { return l.earlier + time.Since(l.began) }
 
-// KeepTime stores how long the team has been up, if its budget bounds it.
+// KeepTime stores how long the team has been up, if its budget limits the time.
 func (l *Ledger) KeepTime(ctx context.Context) error {
 	l.mu.Lock()
 	up, bounded := l.up(), l.budget.Time > 0
@@ -69,16 +68,15 @@ func (l *Ledger) KeepTime(ctx context.Context) error {
 		return nil
 	}
 	if err := l.ports.Store.Put(ctx, keyUpTime, notation.Encode(up.Seconds())); err != nil {
-		return fmt.Errorf("keep how long the team was up: %w", err)
+		return fmt.Errorf("store how long the team was up: %w", err)
 	}
 	return nil
 }
 
-// HeedClock counts the time that the team is up, where its budget bounds it.
+// HeedClock reports levels of budget.time, and stores the up time, if the budget limits it.
 //
-// No member tells of time, so the empty change is what finds the levels that only the
-// clock has reached. The time is kept every keepUpTime and not with each round of the
-// loop, which would cost a commit each.
+// The empty change finds the levels that were reached by the clock alone. The time is stored
+// every keepUpTime and not in each round of the loop, because each time costs a commit.
 func (l *Ledger) HeedClock(ctx context.Context) error {
 	l.mu.Lock()
 	now, bounded := time.Now(), l.budget.Time > 0
@@ -96,11 +94,11 @@ func (l *Ledger) HeedClock(ctx context.Context) error {
 	return nil
 }
 
-// Next fires when somebody has to look at what is used though no level was reached: the
-// budget's time goes on, or a turn takes too long to end. nil: never.
+// Next returns a channel that fires when the ledger has to be checked although no member has
+// used anything: because of budget.time, or because a turn takes too long to end. It is nil if
+// there is no reason, as for most teams.
 //
-// Where the team's time is bounded it fires at least every keepUpTime, for HeedClock.
-// Most teams have no budget, and need no timer.
+// If the team's time is limited the channel fires at least every keepUpTime, for HeedClock.
 func (l *Ledger) Next() <-chan time.Time {
 	l.mu.Lock()
 	wait, ok := l.nextLevel()
@@ -117,8 +115,8 @@ func (l *Ledger) Next() <-chan time.Time {
 	return l.ports.Clock.After(wait)
 }
 
-// nextLevel is how long it takes until the team has been up for the next share of
-// its time; false: its time is not bounded, or up. l.mu is held.
+// nextLevel returns the time until the next level of budget.time. It is not ok if the time is
+// not limited or is used up. l.mu must be held.
 //
 // The levels are those of teammate.Level, as shares of budget.time.
 func (l *Ledger) nextLevel() (time.Duration, bool) {

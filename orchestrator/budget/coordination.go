@@ -9,31 +9,30 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Coordination is what a turn of the lead, or a run of the team, has spent on
-// being told of others: idle notes, and what covey itself says. Messages that
-// members write are no part of it, for they are the work.
+// Coordination is what a turn of the lead, or a run of the team, has spent on notices: idle
+// notes and messages of covey. Messages of members do not count, because they are work.
 type Coordination struct {
-	// Tokens are those of the lead's model requests that such notices were part
-	// of, estimated at four bytes each, once for each request that carried
-	// them; a turn that was begun by idle notes alone counts as a whole.
+	// Tokens is the number of tokens of notices in the lead's model requests, estimated at
+	// four bytes each and counted once per request. A turn for idle notes only counts as a
+	// whole.
 	Tokens int64 `json:"tokens"`
-	// Of is all that the lead's requests took and gave, as its agent tells; 0
-	// where it does not.
+	// Of is the number of all input and output tokens of the lead's requests, or 0 if its
+	// agent does not report them.
 	Of int64 `json:"of"`
-	// Notices are how many it was shown, Turns those that they alone began.
+	// Notices is the number of notices shown, and Turns that of turns for notes only.
 	Notices int `json:"notices"`
 	Turns   int `json:"turns,omitempty"`
-	// Finished are the tasks that the team has completed in this run; of a
-	// single turn they are not told.
+	// Finished is the number of tasks that the team has completed in this run. It is not set
+	// for a turn.
 	Finished int `json:"finished,omitempty"`
-	// Estimated says that Tokens is no count of a vendor's.
+	// Estimated is set if Tokens is not a vendor's count.
 	Estimated bool `json:"estimated"`
 }
 
-// EventType is the journal's name for it.
+// EventType returns the event's type in the journal.
 func (Coordination) EventType() string { return "coordination" }
 
-// Share is Tokens in all of the lead's, from 0 to 1; 0 where that is not known.
+// Share returns the share of Tokens in Of, from 0 to 1, or 0 if Of is not known.
 func (c Coordination) Share() float64 {
 	if c.Of <= 0 {
 		return 0
@@ -41,12 +40,11 @@ func (c Coordination) Share() float64 {
 	return float64(c.Tokens) / float64(c.Of)
 }
 
-// bytesPerToken is how many bytes of English text and JSON make a token of
-// common models.
+// bytesPerToken is the average size of a token of English text and JSON in common models.
 const bytesPerToken = 4
 
-// Notices counts what the lead is told. The zero value is that of a lead which has been
-// told nothing. Its methods may be called from any goroutine.
+// Notices counts the notices that the lead is shown. The zero value is ready to use. Its
+// methods may be called from any goroutine.
 type Notices struct {
 	mu      sync.Mutex
 	showing map[string]int64 // notices that are on their way, by id: estimated tokens
@@ -56,16 +54,15 @@ type Notices struct {
 	digest  bool             // the turn was begun by notes alone
 }
 
-// isNotice reports whether a message is covey's or an idle note's.
+// isNotice reports whether a message is from covey or an idle note.
 func isNotice(m mail.Message) bool {
 	return m.From == "" && m.Kind != mail.Goal || m.Kind == mail.IdleNotification || m.Kind == mail.Terminated
 }
 
-// Showing notes what the lead is about to be shown: mail, those of its inputs that are
-// notices, and notes.
+// Showing records what the lead is about to be shown: mail, and inputs for it and for notes.
 //
-// It is called before the input is handed over; Shown counts it when the transcript
-// holds it. What never gets that far costs nothing and is not counted.
+// It is called before the input is handed over. Shown counts a notice when the transcript
+// holds it; before that it has cost nothing.
 func (n *Notices) Showing(letters []mail.Message, in []agent.Input) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,7 +74,7 @@ func (n *Notices) Showing(letters []mail.Message, in []agent.Input) {
 	}
 }
 
-// Shown counts notices that now stand in the conversation.
+// Shown counts notices that are now in the conversation.
 func (n *Notices) Shown(ids []string, pass int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -95,19 +92,18 @@ func (n *Notices) Shown(ids []string, pass int) {
 	}
 }
 
-// Digest notes that the lead's next turn is begun by notes alone.
+// Digest records that the lead's next turn is for notes only.
 func (n *Notices) Digest() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.digest = true
 }
 
-// See takes in an event of the lead's. over is the sum of a turn that has ended and cost
-// something.
+// See processes an event of the lead. over is the sum of a turn that has ended; ok is false if
+// no turn has ended or if it has cost nothing.
 //
-// Each pass carries all notices that stand in the conversation, hence stands is added
-// with each. A turn that notes alone have begun counts as a whole, whatever it did then:
-// without them it would not have been.
+// Each pass sends all notices in the conversation again, so stands is added each time. A turn
+// for notes only counts as a whole, because it would not have taken place without them.
 func (n *Notices) See(e agent.EventData) (over Coordination, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -130,7 +126,7 @@ func (n *Notices) See(e agent.EventData) (over Coordination, ok bool) {
 	return over, false
 }
 
-// Run is what the turns of this run that have ended have spent. Finished is not filled in.
+// Run returns the sum of the turns of this run that have ended, without Finished.
 func (n *Notices) Run() Coordination {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -139,7 +135,7 @@ func (n *Notices) Run() Coordination {
 	return all
 }
 
-// Plus is the sum of two.
+// Plus returns the sum of c and d.
 func (c Coordination) Plus(d Coordination) Coordination {
 	c.Tokens, c.Of, c.Estimated = c.Tokens+d.Tokens, c.Of+d.Of, true
 	c.Notices, c.Turns = c.Notices+d.Notices, c.Turns+d.Turns

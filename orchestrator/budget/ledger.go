@@ -24,25 +24,24 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// handOverPasses is how many model requests a member may still make once its
-// limit or the team's budget is used up: the first of them is the one that tells
-// it to finish and to hand over. An agent program makes any number of requests
-// for one prompt, so it gets that prompt alone.
+// handOverPasses is how many model requests a member may still make after its limit or the
+// team's budget is used up. The first one tells it to finish and to hand over. An agent
+// program makes any number of requests per prompt, so it gets only that prompt.
 const handOverPasses = 5
 
-// Ports are what a Ledger needs of its team.
+// Ports are a Ledger's dependencies.
 type Ports struct {
 	Store   *tasks.Store // keeps how long the team was up
 	Journal Journal
 	Clock   routine.Clock
-	Changed func() // is called when a level is reached: the team may have to end
+	Changed func() // called when a level is reached, because the team may have to end
 }
 
-// Journal is told of the levels that are reached, and of what is not known exactly.
+// Journal receives events on levels that are reached, and on use that is not exactly known.
 type Journal interface{ Append(e agent.Event) }
 
-// Ledger has the accounts of the members of a team, over all their lives. Its methods may
-// be called from any goroutine. It calls its ports without holding its lock.
+// Ledger holds the accounts of the members of a team, over all runs. Its methods may be called
+// from any goroutine. It calls its ports without holding its lock.
 type Ledger struct {
 	ports Ports
 
@@ -54,7 +53,7 @@ type Ledger struct {
 	usd      float64             // likewise
 	earlier  time.Duration       // that the team was up in earlier runs
 	began    time.Time           // of this run
-	kept     time.Time           // when it was last kept how long the team is up
+	kept     time.Time           // when the up time was last stored
 	levels   map[string]int      // of the team's uses that were told, by useKey
 	hazy     bool                // some account is
 	dear     bool                // likewise
@@ -82,14 +81,14 @@ type account struct {
 	spent   bool            // likewise, and what it has used of it stays used
 }
 
-// New is the ledger of a team whose members have not been hired yet.
+// New makes the ledger of a team without accounts.
 func New(b configs.Budget, prices PriceList, ports Ports) *Ledger {
 	return &Ledger{
 		ports: ports, budget: b, prices: prices, began: time.Now(), accounts: map[string]*account{},
 	}
 }
 
-// Open takes a member in with what it has used before.
+// Open opens the account of a member with what it has used before.
 func (l *Ledger) Open(member string, limits configs.Limits, agent configs.Agent, h transcript.History) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,13 +106,13 @@ func (l *Ledger) Open(member string, limits configs.Limits, agent configs.Agent,
 	l.tokens, l.usd = l.tokens+a.tokens(), l.usd+a.usd()
 }
 
-// goBy has the prices of an agent, and the bounds of its kind, hold from now on.
+// goBy applies the prices of an agent, and the limits of its kind, from now on.
 func (a *account) goBy(agent configs.Agent) {
 	a.model, a.free = pricedAs(agent), subscribed(agent)
 	a.program = agent.Kind == configs.ACP || agent.Kind == configs.Command
 }
 
-// grant is how many passes the member gets to hand over when something is used up.
+// grant returns how many passes the member gets to hand over when a limit is used up.
 func (a *account) grant() int {
 	if a.program {
 		return 1
@@ -121,7 +120,7 @@ func (a *account) grant() int {
 	return handOverPasses
 }
 
-// SetLimits lets other limits hold for a member from now on.
+// SetLimits replaces the limits of a member.
 func (l *Ledger) SetLimits(member string, limits configs.Limits) {
 	l.change(func() {
 		if a := l.accounts[member]; a != nil {
@@ -130,8 +129,7 @@ func (l *Ledger) SetLimits(member string, limits configs.Limits) {
 	})
 }
 
-// SetAgent has a member use another agent from now on. What was used so far keeps the
-// price at which it was counted.
+// SetAgent replaces the agent of a member. Earlier use keeps the price at which it was counted.
 func (l *Ledger) SetAgent(member string, agent configs.Agent) {
 	l.change(func() {
 		if a := l.accounts[member]; a != nil {
@@ -140,13 +138,12 @@ func (l *Ledger) SetAgent(member string, agent configs.Agent) {
 	})
 }
 
-// SetBudget lets another budget hold for the team from now on.
+// SetBudget replaces the budget and the prices of the team.
 func (l *Ledger) SetBudget(b configs.Budget, prices PriceList) {
 	l.change(func() { l.budget, l.prices = b, prices })
 }
 
-// change does something under the lock, and tells of the levels that are reached
-// by it.
+// change calls do under the lock, and then reports the levels that it has reached.
 func (l *Ledger) change(do func()) {
 	l.mu.Lock()
 	do()
@@ -159,7 +156,7 @@ func (l *Ledger) change(do func()) {
 	l.tell(news)
 }
 
-// tell tells of levels that were reached.
+// tell reports levels that were reached.
 func (l *Ledger) tell(news []journal.BudgetUse) {
 	for _, u := range news {
 		l.ports.Journal.Append(agent.Event{Member: u.Member, Data: u})
@@ -183,8 +180,8 @@ func (l *Ledger) spend(member string, add func(*account)) {
 	l.tell(news)
 }
 
-// crossed are the levels that were reached since it was last called, of a member
-// and of the team. It counts them as told.
+// crossed returns the levels of a member and of the team that were reached since the last
+// call.
 func (l *Ledger) crossed(member string) []journal.BudgetUse {
 	var news []journal.BudgetUse
 	for _, u := range l.uses(member) {
@@ -196,15 +193,15 @@ func (l *Ledger) crossed(member string) []journal.BudgetUse {
 		case u.Level > (*told)[useKey(u)]:
 			news = append(news, u)
 			fallthrough
-		case u.Level < (*told)[useKey(u)]: // the limit was raised: its levels come anew
+		case u.Level < (*told)[useKey(u)]: // the limit was raised, so its levels are reported again
 			note(told, useKey(u), u.Level)
 		}
 	}
 	return news
 }
 
-// uses are all that bounds a member: its own limits, then the team's budget.
-// l.mu is held.
+// uses returns the uses of all limits of a member: its own, then the team's budget. l.mu must
+// be held.
 func (l *Ledger) uses(member string) []journal.BudgetUse {
 	var list []journal.BudgetUse
 	if a := l.accounts[member]; a != nil {
@@ -217,7 +214,7 @@ func (l *Ledger) uses(member string) []journal.BudgetUse {
 	return bounded(append(list, l.teamUses()...))
 }
 
-// teamUses are what the team has used of its budget. l.mu is held.
+// teamUses returns the uses of the team's budget. l.mu must be held.
 func (l *Ledger) teamUses() []journal.BudgetUse {
 	return bounded([]journal.BudgetUse{
 		{What: journal.Tokens, Used: float64(l.tokens), Limit: float64(l.budget.Tokens), Least: l.hazy},
@@ -226,11 +223,9 @@ func (l *Ledger) teamUses() []journal.BudgetUse {
 	})
 }
 
-// over is the first of a member's uses that has reached its limit.
-//
-// l.mu is held.
+// over returns the first of a member's uses that has reached its limit. l.mu must be held.
 func (l *Ledger) over(member string) (journal.BudgetUse, bool) {
-	// Asked for each member in each scene: most teams have no limits.
+	// It is called for each member in each scene, and most teams have no limits.
 	a := l.accounts[member]
 	if l.budget.Tokens == 0 && l.budget.USD == 0 && l.budget.Time == 0 &&
 		(a == nil || a.limits.MaxTokens == 0 && a.limits.MaxBudgetUSD == 0) {
@@ -244,22 +239,22 @@ func (l *Ledger) over(member string) (journal.BudgetUse, bool) {
 	return journal.BudgetUse{}, false
 }
 
-// tokens are all tokens that a member is known to have used.
+// tokens returns the tokens that a member is known to have used.
 func (a *account) tokens() int64 { return a.usage.Total() + a.live.Total() }
 
-// heed takes note that the agent program tells what it costs: covey's prices are
-// for those that do not.
+// heed records a cost that the agent program has reported. covey's prices are only for
+// programs that report none.
 func (a *account) heed(told float64) {
 	if told > 0 {
 		a.model = ""
 	}
 }
 
-// usd is what a member is known to have cost.
+// usd returns the known cost of a member, in US dollars.
 func (a *account) usd() float64 { return a.priced + a.told + a.liveUSD }
 
-// Spent says what a member has used up, and whether it was told to hand over;
-// empty: nothing is.
+// Spent returns which limit of a member is used up, or "", and whether the member was told to
+// hand over.
 func (l *Ledger) Spent(member string) (reason string, told bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -270,7 +265,7 @@ func (l *Ledger) Spent(member string) (reason string, told bool) {
 	return useReason(over), l.accounts[member].noted[useID(over, 100)]
 }
 
-// Broke says what of its budget the team has used up; empty: nothing.
+// Broke returns which part of its budget the team has used up, or "".
 func (l *Ledger) Broke() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -282,7 +277,7 @@ func (l *Ledger) Broke() string {
 	return ""
 }
 
-// HandOver is the last prompt of a member that has used something up.
+// HandOver returns the last prompt of a member that has used up a limit.
 func (l *Ledger) HandOver(member string) (agent.Input, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -293,7 +288,7 @@ func (l *Ledger) HandOver(member string) (agent.Input, bool) {
 	return useNote(over, nil, l.accounts[member].grant())[0], true
 }
 
-// bounded leaves out what has no limit, and gives the rest their levels.
+// bounded removes uses without a limit, and sets the levels of the others.
 func bounded(list []journal.BudgetUse) []journal.BudgetUse {
 	list = slices.DeleteFunc(list, func(u journal.BudgetUse) bool { return u.Limit <= 0 })
 	for i, u := range list {
@@ -302,7 +297,7 @@ func bounded(list []journal.BudgetUse) []journal.BudgetUse {
 	return list
 }
 
-// budgetError is why a turn ends.
+// budgetError returns the error with which a turn ends.
 func budgetError(u journal.BudgetUse) error {
 	cause := agent.ErrTeamBudget
 	switch {
@@ -314,7 +309,7 @@ func budgetError(u journal.BudgetUse) error {
 	return fmt.Errorf("%w: %s", cause, u.Amount())
 }
 
-// OnLimit is what a vendor's limit means for the team.
+// OnLimit returns what the team does at a vendor's limit.
 func (l *Ledger) OnLimit() configs.OnLimit {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// GiveUp notes that a member takes no more turns, because something is used up.
+// GiveUp records that a member takes no more turns because a limit is used up.
 func (l *Ledger) GiveUp(member string) { l.mark(member, true, true) }
 
-// Begin notes that a member begins a turn: no limit keeps it from that.
+// Begin records that a member begins a turn, so no limit keeps it from that.
 func (l *Ledger) Begin(member string) { l.mark(member, false, false) }
 
 func (l *Ledger) mark(member string, limited, spent bool) {
@@ -22,8 +22,7 @@ func (l *Ledger) mark(member string, limited, spent bool) {
 	}
 }
 
-// Limited reports whether a limit has ended the last turn of a member, or keeps it from
-// the next one.
+// Limited reports whether a limit has ended a member's last turn, or keeps it from the next.
 func (l *Ledger) Limited(member string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -31,7 +30,7 @@ func (l *Ledger) Limited(member string) bool {
 	return a != nil && a.limited
 }
 
-// Raised reports, once, that a member can go on which had used something up.
+// Raised reports, once, that a member which had used up a limit can go on.
 func (l *Ledger) Raised(member string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,8 +45,8 @@ func (l *Ledger) Raised(member string) bool {
 	return true
 }
 
-// TurnEnded takes in the end of a member's turn: whether a limit has ended it, for the
-// exit code, and what is not known of its use.
+// TurnEnded records the end of a member's turn: whether a limit has ended it, for the exit
+// code, and which use is not known.
 func (l *Ledger) TurnEnded(member string, turn int, end agent.TurnEnded) {
 	switch end.Reason {
 	case agent.EndMaxTokens, agent.EndMaxBudget:
@@ -60,12 +59,11 @@ func (l *Ledger) TurnEnded(member string, turn int, end agent.TurnEnded) {
 	}
 }
 
-// unknown says what is not known exactly of a member's use, where something
-// bounds it, once for each thing; empty: nothing new.
+// unknown returns a warning on use of a member that is not exactly known, or "". It warns once
+// of each kind, and only if there is a limit on it.
 //
-// hazy and dear never go back: what was used and not told stays unknown for all of the
-// member's lives. Tokens of a subscription have no price and are not dear. The warning
-// is given only where a limit is set, for nobody else needs the number to be exact.
+// hazy and dear are never reset, because use that was not reported stays unknown in later
+// runs. Tokens of a subscription have no price, so they do not make an account dear.
 func (l *Ledger) unknown(member string, end agent.TurnEnded) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,28 +2,28 @@ package budget
 
 import "time"
 
-// How long a turn may go on whose member has used something up, before it is
-// interrupted. The builtin agent is told between its tool calls and is bounded in
-// passes, so only a tool that takes long comes to this; of an agent program covey
-// sees neither, and its tokens go on meanwhile.
+// How long a turn may go on after its member has used up a limit, before it is interrupted.
+// The builtin agent gets a note between its tool calls and has a limited number of passes, so
+// only a slow tool exceeds its time. covey cannot limit the passes of an agent program, which
+// continues to use tokens.
 const (
 	handOverTime        = 5 * time.Minute
 	handOverTimeProgram = 2 * time.Minute
 )
 
-// overrun is a turn that goes on though something is used up.
+// overrun is a turn that goes on although a limit is used up.
 type overrun struct {
 	turn  int
 	until time.Time // when it is interrupted
-	cut   bool      // it was
+	cut   bool      // it was interrupted
 }
 
-// Overrun returns the members whose turns have gone on for too long after something was
-// used up. turns has the turn of each member that is in one though something is used up.
+// Overrun returns the members whose turns have gone on for too long after a limit was used up.
+// turns holds the turn of each member that is in one although a limit is used up.
 //
-// It is called in each round of the crew. An overrun belongs to one turn: a member that
-// ends a turn and begins the next one, to hand over, has its time anew. A turn is returned
-// once: what does not end by one interrupt does not end by a second.
+// The crew calls it in each round. Each turn has its own time, so a member that begins another
+// turn to hand over has the full time again. A turn is returned only once, because a turn that
+// one interrupt does not end is not ended by a second.
 func (l *Ledger) Overrun(turns map[string]int) (late []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,7 +43,7 @@ func (l *Ledger) Overrun(turns map[string]int) (late []string) {
 	return late
 }
 
-// grace is how long a turn of a member may go on when something is used up. l.mu is held.
+// grace returns how long a member's turn may go on after a limit is used up. l.mu must be held.
 func (l *Ledger) grace(member string) time.Duration {
 	if a := l.accounts[member]; a != nil && a.program {
 		return handOverTimeProgram

@@ -22,36 +22,36 @@ import (
 //go:embed prices.yaml
 var shippedPrices []byte
 
-// Bounds of a price file.
+// Limits of a price file.
 const (
 	maxPriceFile = 128 << 10 // bytes
-	maxPrice     = 100_000   // US dollars for a million tokens: more is a slip
+	maxPrice     = 100_000   // US dollars per million tokens; more is a typing mistake
 )
 
-// oldPrices is how old a price file is before people are told: vendors change
+// oldPrices is the age at which people are warned of a price file, because vendors change
 // their prices a few times a year.
 const oldPrices = 270 * 24 * time.Hour
 
-// PriceFile is what models cost, as of a day.
+// PriceFile is the prices of models on a day.
 type PriceFile struct {
-	File   string    `json:"file"` // empty: the one that ships with covey
+	File   string    `json:"file"` // empty for the file that ships with covey
 	Date   time.Time `json:"date"` // the day for which its prices hold
 	Source string    `json:"source,omitempty"`
-	Models int       `json:"models"` // how many patterns it has
+	Models int       `json:"models"` // number of patterns
 
 	rows []priceRow
 }
 
-// Old reports whether the prices should be looked at again.
+// Old reports whether the prices should be checked.
 func (f PriceFile) Old(now time.Time) bool { return now.Sub(f.Date) > oldPrices }
 
-// price is what a million tokens cost, in US dollars.
+// price is the price of a million tokens, in US dollars.
 type price struct {
 	Input, Output         float64
 	CacheRead, CacheWrite float64 // of tokens that are part of the input
 }
 
-// of is what tokens cost.
+// of returns the cost of tokens.
 func (p price) of(u agent.Usage) float64 {
 	plain := u.InputTokens - u.CacheReadTokens - u.CacheWriteTokens
 	return (float64(max(plain, 0))*p.Input + float64(u.OutputTokens)*p.Output +
@@ -61,7 +61,7 @@ func (p price) of(u agent.Usage) float64 {
 // PriceList is the prices of several files; the first pattern that matches counts.
 type PriceList []PriceFile
 
-// find is the price of a model, by its name with the provider before it.
+// find returns the price of a model by its name with the provider as prefix.
 func (l PriceList) find(model string) (price, bool) {
 	for _, f := range l {
 		for _, r := range f.rows {
@@ -73,8 +73,7 @@ func (l PriceList) find(model string) (price, bool) {
 	return price{}, false
 }
 
-// matchesName reports whether a name is what a pattern means, in which * stands
-// for any text.
+// matchesName reports whether a name matches a pattern, in which * stands for any text.
 func matchesName(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -95,11 +94,10 @@ func matchesName(pattern, name string) bool {
 	return true
 }
 
-// ShippedPrices are the prices that ship with covey.
+// ShippedPrices returns the prices that ship with covey.
 func ShippedPrices() (PriceFile, error) { return parsePrices("prices.yaml of covey", shippedPrices) }
 
-// LoadPrices reads the prices of a team: its own file at path, if that is not empty,
-// and covey's own.
+// LoadPrices reads the prices of a team: from its own file if path is not empty, and covey's.
 func LoadPrices(path string) (PriceList, error) {
 	shipped, err := ShippedPrices()
 	if err != nil || path == "" {
@@ -164,7 +162,7 @@ func (r *priceRow) UnmarshalYAML(n ast.Node) error {
 	return nil
 }
 
-// amount is one price of a row, or its default where there is one.
+// amount returns one price of a row, or its default.
 func (r *priceRow) amount(key string, v, otherwise *float64) float64 {
 	switch {
 	case v == nil && otherwise != nil:
@@ -180,8 +178,8 @@ func (r *priceRow) amount(key string, v, otherwise *float64) float64 {
 	return 0
 }
 
-// parsePrices reads a price file. Its error has one line for each mistake, with
-// its place and the way out.
+// parsePrices reads a price file. Its error has one line per mistake, with the position and
+// what to do.
 func parsePrices(name string, data []byte) (PriceFile, error) {
 	var text priceText
 	if err := yaml.UnmarshalWithOptions(data, &text, yaml.Strict()); err != nil {
@@ -215,7 +213,7 @@ func parsePrices(name string, data []byte) (PriceFile, error) {
 	return f, errors.Join(errs...)
 }
 
-// priceError is what the parser says, in one line.
+// priceError returns the parser's error on one line.
 func priceError(name string, err error) error {
 	var e yaml.Error
 	if !errors.As(err, &e) || e.GetToken() == nil {
@@ -226,15 +224,15 @@ func priceError(name string, err error) error {
 		"output, cache_read and cache_write", name, pos.Line, pos.Column, notation.OneLine(e.GetMessage()))
 }
 
-// subscribed reports whether an agent works on a login that the user has made: who
-// pays for a subscription pays for no tokens.
+// subscribed reports whether an agent uses a login of the user. A subscription pays for its
+// tokens.
 func subscribed(a configs.Agent) bool {
 	return (a.Kind == configs.ACP || a.Kind == configs.Command) && a.Auth == configs.Login && a.Model.Script == ""
 }
 
-// pricedAs is the name by which the prices of a member's model are found. An
-// agent program goes by its preset or its program's name, since covey cannot see
-// its model; one that works on a subscription has no price at all.
+// pricedAs returns the name under which the prices of a member's model are found. For an agent
+// program this is its preset or program name, because covey cannot see its model. An agent on
+// a subscription has no price.
 func pricedAs(a configs.Agent) string {
 	switch a.Kind {
 	case configs.ACP, configs.Command:

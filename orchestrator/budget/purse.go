@@ -2,16 +2,16 @@ package budget
 
 import "github.com/coveyteam/covey/teammate/agent"
 
-// Purse is a member's side of the ledger. It is a [teammate.Purse].
+// Purse is a member's view of the ledger. It implements [teammate.Purse].
 type Purse struct {
 	l      *Ledger
 	member string
 }
 
-// Purse is that of a member.
+// Purse returns the purse of a member.
 func (l *Ledger) Purse(member string) Purse { return Purse{l, member} }
 
-// Price is what tokens cost by covey's prices.
+// Price returns the cost of tokens by covey's prices.
 func (p Purse) Price(u agent.Usage) float64 {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
@@ -27,12 +27,12 @@ func (p Purse) Price(u agent.Usage) float64 {
 func (p Purse) Spend(u agent.Usage, usd float64) {
 	p.l.spend(p.member, func(a *account) {
 		a.usage, a.priced = a.usage.Plus(u), a.priced+usd
-		a.live = a.live.Less(u) // they are what was heard of before
+		a.live = a.live.Less(u) // AddLive has counted them before
 	})
 }
 
-// Left grants a few passes to a member that has used something up, to hand over;
-// to its helpers none.
+// Left returns an error if a limit is used up. It grants the member a few passes to hand over,
+// and its helpers none.
 func (p Purse) Left(helper bool) error {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
@@ -51,8 +51,8 @@ func (p Purse) Left(helper bool) error {
 	return nil
 }
 
-// Notes are the highest levels that the member has not been told of; when
-// something is used up, that alone.
+// Notes returns notes on the highest levels that the member has not been told of, or only the
+// note on a limit that is used up.
 func (p Purse) Notes() []agent.Input {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
@@ -70,7 +70,7 @@ func (p Purse) Notes() []agent.Input {
 	return list
 }
 
-// Shown notes what the member has been told.
+// Shown records the notes that the member has been shown.
 func (p Purse) Shown(ids []string) {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()

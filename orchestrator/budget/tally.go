@@ -7,8 +7,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Tally counts what the members have done in this run. The zero value is that of a run in
-// which nothing was done. Its methods may be called from any goroutine.
+// Tally counts what the members have done in this run. The zero value is ready to use. Its
+// methods may be called from any goroutine.
 type Tally struct {
 	mu      sync.Mutex
 	members map[string]*Done
@@ -18,14 +18,14 @@ type Tally struct {
 type Done struct {
 	Turns, Passes int
 	Empty         int      // turns
-	Useful        bool     // its present turn has done something
+	Useful        bool     // its current turn has done something
 	Completed     []string // tasks
 	Usage         agent.Usage
-	UsageUnknown  bool // some turn used tokens that its program did not tell of
+	UsageUnknown  bool // some turn used tokens that its program did not report
 	CostUSD       float64
 }
 
-// Of is what a member has done.
+// Of returns what a member has done.
 func (t *Tally) Of(member string) Done {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -35,7 +35,7 @@ func (t *Tally) Of(member string) Done {
 	return Done{}
 }
 
-// add takes in something that a member has done.
+// add updates what a member has done.
 func (t *Tally) add(member string, do func(*Done)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,10 +47,10 @@ func (t *Tally) add(member string, do func(*Done)) {
 	do(d)
 }
 
-// See takes in an event of a member.
+// See counts an event of a member.
 func (t *Tally) See(e agent.Event) {
 	if e.Helper != "" {
-		return // what a helper does is part of what its member does
+		return // a helper's turns are part of its member's turn
 	}
 	switch data := e.Data.(type) {
 	case agent.TurnStarted:
@@ -70,24 +70,24 @@ func (t *Tally) See(e agent.Event) {
 	}
 }
 
-// Completed notes that a member has completed a task.
+// Completed records that a member has completed a task.
 func (t *Tally) Completed(member, task string) {
 	t.add(member, func(d *Done) { d.Useful, d.Completed = true, append(d.Completed, task) })
 }
 
-// Spend adds what a member has used outside of its turns.
+// Spend adds usage of a member outside of its turns.
 func (t *Tally) Spend(member string, u agent.Usage) {
 	t.add(member, func(d *Done) { d.Usage = d.Usage.Plus(u) })
 }
 
-// Forget drops what a member has done that has left the team.
+// Forget drops the counts of a member that has left the team.
 func (t *Tally) Forget(member string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.members, member)
 }
 
-// Sum counts the turns of all members.
+// Sum returns the counts of all members together.
 func (t *Tally) Sum() journal.TurnCount {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,22 +10,21 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// useKey tells the uses of one member, or of the team, apart. A limit that is
-// changed is another one: its levels are told anew.
+// useKey identifies a use of one member, or of the team. It contains the limit, so that the
+// levels of a changed limit are reported again.
 func useKey(u journal.BudgetUse) string {
 	return u.What + ":" + strconv.FormatFloat(u.Limit, 'f', -1, 64)
 }
 
-// useID is the id of the note at a level.
+// useID returns the id of the note on a level.
 //
-// It holds the limit's value, so that a raised limit makes new notes and a member that
-// was told of the old one hears of the new one too. A team's has a colon in place of a
-// name: no member is called so.
+// It contains the limit, so that a raised limit makes new notes. A note on the team's budget
+// has a colon in place of a member's name, which cannot be a name.
 func useID(u journal.BudgetUse, level int) string {
 	return fmt.Sprintf("%s%s:%s:%d", teammate.NotePrefix, cmp.Or(u.Member, "team:"), useKey(u), level)
 }
 
-// useSetting is the key of the spec that has the limit.
+// useSetting returns the key of the limit in the spec.
 func useSetting(u journal.BudgetUse) string {
 	switch {
 	case u.Member == "":
@@ -36,16 +35,15 @@ func useSetting(u journal.BudgetUse) string {
 	return "limits.max_" + u.What
 }
 
-// useReason says that the limit is used up, and the way out.
+// useReason says that the limit is used up, and how to raise it.
 func useReason(u journal.BudgetUse) string {
 	return fmt.Sprintf("%s is used up: %s; raise it in the spec and run `covey up` to go on", useSetting(u), u.Amount())
 }
 
-// useNote tells a member of a level, unless it is among those that were noted. passes
-// is how many it has left once all is used up.
+// useNote returns the note that tells a member of a level, unless noted has its id. passes is
+// how many passes the member has left once the limit is used up.
 //
-// It is worded for models: what to do comes with the number, because a number alone
-// changes nothing of what they do. A nil noted gives the note in any case.
+// The note tells the model what to do, because models do not react to a number alone.
 func useNote(u journal.BudgetUse, noted map[string]bool, passes int) []agent.Input {
 	if u.Level == 0 || noted[useID(u, u.Level)] {
 		return nil
@@ -73,14 +71,14 @@ func useNote(u journal.BudgetUse, noted map[string]bool, passes int) []agent.Inp
 	return []agent.Input{{Kind: agent.FromCovey, Text: text, MessageID: useID(u, u.Level)}}
 }
 
-// Report is what is used of the team's budget.
+// Report returns the use of the team's budget.
 func (l *Ledger) Report() []journal.BudgetUse {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.teamUses()
 }
 
-// ReportOf is what is used of a member's own limits, and what it has cost.
+// ReportOf returns the use of a member's own limits, and its cost.
 func (l *Ledger) ReportOf(member string) (limits []journal.BudgetUse, usd float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +93,7 @@ func (l *Ledger) ReportOf(member string) (limits []journal.BudgetUse, usd float6
 	return limits, usd
 }
 
-// note puts something into a map that most members never need, and makes it if need be.
+// note sets a value in a map, and makes the map first if it is nil.
 func note[V any](m *map[string]V, key string, v V) {
 	if *m == nil {
 		*m = map[string]V{}

@@ -16,16 +16,15 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// wakeLimit bounds how long it may take to store a message that wakes a member.
+// wakeLimit limits how long storing a message that wakes a member may take.
 const wakeLimit = 10 * time.Second
 
-// Background knows which hooks members have in the background. As long as one may
-// wake its member, the team is not done (DESIGN 10.3). Its methods may be called
-// from any goroutine.
+// Background tracks the background hooks of members. While one may wake its member, the team
+// is not done (DESIGN 10.3). Its methods may be called from any goroutine.
 type Background struct {
 	store *tasks.Store
 	clock routine.Clock
-	ended func()                    // is called when a hook has ended
+	ended func()                    // called when a hook has ended
 	warn  func(member, text string) // tells people
 
 	mu      sync.Mutex
@@ -39,13 +38,13 @@ type backgroundHook struct {
 	since   time.Time
 }
 
-// NewBackground makes a Background. It calls ended when a hook has ended, and warn
-// with what people must know about a member's hooks.
+// NewBackground makes a Background. It calls ended when a hook has ended, and warn with
+// warnings for people about a member's hooks.
 func NewBackground(store *tasks.Store, c routine.Clock, ended func(), warn func(member, text string)) *Background {
 	return &Background{store: store, clock: c, ended: ended, warn: warn, running: map[string]map[string]backgroundHook{}}
 }
 
-// Observe takes in the beginning or the end of a member's hook in the background.
+// Observe records that a member's background hook has begun or ended.
 func (b *Background) Observe(ctx context.Context, member string, p hooks.Progress) {
 	id := p.Background.ID
 	if p.Result == nil {
@@ -60,25 +59,25 @@ func (b *Background) Observe(ctx context.Context, member string, p hooks.Progres
 	if p.Background.Wakes {
 		b.wake(ctx, member, p)
 	}
-	// The hook is listed until its message is stored. Otherwise the team would look
-	// done in between.
+	// The hook stays listed until its message is stored, so that the team does not look done in
+	// between.
 	b.mu.Lock()
 	delete(b.running[member], id)
 	b.mu.Unlock()
 	b.ended()
 }
 
-// Forget drops the hooks of a member's life that has ended: they do not belong to the next one.
+// Forget drops the hooks of a member whose session has ended.
 func (b *Background) Forget(member string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.running, member)
 }
 
-// wake stores the message that wakes the member. It is stored, and so shown, once,
-// also if covey is killed meanwhile.
+// wake stores the message that wakes the member. The message is stored only once, also if
+// covey is killed meanwhile.
 func (b *Background) wake(ctx context.Context, member string, p hooks.Progress) {
-	// The hook has ended. What it found must not be lost if the team ends, too.
+	// The hook has ended, and its result must not be lost if the team ends, too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wakeLimit)
 	defer cancel()
 	by := actors.Actor{CallID: actors.CallID("hook", member+" "+p.Background.ID)}
@@ -93,7 +92,7 @@ func (b *Background) wake(ctx context.Context, member string, p hooks.Progress) 
 	}
 }
 
-// MayWake reports whether a hook in the background may wake the member.
+// MayWake reports whether a background hook may wake the member.
 func (b *Background) MayWake(member string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,8 +104,8 @@ func (b *Background) MayWake(member string) bool {
 	return false
 }
 
-// Commands are the commands of the hooks that a member has in the background, one
-// line each: those that may wake it first, then the oldest first.
+// Commands returns the commands of a member's background hooks, one line each. Those that may
+// wake the member come first, and then the oldest.
 func (b *Background) Commands(member string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
-// RunOf says what a hook's process is started for.
+// RunOf describes the run of a hook, for its process.
 func RunOf(in hooks.Input, depth int) process.HookRun {
 	at := process.HookRun{Depth: depth}
 	if judged, ok := in.Payload.(hooks.TaskCompletedInput); ok {
@@ -21,8 +21,8 @@ func RunOf(in hooks.Input, depth int) process.HookRun {
 	return at
 }
 
-// Within returns the context for what a hook's process asks for. It fails if it is not
-// known what hook that is: then nothing would bound what it begins.
+// Within returns the context for a request from a hook's process. It fails if the hook is not
+// known, because then nothing would limit nested hooks.
 func Within(ctx context.Context, all *process.Processes, by process.Caller) (context.Context, error) {
 	at, err := all.HookOf(by)
 	if errors.Is(err, process.ErrNoHook) {

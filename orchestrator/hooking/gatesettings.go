@@ -10,10 +10,10 @@ import (
 	"slices"
 )
 
-// GateSettings are copies of settings of tools that lie in the operator's home, where a member
-// can change them for itself: `go env -w GOFLAGS=-run=none` would turn a red gate green. Gates
-// read the copies, which were made when the team first came up. They hold over restarts, since
-// a change in between may be a member's as well. The zero value has no files.
+// GateSettings are copies of tool settings in the operator's home, where a member could change
+// them: `go env -w GOFLAGS=-run=none` would make a failing gate pass. Gates read the copies,
+// which are made when the team first starts. They stay after restarts, since a member may have
+// changed the settings in between. The zero value has no files.
 type GateSettings struct {
 	dir   string
 	files []file
@@ -25,11 +25,11 @@ type file struct {
 	variable string // names the copy to the tool
 	what     string // for people
 	from     string // the operator's file
-	text     []byte // what counts; empty where there was no such file
+	text     []byte // the content of the copy; empty if there was no such file
 }
 
-// Open makes the copies in a folder that are not there yet, and says which of the operator's
-// files differ from theirs by now. It is called once, before any gate runs.
+// Open makes the missing copies in a folder, and returns which of the operator's files differ
+// from their copies. It must be called once, before any gate runs.
 func (s *GateSettings) Open(dir string) (changed []string, err error) {
 	s.dir, s.files = dir, operatorsFiles()
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
@@ -56,7 +56,7 @@ func (s *GateSettings) Open(dir string) (changed []string, err error) {
 	return changed, s.write()
 }
 
-// readIfThere reads a file; one that is not there is empty.
+// readIfThere reads a file. A missing file counts as empty.
 func readIfThere(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,7 +65,7 @@ func readIfThere(path string) ([]byte, error) {
 	return text, err
 }
 
-// operatorsFiles are the settings, with the places where tools look for them.
+// operatorsFiles lists the settings, with the paths where tools read them.
 func operatorsFiles() []file {
 	var files []file
 	config, err := os.UserConfigDir()
@@ -88,7 +88,7 @@ func operatorsFiles() []file {
 	return append(files, file{name: "pip.conf", variable: "PIP_CONFIG_FILE", what: "pip", from: pip[max(there, 0)]})
 }
 
-// write writes the copies that are not as they should be: a member may have found them.
+// write restores copies that have changed, since a member may have found them.
 func (s *GateSettings) write() error {
 	for _, f := range s.files {
 		path := filepath.Join(s.dir, f.name)
@@ -102,8 +102,8 @@ func (s *GateSettings) write() error {
 	return nil
 }
 
-// Environ are the variables by which a gate finds the copies. The error says that they
-// cannot be as they should: then no gate may run.
+// Environ returns the variables by which a gate finds the copies. If it fails, the copies
+// cannot be restored, and no gate may run.
 func (s *GateSettings) Environ() ([]string, error) {
 	var env []string
 	for _, f := range s.files {

@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// HandOptions are what a Hand needs of a team.
+// HandOptions are a Hand's dependencies.
 type HandOptions struct {
 	Team        *configs.Team
 	Scripts     map[string]*script.Script // of the team's models, by path
@@ -24,9 +24,9 @@ type HandOptions struct {
 	Scratch     string
 }
 
-// Hand is what the hooks of a team ask, for events that are fired by hand
-// while no team runs: its models, and the MCP servers of its plugins. Agent hooks
-// have the lead's permissions, and their calls meet no hooks. Close it.
+// Hand provides models and the plugins' MCP servers for events that are fired by hand while no
+// team runs. Agent hooks have the lead's permissions, and their calls run no hooks. The caller
+// must close it.
 type Hand struct {
 	models *Models
 	tools  *Tools
@@ -47,23 +47,24 @@ func NewHand(o HandOptions) *Hand {
 			Servers: NewServers(ServerOptions{
 				Workspace: o.Team.Workspace, Environ: o.Environ,
 				Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },
-				Fault:   func(error) {}, // no server is replaced
+				Fault:   func(error) {}, // never called, since no server is replaced
 			}, o.Servers),
 			TeamTools: func(string) ([]agent.Tool, error) { return nil, nil },
 		},
 	}
 }
 
-// Models answers prompt and agent hooks.
+// Models returns the model for prompt and agent hooks.
 func (h *Hand) Models() runner.Model { return h.models }
 
-// Tools makes the calls of mcp_tool hooks. The team's own tools need a team.
+// Tools returns the tools for mcp_tool hooks. It has no team tools, which need a team.
 func (h *Hand) Tools() runner.Tools { return h.tools }
 
 // Close ends the servers that were started.
 func (h *Hand) Close() error { return h.tools.Servers.Close() }
 
-// Registrar is ModelOptions.Started: it registers the processes of agent hooks.
+// Registrar returns a function for ModelOptions.Started that registers the processes of agent
+// hooks.
 func Registrar(all *process.Processes) func(pid int, member string) (ended func()) {
 	return func(pid int, member string) func() {
 		return all.Register(pid, process.Owner{Kind: process.Hook, Member: member})

@@ -17,10 +17,10 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 )
 
-// Live are the hooks of a running team. They may change while it runs: each event
-// has those that count when it begins. The zero Live has no hooks.
+// Live is the hooks of a running team. They may change while it runs; an event uses the hooks
+// at its beginning. The zero Live has no hooks.
 type Live struct {
-	Tallies Tallies // what came of them in this run
+	Tallies Tallies // counts of this run
 	current atomic.Pointer[version]
 }
 
@@ -30,18 +30,18 @@ type version struct {
 	layers hooklist.Layers
 }
 
-// Begin makes r run the hooks of these layers.
+// Begin sets the first layers, whose hooks r runs.
 func (l *Live) Begin(r *runner.Runner, layers hooklist.Layers) {
 	l.current.Store(&version{runner: r, layers: layers})
 }
 
-// Renew makes other layers count from the next event on. sources are theirs, and those
-// that covey itself has added.
+// Renew replaces the layers from the next event on. sources are the sources of the layers and
+// covey's own.
 func (l *Live) Renew(layers hooklist.Layers, sources []settings.Source) {
 	l.current.Store(&version{runner: l.current.Load().runner.Renew(sources), layers: layers})
 }
 
-// Layers are the layers that count now.
+// Layers returns the current layers.
 func (l *Live) Layers() hooklist.Layers {
 	if now := l.current.Load(); now != nil {
 		return now.layers
@@ -49,7 +49,7 @@ func (l *Live) Layers() hooklist.Layers {
 	return hooklist.Layers{}
 }
 
-// Sources are the hooks of the spec and its settings files that count now.
+// Sources returns the current hooks of the spec and its settings files.
 func (l *Live) Sources() []settings.Source { return l.Layers().Sources }
 
 // Run implements teammate.HookRunner.
@@ -57,19 +57,19 @@ func (l *Live) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progr
 	return l.current.Load().runner.Run(ctx, in, observe)
 }
 
-// WatchNames are the files that FileChanged hooks listen to now.
+// WatchNames returns the files that the current FileChanged hooks watch.
 func (l *Live) WatchNames() []string { return l.current.Load().runner.WatchNames() }
 
-// Settle waits for the hooks of a session in the background, and ends them when
-// ctx ends. Hooks that have been replaced meanwhile are among them.
+// Settle waits for the background hooks of a session, including replaced ones, and ends them
+// when ctx ends.
 func (l *Live) Settle(ctx context.Context, session string) {
 	if now := l.current.Load(); now != nil {
 		now.runner.Settle(ctx, session)
 	}
 }
 
-// EndAll ends all hooks in the background. Members have given their own hooks their
-// time by then, but others may have fired hooks for a member that had gone.
+// EndAll ends all background hooks. Members have waited for their own hooks by then, but hooks
+// may also have been fired for a member that had left.
 func (l *Live) EndAll(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	cancel()

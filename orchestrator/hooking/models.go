@@ -18,24 +18,24 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// ModelAsked is sent when a model has answered a prompt or agent hook, also
-// one that failed: what that has used counts for the member.
+// ModelAsked is the event that a model has answered a prompt or agent hook, or has failed to.
+// Its usage counts for the member.
 type ModelAsked struct {
 	Event  string      `json:"event"`
-	Model  string      `json:"model"` // for people: the model's name, or whose it is
+	Model  string      `json:"model"` // for people: the model's name, or its owner
 	Agent  bool        `json:"agent,omitempty"`
 	Passes int         `json:"passes"`
 	Usage  agent.Usage `json:"usage"`
 }
 
-// EventType is the journal's name for it.
+// EventType returns the event's type in the journal.
 func (ModelAsked) EventType() string { return "hook_model" }
 
-// Member is a member as the hooks of its events need it.
+// Member is what the hooks of a member's events use of it.
 type Member interface {
 	Spec() *roster.Member
-	// Permissions are those for the calls of an agent hook's agent: a hook must not
-	// open to a model what its member may not do.
+	// Permissions returns the permissions for the calls of an agent hook's agent, which must
+	// not allow more than the member's.
 	Permissions() permission.Policy
 	// Fire runs the member's hooks.
 	Fire(context.Context, hooks.Payload) (hooks.Outcome, error)
@@ -43,27 +43,27 @@ type Member interface {
 	Spent(ModelAsked)
 }
 
-// ModelOptions say whose models answer hooks.
+// ModelOptions configure Models.
 type ModelOptions struct {
-	// Spec is the team's spec, and its scripts by path, as they count now.
+	// Spec returns the team's current spec, and its scripts by path.
 	Spec func() (*configs.Team, map[string]*script.Script)
-	// Member finds the member of a session; the lead if no member has it.
+	// Member returns the member of a session, or the lead if no member has it.
 	Member func(session string) Member
 	Lead   func() *roster.Member
-	// The commands of agent hooks' agents get Environ, and are told to Started. What they
-	// print goes to files in Scratch.
+	// The commands of agent hooks' agents get Environ. Started is called with each of them.
+	// Their output goes to files in Scratch.
 	Environ []string
 	Scratch string
 	Started func(pid int, member string) (ended func())
 }
 
-// Models answers the prompt and agent hooks of a team with its models.
+// Models answers the prompt and agent hooks of a team with the team's models.
 type Models struct {
 	ModelOptions
 
 	mu sync.Mutex
-	// asked has, for a member and a script, the model that answers its prompt
-	// hooks: each of them is one request, and they go through the steps together.
+	// asked holds the model that answers the prompt hooks of a member with a script. Each hook
+	// is one request, and together they step through the script.
 	asked map[askedBy]*script.Model
 }
 
@@ -77,7 +77,7 @@ func NewModels(o ModelOptions) *Models {
 	return &Models{ModelOptions: o, asked: map[askedBy]*script.Model{}}
 }
 
-// answerer is who answers one hook.
+// answerer is the model that answers one hook.
 type answerer struct {
 	member Member
 	script *script.Script
@@ -102,9 +102,9 @@ func (m *Models) Ask(ctx context.Context, q runner.Question) (runner.Reply, erro
 	return runner.Reply{Text: text, Note: who.note}, err
 }
 
-// choose finds the model of a hook: the one of the spec that it names, else
-// the member's own, the lead's, or the first of the spec. A name that the spec
-// does not have comes with hooks that were written for another host.
+// choose returns the model of a hook: the one in the spec that it names, or else the member's,
+// the lead's, or the first in the spec. Hooks written for another host may name models that
+// are not in the spec.
 func (m *Models) choose(q runner.Question) (answerer, error) {
 	team, scripts := m.Spec()
 	who := answerer{member: m.Member(q.Input.SessionID)}
@@ -129,8 +129,8 @@ func (m *Models) choose(q runner.Question) (answerer, error) {
 	if q.Model != "" && !known {
 		who.note = fmt.Sprintf("the spec has no model %s: %s answered", q.Model, who.name)
 	}
-	// A script serves hooks by its helpers; one that is there for hooks alone, and
-	// is named by them, by its steps as well.
+	// A script answers hooks with its helpers. A script only for hooks, which they name, also
+	// answers with its steps.
 	helper, found := who.script.Helper(q.Text)
 	switch {
 	case found:
@@ -142,7 +142,7 @@ func (m *Models) choose(q runner.Question) (answerer, error) {
 	return who, nil
 }
 
-// judge makes the one request of a prompt hook.
+// judge makes the single model request of a prompt hook.
 func (m *Models) judge(
 	ctx context.Context, who answerer, q runner.Question, asked *ModelAsked,
 ) (string, error) {
@@ -165,9 +165,8 @@ func (m *Models) judge(
 	return agent.Message{Role: agent.Assistant, Content: response.Content}.Text(), nil
 }
 
-// play asks a script for the next of its answers to prompt hooks. When it is
-// through it begins anew: a hook asks at every turn end, and a team may have
-// any number of those.
+// play returns a script's next answer to a prompt hook. At its end the script starts again,
+// because a hook asks at every turn end, and a team may have any number of those.
 func (m *Models) play(ctx context.Context, by askedBy, r agent.Request) (agent.Response, error) {
 	m.mu.Lock()
 	model := m.asked[by]
@@ -182,7 +181,7 @@ func (m *Models) play(ctx context.Context, by askedBy, r agent.Request) (agent.R
 	}
 	fresh := by.script.Model(nil)
 	m.mu.Lock()
-	if m.asked[by] == model { // else another hook has begun anew just now
+	if m.asked[by] == model { // otherwise another hook has restarted it meanwhile
 		m.asked[by] = fresh
 	}
 	model = m.asked[by]

@@ -15,21 +15,21 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// PolicyOptions are what the policies need of the team.
+// PolicyOptions are the dependencies of Policies.
 type PolicyOptions struct {
 	Store  *tasks.Store
 	Writes Writes
-	// Approvals is the gate that asks an approver.
+	// Approvals returns the policy that asks an approver.
 	Approvals func(approver string) runner.Policy
 
 	Lead      func() *roster.Member
 	Member    func(name string) (*roster.Member, bool)
 	SessionOf func(session string) (*roster.Member, bool) // the member of a session
-	// Awaited reports whether a task waits for somebody's answer.
+	// Awaited reports whether a task waits for an answer.
 	Awaited func(tasks.Task) bool
 	// OnPass reports whether tasks are completed when a turn end passes its gates.
 	OnPass func() bool
-	// Unreported are the tasks that a member has completed since it last wrote to the lead.
+	// Unreported returns the tasks that a member has completed since it last wrote to the lead.
 	Unreported func(ctx context.Context, member string) []string
 }
 
@@ -39,14 +39,14 @@ type Writes interface {
 	Files(ctx context.Context, in hooks.Input) hooks.Result
 }
 
-// Policies are the gates that ship with covey (DESIGN 4). Each refuses with what the
-// member should do instead.
+// Policies are the gates that ship with covey (DESIGN 4). Each refusal tells the member what
+// to do.
 type Policies struct{ opts PolicyOptions }
 
 // NewPolicies makes the policies of a team.
 func NewPolicies(o PolicyOptions) *Policies { return &Policies{o} }
 
-// All returns the policies by their names.
+// All returns the policies by name.
 func (p *Policies) All() map[string]runner.Policy {
 	return map[string]runner.Policy{
 		"no-open-tasks":       p.noOpenTasks,
@@ -56,8 +56,8 @@ func (p *Policies) All() map[string]runner.Policy {
 	}
 }
 
-// Named is runner.Options.Policies: the policy that a gate names, or the approval of
-// somebody.
+// Named returns the policy of a gate by its name, for runner.Options.Policies. The name may
+// also be that of an approval.
 func (p *Policies) Named(name string) runner.Policy {
 	if who, ok := inbox.Approver(name); ok {
 		return p.opts.Approvals(inbox.ApproverOf(who))
@@ -65,8 +65,8 @@ func (p *Policies) Named(name string) runner.Policy {
 	return p.All()[name]
 }
 
-// MemberOf returns the name of the member that an input is about. Hooks of the lead name
-// no teammate; who they are for follows from the session.
+// MemberOf returns the name of the member that an input is about. Inputs of the lead's hooks
+// have no teammate_name, so it uses the session.
 func (p *Policies) MemberOf(in hooks.Input) string {
 	var name string
 	switch about := in.Payload.(type) {
@@ -88,8 +88,8 @@ func (p *Policies) MemberOf(in hooks.Input) string {
 	return ""
 }
 
-// noOpenTasks refuses while the member owns a task that it could work on, or
-// while one that it could take waits for somebody.
+// noOpenTasks refuses while the member owns a task that it could work on, or while there is a
+// task that it could claim.
 func (p *Policies) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	all, err := p.opts.Store.List(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *Policies) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result
 func (p *Policies) reportSent(ctx context.Context, in hooks.Input) hooks.Result {
 	member, ok := p.opts.Member(p.MemberOf(in))
 	if !ok || member.Lead {
-		return runner.Agree() // the lead reports to nobody
+		return runner.Agree() // the lead does not report to a member
 	}
 	if open := p.opts.Unreported(ctx, member.Name); len(open) > 0 {
 		return runner.Refuse("You have completed %s and the lead has not heard of it. Send %s a message about the result first.",

@@ -22,11 +22,11 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// reloadEvery is how often files are looked at even if the system has told of no
-// change: not all file systems do.
+// reloadEvery is the interval at which files are checked without a notification, because not
+// all file systems send one.
 const reloadEvery = 2 * time.Second
 
-// ReloaderOptions are what a Reloader needs of the team that it belongs to.
+// ReloaderOptions are a Reloader's dependencies.
 type ReloaderOptions struct {
 	Team    *configs.Team
 	Layers  hooklist.Layers  // the team's hooks as they were read
@@ -35,29 +35,29 @@ type ReloaderOptions struct {
 
 	Fire func(context.Context, hooks.Payload) (hooks.Outcome, error) // runs the ConfigChange hooks
 	Warn func(format string, args ...any)                            // tells people
-	// Apply has layers count for a team from now on; an error means that the old ones do.
+	// Apply replaces a team's layers. If it fails, the old ones stay.
 	Apply func(*configs.Team, hooklist.Layers) error
-	// Trusted says whether an entry of trust.json counts.
+	// Trusted reports whether an entry of trust.json counts.
 	Trusted func(api.TrustNotice) bool
 }
 
-// Reloader takes up what changes in the files of a team's hooks while it runs
-// (DESIGN 10.7). Its goroutine is Run; everything else of it belongs to that.
+// Reloader applies changes in the files of a team's hooks while the team runs (DESIGN 10.7).
+// The goroutine of Run owns its state.
 //
-// Agents work where these files lie. So a file that the workspace brings counts
-// with its new content only once an operator has trusted that, and until then, as
-// when it is broken or gone, with its old one. A change never takes effect half.
+// Agents can write in the workspace. So the new content of a file there applies only after the
+// operator has trusted it; until then, and if the file is invalid or missing, the old content
+// applies. A change is applied as a whole or not at all.
 type Reloader struct {
 	opts  ReloaderOptions
 	team  *configs.Team // whose hooks count
 	asked chan chan api.ReloadReply
-	spec  chan func() // changes of the spec, which take the place of what was read
+	spec  chan func() // changes of the spec, which replace what was read
 
 	counts hooklist.Files
-	seen   map[string]os.FileInfo // as files were when they were last read
-	kept   map[string]keptChange  // changes that were not taken up, by path
-	warned map[string]bool        // what people were told of the files that count
-	ran    map[string]bool        // programs whose change people were told of
+	seen   map[string]os.FileInfo // the state of files when they were last read
+	kept   map[string]keptChange  // changes that were not applied, by path
+	warned map[string]bool        // warnings that were given about applied files
+	ran    map[string]bool        // programs whose change was reported
 }
 
 // NewReloader makes the Reloader of a team that is about to run.
@@ -73,7 +73,7 @@ func NewReloader(o ReloaderOptions) *Reloader {
 	return r
 }
 
-// use makes the files of layers those that count.
+// use makes the files of layers the current ones.
 func (r *Reloader) use(team *configs.Team, l hooklist.Layers) {
 	files := l.Files.With(nil)
 	for _, path := range hookfiles.ManagedFiles(r.opts.Managed) {
@@ -82,14 +82,13 @@ func (r *Reloader) use(team *configs.Team, l hooklist.Layers) {
 	r.team, r.counts, r.kept = team, files, map[string]keptChange{}
 }
 
-// keptChange is a change that was not taken up.
+// keptChange is a change that was not applied.
 type keptChange struct {
 	reason string
-	hash   string // of the new content; empty: there is none
+	hash   string // of the new content; empty if the file is missing
 }
 
-// Run looks at the files when they change, when somebody asks, and now and then,
-// until ctx ends.
+// Run checks the files when they change, when Ask is called, and at intervals, until ctx ends.
 func (r *Reloader) Run(ctx context.Context) {
 	changes := make(chan string)
 	var watching sync.WaitGroup
@@ -115,7 +114,7 @@ func (r *Reloader) Run(ctx context.Context) {
 	}
 }
 
-// follow passes on the paths of files that change, until ctx ends.
+// follow sends the paths of files that change, until ctx ends.
 func (r *Reloader) follow(ctx context.Context, changes chan<- string) {
 	for {
 		c, err := r.opts.Watch.Next(ctx)
@@ -130,8 +129,8 @@ func (r *Reloader) follow(ctx context.Context, changes chan<- string) {
 	}
 }
 
-// program tells people, once for each, of a program that hooks run and that has
-// changed: other than settings, programs are run as they are on disk.
+// program warns people, once per program, that a program of a hook has changed. Unlike
+// settings, programs run with their current content.
 func (r *Reloader) program(path string) {
 	file := hooklist.ReadFile(path)
 	if r.ran[path] || !r.programs()[path] || file.Err == nil && trust.Covers(r.team, path, file.Data, r.opts.Trusted) {
@@ -141,7 +140,7 @@ func (r *Reloader) program(path string) {
 	r.opts.Warn("%s, which hooks run, has changed while the team runs; `covey trust --show` shows the difference", path)
 }
 
-// programs are the files that the team's commands name.
+// programs returns the files that the team's commands name.
 func (r *Reloader) programs() map[string]bool {
 	paths := map[string]bool{}
 	for _, run := range trust.RunsOf(r.team) {
@@ -152,7 +151,7 @@ func (r *Reloader) programs() map[string]bool {
 	return paths
 }
 
-// Ask has the files looked at, and waits for what comes of it.
+// Ask makes Run check the files, and waits for the result.
 func (r *Reloader) Ask(ctx context.Context) (api.ReloadReply, error) {
 	reply := make(chan api.ReloadReply, 1)
 	select {
@@ -168,8 +167,8 @@ func (r *Reloader) Ask(ctx context.Context) (api.ReloadReply, error) {
 	}
 }
 
-// Adopt has the hooks of another spec count, and its files be watched. It waits
-// until they do; an error means that nothing has changed.
+// Adopt replaces the hooks with those of another spec, and watches its files. It waits until
+// this is done. If it fails, nothing has changed.
 func (r *Reloader) Adopt(ctx context.Context, team *configs.Team, l hooklist.Layers) error {
 	done := make(chan error, 1)
 	change := func() {
@@ -222,7 +221,7 @@ func (r *Reloader) look(ctx context.Context, all bool) api.ReloadReply {
 	return reply
 }
 
-// settled reports whether a file brings no change of any hook.
+// settled reports whether a file changes no hook.
 func (r *Reloader) settled(path string, now hooklist.File) bool {
 	was, known := r.counts[path]
 	if known && now.Same(was) || !known && now.Err != nil {
@@ -235,8 +234,8 @@ func (r *Reloader) settled(path string, now hooklist.File) bool {
 	return true
 }
 
-// touched reports whether a file may hold something new. A change that waits for
-// trust is looked at each time: trust comes from elsewhere.
+// touched reports whether a file may have changed. It is always true for a change that waits
+// for trust, because trusting it does not change the file.
 func (r *Reloader) touched(path string) bool {
 	if _, waits := r.kept[path]; waits {
 		return true
@@ -256,13 +255,13 @@ func (r *Reloader) touched(path string) bool {
 	return !os.SameFile(was, info) || was.Size() != info.Size() || !was.ModTime().Equal(info.ModTime())
 }
 
-// against says why a changed file keeps its old content; "" means that it does not.
-// The order is that of doubt: what nobody can read need not be trusted, and what
-// is not trusted runs no hooks.
+// against returns why a changed file keeps its old content, or "" if the new content applies.
+// The file must be readable before it can be trusted, and trusted before ConfigChange hooks
+// run for it.
 func (r *Reloader) against(ctx context.Context, path string, now hooklist.File) string {
 	managed := slices.Contains(hookfiles.ManagedFiles(r.opts.Managed), path)
 	switch {
-	case managed && errors.Is(now.Err, fs.ErrNotExist): // the administrator has taken it away
+	case managed && errors.Is(now.Err, fs.ErrNotExist): // the administrator has removed it
 	case now.Err != nil:
 		return fmt.Sprintf("it cannot be read any more (%v)", now.Err)
 	default:
@@ -274,7 +273,7 @@ func (r *Reloader) against(ctx context.Context, path string, now hooklist.File) 
 		return "nobody has trusted what is new; look at it with `covey trust --show`, and trust it with `covey trust`"
 	}
 	if k, before := r.kept[path]; before && k.hash == now.Hash() && k.reason == blockedChange {
-		return blockedChange // it was asked once
+		return blockedChange // hooks decide about a change only once
 	}
 	out, err := r.opts.Fire(ctx, hooks.ConfigChangeInput{Source: r.sourceOf(path), FilePath: path})
 	switch {
@@ -286,10 +285,10 @@ func (r *Reloader) against(ctx context.Context, path string, now hooklist.File) 
 	return ""
 }
 
-// blockedChange is why a change is not taken up that a hook has refused.
+// blockedChange is the reason for a change that a hook has refused.
 const blockedChange = "a ConfigChange hook has blocked the change"
 
-// keep notes that a change was not taken up, and tells people once.
+// keep records that a change was not applied, and tells people once.
 func (r *Reloader) keep(path string, now hooklist.File, reason string) api.KeptFile {
 	k := keptChange{reason: reason, hash: now.Hash()}
 	if r.kept[path] != k {
@@ -299,7 +298,7 @@ func (r *Reloader) keep(path string, now hooklist.File, reason string) api.KeptF
 	return api.KeptFile{Path: path, Reason: reason}
 }
 
-// takeUp has changed files count, all of them or none.
+// takeUp applies changed files, all of them or none.
 func (r *Reloader) takeUp(taken hooklist.Files, reply *api.ReloadReply) {
 	next := r.counts.With(taken)
 	l, err := hooklist.Read(r.team, next.Read)
@@ -335,7 +334,7 @@ func (r *Reloader) takeUp(taken hooklist.Files, reply *api.ReloadReply) {
 	r.rewatch()
 }
 
-// sourceOf is what ConfigChange calls the place of a file.
+// sourceOf returns the source of a file in the input of ConfigChange.
 func (r *Reloader) sourceOf(path string) string {
 	switch {
 	case slices.Contains(hookfiles.ManagedFiles(r.opts.Managed), path):
@@ -350,7 +349,7 @@ func (r *Reloader) sourceOf(path string) string {
 	return "user_settings"
 }
 
-// rewatch has the files watched that hooks come from, and those that they run.
+// rewatch watches the files of the hooks and the programs that they run.
 func (r *Reloader) rewatch() {
 	paths := r.counts.Paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.opts.Managed)))
 	paths = slices.AppendSeq(paths, maps.Keys(r.programs()))

@@ -24,18 +24,18 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 )
 
-// Bounds of MCP servers of plugins.
+// Limits of the MCP servers of plugins.
 const (
 	serverTimeout = 45 * time.Second // to connect, and for one call
 	serverGrace   = time.Second      // from one step of ending a program to the next
 	maxToolText   = 1 << 20          // bytes of a result that are read
 )
 
-// errEnding is for calls that come while the team ends.
+// errEnding is returned for calls while the team ends.
 var errEnding = errors.New("the team is ending")
 
-// Servers are the MCP servers that plugins of a team bring for their hooks. Each is
-// connected to when the first hook calls it, and again when the connection was lost.
+// Servers are the MCP servers that a team's plugins configure for their hooks. The first call
+// of a hook connects to a server, and so does the first one after the connection was lost.
 type Servers struct {
 	ServerOptions
 
@@ -44,7 +44,7 @@ type Servers struct {
 	retiring sync.WaitGroup // servers of plugins that are gone
 }
 
-// ServerOptions say how the programs of servers run.
+// ServerOptions configure how the programs of servers run.
 type ServerOptions struct {
 	Workspace string   // where they run if their plugin has no folder
 	Environ   []string // beside what the plugin sets
@@ -59,7 +59,7 @@ type server struct {
 	environ []string
 	started func(pid int) (release func())
 
-	// turn holds one element while somebody connects; session is then his.
+	// turn holds one element while a goroutine connects, which then owns session.
 	turn    chan struct{}
 	session *mcp.ClientSession
 	release func()
@@ -75,7 +75,7 @@ func NewServers(o ServerOptions, list []hookfiles.Server) *Servers {
 	return t
 }
 
-// serve makes a server that is not started.
+// serve makes a server without starting it.
 func (t *Servers) serve(s hookfiles.Server) *server {
 	environ := slices.Clone(t.Environ)
 	for name, value := range s.Env {
@@ -87,9 +87,9 @@ func (t *Servers) serve(s hookfiles.Server) *server {
 	}
 }
 
-// Replace makes list the servers of the team from the next call on. Servers that did
-// not change stay as they are, connected or not. Others are ended in the background:
-// their calls under way get their answers first (45 s at most).
+// Replace makes list the servers of the team from the next call on. Unchanged servers stay as
+// they are, connected or not. Others are ended in the background, after their running calls
+// have ended (45 s at most).
 func (t *Servers) Replace(list []hookfiles.Server) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,7 +114,7 @@ func (t *Servers) Replace(list []hookfiles.Server) {
 	t.all = next
 }
 
-// named finds a server; nil: there is none of that name now.
+// named returns the server with a name, or nil.
 func (t *Servers) named(name string) *server {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,7 +147,7 @@ func (t *Servers) CallTool(ctx context.Context, call runner.ToolCall) (runner.To
 	return replyOf(result), nil
 }
 
-// replyOf is what a hook can use of a result.
+// replyOf returns the part of a result that a hook can use.
 func replyOf(result *mcp.CallToolResult) runner.ToolReply {
 	reply := runner.ToolReply{IsError: result.IsError}
 	var texts []string
@@ -166,8 +166,8 @@ func replyOf(result *mcp.CallToolResult) runner.ToolReply {
 	return reply
 }
 
-// connected gives the session with the server, and connects to it if there is
-// none. Who gets it calls running.Done in the end.
+// connected returns the session with the server, and connects if there is none. The caller
+// must call running.Done at the end.
 func (s *server) connected(ctx context.Context) (*mcp.ClientSession, error) {
 	select {
 	case s.turn <- struct{}{}:
@@ -187,7 +187,7 @@ func (s *server) connected(ctx context.Context) (*mcp.ClientSession, error) {
 	return s.session, nil
 }
 
-// connect starts the server, or reaches it; s.turn is held.
+// connect starts a local server, or connects to a remote one. s.turn must be held.
 func (s *server) connect(ctx context.Context) error {
 	client := mcp.NewClient(&mcp.Implementation{Name: "covey", Title: "covey hooks", Version: "1"}, nil)
 	if len(s.Command) == 0 {
@@ -198,8 +198,8 @@ func (s *server) connect(ctx context.Context) error {
 		s.session, s.release = session, func() {}
 		return err
 	}
-	// The program outlives the call that started it. In a session of its own it is known with all
-	// that it starts, and a Ctrl-C of the terminal is none of its business.
+	// The program outlives the call that started it. Its own process session identifies it and its
+	// children, and keeps a Ctrl-C in the terminal from it.
 	cmd := exec.Command(s.Command[0], s.Command[1:]...)
 	marker := "COVEY_SERVER=" + uuid.NewString()
 	cmd.Dir, cmd.Env = s.dir, append(slices.Clip(s.environ), marker)
@@ -214,7 +214,7 @@ func (s *server) connect(ctx context.Context) error {
 	forget := s.release
 	s.release = func() {
 		ended := make(chan struct{})
-		close(ended) // the session's end has waited for it
+		close(ended) // the process has ended with the session
 		proc.EndTree(cmd.Process.Pid, marker, serverGrace, ended)
 		forget()
 	}
@@ -226,7 +226,7 @@ func (s *server) connect(ctx context.Context) error {
 	return nil
 }
 
-// registering is a transport that tells when its program runs, before that can ask for anything.
+// registering is a transport that registers its program before the program can make a request.
 type registering struct {
 	mcp.Transport
 	connected func()
@@ -241,7 +241,7 @@ func (r registering) Connect(ctx context.Context) (mcp.Connection, error) {
 	return c, err
 }
 
-// lost forgets a session that has ended, so that the next call connects anew.
+// lost drops a session that has ended, so that the next call connects again.
 func (s *server) lost(ctx context.Context, session *mcp.ClientSession) {
 	select {
 	case s.turn <- struct{}{}:
@@ -256,8 +256,8 @@ func (s *server) lost(ctx context.Context, session *mcp.ClientSession) {
 	}
 }
 
-// Close ends all servers and waits for them, also for those that are being ended. Replace
-// must not be called after it.
+// Close ends all servers and waits for them, including replaced ones. Replace must not be
+// called after it.
 func (t *Servers) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -269,8 +269,8 @@ func (t *Servers) Close() error {
 	return errors.Join(errs...)
 }
 
-// close ends the server, if it was ever connected to, and waits for the calls that were
-// under way. Calls after it fail with errEnding.
+// close ends the server if it is connected, and waits for its running calls. Later calls fail
+// with errEnding.
 func (s *server) close() (err error) {
 	s.turn <- struct{}{}
 	s.closed = true
@@ -279,7 +279,7 @@ func (s *server) close() (err error) {
 		err = s.session.Close()
 		ended := errors.As(err, &left) || errors.Is(err, os.ErrProcessDone)
 		if ended || errors.Is(err, mcp.ErrConnectionClosed) {
-			err = nil // that is how programs end
+			err = nil // a program may exit with an error status
 		} else if err != nil {
 			err = fmt.Errorf("MCP server '%s': %w", s.Name, err)
 		}

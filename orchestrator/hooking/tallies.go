@@ -6,8 +6,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 )
 
-// Tallies count the runs of a team's hooks by member. The zero Tallies have counted
-// nothing. Their methods may be called from any goroutine.
+// Tallies counts the runs of a team's hooks by member. The zero value is ready to use. Its
+// methods may be called from any goroutine.
 type Tallies struct {
 	mu       sync.Mutex
 	byMember map[string]*hooklist.Tally
@@ -33,7 +33,7 @@ func (t *Tallies) Forget(member string) {
 	delete(t.byMember, member)
 }
 
-// Of returns the counts of these members' hooks, joined.
+// Of returns the sum of the counts of these members' hooks.
 func (t *Tallies) Of(members ...string) *hooklist.Tally {
 	t.mu.Lock()
 	defer t.mu.Unlock()

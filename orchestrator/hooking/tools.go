@@ -14,14 +14,14 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// teamServer is what mcp_tool hooks call the tools of the team itself.
+// teamServer is the server name of the team tools in mcp_tool hooks.
 const teamServer = "covey"
 
-// Tools makes the calls of mcp_tool hooks: to the team tools, as the member
-// whom the hook runs for, and to the servers that plugins bring.
+// Tools makes the calls of mcp_tool hooks: to the team tools, as the member for which the hook
+// runs, and to the servers of plugins.
 type Tools struct {
 	Servers *Servers
-	// TeamTools are the team tools of the member of a session; none if no member has it.
+	// TeamTools returns the team tools of the member of a session, or none if no member has it.
 	TeamTools func(session string) ([]agent.Tool, error)
 }
 
@@ -45,7 +45,7 @@ func (t *Tools) CallTool(ctx context.Context, call runner.ToolCall) (runner.Tool
 	made := agent.ToolCall{ID: "hook_" + uuid.NewString(), Name: call.Tool, Input: call.Arguments}
 	if denial := (permission.Policy{}).Permits(list[i], &made, workspace.NewWorkdir("/"), hooks.Outcome{
 		Decision: hooks.Pass,
-	}); denial != "" { // a team tool asks nobody: the input is wrong
+	}); denial != "" { // team tools need no permission, so the input is wrong
 		return runner.ToolReply{Text: denial, IsError: true}, nil
 	}
 	result := agent.Contained(ctx, func(ctx context.Context) agent.ToolResult { return list[i].Run(ctx, made) })

@@ -16,21 +16,21 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
-// Trigger says what of one event a member's agent can fire.
+// Trigger says which values of an event a member's agent can fire.
 type Trigger struct {
 	Member string
-	// Open: the agent may fire the event with values that nobody can list, as an agent
-	// program does that brings tools of its own. Values is nil then.
+	// Open is set if the values cannot be listed, as for an agent program that has its own
+	// tools. Values is nil then.
 	Open bool
-	// Values are all that the event's matcher field can be; none: the agent never fires
-	// the event.
+	// Values are all possible values of the event's matcher field. If there are none, the
+	// agent never fires the event.
 	Values []string
 	Why    string // why nothing else comes from the member, for people
 }
 
-// Triggers says what of an event each member of a team can fire, in the order of the
-// members. Where that is not certain a trigger is open. agentHooks says that some hook
-// of the team is of type agent: its agent calls tools in the member's name.
+// Triggers returns what each member of a team can fire of an event, in the order of the
+// members. A trigger is open where that is uncertain. agentHooks is set if the team has hooks
+// of type agent, whose agents call tools on behalf of the member.
 func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger, error) {
 	var list []Trigger
 	for i, m := range team.Members() {
@@ -63,8 +63,8 @@ func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger
 	return list, nil
 }
 
-// firedBy says what of an event an agent of a member can fire, as the table in
-// docs/hooks.md has it.
+// firedBy returns the values of an event that an agent of a member can fire, as in the table
+// in docs/hooks.md.
 func firedBy(m *roster.Member, a configs.Agent, event hooks.Event) (values []string, open bool, err error) {
 	own := isOwn(a)
 	switch event {
@@ -86,8 +86,8 @@ func firedBy(m *roster.Member, a configs.Agent, event hooks.Event) (values []str
 	case a.Kind != configs.Command, event == hooks.PostToolUse, event == hooks.PostToolUseFailure:
 		return nil, true, nil
 	}
-	// A program that is run once for each prompt tells of its calls when they are made.
-	// Only the team's tools are asked about before, since covey carries them out.
+	// A program that runs once per prompt reports its calls after it has made them. Hooks run
+	// before a call only for the team tools, because covey carries them out.
 	if event == hooks.PreToolUse {
 		values, err = programTeamTools(m)
 	}
@@ -108,7 +108,7 @@ func aboutTools(event hooks.Event) bool {
 		hooks.PostToolUse, hooks.PostToolUseFailure}, event)
 }
 
-// ownTools are the tools that Orchestrator.tools gives a member.
+// ownTools returns the names of the tools that covey gives a member.
 func ownTools(m *roster.Member, a configs.Agent) ([]string, error) {
 	team, err := teamtools.Describe(teamtools.BuiltinNames, m)
 	if err != nil {
@@ -126,7 +126,7 @@ func ownTools(m *roster.Member, a configs.Agent) ([]string, error) {
 	return names, nil
 }
 
-// programTeamTools are the team tools as hooks know them that an agent program calls.
+// programTeamTools returns the names in hooks of the team tools of an agent program.
 func programTeamTools(m *roster.Member) ([]string, error) {
 	list, err := teamtools.Describe(teamtools.MCPNames, m)
 	if err != nil {
@@ -139,7 +139,7 @@ func programTeamTools(m *roster.Member) ([]string, error) {
 	return names, nil
 }
 
-// namesOf are the names of tools.
+// namesOf returns the names of tools.
 func namesOf[T interface{ Spec() agent.Spec }](tools []T) []string {
 	names := make([]string, len(tools))
 	for i, t := range tools {
@@ -148,7 +148,7 @@ func namesOf[T interface{ Spec() agent.Spec }](tools []T) []string {
 	return names
 }
 
-// lackWords says for people why no other values come from an agent.
+// lackWords explains to people why an agent fires no other values.
 func lackWords(a configs.Agent, values []string) string {
 	switch {
 	case !isOwn(a) && len(values) > 0:

@@ -14,8 +14,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// TryGate runs one gate that is a command, by itself and without a team, in the workspace
-// as it is. It gets an input without a task.
+// TryGate runs one command gate without a team, in the current workspace. Its input has no
+// task.
 func TryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, about hooks.Common) (hooks.Outcome, error) {
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {

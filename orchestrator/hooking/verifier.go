@@ -21,12 +21,12 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// VerifierTools are the tools of agent hooks: those that look. A command runs
-// only where a rule or the mode of the member lets it without asking.
+// VerifierTools returns the tools of agent hooks, which only read. A command runs only if a
+// rule or the member's mode allows it without asking.
 func VerifierTools() []string { return []string{"Read", "Grep", "Glob", "Bash"} }
 
-// verifier is the host of an agent hook's agent: a conversation of its own, of
-// which nothing is kept. The member's hooks and permissions hold for its calls.
+// verifier is the host of an agent hook's agent. Its conversation is separate and is not
+// stored. The member's hooks and permissions apply to its calls.
 type verifier struct {
 	member Member
 	dir    *workspace.Workdir
@@ -35,7 +35,7 @@ type verifier struct {
 	answer string // the input of AnswerTool; empty: it has not been called
 }
 
-// verify lets an agent find out what an agent hook wants to know.
+// verify runs an agent that answers an agent hook.
 func (m *Models) verify(
 	ctx context.Context, who answerer, q runner.Question, asked *ModelAsked,
 ) (text string, err error) {
@@ -69,7 +69,7 @@ func (m *Models) verify(
 	return v.talk(ctx, judge, q.Text)
 }
 
-// talk lets the agent work until it answers, and reminds it once that it has to.
+// talk runs the agent until it answers, and reminds it once that it must answer.
 func (v *verifier) talk(ctx context.Context, judge agent.Agent, prompt string) (string, error) {
 	for _, text := range []string{prompt, runner.AnswerReminder} {
 		_, err := judge.Run(ctx, []agent.Input{{Kind: agent.FromCaller, Text: text}}, v)
@@ -85,8 +85,7 @@ func (v *verifier) talk(ctx context.Context, judge agent.Agent, prompt string) (
 	return "", fmt.Errorf("the hook's agent has fallen silent without a call of %s", runner.AnswerTool)
 }
 
-// specs are the tools as the model is offered them: those of the verifier alone,
-// none of the member whose hook this is.
+// specs describes the verifier's tools to the model. The member's tools are not among them.
 func (v *verifier) specs() []agent.Spec {
 	specs := make([]agent.Spec, len(v.tools))
 	for i, t := range v.tools {
@@ -107,8 +106,7 @@ func (v *verifier) Pass(ctx context.Context) ([]agent.Input, error) {
 	return nil, nil
 }
 
-// Record implements agent.Host. The conversation is nobody's transcript; only
-// what it uses is noted.
+// Record implements agent.Host. It stores no transcript, only the usage.
 func (v *verifier) Record(r agent.Record) error {
 	v.asked.Usage = v.asked.Usage.Plus(r.Usage)
 	return nil
@@ -124,8 +122,8 @@ func (v *verifier) Call(ctx context.Context, call agent.ToolCall) agent.ToolResu
 		return failed(fmt.Errorf("there is no tool %s here; continue with the tools you have", call.Name))
 	}
 	tool := v.tools[i]
-	// What guards the member's calls guards these: hooks are told of paths in their
-	// one form, and what they would change is not run at all.
+	// The guards of the member's calls apply here as well. Hooks see paths in their normal form.
+	// A call whose input a hook would change does not run.
 	if denial := v.member.Permissions().Permits(tool, &call, v.dir, hooks.Outcome{Decision: hooks.Pass}); denial != "" {
 		return failed(errors.New(denial))
 	}
@@ -146,10 +144,10 @@ func (v *verifier) Call(ctx context.Context, call agent.ToolCall) agent.ToolResu
 	return agent.Contained(ctx, func(ctx context.Context) agent.ToolResult { return tool.Run(ctx, call) })
 }
 
-// failed is a result that tells the model what went wrong.
+// failed returns a result that tells the model of an error.
 func failed(err error) agent.ToolResult { return agent.ToolResult{Content: err.Error(), IsError: true} }
 
-// answered takes the agent's answer, or tells it what is wrong with that.
+// answered stores the agent's answer, or tells the agent what is wrong with it.
 func (v *verifier) answered(call agent.ToolCall) agent.ToolResult {
 	if err := runner.CheckAnswer(string(call.Input)); err != nil {
 		return failed(fmt.Errorf("%w: call %s again", err, runner.AnswerTool))
@@ -158,8 +156,8 @@ func (v *verifier) answered(call agent.ToolCall) agent.ToolResult {
 	return agent.ToolResult{Content: "Answer taken.", Halted: "the hook's agent has answered"}
 }
 
-// answerTool describes the tool by which an agent hook's agent answers; the
-// verifier itself carries it out.
+// answerTool describes the tool with which an agent hook's agent answers. The verifier itself
+// carries it out.
 type answerTool struct{}
 
 // Spec implements agent.Tool.
