@@ -14,11 +14,11 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// Client sends requests to a running team from another process. The team identifies the
-// caller by its process. Methods fail with ErrDenied if the caller may not make the request,
-// with the store's errors (tasks.ErrNotFound, …) or ErrNoMember, with ErrNotRunning if the
-// team has ended, and with ErrOtherVersion if another version of covey runs it. A Client is
-// safe for concurrent use.
+// Client sends requests to a running team from another process. The team
+// identifies the caller by its process. Methods fail with ErrDenied if the caller
+// may not make the request, with the store's errors (tasks.ErrNotFound, …) or
+// ErrNoMember, with ErrNotRunning if the team has ended, and with ErrOtherVersion
+// if another version of covey runs it. A Client is safe for concurrent use.
 type Client struct {
 	place  state.Place
 	pid    int // of the team's process, from run.json
@@ -27,8 +27,9 @@ type Client struct {
 	relays sync.WaitGroup // ends when the bus is done
 }
 
-// Dial connects to the team that runs in a Place. It fails with ErrNotRunning if none runs
-// there, and with ErrOtherVersion if the process does not speak our protocol.
+// Dial connects to the team that runs in a Place. It fails with ErrNotRunning if
+// none runs there, and with ErrOtherVersion if the process does not speak our
+// protocol.
 func Dial(ctx context.Context, p state.Place) (*Client, error) {
 	run, ok := state.Running(p)
 	if !ok {
@@ -50,7 +51,8 @@ func (c *Client) Close() error {
 // Gone returns a channel that is closed when the team has ended, or after Close.
 func (c *Client) Gone() <-chan struct{} { return c.bus.Done() }
 
-// Ended returns the error for a team that has ended since Dial. It wraps ErrNotRunning.
+// Ended returns the error for a team that has ended since Dial. It wraps
+// ErrNotRunning.
 func (c *Client) Ended() error {
 	return fmt.Errorf("team %s: %w: it ended meanwhile", c.place.Team, ErrNotRunning)
 }
@@ -58,8 +60,8 @@ func (c *Client) Ended() error {
 // Place returns the place of the team's files.
 func (c *Client) Place() state.Place { return c.place }
 
-// JournalWake returns a channel that receives a value when the journal has grown, and is
-// closed when the team has ended. It can be passed to FollowJournal.
+// JournalWake returns a channel that receives a value when the journal has grown,
+// and is closed when the team has ended. It can be passed to FollowJournal.
 func (c *Client) JournalWake() (<-chan struct{}, error) {
 	if c.other != nil {
 		return nil, c.other
@@ -72,8 +74,9 @@ func (c *Client) JournalWake() (<-chan struct{}, error) {
 	return wake, nil
 }
 
-// relay forwards signals until done, and then closes wake. The bus's callback cannot close the
-// channel itself, because it does not know which call is its last.
+// relay forwards signals until done, and then closes wake. The bus's callback
+// cannot close the channel itself, because it does not know which call is its
+// last.
 func relay(wake chan<- struct{}, grew, done <-chan struct{}) {
 	defer close(wake)
 	for {
@@ -127,8 +130,8 @@ func (c *Client) explain(err error) error {
 	return fmt.Errorf("team %s: %w", c.place.Team, err)
 }
 
-// dialAt connects to the team that run describes. It fails with ErrNotRunning if no process
-// listens, and with ErrOtherVersion if another version of covey does.
+// dialAt connects to the team that run describes. It fails with ErrNotRunning if
+// no process listens, and with ErrOtherVersion if another version of covey does.
 func dialAt(ctx context.Context, p state.Place, run state.RunFile) (*Client, error) {
 	b, err := dialSocket(ctx, p, run)
 	switch {

@@ -9,18 +9,18 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Besides the errors of packages tasks and configs, these keep their identity on the way from
-// a running team to a Client.
+// Besides the errors of packages tasks and configs, these keep their identity on
+// the way from a running team to a Client.
 var (
-	// ErrNoMember is returned when a task, message or command names somebody who is not a
-	// member of the team.
+	// ErrNoMember is returned when a task, message or command names somebody who
+	// is not a member of the team.
 	ErrNoMember = errors.New("no such member")
 	// ErrEmpty is returned for a message or task without content.
 	ErrEmpty = errors.New("empty")
 	// ErrNotRunning is returned when no process runs the team.
 	ErrNotRunning = errors.New("not running")
-	// ErrOtherVersion is returned for a team that another version of covey runs, which does
-	// not understand the request.
+	// ErrOtherVersion is returned for a team that another version of covey runs,
+	// which does not understand the request.
 	ErrOtherVersion = errors.New("run by another version of covey")
 	// ErrDenied is returned for a request that the caller may not make.
 	ErrDenied = errors.New("denied")
@@ -34,7 +34,8 @@ type remoteKind struct {
 	kind error
 }
 
-// remoteKinds lists all of them. An error of two kinds gets the code of the first.
+// remoteKinds lists all of them. An error of two kinds gets the code of the
+// first.
 func remoteKinds() []remoteKind {
 	return []remoteKind{
 		{bus.CodeDenied, ErrDenied},
@@ -74,7 +75,8 @@ func codedError(err error) error {
 	return err
 }
 
-// decodedError returns an error with the kind of a remote error, for errors.Is, and its text.
+// decodedError returns an error with the kind of a remote error, for errors.Is,
+// and its text.
 func decodedError(err *bus.Error) error {
 	for _, k := range remoteKinds() {
 		if err.Code == k.code {

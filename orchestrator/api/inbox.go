@@ -6,8 +6,9 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// The verbs about questions. Everybody may read them. Only the operator may answer, because
-// otherwise a member's process could approve the member's own requests (DESIGN 8).
+// The verbs about questions. Everybody may read them. Only the operator may
+// answer, because otherwise a member's process could approve the member's own
+// requests (DESIGN 8).
 var (
 	VerbInbox  = forAll[InboxQuery, []requests.Request]("inbox")
 	VerbAnswer = forOperator[InboxAnswer, requests.Request]("inbox-answer")
@@ -24,18 +25,19 @@ type InboxAnswer struct {
 	ID       string `json:"id"`
 	Approve  bool   `json:"approve"`
 	Feedback string `json:"feedback,omitempty"`
-	// Mode is the permission mode granted with an approved plan; empty: the member's own.
+	// Mode is the permission mode granted with an approved plan; empty: the
+	// member's own.
 	Mode string `json:"mode,omitempty"`
 }
 
-// Inbox lists the open questions, and with All also the closed ones. A list omits long
-// payloads.
+// Inbox lists the open questions, and with All also the closed ones. A list omits
+// long payloads.
 func (c *Client) Inbox(ctx context.Context, q InboxQuery) ([]requests.Request, error) {
 	return ask(ctx, c, VerbInbox, q)
 }
 
-// AnswerInbox answers a question. It fails with tasks.ErrAnswered if the question has been
-// answered; the error names who answered it.
+// AnswerInbox answers a question. It fails with tasks.ErrAnswered if the question
+// has been answered; the error names who answered it.
 func (c *Client) AnswerInbox(ctx context.Context, a InboxAnswer) (requests.Request, error) {
 	return ask(ctx, c, VerbAnswer, a)
 }

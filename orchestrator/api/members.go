@@ -18,15 +18,16 @@ var (
 	VerbEnd       = forOperator[EndMember, EndReply]("member-end")
 )
 
-// Send asks to send a text to a member. The text is a prompt of the operator, or mail of the
-// member that sends it.
+// Send asks to send a text to a member. The text is a prompt of the operator, or
+// mail of the member that sends it.
 type Send struct {
 	To      string `json:"to"` // a member, or "*" for all but the sender
 	Text    string `json:"text"`
 	Summary string `json:"summary,omitempty"`
 	// WaitFor are ids of tasks: the text is read once all of them are done.
 	WaitFor []string `json:"wait_for,omitempty"`
-	// As must be empty or the caller's own name. A Handler finds the sender's name here.
+	// As must be empty or the caller's own name. A Handler finds the sender's
+	// name here.
 	As string `json:"as,omitempty"`
 }
 
@@ -59,19 +60,19 @@ const (
 type SendReply struct {
 	Delivery Delivery `json:"delivery"`
 	IDs      []string `json:"ids"` // of the stored messages, one per recipient
-	// RequestID and Message are the result of a structured message, which makes or answers a
-	// request.
+	// RequestID and Message are the result of a structured message, which makes
+	// or answers a request.
 	RequestID string `json:"request_id,omitempty"`
 	Message   string `json:"message,omitempty"`
 }
 
-// TeamCall asks for one call of a team tool. `covey mcp` sends it: a process without a token,
-// which the kernel identifies.
+// TeamCall asks for one call of a team tool. `covey mcp` sends it: a process
+// without a token, which the kernel identifies.
 type TeamCall struct {
 	Tool  string          `json:"tool"`
 	Input json.RawMessage `json:"input,omitempty"`
-	// Request identifies the call, so that a repeat is recognized. If it is empty, the tool
-	// and the input identify the call.
+	// Request identifies the call, so that a repeat is recognized. If it is
+	// empty, the tool and the input identify the call.
 	Request string `json:"request,omitempty"`
 	As      string `json:"as,omitempty"` // must be empty or the caller's own name
 }
@@ -83,7 +84,8 @@ type TeamAnswer struct {
 	IsError    bool            `json:"is_error,omitempty"`
 }
 
-// InterruptRequest asks to end a member's turn. The member is then held, unless GoOn is set.
+// InterruptRequest asks to end a member's turn. The member is then held, unless
+// GoOn is set.
 type InterruptRequest struct {
 	Member string `json:"member"`
 	GoOn   bool   `json:"go_on,omitempty"`
@@ -94,11 +96,13 @@ type InterruptReply struct {
 	Interrupted bool `json:"interrupted"` // false if it was not in a turn
 	Held        bool `json:"held"`        // it begins no other turn until it is resumed
 	Turn        int  `json:"turn"`
-	// Retries is set if it waited for a usage limit or a login, and tries again now.
+	// Retries is set if it waited for a usage limit or a login, and tries again
+	// now.
 	Retries bool `json:"retries,omitempty"`
 }
 
-// Send and TeamCall have no force: gates and limits do not stop messages, and members may not use force.
+// Send and TeamCall have no force: gates and limits do not stop messages, and
+// members may not use force.
 func (r Send) onBehalf() (string, bool)            { return r.As, false }
 func (r TeamCall) onBehalf() (string, bool)        { return r.As, false }
 func (r Send) inNameOf(member string) Send         { r.As = member; return r }
@@ -137,12 +141,14 @@ type EndReply struct {
 	Reason  string `json:"reason,omitempty"`  // why it has left, or why it stays
 }
 
-// Send sends a text to a member. If it returns nil, the text is stored and survives a crash.
+// Send sends a text to a member. If it returns nil, the text is stored and
+// survives a crash.
 func (c *Client) Send(ctx context.Context, req Send) (SendReply, error) {
 	return ask(ctx, c, VerbSend, req)
 }
 
-// Interrupt ends a member's turn. The member stays in the team, and is held unless GoOn is set.
+// Interrupt ends a member's turn. The member stays in the team, and is held
+// unless GoOn is set.
 func (c *Client) Interrupt(ctx context.Context, r InterruptRequest) (InterruptReply, error) {
 	return ask(ctx, c, VerbInterrupt, r)
 }
@@ -152,7 +158,8 @@ func (c *Client) Hold(ctx context.Context, r HoldRequest) (HoldReply, error) {
 	return ask(ctx, c, VerbHold, r)
 }
 
-// EndMember asks a member to leave the team, and waits until it has left or refused.
+// EndMember asks a member to leave the team, and waits until it has left or
+// refused.
 func (c *Client) EndMember(ctx context.Context, e EndMember) (EndReply, error) {
 	return ask(ctx, c, VerbEnd, e)
 }

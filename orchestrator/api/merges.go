@@ -16,13 +16,14 @@ var (
 	VerbReview = forAll[ReviewRequest, ReviewReply]("review")
 )
 
-// MergeRequest asks to merge finished work: of a task, of a member with everything in its
-// working copy, or all work that waits.
+// MergeRequest asks to merge finished work: of a task, of a member with
+// everything in its working copy, or all work that waits.
 type MergeRequest struct {
 	Task   string `json:"task,omitempty"`
 	Member string `json:"member,omitempty"`
 	All    bool   `json:"all,omitempty"`
-	// Wait delays the reply until the work is merged, or cannot be merged for now.
+	// Wait delays the reply until the work is merged, or cannot be merged for
+	// now.
 	Wait bool `json:"wait,omitempty"`
 }
 
@@ -66,8 +67,8 @@ type Review struct {
 	Open      []string           `json:"open,omitempty"` // with Push: the commands for its pull request
 }
 
-// ReviewRequest asks for reviews. Without a task and a member it asks for all work that is
-// not merged.
+// ReviewRequest asks for reviews. Without a task and a member it asks for all
+// work that is not merged.
 type ReviewRequest struct {
 	Task   string `json:"task,omitempty"`
 	Member string `json:"member,omitempty"`
@@ -109,8 +110,8 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// Merge asks to merge finished work. The reply holds its merges in the queue; Review returns
-// their results.
+// Merge asks to merge finished work. The reply holds its merges in the queue;
+// Review returns their results.
 func (c *Client) Merge(ctx context.Context, req MergeRequest) (MergeReply, error) {
 	return ask(ctx, c, VerbMerge, req)
 }

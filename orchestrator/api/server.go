@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
-// MaxCallerConns limits the connections to the control socket of each caller other than the operator.
-// A command has one.
+// MaxCallerConns limits the connections to the control socket of each caller
+// other than the operator. A command has one.
 const MaxCallerConns = 32
 
 // Server answers requests over the bus.
@@ -22,10 +22,11 @@ type Server struct {
 	watchers sync.WaitGroup      // ends when the bus is closed
 }
 
-// Checks run before a request is carried out on somebody's behalf. If one returns an error, the
-// request is refused with it.
+// Checks run before a request is carried out on somebody's behalf. If one returns
+// an error, the request is refused with it.
 type Checks struct {
-	// Member checks a request from a process of a member's tool, or of a hook with may_act.
+	// Member checks a request from a process of a member's tool, or of a hook
+	// with may_act.
 	Member func(ctx context.Context, member string, req any) error
 	// Hook returns the context for a request from a hook's process.
 	Hook func(context.Context, process.Caller) (context.Context, error)
@@ -46,8 +47,8 @@ func (c Checks) check(ctx context.Context, by process.Caller, r any) (context.Co
 	return ctx, nil
 }
 
-// Serve begins to answer requests. To end it, close the bus, which waits for the running handlers,
-// and then call Wait.
+// Serve begins to answer requests. To end it, close the bus, which waits for the
+// running handlers, and then call Wait.
 func Serve(b *bus.Bus, checks Checks, handlers ...Handler) (*Server, error) {
 	s := &Server{checks: checks, attached: map[bus.ConnID]bool{}}
 	for _, h := range handlers {
@@ -61,7 +62,8 @@ func Serve(b *bus.Bus, checks Checks, handlers ...Handler) (*Server, error) {
 	return s, nil
 }
 
-// Wait waits until all goroutines of the server have ended. The bus must have been closed.
+// Wait waits until all goroutines of the server have ended. The bus must have
+// been closed.
 func (s *Server) Wait() { s.watchers.Wait() }
 
 // Attached returns how many operators are attached. They can answer questions.

@@ -17,21 +17,21 @@ var (
 type ApplySpec struct {
 	Spec string `json:"spec"`           // absolute path
 	Goal string `json:"goal,omitempty"` // instead of the spec's
-	// Digest is the digest of the spec that the caller trusts. The files on disk must match
-	// it. DryRun needs none.
+	// Digest is the digest of the spec that the caller trusts. The files on disk
+	// must match it. DryRun needs none.
 	Digest string `json:"digest,omitempty"`
 	DryRun bool   `json:"dry_run,omitempty"` // only return what would change
 }
 
-// ApplySpec makes the team apply another version of its spec, or returns what would change. It
-// fails with configs.ErrSpec, and changes nothing, if the spec is invalid. Only the operator
-// may call it.
+// ApplySpec makes the team apply another version of its spec, or returns what
+// would change. It fails with configs.ErrSpec, and changes nothing, if the spec
+// is invalid. Only the operator may call it.
 func (c *Client) ApplySpec(ctx context.Context, r ApplySpec) (SpecChange, error) {
 	return ask(ctx, c, VerbApplySpec, r)
 }
 
-// SpecChange is the difference that another spec makes to a team, or what a team that does not
-// run would start with.
+// SpecChange is the difference that another spec makes to a team, or what a team
+// that does not run would start with.
 type SpecChange struct {
 	Team    string         `json:"team"`
 	Running bool           `json:"running"`
@@ -88,8 +88,8 @@ func (c *Client) Hooks(ctx context.Context) ([]hooklist.Info, error) {
 	return ask(ctx, c, VerbHooks, struct{}{})
 }
 
-// Reload makes the team read the files of its hooks again, and returns the changed ones. It
-// waits for the ConfigChange hooks.
+// Reload makes the team read the files of its hooks again, and returns the
+// changed ones. It waits for the ConfigChange hooks.
 func (c *Client) Reload(ctx context.Context) (ReloadReply, error) {
 	return ask(ctx, c, VerbReload, struct{}{})
 }

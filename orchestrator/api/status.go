@@ -22,8 +22,8 @@ var (
 // MemberState is what a member does, as `covey ps` shows it.
 type MemberState string
 
-// The states of members. A member that waits for a person or another member within its turn
-// is Working, and MemberStatus.WaitsFor names what it waits for.
+// The states of members. A member that waits for a person or another member
+// within its turn is Working, and MemberStatus.WaitsFor names what it waits for.
 const (
 	Starting       MemberState = "starting"
 	Working        MemberState = "working"
@@ -36,8 +36,8 @@ const (
 	Ended          MemberState = "ended"
 )
 
-// Status is the state of a running team, as `covey ps` shows it. ReadStatus returns one for a
-// team that does not run.
+// Status is the state of a running team, as `covey ps` shows it. ReadStatus
+// returns one for a team that does not run.
 type Status struct {
 	Team      string         `json:"team"`
 	Goal      string         `json:"goal"`
@@ -53,8 +53,8 @@ type Status struct {
 	Seq       uint64         `json:"seq"`      // last line of the journal
 	FailOpen  int            `json:"failed_open"`
 	Requests  int            `json:"requests"` // open questions for people, see `covey inbox`
-	// Coordination is what the lead has spent on notices in this run. It is nil for a team
-	// that does not run.
+	// Coordination is what the lead has spent on notices in this run. It is nil
+	// for a team that does not run.
 	Coordination *budget.Coordination `json:"coordination,omitempty"`
 	Turns        journal.TurnCount    `json:"turns"`            // of this run, or of the last one
 	Result       *state.RunResult     `json:"result,omitempty"` // of the last run; nil while one runs
@@ -84,16 +84,16 @@ type MemberStatus struct {
 	Refusals   int         `json:"refusals"`    // by gates, in this run
 	FailedOpen int         `json:"failed_open"` // failures of hooks that fail open, in this run
 	Tokens     int64       `json:"tokens"`
-	// TokensUnknown is set if the agent program did not report all tokens that it used; Tokens
-	// counts the reported ones.
+	// TokensUnknown is set if the agent program did not report all tokens that it
+	// used; Tokens counts the reported ones.
 	TokensUnknown bool `json:"tokens_unknown,omitempty"`
 	// Background lists the running background hooks.
 	Background []string `json:"background_hooks,omitempty"`
-	// Worktree is its working copy. It is nil if the member works in the workspace, or if the
-	// team does not run.
+	// Worktree is its working copy. It is nil if the member works in the
+	// workspace, or if the team does not run.
 	Worktree *trees.Status `json:"worktree,omitempty"`
-	// Hooks counts the hooks that failed open, and those in mode observe that would have had
-	// an effect.
+	// Hooks counts the hooks that failed open, and those in mode observe that
+	// would have had an effect.
 	Hooks []hooklist.Count `json:"hooks,omitempty"`
 	// Limits is the use of its own limits, over all runs.
 	Limits []journal.BudgetUse `json:"limits,omitempty"`

@@ -8,35 +8,36 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// A task list is sent in pages, because the bus limits the size of a reply. Tasks that are
-// created meanwhile are on later pages.
+// A task list is sent in pages, because the bus limits the size of a reply. Tasks
+// that are created meanwhile are on later pages.
 
 // TaskQuery asks for the tasks after the one with this id.
 type TaskQuery struct {
 	ID      string `json:"after"`
 	Outline bool   `json:"outline,omitempty"` // each task is a tasks.Outline
-	// Columns asks for outlines as TaskColumns. An older build ignores it and returns Tasks.
+	// Columns asks for outlines as TaskColumns. An older build ignores it and
+	// returns Tasks.
 	Columns bool `json:"columns,omitempty"`
 }
 
-// TaskPage is one page of tasks. The team makes it of encoded tasks, because their sizes decide
-// how many fit.
+// TaskPage is one page of tasks. The team makes it of encoded tasks, because
+// their sizes decide how many fit.
 type TaskPage[T any] struct {
 	Tasks   []T          `json:"tasks"`
 	Columns *TaskColumns `json:"columns,omitempty"` // instead of Tasks, if requested
 	More    bool         `json:"more"`
 }
 
-// TaskColumns holds outlines with one list per field. Decoding 8,000 JSON objects takes
-// several times as long.
+// TaskColumns holds outlines with one list per field. Decoding 8,000 JSON objects
+// takes several times as long.
 type TaskColumns struct {
 	IDs      []string `json:"ids"`
 	Subjects []string `json:"subjects"`
 	Words    []string `json:"words"`  // all statuses and owners
 	Status   []int    `json:"status"` // indexes into Words
 	Owner    []int    `json:"owner"`  // likewise
-	// Blockers is the number of each task's blockers. BlockedBy holds the ids of all of them
-	// in the order of the tasks.
+	// Blockers is the number of each task's blockers. BlockedBy holds the ids of
+	// all of them in the order of the tasks.
 	Blockers  []int    `json:"blockers"`
 	BlockedBy []string `json:"blockedBy"`
 }
@@ -54,8 +55,8 @@ func (p TaskPage[T]) List() ([]T, error) {
 // pageBytes is the approximate size of a page.
 const pageBytes = 1 << 20
 
-// cutTasks makes the page of the tasks after r.ID, up to pageBytes but at least one task. all
-// is in list order.
+// cutTasks makes the page of the tasks after r.ID, up to pageBytes but at least
+// one task. all is in list order.
 func cutTasks[T any](all []T, id func(*T) string, r TaskQuery) (TaskPage[json.RawMessage], error) {
 	page := TaskPage[json.RawMessage]{Tasks: []json.RawMessage{}}
 	first, err := placeAfter(all, id, r.ID)
@@ -77,8 +78,9 @@ func cutTasks[T any](all []T, id func(*T) string, r TaskQuery) (TaskPage[json.Ra
 	return page, nil
 }
 
-// placeAfter returns the index of the first task with a higher id than after. It compares the
-// ids as numbers, because the task with the id after may have been deleted between two pages.
+// placeAfter returns the index of the first task with a higher id than after. It
+// compares the ids as numbers, because the task with the id after may have been
+// deleted between two pages.
 func placeAfter[T any](all []T, id func(*T) string, after string) (int, error) {
 	if after == "" {
 		return 0, nil
@@ -154,8 +156,8 @@ func columnsOf(all []tasks.Outline) *TaskColumns {
 	return c
 }
 
-// rows converts columns to outlines. It checks that they are consistent, because they come
-// from another process.
+// rows converts columns to outlines. It checks that they are consistent, because
+// they come from another process.
 func (c *TaskColumns) rows() ([]tasks.Outline, error) {
 	n, links := len(c.IDs), c.BlockedBy
 	fits := len(c.Subjects) == n && len(c.Status) == n && len(c.Owner) == n && len(c.Blockers) == n

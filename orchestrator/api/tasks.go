@@ -63,10 +63,11 @@ type TaskClaim struct {
 type TaskReply struct {
 	Task    tasks.Task `json:"task"`
 	Changed []string   `json:"changed,omitempty"` // names of the fields that changed
-	// Refused is the feedback of the hooks that refused the change; the task is then
-	// unchanged.
+	// Refused is the feedback of the hooks that refused the change; the task is
+	// then unchanged.
 	Refused []string `json:"refused,omitempty"`
-	// Awaits names the answer that the change waits for; the task is then unchanged, too.
+	// Awaits names the answer that the change waits for; the task is then
+	// unchanged, too.
 	Awaits string `json:"awaits,omitempty"`
 }
 
@@ -75,8 +76,8 @@ type Standing struct {
 	Verdicts []verdicts.Verdict `json:"verdicts"` // of gates, without their logs
 	Merges   []tasks.Merge      `json:"merges"`   // the pieces of its work, oldest first
 	Requests []requests.Request `json:"requests"` // open questions about it
-	// Unchanged is set if the task was completed in a working copy without changed files, so
-	// that there is nothing to merge.
+	// Unchanged is set if the task was completed in a working copy without
+	// changed files, so that there is nothing to merge.
 	Unchanged bool `json:"unchanged"`
 }
 
@@ -85,8 +86,8 @@ type TaskRef struct {
 	ID string `json:"id"`
 }
 
-// ListTasks makes the function that answers VerbTasks from two that list all tasks and all
-// outlines.
+// ListTasks makes the function that answers VerbTasks from two that list all
+// tasks and all outlines.
 func ListTasks(
 	whole func(context.Context) ([]tasks.Task, error), outlines func(context.Context) ([]tasks.Outline, error),
 ) func(context.Context, TaskQuery) (TaskPage[json.RawMessage], error) {
@@ -122,7 +123,8 @@ func (c *Client) Tasks(ctx context.Context) ([]tasks.Task, error) {
 	return pages(ctx, c, TaskQuery{}, func(t *tasks.Task) string { return t.ID })
 }
 
-// Outline lists the outlines of all tasks, which is many times as fast as Tasks for a long list.
+// Outline lists the outlines of all tasks, which is many times as fast as Tasks
+// for a long list.
 func (c *Client) Outline(ctx context.Context) ([]tasks.Outline, error) {
 	r := TaskQuery{Outline: true, Columns: true}
 	return pages(ctx, c, r, func(t *tasks.Outline) string { return t.ID })

@@ -32,9 +32,9 @@ type AttachReply struct {
 	Counted bool   `json:"counted"` // the caller is a person, who can answer questions
 }
 
-// HandleAttach makes the handler of VerbAttach. f returns the state of the journal. A person counts
-// as attached until the connection ends. A member's process may follow the journal, but does not
-// count.
+// HandleAttach makes the handler of VerbAttach. f returns the state of the
+// journal. A person counts as attached until the connection ends. A member's
+// process may follow the journal, but does not count.
 func HandleAttach(f func(context.Context) (AttachReply, error)) Handler {
 	return VerbAttach.handle(func(ctx context.Context, s *Server, from bus.Caller, _ struct{}) (AttachReply, error) {
 		rep, err := f(ctx)
@@ -48,8 +48,8 @@ func HandleAttach(f func(context.Context) (AttachReply, error)) Handler {
 	})
 }
 
-// Down asks the team to end, and Wait waits until it has. It is not an error if the team ends
-// before its reply arrives.
+// Down asks the team to end, and Wait waits until it has. It is not an error if
+// the team ends before its reply arrives.
 func (c *Client) Down(ctx context.Context, reason string) (DownReply, error) {
 	rep, err := ask(ctx, c, VerbDown, Down{Reason: reason})
 	if errors.Is(err, ErrNotRunning) {
@@ -58,7 +58,8 @@ func (c *Client) Down(ctx context.Context, reason string) (DownReply, error) {
 	return rep, err
 }
 
-// Wait waits until the team's process has released the team, so that another can run it.
+// Wait waits until the team's process has released the team, so that another can
+// run it.
 func (c *Client) Wait(ctx context.Context) error {
 	select {
 	case <-c.bus.Done():
@@ -68,8 +69,8 @@ func (c *Client) Wait(ctx context.Context) error {
 	}
 }
 
-// Attach marks this client as attached until Close: the team can then ask the caller, if it
-// is a person. The reply says where to read the journal.
+// Attach marks this client as attached until Close: the team can then ask the
+// caller, if it is a person. The reply says where to read the journal.
 func (c *Client) Attach(ctx context.Context) (AttachReply, error) {
 	return ask(ctx, c, VerbAttach, struct{}{})
 }

@@ -17,8 +17,8 @@ var (
 	VerbTrusted = forAll[TrustNotice, TrustReply]("trusted")    // asks whether an entry counts
 )
 
-// TrustNotice is an entry of trust.json for a spec in the team's workspace. It announces the
-// entry to a running team, or asks whether the entry was announced.
+// TrustNotice is an entry of trust.json for a spec in the team's workspace. It
+// announces the entry to a running team, or asks whether the entry was announced.
 type TrustNotice struct {
 	Workspace string `json:"workspace"` // real path
 	Spec      string `json:"spec"`      // real path
@@ -34,21 +34,21 @@ type TrustReply struct {
 // trustWait limits how long a running team may take to answer about trust.
 const trustWait = 10 * time.Second
 
-// AnnounceTrust announces to all teams that run in a workspace that the operator is about to
-// trust a spec there, or to withdraw its trust if n has no digest.
+// AnnounceTrust announces to all teams that run in a workspace that the operator
+// is about to trust a spec there, or to withdraw its trust if n has no digest.
 func AnnounceTrust(ctx context.Context, n TrustNotice) error {
 	_, err := askTeamsIn(ctx, VerbTrust, n)
 	return err
 }
 
-// TrustCounts reports whether an entry of trust.json counts for all teams that run in its
-// workspace. It is true if no team runs there.
+// TrustCounts reports whether an entry of trust.json counts for all teams that
+// run in its workspace. It is true if no team runs there.
 func TrustCounts(ctx context.Context, n TrustNotice) (bool, error) {
 	return askTeamsIn(ctx, VerbTrusted, n)
 }
 
-// askTeamsIn asks all teams that run in a workspace about an entry. It fails if a running team
-// does not answer, because each answer counts.
+// askTeamsIn asks all teams that run in a workspace about an entry. It fails if a
+// running team does not answer, because each answer counts.
 func askTeamsIn(ctx context.Context, v Verb[TrustNotice, TrustReply], n TrustNotice) (counts bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trustWait)
 	defer cancel()
@@ -58,11 +58,13 @@ func askTeamsIn(ctx context.Context, v Verb[TrustNotice, TrustReply], n TrustNot
 	}
 	counts = true
 	for _, p := range all {
-		// The folder's name identifies the team, and not run.json, which any process may write.
+		// The folder's name identifies the team, and not run.json, which any
+		// process may write.
 		if filepath.Base(p.Dir) != state.FolderOf(p.Team, n.Workspace) {
 			continue
 		}
-		// From another PID namespace the team's process is not visible, but its lock is.
+		// From another PID namespace the team's process is not visible, but its
+		// lock is.
 		run, up := state.Running(p)
 		if !up && !state.LockHeld(p.Lock()) {
 			continue

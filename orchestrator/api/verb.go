@@ -8,11 +8,12 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
-// Verb is a kind of request that a running team answers: its name on the bus, the types of the
-// request and the reply, and who may send it.
+// Verb is a kind of request that a running team answers: its name on the bus, the
+// types of the request and the reply, and who may send it.
 type Verb[Req, Rep any] struct {
 	name bus.Verb
-	// may returns an error that wraps ErrDenied if the caller may not send the request.
+	// may returns an error that wraps ErrDenied if the caller may not send the
+	// request.
 	may func(by process.Caller, r Req) error
 }
 
@@ -31,18 +32,20 @@ func forOperator[Req, Rep any](name bus.Verb) Verb[Req, Rep] {
 	}}
 }
 
-// actingRequest is a request that is carried out on behalf of a member or the operator.
+// actingRequest is a request that is carried out on behalf of a member or the
+// operator.
 type actingRequest[T any] interface {
-	// onBehalf returns the member that the request claims to act for, and whether it asks to
-	// skip gates and limits.
+	// onBehalf returns the member that the request claims to act for, and whether
+	// it asks to skip gates and limits.
 	onBehalf() (as string, force bool)
-	// inNameOf returns the request on behalf of the member that sent it. Handlers get this one
-	// from a member's process, whatever its As was.
+	// inNameOf returns the request on behalf of the member that sent it. Handlers
+	// get this one from a member's process, whatever its As was.
 	inNameOf(member string) T
 }
 
-// forMembers makes a verb that the operator may use for anybody. Members, and hooks with may_act,
-// may use it for themselves. The functions in also check further conditions.
+// forMembers makes a verb that the operator may use for anybody. Members, and
+// hooks with may_act, may use it for themselves. The functions in also check
+// further conditions.
 func forMembers[Req actingRequest[Req], Rep any](
 	name bus.Verb, also ...func(by process.Caller, as string) error,
 ) Verb[Req, Rep] {
@@ -84,9 +87,9 @@ type Handler struct {
 	register func(*Server, *bus.Bus) error
 }
 
-// Handle makes the handler of a verb. f is called only if the caller may send the request. The
-// request's As is empty if f acts for the operator, and otherwise names the member to act for. The
-// caller sees the text of an error.
+// Handle makes the handler of a verb. f is called only if the caller may send the
+// request. The request's As is empty if f acts for the operator, and otherwise
+// names the member to act for. The caller sees the text of an error.
 func (v Verb[Req, Rep]) Handle(f func(context.Context, Req) (Rep, error)) Handler {
 	return v.handle(func(ctx context.Context, s *Server, from bus.Caller, r Req) (Rep, error) {
 		var none Rep
@@ -104,12 +107,13 @@ func (v Verb[Req, Rep]) Handle(f func(context.Context, Req) (Rep, error)) Handle
 	})
 }
 
-// handle is Handle for a function that also needs the server and the connection. It does not change
-// the request.
+// handle is Handle for a function that also needs the server and the connection.
+// It does not change the request.
 func (v Verb[Req, Rep]) handle(f func(context.Context, *Server, bus.Caller, Req) (Rep, error)) Handler {
 	return Handler{func(s *Server, b *bus.Bus) error {
 		_, err := bus.Handle(b, v.name, func(ctx context.Context, from bus.Caller, r Req) (Rep, error) {
-			// The identity was determined when the connection was made. No request can change it.
+			// The identity was determined when the connection was made. No
+			// request can change it.
 			if err := v.may(process.CallerFrom(from.Identity), r); err != nil {
 				var none Rep
 				return none, codedError(err)

@@ -14,13 +14,14 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// Protocol is the version of the requests at the control socket. Each change that another
-// version of covey could misunderstand increments it. A new verb does not, because a team
-// refuses unknown verbs.
+// Protocol is the version of the requests at the control socket. Each change that
+// another version of covey could misunderstand increments it. A new verb does
+// not, because a team refuses unknown verbs.
 const Protocol = 1
 
-// otherWithin limits how long a team run by another version may take to answer, as it may
-// wait for input that never comes. With it a command still ends within two seconds.
+// otherWithin limits how long a team run by another version may take to answer,
+// as it may wait for input that never comes. With it a command still ends within
+// two seconds.
 const otherWithin = 1500 * time.Millisecond
 
 // otherVersion returns the error for a team that another version runs.
@@ -37,8 +38,9 @@ func coveyNamed(version string) string {
 	return "covey " + version
 }
 
-// dialSocket connects to the process that run describes. It waits as long as ctx allows for one
-// that speaks our protocol, which may be busy, and for otherWithin for any other.
+// dialSocket connects to the process that run describes. It waits as long as ctx
+// allows for one that speaks our protocol, which may be busy, and for otherWithin
+// for any other.
 func dialSocket(ctx context.Context, p state.Place, run state.RunFile) (*bus.Bus, error) {
 	if run.Protocol == Protocol {
 		b, err := bus.Dial(ctx, run.Socket)
@@ -56,8 +58,8 @@ func dialSocket(ctx context.Context, p state.Place, run state.RunFile) (*bus.Bus
 	return b, err
 }
 
-// newerRun returns an error for a running team whose run.json a newer covey has written.
-// state.Running reports such a team as not running.
+// newerRun returns an error for a running team whose run.json a newer covey has
+// written. state.Running reports such a team as not running.
 func newerRun(p state.Place) error {
 	if _, err := state.ReadRunFile(p); errors.Is(err, journal.ErrNewer) && state.LockHeld(p.Lock()) {
 		return notation.Errorf(ErrOtherVersion, "team %s: running with a newer covey; use that one, or end it with its covey down", p.Team)
@@ -68,9 +70,10 @@ func newerRun(p state.Place) error {
 // endPoll is the interval at which EndProcess checks whether the team has ended.
 const endPoll = 50 * time.Millisecond
 
-// EndProcess ends a team in order by a signal, as Ctrl-C does, for a team of another version
-// whose control socket cannot be used. It returns when the team has ended, and fails with
-// ErrNotRunning if none runs. Only the operator's commands may call it.
+// EndProcess ends a team in order by a signal, as Ctrl-C does, for a team of
+// another version whose control socket cannot be used. It returns when the team
+// has ended, and fails with ErrNotRunning if none runs. Only the operator's
+// commands may call it.
 func EndProcess(ctx context.Context, p state.Place) error {
 	run, ok := state.Running(p)
 	if !ok {

@@ -21,17 +21,19 @@ type Answer struct {
 	ID      string // of the request
 	Approve bool
 	Text    string // the reason or feedback; may be empty
-	// Mode is the permission mode granted with an approved plan; empty: the member's own.
+	// Mode is the permission mode granted with an approved plan; empty: the
+	// member's own.
 	Mode string
 }
 
-// Answer answers a question, for a person or for the member that has to answer it. If kinds
-// are given, only questions of these kinds may be answered.
+// Answer answers a question, for a person or for the member that has to answer
+// it. If kinds are given, only questions of these kinds may be answered.
 //
-// The store checks in its transaction whether by may answer; Answer checks only what the
-// store cannot know. Once the answer is stored, Answer acts on it even if ctx ends, because
-// the request is closed and cannot be answered again. If it returns nil, the answer has been
-// acted on, or the team has ended and the next run acts on it.
+// The store checks in its transaction whether by may answer; Answer checks only
+// what the store cannot know. Once the answer is stored, Answer acts on it even
+// if ctx ends, because the request is closed and cannot be answered again. If it
+// returns nil, the answer has been acted on, or the team has ended and the next
+// run acts on it.
 func (b *Inbox) Answer(
 	ctx context.Context, by actors.Actor, a Answer, kinds ...requests.Kind,
 ) (requests.Request, error) {
@@ -59,7 +61,8 @@ func (b *Inbox) Answer(
 	return r, err
 }
 
-// MayAnswer returns an error if a person cannot answer r, or not with this permission mode.
+// MayAnswer returns an error if a person cannot answer r, or not with this
+// permission mode.
 func MayAnswer(r requests.Request, mode string) error {
 	switch {
 	case r.Kind == requests.AskShutdown:
@@ -73,13 +76,14 @@ func MayAnswer(r requests.Request, mode string) error {
 	return nil
 }
 
-// Find returns a request by its id, or by the name of the member that asks, if exactly one
-// open request from that member to who matches. A name does not match a request that who has
-// not read, because who then means an earlier request that this one has replaced.
+// Find returns a request by its id, or by the name of the member that asks, if
+// exactly one open request from that member to who matches. A name does not match
+// a request that who has not read, because who then means an earlier request that
+// this one has replaced.
 //
-// An id also finds closed requests, so that a second answer gets an error that names the
-// first. An ambiguous name is an error that lists the ids: a guess might approve the wrong
-// plan.
+// An id also finds closed requests, so that a second answer gets an error that
+// names the first. An ambiguous name is an error that lists the ids: a guess
+// might approve the wrong plan.
 func (b *Inbox) Find(ctx context.Context, who, id string) (requests.Request, error) {
 	r, err := b.ports.Store.Requests().Find(ctx, id)
 	_, member := b.ports.Member(id)
@@ -105,8 +109,8 @@ func (b *Inbox) Find(ctx context.Context, who, id string) (requests.Request, err
 	return r, notation.Errorf(tasks.ErrNotFound, "%s asks nothing of %s that it has read", id, who)
 }
 
-// unreadOf returns the requests in a member's unread mail. It returns none if the mail cannot
-// be read: the store checks the answer anyway.
+// unreadOf returns the requests in a member's unread mail. It returns none if the
+// mail cannot be read: the store checks the answer anyway.
 func (b *Inbox) unreadOf(ctx context.Context, who string) map[string]bool {
 	unread := map[string]bool{}
 	letters, err := b.ports.Store.Mail().Unread(ctx, who)
@@ -131,8 +135,9 @@ func requestIDs(list []requests.Request) string {
 	return strings.Join(ids, ", ")
 }
 
-// mayGrant returns an error if an answer grants a permission mode that allows more than the
-// member's spec. Only a person may grant it: a prompt injection could make a lead do so.
+// mayGrant returns an error if an answer grants a permission mode that allows
+// more than the member's spec. Only a person may grant it: a prompt injection
+// could make a lead do so.
 func (b *Inbox) mayGrant(by actors.Actor, r requests.Request, a Answer) error {
 	if a.Mode == "" {
 		return nil
@@ -144,7 +149,8 @@ func (b *Inbox) mayGrant(by actors.Actor, r requests.Request, a Answer) error {
 	return MayHaveMode(by.Name == actors.Operator || !ok, m, a.Mode)
 }
 
-// concluded acts on a request that was just closed, and wakes those that wait for it.
+// concluded acts on a request that was just closed, and wakes those that wait for
+// it.
 func (b *Inbox) concluded(ctx context.Context, r requests.Request) error {
 	if actsAtOnce(r) {
 		if err := b.act(ctx, r); err != nil {
@@ -154,12 +160,12 @@ func (b *Inbox) concluded(ctx context.Context, r requests.Request) error {
 	return b.refresh(ctx)
 }
 
-// actsAtOnce reports whether the inbox acts on an answer as soon as it is stored. A
-// permission is left to the call that waits for it.
+// actsAtOnce reports whether the inbox acts on an answer as soon as it is stored.
+// A permission is left to the call that waits for it.
 func actsAtOnce(r requests.Request) bool { return r.Kind != requests.AskPermission }
 
-// act acts on an answer, and then marks it as taken. After a crash in between recall acts on
-// it again, so everything that Closed does must be idempotent.
+// act acts on an answer, and then marks it as taken. After a crash in between
+// recall acts on it again, so everything that Closed does must be idempotent.
 func (b *Inbox) act(ctx context.Context, r requests.Request) error {
 	if err := b.ports.Closed(ctx, r); err != nil {
 		return fmt.Errorf("act on the answer to %s: %w", r.ID, err)
@@ -167,8 +173,9 @@ func (b *Inbox) act(ctx context.Context, r requests.Request) error {
 	return b.ports.Store.Requests().MarkTaken(ctx, r.ID)
 }
 
-// tell returns the mail on the end of a request for the member that it is about. It has no
-// text if no mail is sent. The store calls it before the commit, with the closed request.
+// tell returns the mail on the end of a request for the member that it is about.
+// It has no text if no mail is sent. The store calls it before the commit, with
+// the closed request.
 func (b *Inbox) tell(r requests.Request) mail.Outgoing {
 	if _, member := b.ports.Member(r.Member); !member {
 		return mail.Outgoing{}
@@ -176,8 +183,8 @@ func (b *Inbox) tell(r requests.Request) mail.Outgoing {
 	return AnswerMail(r, b.ports.Clock.Now())
 }
 
-// AnswerMail returns the mail on the end of a request for the member that it is about. It has
-// no text if no mail is sent.
+// AnswerMail returns the mail on the end of a request for the member that it is
+// about. It has no text if no mail is sent.
 func AnswerMail(r requests.Request, now time.Time) mail.Outgoing {
 	silent := r.Kind == requests.AskPermission || r.Kind == requests.AskMerge && !asksToKeep(r) // the asker reads the store
 	if silent || r.Kind == requests.AskAttention && !r.Approved() {
@@ -214,8 +221,8 @@ func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 	return out
 }
 
-// ClosingText says how a request ended. It is written to the journal, and is the text of the
-// mail about an expired request.
+// ClosingText says how a request ended. It is written to the journal, and is the
+// text of the mail about an expired request.
 func ClosingText(r requests.Request) string {
 	who, what := r.By, subjectOf(r)
 	if who == actors.Operator {
@@ -252,7 +259,8 @@ func ClosingText(r requests.Request) string {
 	return fmt.Sprintf("Request %s was %s%s.", r.ID, r.State, said)
 }
 
-// capital capitalizes "a person" for the start of a sentence. Names of members do not change.
+// capital capitalizes "a person" for the start of a sentence. Names of members do
+// not change.
 func capital(who string) string {
 	if strings.HasPrefix(who, "a person") {
 		return "A" + who[1:]

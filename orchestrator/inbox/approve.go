@@ -17,15 +17,17 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// A gate `approve: NAME` allows the completion of a task once the approver has agreed to the
-// task's current state. The member does not wait within its call: it could answer nobody
-// meanwhile, and two members that approve each other's work would wait for ever. So the
-// gate's verdict is hooks.Await: covey sends the request, and the answer comes as mail.
+// A gate `approve: NAME` allows the completion of a task once the approver has
+// agreed to the task's current state. The member does not wait within its call:
+// it could answer nobody meanwhile, and two members that approve each other's
+// work would wait for ever. So the gate's verdict is hooks.Await: covey sends the
+// request, and the answer comes as mail.
 
 // approvePolicy is the prefix of these gates' policies in specs.
 const approvePolicy = "approve:"
 
-// ApproverOf returns the store's name for an approver in a spec: a member or the operator.
+// ApproverOf returns the store's name for an approver in a spec: a member or the
+// operator.
 func ApproverOf(name string) string {
 	if name == "person" {
 		return actors.Operator
@@ -33,19 +35,20 @@ func ApproverOf(name string) string {
 	return name
 }
 
-// Approver returns the approver in a gate's policy, as the spec names it. It is not ok for
-// other policies.
+// Approver returns the approver in a gate's policy, as the spec names it. It is
+// not ok for other policies.
 func Approver(policy string) (name string, ok bool) { return strings.CutPrefix(policy, approvePolicy) }
 
-// Approvals implements the gates that ask for an approval. Its methods may be called from
-// any goroutine.
+// Approvals implements the gates that ask for an approval. Its methods may be
+// called from any goroutine.
 type Approvals struct{ inbox *Inbox }
 
-// By returns the policy that agrees once approver has approved the task. It does not send the
-// request itself: that happens when all other gates have agreed (hooks.Wait).
+// By returns the policy that agrees once approver has approved the task. It does
+// not send the request itself: that happens when all other gates have agreed
+// (hooks.Wait).
 //
-// If the policy cannot check the approval its result is broken, which refuses the completion
-// and blames the gate instead of the work.
+// If the policy cannot check the approval its result is broken, which refuses the
+// completion and blames the gate instead of the work.
 func (a *Approvals) By(approver string) runner.Policy {
 	return func(ctx context.Context, in hooks.Input) hooks.Result {
 		done, ok := in.Payload.(hooks.TaskCompletedInput)
@@ -82,9 +85,9 @@ func (a *Approvals) By(approver string) runner.Policy {
 	}
 }
 
-// approvalKey returns a key of what an approver sees: the task's texts and its files
-// (filesOf). An approval holds until the key changes. The key does not contain the task's
-// version, which also changes when a member restarts.
+// approvalKey returns a key of what an approver sees: the task's texts and its
+// files (filesOf). An approval holds until the key changes. The key does not
+// contain the task's version, which also changes when a member restarts.
 func approvalKey(t tasks.Task, approver, files string) string {
 	parts := []any{approver, t.Subject, t.Description, t.Metadata}
 	if files != "" { // keys of older versions of covey have no files
@@ -93,9 +96,9 @@ func approvalKey(t tasks.Task, approver, files string) string {
 	return t.ID + "/" + requests.KeyOf(parts...)
 }
 
-// filesOf returns the git tree hash of the files of the task's owner, or of the completer if
-// there is no owner. It is empty where members share a working tree; there an approval covers
-// only the task's texts.
+// filesOf returns the git tree hash of the files of the task's owner, or of the
+// completer if there is no owner. It is empty where members share a working tree;
+// there an approval covers only the task's texts.
 func (a *Approvals) filesOf(ctx context.Context, t tasks.Task, completer string) (string, error) {
 	who := cmp.Or(t.Owner, completer)
 	tree, err := a.inbox.ports.Files(ctx, who)
@@ -105,9 +108,10 @@ func (a *Approvals) filesOf(ctx context.Context, t tasks.Task, completer string)
 	return tree, nil
 }
 
-// await asks for a missing approval and returns the verdict hooks.Await. If it cannot ask, it
-// refuses, and the member has to complete the task again. Approvers that were asked already
-// are not asked twice, because the key is the same.
+// await asks for a missing approval and returns the verdict hooks.Await. If it
+// cannot ask, it refuses, and the member has to complete the task again.
+// Approvers that were asked already are not asked twice, because the key is the
+// same.
 func (a *Approvals) await(ctx context.Context, member, id, approver string) hooks.Result {
 	r, err := a.ask(ctx, member, id, approver)
 	who := AnswererName(approver)
@@ -118,10 +122,11 @@ func (a *Approvals) await(ctx context.Context, member, id, approver string) hook
 		"will tell you the answer; there is nothing more to do for this task until then, so end your turn.", id, who, r.ID)
 }
 
-// ask requests one approval of a task, and withdraws requests about earlier states of it.
+// ask requests one approval of a task, and withdraws requests about earlier
+// states of it.
 //
-// It fails at once if the approver takes no more turns, instead of at the deadline. Lasting
-// keeps an approval while the key stays the same.
+// It fails at once if the approver takes no more turns, instead of at the
+// deadline. Lasting keeps an approval while the key stays the same.
 func (a *Approvals) ask(ctx context.Context, member, id, approver string) (requests.Request, error) {
 	t, err := a.inbox.ports.Store.Task(ctx, id)
 	if err != nil {
@@ -159,8 +164,8 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver string) (reque
 	})
 }
 
-// requestText is the text for the approver. It names the tree, under which `covey tasks show`
-// lists the verdicts of gates on the same files.
+// requestText is the text for the approver. It names the tree, under which `covey
+// tasks show` lists the verdicts of gates on the same files.
 func requestText(member string, t tasks.Task, files string) string {
 	text := fmt.Sprintf("%s has finished task %s (%s) and asks for approval", member, t.ID, notation.Preview(t.Subject, 500))
 	if files != "" { // the member has its own working tree, so covey diff shows its work
@@ -181,8 +186,8 @@ func approvalMail(r requests.Request, t tasks.Task, now time.Time) mail.Outgoing
 	}
 }
 
-// withdrawMoot withdraws requests about tasks that were deleted, or completed without the
-// approval, such as with --force.
+// withdrawMoot withdraws requests about tasks that were deleted, or completed
+// without the approval, such as with --force.
 func (a *Approvals) withdrawMoot(ctx context.Context) error {
 	for _, r := range a.inbox.Open() {
 		if r.Kind != requests.AskApproval {

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// Attention tracks the members that cannot go on without a person or mail. Its methods may be
-// called from any goroutine.
+// Attention tracks the members that cannot go on without a person or mail. Its
+// methods may be called from any goroutine.
 type Attention struct {
 	inbox *Inbox
 
@@ -51,9 +51,9 @@ func (a *Attention) Of(member string) string {
 	return a.members[member].reason
 }
 
-// Need records that a member needs attention, and asks a person, unless that question is
-// open. more is appended to the question only. Nobody waits for the answer, so the question
-// has no deadline.
+// Need records that a member needs attention, and asks a person, unless that
+// question is open. more is appended to the question only. Nobody waits for the
+// answer, so the question has no deadline.
 func (a *Attention) Need(ctx context.Context, member, reason, more string) error {
 	a.change(member, func(t *trouble) { t.reason = reason })
 	a.inbox.ports.Changed()
@@ -74,17 +74,18 @@ func (a *Attention) Clear(member string) {
 	a.change(member, func(t *trouble) { *t = trouble{} })
 }
 
-// ClearReason drops the reason why a member needs attention, but not the tasks of Stuck.
+// ClearReason drops the reason why a member needs attention, but not the tasks of
+// Stuck.
 func (a *Attention) ClearReason(member string) {
 	a.change(member, func(t *trouble) { t.reason = "" })
 }
 
-// ClearSolved clears the attention of members whose trouble is solved: the tasks that they
-// made no progress on have changed since, or their limits were raised. It sets the Attention
-// of all seats in trouble.
+// ClearSolved clears the attention of members whose trouble is solved: the tasks
+// that they made no progress on have changed since, or their limits were raised.
+// It sets the Attention of all seats in trouble.
 //
-// Without it a member would stay in trouble over a task that now belongs to another member,
-// and the team would end as unfinished. raised must not call a.
+// Without it a member would stay in trouble over a task that now belongs to
+// another member, and the team would end as unfinished. raised must not call a.
 func (a *Attention) ClearSolved(s *plan.Scene, raised func(member string) bool) {
 	var index *plan.TaskIndex // made only if needed: in most scenes nobody is stuck
 	a.mu.Lock()
@@ -112,8 +113,8 @@ func (a *Attention) ClearSolved(s *plan.Scene, raised func(member string) bool) 
 	}
 }
 
-// Calm withdraws the question about a member that works again. It only logs an error, which
-// must not keep the member from its work.
+// Calm withdraws the question about a member that works again. It only logs an
+// error, which must not keep the member from its work.
 func (a *Attention) Calm(ctx context.Context, member string) {
 	a.inbox.logError(ctx, a.inbox.withdrawAll(ctx, member+" works again", func(r requests.Request) bool {
 		return r.Kind == requests.AskAttention && r.Member == member

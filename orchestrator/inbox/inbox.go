@@ -1,10 +1,12 @@
-// Package inbox manages a team's open requests: permissions for calls, approvals of plans and
-// of finished work, and members that need attention. It knows who waits for whose answer, and
-// lets requests expire. Its API is for covey only and may change.
+// Package inbox manages a team's open requests: permissions for calls, approvals
+// of plans and of finished work, and members that need attention. It knows who
+// waits for whose answer, and lets requests expire. Its API is for covey only and
+// may change.
 //
-// A question is a record in the store until it is answered, so it outlives the process and
-// the member that asked. The inbox decides who may answer: a person, or the approver that the
-// spec names. Only the first answer counts; the error for a later one names the first.
+// A question is a record in the store until it is answered, so it outlives the
+// process and the member that asked. The inbox decides who may answer: a person,
+// or the approver that the spec names. Only the first answer counts; the error
+// for a later one names the first.
 package inbox
 
 import (
@@ -27,12 +29,12 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// Inbox manages a team's open questions (requests.Request). The questions are in the store,
-// so they survive a restart; all other state can be computed from them. Its methods may be
-// called from any goroutine.
+// Inbox manages a team's open questions (requests.Request). The questions are in
+// the store, so they survive a restart; all other state can be computed from
+// them. Its methods may be called from any goroutine.
 //
-// No question blocks the team for ever: each one that somebody waits for has a deadline, and
-// a default answer that applies from then on (TEAMS.md 6, row 7).
+// No question blocks the team for ever: each one that somebody waits for has a
+// deadline, and a default answer that applies from then on (TEAMS.md 6, row 7).
 type Inbox struct {
 	Attention *Attention
 	Approvals *Approvals
@@ -58,11 +60,11 @@ type Ports struct {
 	Store *tasks.Store
 	Clock routine.Clock
 	Log   *slog.Logger
-	// Changed is called when the open questions may have changed. It must not call the inbox,
-	// which holds its lock meanwhile.
+	// Changed is called when the open questions may have changed. It must not
+	// call the inbox, which holds its lock meanwhile.
 	Changed func()
-	// Go runs a function in a goroutine that the end of the team waits for. If the team has
-	// ended it returns false without running the function.
+	// Go runs a function in a goroutine that the end of the team waits for. If
+	// the team has ended it returns false without running the function.
 	Go func(func()) bool
 	// Attached reports whether a person follows the team.
 	Attached func() bool
@@ -70,15 +72,16 @@ type Ports struct {
 	Member func(name string) (*roster.Member, bool)
 	// Gone returns why a member takes no more turns, or "" if it takes turns.
 	Gone func(member string) string
-	// Lend releases a member's slot on its login to other members. takeBack waits for a slot.
+	// Lend releases a member's slot on its login to other members. takeBack waits
+	// for a slot.
 	Lend func(member string) (takeBack func(context.Context) error)
 	// Notify tells people of a member's question that a person has to answer.
 	Notify func(ctx context.Context, member string, r requests.Request)
-	// Closed acts on the answer to a request. After a crash it may be called again for the
-	// same request.
+	// Closed acts on the answer to a request. After a crash it may be called
+	// again for the same request.
 	Closed func(context.Context, requests.Request) error
-	// Completer returns the actor that completes the task which the gates judge, and whether
-	// the task is completed if they agree.
+	// Completer returns the actor that completes the task which the gates judge,
+	// and whether the task is completed if they agree.
 	Completer func(context.Context, hooks.Input) (who string, completes bool)
 	// Lead returns the team's lead.
 	Lead func() *roster.Member
@@ -86,7 +89,8 @@ type Ports struct {
 	Letters mail.Folder
 	// SetMode sets the permission mode of a member that has started.
 	SetMode func(member, mode string) error
-	// Files returns the git tree hash of a member's files, or "" if it shares them.
+	// Files returns the git tree hash of a member's files, or "" if it shares
+	// them.
 	Files func(ctx context.Context, member string) (tree string, err error)
 }
 
@@ -106,8 +110,8 @@ func New(team *configs.Team, ports Ports) *Inbox {
 	return b
 }
 
-// Begin reads the questions of earlier runs, acts on answers that no run has acted on, and
-// watches the deadlines until stop is called or ctx ends.
+// Begin reads the questions of earlier runs, acts on answers that no run has
+// acted on, and watches the deadlines until stop is called or ctx ends.
 func (b *Inbox) Begin(ctx context.Context) (stop func(), err error) {
 	b.mu.Lock()
 	b.over = ctx.Done()
@@ -135,7 +139,8 @@ func (b *Inbox) recall(ctx context.Context) error {
 	}
 	for _, r := range all {
 		switch {
-		// The members start anew, so what an earlier run said about them no longer holds.
+		// The members start anew, so what an earlier run said about them no
+		// longer holds.
 		case r.Open() && r.Kind == requests.AskAttention:
 			_, err = b.ports.Store.Requests().Withdraw(ctx, actors.Actor{}, r.ID, "the team was started again")
 		case !r.Open() && !r.Taken && actsAtOnce(r):
@@ -170,7 +175,8 @@ func (b *Inbox) dropRemoved(ctx context.Context) error {
 
 // refresh reads the open questions from the store.
 func (b *Inbox) refresh(ctx context.Context) error {
-	// It reads under the lock, so that the later of two calls stores its result last.
+	// It reads under the lock, so that the later of two calls stores its result
+	// last.
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	open, err := b.ports.Store.Requests().Open(ctx, "")
@@ -194,14 +200,14 @@ func (b *Inbox) refresh(ctx context.Context) error {
 	return nil
 }
 
-// timeLeft returns how long a question may still wait by the wall clock, but at most its full
-// time, because somebody may have set the clock back.
+// timeLeft returns how long a question may still wait by the wall clock, but at
+// most its full time, because somebody may have set the clock back.
 func timeLeft(r requests.Request, now time.Time) time.Duration {
 	return max(0, min(r.Deadline.Sub(now.Round(0)), r.Deadline.Sub(r.Created)))
 }
 
-// Recheck makes the inbox check the open questions again, because something may have changed
-// that they are about. It does not wait for the check.
+// Recheck makes the inbox check the open questions again, because something may
+// have changed that they are about. It does not wait for the check.
 func (b *Inbox) Recheck() { routine.Signal(b.poked) }
 
 // watch expires questions at their deadlines until ctx ends.
@@ -226,8 +232,8 @@ func (b *Inbox) watch(ctx context.Context) {
 	}
 }
 
-// next returns the question with the earliest deadline, and the time until then, at most a
-// minute. id is empty if no question has a deadline.
+// next returns the question with the earliest deadline, and the time until then,
+// at most a minute. id is empty if no question has a deadline.
 func (b *Inbox) next() (id string, wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -272,14 +278,14 @@ func (b *Inbox) sorted() questions {
 // Limit returns how long a question waits for its answer.
 func (b *Inbox) Limit() time.Duration { return b.limit }
 
-// Pending reports whether a question with a deadline is open. The team does not end before
-// the deadline. Questions about members that need attention have none.
+// Pending reports whether a question with a deadline is open. The team does not
+// end before the deadline. Questions about members that need attention have none.
 func (b *Inbox) Pending() bool {
 	return slices.ContainsFunc(b.Open(), func(r requests.Request) bool { return !r.Deadline.IsZero() })
 }
 
-// Present reports whether a person may answer: a person is attached, or on_ask says that
-// questions wait for one (DESIGN 10.4).
+// Present reports whether a person may answer: a person is attached, or on_ask
+// says that questions wait for one (DESIGN 10.4).
 func (b *Inbox) Present() bool { return b.onAsk == configs.WaitAsk || b.ports.Attached() }
 
 // Wait waits until a question is closed. It fails when ctx ends.
@@ -300,8 +306,8 @@ func (b *Inbox) Wait(ctx context.Context, id string) (requests.Request, error) {
 	}
 }
 
-// ending reports whether the team is ending. Open questions then stay in the store for the
-// next run.
+// ending reports whether the team is ending. Open questions then stay in the
+// store for the next run.
 func (b *Inbox) ending() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -313,8 +319,8 @@ func (b *Inbox) ending() bool {
 	}
 }
 
-// UntilEnd returns a context for work that continues after its caller's ctx is canceled, and
-// is canceled when the team ends. The caller must call done.
+// UntilEnd returns a context for work that continues after its caller's ctx is
+// canceled, and is canceled when the team ends. The caller must call done.
 func (b *Inbox) UntilEnd(ctx context.Context) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	b.mu.Lock()
@@ -365,9 +371,10 @@ func (b *Inbox) withdrawAll(ctx context.Context, reason string, want func(reques
 	return nil
 }
 
-// Leave closes the questions from and to a member that has left. Questions to it expire, so
-// that the askers do not wait for the deadline. Questions about it are withdrawn, because
-// nobody would read the answers, except whether its finished work is merged.
+// Leave closes the questions from and to a member that has left. Questions to it
+// expire, so that the askers do not wait for the deadline. Questions about it are
+// withdrawn, because nobody would read the answers, except whether its finished
+// work is merged.
 func (b *Inbox) Leave(ctx context.Context, member string) error {
 	for _, r := range b.toAnswer(member) {
 		if err := b.expire(ctx, r.ID); err != nil {
@@ -379,14 +386,15 @@ func (b *Inbox) Leave(ctx context.Context, member string) error {
 	})
 }
 
-// Forget drops the state of a member's session that has ended: that it needs attention, and
-// what it waits for within its turn. The questions stay.
+// Forget drops the state of a member's session that has ended: that it needs
+// attention, and what it waits for within its turn. The questions stay.
 func (b *Inbox) Forget(member string) {
 	b.waits.set(member, "")
 	b.Attention.Clear(member)
 }
 
-// holdsUp reports whether the member that a question is about waits for the answer.
+// holdsUp reports whether the member that a question is about waits for the
+// answer.
 func holdsUp(r requests.Request) bool {
 	return r.Kind == requests.AskPlan || r.Kind == requests.AskApproval ||
 		r.Kind == requests.AskPermission || asksToKeep(r)
@@ -395,14 +403,15 @@ func holdsUp(r requests.Request) bool {
 // toAnswer returns the questions that a member has to answer.
 func (b *Inbox) toAnswer(member string) []requests.Request { return b.sorted().To[member] }
 
-// Remind counts one reminder of each question that a member has to answer, and returns all of
-// these questions.
+// Remind counts one reminder of each question that a member has to answer, and
+// returns all of these questions.
 func (b *Inbox) Remind(ctx context.Context, member string) ([]requests.Request, error) {
 	all := b.toAnswer(member)
 	return all, b.reminders.count(ctx, b.reminders.due(all), b.Open())
 }
 
-// Holds reports whether a task waits for approval, so that its owner cannot work on it.
+// Holds reports whether a task waits for approval, so that its owner cannot work
+// on it.
 func (b *Inbox) Holds(t tasks.Task) bool {
 	return slices.ContainsFunc(b.sorted().About[t.Owner], func(r requests.Request) bool {
 		return r.Kind == requests.AskApproval && PayloadOf(r).TaskID == t.ID

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// asksToKeep reports whether a request is about protected files that a member has changed in
-// the shared workspace.
+// asksToKeep reports whether a request is about protected files that a member has
+// changed in the shared workspace.
 func asksToKeep(r requests.Request) bool {
 	return r.Kind == requests.AskMerge && len(PayloadOf(r).Files) > 0
 }
@@ -32,7 +32,8 @@ func keepingText(r requests.Request) string {
 	return fmt.Sprintf("Your change of %s is not allowed: undo it.", what)
 }
 
-// Keepers asks people about changes of protected files. It implements owned.People.
+// Keepers asks people about changes of protected files. It implements
+// owned.People.
 type Keepers struct{ inbox *Inbox }
 
 // Keepers returns the Keepers of the team.
@@ -45,7 +46,8 @@ func (k Keepers) Moot(ctx context.Context, member, key string) error {
 	})
 }
 
-// Ask asks a person whether files may stay changed, unless it has been asked under this key.
+// Ask asks a person whether files may stay changed, unless it has been asked
+// under this key.
 func (k Keepers) Ask(ctx context.Context, member, key string, files []string) (owned.Answer, error) {
 	b := k.inbox
 	r, asked, err := b.ports.Store.Requests().Asked(ctx, member, requests.AskMerge, key)

@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// usualMode returns a member's permission mode once its plan is approved. Mode plan without
-// PlanRequired is permanent.
+// usualMode returns a member's permission mode once its plan is approved. Mode
+// plan without PlanRequired is permanent.
 func usualMode(m *roster.Member) configs.PermissionMode {
 	if m.PermissionMode == "" || m.PermissionMode == configs.Plan && m.PlanRequired {
 		return configs.Default
@@ -18,8 +18,8 @@ func usualMode(m *roster.Member) configs.PermissionMode {
 	return m.PermissionMode
 }
 
-// MayHaveMode returns an error for a mode that does not exist, or that only a person may give
-// the member.
+// MayHaveMode returns an error for a mode that does not exist, or that only a
+// person may give the member.
 func MayHaveMode(byPerson bool, m *roster.Member, mode string) error {
 	want := modeRank(mode)
 	if want < 0 {
@@ -32,7 +32,8 @@ func MayHaveMode(byPerson bool, m *roster.Member, mode string) error {
 		m.Name, usualMode(m), mode)
 }
 
-// modeRank orders permission modes by what they allow. It is negative for unknown modes.
+// modeRank orders permission modes by what they allow. It is negative for unknown
+// modes.
 func modeRank(mode string) int {
 	return slices.Index([]configs.PermissionMode{
 		configs.Plan, configs.DontAsk, configs.Default, configs.AcceptEdits, configs.BypassPermissions,

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// Payload is the payload of the requests that covey makes. Fields that a kind does not use
-// are empty.
+// Payload is the payload of the requests that covey makes. Fields that a kind
+// does not use are empty.
 type Payload struct {
 	// AskPermission.
 	Tool   string          `json:"tool,omitempty"`
@@ -27,12 +27,13 @@ type Payload struct {
 	Subject string `json:"subject,omitempty"`
 	Version uint64 `json:"version,omitempty"` // of the task when it was asked
 	Tree    string `json:"tree,omitempty"`    // git tree hash of the files
-	// AskMerge: the protected files in the shared workspace; empty if the request is about a
-	// merge.
+	// AskMerge: the protected files in the shared workspace; empty if the request
+	// is about a merge.
 	Files []string `json:"files,omitempty"`
 }
 
-// PayloadOf decodes the payload of a request. It is empty if the payload is not covey's.
+// PayloadOf decodes the payload of a request. It is empty if the payload is not
+// covey's.
 func PayloadOf(r requests.Request) Payload {
 	var p Payload
 	if json.Unmarshal(r.Payload, &p) != nil {
@@ -76,7 +77,8 @@ func Awaited(r requests.Request) string {
 	return who + " answer"
 }
 
-// AnswererName returns a store's name as texts show it: the operator is "a person".
+// AnswererName returns a store's name as texts show it: the operator is "a
+// person".
 func AnswererName(name string) string {
 	if name == actors.Operator {
 		return "a person"
@@ -84,8 +86,8 @@ func AnswererName(name string) string {
 	return name
 }
 
-// RequestText returns the full content of a request for people: the input of a call, or a
-// plan. It is empty if the request's Text is complete.
+// RequestText returns the full content of a request for people: the input of a
+// call, or a plan. It is empty if the request's Text is complete.
 func RequestText(r requests.Request) string {
 	switch p := PayloadOf(r); r.Kind {
 	case requests.AskPermission:
@@ -99,7 +101,8 @@ func RequestText(r requests.Request) string {
 // ForPerson reports whether a person has to answer a request.
 func ForPerson(r requests.Request) bool { return r.To == actors.Operator }
 
-// indented returns JSON indented and without HTML escapes, or "" if it is not JSON.
+// indented returns JSON indented and without HTML escapes, or "" if it is not
+// JSON.
 func indented(input json.RawMessage) string {
 	var v any
 	if json.Unmarshal(input, &v) != nil {

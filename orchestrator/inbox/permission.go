@@ -27,11 +27,11 @@ func (b *Inbox) Asker(member string) Asker { return Asker{b, member} }
 // Present reports whether a person may answer (DESIGN 10.4).
 func (a Asker) Present() bool { return a.inbox.Present() }
 
-// Ask asks a person and waits for the answer. A call that is repeated after a crash asks the
-// same question, so an answer that came meanwhile counts.
+// Ask asks a person and waits for the answer. A call that is repeated after a
+// crash asks the same question, so an answer that came meanwhile counts.
 //
-// The member's goroutine waits here and lends its slot to others. On an error Ask returns the
-// zero Answer, which allows nothing.
+// The member's goroutine waits here and lends its slot to others. On an error Ask
+// returns the zero Answer, which allows nothing.
 func (a Asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 	b, member := a.inbox, a.member
 	r, err := b.Ask(ctx, actors.Actor{Name: member}, permissionRequest(member, q, b.limit))
@@ -48,7 +48,8 @@ func (a Asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 		a.drop(context.WithoutCancel(ctx), r.ID)
 		return teammate.Answer{}
 	}
-	// A call runs only after its answer is marked as taken, because Unbegun relies on the mark.
+	// A call runs only after its answer is marked as taken, because Unbegun
+	// relies on the mark.
 	if err := b.ports.Store.Requests().MarkTaken(ctx, r.ID); err != nil {
 		b.logError(ctx, fmt.Errorf("take the answer to %s: %w", r.ID, err))
 		return teammate.Answer{}
@@ -56,9 +57,9 @@ func (a Asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 	return permissionAnswer(done)
 }
 
-// Unbegun implements agent.Reminder. It reports whether a call was asked about and no answer
-// was taken. A withdrawn question does not count: its call was canceled and must not run
-// again.
+// Unbegun implements agent.Reminder. It reports whether a call was asked about
+// and no answer was taken. A withdrawn question does not count: its call was
+// canceled and must not run again.
 func (a Asker) Unbegun(ctx context.Context, callID string) bool {
 	b := a.inbox
 	if callID == "" {
@@ -74,11 +75,12 @@ func (a Asker) Unbegun(ctx context.Context, callID string) bool {
 	})
 }
 
-// drop withdraws the question of a call that was interrupted, timed out or canceled. If the
-// team is ending the question stays, because the member makes the call again in the next run.
+// drop withdraws the question of a call that was interrupted, timed out or
+// canceled. If the team is ending the question stays, because the member makes
+// the call again in the next run.
 //
-// ctx must not be the call's, which may have ended: a question that stays open by mistake is
-// shown to people until its deadline.
+// ctx must not be the call's, which may have ended: a question that stays open by
+// mistake is shown to people until its deadline.
 func (a Asker) drop(ctx context.Context, id string) {
 	b := a.inbox
 	b.waits.set(a.member, "")
@@ -88,8 +90,9 @@ func (a Asker) drop(ctx context.Context, id string) {
 	b.logError(ctx, b.withdraw(ctx, id, "the call was broken off"))
 }
 
-// permissionRequest returns the question whether a member may make a call. Its key is made of
-// the tool and the input, so that a repeated call is the same question.
+// permissionRequest returns the question whether a member may make a call. Its
+// key is made of the tool and the input, so that a repeated call is the same
+// question.
 func permissionRequest(member string, q teammate.Question, limit time.Duration) requests.New {
 	text := fmt.Sprintf("%s asks to use %s", member, q.Call.Name)
 	if input := notation.MainInput(q.Call.Input); input != "" {
@@ -151,8 +154,9 @@ func (b *Inbox) Aside(member string) string {
 	return b.waits.members[member]
 }
 
-// beginWait records what the member waits for within its turn, and lends its slot to other
-// members meanwhile. end ends the wait and waits for a slot; it must be called once.
+// beginWait records what the member waits for within its turn, and lends its slot
+// to other members meanwhile. end ends the wait and waits for a slot; it must be
+// called once.
 func (a Asker) beginWait(what string) (end func(ctx context.Context) error) {
 	waits := &a.inbox.waits
 	waits.set(a.member, what)

@@ -21,17 +21,18 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// A member with `plan: required` is in permission mode plan, in which it can change nothing,
-// until its plan is approved by its lead, by a person (for the lead itself), or by a
-// PermissionRequest or PreToolUse hook. An approval holds for the member's session, also
-// after restarts; `covey up --fresh` begins a new session. While the plan waits for approval
-// the member's turns end without gates, because there is no work yet to judge.
+// A member with `plan: required` is in permission mode plan, in which it can
+// change nothing, until its plan is approved by its lead, by a person (for the
+// lead itself), or by a PermissionRequest or PreToolUse hook. An approval holds
+// for the member's session, also after restarts; `covey up --fresh` begins a new
+// session. While the plan waits for approval the member's turns end without
+// gates, because there is no work yet to judge.
 
 // PlanTool is the name in hooks of the tool that submits a plan.
 const PlanTool = "ExitPlanMode"
 
-// PlanGate keeps members with `plan: required` from working before their plans are approved.
-// Its methods may be called from any goroutine.
+// PlanGate keeps members with `plan: required` from working before their plans
+// are approved. Its methods may be called from any goroutine.
 type PlanGate struct {
 	inbox *Inbox
 
@@ -48,15 +49,16 @@ func keyPlan(member string) string { return "plan/" + member }
 type grantedMode struct {
 	Session string `json:"session"` // the only session that the grant is for
 	Mode    string `json:"mode"`
-	// Spec is the mode in the spec at the time of GiveMode; a later change of the spec
-	// overrides the grant. It is empty for an approved plan, whose mode stays.
+	// Spec is the mode in the spec at the time of GiveMode; a later change of the
+	// spec overrides the grant. It is empty for an approved plan, whose mode
+	// stays.
 	Spec configs.PermissionMode `json:"spec,omitempty"`
 }
 
 // StartingMode returns the permission mode that a member starts with.
 //
-// It is called while the member is hired. A grant of another session does not count, because
-// after `up --fresh` the member needs a new plan.
+// It is called while the member is hired. A grant of another session does not
+// count, because after `up --fresh` the member needs a new plan.
 func (g *PlanGate) StartingMode(ctx context.Context, m *roster.Member) (string, error) {
 	g.approve(m.Name, false)
 	var granted grantedMode
@@ -80,8 +82,8 @@ func (g *PlanGate) StartingMode(ctx context.Context, m *roster.Member) (string, 
 	return string(configs.Plan), nil
 }
 
-// BeginAnew sets the mode of a member that restarts within the same run. A plan may have been
-// approved for the old seat while the new one was made.
+// BeginAnew sets the mode of a member that restarts within the same run. A plan
+// may have been approved for the old seat while the new one was made.
 func (g *PlanGate) BeginAnew(ctx context.Context, m *roster.Member) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
@@ -106,11 +108,11 @@ func (g *PlanGate) MustPlan(m *roster.Member) bool {
 	return m.PlanRequired && !g.approved[m.Name]
 }
 
-// OnHold returns the answer that a member waits for before gates judge its turn end, or ""
-// (teammate.Options.OnHold).
+// OnHold returns the answer that a member waits for before gates judge its turn
+// end, or "" (teammate.Options.OnHold).
 //
-// The member's goroutine calls it at each turn end. A member that must plan and has not
-// submitted a plan is not on hold, so that its gates can tell it to.
+// The member's goroutine calls it at each turn end. A member that must plan and
+// has not submitted a plan is not on hold, so that its gates can tell it to.
 func (g *PlanGate) OnHold(m *roster.Member) string {
 	if !g.MustPlan(m) {
 		return ""
@@ -137,11 +139,12 @@ type planOutput struct {
 	mail.RequestRef
 }
 
-// Submit submits a member's plan to its approver. by is the member as the actor of its call,
-// and fire runs its hooks.
+// Submit submits a member's plan to its approver. by is the member as the actor
+// of its call, and fire runs its hooks.
 //
-// It does not wait for the answer, because a restart of the team would lose a call that is
-// open for hours. The request is in the store, and the answer comes as mail.
+// It does not wait for the answer, because a restart of the team would lose a
+// call that is open for hours. The request is in the store, and the answer comes
+// as mail.
 func (g *PlanGate) Submit(
 	ctx context.Context, m *roster.Member, by actors.Actor, in PlanInput, fire Fire,
 ) agent.ToolResult {
@@ -176,8 +179,8 @@ func (g *PlanGate) Submit(
 	}
 }
 
-// planHooks runs the PermissionRequest hooks, which can decide about a plan instead of the
-// approver.
+// planHooks runs the PermissionRequest hooks, which can decide about a plan
+// instead of the approver.
 //
 // If they fail they decide nothing, and the plan goes to the approver as usual.
 func (g *PlanGate) planHooks(
@@ -211,8 +214,8 @@ func (g *PlanGate) planHooks(
 	return r, false
 }
 
-// approvedByHook sets the mode of a member whose plan a hook has approved, and withdraws the
-// requests for its earlier plans.
+// approvedByHook sets the mode of a member whose plan a hook has approved, and
+// withdraws the requests for its earlier plans.
 func (g *PlanGate) approvedByHook(ctx context.Context, m *roster.Member, in PlanInput, mode string) agent.ToolResult {
 	if err := g.grant(ctx, m, mode); err != nil {
 		return refused(err)
@@ -230,8 +233,9 @@ func (g *PlanGate) approvedByHook(ctx context.Context, m *roster.Member, in Plan
 
 // askPlan stores the question. The same plan submitted twice is one question.
 //
-// It first withdraws the member's other plans, so that nobody approves an old one. If covey
-// crashes in between, no plan is open and the member submits it again.
+// It first withdraws the member's other plans, so that nobody approves an old
+// one. If covey crashes in between, no plan is open and the member submits it
+// again.
 func (g *PlanGate) askPlan(ctx context.Context, m *roster.Member, by actors.Actor, plan string) (requests.Request, error) {
 	to := g.approver(m)
 	n := requests.New{
@@ -251,8 +255,8 @@ func (g *PlanGate) askPlan(ctx context.Context, m *roster.Member, by actors.Acto
 	return g.inbox.Ask(ctx, by, n)
 }
 
-// approver returns who decides about a member's plan: the lead, or the operator for the
-// lead's own plan and if the lead takes no more turns.
+// approver returns who decides about a member's plan: the lead, or the operator
+// for the lead's own plan and if the lead takes no more turns.
 func (g *PlanGate) approver(m *roster.Member) string {
 	lead := g.inbox.ports.Lead()
 	if m.Lead || g.inbox.ports.Gone(lead.Name) != "" {
@@ -261,8 +265,8 @@ func (g *PlanGate) approver(m *roster.Member) string {
 	return lead.Name
 }
 
-// planMail returns the mail that asks the lead. A plan longer than mail.MaxText goes into a
-// file.
+// planMail returns the mail that asks the lead. A plan longer than mail.MaxText
+// goes into a file.
 func (g *PlanGate) planMail(r requests.Request, plan string) mail.Outgoing {
 	data := mail.PlanRequest{
 		Type: mail.PlanAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Plan: plan, Timestamp: g.inbox.ports.Clock.Now(),
@@ -279,8 +283,8 @@ func (g *PlanGate) planMail(r requests.Request, plan string) mail.Outgoing {
 	}
 }
 
-// Settled sets the mode of a member whose plan was approved. A refusal, and a plan of another
-// session, change no mode.
+// Settled sets the mode of a member whose plan was approved. A refusal, and a
+// plan of another session, change no mode.
 func (g *PlanGate) Settled(ctx context.Context, r requests.Request) error {
 	m, ok := g.inbox.ports.Member(r.Member)
 	if !ok || !r.Approved() || PayloadOf(r).Session != m.Session.Session {
@@ -300,8 +304,9 @@ func (g *PlanGate) Settled(ctx context.Context, r requests.Request) error {
 func (g *PlanGate) grant(ctx context.Context, m *roster.Member, mode string) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
-	// The mode is set before it is stored, because the mail with the answer is already sent.
-	// After a crash in between, the next start acts on the answer again.
+	// The mode is set before it is stored, because the mail with the answer is
+	// already sent. After a crash in between, the next start acts on the answer
+	// again.
 	if err := g.inbox.ports.SetMode(m.Name, mode); err != nil {
 		return err
 	}
@@ -313,8 +318,8 @@ func (g *PlanGate) grant(ctx context.Context, m *roster.Member, mode string) err
 	return nil
 }
 
-// GiveMode gives a member a permission mode for its session. It sets the mode before it
-// stores it; the call can be repeated after an error.
+// GiveMode gives a member a permission mode for its session. It sets the mode
+// before it stores it; the call can be repeated after an error.
 func (g *PlanGate) GiveMode(ctx context.Context, m *roster.Member, mode string) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()

@@ -12,9 +12,9 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// keyReminded is the store's key for the counts of reminders. The counts are stored because
-// otherwise each restart would reset them, and a request that is never answered would cost
-// turns for ever.
+// keyReminded is the store's key for the counts of reminders. The counts are
+// stored because otherwise each restart would reset them, and a request that is
+// never answered would cost turns for ever.
 const keyReminded = "reminded"
 
 // reminders counts the reminders of each request that a member has to answer.
@@ -42,8 +42,8 @@ func (r *reminders) due(list []requests.Request) []requests.Request {
 	return slices.DeleteFunc(slices.Clone(list), func(q requests.Request) bool { return r.times[q.ID] >= plan.MaxNudges })
 }
 
-// mark joins the ids of the requests of which a member may still be reminded. r.mu must be
-// held.
+// mark joins the ids of the requests of which a member may still be reminded.
+// r.mu must be held.
 func (r *reminders) mark(ids []string) (mark string) {
 	for _, id := range ids {
 		if r.times[id] < plan.MaxNudges {
@@ -53,8 +53,8 @@ func (r *reminders) mark(ids []string) (mark string) {
 	return mark
 }
 
-// count adds one reminder to each request in of, and drops the counts of requests that are
-// not in open.
+// count adds one reminder to each request in of, and drops the counts of requests
+// that are not in open.
 func (r *reminders) count(ctx context.Context, of, open []requests.Request) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

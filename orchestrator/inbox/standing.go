@@ -7,8 +7,9 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// questions holds the open requests, sorted, and their meaning for each member. It is
-// immutable and computed once per change, because it is read often and seldom changes.
+// questions holds the open requests, sorted, and their meaning for each member.
+// It is immutable and computed once per change, because it is read often and
+// seldom changes.
 type questions struct {
 	requests.Sorted
 	standing map[string]standing      // by member; only members that wait for an answer or owe one
@@ -58,7 +59,8 @@ func waitsFor(about []requests.Request) (s standing) {
 	return s
 }
 
-// Awaits returns the answer that a member waits for, as text after "waits for ", or "".
+// Awaits returns the answer that a member waits for, as text after "waits for ",
+// or "".
 func (b *Inbox) Awaits(member string) string { return b.sorted().standing[member].awaits }
 
 // View fills in which members wait for an answer, and which owe one.

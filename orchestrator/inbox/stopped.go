@@ -11,13 +11,13 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// AnswerStopped gives the operator's answer to question id of a team that does not run. The
-// next run finds the answer in the store and acts on it. AnswerStopped sets ruling.Mail. It
-// fails with state.ErrRunning if the team runs, and with tasks.ErrAnswered if the question
-// is answered already.
+// AnswerStopped gives the operator's answer to question id of a team that does
+// not run. The next run finds the answer in the store and acts on it.
+// AnswerStopped sets ruling.Mail. It fails with state.ErrRunning if the team
+// runs, and with tasks.ErrAnswered if the question is answered already.
 //
-// A question whose time is up can be answered until the next run begins, because only a
-// running team lets it run out.
+// A question whose time is up can be answered until the next run begins, because
+// only a running team lets it run out.
 func AnswerStopped(ctx context.Context, p state.Place, id string, ruling requests.Ruling) (r requests.Request, err error) {
 	err = state.UseStopped(p, func(store *tasks.Store) error {
 		if r, err = store.Requests().Find(ctx, id); err != nil {

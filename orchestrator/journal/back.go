@@ -10,12 +10,14 @@ import (
 	"slices"
 )
 
-// backChunk is the least number of bytes that are read at a time from the end of a journal.
+// backChunk is the least number of bytes that are read at a time from the end of
+// a journal.
 const backChunk = 64 << 10
 
-// Backwards yields the lines of the journal at path from the last to the first, and reads only
-// as much of the file as needed. It skips lines with number before and later; 0 skips none. It
-// leaves out a torn last line and damaged lines. An error is yielded last.
+// Backwards yields the lines of the journal at path from the last to the first,
+// and reads only as much of the file as needed. It skips lines with number before
+// and later; 0 skips none. It leaves out a torn last line and damaged lines. An
+// error is yielded last.
 func Backwards(path string, before uint64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		f, err := os.Open(path)
@@ -37,8 +39,8 @@ func Backwards(path string, before uint64) iter.Seq2[Line, error] {
 	}
 }
 
-// Tail returns the last n lines that want accepts, in the order of the journal. A nil want
-// accepts all lines.
+// Tail returns the last n lines that want accepts, in the order of the journal. A
+// nil want accepts all lines.
 func Tail(path string, n int, want func(Line) bool) ([]Line, error) {
 	var tail []Line
 	if n <= 0 {
@@ -59,8 +61,9 @@ func Tail(path string, n int, want func(Line) bool) ([]Line, error) {
 	return tail, nil
 }
 
-// offsetAfter returns the offset of the first line after the line with number after. It
-// searches from the end, because most callers have read all but the last lines.
+// offsetAfter returns the offset of the first line after the line with number
+// after. It searches from the end, because most callers have read all but the
+// last lines.
 func offsetAfter(f *os.File, after uint64) (int64, error) {
 	var end int64 // of the line with number after
 	err := backwards(f, func(text []byte, offset int64) bool {
@@ -74,8 +77,8 @@ func offsetAfter(f *os.File, after uint64) (int64, error) {
 	return end, err
 }
 
-// backwards calls f with each whole line of a file and its offset, the last line first, until
-// f returns false. Text after the last newline is not a whole line.
+// backwards calls f with each whole line of a file and its offset, the last line
+// first, until f returns false. Text after the last newline is not a whole line.
 func backwards(file *os.File, f func(text []byte, offset int64) bool) error {
 	end, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -109,6 +112,7 @@ func backwards(file *os.File, f func(text []byte, offset int64) bool) error {
 	return nil
 }
 
-// chunkFor returns how many bytes to read before a line of which read bytes are known. The
-// amount doubles each time, so that the cost of a long line stays linear.
+// chunkFor returns how many bytes to read before a line of which read bytes are
+// known. The amount doubles each time, so that the cost of a long line stays
+// linear.
 func chunkFor(read int) int64 { return int64(max(backChunk, read)) }

@@ -10,8 +10,8 @@ import (
 // ErrNewer is returned for files that a newer covey wrote.
 var ErrNewer = errors.New("written by a newer covey; update covey")
 
-// The events of the team as a whole (DESIGN 7). Members' events are in package teammate, and
-// those of tasks and messages in package tasks.
+// The events of the team as a whole (DESIGN 7). Members' events are in package
+// teammate, and those of tasks and messages in package tasks.
 type (
 	// TeamStarted is the first line of each run.
 	TeamStarted struct {
@@ -49,8 +49,8 @@ func (TeamEnded) EventType() string { return "team_ended" }
 // TurnCount counts a team's turns in one run.
 type TurnCount struct {
 	Turns int `json:"turns"`
-	// Empty counts turns without a tool call, a message that anybody needed, or a change of
-	// a task, which cost a request for nothing.
+	// Empty counts turns without a tool call, a message that anybody needed, or a
+	// change of a task, which cost a request for nothing.
 	Empty     int `json:"empty"`
 	Completed int `json:"completed"` // tasks
 	// PerTask is Turns per completed task; 0 if no task was completed.
@@ -66,8 +66,8 @@ func (n TurnCount) Of(turns, empty, completed int) TurnCount {
 	return n
 }
 
-// Format is the version of the journal's line format. A run's first line holds it. New types
-// and fields do not change it.
+// Format is the version of the journal's line format. A run's first line holds
+// it. New types and fields do not change it.
 const Format = 1
 
 // newerJournal returns an error for a line that begins a run of a newer format.
@@ -90,8 +90,8 @@ const (
 	Time   = "time"
 )
 
-// BudgetUse is the use of one limit: a member's own, or one of the team's budget. It is written
-// to the journal when the use reaches 50, 75, 90 and 100 percent.
+// BudgetUse is the use of one limit: a member's own, or one of the team's budget.
+// It is written to the journal when the use reaches 50, 75, 90 and 100 percent.
 type BudgetUse struct {
 	Member string  `json:"member,omitempty"` // whose limit it is; empty: the team's
 	What   string  `json:"what"`             // tokens, usd or time

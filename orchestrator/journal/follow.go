@@ -7,12 +7,14 @@ import (
 	"time"
 )
 
-// pollEvery is the interval at which Follow reads a journal without a wake channel.
+// pollEvery is the interval at which Follow reads a journal without a wake
+// channel.
 const pollEvery = 250 * time.Millisecond
 
-// Follow is like Read, but waits for more lines at the end. wake receives a value when the
-// journal has grown (Client.JournalWake); when it is closed, Follow yields the remaining lines
-// and ends. If wake is nil, Follow polls the file. When ctx ends, its error is yielded last.
+// Follow is like Read, but waits for more lines at the end. wake receives a value
+// when the journal has grown (Client.JournalWake); when it is closed, Follow
+// yields the remaining lines and ends. If wake is nil, Follow polls the file.
+// When ctx ends, its error is yielded last.
 func Follow(
 	ctx context.Context, path string, after uint64, wake <-chan struct{},
 ) iter.Seq2[Line, error] {
@@ -38,7 +40,8 @@ func Follow(
 	}
 }
 
-// grown waits until the journal may have grown. more is false if it will not grow after that.
+// grown waits until the journal may have grown. more is false if it will not grow
+// after that.
 func grown(ctx context.Context, wake <-chan struct{}) (more bool, err error) {
 	if wake == nil {
 		poll := time.NewTimer(pollEvery)

@@ -18,24 +18,26 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// syncAfter is how long committed events may stay in the store's outbox after their lines
-// were written. One fsync serves all lines of that time.
+// syncAfter is how long committed events may stay in the store's outbox after
+// their lines were written. One fsync serves all lines of that time.
 const syncAfter = time.Second
 
 // retryAfter is how long the journal waits before it tries a failed write again.
 const retryAfter = 500 * time.Millisecond
 
-// fullDiskPatience is how long the team waits for space on a full disk. Then it ends, because
-// a hanging run without a person helps nobody, and the next run has all that was committed.
+// fullDiskPatience is how long the team waits for space on a full disk. Then it
+// ends, because a hanging run without a person helps nobody, and the next run has
+// all that was committed.
 const fullDiskPatience = 10 * time.Second
 
-// Journal appends everything that happens to journal.jsonl. One goroutine, in Run, writes and
-// assigns the sequence numbers. Members' events come by Append. Before each of them the
-// committed events are read from the store's outbox and merged in by time, so that a line
-// never precedes its cause. A committed event leaves the outbox only after its line was
-// synced, and the line holds the event's id, so that after a crash each committed change has
-// exactly one line. While the disk is full, writers wait and nothing is dropped, until Hurry
-// is called or fullDiskPatience is over.
+// Journal appends everything that happens to journal.jsonl. One goroutine, in
+// Run, writes and assigns the sequence numbers. Members' events come by Append.
+// Before each of them the committed events are read from the store's outbox and
+// merged in by time, so that a line never precedes its cause. A committed event
+// leaves the outbox only after its line was synced, and the line holds the
+// event's id, so that after a crash each committed change has exactly one line.
+// While the disk is full, writers wait and nothing is dropped, until Hurry is
+// called or fullDiskPatience is over.
 type Journal struct {
 	team   string
 	store  *tasks.Store
@@ -45,8 +47,8 @@ type Journal struct {
 	Mended string      // text on damage that Open repaired; empty if there was none
 
 	events chan entry
-	// syncs receives the requests of CatchUp. Each channel is closed once the views have seen
-	// all that was committed before.
+	// syncs receives the requests of CatchUp. Each channel is closed once the
+	// views have seen all that was committed before.
 	syncs  chan chan struct{}
 	quit   chan struct{} // closed by Close: write what is queued and stop
 	rush   chan struct{} // closed by Hurry: do not wait for a full disk
@@ -71,7 +73,8 @@ type Journal struct {
 	timing    bool // syncTimer runs
 }
 
-// File is the file that a journal writes to: an *os.File, except in tests of a full disk.
+// File is the file that a journal writes to: an *os.File, except in tests of a
+// full disk.
 type File interface {
 	io.WriterAt
 	io.Closer
@@ -79,8 +82,8 @@ type File interface {
 	Sync() error
 }
 
-// Views are called by Run with what was written, in order. They must not block. All are
-// required.
+// Views are called by Run with what was written, in order. They must not block.
+// All are required.
 type Views struct {
 	Line   func(Line)        // called with each line
 	Stored func(tasks.Event) // called with each committed event of the store, before its line
@@ -103,8 +106,8 @@ type Options struct {
 	Wrap   func(File) File // replaces the opened file, for tests
 }
 
-// Open opens the journal at path or creates one. It truncates a torn last line, removes
-// damaged lines, and finds the committed events that already have lines.
+// Open opens the journal at path or creates one. It truncates a torn last line,
+// removes damaged lines, and finds the committed events that already have lines.
 func Open(path string, o Options) (*Journal, error) {
 	waits, err := firstWaiting(o.Store)
 	if err != nil {
@@ -154,8 +157,8 @@ func Open(path string, o Options) (*Journal, error) {
 // Last returns the number of the last line.
 func (j *Journal) Last() uint64 { return j.seq.Load() }
 
-// Append queues one event of a member. It blocks while the queue is full, and does nothing
-// after Close has returned. Any goroutine may call it.
+// Append queues one event of a member. It blocks while the queue is full, and
+// does nothing after Close has returned. Any goroutine may call it.
 func (j *Journal) Append(e agent.Event) {
 	select {
 	case j.events <- entry{time.Now(), e}:
@@ -166,14 +169,14 @@ func (j *Journal) Append(e agent.Event) {
 // Tell appends an event of the team, which has no member.
 func (j *Journal) Tell(data agent.EventData) { j.Append(agent.Event{Data: data}) }
 
-// Hurry makes the journal give up on a full disk instead of waiting for space, because members
-// that wait for it could not end. Committed events stay in the store's outbox and get their
-// lines in the next run; members' events without a line are lost. It may be called at any
-// time, and more than once.
+// Hurry makes the journal give up on a full disk instead of waiting for space,
+// because members that wait for it could not end. Committed events stay in the
+// store's outbox and get their lines in the next run; members' events without a
+// line are lost. It may be called at any time, and more than once.
 func (j *Journal) Hurry() { j.rushed.Do(func() { close(j.rush) }) }
 
-// Broken waits until the journal has given up because of a full disk or a damaged outbox, and
-// returns the cause. It returns ctx's error if ctx ends first.
+// Broken waits until the journal has given up because of a full disk or a damaged
+// outbox, and returns the cause. It returns ctx's error if ctx ends first.
 func (j *Journal) Broken(ctx context.Context) error {
 	select {
 	case cause := <-j.stuck:
@@ -183,8 +186,8 @@ func (j *Journal) Broken(ctx context.Context) error {
 	}
 }
 
-// Close writes what is queued, syncs it, and closes the file. While the disk is full it waits,
-// until Hurry is called or fullDiskPatience is over.
+// Close writes what is queued, syncs it, and closes the file. While the disk is
+// full it waits, until Hurry is called or fullDiskPatience is over.
 func (j *Journal) Close() error {
 	close(j.quit)
 	<-j.done
@@ -194,8 +197,8 @@ func (j *Journal) Close() error {
 // Abandon closes a journal for which Run was not called.
 func (j *Journal) Abandon() error { return j.file.Close() }
 
-// Run writes until Close, and calls the views. first becomes the run's first line. Without Run,
-// Append blocks once its queue is full.
+// Run writes until Close, and calls the views. first becomes the run's first
+// line. Without Run, Append blocks once its queue is full.
 func (j *Journal) Run(first agent.EventData, views Views) {
 	defer close(j.done)
 	j.views = views
@@ -223,8 +226,8 @@ func (j *Journal) Run(first agent.EventData, views Views) {
 	}
 }
 
-// CatchUp waits until the views have seen all that the store had committed before the call,
-// or until ctx or the journal ends.
+// CatchUp waits until the views have seen all that the store had committed before
+// the call, or until ctx or the journal ends.
 func (j *Journal) CatchUp(ctx context.Context) {
 	caughtUp := make(chan struct{})
 	select {
@@ -253,9 +256,10 @@ func (j *Journal) addQueued(first []entry) []entry {
 	}
 }
 
-// write writes first, the queue and the store's committed events, and calls the views. It
-// returns when everything is written or was given up. An entry that arrived after the store
-// was read waits for the next round, because its cause may have been committed since.
+// write writes first, the queue and the store's committed events, and calls the
+// views. It returns when everything is written or was given up. An entry that
+// arrived after the store was read waits for the next round, because its cause
+// may have been committed since.
 func (j *Journal) write(first ...entry) {
 	for {
 		now := time.Now()
@@ -272,8 +276,8 @@ func (j *Journal) write(first ...entry) {
 	}
 }
 
-// put writes the store's events and these entries in the order of their times: a claim comes
-// after the call that made it and before the call's result.
+// put writes the store's events and these entries in the order of their times: a
+// claim comes after the call that made it and before the call's result.
 func (j *Journal) put(stored []tasks.Event, entries []entry) {
 	var lines []Line
 	for news := stored; len(news)+len(entries) > 0; {
@@ -296,8 +300,8 @@ func (j *Journal) put(stored []tasks.Event, entries []entry) {
 	j.tellViews(stored, lines)
 }
 
-// storedLine makes the line of a committed event, with the current turn of its member. Lines
-// of the operator have no member, as their data say who acted.
+// storedLine makes the line of a committed event, with the current turn of its
+// member. Lines of the operator have no member, as their data say who acted.
 func (j *Journal) storedLine(e tasks.Event) Line {
 	member := e.Member
 	if member == actors.Operator {
@@ -308,7 +312,8 @@ func (j *Journal) storedLine(e tasks.Event) Line {
 	})
 }
 
-// entryLine makes the line of an entry. It is not ok if the entry cannot be encoded.
+// entryLine makes the line of an entry. It is not ok if the entry cannot be
+// encoded.
 func (j *Journal) entryLine(e entry) (l Line, ok bool) {
 	if e.event.Turn > 0 {
 		j.turns[e.event.Member] = e.event.Turn
@@ -324,8 +329,8 @@ func (j *Journal) entryLine(e entry) (l Line, ok bool) {
 	}), true
 }
 
-// line assigns a line its number. It makes times monotonic: events come from many goroutines,
-// and a change of the store gets its time before it is committed.
+// line assigns a line its number. It makes times monotonic: events come from many
+// goroutines, and a change of the store gets its time before it is committed.
 func (j *Journal) line(l Line) Line {
 	if l.Time.Before(j.latest) {
 		l.Time = j.latest
@@ -335,9 +340,9 @@ func (j *Journal) line(l Line) Line {
 	return l
 }
 
-// writeLines writes lines with one write, and retries until it succeeds. It returns false if it
-// gave up. Nothing is written after that, because a later line implies that all earlier events
-// of the store have lines.
+// writeLines writes lines with one write, and retries until it succeeds. It
+// returns false if it gave up. Nothing is written after that, because a later
+// line implies that all earlier events of the store have lines.
 func (j *Journal) writeLines(lines []Line) bool {
 	if j.over {
 		return false
@@ -365,8 +370,8 @@ func (j *Journal) writeLines(lines []Line) bool {
 	}
 }
 
-// awaitRetry removes a half-written line and waits before the next attempt. It returns false
-// after Hurry, and when fullDiskPatience is over.
+// awaitRetry removes a half-written line and waits before the next attempt. It
+// returns false after Hurry, and when fullDiskPatience is over.
 func (j *Journal) awaitRetry(cause error) bool {
 	j.failed(cause)
 	if !j.failing {
@@ -398,9 +403,9 @@ func (j *Journal) giveUp(cause error) {
 	}
 }
 
-// tellViews calls the views. The lines must be in the file, because a view may read them from
-// there. The store's events come first, so that a member that is woken for a message finds the
-// crew's state up to date.
+// tellViews calls the views. The lines must be in the file, because a view may
+// read them from there. The store's events come first, so that a member that is
+// woken for a message finds the crew's state up to date.
 func (j *Journal) tellViews(stored []tasks.Event, lines []Line) {
 	for _, e := range stored {
 		j.views.Stored(e)

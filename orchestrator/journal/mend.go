@@ -16,9 +16,9 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// firstWaiting returns the id of the first event in the store's outbox, or math.MaxUint64 if
-// the outbox is empty. The lines of all earlier events have been synced; a power failure may
-// have lost the lines of this and later ones.
+// firstWaiting returns the id of the first event in the store's outbox, or
+// math.MaxUint64 if the outbox is empty. The lines of all earlier events have
+// been synced; a power failure may have lost the lines of this and later ones.
 func firstWaiting(store *tasks.Store) (uint64, error) {
 	list, err := store.Outbox().Events(context.Background(), 0, 1)
 	if err != nil {
@@ -30,11 +30,13 @@ func firstWaiting(store *tasks.Store) (uint64, error) {
 	return list[0].ID, nil
 }
 
-// journalScan is the result of reading a journal: where to continue it, and what is damaged.
+// journalScan is the result of reading a journal: where to continue it, and what
+// is damaged.
 //
-// It ignores text after the last newline, which a crash has torn. An unreadable line before
-// that is damaged: after a power failure any page that was never synced may be missing, with
-// whole lines after it. Events whose lines are damaged are still in the outbox.
+// It ignores text after the last newline, which a crash has torn. An unreadable
+// line before that is damaged: after a power failure any page that was never
+// synced may be missing, with whole lines after it. Events whose lines are
+// damaged are still in the outbox.
 type journalScan struct {
 	waits uint64 // firstWaiting of the store
 	see   func(Line)
@@ -46,8 +48,8 @@ type journalScan struct {
 	first   int64           // offset of the first of them
 }
 
-// scanJournal reads the journal at path, and calls see with its lines unless see is nil. A
-// missing journal counts as empty.
+// scanJournal reads the journal at path, and calls see with its lines unless see
+// is nil. A missing journal counts as empty.
 func scanJournal(path string, waits uint64, see func(Line)) (*journalScan, error) {
 	if see == nil {
 		see = func(Line) {}
@@ -81,8 +83,8 @@ func (s *journalScan) addLine(text []byte) {
 	s.see(l)
 }
 
-// outbox returns the last event up to which all events have lines. told says which later ones
-// have.
+// outbox returns the last event up to which all events have lines. told says
+// which later ones have.
 func (s *journalScan) outbox() uint64 {
 	if s.waits == math.MaxUint64 {
 		return s.last.Store
@@ -112,8 +114,8 @@ func eachText(path string, f func([]byte) error) error {
 	}
 }
 
-// mend removes the damaged lines from the journal at path, and returns a text for people about
-// it. It keeps the original file next to the new one.
+// mend removes the damaged lines from the journal at path, and returns a text for
+// people about it. It keeps the original file next to the new one.
 func (s *journalScan) mend(path string) (notice string, err error) {
 	part, kept := path+".part", fmt.Sprintf("%s.damaged-%d", path, time.Now().UnixNano())
 	out, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -147,7 +149,8 @@ func (s *journalScan) mend(path string) (notice string, err error) {
 		trimDamaged(path)
 }
 
-// maxDamagedJournals limits how many damaged journals are kept for people to inspect.
+// maxDamagedJournals limits how many damaged journals are kept for people to
+// inspect.
 const maxDamagedJournals = 3
 
 // trimDamaged removes the oldest damaged journals.

@@ -32,8 +32,8 @@ func (j *Journal) fetch() []tasks.Event {
 	}
 }
 
-// untold removes the events that had lines when the journal was opened. The first complete
-// read of the outbox contains all of them.
+// untold removes the events that had lines when the journal was opened. The first
+// complete read of the outbox contains all of them.
 func (j *Journal) untold(all []tasks.Event) []tasks.Event {
 	if len(j.told) == 0 || len(all) == 0 {
 		return all
@@ -50,8 +50,8 @@ func (j *Journal) untold(all []tasks.Event) []tasks.Event {
 	return news
 }
 
-// syncSoon starts the timer of sync. It does not restart a running timer, which would never
-// fire under steady work.
+// syncSoon starts the timer of sync. It does not restart a running timer, which
+// would never fire under steady work.
 func (j *Journal) syncSoon() {
 	if !j.timing {
 		j.timing = true
@@ -59,7 +59,8 @@ func (j *Journal) syncSoon() {
 	}
 }
 
-// sync syncs the file, and then removes the events of the synced lines from the outbox.
+// sync syncs the file, and then removes the events of the synced lines from the
+// outbox.
 func (j *Journal) sync() {
 	if j.outbox == j.removed {
 		return

@@ -20,14 +20,15 @@ type Line struct {
 	Turn   int             `json:"turn"`   // of the member; 0 before its first
 	Type   string          `json:"type"`
 	Data   json.RawMessage `json:"data"`
-	// Helper is the member's helper that the event is about; empty: the member itself.
+	// Helper is the member's helper that the event is about; empty: the member
+	// itself.
 	Helper string `json:"helper,omitempty"`
 	// Store is the id of the store's event; 0 for other lines.
 	Store uint64 `json:"store,omitempty"`
 }
 
-// maxLine limits the length of a line in bytes, so that a file that is not a journal cannot
-// use up the memory. The journal's own lines are far shorter.
+// maxLine limits the length of a line in bytes, so that a file that is not a
+// journal cannot use up the memory. The journal's own lines are far shorter.
 const maxLine = 256 << 20
 
 // LineError reports a damaged line. Reading continues after it.
@@ -51,9 +52,9 @@ var (
 	errNoSeq    = errors.New("no seq")
 )
 
-// Read yields the lines of the journal at path whose Seq is greater than after. It leaves out
-// an incomplete last line. It yields a *LineError for a damaged line and continues; any other
-// error ends the iteration.
+// Read yields the lines of the journal at path whose Seq is greater than after.
+// It leaves out an incomplete last line. It yields a *LineError for a damaged
+// line and continues; any other error ends the iteration.
 func Read(path string, after uint64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		r, err := openLines(path, after)
@@ -97,7 +98,8 @@ func openLines(path string, after uint64) (*lineReader, error) {
 // close closes the file.
 func (r *lineReader) close() { _ = r.file.Close() } // it was only read
 
-// rewind seeks to the beginning of the next line, after next has failed with errTorn.
+// rewind seeks to the beginning of the next line, after next has failed with
+// errTorn.
 func (r *lineReader) rewind() error {
 	if _, err := r.file.Seek(r.offset, io.SeekStart); err != nil {
 		return err
@@ -110,8 +112,8 @@ func (r *lineReader) rewind() error {
 	return nil
 }
 
-// each yields all whole lines up to the end of the file. It returns false if the iteration is
-// over, because yield returned false or because of an error.
+// each yields all whole lines up to the end of the file. It returns false if the
+// iteration is over, because yield returned false or because of an error.
 func (r *lineReader) each(yield func(Line, error) bool) bool {
 	for {
 		line, err := r.next()
@@ -135,8 +137,8 @@ func (r *lineReader) each(yield func(Line, error) bool) bool {
 	}
 }
 
-// next reads a line. After the last whole line it fails with errTorn; then rewind must be
-// called before the next call.
+// next reads a line. After the last whole line it fails with errTorn; then rewind
+// must be called before the next call.
 func (r *lineReader) next() (Line, error) {
 	text, size, err := readText(r.buf)
 	if err != nil && !errors.Is(err, errLongLine) {
@@ -157,8 +159,8 @@ func (r *lineReader) next() (Line, error) {
 	return line, nil
 }
 
-// readText reads up to and including the next newline, and returns the number of bytes. It
-// returns no text for a line longer than maxLine.
+// readText reads up to and including the next newline, and returns the number of
+// bytes. It returns no text for a line longer than maxLine.
 func readText(r *bufio.Reader) (text []byte, size int64, err error) {
 	for {
 		part, err := r.ReadSlice('\n')

@@ -10,9 +10,9 @@ import (
 	"github.com/coveyteam/covey/tasks/backup"
 )
 
-// Salvage holds the events that the journal has and the store has lost, because an older copy
-// has replaced the store's file. Normally there are none, because the journal follows the
-// store.
+// Salvage holds the events that the journal has and the store has lost, because
+// an older copy has replaced the store's file. Normally there are none, because
+// the journal follows the store.
 type Salvage struct {
 	after  uint64 // the store's last event
 	events []tasks.Event
@@ -33,9 +33,9 @@ func (s *Salvage) See(l Line) {
 	}
 }
 
-// Refill repeats the lost changes, and returns lines of text for people, or none if nothing
-// was lost. It must be called before the store changes: the ids of the lost events are in the
-// journal and must not be used again.
+// Refill repeats the lost changes, and returns lines of text for people, or none
+// if nothing was lost. It must be called before the store changes: the ids of the
+// lost events are in the journal and must not be used again.
 func (s *Salvage) Refill(ctx context.Context, store *tasks.Store) ([]string, error) {
 	restored := store.Restored()
 	if restored == nil && len(s.events) == 0 {
@@ -59,7 +59,8 @@ func (s *Salvage) Refill(ctx context.Context, store *tasks.Store) ([]string, err
 	return append(said, fmt.Sprintf("the damaged file is kept as %s: %v", restored.Kept, restored.Damage)), nil
 }
 
-// givenBack says how much of what was committed since the backup a restored store has.
+// givenBack says how much of what was committed since the backup a restored store
+// has.
 func givenBack(r *backup.Restoration) string {
 	text := fmt.Sprintf("and %d commits since were made again from their log", r.Commits)
 	switch {

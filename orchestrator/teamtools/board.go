@@ -1,10 +1,12 @@
-// Package teamtools implements the team tools. It makes all changes that members and people
-// make to a team's tasks and mail, through the builtin agent's tools, MCP or a shell, and it
-// words the prompts that tell members of them. Its API is for covey only and may change.
+// Package teamtools implements the team tools. It makes all changes that members
+// and people make to a team's tasks and mail, through the builtin agent's tools,
+// MCP or a shell, and it words the prompts that tell members of them. Its API is
+// for covey only and may change.
 //
-// All changes go through a Board: it checks the caller and its session, runs the hooks, makes
-// the change in one transaction, and returns the text for the caller. A builtin agent calls it
-// directly; the MCP server and the control socket call it for programs and commands.
+// All changes go through a Board: it checks the caller and its session, runs the
+// hooks, makes the change in one transaction, and returns the text for the
+// caller. A builtin agent calls it directly; the MCP server and the control
+// socket call it for programs and commands.
 package teamtools
 
 import (
@@ -29,9 +31,9 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Board changes a team's tasks and mail for the builtin agent's tools, agent programs over
-// MCP, and the covey command. It runs the task hooks around changes of the store (DESIGN
-// 10.5). Its methods may be called from any goroutine.
+// Board changes a team's tasks and mail for the builtin agent's tools, agent
+// programs over MCP, and the covey command. It runs the task hooks around changes
+// of the store (DESIGN 10.5). Its methods may be called from any goroutine.
 type Board struct {
 	ports Ports
 	team  string
@@ -54,8 +56,8 @@ type Ports struct {
 type Members interface {
 	// Member finds a member.
 	Member(name string) (*roster.Member, bool)
-	// Now returns what a member does now, and why it takes no more turns. gone is empty for
-	// a member that takes turns.
+	// Now returns what a member does now, and why it takes no more turns. gone is
+	// empty for a member that takes turns.
 	Now(name string) (state, gone string)
 }
 
@@ -71,10 +73,11 @@ type Plans interface {
 	Submit(ctx context.Context, m *roster.Member, by actors.Actor, in inbox.PlanInput, fire inbox.Fire) agent.ToolResult
 }
 
-// Commands carries out requests of one member about another, which exists. It checks that
-// the first one may make the request.
+// Commands carries out requests of one member about another, which exists. It
+// checks that the first one may make the request.
 type Commands interface {
-	// AskToEnd asks a member to leave the team, and returns the request that was sent.
+	// AskToEnd asks a member to leave the team, and returns the request that was
+	// sent.
 	AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error)
 	// SetMode gives a member another permission mode.
 	SetMode(ctx context.Context, by actors.Actor, to, mode string) error
@@ -82,8 +85,8 @@ type Commands interface {
 
 // Work receives the results of members' work, within the call that reports them.
 type Work interface {
-	// Finished is called with a completed task. It is called again when a completed task is
-	// changed, or when the call that completed it is repeated.
+	// Finished is called with a completed task. It is called again when a
+	// completed task is changed, or when the call that completed it is repeated.
 	Finished(ctx context.Context, t tasks.Task)
 	// Answered records that the goal was a question, and the lead's answer.
 	Answered(ctx context.Context, text string) error
@@ -109,10 +112,11 @@ type Actor struct {
 	actors.Actor
 	// Fire runs the hooks of one event for the actor.
 	Fire func(context.Context, hooks.Payload) (hooks.Outcome, error)
-	// Teammate and Team go into the input of task hooks. They are empty for the lead and the
-	// operator.
+	// Teammate and Team go into the input of task hooks. They are empty for the
+	// lead and the operator.
 	Teammate, Team string
-	// Halt stops the member for good. It is not called for the lead and the operator.
+	// Halt stops the member for good. It is not called for the lead and the
+	// operator.
 	Halt func(reason string)
 	// Force skips gates and limits. Only the operator may set it.
 	Force bool
@@ -126,11 +130,12 @@ type RefusedError struct {
 	halt     string // why a hook stopped the member; empty if none did
 }
 
-// Error returns the feedback without a prefix, because the model sees it as it is.
+// Error returns the feedback without a prefix, because the model sees it as it
+// is.
 func (e *RefusedError) Error() string { return e.Feedback }
 
-// Create stores a task. Nobody sees it before the TaskCreated hooks agree. This event
-// ignores continue:false (HOOKS.md section 1).
+// Create stores a task. Nobody sees it before the TaskCreated hooks agree. This
+// event ignores continue:false (HOOKS.md section 1).
 func (b *Board) Create(ctx context.Context, by Actor, n tasks.New) (tasks.Task, error) {
 	if err := b.canOwn(by, n.Owner); err != nil {
 		return tasks.Task{}, err
@@ -156,10 +161,11 @@ func (b *Board) Create(ctx context.Context, by Actor, n tasks.New) (tasks.Task, 
 	return b.ports.Store.Confirm(ctx, by.Actor, t.ID)
 }
 
-// createdBefore returns the result of an earlier run of the same call, which a crash cut off
-// after its hooks had decided. The hooks do not run again: they could decide differently
-// about a task that others have seen. known is false if the crash came before they decided;
-// then the task is still proposed, and Store.Create returns it again.
+// createdBefore returns the result of an earlier run of the same call, which a
+// crash cut off after its hooks had decided. The hooks do not run again: they
+// could decide differently about a task that others have seen. known is false if
+// the crash came before they decided; then the task is still proposed, and
+// Store.Create returns it again.
 func (b *Board) createdBefore(ctx context.Context, by Actor) (t tasks.Task, known bool, err error) {
 	if by.CallID == "" {
 		return t, false, nil
@@ -186,8 +192,8 @@ func (a Actor) step(name string) actors.Actor {
 	return next
 }
 
-// taskInput returns the input of the task hooks. It has no teammate_name for the lead and
-// the operator, which are not teammates.
+// taskInput returns the input of the task hooks. It has no teammate_name for the
+// lead and the operator, which are not teammates.
 func (a Actor) taskInput(t tasks.Task) hooks.TaskInput {
 	return hooks.TaskInput{
 		TaskID: t.ID, TaskSubject: t.Subject, TaskDescription: t.Description, TeammateName: a.Teammate, TeamName: a.Team,
@@ -195,9 +201,9 @@ func (a Actor) taskInput(t tasks.Task) hooks.TaskInput {
 	}
 }
 
-// Update changes a task, and returns it with the names of the fields that changed. The
-// TaskCompleted hooks run before the status becomes completed. A task without an owner that
-// is set to in_progress is claimed.
+// Update changes a task, and returns it with the names of the fields that
+// changed. The TaskCompleted hooks run before the status becomes completed. A
+// task without an owner that is set to in_progress is claimed.
 func (b *Board) Update(ctx context.Context, by Actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
 	if p.Owner != nil {
 		if err := b.canOwn(by, *p.Owner); err != nil {
@@ -223,12 +229,12 @@ func (b *Board) Update(ctx context.Context, by Actor, id string, p tasks.Patch) 
 	}
 }
 
-// maxConflicts limits the attempts to complete a task that changes while its hooks run.
-// Without a limit, a hook that changes the task would run for ever.
+// maxConflicts limits the attempts to complete a task that changes while its
+// hooks run. Without a limit, a hook that changes the task would run for ever.
 const maxConflicts = 5
 
-// updateOnce attempts an update once. It fails with tasks.ErrConflict if the task changed
-// while the hooks ran, because they agreed to another state of it.
+// updateOnce attempts an update once. It fails with tasks.ErrConflict if the task
+// changed while the hooks ran, because they agreed to another state of it.
 func (b *Board) updateOnce(ctx context.Context, by Actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
 	t, err := b.ports.Store.Task(ctx, id)
 	if err != nil {
@@ -255,8 +261,9 @@ func (b *Board) updateOnce(ctx context.Context, by Actor, id string, p tasks.Pat
 	return b.ports.Store.Update(ctx, by.Actor, id, p)
 }
 
-// runGates runs the TaskCompleted hooks, which also see the evidence given with the change.
-// It returns a *RefusedError if they do not agree; the task then stays as it is.
+// runGates runs the TaskCompleted hooks, which also see the evidence given with
+// the change. It returns a *RefusedError if they do not agree; the task then
+// stays as it is.
 func (b *Board) runGates(ctx context.Context, by Actor, t tasks.Task, given []tasks.Evidence) error {
 	if by.Force {
 		return nil
@@ -273,7 +280,8 @@ func (b *Board) runGates(ctx context.Context, by Actor, t tasks.Task, given []ta
 	if err := b.checkPlanApproved(by.Name); err != nil {
 		return err
 	}
-	// Gates ask for approval when a member completes a task, and not at each turn end.
+	// Gates ask for approval when a member completes a task, and not at each turn
+	// end.
 	ctx = context.WithValue(ctx, completerKey{}, by.Name)
 	for _, e := range given {
 		e.By = by.Name
@@ -304,15 +312,15 @@ func (b *Board) runGates(ctx context.Context, by Actor, t tasks.Task, given []ta
 // completerKey is the context key of the name of the actor that completes a task.
 type completerKey struct{}
 
-// Completer returns the actor that completes the task which hooks judge with ctx. ok is
-// false if they judge it at a turn end.
+// Completer returns the actor that completes the task which hooks judge with ctx.
+// ok is false if they judge it at a turn end.
 func Completer(ctx context.Context) (name string, ok bool) {
 	name, ok = ctx.Value(completerKey{}).(string)
 	return name, ok && name != ""
 }
 
-// checkPlanApproved fails for a member whose plan is not approved: it could only read so
-// far, so it cannot have completed a task.
+// checkPlanApproved fails for a member whose plan is not approved: it could only
+// read so far, so it cannot have completed a task.
 func (b *Board) checkPlanApproved(member string) error {
 	m, ok := b.ports.Members.Member(member)
 	if !ok || !b.ports.Plans.MustPlan(m) {
@@ -361,8 +369,8 @@ func isEmpty(p tasks.Patch) bool {
 		len(p.AddBlocks) == 0 && len(p.AddBlockedBy) == 0 && len(p.Metadata) == 0 && len(p.Evidence) == 0
 }
 
-// Claim makes member the owner of a task and sets it to in_progress, in one transaction. Of
-// concurrent claims one succeeds.
+// Claim makes member the owner of a task and sets it to in_progress, in one
+// transaction. Of concurrent claims one succeeds.
 func (b *Board) Claim(ctx context.Context, by Actor, id, member string) (tasks.Task, error) {
 	if err := b.canOwn(by, member); err != nil {
 		return tasks.Task{}, err

@@ -10,16 +10,17 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
-// completer lists a member's tasks at its turn end, and completes them if all gates agree
-// (complete_on_pass).
+// completer lists a member's tasks at its turn end, and completes them if all
+// gates agree (complete_on_pass).
 type completer struct {
 	board *Board
 	on    func() bool
 	warn  func(text string)
 }
 
-// TaskLister returns the tasks that turn ends of members work on. While on returns true it
-// completes those that passed their gates. It calls warn for a task that changed meanwhile.
+// TaskLister returns the tasks that turn ends of members work on. While on
+// returns true it completes those that passed their gates. It calls warn for a
+// task that changed meanwhile.
 func (b *Board) TaskLister(on func() bool, warn func(text string)) teammate.TaskLister {
 	return completer{b, on, warn}
 }
@@ -31,8 +32,9 @@ func (c completer) InProgress(ctx context.Context, member string) ([]tasks.Task,
 	return c.board.ports.Store.InProgress(ctx, member)
 }
 
-// Passed completes tasks as covey, in the version that the gates judged. A task that has
-// changed since stays in progress: its member is reminded of it, and the gates run again.
+// Passed completes tasks as covey, in the version that the gates judged. A task
+// that has changed since stays in progress: its member is reminded of it, and the
+// gates run again.
 func (c completer) Passed(ctx context.Context, list []tasks.Task) error {
 	if !c.on() {
 		return nil

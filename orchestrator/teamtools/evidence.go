@@ -11,12 +11,13 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// metadataEvidence is the metadata key for evidence, for agents that use the task tools of
-// other hosts, which have no evidence field.
+// metadataEvidence is the metadata key for evidence, for agents that use the task
+// tools of other hosts, which have no evidence field.
 const metadataEvidence = "evidence"
 
-// readEvidence parses evidence in the forms that agents write: a text, an object with text
-// or file, or a list of these. It returns no evidence for an empty input and null.
+// readEvidence parses evidence in the forms that agents write: a text, an object
+// with text or file, or a list of these. It returns no evidence for an empty
+// input and null.
 func readEvidence(given json.RawMessage) ([]tasks.Evidence, error) {
 	var list []json.RawMessage
 	if json.Unmarshal(given, &list) != nil {
@@ -51,8 +52,8 @@ func readPiece(given json.RawMessage) (e tasks.Evidence, err error) {
 	return e, nil
 }
 
-// withEvidence adds evidence from the evidence field and from the metadata to a patch.
-// Metadata under the same key that is not evidence stays metadata.
+// withEvidence adds evidence from the evidence field and from the metadata to a
+// patch. Metadata under the same key that is not evidence stays metadata.
 func withEvidence(p tasks.Patch, given json.RawMessage) (tasks.Patch, error) {
 	direct, err := readEvidence(given)
 	if err != nil {

@@ -11,13 +11,15 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// memberList is the members of one version of the spec: who can own tasks and get mail.
+// memberList is the members of one version of the spec: who can own tasks and get
+// mail.
 type memberList struct {
 	names []string               // the lead first
 	terms map[string]tasks.Terms // by name
 }
 
-// SetMembers replaces the members after a change of the spec. The lead comes first.
+// SetMembers replaces the members after a change of the spec. The lead comes
+// first.
 func (b *Board) SetMembers(members []configs.Member) {
 	list := &memberList{terms: map[string]tasks.Terms{}}
 	for _, m := range members {
@@ -31,9 +33,10 @@ func (b *Board) SetMembers(members []configs.Member) {
 // names lists the members, the lead first. The caller must not change the list.
 func (b *Board) names() []string { return b.list.Load().names }
 
-// TermsOf returns the terms on which a member may claim tasks: how many it may have in
-// progress, and its skills. Claims call it inside the store's transaction, so that the
-// current spec counts. A name that is not a member's has the zero Terms, which allow all.
+// TermsOf returns the terms on which a member may claim tasks: how many it may
+// have in progress, and its skills. Claims call it inside the store's
+// transaction, so that the current spec counts. A name that is not a member's has
+// the zero Terms, which allow all.
 func (b *Board) TermsOf(member string) tasks.Terms { return b.list.Load().terms[member] }
 
 // Known returns an error for an owner or recipient that is not a member.
@@ -47,8 +50,9 @@ func (b *Board) Known(member string) error {
 	return notation.Errorf(api.ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.names(), ", "))
 }
 
-// canOwn returns an error for an owner that is not a member, or that takes no more turns:
-// nobody would work on the task. Force skips the second check. An empty owner is valid.
+// canOwn returns an error for an owner that is not a member, or that takes no
+// more turns: nobody would work on the task. Force skips the second check. An
+// empty owner is valid.
 func (b *Board) canOwn(by Actor, member string) error {
 	if err := b.Known(member); err != nil || member == "" || by.Force {
 		return err
@@ -60,9 +64,9 @@ func (b *Board) canOwn(by Actor, member string) error {
 	return nil
 }
 
-// resolve returns the member that a name stands for: a member's name, an agent id of other
-// hosts (name@team), or their names for the lead. It returns other names unchanged; Known
-// refuses them.
+// resolve returns the member that a name stands for: a member's name, an agent id
+// of other hosts (name@team), or their names for the lead. It returns other names
+// unchanged; Known refuses them.
 func (b *Board) resolve(name string) string {
 	if slices.Contains(b.names(), name) {
 		return name
@@ -81,8 +85,9 @@ func (b *Board) resolve(name string) string {
 	return name
 }
 
-// nearestName returns the name that is nearest to a misspelt one, or "" if more than a third
-// of the letters differ. A wrong suggestion would send a model to the wrong member.
+// nearestName returns the name that is nearest to a misspelt one, or "" if more
+// than a third of the letters differ. A wrong suggestion would send a model to
+// the wrong member.
 func nearestName(name string, all []string) string {
 	if len(name) > 64 { // no member has such a name, and comparing costs time
 		return ""

@@ -19,8 +19,8 @@ type rosterEntry struct {
 	State       string `json:"state"`
 }
 
-// listMembers lists the members of the team. It marks the caller, so that it does not write
-// to itself.
+// listMembers lists the members of the team. It marks the caller, so that it does
+// not write to itself.
 func listMembers(_ context.Context, c call, _ struct{}) agent.ToolResult {
 	var all []rosterEntry
 	var lines []string

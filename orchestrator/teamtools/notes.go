@@ -14,17 +14,18 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// maxResult limits how much of a member's last text a note shows, in runes. A member that
-// has more to say writes a message.
+// maxResult limits how much of a member's last text a note shows, in runes. A
+// member that has more to say writes a message.
 const maxResult = 400
 
 // maxNoted limits how many members one line names.
 const maxNoted = 100
 
-// Notes tell the lead which members went idle (DESIGN 10.1), with one note per member. Most
-// notes are joined to one line, which goes into the lead's next prompt. The lead gets a turn
-// for notes only if a member was asked something and has not written since, and then one turn
-// for all notes. The texts are short because each further request pays for them again.
+// Notes tell the lead which members went idle (DESIGN 10.1), with one note per
+// member. Most notes are joined to one line, which goes into the lead's next
+// prompt. The lead gets a turn for notes only if a member was asked something and
+// has not written since, and then one turn for all notes. The texts are short
+// because each further request pays for them again.
 //
 // All methods except Recall may be called from any goroutine.
 type Notes struct {
@@ -45,21 +46,22 @@ type activity struct {
 	summary   string   // of the last text that it sent, with the recipient
 }
 
-// NewNotes makes the Notes of a team. changed is called when a note waits that is worth a turn.
+// NewNotes makes the Notes of a team. changed is called when a note waits that is
+// worth a turn.
 func NewNotes(boxes *mail.Boxes, lead func() string, changed func()) *Notes {
 	return &Notes{boxes: boxes, lead: lead, changed: changed, activity: map[string]*activity{}}
 }
 
-// Recall reads from the store whether notes of an earlier run wait for a turn. It must be
-// called once, before all other methods.
+// Recall reads from the store whether notes of an earlier run wait for a turn. It
+// must be called once, before all other methods.
 func (n *Notes) Recall(ctx context.Context) error {
 	list, err := n.boxes.Notes(ctx, n.lead())
 	n.waits = slices.ContainsFunc(list, func(n mail.Note) bool { return n.Wakes })
 	return err
 }
 
-// Waits reports whether a note waits that is worth a turn, and how many consecutive turns
-// the lead has had for notes only.
+// Waits reports whether a note waits that is worth a turn, and how many
+// consecutive turns the lead has had for notes only.
 func (n *Notes) Waits() (yes bool, digests int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,12 +85,12 @@ func (n *Notes) Forget(member string) {
 	delete(n.activity, member)
 }
 
-// Asked records that a member was shown texts sent to it alone, so a sender waits for an
-// answer.
+// Asked records that a member was shown texts sent to it alone, so a sender waits
+// for an answer.
 //
-// Only texts count: nobody waits for an answer to notices, answers to requests and
-// assignments, which covey sends. The lead does not count, because its notes would go to
-// itself.
+// Only texts count: nobody waits for an answer to notices, answers to requests
+// and assignments, which covey sends. The lead does not count, because its notes
+// would go to itself.
 func (n *Notes) Asked(member string, letters []mail.Message) {
 	if member == n.lead() || !slices.ContainsFunc(letters, func(m mail.Message) bool { return m.Kind == mail.Text }) {
 		return
@@ -106,10 +108,12 @@ func (n *Notes) WasAsked(member string) bool {
 	return ok && s.asked
 }
 
-// Sent records that members have sent texts, so nobody waits for their answers any more.
+// Sent records that members have sent texts, so nobody waits for their answers
+// any more.
 //
-// A message to any recipient counts as the answer: a member that writes after it was asked
-// has said what it wants to say, and a note besides would cost the lead a turn.
+// A message to any recipient counts as the answer: a member that writes after it
+// was asked has said what it wants to say, and a note besides would cost the lead
+// a turn.
 func (n *Notes) Sent(texts []mail.Message) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -131,8 +135,8 @@ func (n *Notes) Closed(t tasks.Task) {
 	}
 }
 
-// CompletedBy returns the ids of the tasks that a member has completed since it was last
-// idle.
+// CompletedBy returns the ids of the tasks that a member has completed since it
+// was last idle.
 func (n *Notes) CompletedBy(member string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -144,8 +148,9 @@ func (n *Notes) CompletedBy(member string) []string {
 
 // Of makes a member's note and resets its activity.
 //
-// The member's goroutine calls it once at each turn end. Reading and resetting happen under
-// one lock, so that a task which is completed at that moment is in exactly one note.
+// The member's goroutine calls it once at each turn end. Reading and resetting
+// happen under one lock, so that a task which is completed at that moment is in
+// exactly one note.
 func (n *Notes) Of(member string, idle agent.Idle) mail.Note {
 	note := mail.Note{IdleNote: mail.IdleNote{
 		Type: mail.IdleNotification, From: member, IdleReason: idle.Reason, TaskIDs: idle.TaskIDs,
@@ -168,8 +173,9 @@ func (n *Notes) Of(member string, idle agent.Idle) mail.Note {
 
 // Put stores a note for the lead.
 //
-// It calls changed only after the note is stored, because the loop that wakes up reads it
-// from there. A note that does not wake the lead is shown in its next turn.
+// It calls changed only after the note is stored, because the loop that wakes up
+// reads it from there. A note that does not wake the lead is shown in its next
+// turn.
 func (n *Notes) Put(ctx context.Context, note mail.Note) error {
 	if err := n.boxes.PutNote(ctx, n.lead(), note); err != nil || !note.Wakes {
 		return err
@@ -183,8 +189,8 @@ func (n *Notes) Put(ctx context.Context, note mail.Note) error {
 
 // Send tells the lead at once of a turn that failed.
 //
-// It sends mail instead of a note, because mail begins a turn and the lead can act now. Text
-// and summary are for people; the model gets Data.
+// It sends mail instead of a note, because mail begins a turn and the lead can
+// act now. Text and summary are for people; the model gets Data.
 func (n *Notes) Send(ctx context.Context, note mail.Note, now time.Time) error {
 	note.Timestamp = now.UTC()
 	_, err := n.boxes.Send(ctx, actors.Actor{Name: note.From}, mail.Outgoing{
@@ -195,13 +201,13 @@ func (n *Notes) Send(ctx context.Context, note mail.Note, now time.Time) error {
 	return err
 }
 
-// Show returns the input that shows the lead its notes: each note that answers somebody in
-// full, and one line on what the other members have completed. Members that completed
-// nothing are omitted.
+// Show returns the input that shows the lead its notes: each note that answers
+// somebody in full, and one line on what the other members have completed.
+// Members that completed nothing are omitted.
 //
-// Show does not remove notes from the store. Drop does so once the transcript holds them.
-// After a crash in between they are shown again under the same ids, and the member's history
-// drops the repeats.
+// Show does not remove notes from the store. Drop does so once the transcript
+// holds them. After a crash in between they are shown again under the same ids,
+// and the member's history drops the repeats.
 func (n *Notes) Show(ctx context.Context) ([]agent.Input, error) {
 	list, err := n.boxes.Notes(ctx, n.lead())
 	if err != nil {
@@ -225,7 +231,8 @@ func (n *Notes) Show(ctx context.Context) ([]agent.Input, error) {
 	return in, nil
 }
 
-// Take returns the input for a turn for notes only, and resets what Waits reports.
+// Take returns the input for a turn for notes only, and resets what Waits
+// reports.
 func (n *Notes) Take(ctx context.Context) ([]agent.Input, error) {
 	n.mu.Lock()
 	n.waits = false
@@ -233,8 +240,8 @@ func (n *Notes) Take(ctx context.Context) ([]agent.Input, error) {
 	return n.Show(ctx)
 }
 
-// GivenTurn counts the lead's consecutive turns for notes only. in is the input of the turn;
-// input other than notes resets the count.
+// GivenTurn counts the lead's consecutive turns for notes only. in is the input
+// of the turn; input other than notes resets the count.
 func (n *Notes) GivenTurn(in []agent.Input) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -244,8 +251,8 @@ func (n *Notes) GivenTurn(in []agent.Input) {
 	}
 }
 
-// Drop removes notes that are in the lead's transcript from the store. It returns the ids
-// that are not of notes. An id from Show may stand for several notes.
+// Drop removes notes that are in the lead's transcript from the store. It returns
+// the ids that are not of notes. An id from Show may stand for several notes.
 func (n *Notes) Drop(ctx context.Context, by actors.Actor, ids []string) (others []string, err error) {
 	var seen []string
 	for _, id := range ids {
@@ -274,8 +281,8 @@ func doneText(list []mail.Note) string {
 	return "Since you last looked: " + strings.Join(who, "; ") + "."
 }
 
-// joinedID returns the id of a line for several notes. It identifies a repeated line, and
-// Drop finds the ids of the notes in it.
+// joinedID returns the id of a line for several notes. It identifies a repeated
+// line, and Drop finds the ids of the notes in it.
 func joinedID(list []mail.Note) string {
 	ids := make([]string, len(list))
 	for i, n := range list {

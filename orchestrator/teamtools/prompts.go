@@ -27,8 +27,8 @@ func hookInput(m mail.Message) agent.Input {
 	return in
 }
 
-// Inputs turns mail into the inputs of one prompt, one per message, for an agent with these
-// tool names.
+// Inputs turns mail into the inputs of one prompt, one per message, for an agent
+// with these tool names.
 func (n ToolNames) Inputs(letters []mail.Message, all []tasks.Task) []agent.Input {
 	var in []agent.Input
 	for _, m := range letters {
@@ -38,7 +38,8 @@ func (n ToolNames) Inputs(letters []mail.Message, all []tasks.Task) []agent.Inpu
 		case mail.HookMessage:
 			in = append(in, hookInput(m))
 		case mail.HelperMessage:
-			// The notice has its own frame, and the helper's text in it is defused.
+			// The notice has its own frame, and the helper's text in it is
+			// defused.
 			in = append(in, agent.Input{Kind: agent.FromHelper, Text: m.Text, MessageID: m.ID})
 		case mail.Notice:
 			// A notice may quote a member.
@@ -55,8 +56,8 @@ func (n ToolNames) Inputs(letters []mail.Message, all []tasks.Task) []agent.Inpu
 	return in
 }
 
-// mailText returns a message for models: data from a named member (DESIGN 10.2). Text that
-// could end the frame early is defused.
+// mailText returns a message for models: data from a named member (DESIGN 10.2).
+// Text that could end the frame early is defused.
 func mailText(m mail.Message) string {
 	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="%s">%s</teammate-message>`,
 		attribute(m.From), attribute(m.Summary), agent.Defuse(m.Text))
@@ -73,9 +74,9 @@ func NoteText(n mail.Note) string {
 		"\n</teammate-message>"
 }
 
-// assignmentText tells a member of a task that was assigned to it. It uses the task's
-// current state, because the task may have changed since the mail was written, and the text
-// of the mail if the task is gone.
+// assignmentText tells a member of a task that was assigned to it. It uses the
+// task's current state, because the task may have changed since the mail was
+// written, and the text of the mail if the task is gone.
 func (n ToolNames) assignmentText(m mail.Message, all []tasks.Task) string {
 	id, _ := tasks.AssignedTask(m)
 	for _, own := range all {
@@ -91,10 +92,10 @@ func (n ToolNames) assignmentText(m mail.Message, all []tasks.Task) string {
 	return agent.Defuse(m.Text)
 }
 
-// taskText returns all of a task as text for the member named reader. Text of another member
-// is framed as that member's message, because it is not an instruction of covey or of a
-// person. The task is written #7, as agents know it from the task tools of other hosts; texts
-// for the operator use tasks.Named.
+// taskText returns all of a task as text for the member named reader. Text of
+// another member is framed as that member's message, because it is not an
+// instruction of covey or of a person. The task is written #7, as agents know it
+// from the task tools of other hosts; texts for the operator use tasks.Named.
 func taskText(t tasks.Task, reader string) string {
 	text := agent.Defuse(t.Subject)
 	if t.Description != "" {
@@ -103,8 +104,8 @@ func taskText(t tasks.Task, reader string) string {
 	return fmt.Sprintf("#%s: %s", t.ID, framed(t, reader, text))
 }
 
-// framed returns a text of a task, framed as a message of its author. Texts of the operator,
-// the spec and the reader get no frame.
+// framed returns a text of a task, framed as a message of its author. Texts of
+// the operator, the spec and the reader get no frame.
 func framed(t tasks.Task, reader, text string) string {
 	if text == "" || t.Author == "" || t.Author == actors.Operator || t.Author == reader {
 		return text
@@ -119,8 +120,8 @@ func (n ToolNames) ClaimText(claimed tasks.Task) string {
 		"\nIt is in progress and yours: " + forTask(n.phrases().finish, claimed.ID)
 }
 
-// NudgeText reminds a member of its open tasks. It says how to give them back, because a
-// model that is only told to continue repeats itself.
+// NudgeText reminds a member of its open tasks. It says how to give them back,
+// because a model that is only told to continue repeats itself.
 func (n ToolNames) NudgeText(own []tasks.Task) string {
 	lines := make([]string, len(own))
 	for i, open := range own {
@@ -141,8 +142,8 @@ func (n ToolNames) UnansweredText(list []requests.Request) string {
 		"\nAnswer with " + n.phrases().send + ", as the requests in your messages say."
 }
 
-// maxReported limits how many tasks the request for a report names. If there are more, it
-// gives only counts by owner, since the lead can list the tasks.
+// maxReported limits how many tasks the request for a report names. If there are
+// more, it gives only counts by owner, since the lead can list the tasks.
 const maxReported = 20
 
 // ReportText asks the lead for the report that `covey up` prints at its end.

@@ -13,10 +13,11 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// Besides texts, members send each other structured messages (TEAMS.md 4): they ask a member
-// to leave, or approve a plan or a piece of work. A request is stored in one transaction with
-// the mail that it causes, so that it survives a restart and is answered once. The callers,
-// SendMessage and `covey send`, have verified the actor.
+// Besides texts, members send each other structured messages (TEAMS.md 4): they
+// ask a member to leave, or approve a plan or a piece of work. A request is
+// stored in one transaction with the mail that it causes, so that it survives a
+// restart and is answered once. The callers, SendMessage and `covey send`, have
+// verified the actor.
 
 // sendStructured carries out a message that is not a text.
 func (b *Board) sendStructured(ctx context.Context, me Actor, w wish) (SentAnswer, error) {
@@ -35,11 +36,11 @@ func (b *Board) sendStructured(ctx context.Context, me Actor, w wish) (SentAnswe
 	return a, err
 }
 
-// answerShutdown records a member's answer to a shutdown request. A member that agrees ends
-// after this call.
+// answerShutdown records a member's answer to a shutdown request. A member that
+// agrees ends after this call.
 //
-// Only the member itself can answer, because only it knows whether its work can be left as it
-// is. People can end it without a request, as the error says.
+// Only the member itself can answer, because only it knows whether its work can
+// be left as it is. People can end it without a request, as the error says.
 func (b *Board) answerShutdown(ctx context.Context, by Actor, a inbox.Answer) error {
 	if by.Name == actors.Operator {
 		return notation.Errorf(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
@@ -78,7 +79,8 @@ func (b *Board) changeMode(ctx context.Context, me Actor, w wish) (SentAnswer, e
 		w.answer.Mode), Target: to}, nil
 }
 
-// shutdownAnswerText tells a member the effect of its answer to a shutdown request.
+// shutdownAnswerText tells a member the effect of its answer to a shutdown
+// request.
 func shutdownAnswerText(me, lead string, a inbox.Answer) string {
 	if a.Approve {
 		return fmt.Sprintf("Shutdown approved. Sent confirmation to %s. Agent %s is now exiting.", lead, me)

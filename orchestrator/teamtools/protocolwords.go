@@ -9,8 +9,9 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// protocolInput returns a message of TEAMS.md 4 as a model sees it. A member's message is
-// framed and holds the JSON that models know from other hosts. Covey's own is plain text.
+// protocolInput returns a message of TEAMS.md 4 as a model sees it. A member's
+// message is framed and holds the JSON that models know from other hosts. Covey's
+// own is plain text.
 func (n ToolNames) protocolInput(m mail.Message) agent.Input {
 	in := agent.Input{Kind: agent.FromMail, MessageID: m.ID}
 	switch {
@@ -25,7 +26,8 @@ func (n ToolNames) protocolInput(m mail.Message) agent.Input {
 	return in
 }
 
-// howToAnswer returns instructions for answering a request, or "" for other messages.
+// howToAnswer returns instructions for answering a request, or "" for other
+// messages.
 func (n ToolNames) howToAnswer(m mail.Message) string {
 	var ref mail.RequestRef
 	if json.Unmarshal(m.Data, &ref) != nil || ref.RequestID == "" {
@@ -49,7 +51,8 @@ func (n ToolNames) howToAnswer(m mail.Message) string {
 	return ""
 }
 
-// answering returns the call that approves a request. Its message is an object, not text.
+// answering returns the call that approves a request. Its message is an object,
+// not text.
 func (n ToolNames) answering(to string, kind mail.Kind, ref mail.RequestRef) string {
 	object := string(notation.Encode(struct {
 		Type    mail.Kind `json:"type"`

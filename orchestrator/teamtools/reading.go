@@ -13,12 +13,13 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// Mail may wait for tasks: its recipient is woken once, when all of them are done. Such mail
-// is in the mailbox from the start and is left out of reads, so that it becomes readable in
-// the transaction that completes or deletes the last task.
+// Mail may wait for tasks: its recipient is woken once, when all of them are
+// done. Such mail is in the mailbox from the start and is left out of reads, so
+// that it becomes readable in the transaction that completes or deletes the last
+// task.
 
-// Unread returns the unread mail that a member may be shown, and the open tasks that its
-// other mail waits for.
+// Unread returns the unread mail that a member may be shown, and the open tasks
+// that its other mail waits for.
 func (b *Board) Unread(ctx context.Context, member string) (due []mail.Message, waits []tasks.Task, err error) {
 	letters, err := b.ports.Store.Mail().Unread(ctx, member)
 	if err != nil {
@@ -27,8 +28,8 @@ func (b *Board) Unread(ctx context.Context, member string) (due []mail.Message, 
 	return b.due(ctx, letters)
 }
 
-// ViewMail fills in the unread mail of idle members. It makes two reads of the store for all
-// mailboxes together, because most mailboxes are empty.
+// ViewMail fills in the unread mail of idle members. It makes two reads of the
+// store for all mailboxes together, because most mailboxes are empty.
 func (b *Board) ViewMail(ctx context.Context, seats []plan.Seat) error {
 	counts, err := b.ports.Store.Mail().UnreadCounts(ctx)
 	if err != nil {
@@ -53,7 +54,8 @@ func (b *Board) ViewMail(ctx context.Context, seats []plan.Seat) error {
 	return err
 }
 
-// due returns the mail that may be read now, and the open tasks that the rest waits for.
+// due returns the mail that may be read now, and the open tasks that the rest
+// waits for.
 func (b *Board) due(ctx context.Context, letters []mail.Message) (due []mail.Message, waits []tasks.Task, err error) {
 	if !slices.ContainsFunc(letters, func(m mail.Message) bool { return len(m.WaitFor) > 0 }) {
 		return letters, nil, nil
@@ -105,9 +107,9 @@ func taskIDs(ids []string) []string {
 	return out
 }
 
-// Concerned returns the tasks that mail is about and those that block them, in list order.
-// It does not read the whole list: in a large team, doing so for each member's mail takes
-// longer than all other work of covey.
+// Concerned returns the tasks that mail is about and those that block them, in
+// list order. It does not read the whole list: in a large team, doing so for each
+// member's mail takes longer than all other work of covey.
 func (b *Board) Concerned(ctx context.Context, mail []mail.Message) ([]tasks.Task, error) {
 	found, seen := map[string]tasks.Task{}, map[string]bool{}
 	read := func(ids ...string) error {

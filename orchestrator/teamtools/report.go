@@ -10,14 +10,15 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// reportInput is a member's report to the lead, or the lead's report to the operator.
+// reportInput is a member's report to the lead, or the lead's report to the
+// operator.
 type reportInput struct {
 	Report   string `json:"report" jsonschema:"what you have done, what came of it, what is left"`
 	Answered bool   `json:"answered,omitempty" jsonschema:"for the lead alone: the goal was a question, and this report answers it"`
 }
 
-// report sends a member's report to the lead, which satisfies the report-sent policy. The
-// lead's own report is stored as the answer to the goal.
+// report sends a member's report to the lead, which satisfies the report-sent
+// policy. The lead's own report is stored as the answer to the goal.
 func report(ctx context.Context, c call, in reportInput) agent.ToolResult {
 	lead := c.board.names()[0]
 	switch {

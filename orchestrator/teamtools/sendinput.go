@@ -23,8 +23,8 @@ import (
 //	{to, message: text or object, summary}
 //	{to, message, summary}
 
-// shutdownAnswered is the type of a message object that answers a shutdown request. The
-// asker gets a ShutdownApproved or a ShutdownRejected.
+// shutdownAnswered is the type of a message object that answers a shutdown
+// request. The asker gets a ShutdownApproved or a ShutdownRejected.
 const shutdownAnswered mail.Kind = "shutdown_response"
 
 // spelling maps alternative keys to covey's.
@@ -43,8 +43,8 @@ func objectSpelling() spelling {
 	}
 }
 
-// apply renames alternative keys unless covey's key is present. It reports whether it
-// renamed any.
+// apply renames alternative keys unless covey's key is present. It reports
+// whether it renamed any.
 func (s spelling) apply(fields map[string]json.RawMessage) (renamed bool) {
 	for wrong, right := range s {
 		value, has := fields[wrong]
@@ -57,9 +57,10 @@ func (s spelling) apply(fields map[string]json.RawMessage) (renamed bool) {
 	return renamed
 }
 
-// foldMessage converts the input of a call to the newest form. It returns input that it
-// cannot parse unchanged; the schema refuses it. It drops notify_when_idle of other hosts,
-// because the lead is always told of idle members.
+// foldMessage converts the input of a call to the newest form. It returns input
+// that it cannot parse unchanged; the schema refuses it. It drops
+// notify_when_idle of other hosts, because the lead is always told of idle
+// members.
 func foldMessage(input json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil || fields == nil {
@@ -85,8 +86,9 @@ func foldMessage(input json.RawMessage) json.RawMessage {
 	return notation.Encode(fields)
 }
 
-// foldFor is foldMessage for an agent with these tool names. Over MCP an object in the
-// message becomes its JSON text, since many vendors' schemas allow one type per field.
+// foldFor is foldMessage for an agent with these tool names. Over MCP an object
+// in the message becomes its JSON text, since many vendors' schemas allow one
+// type per field.
 func foldFor(n ToolNames, input json.RawMessage) json.RawMessage {
 	input = foldMessage(input)
 	if n != MCPNames {
@@ -100,8 +102,8 @@ func foldFor(n ToolNames, input json.RawMessage) json.RawMessage {
 	return notation.Encode(fields)
 }
 
-// foldTyped makes the message object of a call in the oldest form, which has the object's
-// fields in the call itself.
+// foldTyped makes the message object of a call in the oldest form, which has the
+// object's fields in the call itself.
 func foldTyped(typ string, fields map[string]json.RawMessage) json.RawMessage {
 	object := map[string]json.RawMessage{"type": notation.Encode(typ)}
 	for _, key := range []string{"request_id", "requestId", "approve", "reason", "feedback"} {
@@ -172,8 +174,8 @@ func memberMaySend(k mail.Kind) bool {
 	}, k)
 }
 
-// coveyOnly reports whether only covey sends messages of this type. With them a member
-// could announce events that have not happened.
+// coveyOnly reports whether only covey sends messages of this type. With them a
+// member could announce events that have not happened.
 func coveyOnly(k mail.Kind) bool {
 	return slices.Contains([]mail.Kind{
 		mail.TaskAssignment, mail.IdleNotification, mail.PlanAsked, mail.ApprovalAsked,
@@ -230,7 +232,8 @@ func (w wish) answering(kind mail.Kind, said messageObject) (wish, error) {
 	return w, w.toOne()
 }
 
-// errToAll is returned for a structured message to "*": each member must answer for itself.
+// errToAll is returned for a structured message to "*": each member must answer
+// for itself.
 var errToAll = errors.New(`only text can go to "*"; send such a message to one member by name`)
 
 // toOne checks that a structured message has one recipient.

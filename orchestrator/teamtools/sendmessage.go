@@ -35,8 +35,8 @@ func sendMessage(ctx context.Context, c call, in SendMessageInput) agent.ToolRes
 	return agent.ToolResult{Content: string(notation.Encode(a)), Response: notation.Encode(a)}
 }
 
-// Send delivers a text to mailboxes, or carries out the request in a structured message.
-// Texts of the operator are marked as a person's.
+// Send delivers a text to mailboxes, or carries out the request in a structured
+// message. Texts of the operator are marked as a person's.
 func (b *Board) Send(ctx context.Context, by Actor, in SendMessageInput) (SentAnswer, error) {
 	w, err := readMessage(in)
 	if err != nil {
@@ -55,10 +55,11 @@ func (b *Board) Send(ctx context.Context, by Actor, in SendMessageInput) (SentAn
 	return a, err
 }
 
-// wish is a parsed SendMessage call: a text, or a structured message of the protocol.
+// wish is a parsed SendMessage call: a text, or a structured message of the
+// protocol.
 type wish struct {
-	// kind is mail.Text, ShutdownAsked, shutdownAnswered, PlanAnswered, ApprovalAnswered or
-	// ModeSet.
+	// kind is mail.Text, ShutdownAsked, shutdownAnswered, PlanAnswered,
+	// ApprovalAnswered or ModeSet.
 	kind    mail.Kind
 	to      string // as the sender wrote it; may be empty in answers
 	text    string // of a mail.Text; the reason of a ShutdownAsked
@@ -67,9 +68,9 @@ type wish struct {
 	waitFor []string     // of a mail.Text: ids of tasks, see mail.Message
 }
 
-// readMessage parses a SendMessage call in its newest form. A text that consists of a
-// message object is parsed as that object: models and shells write it that way, and
-// delivered as text it would look like a message from covey.
+// readMessage parses a SendMessage call in its newest form. A text that consists
+// of a message object is parsed as that object: models and shells write it that
+// way, and delivered as text it would look like a message from covey.
 func readMessage(in SendMessageInput) (wish, error) {
 	w := wish{kind: mail.Text, to: in.To, summary: in.Summary, waitFor: taskIDs(in.WaitFor)}
 	if len(in.Message) == 0 {
@@ -92,12 +93,14 @@ func readMessage(in SendMessageInput) (wish, error) {
 	return w.fromObject(parsed)
 }
 
-// SentAnswer is the result of SendMessage, with the field names of other hosts. Unlike some
-// of them, covey does not repeat the text in the routing, because the sender has it.
+// SentAnswer is the result of SendMessage, with the field names of other hosts.
+// Unlike some of them, covey does not repeat the text in the routing, because the
+// sender has it.
 type SentAnswer struct {
 	Success bool   `json:"success"`
 	Message string `json:"message"`
-	// ID is set if one message was sent. IDs holds all ids, in the order of the members.
+	// ID is set if one message was sent. IDs holds all ids, in the order of the
+	// members.
 	ID      string   `json:"msg_id,omitempty"`
 	IDs     []string `json:"msg_ids,omitempty"`
 	Request string   `json:"request_id,omitempty"` // of a structured message, in both spellings
@@ -128,8 +131,8 @@ func textAnswer(from string, sent []mail.Message) SentAnswer {
 	return a
 }
 
-// absentRecipients names the recipients that will not read a message in this run, because
-// a sender that reads only "sent" would wait for an answer.
+// absentRecipients names the recipients that will not read a message in this run,
+// because a sender that reads only "sent" would wait for an answer.
 func (b *Board) absentRecipients(sent []mail.Message) string {
 	var text strings.Builder
 	for _, m := range sent {
@@ -150,7 +153,8 @@ func recipients(sent []mail.Message) string {
 	return strings.Join(names, ", ")
 }
 
-// sendText stores a text in a member's mailbox, or in those of all other members for "*".
+// sendText stores a text in a member's mailbox, or in those of all other members
+// for "*".
 func (b *Board) sendText(ctx context.Context, by Actor, to string, out mail.Outgoing) ([]mail.Message, error) {
 	if to != "*" {
 		one, err := b.recipient(by, to)
@@ -197,8 +201,9 @@ func (b *Board) recipient(by Actor, name string) (string, error) {
 	return to, nil
 }
 
-// post stores a text for its recipients. A text longer than mail.MaxText goes into one file
-// per recipient, and the mailbox gets its head and a pointer to the file.
+// post stores a text for its recipients. A text longer than mail.MaxText goes
+// into one file per recipient, and the mailbox gets its head and a pointer to the
+// file.
 func (b *Board) post(ctx context.Context, by Actor, out mail.Outgoing) ([]mail.Message, error) {
 	if len(out.Text) <= mail.MaxText {
 		return b.ports.Store.Mail().Send(ctx, by.Actor, out)

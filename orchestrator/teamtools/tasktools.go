@@ -12,13 +12,14 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// taskRepairs returns the alternative keys of task tool inputs that other hosts accept.
+// taskRepairs returns the alternative keys of task tool inputs that other hosts
+// accept.
 func taskRepairs() spelling {
 	return spelling{"id": "taskId", "task_id": "taskId", "active_form": "activeForm"}
 }
 
-// TaskCreateInput is the input of TaskCreate. As in other hosts it has no owner and no
-// dependencies: agents set both with TaskUpdate.
+// TaskCreateInput is the input of TaskCreate. As in other hosts it has no owner
+// and no dependencies: agents set both with TaskUpdate.
 type TaskCreateInput struct {
 	Subject     string                     `json:"subject" jsonschema:"a short title"`
 	Description string                     `json:"description" jsonschema:"what is to be done, and when it counts as done"`
@@ -65,8 +66,8 @@ type taskShown struct {
 	Evidence []tasks.Evidence `json:"evidence,omitempty"`
 }
 
-// taskGet shows one task. An unknown id is not an error: models ask for tasks that others
-// have deleted, and would retry after an error.
+// taskGet shows one task. An unknown id is not an error: models ask for tasks
+// that others have deleted, and would retry after an error.
 func taskGet(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 	type answer struct {
 		Task *taskShown `json:"task"`
@@ -97,8 +98,8 @@ func inFull(t tasks.Task, reader string) string {
 	return text + evidenceText(t.Evidence)
 }
 
-// shown returns a task in its structured form. It leaves out epoch and version, because a
-// model would send back stale values.
+// shown returns a task in its structured form. It leaves out epoch and version,
+// because a model would send back stale values.
 func shown(t tasks.Task) *taskShown {
 	return &taskShown{
 		ID: t.ID, Subject: agent.Defuse(t.Subject), Description: agent.Defuse(t.Description), Status: t.Status,
@@ -106,8 +107,8 @@ func shown(t tasks.Task) *taskShown {
 	}
 }
 
-// taskList lists all tasks, one per line. It leaves out completed blockers, because a
-// model waits for every blocker that it sees.
+// taskList lists all tasks, one per line. It leaves out completed blockers,
+// because a model waits for every blocker that it sees.
 func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
 	all, err := c.board.ports.Store.List(ctx)
 	if err != nil {
@@ -144,7 +145,8 @@ func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
 	}{rows})}
 }
 
-// taskClaim makes the caller the owner of a task. Of concurrent claims one succeeds.
+// taskClaim makes the caller the owner of a task. Of concurrent claims one
+// succeeds.
 func taskClaim(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 	t, err := c.board.Claim(ctx, c.me, in.TaskID, c.me.Name)
 	if err != nil {

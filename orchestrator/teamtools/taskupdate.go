@@ -12,11 +12,12 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// statusDeleted is a status that TaskUpdate accepts and that no task has: it deletes the task.
+// statusDeleted is a status that TaskUpdate accepts and that no task has: it
+// deletes the task.
 const statusDeleted = "deleted"
 
-// taskUpdateInput is the input of TaskUpdate. Its texts are pointers because only fields
-// that are present change. An empty owner releases the task.
+// taskUpdateInput is the input of TaskUpdate. Its texts are pointers because only
+// fields that are present change. An empty owner releases the task.
 type taskUpdateInput struct {
 	TaskID       string                     `json:"taskId" jsonschema:"the task's id"`
 	Status       string                     `json:"status,omitempty" jsonschema:"pending, in_progress, completed or deleted"`
@@ -40,17 +41,20 @@ type taskUpdated struct {
 	StatusChange  *statusChange `json:"statusChange,omitempty"`
 }
 
-// statusChange is the old and the new status. It is present only if the status changed.
+// statusChange is the old and the new status. It is present only if the status
+// changed.
 type statusChange struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// taskUpdate changes a task. It reads the task first only to report the old status; the
-// board and the store decide by the task's state at the time of the change.
+// taskUpdate changes a task. It reads the task first only to report the old
+// status; the board and the store decide by the task's state at the time of the
+// change.
 func taskUpdate(ctx context.Context, c call, in taskUpdateInput) agent.ToolResult {
 	if in.Status == statusDeleted {
-		// No lookup first: when the call is repeated, the task is gone and only its receipt remains.
+		// No lookup first: when the call is repeated, the task is gone and only
+		// its receipt remains.
 		gone, err := c.board.Remove(ctx, c.me, in.TaskID)
 		if err != nil {
 			return c.notUpdated(in.TaskID, err)
@@ -117,8 +121,8 @@ func (a taskUpdated) completes() bool {
 	return a.StatusChange != nil && a.StatusChange.To == string(tasks.Completed)
 }
 
-// text returns the result in the wording of other hosts. Without the advice after a
-// completion, agents report and go idle instead of looking for more work.
+// text returns the result in the wording of other hosts. Without the advice after
+// a completion, agents report and go idle instead of looking for more work.
 func (a taskUpdated) text() string {
 	text := "Updated task #" + a.TaskID + " " + strings.Join(a.UpdatedFields, ", ")
 	if a.completes() {
@@ -128,8 +132,8 @@ func (a taskUpdated) text() string {
 	return text
 }
 
-// factsText returns all facts of the structured result as text, because many agent programs
-// show their model only the text.
+// factsText returns all facts of the structured result as text, because many
+// agent programs show their model only the text.
 func (a taskUpdated) factsText() string {
 	text := "Updated task #" + a.TaskID + ": " + strings.Join(a.UpdatedFields, ", ")
 	if len(a.UpdatedFields) == 0 {
@@ -144,8 +148,8 @@ func (a taskUpdated) factsText() string {
 	return text
 }
 
-// notUpdated returns the result for a change that was not made. A hook's refusal (DESIGN
-// 10.5) and an unknown id are not tool errors.
+// notUpdated returns the result for a change that was not made. A hook's refusal
+// (DESIGN 10.5) and an unknown id are not tool errors.
 func (c call) notUpdated(id string, err error) agent.ToolResult {
 	answer := taskUpdated{TaskID: id, UpdatedFields: []string{}, Error: err.Error()}
 	var refused *RefusedError

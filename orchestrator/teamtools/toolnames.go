@@ -7,8 +7,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 )
 
-// ToolNames selects the names by which a member's agent knows the team tools. Texts for a
-// member use these names, because an agent would look for a tool of any other name.
+// ToolNames selects the names by which a member's agent knows the team tools.
+// Texts for a member use these names, because an agent would look for a tool of
+// any other name.
 type ToolNames string
 
 const (
@@ -17,8 +18,8 @@ const (
 	ShellNames   ToolNames = "shell"   // programs without them: the covey commands
 )
 
-// The names of the team tools over MCP. They begin with team_ because agent programs have
-// tools of their own with the same names as the builtin agent's.
+// The names of the team tools over MCP. They begin with team_ because agent
+// programs have tools of their own with the same names as the builtin agent's.
 const (
 	SendTool    = "team_send_message"
 	MembersTool = "team_members"
@@ -31,7 +32,8 @@ const (
 	PlanTool    = "team_submit_plan"
 )
 
-// coveyShell is the covey command in a member's shell. It need not be on the PATH.
+// coveyShell is the covey command in a member's shell. It need not be on the
+// PATH.
 const coveyShell = `"$COVEY_BIN"`
 
 // NamesFor returns the tool names of an agent.
@@ -45,7 +47,8 @@ func NamesFor(a configs.Agent) ToolNames {
 	return BuiltinNames
 }
 
-// phrases tell an agent which of its tools to use for a purpose. ID stands for a task's id.
+// phrases tell an agent which of its tools to use for a purpose. ID stands for a
+// task's id.
 type phrases struct {
 	begin    string // begins a ready task of its own
 	finish   string // finishes a task in progress

@@ -27,13 +27,15 @@ type Caller struct {
 // Description describes a team tool.
 type Description struct {
 	spec agent.Spec
-	// Looks is set if the tool changes nothing, so that a repeated call runs again.
+	// Looks is set if the tool changes nothing, so that a repeated call runs
+	// again.
 	Looks bool
-	// Gated is set if the call may run slow hooks, so that it is queued behind earlier ones.
+	// Gated is set if the call may run slow hooks, so that it is queued behind
+	// earlier ones.
 	Gated bool
-	// OneOf lists the values of a field, and Required the mandatory fields, in the schema for
-	// agent programs. The tool itself checks its input and words the errors; an empty text
-	// counts as no value.
+	// OneOf lists the values of a field, and Required the mandatory fields, in
+	// the schema for agent programs. The tool itself checks its input and words
+	// the errors; an empty text counts as no value.
 	OneOf    map[string][]any
 	Required []string
 }
@@ -51,15 +53,15 @@ type Tool struct {
 // Run carries out one call.
 func (t Tool) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult { return t.run(ctx, call) }
 
-// Repair converts the input of a call to the form that the tool reads. It returns input that
-// is not an object unchanged.
+// Repair converts the input of a call to the form that the tool reads. It returns
+// input that is not an object unchanged.
 func (t Tool) Repair(input json.RawMessage) json.RawMessage { return t.repair(input) }
 
 // row is one team tool, with the names that agents know it by.
 type row struct {
 	builtin, mcp string // its names; empty if agents of that kind do not have it
-	// twin is another tool of the builtin agent that does the same. Rules for the twin also
-	// apply to this tool.
+	// twin is another tool of the builtin agent that does the same. Rules for the
+	// twin also apply to this tool.
 	twin         string
 	text         string // the description for models
 	looks, gated bool
@@ -85,12 +87,14 @@ type call struct {
 	me     Actor
 }
 
-// rows returns all team tools. All members share the table; callers must not change it.
+// rows returns all team tools. All members share the table; callers must not
+// change it.
 var rows = sync.OnceValue(makeRows)
 
-// makeRows makes the table of tools. Claiming and reporting are separate tools over MCP, while
-// the builtin agent uses TaskUpdate and SendMessage, because models that do not know the tools
-// find them by their names. Only members that must plan can submit a plan.
+// makeRows makes the table of tools. Claiming and reporting are separate tools
+// over MCP, while the builtin agent uses TaskUpdate and SendMessage, because
+// models that do not know the tools find them by their names. Only members that
+// must plan can submit a plan.
 func makeRows() []*row {
 	return []*row{
 		{builtin: "TaskCreate", mcp: CreateTool, gated: true, repair: rename(taskRepairs()), work: does(taskCreate),
@@ -125,8 +129,8 @@ func makeRows() []*row {
 	}
 }
 
-// reports reports whether a member has the report tool: agent programs and the lead have it.
-// A teammate with the builtin agent uses SendMessage.
+// reports reports whether a member has the report tool: agent programs and the
+// lead have it. A teammate with the builtin agent uses SendMessage.
 func reports(m *roster.Member, n ToolNames) bool { return n == MCPNames || m.Lead }
 
 // plans reports whether a member has the tool that submits plans.
@@ -225,9 +229,10 @@ func does[In any](do func(ctx context.Context, c call, in In) agent.ToolResult) 
 	}}
 }
 
-// inputSchema makes the JSON Schema of a tool's input from its Go type, so that the schema
-// and the decoder cannot differ. In a plain schema each field has one type, and any JSON is
-// a string, since some vendors refuse all tools of a server if one field has several types.
+// inputSchema makes the JSON Schema of a tool's input from its Go type, so that
+// the schema and the decoder cannot differ. In a plain schema each field has one
+// type, and any JSON is a string, since some vendors refuse all tools of a server
+// if one field has several types.
 func inputSchema[In any](plain bool) (json.RawMessage, error) {
 	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not a list of bytes

@@ -9,9 +9,9 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// Only its owner completes a task in progress (DESIGN 10.11), because the gates look at the
-// owner's files. The store checks it within the transaction, so that a concurrent claim
-// counts.
+// Only its owner completes a task in progress (DESIGN 10.11), because the gates
+// look at the owner's files. The store checks it within the transaction, so that
+// a concurrent claim counts.
 
 // may returns the check of a patch by this actor, for tasks.Patch.May.
 func (a Actor) may(p tasks.Patch) func(tasks.Task) error {
@@ -23,8 +23,8 @@ func (a Actor) may(p tasks.Patch) func(tasks.Task) error {
 	}
 }
 
-// checkComplete returns an error if another member has the task in progress and this actor
-// completes it.
+// checkComplete returns an error if another member has the task in progress and
+// this actor completes it.
 func (a Actor) checkComplete(t tasks.Task) error {
 	switch {
 	case t.Status != tasks.InProgress || t.Owner == a.Name || a.Force:
@@ -39,8 +39,8 @@ func (a Actor) checkComplete(t tasks.Task) error {
 	return a.checkChange(t)
 }
 
-// checkChange returns an error if another member has the task in progress and this actor
-// changes it otherwise.
+// checkChange returns an error if another member has the task in progress and
+// this actor changes it otherwise.
 func (a Actor) checkChange(t tasks.Task) error {
 	if t.Status != tasks.InProgress || t.Owner == a.Name || a.Lead || a.operator() || a.Force {
 		return nil
@@ -60,14 +60,14 @@ func (b *Board) Remove(ctx context.Context, by Actor, id string) (tasks.Task, er
 // judgedKey is the context key of the id of the task whose gate makes a call.
 type judgedKey struct{}
 
-// AskedByGateOf returns a ctx for calls of the process of a hook that judges task. The id is
-// empty for a hook that judges none.
+// AskedByGateOf returns a ctx for calls of the process of a hook that judges
+// task. The id is empty for a hook that judges none.
 func AskedByGateOf(ctx context.Context, task string) context.Context {
 	return context.WithValue(ctx, judgedKey{}, task)
 }
 
-// notByItsGate returns an error if a gate completes the task that it judges: the completion
-// would run the gates again, without end.
+// notByItsGate returns an error if a gate completes the task that it judges: the
+// completion would run the gates again, without end.
 func notByItsGate(ctx context.Context, t tasks.Task) error {
 	if judged, _ := ctx.Value(judgedKey{}).(string); judged == t.ID && judged != "" {
 		return fmt.Errorf("%w: task %s cannot be completed by a gate that judges it; a gate agrees by exit code 0", api.ErrDenied, t.ID)
