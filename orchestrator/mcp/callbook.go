@@ -9,46 +9,42 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Agent programs give up on a tool that does not answer for a minute (ACP.md), some forget
-// a call that they have cancelled, and none can tell whether the call has had its effect.
-// So a call that changes the team outlives the request that asked for it: once begun it goes
-// on to its end, and its result is kept until somebody fetches it.
+// Agent programs time out when a tool does not answer for a minute (ACP.md), some
+// drop a call that they have canceled, and none can tell whether the call has had
+// its effect. So a call that changes the team outlives its request: once begun it
+// runs to its end, and its result is kept until a request fetches it.
 const (
-	// answerWithin is how long a call may stay without an answer. With the way
-	// to the agent it must stay below 45 s.
+	// answerWithin limits the time until a call is answered. With the transfer to
+	// the agent the total must stay below 45 s.
 	answerWithin = 40 * time.Second
-	// keepResults is how long a result waits for the repeat that fetches it.
+	// keepResults is how long a result is kept for a repeated call.
 	keepResults = 10 * time.Minute
-	// maxBooked is how many calls of one member are under way or wait to be
-	// fetched.
+	// maxBooked limits the running calls and the kept results of one member.
 	maxBooked = 128
 )
 
 var (
-	// errPending says that a call goes on and its result can be fetched later.
+	// errPending is returned for a call that continues. Its result can be fetched
+	// later.
 	errPending = errors.New("still checking")
-	// errTooMany is for a member that has maxBooked calls under way.
+	// errTooMany is returned to a member with maxBooked running calls.
 	errTooMany = errors.New("too many calls are under way; wait for their results")
-	// errEnding is for calls that come while the team ends.
+	// errEnding is returned for calls while the team ends.
 	errEnding = errors.New("the team is ending")
 )
 
-// callBook has the calls of one member that change the team, from the moment
-// they are asked for until the result is handed out. This is what makes a
-// repeated call harmless:
+// callBook holds the calls of one member that change the team, from the request until the
+// result is delivered. It makes repeated calls harmless:
 //
-//   - A call is a repeat of another one if it has the same key, which is made
-//     of the tool, its arguments, and the name that the client gave the
-//     request, if it gave any.
-//   - While the other one is under way, or has a result that nobody got, the
-//     repeat waits for that result or gets it. Nobody got a result when the
-//     caller was told that the call is still being checked, when it cancelled
-//     or hung up, or when the turn in which it asked was over by then.
-//   - Once the result is handed out, the same call is a new one: a member that
-//     was refused, mended its work and asks again wants to be judged again.
-//     Only a call that the client named stays the same call for as long as it
-//     is remembered; after that, and across restarts, the store's receipts
-//     keep its effect single.
+//   - A call repeats another one if it has the same key, which consists of the tool, the
+//     arguments, and the client's name for the request, if there is one.
+//   - While the other call is running, or its result is undelivered, the repeat gets that
+//     result. A result is undelivered if the caller was told that the call is still being
+//     checked, if it canceled or disconnected, or if the turn of its request was over.
+//   - After the result is delivered, the same call is a new one: a member that was refused and
+//     has improved its work wants to be judged again. A call that the client named stays the
+//     same call while it is remembered. After that, and after a restart, the store's receipts
+//     prevent a second effect.
 type callBook struct {
 	within time.Duration // see answerWithin
 	slot   chan struct{} // holds one element while a queued call runs
@@ -59,18 +55,18 @@ type callBook struct {
 	work   sync.WaitGroup
 }
 
-// bookedCall is one call; all but done and cancel is guarded by the book's mu,
-// and result is fixed once done is closed.
+// bookedCall is one call. The book's mu guards all fields except done and cancel,
+// and result does not change after done is closed.
 type bookedCall struct {
 	done    chan struct{}
 	cancel  context.CancelCauseFunc
 	result  agent.ToolResult
 	begun   bool
-	ended   time.Time // zero: under way
+	ended   time.Time // zero while it is running
 	waiting int       // requests that wait for the result
 }
 
-// request is what somebody asks a callBook for.
+// request is a request for a call in a callBook.
 type request struct {
 	key    string
 	named  bool // the client has named the request: any repeat means this very call
@@ -80,15 +76,15 @@ type request struct {
 	listens func() bool
 }
 
-// newCallBook is an empty book; within is how long a caller waits for an answer
-// before it is told to ask again.
+// newCallBook makes an empty book. within is how long a caller waits for an
+// answer before it is told to ask again.
 func newCallBook(within time.Duration) *callBook {
 	return &callBook{within: within, slot: make(chan struct{}, 1), calls: map[string]*bookedCall{}}
 }
 
-// do gives the result of a call, of this one or of the one that it repeats.
-// Its error is errPending, errTooMany, errEnding, or ctx's: then the call goes
-// on if it had begun, and else never happens.
+// do returns the result of a call, or of the call that it repeats. Its error is
+// errPending, errTooMany, errEnding, or ctx's. After an error a call that has
+// begun continues, and any other call never runs.
 func (b *callBook) do(ctx context.Context, r request) (agent.ToolResult, error) {
 	c, err := b.join(ctx, r)
 	if err != nil {
@@ -135,7 +131,7 @@ func (b *callBook) join(ctx context.Context, r request) (*bookedCall, error) {
 	return c, nil
 }
 
-// leave is for a request that has its answer, or goes without one.
+// leave ends a request, with or without its answer.
 func (b *callBook) leave(c *bookedCall, r request, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,20 +140,20 @@ func (b *callBook) leave(c *bookedCall, r request, err error) {
 	case err == nil && !r.named && r.listens():
 		b.forget(r.key, c)
 	case err != nil && !errors.Is(err, errPending) && !c.begun && c.waiting == 0:
-		c.cancel(err) // nobody wants it any more, and nothing of it has happened
+		c.cancel(err) // no request waits for it, and it has not begun
 		b.forget(r.key, c)
 	}
 }
 
-// forget drops a call, unless a later one has its key by now.
+// forget drops a call, unless a later one has its key.
 func (b *callBook) forget(key string, c *bookedCall) {
 	if b.calls[key] == c {
 		delete(b.calls, key)
 	}
 }
 
-// tidy drops results that nobody fetches: old ones, and the oldest when there
-// are too many.
+// tidy drops results older than keepResults, and the oldest ones if there are too
+// many.
 func (b *callBook) tidy(now time.Time) {
 	var oldest string
 	for key, c := range b.calls {
@@ -190,7 +186,8 @@ func (b *callBook) carryOut(ctx context.Context, c *bookedCall, r request) {
 	close(c.done)
 }
 
-// begin waits for a call's turn; false when it was withdrawn before.
+// begin waits until a call may run. It returns false if the call was canceled
+// before.
 func (b *callBook) begin(ctx context.Context, c *bookedCall, queued bool) bool {
 	if queued {
 		select {
@@ -207,7 +204,7 @@ func (b *callBook) begin(ctx context.Context, c *bookedCall, queued bool) bool {
 	return c.begun
 }
 
-// close cuts off what is under way and waits for it; later calls fail with
+// close cancels the running calls and waits for them. Later calls fail with
 // errEnding. It may be called more than once.
 func (b *callBook) close() {
 	b.mu.Lock()

@@ -21,8 +21,9 @@ import (
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
-// Caller is a member in one of its lives, as the calls of its agent's program meet it: under
-// its rules and hooks. Its methods may be called from any goroutine.
+// Caller applies the rules and hooks of a member to the calls of its agent
+// program, in one session of the member. Its methods may be called from any
+// goroutine.
 type Caller struct {
 	member *roster.Member
 	life   *lives.Life
@@ -31,10 +32,10 @@ type Caller struct {
 	tools  func() ([]teamtools.Tool, error)
 
 	mu    sync.Mutex
-	asked map[string]int // tools that its program may call now, for it has asked
+	asked map[string]int // allowed calls that the program has not made yet, by tool
 }
 
-// Mate guards the calls of a member; a teammate.Teammate does.
+// Mate is the member whose calls are guarded. A teammate.Teammate implements it.
 type Mate interface {
 	// Rights are the member's rules.
 	Rights() *permission.Rights
@@ -44,26 +45,26 @@ type Mate interface {
 	Interrupt(reason string)
 }
 
-// Life is what a Caller is made of. All fields must be set.
+// Life holds the dependencies of a Caller. All fields must be set.
 type Life struct {
 	Member *roster.Member
 	Life   *lives.Life
 	Mate   Mate
-	Asker  teammate.Asker // puts calls before a person
+	Asker  teammate.Asker // asks a person about calls
 	Tools  func() ([]teamtools.Tool, error)
 }
 
-// NewCaller makes the caller of a member's life.
+// NewCaller makes the Caller of a member's session.
 func NewCaller(l Life) *Caller {
 	return &Caller{member: l.Member, life: l.Life, mate: l.Mate, asker: l.Asker, tools: l.Tools}
 }
 
-// Tools are the team tools that the member has over MCP.
+// Tools returns the team tools that the member has over MCP.
 func (c *Caller) Tools() ([]teamtools.Tool, error) { return c.tools() }
 
-// guard holds a call of a team tool against the member's rules and its PreToolUse hooks.
-// Many programs do not ask before they call a tool over MCP, but all calls come in here.
-// It returns the input to run with, or the answer to give instead.
+// guard checks a call of a team tool by the member's rules and PreToolUse hooks,
+// because many programs do not ask before they call a tool over MCP. It returns
+// the input to run with, or the result to return instead.
 func (c *Caller) guard(ctx context.Context, call api.TeamCall, id string) (json.RawMessage, *agent.ToolResult) {
 	name := ToolName(call.Tool)
 	may := c.mate.Rights().Now()
@@ -81,8 +82,8 @@ func (c *Caller) guard(ctx context.Context, call api.TeamCall, id string) (json.
 	return c.askHooks(ctx, name, call.Input, id)
 }
 
-// askHooks asks the member's PreToolUse hooks about a call of a team tool, whose name
-// is that in hooks; it answers as guard does.
+// askHooks runs the member's PreToolUse hooks for a call of a team tool, by its
+// name in hooks. It returns what guard returns.
 func (c *Caller) askHooks(
 	ctx context.Context, name string, input json.RawMessage, id string,
 ) (json.RawMessage, *agent.ToolResult) {
@@ -97,7 +98,7 @@ func (c *Caller) askHooks(
 	case out.Decision == hooks.Block && len(out.Feedback) > 0:
 		return nil, refused("%s", strings.Join(out.Feedback, "\n"))
 	case out.Decision == hooks.Block, out.Permission.Decision == "deny", out.Permission.Decision == "ask":
-		// There is nobody to ask where a hook wants that.
+		// A hook wants a person to decide, and nobody can be asked here.
 		reason := cmp.Or(out.Permission.Reason, "Blocked by hook")
 		return nil, refused("PreToolUse:%s hook error: %s", name, reason)
 	case out.UpdatedInput != nil:
@@ -106,24 +107,24 @@ func (c *Caller) askHooks(
 	return input, nil
 }
 
-// refused is the answer to a call that may not run.
+// refused returns the result of a call that may not run.
 func refused(format string, args ...any) *agent.ToolResult {
 	return &agent.ToolResult{Content: fmt.Sprintf(format, args...), IsError: true}
 }
 
-// ToolName is a team tool's name in rules and hooks of agent programs.
+// ToolName returns a team tool's name in rules and hooks of agent programs.
 func ToolName(tool string) string { return "mcp__" + launch.MCPName + "__" + tool }
 
-// forbids names the deny or ask rule that is against a call of a team tool, for
-// callers that can ask nobody.
+// forbids returns the deny or ask rule that matches a call of a team tool, for
+// callers that cannot ask a person.
 func (c *Caller) forbids(tool string, input json.RawMessage) (rule string, yes bool) {
 	may := c.mate.Rights().Now()
 	return catches(slices.Concat(may.Deny, may.Ask), tool, input)
 }
 
-// catches names the first rule of list that catches a call of a team tool. A rule may have
-// the tool's name over MCP or that of the builtin agent, so that one rule holds for all
-// members.
+// catches returns the first rule of list that matches a call of a team tool. A
+// rule may use the tool's name over MCP or the builtin agent's, so that one rule
+// applies to all members.
 func catches(list []rules.Rule, tool string, input json.RawMessage) (rule string, yes bool) {
 	if len(list) == 0 {
 		return "", false
@@ -138,8 +139,8 @@ func catches(list []rules.Rule, tool string, input json.RawMessage) (rule string
 	return "", false
 }
 
-// askPeople puts a call of a team tool before a person, if there is one; nil: it
-// may run.
+// askPeople asks a person about a call of a team tool, if one is present. It
+// returns nil if the call may run.
 func (c *Caller) askPeople(ctx context.Context, call agent.ToolCall, rule string) *agent.ToolResult {
 	if !c.asker.Present() {
 		return refused("Permission to use %s has been denied (rule %s).", call.Name, rule)
@@ -154,8 +155,8 @@ func (c *Caller) askPeople(ctx context.Context, call agent.ToolCall, rule string
 	return refused("Permission to use %s was not given by %s (rule %s). %s", call.Name, said.By, rule, said.Said)
 }
 
-// hadAsked reports whether the program has asked for this call, and was
-// allowed it: then its hooks have run. It counts for one call.
+// hadAsked reports whether the program has asked for this call and it was
+// allowed, so that its hooks have run. Each permission is for one call.
 func (c *Caller) hadAsked(tool string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,8 +167,8 @@ func (c *Caller) hadAsked(tool string) bool {
 	return true
 }
 
-// See takes in an event of the member: its program may make a call that it has asked for.
-// The permission ends with the turn.
+// See processes an event of the member. It records calls that the program was
+// allowed to make, until the turn ends.
 func (c *Caller) See(e agent.EventData) {
 	switch data := e.(type) {
 	case agent.TurnStarted:

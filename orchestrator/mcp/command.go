@@ -16,10 +16,10 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// commandCall gives a request as the call of the team tool that does the same, with the tool's
-// own fields; false if no tool does. A member that sends it by the covey command in its shell
-// meets the same rules and hooks as one that calls the tool: else a policy on the tools could be
-// avoided.
+// commandCall converts a request to a call of the team tool that does the same.
+// It is not ok if there is none. So the rules and hooks for a tool also apply to
+// covey commands in a member's shell, which could otherwise bypass a policy on
+// the tools.
 func commandCall(req any) (tool string, input json.RawMessage, is bool) {
 	switch r := req.(type) {
 	case api.TaskCreate:
@@ -41,7 +41,7 @@ func commandCall(req any) (tool string, input json.RawMessage, is bool) {
 			AddBlockedBy []string                   `json:"addBlockedBy,omitempty"`
 			Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`
 		}{r.ID, r.Status, r.Subject, r.Description, r.ActiveForm, r.Owner, r.AddBlocks, r.AddBlockedBy, r.Metadata}), true
-	case api.TaskClaim: // to the builtin agent it is a TaskUpdate, and so has its fields
+	case api.TaskClaim: // the builtin agent claims with TaskUpdate, so the call has its fields
 		return teamtools.ClaimTool, notation.Encode(map[string]string{
 			"taskId": r.ID, "status": string(tasks.InProgress), "owner": r.As,
 		}), true
@@ -53,10 +53,11 @@ func commandCall(req any) (tool string, input json.RawMessage, is bool) {
 	return "", nil, false
 }
 
-// GuardCommand is asked before a request that a member's process makes; its error says
-// who is against it. It is asked for hooks that may act, too: they act under their member's
-// rules. No hook that decides about calls is one of them: it would be asked about itself. req is whatever came in; only what a
-// tool could do is looked at, and the calls of tools have a guard of their own.
+// GuardCommand checks a request from a member's process, or from a hook with
+// may_act, by the member's rules and hooks. Its error names the rule or hook that
+// refuses the request. Hooks that decide about calls cannot have may_act, since
+// they would decide about their own calls. Requests that no tool could make pass;
+// calls of tools have their own guard.
 func (s *Server) GuardCommand(ctx context.Context, member string, req any) error {
 	tool, input, is := commandCall(req)
 	if !is {
@@ -69,7 +70,8 @@ func (s *Server) GuardCommand(ctx context.Context, member string, req any) error
 	return c.guardCommand(ctx, tool, input)
 }
 
-// guardCommand holds a command of one of the member's processes against its rules and hooks.
+// guardCommand checks a command of one of the member's processes by its rules and
+// hooks.
 func (c *Caller) guardCommand(ctx context.Context, tool string, input json.RawMessage) error {
 	name := ToolName(tool)
 	if kind := c.member.CurrentAgent().Kind; kind == configs.Builtin || kind == "" {
@@ -88,8 +90,9 @@ func (c *Caller) guardCommand(ctx context.Context, tool string, input json.RawMe
 	return notation.Errorf(api.ErrDenied, "%s", no.Content)
 }
 
-// sameInput refuses a call that a hook wants to be another one: the command has been
-// told what to do, and would tell its caller that it had done it.
+// sameInput returns an error if a hook wants to change the input of a call,
+// because the command would report to its caller that it has done what it was
+// told.
 func sameInput(name string, input, wanted json.RawMessage) error {
 	var a, b any
 	if bytes.Equal(input, wanted) || json.Unmarshal(input, &a) == nil && json.Unmarshal(wanted, &b) == nil &&

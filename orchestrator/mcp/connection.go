@@ -9,19 +9,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
-// All processes of the user can read the environment and the memory of the program that has
-// a token. So a token is valid only on connections that a process of its member has made.
+// All processes of the user can read the environment and the memory of a program,
+// and so its token. Therefore a token is valid only on connections made by a
+// process of its member.
 
 // connectionKey is the key of the connection in the context of a request.
 type connectionKey struct{}
 
-// connection is a connection to the team tools. The search for the process that made it
-// takes time and is done once.
+// connection is a connection to the team tools. It caches the search for the
+// process that made it, which takes time.
 type connection struct {
 	conn net.Conn
 
 	mu    sync.Mutex
-	known map[string]error // by member: why it may not speak for it; nil: it may
+	known map[string]error // by member: why it may not use the member's token; nil if it may
 }
 
 // withConnection is the http.Server.ConnContext of the team tools.
@@ -29,8 +30,8 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, &connection{conn: conn, known: map[string]error{}})
 }
 
-// mayUse says whether the connection that a request came on may use the grant. Its error
-// wraps auth.ErrInvalidToken.
+// mayUse returns an error that wraps auth.ErrInvalidToken if the connection of a
+// request may not use the grant.
 func (g *grant) mayUse(ctx context.Context) error {
 	conn, ok := ctx.Value(connectionKey{}).(*connection)
 	if !ok {
@@ -45,7 +46,7 @@ func (g *grant) mayUse(ctx context.Context) error {
 				auth.ErrInvalidToken, g.member, err)
 		}
 		if ctx.Err() != nil {
-			return err // the search was cut short: it says nothing of the connection
+			return err // not cached, because the search was interrupted
 		}
 		conn.known[g.member] = err
 	}

@@ -20,8 +20,7 @@ import (
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
-// desk serves one member's team tools to its agent, over whatever way the
-// calls come.
+// desk runs the calls of one member's team tools, over HTTP and over the bus.
 type desk struct {
 	caller *Caller
 	watch  *lives.Watch
@@ -29,7 +28,7 @@ type desk struct {
 	book   *callBook
 }
 
-// call runs one call. It always gives an answer, whatever went wrong.
+// call runs one call. Errors are part of the answer.
 func (d *desk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
 	tool, ok := d.tools[c.Tool]
 	if !ok {
@@ -44,7 +43,7 @@ func (d *desk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
 		return answer(failed(err))
 	}
 	c.Input = input
-	if tool.Looks { // a repeat wants to see how things are now
+	if tool.Looks { // a repeated call must return the current state
 		return answer(agent.Contained(ctx, func(ctx context.Context) agent.ToolResult {
 			return d.run(ctx, tool, c, "mcp/"+uuid.NewString())
 		}))
@@ -52,12 +51,13 @@ func (d *desk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
 	result, err := d.book.do(ctx, d.request(tool, c))
 	switch {
 	case errors.Is(err, errPending):
-		return stillChecking(c.Tool) // no error: a model that reads one tries something else
+		return stillChecking(c.Tool) // not an error, after which a model would try something else
 	case err != nil:
 		return answer(failed(err))
 	}
 	if result.Halted != "" {
-		// A hook has stopped the member; nothing else ends a foreign agent's turn.
+		// A hook has stopped the member. Only an interrupt ends an agent
+		// program's turn.
 		d.caller.mate.Interrupt(result.Halted)
 	}
 	return answer(result)
@@ -76,12 +76,12 @@ func (d *desk) run(ctx context.Context, tool teamtools.Tool, c api.TeamCall, id 
 	return tool.Run(ctx, agent.ToolCall{ID: id, Name: c.Tool, Input: input})
 }
 
-// request is a call as the book wants it.
+// request returns the call book's request for a call.
 func (d *desk) request(tool teamtools.Tool, c api.TeamCall) request {
 	key := callKey(c)
-	// Under this id the store keeps the receipt of the effect. A call without
-	// a name is remembered by the book alone: to the store, a later call with
-	// the same arguments is another one.
+	// The store keeps the receipt of the effect under this id. Only the book
+	// remembers a call without a name: to the store, a later call with the same
+	// arguments is another one.
 	id := "mcp/" + uuid.NewString()
 	if c.Request != "" {
 		id = "mcp/" + key
@@ -96,9 +96,9 @@ func (d *desk) request(tool teamtools.Tool, c api.TeamCall) request {
 	}
 }
 
-// callKey is the same for calls that repeat each other. The order of the arguments' fields
-// and the space between them do not count, because a model that repeats a call may write
-// them otherwise.
+// callKey returns a key that is equal for repeated calls. It ignores the order of
+// the arguments' fields and white space, because a model may write a repeated
+// call differently.
 func callKey(c api.TeamCall) string {
 	dec := json.NewDecoder(bytes.NewReader(c.Input))
 	dec.UseNumber() // large ids must not become the same float
@@ -111,7 +111,7 @@ func callKey(c api.TeamCall) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// stillChecking is the answer to a call whose gates take longer than agents
+// stillChecking returns the answer to a call whose gates take longer than agents
 // wait.
 func stillChecking(tool string) api.TeamAnswer {
 	text := "Still checking: this takes longer than a tool call may. It goes on; call " + tool +
@@ -122,8 +122,8 @@ func stillChecking(tool string) api.TeamAnswer {
 	}{true, text})}
 }
 
-// answer returns the result of a tool in both forms. Errors get a structured form as well,
-// because some agents show only that.
+// answer returns the result of a tool in both forms. Errors get a structured form
+// as well, because some agents show only that.
 func answer(r agent.ToolResult) api.TeamAnswer {
 	a := api.TeamAnswer{Text: r.Content, Structured: r.Response, IsError: r.IsError}
 	if r.IsError || len(a.Structured) == 0 {
@@ -135,20 +135,19 @@ func answer(r agent.ToolResult) api.TeamAnswer {
 	return a
 }
 
-// failed is a result that tells the model what went wrong.
+// failed returns a result that tells the model of an error.
 func failed(err error) agent.ToolResult {
 	return agent.ToolResult{Content: err.Error(), IsError: true}
 }
 
-// moment tells the times apart at which a member can be spoken to: each of its
-// turns, and the time between two of them.
+// moment identifies a turn of a member, or the time between two turns.
 type moment struct {
 	turn   int
 	inTurn bool
 }
 
-// moment is the present one. Turn and whether it is in one are read together: read apart,
-// they could name a moment that never was.
+// moment returns the current moment. It reads the turn and whether the member is
+// in one together, so that they are consistent.
 func (d *desk) moment() moment {
 	now := d.watch.Of(d.caller.member.Name)
 	return moment{now.Turn, now.InTurn}

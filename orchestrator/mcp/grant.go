@@ -16,8 +16,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// grant is a member's right to use the team tools over HTTP. It knows all requests and
-// sessions of its token, so that they end when it is revoked.
+// grant is a member's right to use the team tools over HTTP. It tracks all
+// requests and sessions of its token, so that they end when it is revoked.
 type grant struct {
 	member string
 	hash   [sha256.Size]byte // of the token, so that no copy of it lies around
@@ -34,9 +34,9 @@ type grant struct {
 	open    map[string]*openRequest // by what requestHeader says
 }
 
-// openRequest is an HTTP request under way, with the calls that it carries. The SDK gives
-// a call the context of its session, which outlives an agent that has died; its request
-// does not.
+// openRequest is a running HTTP request, with its calls. The SDK gives a call the
+// context of its session, which outlives an agent that has died, unlike the
+// request.
 type openRequest struct {
 	cancel context.CancelFunc
 	calls  []context.CancelFunc
@@ -49,7 +49,7 @@ func newGrant(d *desk, token string, processes *process.Processes) *grant {
 		open: map[string]*openRequest{},
 	}
 	g.server = newServer(d.list(), func(ctx context.Context, h http.Header, c api.TeamCall) api.TeamAnswer {
-		// The context is the session's; the call ends with its request.
+		// The context is the session's, but the call must end with its request.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		g.tie(h.Get(requestHeader), cancel)
@@ -59,8 +59,8 @@ func newGrant(d *desk, token string, processes *process.Processes) *grant {
 	return g
 }
 
-// requestHeader numbers requests on their way to the tools. What a client puts
-// there is overwritten.
+// requestHeader carries the number of a request to the tools. A client's value is
+// overwritten.
 const requestHeader = "Covey-Request"
 
 // whileGranted ends a request when its grant is revoked.
@@ -83,7 +83,7 @@ func whileGranted(next http.Handler) http.Handler {
 	})
 }
 
-// begin numbers a request; false: the grant has been revoked.
+// begin numbers a request. It is not ok if the grant has been revoked.
 func (g *grant) begin(cancel context.CancelFunc) (id string, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -93,7 +93,7 @@ func (g *grant) begin(cancel context.CancelFunc) (id string, ok bool) {
 	return id, !g.revoked
 }
 
-// end is for a request that is over, answered or not.
+// end ends a request and cancels its calls.
 func (g *grant) end(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,7 +105,7 @@ func (g *grant) end(id string) {
 	}
 }
 
-// tie makes a call end with its request.
+// tie cancels a call when its request ends.
 func (g *grant) tie(id string, cancel context.CancelFunc) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,15 +116,15 @@ func (g *grant) tie(id string, cancel context.CancelFunc) {
 	cancel()
 }
 
-// maxSessions is how many sessions of one member there may be: an agent that
-// begins one with every connection, and ends none, must not fill the memory.
+// maxSessions limits the sessions of one member, because an agent may begin one
+// with each connection and end none.
 const maxSessions = 64
 
-// trim makes room for a new session; the oldest one goes first.
+// trim makes room for a new session by closing the oldest ones.
 func (g *grant) trim() {
 	sessions := slices.Collect(g.server.Sessions())
 	for _, s := range sessions[:max(0, len(sessions)-maxSessions+1)] {
-		_ = s.Close() // its peer has most likely gone long ago
+		_ = s.Close() // its client has most likely gone
 	}
 }
 
@@ -138,11 +138,11 @@ func (g *grant) revoke() {
 	g.mu.Unlock()
 	// Closing a session waits for its calls, so they are cancelled first.
 	for s := range g.server.Sessions() {
-		_ = s.Close() // its peer is hung up on: there is nobody to tell
+		_ = s.Close() // the connection is closed, so the error does not matter
 	}
 }
 
-// noteList notes that a client has asked which tools there are.
+// noteList records that a client has listed the tools.
 func (g *grant) noteList(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		if method == "tools/list" {
@@ -152,9 +152,9 @@ func (g *grant) noteList(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// Missed returns a warning when the member's program answers its first prompt without having
-// asked for the team tools: its model has none of them. It is empty otherwise. What programs do
-// between the prompt and the first word counts, for some connect only then.
+// Missed returns a warning if the member's program answers its first prompt
+// without having listed the team tools, so that its model has none, or "". Some
+// programs connect only between the prompt and the answer.
 func (t *Server) Missed(member string, e agent.EventData) (warning string) {
 	switch e.(type) {
 	case agent.TextSaid, agent.ToolCalled:
@@ -164,7 +164,7 @@ func (t *Server) Missed(member string, e agent.EventData) (warning string) {
 	t.mu.Lock()
 	g := t.grants[member]
 	t.mu.Unlock()
-	// One warning for each life of the program.
+	// It warns once per process of the program.
 	if g == nil || !g.unasked.Swap(false) || g.listed.Load() {
 		return ""
 	}

@@ -19,28 +19,28 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
-// requestMeta is where a client may name a call (TeamCall.Request): a string
-// in the _meta of tools/call.
+// requestMeta is the key in the _meta of tools/call under which a client may name
+// a call (TeamCall.Request).
 const requestMeta = "covey/requestId"
 
-// instructions tells a model that sees the tools what they are for.
+// instructions tells a model the purpose of the tools.
 const instructions = "You are a member of a team of agents. These tools reach the team: its members, its messages and " +
 	"its list of tasks. Others see of your work only what you tell them with these tools."
 
-// newServer makes an MCP server of team tools. call carries them out, for
-// whomever the caller has been found to be; it gets the head of the HTTP request,
-// if there is one.
+// newServer makes an MCP server of team tools. call carries out their calls; it
+// gets the header of the HTTP request, if there is one.
 func newServer(
 	tools []teamtools.Description, call func(ctx context.Context, h http.Header, c api.TeamCall) api.TeamAnswer,
 ) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "covey", Title: "The team", Version: "1"}, &sdk.ServerOptions{
 		Instructions: instructions,
-		// Otherwise the SDK offers logging, and notifications of a list that never changes.
+		// Without it the SDK announces logging, and notifications of a list that
+		// never changes.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
 	for _, t := range tools {
 		server.AddTool(described(t), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			// The name is in _meta and not among the arguments, where models would fill in
+			// The name is in _meta, because models would fill an argument with
 			// names that are not unique.
 			named, _ := r.Params.Meta[requestMeta].(string)
 			var head http.Header
@@ -58,8 +58,8 @@ func newServer(
 	return server
 }
 
-// described is a tool as agents read it. alwaysLoad keeps agents that search
-// for tools from hiding these (ACP.md).
+// described returns the MCP description of a tool. alwaysLoad keeps agents that
+// search for tools from hiding it (ACP.md).
 func described(t teamtools.Description) *sdk.Tool {
 	spec, no := t.Spec(), false
 	return &sdk.Tool{
@@ -71,8 +71,8 @@ func described(t teamtools.Description) *sdk.Tool {
 	}
 }
 
-// plainSchema is a tool's schema without the "null" that optional fields may hold:
-// some models' APIs know a single type only. A null is accepted all the same.
+// plainSchema returns a tool's schema without the type "null" of optional fields,
+// because some models' APIs allow only one type. The tool still accepts null.
 func plainSchema(text json.RawMessage, t teamtools.Description) json.RawMessage {
 	var schema jsonschema.Schema
 	if json.Unmarshal(text, &schema) != nil {
@@ -88,7 +88,7 @@ func plainSchema(text json.RawMessage, t teamtools.Description) json.RawMessage 
 	return notation.Encode(&schema)
 }
 
-// list is the desk's tools, in the order of their names.
+// list returns the desk's tools, sorted by name.
 func (d *desk) list() []teamtools.Description {
 	var list []teamtools.Description
 	for _, t := range d.tools {
@@ -104,11 +104,11 @@ type Streams struct {
 	Out io.WriteCloser
 }
 
-// ServeTools serves the tools of the team that c asks as an MCP server on a pair of streams, most
-// often stdin and stdout of `covey mcp`, until the other side hangs up (it
-// returns nil), the team ends (ErrNotRunning) or ctx does. Whom it acts for is
-// found out by the team, as for every request; it must be a member. It closes
-// both streams.
+// ServeTools serves the team tools of c's team as an MCP server on a pair of
+// streams, usually stdin and stdout of `covey mcp`. It returns nil when the other
+// side closes the connection, ErrNotRunning when the team ends, and an error when
+// ctx ends. The team identifies the caller, which must be a member. ServeTools
+// closes both streams.
 func ServeTools(ctx context.Context, c *api.Client, s Streams) error {
 	tools, err := teamtools.Describe(teamtools.MCPNames, &roster.Member{Member: &configs.Member{}})
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package mcp serves the tools of a team to members whose agents are programs of their own:
-// over HTTP on loopback, and on the streams of `covey mcp`. It is covey's own and makes no
-// promise to other programs.
+// Package mcp serves the tools of a team to members whose agents are programs of
+// their own: over HTTP on loopback, and on the streams of `covey mcp`. It is
+// covey's own and makes no promise to other programs.
 //
-// Each member's program gets a token. The token names the member and counts only from a
-// process of that member; the next program of the member gets another one. A program that
-// gives up waiting and makes the same call again gets the answer of the first call, so no
-// message is sent twice.
+// Each member's program gets a token. The token names the member and counts only
+// from a process of that member; the next program of the member gets another one.
+// A program that gives up waiting and makes the same call again gets the answer
+// of the first call, so no message is sent twice.
 package mcp
 
 import (
@@ -35,16 +35,17 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
-// path is where the team tools are served.
+// path is the URL path of the team tools.
 const path = "/mcp"
 
-// headerWait is how long a connection may take to send the head of a request.
+// headerWait limits how long a connection may take to send the header of a
+// request.
 const headerWait = 10 * time.Second
 
-// Server serves the team tools to members whose agents are programs of their own: one
-// listener on loopback for the whole team, opened when the first member needs it, and one
-// desk per member. Who a caller is follows from its bearer token, which counts only from a
-// process of that member, and from nothing else that it says.
+// Server serves the team tools to members whose agents are separate programs. It
+// has one listener on loopback for the whole team, opened when the first member
+// needs it, and one desk per member. Only its bearer token identifies a caller,
+// and it is valid only from a process of that member.
 type Server struct {
 	options Options
 
@@ -52,43 +53,45 @@ type Server struct {
 	closed   bool
 	desks    map[string]*desk  // by member
 	grants   map[string]*grant // by member
-	listener net.Listener      // nil: nobody has needed one
+	listener net.Listener      // nil until a member needs it
 	http     *http.Server
 	serving  sync.WaitGroup // the listener's loop and all requests
 }
 
-// Options are what a Server needs. All but Within must be set.
+// Options configure a Server. All fields except Within must be set.
 type Options struct {
 	Log       *slog.Logger
 	Processes *process.Processes // whose processes may use a token
 	Watch     *lives.Watch       // what the members do
 	Members   Members
-	Within    time.Duration // how long a call may stay without an answer; 0: 40 seconds
+	Within    time.Duration // limit for the answer to a call; 0 for 40 seconds
 }
 
-// Members finds members. The crew does.
+// Members finds members. The crew implements it.
 type Members interface {
-	// Caller returns a member in its present life. It fails if there is no such member.
+	// Caller returns the Caller of a member's current session. It fails for an
+	// unknown member.
 	Caller(member string) (*Caller, error)
 }
 
-// New makes the server of a team. It listens once a member needs it.
+// New makes the server of a team. The server begins to listen when a member needs
+// it.
 func New(o Options) *Server {
 	o.Within = cmp.Or(o.Within, answerWithin)
 	return &Server{options: o, desks: map[string]*desk{}, grants: map[string]*grant{}}
 }
 
-// Admit opens the team tools to the agent program of a member: it gives the URL of
-// the MCP server (streamable HTTP) and the bearer token to send with every
-// request. A member has one token; asking again makes the one before it void. Lists says
-// that the program has to ask which tools there are before it works; Missed tells if it
+// Admit gives a member's agent program access to the team tools. It returns the
+// URL of the MCP server (streamable HTTP) and the bearer token to send with each
+// request. A member has one token; another call revokes the one before. lists
+// says that the program must list the tools before it works; Missed warns if it
 // does not.
 func (t *Server) Admit(m *roster.Member, lists bool) (url, token string, err error) {
 	d, err := t.desk(m.Name)
 	if err != nil {
 		return "", "", err
 	}
-	// 260 bits: nobody guesses a token, so failures are not counted.
+	// 260 bits cannot be guessed, so failures are not counted.
 	token = rand.Text() + rand.Text()
 	g := newGrant(d, token, t.options.Processes)
 	g.unasked.Store(lists)
@@ -96,13 +99,13 @@ func (t *Server) Admit(m *roster.Member, lists bool) (url, token string, err err
 	if err != nil {
 		return "", "", fmt.Errorf("serve the team tools: %w", err)
 	}
-	if old != nil { // an agent that was started anew: the dead one's token must not live on
+	if old != nil { // the agent was restarted, and the old process's token must not stay valid
 		old.revoke()
 	}
 	return "http://" + t.listener.Addr().String() + path, token, nil
 }
 
-// admit lets a grant in, in place of the one that the member had.
+// admit adds a grant, and returns the one that it replaces, if any.
 func (t *Server) admit(g *grant) (old *grant, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,8 +120,8 @@ func (t *Server) admit(g *grant) (old *grant, err error) {
 	return old, nil
 }
 
-// Revoke makes a member's token void and hangs up on who uses it. Calls
-// that have begun go on: they belong to the member, not to the connection.
+// Revoke revokes a member's token and closes its connections. Calls that have
+// begun continue, because they belong to the member and not to the connection.
 func (t *Server) Revoke(m *roster.Member) {
 	t.mu.Lock()
 	g := t.grants[m.Name]
@@ -129,7 +132,7 @@ func (t *Server) Revoke(m *roster.Member) {
 	}
 }
 
-// Call carries out a call that came over the bus; its As has been checked.
+// Call carries out a call from the bus. Its As must have been checked.
 func (t *Server) Call(ctx context.Context, call api.TeamCall) (api.TeamAnswer, error) {
 	d, err := t.desk(call.As)
 	if err != nil {
@@ -138,18 +141,18 @@ func (t *Server) Call(ctx context.Context, call api.TeamCall) (api.TeamAnswer, e
 	return d.call(ctx, call), nil
 }
 
-// desk returns what carries out a member's calls. It is made when the member's life first
-// needs it.
+// desk returns the desk of a member, and makes it at the first call of a session.
 //
-// A desk belongs to one life of its member and acts under that life's epoch. Calls of an
-// earlier life are cut off; the store would refuse them anyway.
+// A desk belongs to one session of its member and uses that session's epoch.
+// Calls of an earlier session are canceled; the store would refuse them anyway.
 func (t *Server) desk(member string) (*desk, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return nil, errEnding
 	}
-	// Under the lock: a call that has been slow must not bring back the desk of an earlier life.
+	// It holds the lock, so that a slow call cannot restore the desk of an
+	// earlier session.
 	c, err := t.options.Members.Caller(member)
 	if err != nil {
 		return nil, err
@@ -173,7 +176,7 @@ func (t *Server) desk(member string) (*desk, error) {
 	return d, nil
 }
 
-// open begins to listen, unless the server does; t.mu is held.
+// open begins to listen, unless the server already does. t.mu must be held.
 func (t *Server) open() error {
 	if t.listener != nil {
 		return nil
@@ -196,16 +199,16 @@ func (t *Server) open() error {
 	return nil
 }
 
-// handler lets a request through to its member's tools: not from a web page
-// (403), with the token of a member (401), to a loopback address (403), as
-// JSON (415).
+// handler passes a request to its member's tools if it does not come from a web
+// page (else 403), has the token of a member (401), is for a loopback address
+// (403), and is JSON (415).
 func (t *Server) handler(addr string) http.Handler {
 	tools := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return grantOf(r).server }, nil)
 	// Tokens do not expire: they are valid while the team's process runs.
 	known := auth.RequireBearerToken(t.verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
 	mux := http.NewServeMux()
 	mux.Handle(path, sameOrigin(addr, known(whileGranted(tools))))
-	// What a browser sends is refused before anything looks at its token.
+	// Requests of browsers are refused before their tokens are checked.
 	outer := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !t.enter() {
@@ -217,8 +220,8 @@ func (t *Server) handler(addr string) http.Handler {
 	})
 }
 
-// enter counts a request, which must call serving.Done; false: the server is
-// closed.
+// enter counts a request, which must call serving.Done. It returns false if the
+// server is closed.
 func (t *Server) enter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -228,9 +231,9 @@ func (t *Server) enter() bool {
 	return !t.closed
 }
 
-// sameOrigin refuses what a browser sends for another site's page also where
-// http.CrossOriginProtection does not look: with methods that it takes to be
-// safe, while a GET here opens a stream of a member's messages.
+// sameOrigin refuses cross-origin requests of browsers also for methods that
+// http.CrossOriginProtection considers safe, because a GET opens a stream of a
+// member's messages.
 func sameOrigin(addr string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		site := r.Header.Get("Sec-Fetch-Site")
@@ -243,8 +246,8 @@ func sameOrigin(addr string, next http.Handler) http.Handler {
 	})
 }
 
-// ownOrigin reports whether an Origin is the server's own. The server has no pages, and
-// agents send no Origin.
+// ownOrigin reports whether an Origin is the server's own. The server has no
+// pages, and agents send no Origin.
 func ownOrigin(origin []string, addr string) bool {
 	if len(origin) != 1 {
 		return false
@@ -253,16 +256,16 @@ func ownOrigin(origin []string, addr string) bool {
 	return err == nil && u.Scheme == "http" && u.Host == addr
 }
 
-// errOldToken refuses an unknown token, usually a revoked one: a program that was stopped or
-// cut off and speaks late reads why.
+// errOldToken is returned for an unknown token, usually a revoked one. It
+// explains the reason to a program that was stopped and sends a late request.
 var errOldToken = fmt.Errorf("%w: it was never given out, or the agent program that had it has ended or was begun anew",
 	auth.ErrInvalidToken)
 
-// grantKey is the key of the grant in a token's extra fields.
+// grantKey is the key of the grant in the extra fields of a token.
 const grantKey = "grant"
 
-// verify finds the member that a token belongs to, and checks that a process of that member
-// sent it.
+// verify finds the member that a token belongs to, and checks that a process of
+// that member sent it.
 func (t *Server) verify(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 	found := t.grantFor(token)
 	if found == nil || token == "" {
@@ -274,8 +277,8 @@ func (t *Server) verify(ctx context.Context, token string, _ *http.Request) (*au
 	return &auth.TokenInfo{UserID: found.member, Extra: map[string]any{grantKey: found}}, nil
 }
 
-// grantFor finds the grant with a token; nil if there is none. It compares all grants in
-// constant time, so that the time taken says nothing about any token.
+// grantFor returns the grant with a token, or nil. It compares all grants in
+// constant time, so that the duration reveals nothing about a token.
 func (t *Server) grantFor(token string) *grant {
 	hash := sha256.Sum256([]byte(token))
 	t.mu.Lock()
@@ -294,7 +297,7 @@ func grantOf(r *http.Request) *grant {
 	return auth.TokenInfoFromContext(r.Context()).Extra[grantKey].(*grant)
 }
 
-// Close stops the server: it refuses new requests, cuts off calls that are under way, and
+// Close stops the server: it refuses new requests, cancels running calls, and
 // waits for them. It may be called more than once, and before the server listens.
 func (t *Server) Close() {
 	t.mu.Lock()
@@ -302,7 +305,7 @@ func (t *Server) Close() {
 	server := t.http
 	grants, desks := slices.Collect(maps.Values(t.grants)), slices.Collect(maps.Values(t.desks))
 	t.mu.Unlock()
-	// The calls come first, so that their answers can still go out.
+	// The calls end first, so that their answers can still be sent.
 	for _, d := range desks {
 		d.book.close()
 	}
@@ -310,7 +313,7 @@ func (t *Server) Close() {
 		g.revoke()
 	}
 	if server != nil {
-		_ = server.Close() // it closes a listener that is ours; the error has nothing to say
+		_ = server.Close() // it only closes our listener, so the error does not matter
 	}
 	t.serving.Wait()
 }

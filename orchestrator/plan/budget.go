@@ -6,14 +6,15 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// The moves of members that have used something up.
+// The moves of members that have used up a limit.
 const (
 	GiveLast Kind = "last"    // let Member finish and hand over: a limit is used up
 	GiveUp   Kind = "used up" // Member takes no more turns for that Reason
 )
 
-// windDown is the plan of a team that may begin nothing new: its budget is used
-// up, or a vendor's limit is to end it. Who is in a turn ends it.
+// windDown returns the moves of a team that may begin nothing new, because its
+// budget is used up or a vendor's limit ends it. Running turns continue to their
+// ends.
 func windDown(s Scene) []Move {
 	var moves []Move
 	busy := false
@@ -37,8 +38,8 @@ func windDown(s Scene) []Move {
 	return []Move{{Kind: Finish, Limit: true, Reason: s.Broke}}
 }
 
-// last is what an idle member does whose own limit is used up: it hands over what
-// it has in hand, and then a person has to raise the limit.
+// last returns the move of an idle member that has used up its own limit: it
+// hands over its work, and then a person has to raise the limit.
 func last(s Scene, seat Seat) (Move, bool) {
 	switch {
 	case seat.Attention != "":
@@ -50,8 +51,7 @@ func last(s Scene, seat Seat) (Move, bool) {
 }
 
 // owesLastWord reports whether a member still has to hand over: it has a task in
-// progress, or it is the lead, who tells what has become of the goal. A turn of
-// anybody else would only cost more.
+// progress, or it is the lead, which reports on the goal.
 func owesLastWord(s Scene, seat Seat) bool {
 	if seat.LastWord || seat.Lock != "" || seat.Attention != "" {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// heldWork says which held members the team would need to go on, and how; empty: nobody
-// but them can do anything for the work that is left, or none is left.
+// heldWork describes which held members the remaining work needs, and how to
+// resume them. It is empty if there is no work for them.
 func heldWork(s Scene) string {
 	var names []string
 	for _, seat := range s.Seats {
@@ -30,15 +30,16 @@ func heldWork(s Scene) string {
 		strings.Join(names, " and "), names[0])
 }
 
-// leftTo reports whether a held member has something to do.
+// leftTo reports whether a held member has work.
 func leftTo(s Scene, seat Seat) bool {
 	show, _ := SortMail(seat.Unread, s.Tasks, seat.Name)
 	return len(show) > 0 || withIndexes(s).index.hasWork(&seat) ||
 		seat.Lead && len(s.Tasks) > 0 && len(tasks.OpenTasks(s.Tasks)) == 0 && s.Reports != Fingerprint(s.Tasks)
 }
 
-// heldUp reports whether a task waits for a held member, be it for a blocker. known has what
-// was found out about other tasks: many may wait for the same one.
+// heldUp reports whether a task waits for a held member, directly or for a
+// blocker. known caches the results for other tasks, because many may wait for
+// the same one.
 func heldUp(s Scene, t tasks.Task, known map[string]bool) bool {
 	if up, ok := known[t.ID]; ok {
 		return up

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// impasse says which open tasks nobody can take, and why.
+// impasse describes the open tasks that no member can take, and the reasons.
 func impasse(s Scene, open []tasks.Task) string {
 	why := make([]string, len(open))
 	for i, t := range open {
@@ -20,7 +20,7 @@ func impasse(s Scene, open []tasks.Task) string {
 	return "nobody can go on: " + strings.Join(why, "; ") + inCircle(s) + missed(s, open) + keptMail(s)
 }
 
-// stuck says why one open task does not move while everybody is idle.
+// stuck explains why an open task makes no progress while all members are idle.
 func stuck(s Scene, t tasks.Task) string {
 	if by := tasks.OpenBlockers(t, s.Tasks); len(by) > 0 {
 		return "is blocked by " + tasks.NamesOf(by)
@@ -45,8 +45,9 @@ func stuck(s Scene, t tasks.Task) string {
 	return "belongs to " + t.Owner
 }
 
-// untaken says why a task that is ready stays where it is. If wishes are the
-// reason, it names what whom lacks: a lead can only then see whom to give it to.
+// untaken explains why no member takes a ready task. If members lack skills that
+// the task wants, it names them, so that the lead can see which member to give it
+// to.
 func untaken(s Scene, t tasks.Task) string {
 	var lacks []string
 	for _, seat := range s.Seats {
@@ -56,7 +57,7 @@ func untaken(s Scene, t tasks.Task) string {
 		missing := t.Wants.Lacking(seat.Skills)
 		if len(missing) == 0 {
 			lacks = nil
-			break // wishes are not what keeps it
+			break // missing skills are not the reason
 		}
 		lacks = append(lacks, seat.Name+" lacks "+strings.Join(missing, ", "))
 	}
@@ -69,7 +70,7 @@ func untaken(s Scene, t tasks.Task) string {
 	return "nobody suits it (" + strings.Join(lacks, "; ") + "); somebody has to give it to a member"
 }
 
-// couldHave are the members who would have taken a task, had they not left.
+// couldHave returns the members that have left and would have taken a task.
 func couldHave(s Scene, t tasks.Task) []Seat {
 	var gone []Seat
 	for _, seat := range s.Seats {
@@ -80,8 +81,8 @@ func couldHave(s Scene, t tasks.Task) []Seat {
 	return gone
 }
 
-// missed names the members who would have taken an open task that nobody takes, and why
-// they take no more turns: what they failed of is why the team does not go on.
+// missed names the members that have left and would have taken an open task, and
+// why they take no more turns, because that is why the team cannot go on.
 func missed(s Scene, open []tasks.Task) string {
 	var text strings.Builder
 	told := map[string]bool{}
@@ -99,7 +100,7 @@ func missed(s Scene, open []tasks.Task) string {
 	return text.String()
 }
 
-// keptMail says in an impasse whose mail waits for tasks that nobody does.
+// keptMail names the members whose mail waits for tasks that nobody does.
 func keptMail(s Scene) string {
 	var text strings.Builder
 	for _, seat := range s.Seats {
@@ -120,7 +121,7 @@ func onceEach(list []tasks.Task) (once []tasks.Task) {
 	return once
 }
 
-// TellText is what the lead is told of an impasse.
+// TellText returns the text that tells the lead of an impasse.
 func TellText(m Move) string {
 	if !strings.HasPrefix(m.Mark, markWaits) {
 		return impasseText(m.Reason)
@@ -129,13 +130,13 @@ func TellText(m Move) string {
 		"or write to who does not answer. Questions end by themselves when their time is over."
 }
 
-// impasseText tells the lead that nothing moves any more.
+// impasseText tells the lead that the team makes no progress.
 func impasseText(reason string) string {
 	return "Everyone is idle and open tasks remain; " + reason +
 		"\nReassign, unblock, change or delete them, or message the member who can; otherwise the team ends unfinished."
 }
 
-// SubjectLine is a task's subject in a list, where one line is one task.
+// SubjectLine returns a task's subject on one line, for lists.
 func SubjectLine(t tasks.Task) string {
 	return mail.Summary(agent.Defuse(notation.Unbroken(t.Subject)))
 }

@@ -7,30 +7,31 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// TaskIndex is what plan asks of the task list for each member: made once for a plan, so
-// that a plan takes a time for each member and each task, and not for each pair of them.
+// TaskIndex indexes the task list by member. It is made once per plan, so that
+// the time of a plan grows with the number of members plus tasks, and not with
+// their product.
 type TaskIndex struct {
 	all   []tasks.Task     // in list order
-	owned map[string][]int // the places of each member's open tasks
-	wants []*wanted        // the open tasks that nobody has
+	owned map[string][]int // indexes of each member's open tasks
+	wants []*wanted        // the open tasks without an owner
 	looks int              // at a task or at what tasks want, for the test that bounds them
 }
 
-// wanted are open tasks that nobody has and that all want the same of a member. Most teams
-// have a few such groups, however many tasks there are.
+// wanted is a group of open tasks without an owner that require the same of a
+// member. Most teams have few groups, even with many tasks.
 type wanted struct {
 	tasks.Wants
-	free []int // the places of those that are ready and not taken
+	free []int // indexes of those that are ready and not taken
 }
 
-// seatIndex has the places of a scene's seats by name.
+// seatIndex holds the indexes of a scene's seats by name.
 type seatIndex struct {
 	at    map[string]int // nil until somebody is looked for: in most rounds nobody is
 	looks int            // at a seat, for the test that bounds them
 }
 
-// indexed is a scene with indexes of its tasks and seats, in which work that is yet to be
-// merged is not done.
+// indexed returns a scene with indexes of its tasks and seats, and with its tasks
+// as in WithUnmerged.
 func indexed(s Scene) Scene {
 	if s.index == nil {
 		s.Tasks = WithUnmerged(s.Tasks, s.Merging)
@@ -38,7 +39,7 @@ func indexed(s Scene) Scene {
 	return withIndexes(s)
 }
 
-// withIndexes is a scene with the indexes that it lacks.
+// withIndexes returns a scene with missing indexes added.
 func withIndexes(s Scene) Scene {
 	if s.index == nil {
 		s.index = IndexTasks(s.Tasks)
@@ -49,7 +50,7 @@ func withIndexes(s Scene) Scene {
 	return s
 }
 
-// IndexTasks looks at each task once.
+// IndexTasks makes the index of tasks, in list order.
 func IndexTasks(all []tasks.Task) *TaskIndex {
 	x := &TaskIndex{all: all, owned: map[string][]int{}, looks: len(all)}
 	groups := map[string]*wanted{}
@@ -75,7 +76,7 @@ func IndexTasks(all []tasks.Task) *TaskIndex {
 	return x
 }
 
-// wantsKey is the same for the same wants only.
+// wantsKey returns a key that identifies wants.
 func wantsKey(w tasks.Wants) string {
 	if w.Role == "" && len(w.Tools)+len(w.Labels) == 0 {
 		return ""
@@ -95,8 +96,8 @@ func (x *TaskIndex) Actable(member string) []tasks.Task {
 	return own
 }
 
-// take gives a member the first ready task that suits it, as a list of one; nil if there is
-// none. A task is given once.
+// take returns the first ready task that suits a member, as a list of one, or
+// nil. It returns each task once.
 func (x *TaskIndex) take(seat Seat) []tasks.Task {
 	var first *wanted
 	for _, g := range x.wants {
@@ -113,11 +114,11 @@ func (x *TaskIndex) take(seat Seat) []tasks.Task {
 	return x.all[i : i+1 : i+1]
 }
 
-// openOf gives the places of the tasks that a member owns and that are not completed.
+// openOf returns the indexes of the open tasks that a member owns.
 func (s Scene) openOf(member string) []int { return withIndexes(s).index.owned[member] }
 
-// hasWork reports whether a member owns a task that is open, or would take one that nobody
-// has.
+// hasWork reports whether a member owns an open task, or would take one without
+// an owner.
 func (x *TaskIndex) hasWork(seat *Seat) bool {
 	return len(x.owned[seat.Name]) > 0 || seat.SelfClaim && slices.ContainsFunc(x.wants, func(g *wanted) bool {
 		x.looks++
@@ -125,7 +126,8 @@ func (x *TaskIndex) hasWork(seat *Seat) bool {
 	})
 }
 
-// place gives the place of a member's seat; false if it has none.
+// place returns the index of a member's seat. It is not ok if the member has
+// none.
 func (s Scene) place(member string) (int, bool) {
 	x := withIndexes(s).seats
 	if x.at == nil {
@@ -139,7 +141,7 @@ func (s Scene) place(member string) (int, bool) {
 	return i, ok
 }
 
-// seat gives what is known of a member; false if it has no seat.
+// seat returns the seat of a member. It is not ok if the member has none.
 func (s Scene) seat(member string) (*Seat, bool) {
 	i, ok := s.place(member)
 	if !ok {

@@ -7,10 +7,11 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// leadWaits reports whether a lead's mail begins no turn yet, because the lead could only
-// say that it waits: the mail is its first goal or reports of members, and members who can
-// act own all open tasks, but those that are being merged. The mail goes along with what the lead is given next: a message,
-// what has gone wrong, or the request for its report.
+// leadWaits reports whether the lead's mail begins no turn yet, because the lead
+// could only reply that it waits: the mail is its first goal or reports of
+// members, and members that can act own all open tasks, except those that are
+// being merged. The lead gets the mail together with the next message, impasse,
+// or request for its report.
 func leadWaits(s Scene, lead Seat, show []mail.Message) bool {
 	if !lead.Lead || len(show) == 0 || len(s.Tasks) == 0 {
 		return false
@@ -29,13 +30,14 @@ func leadWaits(s Scene, lead Seat, show []mail.Message) bool {
 	})
 }
 
-// isReport reports whether a member has sent m with team_report: it asks for nothing.
+// isReport reports whether a member has sent m with team_report, so that it needs
+// no answer.
 func isReport(m mail.Message) bool {
 	return m.Kind == mail.Text && m.From != "" && m.Summary == mail.ReportSummary
 }
 
-// withMail is what a team at rest does: before it ends, the lead is given the mail that
-// has waited and has not gone along with anything else.
+// withMail returns the moves of a team at rest. Before the team ends, the lead
+// gets mail that still waits.
 func withMail(s Scene, moves []Move) []Move {
 	lead := s.Seats[0]
 	if len(moves) != 1 || moves[0].Kind != Finish || len(lead.Unread) == 0 ||

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Lock says why a member's agent cannot be used for now.
+// Lock is why a member's agent cannot be used for now.
 type Lock string
 
-// The states; empty: nothing keeps the member from its turns.
+// The locks. The empty Lock means that the member can take turns.
 const (
 	LockUsedUp Lock = "used up"     // until a time that has not come
 	LockLogin  Lock = "logged out"  // until a person has done something
@@ -17,8 +17,8 @@ const (
 	LockOver   Lock = "over"        // the member is owed a turn
 )
 
-// waits is what a team does in which nobody has anything to do, but somebody
-// will once a usage limit is over.
+// waits returns the move of a team in which no member has anything to do before a
+// usage limit is over.
 func waits(s Scene) (Move, bool) {
 	s = withIndexes(s)
 	m := Move{Kind: WaitLimit}
@@ -43,9 +43,9 @@ func waits(s Scene) (Move, bool) {
 	return m, len(m.Names) > 0
 }
 
-// needed reports whether the team would miss a member that is locked out: the
-// lead, whoever owns or could take something that is open, and in a team without
-// tasks everybody.
+// needed reports whether the team needs a member that is locked out: the lead, a
+// member that owns or could take an open task, and in a team without tasks each
+// member.
 func needed(s Scene, seat *Seat) bool {
 	if seat.Lead || len(s.Tasks) == 0 {
 		return true
@@ -53,8 +53,8 @@ func needed(s Scene, seat *Seat) bool {
 	return withIndexes(s).index.hasWork(seat)
 }
 
-// atLimit says whose limit is to end the team (on_limit: stop): that of a member
-// without which the team can do nothing more of what is open. Empty: nobody's.
+// atLimit returns the member whose usage limit ends the team (on_limit: stop),
+// because no open task can be done without it, or "".
 func atLimit(s Scene) string {
 	for i := range s.Seats {
 		seat := &s.Seats[i]

@@ -6,13 +6,14 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// SortMail splits mail into what is to be shown and the ids of what is moot:
-// assignments that a later one repeats, or whose task is done, deleted, in
-// progress with the member already, or somebody else's. Assignments of tasks
-// that are still blocked are shown only along with something that is not. Losses
-// that no longer matter are moot as well.
+// SortMail splits mail into messages to show and the ids of moot ones. An
+// assignment is moot if a later one repeats it, or if its task is completed,
+// deleted, already in progress with the member, or another member's. Losses that
+// no longer matter are moot, too. Assignments of blocked tasks are shown only
+// together with other messages.
 func SortMail(letters []mail.Message, all []tasks.Task, member string) (show []mail.Message, moot []string) {
-	// A task that was handed to and fro has left several assignments.
+	// There are several assignments of a task that changed its owner more than
+	// once.
 	last := map[string]string{}              // task -> its latest assignment
 	assigned := make([]string, len(letters)) // what each assigns; empty: nothing
 	for i, m := range letters {
@@ -40,16 +41,17 @@ func SortMail(letters []mail.Message, all []tasks.Task, member string) (show []m
 		news = news || tasks.Ready(&all[at], all)
 		show = append(show, m)
 	}
-	// An assignment that waits for a blocker is no reason to wake anybody.
+	// An assignment of a blocked task does not wake the member.
 	if !news {
 		show = nil
 	}
 	return show, moot
 }
 
-// lossIsMoot reports whether a message tells of a lost task that its former owner can do no
-// harm to any more: it is done, the member's own again, or deleted since. That a task in
-// progress was deleted is news: its owner is at work on it.
+// lossIsMoot reports whether a message about a lost task does not matter any
+// more: the task is completed, the member's own again, or deleted since. The
+// deletion of a task in progress matters, because its former owner may still work
+// on it.
 func lossIsMoot(m mail.Message, all []tasks.Task, member string) bool {
 	loss, ok := tasks.LossOf(m)
 	if !ok || loss.Status == tasks.LossDeleted {
@@ -62,8 +64,8 @@ func lossIsMoot(m mail.Message, all []tasks.Task, member string) bool {
 // FromOperator reports whether a person sent m.
 func FromOperator(m mail.Message) bool { return m.Kind == mail.OperatorMessage }
 
-// CauseOf says why a turn begins that is made of this mail: what a person
-// sent comes first, then a task, then a message.
+// CauseOf returns the cause of a turn that begins with this mail: a person's
+// message takes precedence, then a task, then another message.
 func CauseOf(letters []mail.Message) agent.Cause {
 	cause := agent.ByTask
 	for _, m := range letters {

@@ -7,8 +7,8 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Fingerprint tells two states of the same tasks apart.
-// By version and not by content: what was changed and changed back was touched.
+// Fingerprint identifies a state of tasks. It uses versions instead of contents,
+// so that a change that was reverted counts as a change.
 func Fingerprint(list []tasks.Task) string {
 	var b strings.Builder
 	for _, t := range list {

@@ -6,9 +6,9 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// WithUnmerged is a list of tasks in which those whose work is on its way into its
-// branch are not done yet, and nobody's: whatever waits for them would begin without
-// their work.
+// WithUnmerged returns a list of tasks in which those that are being merged are
+// in progress and have no owner, because tasks that they block would begin
+// without their work.
 func WithUnmerged(all []tasks.Task, merging map[string]bool) []tasks.Task {
 	if len(merging) == 0 {
 		return all
@@ -22,6 +22,6 @@ func WithUnmerged(all []tasks.Task, merging map[string]bool) []tasks.Task {
 	return list
 }
 
-// unmerged reports whether t is done but for its merge, in a list that WithUnmerged has made:
-// no other task is in progress and nobody's.
+// unmerged reports whether t is completed except for its merge, in a list of
+// WithUnmerged. No other task is in progress without an owner.
 func unmerged(t tasks.Task) bool { return t.Status == tasks.InProgress && t.Owner == "" }

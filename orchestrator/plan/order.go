@@ -6,12 +6,12 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// inOrder are the seats with those first that others wait for (depends_on), and else
-// in their order: whether somebody gets work depends on what these are given now. depend
-// says whether anybody waits for others.
+// inOrder are the seats with those first that others wait for (depends_on), and
+// else in their order: whether somebody gets work depends on what these are given
+// now. depend says whether anybody waits for others.
 func inOrder(s Scene) (order []Seat, depend bool) {
 	seats := s.Seats
-	for i := range seats { // in place: a Seat is large
+	for i := range seats { // by index, because a Seat is large
 		depend = depend || len(seats[i].DependsOn) > 0
 	}
 	if !depend {
@@ -24,7 +24,7 @@ func inOrder(s Scene) (order []Seat, depend bool) {
 		if seen[i] {
 			return
 		}
-		seen[i] = true // before the others: a ring ends here, should there be one
+		seen[i] = true // set before the recursion, so that a cycle ends here
 		var others []int
 		for _, name := range seats[i].DependsOn {
 			if other, ok := s.place(name); ok {
@@ -43,12 +43,13 @@ func inOrder(s Scene) (order []Seat, depend bool) {
 	return out, true
 }
 
-// heldBy is the first member that another waits for because it has open work; "" if
-// none has. working are those who are given something just now.
+// heldBy returns the first member that a seat depends on and that has open work,
+// or "". working holds the members that get work in this plan.
 func heldBy(s Scene, seat Seat, working map[string]bool) string {
 	for _, name := range seat.DependsOn {
 		other, ok := s.seat(name)
-		// Whoever takes no more turns ends nothing any more: nobody waits for it.
+		// A member that takes no more turns finishes nothing, so nobody waits for
+		// it.
 		if !ok || other.Gone {
 			continue
 		}
@@ -59,8 +60,8 @@ func heldBy(s Scene, seat Seat, working map[string]bool) string {
 	return ""
 }
 
-// onlyMail is what a member is given that has to wait for others: what people write
-// to it, and no work.
+// onlyMail returns the move of a member that has to wait for others: it gets mail
+// of people, but no work.
 func onlyMail(s Scene, seat Seat) (Move, bool) {
 	show, _ := SortMail(seat.Unread, s.Tasks, seat.Name)
 	if slices.ContainsFunc(show, func(m mail.Message) bool { return m.Kind != mail.TaskAssignment }) {

@@ -1,10 +1,11 @@
-// Package plan decides what a team does next, from a snapshot of it alone: it reads no
-// clock, changes nothing and waits for nothing. It is covey's own and makes no promise to
-// other programs.
+// Package plan decides what a team does next, from a snapshot of it alone: it
+// reads no clock, changes nothing and waits for nothing. It is covey's own and
+// makes no promise to other programs.
 //
-// Next takes a Scene, which holds the tasks, the mail and the state of each member's seat,
-// and returns the moves in the order in which they are to be made. The same scene gives
-// the same moves, so every rule about who works next is tested without a team.
+// Next takes a Scene, which holds the tasks, the mail and the state of each
+// member's seat, and returns the moves in the order in which they are to be made.
+// The same scene gives the same moves, so every rule about who works next is
+// tested without a team.
 package plan
 
 import (
@@ -17,27 +18,29 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// MaxNudges is how often an idle member is reminded of a task that it owns,
-// with nothing changed in between, before it needs attention (DESIGN 10.1).
+// MaxNudges is how often an idle member is reminded of an unchanged task before
+// it needs attention (DESIGN 10.1).
 const MaxNudges = 3
 
-// Scene is one snapshot of the team: what Next decides on.
+// Scene is a snapshot of the team, the input of Next.
 type Scene struct {
 	Tasks   []tasks.Task // in list order
 	Seats   []Seat       // the lead first, then in file order
-	Broke   string       // what of its budget the team has used up; empty: nothing
-	Stopped string       // why no turn may begin any more; empty: they may
+	Broke   string       // which part of its budget the team has used up; empty: none
+	Stopped string       // why no turn may begin any more; empty if turns may begin
 	AtLimit bool         // a usage limit that the team has to wait for stops it
 	Told    string       // the impasse that the lead was last told of
 	Reports string       // the finished list that the lead last reported on
-	// Merging are the tasks whose work is on its way into its branch.
+	// Merging holds the tasks whose work is being merged.
 	Merging map[string]bool
-	Asked   bool // a question is open whose time has not run out
-	// Free is how many more turns may begin, by agent; no entry: any number.
+	Asked   bool // a question is open before its deadline
+	// Free is how many more turns may begin, by agent. There is no limit without
+	// an entry.
 	Free map[string]int
-	// Noted: idle members have answered something that the lead has not heard.
+	// Noted is set if notes of idle members wait that are worth a turn of the
+	// lead.
 	Noted   bool
-	Digests int // turns in a row that the lead was given for that
+	Digests int // consecutive turns of the lead for notes only
 
 	index *TaskIndex // of Tasks; Next makes it
 	seats *seatIndex // of Seats; likewise
@@ -49,8 +52,8 @@ type Seat struct {
 	Lead      bool
 	Began     bool   // it has taken a turn, in this run or an earlier one
 	Idle      bool   // waits for work; false: takes a turn, or has just been given one
-	Helped    bool   // a helper works beside it, whose result will be mail
-	Awaited   bool   // a hook in the background may wake it yet
+	Helped    bool   // a helper works for it, whose result will be mail
+	Awaited   bool   // a background hook may still wake it
 	Gone      bool   // halted or failed for good: takes no more turns
 	GoneFor   string // why
 	Attention string
@@ -70,16 +73,16 @@ type Seat struct {
 	Unread    []mail.Message
 	MailWaits []tasks.Task // open tasks that other mail for it waits for
 	Awaits    string       // whose answer it waits for, which comes as mail; empty: nobody's
-	// AwaitsFrom is the member that is to give that answer; empty: a person is.
+	// AwaitsFrom is the member that has to give that answer; empty for a person.
 	AwaitsFrom string
-	Questions  string // those of others that it is to be reminded of, as a mark; empty: none
-	// Nudged counts the reminders of each mark since it last had other work. One count
-	// for all marks would never end where it owes an answer and a task: reminders of the
-	// one would start the count of the other again.
+	Questions  string // the requests that it is to be reminded of, as a mark; empty: none
+	// Nudged counts the reminders by mark since it last had other work. A single
+	// count would never reach its limit for a member that owes an answer and a
+	// task, because reminders of the one would reset the count of the other.
 	Nudged map[string]int
 }
 
-// Kind says what the crew is to do.
+// Kind is the kind of a move.
 type Kind string
 
 // The moves of a plan.
@@ -98,7 +101,7 @@ const (
 	Finish        Kind = "finish"    // the team is at rest: end it
 )
 
-// Move is one thing to do. Fields that a kind does not use are zero.
+// Move is one step of a plan. Fields that a kind does not use are zero.
 type Move struct {
 	Kind   Kind
 	Member string
@@ -111,9 +114,9 @@ type Move struct {
 	Until  time.Time
 }
 
-// Next decides what is to be done in a scene; no moves means wait. It is
-// called after every change and must be a function of the scene alone: one
-// call's moves, once carried out, are visible in the next scene.
+// Next returns the moves for a scene, or none to wait. It is called after each
+// change, and depends only on the scene, in which the effects of earlier moves
+// are visible.
 func Next(s Scene) []Move {
 	if s.AtLimit && s.Stopped == "" {
 		s.Stopped = atLimit(withIndexes(s))
@@ -124,7 +127,7 @@ func Next(s Scene) []Move {
 	var moves []Move
 	working, held := map[string]bool{}, map[string]string{}
 	s.Free = maps.Clone(s.Free)
-	busy := len(s.Merging) > 0 || s.Asked // what comes of it may be news for somebody
+	busy := len(s.Merging) > 0 || s.Asked // the result may give a member work
 	s = indexed(s)
 	order, depend := inOrder(s)
 	for _, seat := range order {
@@ -159,8 +162,8 @@ func Next(s Scene) []Move {
 			return []Move{m}
 		}
 	}
-	// Only when nobody works and nobody is given anything can the team be at rest:
-	// whoever works may still make tasks or write to others.
+	// The team is at rest only if no member works or gets work, because a working
+	// member may create tasks or write to others.
 	if busy || len(moves) > 0 {
 		return moves
 	}
@@ -170,7 +173,7 @@ func Next(s Scene) []Move {
 	return withMail(s, atRest(s))
 }
 
-// next is what an idle member should do now, if anything.
+// next returns the move of an idle member. It is not ok if there is none.
 func next(s Scene, seat Seat) (Move, bool) {
 	if seat.Held {
 		return Move{}, false
@@ -178,8 +181,8 @@ func next(s Scene, seat Seat) (Move, bool) {
 	if seat.Spent != "" {
 		return last(s, seat)
 	}
-	// Each try of a member that is locked out costs an answer of the vendor's, so
-	// only a person can cause one.
+	// Each attempt of a member that is locked out costs a request to the vendor,
+	// so only a person can cause one.
 	called := slices.ContainsFunc(seat.Unread, FromOperator)
 	if !seat.Borrowed && (seat.Lock == LockOver || seat.Lock != "" && called) {
 		return Move{Kind: GiveGoOn, Member: seat.Name}, true
@@ -194,28 +197,30 @@ func next(s Scene, seat Seat) (Move, bool) {
 	if len(show)+len(moot) > 0 && !(len(moot) == 0 && leadWaits(s, seat, show)) {
 		return Move{Kind: GiveMail, Member: seat.Name}, true
 	}
-	// Reminders end like those of tasks. Nobody is given up for it: the question has a
-	// deadline, and whoever waits is told then.
+	// Reminders are limited like those of tasks, but a member does not need
+	// attention for them: the question has a deadline, and its asker is told
+	// then.
 	if seat.Questions != "" && seat.Attention == "" {
 		return Move{Kind: GiveQuestions, Member: seat.Name, Mark: seat.Questions}, true
 	}
 	if seat.Awaits != "" {
 		return Move{}, false // the answer is mail
 	}
-	// Mail comes before attention, and own tasks before those of nobody: what
-	// somebody wrote may be the help that a member in trouble needs.
+	// Mail comes before attention, because it may help a member in trouble, and
+	// own tasks come before tasks without an owner.
 	if seat.Attention != "" {
-		return Move{}, false // only mail, or a person, helps it on
+		return Move{}, false // only mail or a person can help it
 	}
 	own := s.index.Actable(seat.Name)
 	if len(own) > 0 && seat.Helped {
-		return Move{}, false // it waits for its helper, and does not forget
+		return Move{}, false // it waits for its helper, and needs no reminder
 	}
 	if len(own) > 0 {
 		return remind(seat, own), true
 	}
-	// Mail and reminders wait for a slot in the member's hands; a task that nobody
-	// has might be somebody else's meanwhile.
+	// Mail and reminders are the member's own and can wait for a slot. A task
+	// without an owner is not claimed before there is one, because another member
+	// might do it meanwhile.
 	if free, limited := s.Free[seat.Agent]; !seat.SelfClaim || limited && free <= 0 {
 		return Move{}, false
 	}
@@ -225,7 +230,7 @@ func next(s Scene, seat Seat) (Move, bool) {
 	return Move{}, false
 }
 
-// remind nudges a member about its own tasks, or gives up on it.
+// remind reminds a member of its own tasks, or reports that it needs attention.
 func remind(seat Seat, own []tasks.Task) Move {
 	mark := Fingerprint(own)
 	if seat.Nudged[mark] >= MaxNudges {

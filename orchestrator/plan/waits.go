@@ -7,14 +7,14 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// wait is one member that can do nothing until another has done something.
+// wait says that a member waits for another one.
 type wait struct {
 	Who, For string // members
 	What     string // for people: "ben's task 3"
 }
 
-// waitsOf are the waits of members that do not work, in the order of the seats.
-// A member that waits for a person or a clock waits for no member.
+// waitsOf returns the waits of members that do not work, in the order of the
+// seats. Members that wait for a person or for a time are not included.
 func waitsOf(s Scene) []wait {
 	var list []wait
 	for _, m := range s.Seats {
@@ -32,7 +32,7 @@ func waitsOf(s Scene) []wait {
 	return list
 }
 
-// withHeld is a list of seats that says which member keeps which from its work.
+// withHeld returns a copy of seats with HeldBy set.
 func withHeld(seats []Seat, by map[string]string) []Seat {
 	if len(by) == 0 {
 		return seats
@@ -44,8 +44,8 @@ func withHeld(seats []Seat, by map[string]string) []Seat {
 	return seats
 }
 
-// idleWaits are what keeps an idle member from its work: members that it
-// depends on, and the blockers of the tasks that it owns.
+// idleWaits returns what an idle member waits for: members that it depends on,
+// and the blockers of the tasks that it owns.
 func idleWaits(s Scene, m Seat) []wait {
 	var list []wait
 	if m.HeldBy != "" {
@@ -62,11 +62,11 @@ func idleWaits(s Scene, m Seat) []wait {
 	return list
 }
 
-// cycleOf finds members that wait for each other in a circle: each waits for
-// the next, the last for the first. It begins with whoever stands first in the
-// list; nil: there is none.
+// cycleOf returns a cycle of members in which each waits for the next and the
+// last for the first, or nil. It begins with the member that is first in the
+// list.
 func cycleOf(waits []wait) []wait {
-	done := map[string]bool{} // from here no circle can be reached
+	done := map[string]bool{} // members from which no cycle can be reached
 	var path []wait
 	var walk func(member string) []wait
 	walk = func(member string) []wait {
@@ -97,7 +97,7 @@ func cycleOf(waits []wait) []wait {
 	return nil
 }
 
-// waitText names waits for people and models.
+// waitText describes waits for people and models.
 func waitText(waits []wait) string {
 	words := make([]string, len(waits))
 	for i, w := range waits {
@@ -106,8 +106,8 @@ func waitText(waits []wait) string {
 	return strings.Join(words, ", ")
 }
 
-// inCircle is waitText of the members that wait for each other, as the end of a
-// sentence; empty: none do.
+// inCircle returns the waitText of a cycle as the end of a sentence, or "" if
+// there is none.
 func inCircle(s Scene) string {
 	if round := cycleOf(waitsOf(s)); round != nil {
 		return "; they wait for each other: " + waitText(round)
@@ -115,10 +115,10 @@ func inCircle(s Scene) string {
 	return ""
 }
 
-// allWait tells the lead that nobody works while members wait for members: in a
-// circle, or for one that does not answer. The questions have deadlines, so
-// nothing hangs for ever, but nobody else would say so before. Who waits for a
-// person is waited for in peace.
+// allWait tells the lead that no member works while members wait for members: in
+// a cycle, or for one that does not answer. The questions have deadlines, but the
+// lead can act before them. A member that waits for a person is no reason to tell
+// the lead.
 func allWait(s Scene) (Move, bool) {
 	lead := s.Seats[0]
 	if !lead.Idle || lead.Gone || lead.Held || lead.Attention != "" || lead.Lock != "" || lead.Awaits != "" {
@@ -148,5 +148,6 @@ func allWait(s Scene) (Move, bool) {
 	return Move{Kind: TellLead, Member: lead.Name, Reason: reason, Mark: mark}, true
 }
 
-// markWaits begins the mark of an impasse in which members wait for members.
+// markWaits is the prefix of the mark of an impasse in which members wait for
+// members.
 const markWaits = "waits: "
