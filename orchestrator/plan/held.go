@@ -8,8 +8,9 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// heldWork describes which held members the remaining work needs, and how to
-// resume them. It is empty if there is no work for them.
+// heldWork names the held members that have work left, and says how to resume
+// them. It is empty if there are none, or if an open task does not wait for a
+// held member.
 func heldWork(s Scene) string {
 	var names []string
 	for _, seat := range s.Seats {

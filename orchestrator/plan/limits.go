@@ -53,8 +53,8 @@ func needed(s Scene, seat *Seat) bool {
 	return withIndexes(s).index.hasWork(seat)
 }
 
-// atLimit returns the member whose usage limit ends the team (on_limit: stop),
-// because no open task can be done without it, or "".
+// atLimit describes the usage limit that ends the team (on_limit: stop): that of
+// the first member that the team needs. It is empty if there is none.
 func atLimit(s Scene) string {
 	for i := range s.Seats {
 		seat := &s.Seats[i]
