@@ -114,7 +114,7 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 // useSpec has a design count from now on. It runs in the crew's loop, so that
 // nobody is given work meanwhile.
 //
-// What can fail comes first: all of it is one change of the store. From setting keep on nothing fails,
+// What can fail comes first: all of it is one change of the store. Nothing after it fails,
 // so that a spec never counts by halves. Limits and budgets count at once, also for
 // turns that run; who is in a turn keeps its agent and its prompt until it ends.
 func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, change api.SpecChange,

@@ -45,7 +45,7 @@ func (a *backgroundRuns) start(ctx context.Context, f func(ctx context.Context))
 	})
 }
 
-// end waits for all running hooks. It cancels them after asideLimit, or as soon as
+// end waits for all running hooks. It cancels them after backgroundLimit, or as soon as
 // ctx ends. Nothing may be started after it.
 func (a *backgroundRuns) end(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, backgroundLimit)

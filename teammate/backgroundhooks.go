@@ -49,7 +49,7 @@ func (at *scope) deliverOutput(p hooks.Progress) {
 	}
 }
 
-// waitForHooks waits for the member's background hooks, at most asideLimit, and kills them
+// waitForHooks waits for the member's background hooks, at most backgroundLimit, and kills them
 // at once when ctx has ended.
 func (t *Teammate) waitForHooks(ctx context.Context) {
 	s, ok := t.opts.Hooks.(settler)

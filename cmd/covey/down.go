@@ -148,7 +148,7 @@ func downOther(ctx context.Context, out *term.Screen, place state.Place, asJSON 
 	return printDown(out, downResult{Team: place.Team, Stopped: true}, asJSON)
 }
 
-// dialSettled is Dial for a team that may be starting or ending: then its lock is
+// dialWhenReady is Dial for a team that may be starting or ending: then its lock is
 // held but nobody listens. It waits up to downWithin for that to pass.
 func dialWhenReady(ctx context.Context, place state.Place) (*api.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, downWithin)

@@ -28,7 +28,6 @@ func CheckAnswer(text string) error {
 // on writing may have changed its mind.
 func parseAnswer(text string) (modelAnswer, error) {
 	text = stripFence(strings.TrimSpace(text))
-	text = stripFence(strings.TrimSpace(text))
 	if text == "" {
 		return modelAnswer{}, errors.New("the model's answer is empty")
 	}

@@ -108,8 +108,8 @@ func (d *Desk) harvestLoose(ctx context.Context, r api.MergeRequest) error {
 		}
 		if s, _ := d.opts.Members.StateOf(m.Name); s.InTurn() && s.Gone == "" {
 			if r.Member != "" {
-				return fmt.Errorf("%s is in a turn; its work is merged when it is idle, "+
-					"or run covey merge with a completed task", m.Name)
+				return fmt.Errorf("%s is in a turn; run covey merge again when it is idle, "+
+					"or with a completed task", m.Name)
 			}
 			continue
 		}

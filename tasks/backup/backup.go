@@ -167,7 +167,7 @@ func (b *Keeper) make(read reading) error {
 		return nil
 	case size > b.opts.Most:
 		b.log.giveUp(ErrTooBig) // it would continue no backup
-		return fmt.Errorf("%w: it has %d MiB, and %d MiB can be verified and backed up:  "+
+		return fmt.Errorf("%w: it has %d MiB, and %d MiB can be verified and backed up: "+
 			"damage to it cannot be repaired; covey up --fresh starts a new one", ErrTooBig, size>>20, b.opts.Most>>20)
 	}
 	n, err := b.ready()

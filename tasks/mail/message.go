@@ -15,7 +15,6 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Kind says what a message is about. The store itself sends task assignments
 // Kind says what a message is about. The store itself sends only task assignments and
 // losses; senders and receivers agree on the meaning of the other kinds.
 type Kind string

@@ -176,7 +176,6 @@ type (
 		Known bool      `json:"known"`          // the agent reported Until; false: covey guesses it
 		Text  string    `json:"text"`           // what the agent said
 	}
-	// LoggedOut is sent when a turn ends because the agent is not logged in. The
 	// LoggedOut is sent when a turn ends because the agent is not logged in. The member
 	// continues once a person has written to it, or in the next run.
 	LoggedOut struct {

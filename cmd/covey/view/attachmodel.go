@@ -168,7 +168,7 @@ func (p *pager) view() string {
 // heading returns the line above the journal.
 func (p *pager) heading() string {
 	if p.below > 0 {
-		return p.title + " · scrolled up; End goes back to the end"
+		return p.title + " · scrolled up; press End for the newest lines"
 	}
 	return p.title
 }
