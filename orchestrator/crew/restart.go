@@ -45,18 +45,23 @@ func (c *Crew) fall(ctx context.Context, s *Seat, reason string) {
 // vacateRested gives up a seat once its member has rested.
 //
 // The rest is over at once when the team ends: nobody begins anew then, and an end is
-// not to wait two minutes for that.
+// not to wait two minutes for that. A member that was told to leave while it rested leaves
+// and does not begin anew.
 func (c *Crew) vacateRested(ctx context.Context, s *Seat) {
 	if rest := s.Life.RestsFor(); rest > 0 {
 		select {
 		case <-c.clock.After(rest):
 		case <-ctx.Done():
-			return
 		case <-c.loop.Over():
 			return
 		}
 	}
-	c.vacate(s)
+	switch {
+	case s.Life.State().Leaving != "":
+		departures{c}.seeOff(ctx, s)
+	case ctx.Err() == nil:
+		c.vacate(s)
+	}
 }
 
 // stumble is for a turn that has failed. Where the spec has a policy of its own for

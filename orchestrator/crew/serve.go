@@ -15,6 +15,7 @@ import (
 // serve begins the life of one member.
 func (c *Crew) serve(ctx context.Context, s *Seat) {
 	if !c.fit(ctx, s) || !c.setUpTree(ctx, s) {
+		s.Life.Part() // somebody may wait for it to leave
 		c.end(s)
 		return
 	}

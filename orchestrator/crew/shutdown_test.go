@@ -1,13 +1,19 @@
 package crew
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -78,4 +84,30 @@ func TestPartingWakesNobody(t *testing.T) {
 // listedTask makes a task of a list, with blockers behind.
 func listedTask(id string, status tasks.Status, owner string, blockedBy ...string) tasks.Task {
 	return tasks.Task{ID: id, Subject: "do " + id, Status: status, Owner: owner, Version: 1, BlockedBy: blockedBy}
+}
+
+// TestLeavesWhileItRests: a member that is told to leave while it rests after a failure is
+// gone, whether it is killed or its rest ends first.
+func TestLeavesWhileItRests(t *testing.T) {
+	for name, rest := range map[string]time.Duration{"killed": time.Hour, "the rest is over": time.Nanosecond} {
+		store := testkit.OpenStore(t)
+		processes := process.New(t.TempDir())
+		c := crewOf(t, Ports{
+			Store: store, Journal: runJournal(t, store), Processes: processes,
+			Tools: mcp.New(mcp.Options{Log: slog.New(slog.DiscardHandler), Processes: processes, Watch: &lives.Watch{}}),
+		}, "lead", "dev")
+		sit(c, &configs.Member{Name: "lead"}, true)
+		s := sit(c, &configs.Member{Name: "dev"}, false)
+		s.Life.BeginAnew(rest)
+		s.Life.Leave("a person ended it")
+		ctx, cancel := context.WithCancel(t.Context())
+		if rest == time.Hour {
+			cancel()
+		}
+		c.vacateRested(ctx, s)
+		cancel()
+		if gone := s.Life.State().Gone; gone != "a person ended it" {
+			t.Errorf("%s: it is gone for %q", name, gone)
+		}
+	}
 }
