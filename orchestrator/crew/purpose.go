@@ -34,7 +34,7 @@ func (c *Crew) setUp(ctx context.Context) error {
 		return nil
 	}
 	if err := c.seats.Lead().mate.Setup(ctx, c.purpose.Trigger); err != nil {
-		return fmt.Errorf("Setup hooks: %w", err)
+		return fmt.Errorf("the Setup hooks: %w", err)
 	}
 	return nil
 }
