@@ -50,7 +50,7 @@ type refillStep struct {
 }
 
 // newRefillStep decodes an event. An event that cannot be decoded, or lacks what is
-// needed, becomes a step that only advances the event counter.
+// needed, becomes a step that advances the event counter and counts as unknown.
 //
 // c collects the files of long texts, so that Refill can remove all of them if one
 // event fails.

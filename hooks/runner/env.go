@@ -89,7 +89,7 @@ func (r *run) lookup(name string) string {
 }
 
 // workDir returns where hooks of the event run: the member's folder, or the project's if
-// that does not exist, or else the home folder.
+// that does not exist, the home folder, or else the temporary folder.
 func (r *run) workDir() string {
 	for _, dir := range []string{r.in.Cwd, r.opts.ProjectDir, proc.Getenv(r.Runner.env, "HOME")} {
 		if isDir(dir) {

@@ -13,7 +13,7 @@ import (
 )
 
 // sessionEndBudget is how long all hooks of a SessionEnd may take together unless a
-// setting asks for more. It is short because somebody waits for the program to end.
+// setting says otherwise. It is short because somebody waits for the program to end.
 const sessionEndBudget = 1500 * time.Millisecond
 
 // errBudget is the cause for ending hooks when their event's time is up.

@@ -61,7 +61,7 @@ type Options struct {
 	// GateEnv, if not nil, returns further variables for gates that are commands. On an
 	// error the gate does not run.
 	GateEnv   func() ([]string, error)
-	EnvFile   func(in hooks.Input) string                // CLAUDE_ENV_FILE of a SessionStart; nil or "": none
+	EnvFile   func(in hooks.Input) string                // CLAUDE_ENV_FILE of an event that has one; nil or "": none
 	Who       func(in hooks.Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: as in the payload
 	Policies  func(name string) Policy                   // finds Handler.Policy; nil, or returning nil: there is none
 	Callbacks *hooks.Registry                            // hooks that are Go functions; nil: none. It may change at any time

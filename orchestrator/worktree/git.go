@@ -52,14 +52,15 @@ type call struct {
 	index string   // absolute path of an index; empty: the working copy's own
 	env   []string // additional variables
 	stdin []byte
-	limit time.Duration // 0: quick
-	guard *guard        // nil: it changes nothing and reads no content, so no configured program could run
+	limit time.Duration // longer than quick; 0: quick
+	guard *guard        // nil: it touches no working files, so no configured program could run
 }
 
 // run runs git, again while others hold its locks, and returns its output. The error is
 // a *Failure.
 //
-// It blocks for at most c.limit, or quick if that is 0. Only lock failures are retried,
+// It blocks for at most c.limit, but at least for quick, and a few seconds more while git
+// is stopped. Only lock failures are retried,
 // because other failures would repeat. The output is returned with an error too.
 func (g Git) run(ctx context.Context, c call) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, max(c.limit, quick), errors.New("it took too long"))

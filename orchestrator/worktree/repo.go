@@ -149,7 +149,7 @@ func (r *Repo) At(ctx context.Context, top string) (*Repo, error) {
 	return other, nil
 }
 
-// plain runs a git command that changes nothing and reads no file content.
+// plain runs a git command that touches no working files.
 func (r *Repo) plain(ctx context.Context, args ...string) ([]byte, error) {
 	return r.git.run(ctx, call{args: args, dir: r.Dir})
 }

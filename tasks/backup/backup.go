@@ -71,7 +71,7 @@ type Keeper struct {
 	idle   sync.WaitGroup // the goroutine of Start
 
 	mu      sync.Mutex
-	trouble error         // why the last backup failed; nil: it did not
+	trouble error         // why the last backup or its log of commits failed; nil: neither did
 	changed chan struct{} // holds a token when trouble has begun or ended
 }
 

@@ -82,7 +82,8 @@ func (l *commitLog) giveUp(why error) {
 }
 
 // begin starts the next part for all later commits; the previous part is synced and
-// closed. After an error the previous part stays in use.
+// closed. If the file cannot be created, the previous part
+// stays in use.
 func (l *commitLog) begin(path string, number int) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package verdicts keeps the verdicts of gates on trees of files, so that no gate
-// runs twice on the same tree.
+// Package verdicts keeps the verdicts of gates on trees of files, so that no gate runs
+// again on a tree that it has agreed to.
 //
 // It is part of package tasks, and makes no promise of compatibility to programs
 // outside covey.
