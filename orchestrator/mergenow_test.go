@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -18,11 +20,17 @@ import (
 // mergeNow is `covey merge` of the team while it does not run.
 func (g grove) mergeNow(ctx context.Context, r api.MergeRequest) (api.MergeReply, error) {
 	g.t.Helper()
+	return g.mergeWith(ctx, r, nil)
+}
+
+// mergeWith is mergeNow with hooks of the program.
+func (g grove) mergeWith(ctx context.Context, r api.MergeRequest, registry *hooks.Registry) (api.MergeReply, error) {
+	g.t.Helper()
 	team, err := configs.Load(filepath.Join(g.dir, "team.yaml"))
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	o, err := New(team, Options{StateHome: g.home})
+	o, err := New(team, Options{StateHome: g.home, Hooks: registry})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -96,6 +104,33 @@ func TestMergeOfAStoppedTeam(t *testing.T) {
 	}
 	if got := run(); got != last {
 		t.Errorf("after the merge, the last run is\n%s\nwant\n%s", got, last)
+	}
+}
+
+// A merge of a stopped team that asks a person returns when the hooks that tell of the
+// question have ended, and does not cut them off.
+func TestMergeWaitsForItsNotices(t *testing.T) {
+	t.Parallel()
+	g := newGrove(t, groveFiles("mkdir -p policy; echo a >policy/a.txt", "true", "protect: [policy/**]\nask_limit: 1h\n"))
+	g.run(Options{})
+	var registry hooks.Registry
+	var ended, cut atomic.Bool
+	if _, err := registry.On(hooks.Notification, "", func(ctx context.Context, _ hooks.Input) (hooks.Answer, error) {
+		select {
+		case <-ctx.Done():
+			cut.Store(true)
+		case <-time.After(300 * time.Millisecond): // time for a merge that does not wait to return
+		}
+		ended.Store(true)
+		return hooks.Answer{}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.mergeWith(t.Context(), api.MergeRequest{All: true}, &registry); err != nil {
+		t.Fatal(err)
+	}
+	if !ended.Load() || cut.Load() {
+		t.Errorf("when the merge returned, the hook had ended: %v, and was cut off: %v", ended.Load(), cut.Load())
 	}
 }
 

@@ -160,18 +160,22 @@ func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 	defer woken.Close()
 	// Members that wait for a journal that cannot be written could not end.
 	defer context.AfterFunc(ctx, c.journal.Hurry)()
+	closeInbox := func() {}
+	defer func() { closeInbox() }() // after finish, because what that waits for may ask
+	mctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil) // after finish, which cuts nothing off
+	defer c.finish(ctx)
 	if err := c.setUp(ctx); err != nil {
 		return plan.Move{}, err
 	}
-	closeInbox, err := c.asks.Begin(ctx)
+	stop, err := c.asks.Begin(ctx)
 	if err != nil {
 		return plan.Move{}, err
 	}
-	defer closeInbox()
+	closeInbox = stop
 	if c.purpose.Merge != nil {
 		return c.atMerge(ctx)
 	}
-	mctx, cancel := context.WithCancelCause(ctx)
 	c.opening.Expect(len(c.seats.All()))
 	c.work.Trees.Begin()
 	c.reportHolds()
@@ -195,11 +199,15 @@ func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 	if err != nil {
 		cancel(err)
 	}
+	return end, err
+}
+
+// finish ends what the crew has begun, whatever Run returns, and waits for it.
+func (c *Crew) finish(ctx context.Context) {
+	c.loop.Close()
 	c.group.Wait()
 	c.hooks.Live.EndAll(ctx)
 	c.tools.Close() // what it runs tells the journal, which ends after the crew
-	cancel(nil)
-	return end, err
 }
 
 // begin counts a member as having begun its session.
