@@ -14,7 +14,7 @@ import (
 func newInbox(o *Orchestrator, r *rooms) *inbox.Inbox {
 	return inbox.New(o.team(), inbox.Ports{
 		Store: r.store, Clock: r.clock, Log: r.log, Changed: r.loop.Poke, Go: r.group.Go,
-		Attached: func() bool { return r.control != nil && r.control.Attached() > 0 },
+		Attached: func() bool { return r.control.Attached() > 0 },
 		Member:   r.seats.Member, Gone: r.seats.GoneFor,
 		Lend:   func(member string) func(context.Context) error { return r.crew.Lend(member) },
 		Notify: func(ctx context.Context, member string, q requests.Request) { r.crew.NotifyPeople(ctx, member, q) },

@@ -276,9 +276,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		ending.Full = state.WayOut(o.place, o.short.Cause())
 	}
 	err = errors.Join(err, o.markEnded(ending, err), b.Close())
-	if r.control != nil {
-		r.control.Wait()
-	}
+	r.control.Wait()
 	return ending, err
 }
 
@@ -342,7 +340,7 @@ func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, 
 	if err := r.bus.Listen(o.place.Socket(), r.processes.Identify); err != nil {
 		return plan.Move{}, err
 	}
-	if r.control, err = api.Serve(r.bus, checksOf(r), commands{o, r}.handlers()...); err != nil {
+	if err := r.control.Serve(r.bus, commands{o, r}.handlers()...); err != nil {
 		return plan.Move{}, err
 	}
 	// Whoever announces trust from here on is heard, and no member runs yet who could write it.

@@ -103,6 +103,7 @@ func newRooms(
 	r.asks = newInbox(o, r)
 	r.board = newBoard(o.team(), mail.Folder(o.place.Mail()), r)
 	r.tools = mcp.New(mcp.Options{Log: r.log, Processes: r.processes, Watch: &r.watch, Members: mcpMembers{r}})
+	r.control = api.NewServer(checksOf(r))
 	r.hooks.servers = newServers(o, r, o.hooks().Servers)
 	r.programs = programsOf(o, r)
 	r.work.Trees = newTrees(o, r)

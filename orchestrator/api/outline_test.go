@@ -90,7 +90,7 @@ func TestOutlineBetweenBuilds(t *testing.T) {
 	}
 	defer b.Close()
 	olderTasks := forAll[TaskQuery, map[string]any]("tasks")
-	_, err = Serve(b, noChecks(), olderTasks.Handle(func(_ context.Context, r TaskQuery) (map[string]any, error) {
+	err = NewServer(noChecks()).Serve(b, olderTasks.Handle(func(_ context.Context, r TaskQuery) (map[string]any, error) {
 		if r.ID != "" {
 			// Whole tasks, as before there were outlines.
 			return map[string]any{"tasks": f.tasks[7:], "more": false}, nil

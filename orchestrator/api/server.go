@@ -47,19 +47,23 @@ func (c Checks) check(ctx context.Context, by process.Caller, r any) (context.Co
 	return ctx, nil
 }
 
-// Serve begins to answer requests. To end it, close the bus, which waits for the
-// running handlers, and then call Wait.
-func Serve(b *bus.Bus, checks Checks, handlers ...Handler) (*Server, error) {
-	s := &Server{checks: checks, attached: map[bus.ConnID]bool{}}
+// NewServer returns a server that answers nothing until Serve is called.
+func NewServer(checks Checks) *Server {
+	return &Server{checks: checks, attached: map[bus.ConnID]bool{}}
+}
+
+// Serve begins to answer requests; it is called once. To end it, close the bus, which
+// waits for the running handlers, and then call Wait.
+func (s *Server) Serve(b *bus.Bus, handlers ...Handler) error {
 	for _, h := range handlers {
 		if err := h.register(s, b); err != nil {
-			return nil, fmt.Errorf("control: %w", err)
+			return fmt.Errorf("control: %w", err)
 		}
 	}
 	if _, err := bus.RefuseOthers(b); err != nil {
-		return nil, fmt.Errorf("control: %w", err)
+		return fmt.Errorf("control: %w", err)
 	}
-	return s, nil
+	return nil
 }
 
 // Wait waits until all goroutines of the server have ended. The bus must have

@@ -157,7 +157,8 @@ func newFakeTeam(t testing.TB) *fakeTeam {
 		t.Fatal(err)
 	}
 	f := &fakeTeam{t: t, bus: b, caller: byOperator, up: make(chan struct{})}
-	if f.control, err = Serve(b, noChecks(), f.handlers()...); err != nil {
+	f.control = NewServer(noChecks())
+	if err := f.control.Serve(b, f.handlers()...); err != nil {
 		t.Fatal(err)
 	}
 	dir, err := os.MkdirTemp("", "f")
@@ -577,7 +578,7 @@ func BenchmarkCommand(b *testing.B) {
 	}
 	defer team.Close()
 	f := &fakeTeam{up: make(chan struct{})}
-	if _, err := Serve(team, noChecks(), f.handlers()...); err != nil {
+	if err := NewServer(noChecks()).Serve(team, f.handlers()...); err != nil {
 		b.Fatal(err)
 	}
 	if err := team.Listen(p.Socket(), process.New("").Identify); err != nil {
