@@ -65,15 +65,19 @@ func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 	return New(p)
 }
 
-// runJournal runs a journal until the test is over.
-func runJournal(t *testing.T, store *tasks.Store) *journal.Journal {
+// runJournal runs a journal until the test is over. What sees its lines must not block.
+func runJournal(t *testing.T, store *tasks.Store, see ...func(journal.Line)) *journal.Journal {
 	t.Helper()
 	j, err := journal.Open(filepath.Join(t.TempDir(), "journal.jsonl"), journal.Options{
 		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(journal.Line) {}, Failed: func(error) {},
 	})
 	testkit.Must(t, err)
 	go j.Run(journal.TeamStarted{}, journal.Views{
-		Line: func(journal.Line) {}, Stored: func(tasks.Event) {}, Grew: func(uint64) {},
+		Line: func(l journal.Line) {
+			for _, f := range see {
+				f(l)
+			}
+		}, Stored: func(tasks.Event) {}, Grew: func(uint64) {},
 	})
 	t.Cleanup(func() { testkit.Must(t, j.Close()) })
 	return j

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -17,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestMayEnd: who may ask whom to leave.
@@ -108,6 +111,25 @@ func TestLeavesWhileItRests(t *testing.T) {
 		cancel()
 		if gone := s.Life.State().Gone; gone != "a person ended it" {
 			t.Errorf("%s: it is gone for %q", name, gone)
+		}
+	}
+}
+
+// TestRetiresWithoutASeat: a member that never got a seat and is taken out of the spec is
+// nobody to seat, and nobody is warned of it.
+func TestRetiresWithoutASeat(t *testing.T) {
+	store := testkit.OpenStore(t)
+	lines := make(chan journal.Line, 10)
+	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store, func(l journal.Line) { lines <- l })}, "lead")
+	sit(c, &configs.Member{Name: "lead"}, true)
+	c.Restaff(t.Context(), []api.MemberChange{{Name: "dev", Change: api.MemberRetires}})
+	c.journal.Append(agent.Event{Member: "lead", Data: agent.Warning{Text: "the next line"}})
+	for l := range lines {
+		if l.Member == "lead" {
+			break
+		}
+		if l.Member != "" {
+			t.Errorf("before the next line: %s %s", l.Member, l.Data)
 		}
 	}
 }

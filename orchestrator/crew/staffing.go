@@ -228,6 +228,7 @@ func (c *Crew) Restaff(ctx context.Context, changes []api.MemberChange) {
 		switch {
 		case m.Change == api.MemberRetires && seated:
 			s.Life.Relieve(lives.ForGood)
+		case m.Change == api.MemberRetires: // it never had a seat, or has left it
 		case seated: // it changes, or it was retired and is still in its turn
 			s.Life.Relieve(lives.Anew)
 		default:
