@@ -69,6 +69,7 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 	box := t.live.conn.in
 	box.open()
 	defer t.close()
+	heard := t.live.conn.heard.Load() // before the prompt, so that each answer to it is a sign of life
 	request, err := t.live.conn.start("session/prompt", map[string]any{
 		"sessionId": t.live.session, "prompt": prompt,
 	}, true)
@@ -84,7 +85,7 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 	defer quiet.Stop()
 	// done becomes nil after the cancel: the loop continues until the program answers, so
 	// that nothing it says until then is lost.
-	for done, heard := ctx.Done(), t.live.conn.heard.Load(); ; {
+	for done := ctx.Done(); ; {
 		select {
 		case <-box.ready:
 			t.lively = false
