@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/backup"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // keyEnded is the key of the store under which a run that came to rest with all done
@@ -99,7 +99,7 @@ func forget(p state.Place) error {
 		}
 	}
 	// With its backups: one of them must never take the place of a new store.
-	if err := backup.RemoveFiles(p.Store(), p.Blobs()); err != nil {
+	if err := kv.RemoveFiles(p.Store(), p.Blobs()); err != nil {
 		return err
 	}
 	for _, dir := range []string{p.Transcripts(), p.Scratch(), p.Mail(), p.GateSettings()} {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/backup"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 var withBackups = Options{Backups: 2, BackupEvery: time.Hour}
@@ -194,7 +194,7 @@ func TestBackupsAreFew(t *testing.T) {
 	if names := dirNames(t, path+".backups"); len(names) != 4 { // with a log each
 		t.Errorf("left in the folder: %q", names)
 	}
-	if err := backup.RemoveFiles(path, ""); err != nil {
+	if err := kv.RemoveFiles(path, ""); err != nil {
 		t.Fatal(err)
 	}
 	if names := dirNames(t, filepath.Dir(path)); len(names) != 0 {

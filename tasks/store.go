@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/backup"
 	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -60,8 +59,8 @@ type Options struct {
 // goroutines. The Store must be closed.
 type Store struct {
 	db       *kv.DB
-	backups  *backup.Keeper
-	restored *backup.Restoration // nil: Open restored nothing
+	backups  *kv.Backups
+	restored *kv.Restoration // nil: Open restored nothing
 
 	mail     *mail.Boxes
 	requests *requests.Desk
@@ -97,7 +96,7 @@ func Open(path string, opts *Options) (*Store, error) {
 
 func (o Options) open(path string) (*Store, error) {
 	blobs := kv.NewBlobs(o.BlobDir, o.Refused)
-	backups := backup.New(path, backup.Options{
+	backups := kv.NewBackups(path, kv.BackupOptions{
 		Keep: o.Backups, Every: o.BackupEvery, Most: o.most, ReadOnly: o.ReadOnly, LockTimeout: o.LockTimeout, Blobs: blobs,
 	})
 	restored, err := backups.Restore()
@@ -181,10 +180,10 @@ func (s *Store) Outbox() *Outbox { return s.outbox }
 func (s *Store) Merges() *Merges { return &Merges{s.db} }
 
 // Restored describes what Open has restored; nil: the file was sound.
-func (s *Store) Restored() *backup.Restoration { return s.restored }
+func (s *Store) Restored() *kv.Restoration { return s.restored }
 
-// Backups returns the keeper of the store's backups.
-func (s *Store) Backups() *backup.Keeper { return s.backups }
+// Backups returns the backups of the store.
+func (s *Store) Backups() *kv.Backups { return s.backups }
 
 // Backup makes a backup now if anything has changed since the last one. Without
 // Options.Backups it does nothing. It fails if the store is too big for a backup.

@@ -25,7 +25,6 @@ var floors = []arrows{
 	{"hooks/judging", "hooks"},
 	{"hooks/runner", "hooks hooks/*"},
 	{"tasks/kv", ""},
-	{"tasks/backup", "tasks/kv"},
 	{"tasks/verdicts", "tasks/kv"},
 	{"tasks/actors", "tasks/kv"},
 	{"tasks/mail", "tasks/kv tasks/actors"},
@@ -52,7 +51,7 @@ var floors = []arrows{
 	{"orchestrator/roster", "configs tasks tasks/actors"},
 	{"orchestrator/worktree", ""},
 	{"orchestrator/plan", "tasks tasks/mail teammate/agent"},
-	{"orchestrator/journal", "tasks tasks/actors tasks/backup teammate/agent"},
+	{"orchestrator/journal", "tasks tasks/actors tasks/kv teammate/agent"},
 	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript " +
 		"orchestrator/routine orchestrator/journal orchestrator/roster"},
 	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/routine orchestrator/journal " +

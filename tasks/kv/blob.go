@@ -155,8 +155,8 @@ func (b *Blobs) writePlaceholder(name string, size int64) error {
 	return writeSynced(filepath.Join(b.dir, filepath.Base(name)), text)
 }
 
-// BlobNames returns the names of the payload files that records need.
-func BlobNames(tx *bolt.Tx) (names []string) {
+// blobNames returns the names of the payload files that records need.
+func blobNames(tx *bolt.Tx) (names []string) {
 	bucketOf(tx, bucketRefs).Each(nil, func(k, _ []byte) bool {
 		if name, _, ok := SplitName(k); ok {
 			names = append(names, name)
@@ -167,9 +167,9 @@ func BlobNames(tx *bolt.Tx) (names []string) {
 	return slices.Compact(names)
 }
 
-// LinkTo links payload files into another folder. A file that is gone belonged to a
+// linkTo links payload files into another folder. A file that is gone belonged to a
 // record that was dropped in the meantime, and is left out.
-func (b *Blobs) LinkTo(dir string, names []string) error {
+func (b *Blobs) linkTo(dir string, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (b *Blobs) LinkTo(dir string, names []string) error {
 		return fmt.Errorf("keep long payloads: %w", err)
 	}
 	for _, name := range names {
-		err := LinkOrCopy(filepath.Join(b.dir, name), filepath.Join(dir, name))
+		err := linkOrCopy(filepath.Join(b.dir, name), filepath.Join(dir, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("keep a long payload: %w", err)
 		}
@@ -185,8 +185,8 @@ func (b *Blobs) LinkTo(dir string, names []string) error {
 	return SyncDir(dir)
 }
 
-// LinkFrom links the payload files that LinkTo has put into a folder back.
-func (b *Blobs) LinkFrom(dir string) error {
+// linkFrom links the payload files that linkTo has put into a folder back.
+func (b *Blobs) linkFrom(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || len(entries) == 0 {
 		return nil
@@ -198,7 +198,7 @@ func (b *Blobs) LinkFrom(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		if err := LinkOrCopy(filepath.Join(dir, e.Name()), filepath.Join(b.dir, e.Name())); err != nil {
+		if err := linkOrCopy(filepath.Join(dir, e.Name()), filepath.Join(b.dir, e.Name())); err != nil {
 			return err
 		}
 	}

@@ -128,9 +128,9 @@ func cutField(b []byte, extra uint64) (field, rest []byte, ok bool) {
 	return b[:n], b[n:], true
 }
 
-// ReadLog calls apply for the sound records of a log file whose number is above
+// readLog calls apply for the sound records of a log file whose number is above
 // known(). It stops at the end of the file or at the first record that is not sound.
-func ReadLog(path string, known func() uint64, apply func(*Commit) error) error {
+func readLog(path string, known func() uint64, apply func(*Commit) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

@@ -22,9 +22,9 @@ func writeSynced(path, data string) error {
 	return errors.Join(err, f.Close())
 }
 
-// CopyFile replaces to by a synced copy of from. It copies piece by piece, because a
+// copyFile replaces to by a synced copy of from. It copies piece by piece, because a
 // store may be bigger than the memory.
-func CopyFile(from, to string) (err error) {
+func copyFile(from, to string) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -55,9 +55,9 @@ func SyncDir(dir string) error {
 	return nil
 }
 
-// LinkOrCopy links a file under another name, or copies it if links are not
+// linkOrCopy links a file under another name, or copies it if links are not
 // supported. If the name exists, it is assumed to hold the same content.
-func LinkOrCopy(from, to string) error {
+func linkOrCopy(from, to string) error {
 	err := os.Link(from, to)
 	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		if errors.Is(err, fs.ErrExist) {
@@ -65,7 +65,7 @@ func LinkOrCopy(from, to string) error {
 		}
 		return err
 	}
-	if err := CopyFile(from, to); err != nil {
+	if err := copyFile(from, to); err != nil {
 		return fmt.Errorf("copy instead of linking: %w", err)
 	}
 	return nil

@@ -5,7 +5,8 @@
 // wait into one transaction. A value is stored with a checksum, and a digest covers
 // all entries, so that damage is found when an entry is read. Long texts are moved to
 // files next to the store before their change is queued. The file is checked before
-// bbolt maps it, and watched while it is open.
+// bbolt maps it, and watched while it is open. Backups makes verified copies of it,
+// logs the commits since the last copy, and replaces a damaged file by both.
 //
 // The package does not know what the records mean. It is part of package tasks and
 // makes no promise of compatibility to programs outside covey.

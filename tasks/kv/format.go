@@ -41,7 +41,7 @@ func migrations() map[int]migration {
 func openFile(path string, o Options, g *guard) (*bolt.DB, error) {
 	_, err := os.Stat(path)
 	isNew := errors.Is(err, fs.ErrNotExist)
-	db, err := OpenBolt(path, &bolt.Options{
+	db, err := openBolt(path, &bolt.Options{
 		Timeout:         max(o.LockTimeout, time.Nanosecond), // 0 would wait for ever
 		ReadOnly:        o.ReadOnly,
 		NoFreelistSync:  true, // PERF.md: the cheapest updates, at the price of a scan in Open
@@ -60,8 +60,8 @@ func openFile(path string, o Options, g *guard) (*bolt.DB, error) {
 	return db, nil
 }
 
-// OpenBolt is bolt.Open with the panics that damaged pages cause returned as errors.
-func OpenBolt(path string, o *bolt.Options) (db *bolt.DB, err error) {
+// openBolt is bolt.Open with the panics that damaged pages cause returned as errors.
+func openBolt(path string, o *bolt.Options) (db *bolt.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			db, err = nil, fmt.Errorf("%w: %v", ErrCorrupt, r)

@@ -59,13 +59,13 @@ type metaOf struct {
 	txid       uint64
 }
 
-// ErrNoMeta: neither meta page is valid.
-var ErrNoMeta = errors.New("neither of its two meta pages is valid")
+// errNoMeta: neither meta page is valid.
+var errNoMeta = errors.New("neither of its two meta pages is valid")
 
 // ReadImage checks a whole file. Its error wraps ErrCorrupt and says where the first
 // damage is.
 func ReadImage(path string) (*Image, error) {
-	im, done, err := OpenImage(path)
+	im, done, err := openImage(path)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ func ReadImage(path string) (*Image, error) {
 // NewImage returns the image of a file of the given length.
 func NewImage(file io.ReaderAt, length int64) *Image { return &Image{file: file, length: length} }
 
-// OpenImage opens a file for checking; done closes it.
-func OpenImage(path string) (im *Image, done func(), err error) {
+// openImage opens a file for checking; done closes it.
+func openImage(path string) (im *Image, done func(), err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the store: %w", err)
@@ -155,7 +155,7 @@ func (im *Image) meta() (metaOf, error) {
 		}
 	}
 	if best.pageSize == 0 {
-		return best, ErrNoMeta
+		return best, errNoMeta
 	}
 	return best, nil
 }

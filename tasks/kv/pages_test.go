@@ -109,7 +109,7 @@ func TestTornFiles(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 3000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadImage(path); !errors.Is(err, ErrCorrupt) || !errors.Is(err, ErrNoMeta) {
+	if _, err := ReadImage(path); !errors.Is(err, ErrCorrupt) || !errors.Is(err, errNoMeta) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package backup
+package kv
 
 import (
 	"errors"
@@ -8,19 +8,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // openKept opens a store with backups.
-func openKept(t *testing.T, path string) (*kv.DB, *Keeper) {
+func openKept(t *testing.T, path string) (*DB, *Backups) {
 	t.Helper()
-	blobs := kv.NewBlobs(path+".blobs", nil)
-	keeper := New(path, Options{Keep: 2, Every: time.Hour, Blobs: blobs})
+	blobs := NewBlobs(path+".blobs", nil)
+	keeper := NewBackups(path, BackupOptions{Keep: 2, Every: time.Hour, Blobs: blobs})
 	if _, err := keeper.Restore(); err != nil {
 		t.Fatal(err)
 	}
-	db, err := kv.Open(path, kv.Options{
+	db, err := Open(path, Options{
 		Buckets: []string{"values"}, Now: time.Now, Blobs: blobs, Log: keeper,
 		Describe: func(string, []byte) string { return "" },
 	})
@@ -31,16 +29,9 @@ func openKept(t *testing.T, path string) (*kv.DB, *Keeper) {
 	return db, keeper
 }
 
-func must(t *testing.T, err error) {
+func putNumber(t *testing.T, db *DB, n int) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func put(t *testing.T, db *kv.DB, n int) {
-	t.Helper()
-	must(t, db.Job("put").Submit(t.Context(), func(tx *kv.Tx) error {
+	must(t, db.Job("put").Submit(t.Context(), func(tx *Tx) error {
 		tx.Put("values", []byte("n"), []byte(fmt.Sprint(n)))
 		return nil
 	}))
@@ -54,7 +45,7 @@ func TestBrokenLog(t *testing.T) {
 		db, keeper := openKept(t, path)
 		synctest.Wait() // for the first backup
 		must(t, keeper.log.file.Close())
-		put(t, db, 1)
+		putNumber(t, db, 1)
 		if _, _, broken := keeper.log.state(); !errors.Is(broken, os.ErrClosed) {
 			t.Fatalf("broken: %v", broken)
 		}
@@ -65,7 +56,7 @@ func TestBrokenLog(t *testing.T) {
 			t.Errorf("backup %d after %d, trouble %v", now, before, keeper.Trouble())
 		}
 		<-keeper.News()
-		put(t, db, 2)
+		putNumber(t, db, 2)
 		must(t, os.CopyFS(left, os.DirFS(filepath.Dir(path))))
 		db.Stop()
 		must(t, keeper.Close(db))
@@ -73,12 +64,12 @@ func TestBrokenLog(t *testing.T) {
 	})
 	path = filepath.Join(left, "tasks.db")
 	must(t, os.Truncate(path, 8192))
-	r, err := New(path, Options{Keep: 2, Blobs: kv.NewBlobs(path+".blobs", nil)}).Restore()
+	r, err := NewBackups(path, BackupOptions{Keep: 2, Blobs: NewBlobs(path+".blobs", nil)}).Restore()
 	if err != nil || r == nil || r.Commits != 1 || r.Damage == nil {
 		t.Fatalf("restored %+v, %v", r, err)
 	}
 	db, keeper := openKept(t, path)
-	must(t, db.View(t.Context(), func(r kv.Reader) error {
+	must(t, db.View(t.Context(), func(r Reader) error {
 		if value := string(r.Bucket("values").Get([]byte("n"))); value != "2" {
 			t.Errorf("value %s", value)
 		}

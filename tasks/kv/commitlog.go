@@ -1,4 +1,4 @@
-package backup
+package kv
 
 import (
 	"errors"
@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"sync"
-
-	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // The log of commits holds what each commit since a backup has put and deleted, entry
@@ -34,7 +32,7 @@ const maxLog = 64 << 20
 // errLogFull: a log is given up because no backup could be made.
 var errLogFull = errors.New("the log of commits is too long and no backup could be made")
 
-// commitLog writes the newest part of the log. The committer appends; the keeper
+// commitLog writes the newest part of the log. The committer appends; Backups
 // begins new parts and syncs. The zero value has no file and ignores commits.
 type commitLog struct {
 	unsynced chan struct{} // holds a token when there is something to sync or to report
@@ -128,8 +126,8 @@ func (l *commitLog) close() error {
 // made on that state, the one made on its result, and so on. It returns their number.
 // Earlier records, records of other stores and records after a gap do not count.
 // apply may be nil.
-func (b *Keeper) follow(at kv.State, apply func(*kv.Commit) error) (n int, err error) {
-	step := func(c *kv.Commit) error {
+func (b *Backups) follow(at State, apply func(*Commit) error) (n int, err error) {
+	step := func(c *Commit) error {
 		if c.Number() != at.Transaction+1 || c.Before() != at.Sum {
 			return nil
 		}
@@ -138,13 +136,13 @@ func (b *Keeper) follow(at kv.State, apply func(*kv.Commit) error) (n int, err e
 				return err
 			}
 		}
-		at = kv.State{Transaction: c.Number(), Sum: c.After()}
+		at = State{Transaction: c.Number(), Sum: c.After()}
 		n++
 		return nil
 	}
 	list := b.numbered(logSuffix)
 	for i := len(list) - 1; i >= 0; i-- { // oldest first
-		err := kv.ReadLog(b.logPath(list[i]), func() uint64 { return at.Transaction }, step)
+		err := readLog(b.logPath(list[i]), func() uint64 { return at.Transaction }, step)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return n, fmt.Errorf("log of commits %d: %w", list[i], err)
 		}

@@ -1,4 +1,4 @@
-package backup
+package kv
 
 import (
 	"context"
@@ -8,12 +8,10 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-
-	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// reader is the part of a store that backups read.
-type reader interface {
+// readable is the part of a store that backups read.
+type readable interface {
 	// Read runs a function in a read transaction.
 	Read(func(*bolt.Tx) error) error
 	// Cause says why the store is lost; nil: it is not lost.
@@ -22,7 +20,7 @@ type reader interface {
 
 // Start makes backups of an open store until Close, and logs its commits from now on.
 // Call it once, before the first change.
-func (b *Keeper) Start(store reader) {
+func (b *Backups) Start(store readable) {
 	if b.off() {
 		return
 	}
@@ -31,14 +29,14 @@ func (b *Keeper) Start(store reader) {
 }
 
 // off reports whether backups are disabled.
-func (b *Keeper) off() bool { return b.opts.Keep <= 0 || b.opts.ReadOnly }
+func (b *Backups) off() bool { return b.opts.Keep <= 0 || b.opts.ReadOnly }
 
-// Append logs a commit; see kv.Log.
-func (b *Keeper) Append(record []byte) { b.log.append(record) }
+// Append logs a commit; see Log.
+func (b *Backups) Append(record []byte) { b.log.append(record) }
 
 // Close makes the last backup of a store that accepts no more changes, and closes the
 // log.
-func (b *Keeper) Close(store reader) error {
+func (b *Backups) Close(store readable) error {
 	close(b.ending)
 	b.idle.Wait()
 	if store.Cause() != nil {
@@ -49,7 +47,7 @@ func (b *Keeper) Close(store reader) error {
 
 // Backup makes a backup now if anything has changed since the last one. Without
 // Options.Keep it does nothing. It fails if the store is too big for a backup.
-func (b *Keeper) Backup(ctx context.Context, store reader) error {
+func (b *Backups) Backup(ctx context.Context, store readable) error {
 	if b.off() {
 		return nil
 	}
@@ -65,7 +63,7 @@ func (b *Keeper) Backup(ctx context.Context, store reader) error {
 
 // setTrouble stores why the store is not backed up, and signals News if trouble
 // begins or ends.
-func (b *Keeper) setTrouble(trouble error) {
+func (b *Backups) setTrouble(trouble error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	news := (trouble == nil) != (b.trouble == nil)
@@ -81,7 +79,7 @@ func (b *Keeper) setTrouble(trouble error) {
 
 // Trouble says why the store is not backed up at present; nil: it is, or backups are
 // disabled.
-func (b *Keeper) Trouble() error {
+func (b *Backups) Trouble() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.trouble
@@ -89,12 +87,12 @@ func (b *Keeper) Trouble() error {
 
 // News returns a channel that holds a token when Trouble has begun or ended since it
 // was last emptied. All callers share the channel, and it is never closed.
-func (b *Keeper) News() <-chan struct{} { return b.changed }
+func (b *Backups) News() <-chan struct{} { return b.changed }
 
 // run makes backups and syncs the log of commits until the store is closed. It makes
 // the first backup at once, from the file that was just verified. It runs in a
 // goroutine of its own from Start to Close, which waits for it.
-func (b *Keeper) run(store reader) {
+func (b *Backups) run(store readable) {
 	due := time.NewTimer(b.nextBackup(store))
 	defer due.Stop()
 	var syncDue <-chan time.Time
@@ -120,7 +118,7 @@ func (b *Keeper) run(store reader) {
 
 // nextBackup makes a backup, and returns the time until the next one. A failed backup
 // does not stop the team: Trouble reports it.
-func (b *Keeper) nextBackup(store reader) time.Duration {
+func (b *Backups) nextBackup(store readable) time.Duration {
 	if err := b.Backup(context.Background(), store); err != nil {
 		return min(b.opts.Every, backupAgain)
 	}
@@ -130,7 +128,7 @@ func (b *Keeper) nextBackup(store reader) time.Duration {
 // syncLog makes the log of commits durable, and reports whether a backup is needed at
 // once because the log is long or has a gap. While backups fail, the next try comes
 // in its time.
-func (b *Keeper) syncLog() (backUp bool) {
+func (b *Backups) syncLog() (backUp bool) {
 	if err := b.log.sync(); err != nil {
 		b.log.giveUp(fmt.Errorf("the log of commits cannot be synced: %w", err))
 	}
@@ -142,8 +140,8 @@ func (b *Keeper) syncLog() (backUp bool) {
 	return (size > maxLog || broken != nil) && !failing
 }
 
-// State describes the backups of a store.
-type State struct {
+// BackupState describes the backups of a store.
+type BackupState struct {
 	Count  int
 	Newest time.Time // when the newest backup was made; zero: there is none
 	Stored time.Time // when the store was last written
@@ -151,18 +149,18 @@ type State struct {
 	TooBig bool      // it is too big for backups
 }
 
-// Inspect returns the state of the backups of the store at path. It does not open the
+// InspectBackups returns the state of the backups of the store at path. It does not open the
 // store, so it may be called while the store is in use, and it does not verify the
 // backups: each was verified when it was made. It fails if there is no store.
-func Inspect(path string) (State, error) {
+func InspectBackups(path string) (BackupState, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return State{}, fmt.Errorf("inspect the store: %w", err)
+		return BackupState{}, fmt.Errorf("inspect the store: %w", err)
 	}
-	b := New(path, Options{})
+	b := NewBackups(path, BackupOptions{})
 	list := b.numbers()
-	state := State{Count: len(list), Stored: info.ModTime(), Size: info.Size()}
-	im, done, err := kv.OpenImage(path)
+	state := BackupState{Count: len(list), Stored: info.ModTime(), Size: info.Size()}
+	im, done, err := openImage(path)
 	if err != nil {
 		return state, err
 	}

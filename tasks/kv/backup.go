@@ -1,4 +1,4 @@
-package backup
+package kv
 
 import (
 	"errors"
@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/coveyteam/covey/tasks/kv"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -41,8 +39,8 @@ const syncEvery = time.Second
 // backupSuffix is the suffix of the names of backups, after their number.
 const backupSuffix = ".db"
 
-// Options configure New.
-type Options struct {
+// BackupOptions configure NewBackups.
+type BackupOptions struct {
 	// Keep is how many backups are kept; 0: no backups, and no restoring.
 	Keep int
 	// Every is how often a changing store is backed up; default 10 minutes.
@@ -54,15 +52,15 @@ type Options struct {
 	// LockTimeout is how long Restore waits for another process to close the store.
 	LockTimeout time.Duration
 	// Blobs are the store's payload files.
-	Blobs *kv.Blobs
+	Blobs *Blobs
 }
 
-// Keeper keeps the backups of one store. Its methods may be called from any number
+// Backups keeps the backups of one store. Its methods may be called from any number
 // of goroutines.
-type Keeper struct {
+type Backups struct {
 	store string // path
 	dir   string
-	opts  Options
+	opts  BackupOptions
 	last  int // transaction of the newest backup; 0: unknown
 	log   commitLog
 
@@ -75,15 +73,15 @@ type Keeper struct {
 	changed chan struct{} // holds a token when trouble has begun or ended
 }
 
-// New returns the keeper of the store at path.
-func New(path string, o Options) *Keeper {
+// NewBackups returns the backups of the store at path.
+func NewBackups(path string, o BackupOptions) *Backups {
 	if o.Every <= 0 {
 		o.Every = backupEvery
 	}
 	if o.Most <= 0 {
 		o.Most = maxVerified
 	}
-	return &Keeper{
+	return &Backups{
 		store: path, dir: path + dirSuffix, opts: o, ending: make(chan struct{}),
 		log: commitLog{unsynced: make(chan struct{}, 1)}, changed: make(chan struct{}, 1),
 	}
@@ -91,20 +89,20 @@ func New(path string, o Options) *Keeper {
 
 // path returns the path of the backup with that number, links that of the folder with
 // its payload files, and logPath that of the log with the commits that it lacks.
-func (b *Keeper) path(n int) string    { return b.file(n, backupSuffix) }
-func (b *Keeper) links(n int) string   { return b.file(n, ".blobs") }
-func (b *Keeper) logPath(n int) string { return b.file(n, logSuffix) }
+func (b *Backups) path(n int) string    { return b.file(n, backupSuffix) }
+func (b *Backups) links(n int) string   { return b.file(n, ".blobs") }
+func (b *Backups) logPath(n int) string { return b.file(n, logSuffix) }
 
-func (b *Keeper) file(n int, suffix string) string {
+func (b *Backups) file(n int, suffix string) string {
 	return filepath.Join(b.dir, fmt.Sprintf("%06d", n)+suffix)
 }
 
 // numbers returns the numbers of the backups, newest first.
-func (b *Keeper) numbers() []int { return b.numbered(backupSuffix) }
+func (b *Backups) numbers() []int { return b.numbered(backupSuffix) }
 
 // numbered returns the numbers of the files with this suffix, highest first. Files
 // named .part do not count: their copy was not finished or not verified.
-func (b *Keeper) numbered(suffix string) []int {
+func (b *Backups) numbered(suffix string) []int {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
 		return nil // none yet, or unreadable: whoever needs one reports it
@@ -122,7 +120,7 @@ func (b *Keeper) numbered(suffix string) []int {
 }
 
 // beginLog starts a new part of the log, whose number no backup has yet.
-func (b *Keeper) beginLog() error {
+func (b *Backups) beginLog() error {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return fmt.Errorf("folder for backups: %w", err)
 	}
@@ -130,12 +128,12 @@ func (b *Keeper) beginLog() error {
 	if err := b.log.begin(b.logPath(n), n); err != nil {
 		return fmt.Errorf("begin a log of commits: %w", err)
 	}
-	return kv.SyncDir(b.dir)
+	return SyncDir(b.dir)
 }
 
 // ready returns the number for the next backup: that of the part of the log that
 // continues where the backup ends. Call it before the copy begins.
-func (b *Keeper) ready() (int, error) {
+func (b *Backups) ready() (int, error) {
 	n, _, broken := b.log.state()
 	if broken == nil && slices.Contains(b.numbered(logSuffix), n) && !slices.Contains(b.numbers(), n) {
 		return n, nil
@@ -153,7 +151,7 @@ type reading func(func(*bolt.Tx) error) error
 // The caller holds b.saving. The transaction's id says whether anything has changed
 // since the newest backup: it rises with every commit. After an error nothing of the
 // new backup is left, and the older ones are unchanged.
-func (b *Keeper) make(read reading) error {
+func (b *Backups) make(read reading) error {
 	var size int64
 	id := 0
 	err := read(func(tx *bolt.Tx) error {
@@ -179,7 +177,7 @@ func (b *Keeper) make(read reading) error {
 		err = b.accept(n, part)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("back up the store: %w", err), kv.Remove(part), os.RemoveAll(b.links(n)))
+		return errors.Join(fmt.Errorf("back up the store: %w", err), Remove(part), os.RemoveAll(b.links(n)))
 	}
 	b.last = id
 	return b.trim()
@@ -189,12 +187,12 @@ func (b *Keeper) make(read reading) error {
 var ErrTooBig = errors.New("the store is too big for backups")
 
 // copy copies the present state of the store to part, and returns its transaction.
-func (b *Keeper) copy(read reading, n int, part string) (id int, err error) {
+func (b *Backups) copy(read reading, n int, part string) (id int, err error) {
 	err = read(func(tx *bolt.Tx) error {
 		id = tx.ID()
 		// While the read transaction is open, only payload files can be dropped for
 		// good: link them here, before that happens.
-		if err := b.opts.Blobs.LinkTo(b.links(n), kv.BlobNames(tx)); err != nil {
+		if err := b.opts.Blobs.linkTo(b.links(n), blobNames(tx)); err != nil {
 			return err
 		}
 		return tx.CopyFile(part, 0o600)
@@ -206,24 +204,24 @@ func (b *Keeper) copy(read reading, n int, part string) (id int, err error) {
 // sync, so that a file with the name of a backup is a valid one even after a power
 // cut. A copy that is damaged is reported as a fault of the store that it was made
 // from, and no good backup is dropped for it.
-func (b *Keeper) accept(n int, part string) error {
-	if _, err := kv.ReadImage(part); err != nil {
+func (b *Backups) accept(n int, part string) error {
+	if _, err := ReadImage(part); err != nil {
 		return fmt.Errorf("the copy is damaged, so the store may be too: %w", err)
 	}
-	if err := kv.SyncFile(part); err != nil {
+	if err := SyncFile(part); err != nil {
 		return fmt.Errorf("sync the copy: %w", err)
 	}
 	if err := os.Rename(part, b.path(n)); err != nil {
 		return fmt.Errorf("rename the copy: %w", err)
 	}
-	return kv.SyncDir(b.dir)
+	return SyncDir(b.dir)
 }
 
 // trim removes the oldest backups, and leftovers of a crash. It goes by the number
 // before the first dot, so that a backup, its payloads and its unfinished copy are
 // removed together. A part of the log stays as long as there is a backup that it
 // continues. Files with other names are left alone.
-func (b *Keeper) trim() error {
+func (b *Backups) trim() error {
 	list := b.numbers()
 	keep := list[:min(len(list), b.opts.Keep)]
 	entries, err := os.ReadDir(b.dir)

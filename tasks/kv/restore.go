@@ -1,4 +1,4 @@
-package backup
+package kv
 
 import (
 	"errors"
@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/coveyteam/covey/tasks/kv"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -38,7 +36,7 @@ func (r *Restoration) Whole() bool { return r.Missing == 0 && r.Texts == 0 }
 // Restore verifies a file before it is opened, and restores it if it is damaged. It
 // returns nil if there was nothing to restore. A file that is new, too big, or in use
 // by another process is left alone. The caller sets Event and Texts.
-func (b *Keeper) Restore() (*Restoration, error) {
+func (b *Backups) Restore() (*Restoration, error) {
 	if b.opts.Keep <= 0 {
 		return nil, nil
 	}
@@ -48,12 +46,12 @@ func (b *Keeper) Restore() (*Restoration, error) {
 		if b.opts.ReadOnly || len(b.numbers()) == 0 {
 			return nil, nil // a new store
 		}
-		return b.restore(&kv.Image{}, fmt.Errorf("%w: it is empty or missing, but has backups", kv.ErrCorrupt))
+		return b.restore(&Image{}, fmt.Errorf("%w: it is empty or missing, but has backups", ErrCorrupt))
 	}
 	if err != nil {
 		return nil, nil // opening it reports the error
 	}
-	if _, damage := b.verify(path); !errors.Is(damage, kv.ErrCorrupt) {
+	if _, damage := b.verify(path); !errors.Is(damage, ErrCorrupt) {
 		return nil, nil
 	}
 	// Another covey may be writing it right now, which makes the result of the read
@@ -67,24 +65,24 @@ func (b *Keeper) Restore() (*Restoration, error) {
 	}
 	defer free.Close()
 	im, damage := b.verify(path)
-	if !errors.Is(damage, kv.ErrCorrupt) {
+	if !errors.Is(damage, ErrCorrupt) {
 		return nil, nil
 	}
 	if b.opts.ReadOnly {
 		return nil, fmt.Errorf("%w; open it for writing to restore its last backup", damage)
 	}
-	if errors.Is(damage, kv.ErrNoMeta) && im.Unfinished() && len(b.numbers()) == 0 {
+	if errors.Is(damage, errNoMeta) && im.Unfinished() && len(b.numbers()) == 0 {
 		return nil, os.Remove(path)
 	}
 	return b.restore(im, damage)
 }
 
-// claim is kv.ClaimFile, retried until Options.LockTimeout is over: another process
+// claim is ClaimFile, retried until Options.LockTimeout is over: another process
 // may hold the file only for a moment, to read it.
-func (b *Keeper) claim(path string) (*os.File, error) {
+func (b *Backups) claim(path string) (*os.File, error) {
 	const pause = 20 * time.Millisecond
 	for until := time.Now().Add(b.opts.LockTimeout); ; time.Sleep(pause) {
-		f, err := kv.ClaimFile(path)
+		f, err := ClaimFile(path)
 		if f != nil || err != nil || !time.Now().Before(until) {
 			return f, err
 		}
@@ -96,8 +94,8 @@ func (b *Keeper) claim(path string) (*os.File, error) {
 var errBehind = errors.New("it lacks commits that its log has")
 
 // verify checks a file, and whether the log of commits continues after its state.
-func (b *Keeper) verify(path string) (*kv.Image, error) {
-	im, done, err := kv.OpenImage(path)
+func (b *Backups) verify(path string) (*Image, error) {
+	im, done, err := openImage(path)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +104,7 @@ func (b *Keeper) verify(path string) (*kv.Image, error) {
 		return im, ErrTooBig
 	}
 	if err := im.Check(); err != nil {
-		return im, fmt.Errorf("%w: %w", kv.ErrCorrupt, err)
+		return im, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	at, known := im.State()
 	if !known {
@@ -114,7 +112,7 @@ func (b *Keeper) verify(path string) (*kv.Image, error) {
 	}
 	n, err := b.follow(at, nil)
 	if err == nil && n > 0 {
-		err = fmt.Errorf("%w: %w, %d of them", kv.ErrCorrupt, errBehind, n)
+		err = fmt.Errorf("%w: %w, %d of them", ErrCorrupt, errBehind, n)
 	}
 	return im, err
 }
@@ -127,7 +125,7 @@ type source struct {
 
 // restore replaces a damaged file by its newest valid backup plus the later commits.
 // A file that is only behind its log is as good as a backup.
-func (b *Keeper) restore(im *kv.Image, damage error) (*Restoration, error) {
+func (b *Backups) restore(im *Image, damage error) (*Restoration, error) {
 	var from []source
 	if errors.Is(damage, errBehind) {
 		from = append(from, source{path: b.store})
@@ -152,30 +150,30 @@ func (b *Keeper) restore(im *kv.Image, damage error) (*Restoration, error) {
 		}
 		return r, nil
 	}
-	return nil, errors.Join(fmt.Errorf("%w; there is no backup to restore", damage), kv.Remove(part))
+	return nil, errors.Join(fmt.Errorf("%w; there is no backup to restore", damage), Remove(part))
 }
 
 // rebuild makes part a copy of a source plus the commits that continue it, and
 // verifies it. If the log leads to nothing valid, it is left out.
-func (b *Keeper) rebuild(src source, part string, r *Restoration) (at kv.State, err error) {
+func (b *Backups) rebuild(src source, part string, r *Restoration) (at State, err error) {
 	info, err := os.Stat(src.path)
 	if err != nil {
 		return at, err
 	}
 	r.Backup = info.ModTime()
-	if _, err := kv.ReadImage(src.path); err != nil {
+	if _, err := ReadImage(src.path); err != nil {
 		return at, err
 	}
 	var errs error
 	for _, replay := range []bool{true, false} {
-		if err := kv.CopyFile(src.path, part); err != nil {
+		if err := copyFile(src.path, part); err != nil {
 			return at, fmt.Errorf("copy it: %w", err)
 		}
 		r.Commits, err = 0, nil
 		if replay {
 			r.Commits, err = b.replay(part)
 		}
-		im, bad := kv.ReadImage(part)
+		im, bad := ReadImage(part)
 		if err = errors.Join(err, bad); err == nil {
 			at, _ = im.State()
 			return at, nil
@@ -188,8 +186,8 @@ func (b *Keeper) rebuild(src source, part string, r *Restoration) (at kv.State, 
 // replay repeats the logged commits that continue a file, each as a commit of its
 // own: so the file reaches the same commit number, and the log can continue. Only the
 // last commit is synced, because nobody opens the file under its temporary name.
-func (b *Keeper) replay(path string) (n int, err error) {
-	im, err := kv.ReadImage(path)
+func (b *Backups) replay(path string) (n int, err error) {
+	im, err := ReadImage(path)
 	if err != nil {
 		return 0, err
 	}
@@ -197,14 +195,14 @@ func (b *Keeper) replay(path string) (n int, err error) {
 	if !known {
 		return 0, nil
 	}
-	db, err := kv.OpenBolt(path, &bolt.Options{
+	db, err := openBolt(path, &bolt.Options{
 		NoFreelistSync: true, FreelistType: bolt.FreelistMapType, NoSync: true, NoGrowSync: true,
 	})
 	if err != nil {
 		return 0, err
 	}
 	sum := at.Sum
-	n, err = b.follow(at, func(c *kv.Commit) error {
+	n, err = b.follow(at, func(c *Commit) error {
 		return db.Update(func(tx *bolt.Tx) (err error) {
 			sum, err = c.Apply(tx, sum)
 			return err
@@ -215,9 +213,9 @@ func (b *Keeper) replay(path string) (n int, err error) {
 
 // putInPlace keeps the damaged file under another name and renames part to path. part
 // is complete by then, so a crash in between leaves one or the other.
-func (b *Keeper) putInPlace(path string, src source, part string) (kept string, err error) {
+func (b *Backups) putInPlace(path string, src source, part string) (kept string, err error) {
 	kept = fmt.Sprintf("%s.damaged-%d", path, time.Now().UnixNano())
-	switch err := kv.LinkOrCopy(path, kept); {
+	switch err := linkOrCopy(path, kept); {
 	case errors.Is(err, fs.ErrNotExist):
 		kept = ""
 	case err != nil:
@@ -225,14 +223,14 @@ func (b *Keeper) putInPlace(path string, src source, part string) (kept string, 
 	}
 	// Payloads come first: a store must not refer to files that do not exist.
 	if src.links != "" {
-		if err := b.opts.Blobs.LinkFrom(src.links); err != nil {
+		if err := b.opts.Blobs.linkFrom(src.links); err != nil {
 			return "", fmt.Errorf("restore long payloads: %w", err)
 		}
 	}
 	if err := os.Rename(part, path); err != nil {
 		return "", fmt.Errorf("put the copy in place: %w", err)
 	}
-	return kept, errors.Join(kv.SyncDir(filepath.Dir(path)), trimDamaged(path))
+	return kept, errors.Join(SyncDir(filepath.Dir(path)), trimDamaged(path))
 }
 
 // trimDamaged keeps only the newest damaged files: somebody may want to inspect them,
@@ -245,7 +243,7 @@ func trimDamaged(path string) error {
 	slices.Sort(list)
 	var errs []error
 	for _, old := range list[:max(0, len(list)-maxDamaged)] {
-		errs = append(errs, kv.Remove(old))
+		errs = append(errs, Remove(old))
 	}
 	return errors.Join(errs...)
 }
@@ -261,11 +259,11 @@ func RemoveFiles(path, blobDir string) error {
 	if blobDir == "" {
 		blobDir = path + ".blobs"
 	}
-	errs := []error{kv.Remove(path), os.RemoveAll(blobDir), os.RemoveAll(path + dirSuffix)}
+	errs := []error{Remove(path), os.RemoveAll(blobDir), os.RemoveAll(path + dirSuffix)}
 	list, err := filepath.Glob(globEscape(path) + ".damaged-*")
 	errs = append(errs, err)
 	for _, old := range list {
-		errs = append(errs, kv.Remove(old))
+		errs = append(errs, Remove(old))
 	}
 	return errors.Join(errs...)
 }
