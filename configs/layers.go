@@ -20,8 +20,8 @@ type Layers struct {
 	Permissions Permissions
 	Servers     []hookfiles.Server // MCP servers of plugins
 	Warnings    []error            // what is wrong with the files
-	// Powerless lists permissions that are valid but have no effect here.
-	Powerless []error
+	// Ineffective lists permissions that are valid but have no effect here.
+	Ineffective []error
 }
 
 // Layers reads the files of the team's hooks with read; nil means hookfiles.Read. A file
@@ -69,7 +69,7 @@ func (l *Layers) addSettings(path string, read hookfiles.ReadFile, options map[s
 	l.Permissions.Unreadable = append(l.Permissions.Unreadable, p.Unreadable...)
 	// A settings file may come from anybody, so it must not loosen the spec.
 	if p.DefaultMode != "" {
-		l.Powerless = append(l.Powerless, fmt.Errorf(
+		l.Ineffective = append(l.Ineffective, fmt.Errorf(
 			"%s: permissions.defaultMode has no effect; set permission_mode in the spec", path))
 	}
 	for plugin, values := range file.PluginOptions {

@@ -129,7 +129,7 @@ func TestSourcesReload(t *testing.T) {
 func TestSettingsPermissions(t *testing.T) {
 	team, _ := settingsTeam(t, `{"permissions": {"allow": ["Glob", 3], "deny": ["Edit"]}}`)
 	layers := team.Layers(nil)
-	got, warnings := layers.Permissions, layers.Powerless
+	got, warnings := layers.Permissions, layers.Ineffective
 	want := Permissions{Allow: []string{"Read", "Glob"}, Ask: []string{"WebFetch"}, Deny: []string{"Bash(rm *)", "Edit"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("permissions %+v, want %+v", got, want)

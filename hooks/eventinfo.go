@@ -25,7 +25,7 @@ type EventInfo struct {
 	Types    string   `json:"-"`
 	Handlers []string `json:"handlers"` // the allowed types by name; callbacks work for every event
 	Fires    bool     `json:"fires"`    // this version fires it; other events are only fired by hand
-	Later    string   `json:"later"`    // what firing it requires; empty if Fires
+	Requires string   `json:"later"`    // what firing it requires; empty if Fires
 	Outputs  []string `json:"outputs"`  // fields of hookSpecificOutput that have an effect
 }
 
@@ -68,7 +68,7 @@ func (t *EventInfo) complete() {
 		t.Outputs = []string{}
 	}
 	if !t.Fires {
-		t.Later = waitsFor(t.Event)
+		t.Requires = waitsFor(t.Event)
 	}
 	t.Handlers = slices.DeleteFunc(HandlerTypes(), func(name string) bool { return !t.Takes(name) })
 }

@@ -150,7 +150,7 @@ func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, chang
 		r.goals.Set(change.Goal)
 	}
 	r.journal.Tell(change)
-	r.crew.Restaff(ctx, change.Members)
+	r.crew.ApplyChanges(ctx, change.Members)
 	if err := o.markRunning(r.goals.Text()); err != nil {
 		// The spec counts: what run.json says of it is written later (guardState).
 		r.short.Note(err)

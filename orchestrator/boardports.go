@@ -46,19 +46,19 @@ func (p boardPorts) Now(name string) (state, gone string) {
 
 // AskToEnd asks a member to end.
 func (p boardPorts) AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error) {
-	r, err := p.r.crew.AskToEnd(ctx, by, to, crew.Farewell{Reason: reason})
+	r, err := p.r.crew.AskToEnd(ctx, by, to, crew.EndOptions{Reason: reason})
 	if err != nil {
 		return mail.ShutdownRequest{}, fmt.Errorf("ask %s to end: %w", to, err)
 	}
 	return crew.ShutdownRequest(r), nil
 }
 
-// Finished takes down the work on a task that has just been completed, even if whoever
+// HarvestTask takes down the work on a task that has just been completed, even if whoever
 // asked for that hangs up.
-func (p boardPorts) Finished(ctx context.Context, t tasks.Task) {
+func (p boardPorts) HarvestTask(ctx context.Context, t tasks.Task) {
 	ctx, done := p.r.asks.UntilEnd(ctx)
 	defer done()
-	p.r.work.Merges.Finished(ctx, t)
+	p.r.work.Merges.HarvestTask(ctx, t)
 }
 
 // Answered notes the lead's answer to its goal.

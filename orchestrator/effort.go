@@ -52,7 +52,7 @@ func (o *Orchestrator) cameToNothing(ctx context.Context, r *rooms) bool {
 func folders(r *rooms) []specs.Folder {
 	var list []specs.Folder
 	for _, s := range r.seats.All() {
-		list = append(list, specs.Folder{Dir: s.Member.Dir, Look: func(ctx context.Context, base string) (owned.Snapshot, error) {
+		list = append(list, specs.Folder{Dir: s.Member.Dir, Snapshot: func(ctx context.Context, base string) (owned.Snapshot, error) {
 			g, err := r.work.Writes.Ground(ctx, s.Member)
 			if err != nil {
 				return owned.Snapshot{}, err

@@ -217,7 +217,7 @@ func TestToolsOfAnAgentProgram(t *testing.T) {
 	}
 	broke := ""
 	for _, d := range of[agent.CallDetected](r, "call_detected") {
-		broke += d.Tool + ":" + d.Broke
+		broke += d.Tool + ":" + d.Violated
 	}
 	if broke != "Write:Edit" && broke != "Edit:Edit" { // what it is called is package acp's affair
 		t.Errorf("detected was %q", broke)

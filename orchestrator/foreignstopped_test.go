@@ -118,7 +118,7 @@ func goesOn(t *testing.T, u *underway, dir string, before *tasks.Task, restart b
 	_ = syscall.Kill(pid, syscall.SIGCONT) // there is nobody to continue
 	noneRuns(t, []int{pid})
 	if said, err := voice.call(teamtools.UpdateTool, "", `{"taskId":"1","status":"completed"}`); err == nil ||
-		!strings.Contains(err.Error(), "401") || !strings.Contains(err.Error(), "has ended or was begun anew") {
+		!strings.Contains(err.Error(), "401") || !strings.Contains(err.Error(), "has ended or was restarted") {
 		t.Errorf("the old program's late word was answered with %q, %v", said, err)
 	}
 	after, err := c.Task(t.Context(), "1")

@@ -22,7 +22,7 @@ import (
 func TestWayOutOfAFullDisk(t *testing.T) {
 	p := state.Place{Dir: "/state/crew-0a1b2c3d", Team: "crew"}
 	full := fmt.Errorf("run file: %w", &fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC})
-	got := state.WayOut(p, full)
+	got := state.ExplainFullDisk(p, full)
 	for _, want := range []string{"/state/crew-0a1b2c3d is full", "run file", "make room and run covey up again"} {
 		if !strings.Contains(got.Error(), want) {
 			t.Errorf("%q lacks %q", got, want)
@@ -31,10 +31,10 @@ func TestWayOutOfAFullDisk(t *testing.T) {
 	if !errors.Is(got, syscall.ENOSPC) {
 		t.Error("the cause is gone")
 	}
-	if again := state.WayOut(p, got); again.Error() != got.Error() {
+	if again := state.ExplainFullDisk(p, got); again.Error() != got.Error() {
 		t.Errorf("said twice: %v", again)
 	}
-	if other := errors.New("other"); state.WayOut(p, other) != other || state.WayOut(p, nil) != nil {
+	if other := errors.New("other"); state.ExplainFullDisk(p, other) != other || state.ExplainFullDisk(p, nil) != nil {
 		t.Error("what is no full disk was changed")
 	}
 }
@@ -95,20 +95,20 @@ func TestShortage(t *testing.T) {
 	none.Note(syscall.ENOSPC)
 	s.Note(other)
 	s.Note(nil)
-	if s.Cause() != nil || none.Cause() != nil || s.OutOf(p, other) != other || s.OutOf(p, nil) != nil {
-		t.Errorf("without a full disk: %v, %v, %v", s.Cause(), none.Cause(), s.OutOf(p, other))
+	if s.Cause() != nil || none.Cause() != nil || s.Explain(p, other) != other || s.Explain(p, nil) != nil {
+		t.Errorf("without a full disk: %v, %v, %v", s.Cause(), none.Cause(), s.Explain(p, other))
 	}
 	s.Note(fmt.Errorf("first: %w", syscall.EDQUOT))
 	s.Note(fmt.Errorf("second: %w", syscall.ENOSPC))
-	got := s.OutOf(p, other)
+	got := s.Explain(p, other)
 	if !errors.Is(got, other) || !errors.Is(got, syscall.EDQUOT) || errors.Is(got, syscall.ENOSPC) ||
 		!strings.HasPrefix(got.Error(), "nobody knows; the disk of /state/crew-0a1b2c3d is full: first: ") {
 		t.Errorf("it says %v", got)
 	}
-	if s.OutOf(p, nil) != nil {
+	if s.Explain(p, nil) != nil {
 		t.Error("a run that went well has an error")
 	}
-	if got := s.OutOf(p, syscall.ENOSPC).Error(); strings.Contains(got, "first") || !strings.Contains(got,
+	if got := s.Explain(p, syscall.ENOSPC).Error(); strings.Contains(got, "first") || !strings.Contains(got,
 		"make room") {
 		t.Errorf("an error that says it itself becomes %s", got)
 	}

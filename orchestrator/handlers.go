@@ -84,7 +84,7 @@ func checksOf(r *rooms) api.Checks {
 // changes run the task hooks in the lead's session.
 func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 	if as == "" {
-		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: q.r.seats.Lead().Mate().Fire, Force: force}, nil
+		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: q.r.seats.Lead().Teammate().Fire, Force: force}, nil
 	}
 	s, ok := q.r.seats.Of(as)
 	if !ok {
@@ -213,7 +213,7 @@ func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.In
 		reply.Held = true
 	}
 	if reply.Interrupted {
-		s.Mate().Interrupt("a person interrupted the turn")
+		s.Teammate().Interrupt("a person interrupted the turn")
 	}
 	return reply, nil
 }

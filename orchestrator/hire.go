@@ -104,7 +104,7 @@ func (h hiring) hire(ctx context.Context) error {
 			return fmt.Errorf("member %s: %w", s.Member.Name, err)
 		}
 	}
-	if err := h.r.crew.ReleaseStrangers(ctx); err != nil {
+	if err := h.r.crew.ReleaseTasksOfRemoved(ctx); err != nil {
 		return err
 	}
 	if err := h.r.work.Trees.Retire(ctx); err != nil {
@@ -157,7 +157,7 @@ func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 			}
 			return r.processes.RegisterHook(pid, owner, hooking.RunOf(h.Input, h.Depth))
 		},
-		Crowded: r.warnOfCrowd,
+		OnTooManyProcesses: r.warnOfCrowd,
 	})
 }
 
@@ -175,7 +175,7 @@ func (h hiring) outfit(ctx context.Context, s *crew.Seat) error {
 		return err
 	}
 	s.OnClose(file.Close)
-	if err := h.r.work.Trees.Settle(ctx, s.Member); err != nil {
+	if err := h.r.work.Trees.AssignDir(ctx, s.Member); err != nil {
 		return err
 	}
 	workdir := workspace.NewWorkdir(s.Member.Dir)
@@ -208,7 +208,7 @@ func (h hiring) outfit(ctx context.Context, s *crew.Seat) error {
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
-		Background: s.BackgroundTasks, Purse: h.r.accounts.ledger.Purse(s.Member.Name), Later: s.Later,
+		Background: s.BackgroundTasks, Purse: h.r.accounts.ledger.Purse(s.Member.Name), PostNotice: s.PostNotice,
 		OnBackgroundHook: func(p hooks.Progress) { h.r.hooks.background.Observe(ctx, s.Member.Name, p) },
 		Asker:            h.r.asks.Asker(s.Member.Name), OnHold: func() string { return h.r.asks.Plans.OnHold(s.Member) },
 	}
@@ -218,7 +218,7 @@ func (h hiring) outfit(ctx context.Context, s *crew.Seat) error {
 		return err
 	}
 	s.Fill(mate, permissions, mcp.NewCaller(mcp.Life{
-		Member: s.Member, Life: &s.Life, Mate: mate, Asker: h.r.asks.Asker(s.Member.Name),
+		Member: s.Member, Life: &s.Life, Teammate: mate, Asker: h.r.asks.Asker(s.Member.Name),
 		Tools: func() ([]teamtools.Tool, error) { return s.TeamTools(teamtools.MCPNames) },
 	}))
 	return nil
@@ -261,7 +261,7 @@ func (h hiring) workspaceTools(s *crew.Seat, workdir *workspace.Workdir) *tools.
 		EnvFile:   h.envFile(s),
 		OutputDir: filepath.Join(h.o.place.Scratch(), s.Member.Name),
 		Withheld: func(tool string, dir *workspace.Workdir, file string) bool {
-			return s.Mate().Rights().Now().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
+			return s.Teammate().Rights().Now().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
 		},
 		Started: func(pid int) func() {
 			return h.r.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.Member.Name})

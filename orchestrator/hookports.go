@@ -119,12 +119,12 @@ func (m hookMember) Spec() *roster.Member { return m.s.Member }
 func (m hookMember) Permissions() permission.Policy { return m.s.Permissions() }
 
 func (m hookMember) Fire(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
-	return m.s.Mate().Fire(ctx, p)
+	return m.s.Teammate().Fire(ctx, p)
 }
 
 func (m hookMember) Spent(asked hooking.ModelAsked) {
 	m.r.accounts.tally.Spend(m.s.Member.Name, asked.Usage)
-	if err := m.s.Mate().Spend(asked.Usage); err != nil {
+	if err := m.s.Teammate().Spend(asked.Usage); err != nil {
 		m.o.opts.Log.Warn("what a hook has used is not counted in the next run", "member", m.s.Member.Name, "err", err)
 	}
 	m.r.journal.Append(agent.Event{Member: m.s.Member.Name, Turn: m.s.Turn(), Data: asked})

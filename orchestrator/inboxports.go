@@ -26,8 +26,8 @@ func newInbox(o *Orchestrator, r *rooms) *inbox.Inbox {
 		Lead:    func() *roster.Member { return r.seats.Lead().Member },
 		Letters: mail.Folder(o.place.Mail()),
 		SetMode: func(member, mode string) error {
-			if s, ok := r.seats.Of(member); ok && s.Mate() != nil {
-				return s.Mate().Rights().SetMode(mode)
+			if s, ok := r.seats.Of(member); ok && s.Teammate() != nil {
+				return s.Teammate().Rights().SetMode(mode)
 			}
 			return nil
 		},

@@ -118,7 +118,7 @@ func TestStdioToolsReachTheTeam(t *testing.T) {
 
 func TestStdioToolsAreForMembers(t *testing.T) {
 	for _, by := range []process.Caller{
-		{Kind: process.Operator, PID: 1}, {Kind: process.Stray, PID: 5}, {Kind: process.Hook, PID: 4},
+		{Kind: process.Operator, PID: 1}, {Kind: process.Unowned, PID: 5}, {Kind: process.Hook, PID: 4},
 	} {
 		f := newToolTeam(t, by)
 		a := testkit.MCPAgent{T: t, ClientSession: serveStdio(t, t.Context(), f.client).ClientSession}

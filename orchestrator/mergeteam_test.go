@@ -393,12 +393,12 @@ func TestFinishedByWhoHangsUp(t *testing.T) {
 	}
 	ctx, hangUp := context.WithCancel(t.Context())
 	hangUp()
-	r.rooms.work.Merges.Finished(ctx, done) // as a member that is killed meanwhile
+	r.rooms.work.Merges.HarvestTask(ctx, done) // as a member that is killed meanwhile
 	if unmerged, problems := r.rooms.work.Merges.Left(t.Context()); len(unmerged)+len(problems) == 0 {
 		t.Error("nobody is told of work that was not taken down")
 	}
 	r.rooms.loop.Close()
-	boardPorts{r.rooms}.Finished(ctx, done)
+	boardPorts{r.rooms}.HarvestTask(ctx, done)
 	merges, err := r.rooms.store.Merges().List(t.Context())
 	if err != nil || len(merges) != 1 || !slices.Equal(merges[0].Tasks, []string{"1"}) {
 		t.Errorf("merges %+v, %v", merges, err)

@@ -177,7 +177,7 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 	o.only.Trigger = string(o.opts.Setup)
 	o.started = time.Now()
 	defer o.readers.end()
-	defer func() { err = o.short.OutOf(o.place, err) }()
+	defer func() { err = o.short.Explain(o.place, err) }()
 	if err := o.place.Create(); err != nil {
 		return Ending{}, err
 	}
@@ -273,7 +273,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	err = errors.Join(err, j.Close())
 	if ending.Code != CodeDone {
-		ending.Full = state.WayOut(o.place, o.short.Cause())
+		ending.Full = state.ExplainFullDisk(o.place, o.short.Cause())
 	}
 	err = errors.Join(err, o.markEnded(ending, err), b.Close())
 	r.control.Wait()

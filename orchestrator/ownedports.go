@@ -15,7 +15,7 @@ import (
 func newWrites(o *Orchestrator, r *rooms) *owned.Writes {
 	return owned.New(owned.Options{
 		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: r.journal, Git: r.work.Trees.Git(),
-		Past: o.past, Team: o.team, Members: r.seats.Members, CopyOf: r.copyOf, People: r.asks.Keepers(),
+		Past: o.past, Team: o.team, Members: r.seats.Members, CopyOf: r.copyOf, People: r.asks.FileApprovals(),
 		MemberOf: func(in hooks.Input) (*roster.Member, bool) {
 			return r.seats.Member(r.hooks.policies.MemberOf(in))
 		},
@@ -28,7 +28,7 @@ func newWrites(o *Orchestrator, r *rooms) *owned.Writes {
 		},
 		Lingers: func(member string) bool {
 			s, ok := r.seats.Of(member)
-			return ok && s.Lingers()
+			return ok && s.HasBackground()
 		},
 		OnBranch: func(ctx context.Context, m *roster.Member) ([]string, string, error) {
 			return r.work.Merges.OutsideOf(ctx, m)

@@ -29,7 +29,7 @@ func (h hiring) programGear(ctx context.Context, s *crew.Seat, history transcrip
 		return nil, nil, err
 	}
 	a, err := h.r.programs.Open(ctx, launch.Request{
-		Member: s.Member, History: history, Rules: s.Mate().Rights().Now(), Environ: h.r.work.Trees.AuthorEnv(s.Member.Name),
+		Member: s.Member, History: history, Rules: s.Teammate().Rights().Now(), Environ: h.r.work.Trees.AuthorEnv(s.Member.Name),
 		System: func() string { return h.systemPrompt(s.Member) },
 		Said:   func() string { return h.r.watch.Of(s.Member.Name).LastText },
 	})

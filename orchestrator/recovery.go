@@ -62,11 +62,11 @@ func (o *Orchestrator) openStore() (*tasks.Store, error) {
 		Identity: o.place.Identity(), LockTimeout: readersWait,
 	})
 	if errors.Is(err, tasks.ErrForeign) {
-		return nil, fmt.Errorf("%w, or run covey up --fresh, which begins anew", err)
+		return nil, fmt.Errorf("%w, or run covey up --fresh, which starts over", err)
 	}
 	if errors.Is(err, tasks.ErrCorrupt) {
 		return nil, fmt.Errorf("the team's state cannot be read: %w\nput an older copy of the file there, if you have one;"+
-			" or run covey up --fresh, which forgets the earlier run and begins anew", err)
+			" or run covey up --fresh, which forgets the earlier run and starts over", err)
 	}
 	return store, err
 }

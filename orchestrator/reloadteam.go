@@ -20,7 +20,7 @@ func newReloader(o *Orchestrator, r *rooms) *hooking.Reloader {
 	return hooking.NewReloader(hooking.ReloaderOptions{
 		Team: o.team(), Layers: o.hooks(), Managed: o.opts.ManagedFolders, Watch: r.around.files.Watch(),
 		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
-			return r.seats.Lead().Mate().Fire(ctx, p)
+			return r.seats.Lead().Teammate().Fire(ctx, p)
 		},
 		Warn: func(format string, args ...any) {
 			r.journal.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})

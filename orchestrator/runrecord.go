@@ -27,7 +27,7 @@ func (o *Orchestrator) guardState(ctx context.Context, r *rooms) error {
 
 // lookAtState looks once.
 func (o *Orchestrator) lookAtState(r *rooms) {
-	r.trust.Look()
+	r.trust.Check()
 	restored, err := o.record.Restore(o.place)
 	switch {
 	case err != nil:

@@ -20,7 +20,7 @@ func (h hiring) openTranscript(s *crew.Seat) (*transcript.File, transcript.Histo
 	if !errors.Is(err, transcript.ErrDamaged) {
 		return file, history, err
 	}
-	s.KeepAway(fmt.Sprintf("it cannot begin: %v; then run covey up again", err))
+	s.SetUnfit(fmt.Sprintf("it cannot begin: %v; then run covey up again", err))
 	instead := filepath.Join(h.o.place.Scratch(), s.Member.Name+".no-transcript.jsonl")
 	if err := os.Remove(instead); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, transcript.History{}, err

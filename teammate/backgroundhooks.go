@@ -7,10 +7,10 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// settler is a HookRunner whose hooks may go on in the background; *runner.Runner
+// drainer is a HookRunner whose hooks may go on in the background; *runner.Runner
 // is one. Settle waits for the hooks of a session, and kills them when ctx ends.
-type settler interface {
-	Settle(ctx context.Context, session string)
+type drainer interface {
+	Drain(ctx context.Context, session string)
 }
 
 // onBackgroundHook handles the progress of a hook in the background: that it goes on there, and
@@ -52,13 +52,13 @@ func (at *scope) deliverOutput(p hooks.Progress) {
 // waitForHooks waits for the member's background hooks, at most backgroundLimit, and kills them
 // at once when ctx has ended.
 func (t *Teammate) waitForHooks(ctx context.Context) {
-	s, ok := t.opts.Hooks.(settler)
+	s, ok := t.opts.Hooks.(drainer)
 	if !ok {
 		return
 	}
 	limited, cancel := context.WithTimeout(ctx, backgroundLimit)
 	defer cancel()
-	s.Settle(limited, t.opts.SessionID)
+	s.Drain(limited, t.opts.SessionID)
 }
 
 // keepLater stores hook output for the member's next request, so that it survives the end.

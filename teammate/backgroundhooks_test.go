@@ -169,7 +169,7 @@ type slowRunner struct {
 	until   time.Time       // when the hook ends by itself
 }
 
-func (s *slowRunner) Settle(ctx context.Context, session string) {
+func (s *slowRunner) Drain(ctx context.Context, session string) {
 	began := time.Now()
 	timer := time.NewTimer(time.Until(s.until))
 	defer timer.Stop()

@@ -12,6 +12,6 @@ var ErrHalted = errors.New("halted by a hook")
 // wrapped nor reported.
 var ErrResting = errors.New("the member rests until Run is called again")
 
-// ErrAnew may be returned by Inbox.Next in place of io.EOF when another Teammate
+// ErrContinued may be returned by Inbox.Next in place of io.EOF when another Teammate
 // continues the session: SessionEnd hooks then get the reason resume.
-var ErrAnew = errors.New("the session goes on in another Teammate")
+var ErrContinued = errors.New("the session goes on in another Teammate")

@@ -140,7 +140,7 @@ type fakeInbox struct {
 	taken   []string
 	hold    bool  // wait for ctx instead of io.EOF
 	rests   bool  // say ErrResting instead of io.EOF
-	anew    bool  // say ErrAnew instead of io.EOF
+	anew    bool  // return ErrContinued instead of io.EOF
 	broken  error // what Waiting and Taken fail with
 	idle    func()
 	onTaken func()
@@ -165,7 +165,7 @@ func (b *fakeInbox) Next(ctx context.Context) (Work, error) {
 		return Work{}, ErrResting
 	}
 	if anew {
-		return Work{}, ErrAnew
+		return Work{}, ErrContinued
 	}
 	if !hold {
 		return Work{}, io.EOF

@@ -296,7 +296,7 @@ func goldenRunner(t *testing.T, c goldenCase) HookRunner {
 		t.Fatal(err)
 	}
 	// A hook in the background writes into its folder, which is taken away when the test has ended.
-	t.Cleanup(func() { hookRunner.Settle(context.Background(), "") })
+	t.Cleanup(func() { hookRunner.Drain(context.Background(), "") })
 	return hookRunner
 }
 

@@ -86,7 +86,7 @@ func (u *turn) runInBackground(ctx context.Context, inputs []agent.Input) {
 		return
 	}
 	later := context.WithoutCancel(ctx)
-	if err := t.opts.Later(later, e.id, e.Done(help)); err != nil {
+	if err := t.opts.PostNotice(later, e.id, e.Done(help)); err != nil {
 		u.at.warn("the result of helper %s could not be delivered: %v", e.id, err)
 		return
 	}
@@ -124,12 +124,12 @@ func (at *scope) writeMemberLine(subtype string, used agent.Usage, usd float64) 
 // reportLostHelpers tells the member which helpers were interrupted when its last run ended.
 func (t *Teammate) reportLostHelpers(ctx context.Context, lost []string) error {
 	for _, id := range lost {
-		if t.opts.Later == nil {
+		if t.opts.PostNotice == nil {
 			break
 		}
 		text := fmt.Sprintf("Helper %s, which ran in the background for you, was interrupted when covey stopped: "+
 			"it may have done all, some or none of its work. Check before you repeat it.", id)
-		if err := t.opts.Later(ctx, id, text); err != nil {
+		if err := t.opts.PostNotice(ctx, id, text); err != nil {
 			return fmt.Errorf("telling of helper %s: %w", id, err)
 		}
 		over := t.scope(0, "").line(transcript.HelperEnded)

@@ -19,7 +19,7 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 	if u.t.helper != nil {
 		return Help{Problem: "a helper has no helpers of its own"}
 	}
-	if h.Done != nil && u.t.opts.Later == nil {
+	if h.Done != nil && u.t.opts.PostNotice == nil {
 		return Help{Problem: "helpers cannot run in the background here; call it without run_in_background"}
 	}
 	c, closer, err := u.employ(h)

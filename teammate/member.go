@@ -114,7 +114,7 @@ func (o Options) check() error {
 	return o.Permissions.Check()
 }
 
-// Run takes turns until the inbox returns io.EOF or ErrAnew (Run returns nil), ctx ends
+// Run takes turns until the inbox returns io.EOF or ErrContinued (Run returns nil), ctx ends
 // (it returns ctx's cause) or a hook halts the member for good (it returns an error
 // that wraps ErrHalted). Any other error means that the member cannot continue: its
 // transcript cannot be written, its inbox cannot be read, or its agent is broken.
@@ -135,7 +135,7 @@ func (t *Teammate) Run(ctx context.Context) error {
 		return err
 	}
 	why := "other"
-	if errors.Is(err, ErrAnew) {
+	if errors.Is(err, ErrContinued) {
 		why, err = "resume", nil
 	}
 	t.unwatch()
@@ -195,8 +195,8 @@ func (t *Teammate) work(ctx context.Context) error {
 			return nil
 		case errors.Is(err, ErrResting):
 			return ErrResting
-		case errors.Is(err, ErrAnew):
-			return ErrAnew
+		case errors.Is(err, ErrContinued):
+			return ErrContinued
 		case err != nil:
 			return fmt.Errorf("inbox: %w", err)
 		case len(work.Inputs) == 0:

@@ -50,7 +50,7 @@ func TestPlanBreach(t *testing.T) {
 			equal(t, "turn end", one[agent.TurnEnded](t, r.journal).Reason, tt.ended)
 			detected := all[agent.CallDetected](r.journal)
 			if (len(detected) == 1) != tt.told || tt.told && detected[0] != (agent.CallDetected{ID: "c1",
-				Tool: tt.tool, Broke: tt.broke}) {
+				Tool: tt.tool, Violated: tt.broke}) {
 				t.Errorf("detected %+v", detected)
 			}
 			warned := slices.ContainsFunc(all[agent.Warning](r.journal), func(w agent.Warning) bool {

@@ -137,7 +137,7 @@ func (p permitter) detect(call agent.ToolCall, team bool) {
 	if team && !broke {
 		return
 	}
-	p.at.emit(agent.CallDetected{ID: call.ID, Tool: call.Name, Broke: rule})
+	p.at.emit(agent.CallDetected{ID: call.ID, Tool: call.Name, Violated: rule})
 	if broke {
 		p.at.warn("%s called %s without asking, although the rule %s forbids it; the call was detected only afterwards",
 			o.Name, call.Name, rule)

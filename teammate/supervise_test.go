@@ -181,7 +181,7 @@ func TestReport(t *testing.T) {
 				t.Errorf("remarks %+v, events %v", f.remarks, r.runner.events())
 			}
 			found := all[agent.CallDetected](r.journal)
-			if (len(found) == 1) != tt.detected || tt.detected && (found[0].Broke != tt.broke ||
+			if (len(found) == 1) != tt.detected || tt.detected && (found[0].Violated != tt.broke ||
 				found[0].ID != "c1") {
 				t.Errorf("detected: %+v", found)
 			}
@@ -266,7 +266,7 @@ func TestReadsByCommand(t *testing.T) {
 			}
 			continue
 		}
-		if broke := one[agent.CallDetected](t, r.journal).Broke; broke != "Bash(head *)" {
+		if broke := one[agent.CallDetected](t, r.journal).Violated; broke != "Bash(head *)" {
 			t.Errorf("it broke %q", broke)
 		}
 	}

@@ -110,10 +110,10 @@ type Options struct {
 	Asker      Asker                         // optional; nil denies calls that need an answer
 	Purse      Purse                         // optional; what the member may use in this run
 	Background func() []hooks.BackgroundTask // optional; background work, listed for Stop hooks
-	// Later puts a notice of a helper into the member's own mailbox, once per id; optional.
+	// PostNotice puts a notice of a helper into the member's own mailbox, once per id; optional.
 	// It arrives as an input of kind FromHelper with its text unchanged.
-	// Without Later, helpers cannot run in the background.
-	Later func(ctx context.Context, id, text string) error
+	// Without PostNotice, helpers cannot run in the background.
+	PostNotice func(ctx context.Context, id, text string) error
 	// OnHold returns what the member waits for before its work can be judged, as people
 	// read it after "it waits for "; empty if it does not wait. While it waits, its turns
 	// end without the gates. Optional; called from any goroutine.
@@ -121,6 +121,6 @@ type Options struct {
 	// OnBackgroundHook is called when a hook goes on in the background and again when it ends, in
 	// its own goroutine and also between turns; optional. The messages of a hook that
 	// Wakes must arrive as mail exactly once, of kind FromHook if they are Feedback and
-	// of kind FromContext otherwise. Without Behind they wait for the next turn.
+	// of kind FromContext otherwise. Without OnBackgroundHook they wait for the next turn.
 	OnBackgroundHook func(p hooks.Progress)
 }

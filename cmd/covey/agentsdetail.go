@@ -91,7 +91,7 @@ func resumeText(h launch.Hold) string {
 	if h == launch.Enforced {
 		return "after a crash it goes on in the same session"
 	}
-	return "after a crash it may have to begin anew, with a brief"
+	return "after a crash it may have to start over, with a brief"
 }
 
 // systemText says how instructions reach the model.

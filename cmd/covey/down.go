@@ -126,7 +126,7 @@ func printDown(out *term.Screen, r downResult, asJSON bool) error {
 	case asJSON:
 		return out.JSON(r)
 	case r.Stopped:
-		out.Printf("%s has ended; covey up takes it up again\n", r.Team)
+		out.Printf("%s has ended; covey up continues it\n", r.Team)
 	default:
 		out.Printf("%s is not running\n", r.Team)
 	}

@@ -136,7 +136,7 @@ func memberChangeText(m api.MemberChange) string {
 	case api.MemberRetires:
 		return "leaves when its turn is over; its tasks are open again"
 	case api.MemberChanges:
-		return "begins anew when its turn is over: " + strings.Join(m.Keys, ", ")
+		return "restarts when its turn ends: " + strings.Join(m.Keys, ", ")
 	}
 	return "starts, on " + m.Agent
 }

@@ -132,10 +132,10 @@ func endHint(e orchestrator.Ending) string {
 	case e.AlreadyDone:
 		return "Give it a new goal (covey up SPEC GOAL), or start over with --fresh."
 	case e.Code == orchestrator.CodeInterrupted:
-		return "covey up takes it up again where it was."
+		return "covey up continues it where it stopped."
 	case e.Code != orchestrator.CodeDone:
 		return "covey logs MEMBER tells what happened, covey tasks graph what waits for what; " +
-			"covey up takes it up again."
+			"covey up continues it."
 	}
 	return ""
 }

@@ -59,7 +59,7 @@ ana     builtin/script  needs attention  4      19      2, 9, 10   3         123
 ! ana: 3 hooks failed open: ./gone.sh (exit 127) ×3
   covey hooks doctor tells why
 
-covey logs MEMBER tells what happened, covey tasks graph what waits for what; covey up takes it up again.
+covey logs MEMBER tells what happened, covey tasks graph what waits for what; covey up continues it.
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out, want)
@@ -83,7 +83,7 @@ func TestEndHint(t *testing.T) {
 	}{
 		{"done", orchestrator.Ending{}, ""},
 		{"done before", orchestrator.Ending{AlreadyDone: true}, "--fresh"},
-		{"interrupted", orchestrator.Ending{Code: orchestrator.CodeInterrupted}, "takes it up again where it was"},
+		{"interrupted", orchestrator.Ending{Code: orchestrator.CodeInterrupted}, "continues it where it stopped"},
 		{"unfinished", orchestrator.Ending{Code: orchestrator.CodeUnfinished}, "covey logs MEMBER"},
 		{"a limit", orchestrator.Ending{Code: orchestrator.CodeLimit}, "covey logs MEMBER"},
 	} {

@@ -50,7 +50,7 @@ func watchCrowd(p *Process, pid int) *crowd {
 	if p.MaxProcesses <= 0 || !canCount {
 		return nil
 	}
-	c := &crowd{pid: pid, marker: p.Marker, limit: p.MaxProcesses, late: p.Crowded, least: machineLoad(),
+	c := &crowd{pid: pid, marker: p.Marker, limit: p.MaxProcesses, late: p.OnTooMany, least: machineLoad(),
 		step: stepTo(p.MaxProcesses), counted: time.Now()}
 	c.mu.Lock() // so that the first check finds the timer
 	defer c.mu.Unlock()
@@ -127,7 +127,7 @@ func (c *crowd) count() {
 	}
 	c.killed, c.over, c.done = killed, true, true
 	if late && c.late != nil {
-		c.late(CrowdNote(c.limit))
+		c.late(TooManyText(c.limit))
 	}
 }
 
@@ -136,8 +136,8 @@ func (c *crowd) count() {
 // process table, so the last few before the limit are not counted one by one.
 func stepTo(room int) int { return max(room/2, 8) }
 
-// CrowdNote tells people that a tree was killed.
-func CrowdNote(limit int) string {
+// TooManyText tells people that a tree was killed.
+func TooManyText(limit int) string {
 	return fmt.Sprintf("started more than %d processes and was killed with all of them", limit)
 }
 

@@ -60,7 +60,7 @@ func TestCrowdStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if exit := r.Wait(); exit.Crowded || len(exit.Left) != 1 {
+	if exit := r.Wait(); exit.TooMany || len(exit.Left) != 1 {
 		t.Errorf("%+v", exit)
 	}
 	eventually(t, "the end of the watch", func() bool {

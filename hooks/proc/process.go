@@ -67,9 +67,9 @@ type Process struct {
 	// there are more, all are killed. It also applies to processes that the program leaves
 	// behind. 0 means no limit. Only Linux can count them.
 	MaxProcesses int
-	// Crowded, if not nil, is called when that happens to processes left behind, from a
+	// OnTooMany, if not nil, is called when that happens to processes left behind, from a
 	// goroutine of its own and as long as this process lives.
-	Crowded func(warning string)
+	OnTooMany func(warning string)
 }
 
 // Exit says how a Process ended.
@@ -81,9 +81,9 @@ type Exit struct {
 	// Left holds the pids of children that outlived the program. They still run or, if
 	// Stopped or with Reap, have been killed. It is only filled on Linux.
 	Left []int
-	// Crowded says that there were more than MaxProcesses processes; Left holds those that
+	// TooMany says that there were more than MaxProcesses processes; Left holds those that
 	// were killed.
-	Crowded bool
+	TooMany bool
 }
 
 // Run runs p and returns when it has ended, or when ctx has ended and its tree is gone. A
@@ -200,7 +200,7 @@ func (r *Running) Wait() Exit {
 		exit.Left = sessionOf(pid, r.Marker)
 	}
 	if killed, over := r.crowd.detach(len(exit.Left) > 0, stopped || r.Reap); over {
-		exit.Left, exit.Crowded = killed, true
+		exit.Left, exit.TooMany = killed, true
 	}
 	return exit
 }

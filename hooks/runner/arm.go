@@ -25,7 +25,7 @@ type armed struct {
 	callback *hooks.Registered
 	endpoint *web.Endpoint // nil unless the hook is an http hook
 	closed   bool          // refuses if it gives no verdict (Options.FailClosed)
-	settled  bool          // the command is final; Options.Locate is not asked
+	final    bool          // the command is final; Options.Locate is not asked
 	barred   string        // why it must not run although it is binding; empty if it may
 }
 

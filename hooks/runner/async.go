@@ -76,12 +76,12 @@ func (s *backgroundSet) of(session string) []*backgroundHook {
 	return list
 }
 
-// Settle waits until no hook of a session runs in the background; "" means all
+// Drain waits until no hook of a session runs in the background; "" means all
 // sessions. When ctx ends, it cancels those that still run, with all processes they
 // started. All observers have been told everything when Settle returns. A caller of Run
 // must settle each session, or all of them, in the end; a hook that is never settled runs
 // until its time is up.
-func (r *Runner) Settle(ctx context.Context, session string) {
+func (r *Runner) Drain(ctx context.Context, session string) {
 	for {
 		running := r.background.of(session)
 		if len(running) == 0 {

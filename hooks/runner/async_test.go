@@ -35,7 +35,7 @@ func (b *bench) fireAllOf(tb testing.TB, r *Runner, in hooks.Input) (out hooks.O
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r.Settle(tb.Context(), "")
+	r.Drain(tb.Context(), "")
 	for _, p := range w.late() {
 		out.Results = append(out.Results, *p.Result)
 		behind = append(behind, p.Background.Messages...)
@@ -136,7 +136,7 @@ func TestAsyncDoesNotHoldTheEventUp(t *testing.T) {
 				t.Errorf("seen %q, want %q", got, want)
 			}
 			release()
-			r.Settle(t.Context(), "")
+			r.Drain(t.Context(), "")
 			late := w.late()
 			if len(late) != 1 || late[0].ToolUseID != out.ToolUseID || late[0].Event != hooks.Stop {
 				t.Fatalf("late %+v", late)
@@ -187,7 +187,7 @@ func TestAsyncDecidesNothing(t *testing.T) {
 			if err != nil || out.Decision != hooks.Pass || out.Background != 1 || len(out.Messages)+len(out.Results) != 0 {
 				t.Fatalf("outcome %+v, %v", out, err)
 			}
-			r.Settle(t.Context(), "")
+			r.Drain(t.Context(), "")
 			late := w.late()
 			if len(late) != 1 {
 				t.Fatalf("late %+v", late)
@@ -257,7 +257,7 @@ func TestRewakeTexts(t *testing.T) {
 			if _, err := r.Run(t.Context(), b.input(test.payload), w.see); err != nil {
 				t.Fatal(err)
 			}
-			r.Settle(t.Context(), "")
+			r.Drain(t.Context(), "")
 			late := w.late()
 			if len(late) != 1 || !late[0].Background.Rewake {
 				t.Fatalf("late %+v", late)
@@ -282,7 +282,7 @@ func TestRewakeOfASessionThatStays(t *testing.T) {
 	if _, err := r.Run(t.Context(), b.input(hooks.StopInput{}), w.see); err != nil {
 		t.Fatal(err)
 	}
-	r.Settle(t.Context(), "")
+	r.Drain(t.Context(), "")
 	late := w.late()
 	if len(late) != 1 || !late[0].Background.Feedback || !slices.Equal(late[0].Background.Messages, []string{
 		"<task-notification>\n<summary>Stop hook feedback</summary>\n</task-notification>\n<system-reminder>\n" +
@@ -337,13 +337,13 @@ func TestSettleEndsWhatStillRuns(t *testing.T) {
 	if err != nil || out.Background != 2 {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	r.Settle(t.Context(), "another session") // has nothing to wait for
+	r.Drain(t.Context(), "another session") // has nothing to wait for
 	if len(w.late()) != 0 {
 		t.Fatal("a hook of one session was ended with another")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	r.Settle(ctx, b.input(hooks.StopInput{}).SessionID)
+	r.Drain(ctx, b.input(hooks.StopInput{}).SessionID)
 	late := w.late()
 	if len(late) != 2 {
 		t.Fatalf("late %+v", late)
@@ -354,7 +354,7 @@ func TestSettleEndsWhatStillRuns(t *testing.T) {
 			t.Errorf("%+v", p.Result)
 		}
 	}
-	r.Settle(ctx, "") // twice does no harm
+	r.Drain(ctx, "") // twice does no harm
 }
 
 // Hooks in the background have slots of their own: they hold none up that is
@@ -390,7 +390,7 @@ func TestAsyncSlots(t *testing.T) {
 		t.Errorf("a hook that is waited for starved: %+v", out)
 	}
 	release()
-	r.Settle(t.Context(), "")
+	r.Drain(t.Context(), "")
 	if late := w.late(); len(late) != 6 || late[0].Result.Outcome != hooks.Success {
 		t.Errorf("late %+v", late)
 	}
@@ -420,7 +420,7 @@ func TestNoSlotToLeaveFor(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	release()
-	r.Settle(t.Context(), "")
+	r.Drain(t.Context(), "")
 }
 
 func TestAsyncOnceAndDedupe(t *testing.T) {
@@ -458,7 +458,7 @@ func TestRenewKeepsWhatRuns(t *testing.T) {
 	}
 	next := r.Renew(nil)
 	release()
-	next.Settle(t.Context(), "")
+	next.Drain(t.Context(), "")
 	if len(w.late()) != 1 {
 		t.Error("a hook of the old sources was forgotten")
 	}
@@ -515,7 +515,7 @@ func TestSettleWaits(t *testing.T) {
 			r.background.remove(second)
 		}()
 		began := time.Now()
-		r.Settle(t.Context(), "s")
+		r.Drain(t.Context(), "s")
 		if took := time.Since(began); took != 2*time.Second {
 			t.Errorf("it returned after %v", took)
 		}

@@ -106,8 +106,8 @@ func (c *launched) process(h *armed, args []string, dir string) proc.Process {
 	p := proc.Process{Args: args, Dir: dir, Env: c.handlerEnv(h, marker),
 		Stdout: &c.out.stdout, Stderr: &c.out.stderr, Grace: c.opts.Grace, Marker: marker,
 		MaxProcesses: c.opts.MaxProcesses}
-	if c.opts.Crowded != nil {
-		p.Crowded = func(warning string) { c.opts.Crowded(c.in, h.label, "what it left behind "+warning) }
+	if c.opts.OnTooManyProcesses != nil {
+		p.OnTooMany = func(warning string) { c.opts.OnTooManyProcesses(c.in, h.label, "what it left behind "+warning) }
 	}
 	if c.opts.Spawned != nil {
 		p.Started = func(pid int) {
@@ -157,8 +157,8 @@ func startHint(err error) string {
 // processes. limit is how many it may have.
 func exitNote(exit proc.Exit, limit int) string {
 	switch {
-	case exit.Crowded:
-		return proc.CrowdNote(limit)
+	case exit.TooMany:
+		return proc.TooManyText(limit)
 	case exit.Stopped && len(exit.Left) > 0:
 		return fmt.Sprintf("killed with its children %s", pids(exit.Left))
 	case exit.Held && len(exit.Left) > 0:

@@ -18,13 +18,13 @@ type GateRun struct {
 	Command string
 	// Args replaces the arguments of a gate in exec form; nil means its own.
 	Args []string
-	// Settled says that the command is final: Options.Locate is not asked.
-	Settled bool
+	// Final says that the command is final: Options.Locate is not asked.
+	Final bool
 	// Fault is why the gate cannot run, in which case it refuses; empty if it can.
 	Fault string
-	// Heard, which may be nil, is called with the gate's verdict before anything acts on
+	// OnVerdict, which may be nil, is called with the gate's verdict before anything acts on
 	// it. It is not called for a gate that was cancelled.
-	Heard func(hooks.Result)
+	OnVerdict func(hooks.Result)
 }
 
 // planGate asks the caller how to run a gate. It returns the gate with the changes of the
@@ -34,11 +34,11 @@ func (r *run) planGate(ctx context.Context, h *armed) (as *armed, g GateRun) {
 		return h, GateRun{}
 	}
 	g = r.opts.Gates(ctx, r.in, h.Handler)
-	if g.Command == "" && g.Args == nil && !g.Settled {
+	if g.Command == "" && g.Args == nil && !g.Final {
 		return h, g
 	}
 	other := *h
-	other.settled = g.Settled
+	other.final = g.Final
 	if g.Command != "" {
 		other.Command = g.Command
 	}
@@ -48,10 +48,10 @@ func (r *run) planGate(ctx context.Context, h *armed) (as *armed, g GateRun) {
 	return &other, g
 }
 
-// heard calls Heard with a verdict.
-func (g GateRun) heard(v judging.Verdict) {
-	if g.Heard != nil && v.Outcome != hooks.Cancelled {
-		g.Heard(v.Result)
+// report calls OnVerdict with a verdict.
+func (g GateRun) report(v judging.Verdict) {
+	if g.OnVerdict != nil && v.Outcome != hooks.Cancelled {
+		g.OnVerdict(v.Result)
 	}
 }
 

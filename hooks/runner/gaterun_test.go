@@ -30,7 +30,7 @@ func completing(t *testing.T, o *Options, settings hooks.Settings) hooks.Outcome
 func TestGatesAreAskedFor(t *testing.T) {
 	var asked []string
 	var heard []hooks.Result
-	plan := GateRun{Heard: func(r hooks.Result) { heard = append(heard, r) }}
+	plan := GateRun{OnVerdict: func(r hooks.Result) { heard = append(heard, r) }}
 	o := &Options{Gates: func(_ context.Context, _ hooks.Input, gate hooks.Handler) GateRun {
 		asked = append(asked, gate.Command)
 		return plan
@@ -46,7 +46,7 @@ func TestGatesAreAskedFor(t *testing.T) {
 	if out.Decision != hooks.Pass || out.Results[0].Command != "echo no >&2; exit 1" {
 		t.Errorf("another command in its place: %+v", out)
 	}
-	plan = GateRun{Known: &hooks.Result{Outcome: hooks.Success}, Heard: plan.Heard}
+	plan = GateRun{Known: &hooks.Result{Outcome: hooks.Success}, OnVerdict: plan.OnVerdict}
 	heard = nil
 	out = completing(t, o, gates)
 	if out.Decision != hooks.Pass || len(heard) != 0 || out.Results[0].Type != "command" {
@@ -65,7 +65,7 @@ func TestGatesAreAskedFor(t *testing.T) {
 func TestSettledGateIsNotLocated(t *testing.T) {
 	for _, settled := range []bool{true, false} {
 		out := completing(t, &Options{
-			Gates:  func(context.Context, hooks.Input, hooks.Handler) GateRun { return GateRun{Settled: settled} },
+			Gates:  func(context.Context, hooks.Input, hooks.Handler) GateRun { return GateRun{Final: settled} },
 			Locate: func(hooks.Input, hooks.Handler) (string, []string) { return "exit 1", nil },
 		}, gateOn(hooks.TaskCompleted, "true"))
 		if (out.Decision == hooks.Pass) != settled {
@@ -109,7 +109,7 @@ func TestAbortedGateHasSaidNothing(t *testing.T) {
 	r, err := New([]settingspkg.Source{{Name: "gates", Settings: gateOn(hooks.TaskCompleted, "sleep 60")}}, &Options{
 		Gates: func(context.Context, hooks.Input, hooks.Handler) GateRun {
 			cancel()
-			return GateRun{Heard: func(r hooks.Result) { t.Errorf("heard %+v", r) }}
+			return GateRun{OnVerdict: func(r hooks.Result) { t.Errorf("heard %+v", r) }}
 		},
 	})
 	if err != nil {

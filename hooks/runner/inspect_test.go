@@ -152,7 +152,7 @@ func TestEventTable(t *testing.T) {
 		t.Errorf("%d events, want 33", len(infos))
 	}
 	for _, e := range infos {
-		if e.Fires == (e.Later != "") || len(e.Handlers) == 0 || e.Handlers[0] != "command" || e.Outputs == nil ||
+		if e.Fires == (e.Requires != "") || len(e.Handlers) == 0 || e.Handlers[0] != "command" || e.Outputs == nil ||
 			(e.Matcher == "" && len(e.Values) > 0) {
 			t.Errorf("%+v", e)
 		}

@@ -12,7 +12,7 @@ type Locate func(in hooks.Input, hook hooks.Handler) (command string, args []str
 
 // located returns the hook with the command to run for it. Its label stays.
 func (r *run) located(h *armed) *armed {
-	if r.opts.Locate == nil || h.settled {
+	if r.opts.Locate == nil || h.final {
 		return h
 	}
 	other := *h

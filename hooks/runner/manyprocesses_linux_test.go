@@ -75,7 +75,7 @@ func TestAttack05GateRefuses(t *testing.T) {
 func TestAttack05BombLeftBehind(t *testing.T) {
 	b := newBench(t)
 	told := make(chan string, 1)
-	r := b.runnerWith(t, Options{MaxProcesses: 100, Crowded: func(in hooks.Input, command, warning string) {
+	r := b.runnerWith(t, Options{MaxProcesses: 100, OnTooManyProcesses: func(in hooks.Input, command, warning string) {
 		told <- in.SessionID + " " + command + ": " + warning
 	}}, settings.Source{Name: "test", Settings: on(hooks.Stop, "(sleep 0.5; "+bomb("setsid", 1500)+
 		"; sleep 30) >/dev/null 2>&1 & exit 2")})

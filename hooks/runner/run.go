@@ -167,7 +167,7 @@ func (r *run) runOne(caller, ctx context.Context, h *armed) judging.Verdict {
 	}
 	v.Duration = r.opts.Now().Sub(started)
 	if gate.Known == nil {
-		gate.heard(v)
+		gate.report(v)
 	}
 	return v
 }

@@ -51,10 +51,10 @@ type Options struct {
 	// there are more, all are killed (on Linux). 0 means 1024, or half of what this
 	// process's control group and user allow if that is less.
 	MaxProcesses int
-	// Crowded, if not nil, is called when processes that a hook has left behind exceed
+	// OnTooManyProcesses, if not nil, is called when processes that a hook has left behind exceed
 	// MaxProcesses; for a running hook its Result says so. It may be called from any
 	// goroutine, and after Run has returned.
-	Crowded func(in hooks.Input, command, warning string)
+	OnTooManyProcesses func(in hooks.Input, command, warning string)
 	// Spawned, if not nil, is called for each process as soon as it runs; release is
 	// called when the process has ended.
 	Spawned func(pid int, s Spawn) (release func())

@@ -49,7 +49,7 @@ var (
 	byHook     = process.Caller{Kind: process.Hook, Member: "api", PID: 3}
 	byTeamHook = process.Caller{Kind: process.Hook, PID: 4}
 	byActing   = process.Caller{Kind: process.ActingHook, Member: "api", PID: 7}
-	byStray    = process.Caller{Kind: process.Stray, PID: 5}
+	byStray    = process.Caller{Kind: process.Unowned, PID: 5}
 )
 
 // asking says of a caller whether it may send a request.
@@ -117,7 +117,7 @@ func TestNobodyActsAsAnother(t *testing.T) {
 		name := rapid.SampledFrom([]string{"", "api", "docs", "lead", "operator", "API", "api "})
 		by := process.Caller{
 			Kind: rapid.SampledFrom([]process.CallerKind{process.MemberTool, process.Hook,
-				process.ActingHook, process.Stray, "", "self"}).Draw(t, "kind"),
+				process.ActingHook, process.Unowned, "", "self"}).Draw(t, "kind"),
 			Member: name.Draw(t, "member"),
 		}
 		as, force := name.Draw(t, "as"), rapid.Bool().Draw(t, "force")

@@ -73,11 +73,11 @@ func (l *Ledger) KeepTime(ctx context.Context) error {
 	return nil
 }
 
-// HeedClock reports levels of budget.time, and stores the up time, if the budget limits it.
+// CheckTime reports levels of budget.time, and stores the up time, if the budget limits it.
 //
 // The empty change finds the levels that were reached by the clock alone. The time is stored
 // every keepUpTime and not in each round of the loop, because each time costs a commit.
-func (l *Ledger) HeedClock(ctx context.Context) error {
+func (l *Ledger) CheckTime(ctx context.Context) error {
 	l.mu.Lock()
 	now, bounded := time.Now(), l.budget.Time > 0
 	due := bounded && now.Sub(l.kept) >= keepUpTime
@@ -98,7 +98,7 @@ func (l *Ledger) HeedClock(ctx context.Context) error {
 // used anything: because of budget.time, or because a turn takes too long to end. It is nil if
 // there is no reason, as for most teams.
 //
-// If the team's time is limited the channel fires at least every keepUpTime, for HeedClock.
+// If the team's time is limited the channel fires at least every keepUpTime, for CheckTime.
 func (l *Ledger) Next() <-chan time.Time {
 	l.mu.Lock()
 	wait, ok := l.nextLevel()

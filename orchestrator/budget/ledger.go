@@ -265,8 +265,8 @@ func (l *Ledger) Spent(member string) (reason string, told bool) {
 	return useReason(over), l.accounts[member].noted[useID(over, 100)]
 }
 
-// Broke returns which part of its budget the team has used up, or "".
-func (l *Ledger) Broke() string {
+// Exhausted returns which part of its budget the team has used up, or "".
+func (l *Ledger) Exhausted() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, u := range l.teamUses() {

@@ -108,7 +108,7 @@ func TestLedgerRaised(t *testing.T) {
 		t.Errorf("the raised limit is used up: %s", reason)
 	}
 	l.SetBudget(configs.Budget{Tokens: 150}, nil)
-	if l.Broke() == "" || !errors.Is(p.Left(true), agent.ErrTeamBudget) {
+	if l.Exhausted() == "" || !errors.Is(p.Left(true), agent.ErrTeamBudget) {
 		t.Error("the lowered budget is not used up")
 	}
 	if !slices.Equal(levels, []int{100, 75, 100}) {
@@ -166,7 +166,7 @@ func TestLedgerTime(t *testing.T) {
 			}
 			time.Sleep(wait)
 		}
-		if _, ok := l.nextLevel(); ok || l.Broke() == "" {
+		if _, ok := l.nextLevel(); ok || l.Exhausted() == "" {
 			t.Error("the time is not up")
 		}
 	})

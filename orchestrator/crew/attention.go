@@ -13,15 +13,12 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// alarms tell the lead and people of members that cannot go on, and of questions that only
-// they can answer.
+// alarms notify the lead and people of members that cannot continue and of open
+// questions.
 type alarms struct{ team *Crew }
 
-// Members in trouble: who needs attention, who is told of it, and when it is over.
-
-// tellLeadOf puts what happened to a member into the lead's mailbox, unless it
-// happened to the lead itself.
-// It is sent without a call id: the same thing may happen again.
+// tellLeadOf mails the lead what happened to a member, unless the member is the lead. The
+// mail has no call id, because the same event may happen again.
 func (a alarms) tellLeadOf(ctx context.Context, s *Seat, text string) error {
 	if s.Member.Lead {
 		return nil
@@ -32,14 +29,15 @@ func (a alarms) tellLeadOf(ctx context.Context, s *Seat, text string) error {
 	return err
 }
 
-// needsAttention marks a member that only a person, or mail, can help on.
+// needsAttention marks a member that only a person or new mail can help, and tells the
+// lead.
 func (a alarms) needsAttention(ctx context.Context, s *Seat, reason string) error {
-	return errors.Join(a.team.asks.Attention.Need(ctx, s.Member.Name, reason, a.team.work.Writes.Blame(s.Member)),
+	return errors.Join(a.team.asks.Attention.Need(ctx, s.Member.Name, reason, a.team.work.Writes.ForbiddenChanges(s.Member)),
 		a.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.Member.Name, reason)))
 }
 
-// giveUpOn is needsAttention for a member that does not know it itself: the
-// journal and the Notification hooks are told as well.
+// giveUpOn is needsAttention for a trouble that the member did not report itself: it also
+// writes to the journal and fires the Notification hooks.
 func (a alarms) giveUpOn(ctx context.Context, s *Seat, reason string) error {
 	n := hooks.NotificationInput{
 		Message: s.Member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
@@ -49,43 +47,42 @@ func (a alarms) giveUpOn(ctx context.Context, s *Seat, reason string) error {
 	a.team.journal.Append(agent.Event{
 		Member: s.Member.Name, Turn: turn, Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
-	// The hooks may take long, and the crew must not wait: other members have work.
+	// The crew does not wait for the hooks, which may be slow.
 	a.team.group.Go(func() {
-		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
+		if _, err := s.teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
 			a.team.log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
 		}
 	})
 	return a.needsAttention(ctx, s, reason)
 }
 
-// GiveUpOn marks a member that only a person can help on, and tells the lead, the journal and
-// the Notification hooks.
+// GiveUpOn marks a member that only a person can help, and notifies the lead, the journal
+// and the Notification hooks.
 func (c *Crew) GiveUpOn(ctx context.Context, member, reason string) {
 	if s, ok := c.seats.Of(member); ok {
-		c.act(ctx, s, (alarms{c}).giveUpOn(ctx, s, reason))
+		c.logError(ctx, s, (alarms{c}).giveUpOn(ctx, s, reason))
 	}
 }
 
-// RequestClosed does what follows from the answer to a request. It may be called again
-// after a crash in between.
+// RequestClosed acts on the answer to a request. After a crash it may be called again
+// with the same request.
 func (c *Crew) RequestClosed(ctx context.Context, r requests.Request) error {
 	switch r.Kind {
 	case requests.AskPlan:
-		return c.asks.Plans.Settled(ctx, r)
+		return c.asks.Plans.ApplyAnswer(ctx, r)
 	case requests.AskShutdown:
-		departures{c}.shutdownSettled(ctx, r)
+		departures{c}.shutdownAnswered(ctx, r)
 	case requests.AskAttention:
-		(alarms{c}).reassured(r)
+		(alarms{c}).clearApproved(r)
 	case requests.AskMerge:
 		return c.work.Merges.Answered(ctx, r)
 	}
 	return nil
 }
 
-// reassured takes the attention from a member that a person has told to go on while it
-// is in a turn: it reads so there, and no new work would take it away. An idle member loses
-// it with the turn that the person's word begins.
-func (a alarms) reassured(r requests.Request) {
+// clearApproved clears the attention of a member that a person has told to continue during
+// its turn. An idle member loses it when the turn begins that the answer causes.
+func (a alarms) clearApproved(r requests.Request) {
 	s, ok := a.team.seats.Of(r.Member)
 	if !ok || !r.Approved() {
 		return
@@ -93,12 +90,11 @@ func (a alarms) reassured(r requests.Request) {
 	if now := s.Life.State(); !now.Idle && now.Gone == "" {
 		a.team.asks.Attention.ClearReason(r.Member)
 	}
-	a.team.work.Writes.Acquit(s.Member)
+	a.team.work.Writes.AllowChanges(s.Member)
 }
 
-// NotifyPeople tells the Notification hooks, and through the journal whoever is
-// attached, of a question for a person. Calls that ask for permission have
-// their own notice, in the turn that they belong to.
+// NotifyPeople fires the Notification hooks for a question to people, and journals it for
+// attached screens. Questions for permission are announced by the turn that asks.
 func (c *Crew) NotifyPeople(ctx context.Context, member string, r requests.Request) {
 	s, ok := c.seats.Of(member)
 	if !ok {
@@ -111,14 +107,14 @@ func (c *Crew) NotifyPeople(ctx context.Context, member string, r requests.Reque
 	c.journal.Append(agent.Event{
 		Member: member, Turn: s.Turn(), Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
-	if s.mate == nil {
+	if s.teammate == nil {
 		return
 	}
-	// The hooks may take long, and nobody waits for them but the end of the team.
+	// Only the end of the team waits for the hooks, which may be slow.
 	ctx, done := c.asks.UntilEnd(ctx)
 	if !c.group.Go(func() {
 		defer done()
-		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
+		if _, err := s.teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
 			c.log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
 		}
 	}) {

@@ -2,9 +2,9 @@ package crew
 
 import "github.com/coveyteam/covey/hooks"
 
-// BackgroundTasks lists what goes on beside the member's turns, as hooks see it: a lead's
-// teammates, and the commands that its tools run. The member's own goroutine asks, and
-// its helpers, which begin after the tools are there.
+// BackgroundTasks lists the member's background tasks as hooks see them: a lead's
+// teammates, and the commands that its tools run. Only the member's goroutine and its
+// helpers may call it, because they begin after the tools exist.
 func (s *Seat) BackgroundTasks() []hooks.BackgroundTask {
 	var list []hooks.BackgroundTask
 	if s.Member.Lead {
@@ -21,8 +21,9 @@ func (s *Seat) BackgroundTasks() []hooks.BackgroundTask {
 	return list
 }
 
-// teammateTask is the id of a teammate as a background task: nine characters that begin
-// with t, as recorded. It stays the same over restarts, as the session does.
+// teammateTask returns the id of a teammate as a background task. Recorded ids have nine
+// characters and begin with t. It stays the same across restarts, because the session
+// does.
 func teammateTask(session string) string {
 	return "t" + session[max(len(session)-8, 0):]
 }

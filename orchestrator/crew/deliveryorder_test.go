@@ -14,13 +14,13 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// TestMessagesInOrderAndOnce: whoever writes, whenever the receiver looks, and
-// whether or not covey gets to note that something was shown: each message is
-// shown once, and those of one sender in the order in which they were sent.
+// TestMessagesInOrderAndOnce: each message is shown once, and those of one sender in the
+// order in which they were sent, also if covey crashes before it records that they were
+// shown.
 func TestMessagesInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	c, runs := crewOf(t, Ports{}, "lead", "dev", "ops"), 0
-	reader := sit(c, &configs.Member{Name: "ops"}, false)
+	reader := addSeat(c, &configs.Member{Name: "ops"}, false)
 	actors := map[string]teamtools.Actor{}
 	for _, name := range []string{"lead", "dev"} {
 		m, err := c.store.Members().Attach(t.Context(), name, func() string { return "session-" + name })
@@ -36,7 +36,7 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		runs++ // each has call ids of its own, and a mailbox that is empty
+		runs++ // each has its own call ids and an empty mailbox
 		left, err := c.store.Mail().Unread(t.Context(), "ops")
 		if err != nil {
 			rt.Fatal(err)
@@ -77,7 +77,7 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 			switch rapid.IntRange(0, 3).Draw(rt, "what") {
 			case 0:
 				look(rapid.Bool().Draw(rt, "noted"))
-			case 1: // a call that is made again after a crash
+			case 1: // a call repeated after a crash
 				by := actors["dev"]
 				by.CallID = fmt.Sprint("call ", runs, " ", n)
 				for range 2 {

@@ -18,26 +18,26 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Keys of the store under which the director remembers what it must not say twice.
+// Store keys for messages that the director must not repeat.
 const (
 	keyTold     = "told"     // the impasse that the lead was last told of
 	keyReported = "reported" // the finished list that the lead reported on
 )
 
-// director is the crew's loop: it looks at the team after every change, asks plan what is
-// to be done, and gives idle members their work. Only the goroutine of the loop uses it.
+// director runs the crew's loop: after every change it takes a snapshot of the team, asks
+// plan.Next for moves, and carries them out. Only the loop's goroutine uses it.
 type director struct {
 	c        *Crew
 	told     string
 	reported string
-	resting  *plan.Move // keep: the team is at rest for this reason
+	resting  *plan.Move // why the team is at rest; nil: it is not
 }
 
-// maxSleep is how long the loop looks at no clock: timers stand still while a
-// machine sleeps, and clocks are set.
+// maxSleep bounds how long the loop sleeps before it reads the clock again, because
+// timers stop while a machine sleeps and clocks are set.
 const maxSleep = time.Minute
 
-// recall reads what an earlier run has told and been told.
+// recall restores what an earlier run told the lead and which members were locked out.
 func (d *director) recall(ctx context.Context) error {
 	for key, into := range map[string]*string{keyTold: &d.told, keyReported: &d.reported} {
 		value, ok, err := d.c.store.Value(ctx, key)
@@ -53,13 +53,13 @@ func (d *director) recall(ctx context.Context) error {
 	return errors.Join(d.c.notes.Recall(ctx), d.recallLogins(ctx))
 }
 
-// direct is the loop.
+// direct runs the loop until the team finishes or ctx ends.
 func (d *director) direct(ctx context.Context) (plan.Move, error) {
 	if d.c.purpose.Setup {
 		return d.atSetup(ctx)
 	}
 	for {
-		if err := errors.Join(d.c.accounts.Ledger.HeedClock(ctx), d.c.times.Run(ctx), staffing{d.c}.settle(ctx)); err != nil {
+		if err := errors.Join(d.c.accounts.Ledger.CheckTime(ctx), d.c.times.Run(ctx), staffing{d.c}.fillVacated(ctx)); err != nil {
 			return plan.Move{}, err
 		}
 		s, moves, err := d.round(ctx)
@@ -76,8 +76,8 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 			}
 		}
 		d.c.watch.Owe(s, nil)
-		// One poke may stand for many changes: the scene is taken anew each time, so
-		// none of them is missed.
+		// One poke may stand for many changes. None is missed, because each round takes a
+		// new scene.
 		select {
 		case <-d.c.loop.Poked():
 		case <-d.nextRetry(s.Seats):
@@ -91,35 +91,34 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 	}
 }
 
-// round looks at the team once and decides what is to be done. Its time must grow with the
-// team and not faster: the loop comes here after every change.
+// round takes a snapshot and decides on moves. It runs after every change, so its cost
+// must stay linear in the size of the team.
 func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 	s, err := d.scene(ctx)
 	if err != nil {
 		return s, nil, err
 	}
-	d.hurryOn(s.Seats)
+	d.interruptOverrun(s.Seats)
 	moves := plan.Next(s)
 	d.c.watch.Owe(s, moves)
 	return s, moves, nil
 }
 
-// scene takes a snapshot. Who is idle is read first: what a member did before
-// it went idle is committed by then, so a team never looks more at rest than
-// it is.
+// scene takes a snapshot of the team. It reads first which members are idle: what a
+// member did before it became idle is then committed, so the scene never shows a team
+// more at rest than it is.
 func (d *director) scene(ctx context.Context) (plan.Scene, error) {
-	s := plan.Scene{Broke: d.c.accounts.Ledger.Broke(), AtLimit: d.c.accounts.Ledger.OnLimit() == configs.StopAtLimit}
-	s.Told, s.Reports = d.told, d.reported
+	s := plan.Scene{Exhausted: d.c.accounts.Ledger.Exhausted(), AtLimit: d.c.accounts.Ledger.OnLimit() == configs.StopAtLimit}
+	s.LastImpasse, s.LastReport = d.told, d.reported
 	seats := d.c.seats.All()
 	s.Seats = make([]plan.Seat, len(seats))
 	for i, m := range seats {
 		s.Seats[i] = m.view()
 	}
-	d.c.logins.Look(s.Seats, func(i int) *roster.Member { return seats[i].Member })
+	d.c.logins.FillSeats(s.Seats, func(i int) *roster.Member { return seats[i].Member })
 	s.Noted, s.Digests = d.c.notes.Waits()
 	s.Free = d.c.logins.Free()
-	// Before the mail is read: an answer that closes a question in between is mail by
-	// then.
+	// Read the questions before the mail: an answer in between then shows up as mail.
 	d.c.asks.View(s.Seats)
 	s.Asked = d.c.asks.Pending()
 	var err error
@@ -135,7 +134,7 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 	return s, nil
 }
 
-// carryOut does one thing that plan asked for.
+// carryOut carries out one move.
 func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 	s, ok := d.c.seats.Of(m.Member)
 	if !ok && m.Member != "" {
@@ -145,7 +144,7 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 	case plan.GiveMail:
 		return d.handMail(ctx, s)
 	case plan.GiveGoOn:
-		return d.handOn(ctx, s)
+		return d.handRetry(ctx, s)
 	case plan.GiveNotes:
 		return d.handNotes(ctx, s)
 	case plan.WaitLimit:
@@ -167,7 +166,7 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 		d.c.accounts.Ledger.GiveUp(s.Member.Name)
 		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)
 	case plan.TellLead:
-		return d.note(ctx, keyTold, m.Mark, plan.TellText(m))
+		return d.mailLeadOnce(ctx, keyTold, m.Mark, plan.TellText(m))
 	case plan.AskReport:
 		return d.askForReport(ctx, m.Mark)
 	case plan.Finish:
@@ -180,9 +179,9 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 	return nil
 }
 
-// nextRetry fires when the next of a scene's members may try again, or a little
-// sooner; nil if none waits for a time. The time may have come since the scene
-// was taken: then it fires at once.
+// nextRetry returns a channel that fires when the next locked-out member may try again,
+// or after maxSleep; nil if none waits for a time. It fires at once if the time is in the
+// past.
 func (d *director) nextRetry(seats []plan.Seat) <-chan time.Time {
 	var next time.Time
 	for _, s := range seats {
@@ -197,8 +196,8 @@ func (d *director) nextRetry(seats []plan.Seat) <-chan time.Time {
 	return d.c.clock.After(min(max(next.Round(0).Sub(d.c.clock.Now().Round(0)), 0), maxSleep))
 }
 
-// hurryOn interrupts the turns that go on for too long after something was used up.
-func (d *director) hurryOn(seats []plan.Seat) {
+// interruptOverrun interrupts turns that run too long after a limit was reached.
+func (d *director) interruptOverrun(seats []plan.Seat) {
 	var turns map[string]int
 	for i := range seats {
 		v := &seats[i]
@@ -215,20 +214,19 @@ func (d *director) hurryOn(seats []plan.Seat) {
 	for _, name := range d.c.accounts.Ledger.Overrun(turns) {
 		if s, ok := d.c.seats.Of(name); ok {
 			reason, _ := d.c.accounts.Ledger.Spent(name)
-			s.mate.Interrupt(reason)
+			s.teammate.Interrupt(reason)
 		}
 	}
 }
 
-// announce tells whoever would want to know that the team is at rest: its lead
-// waits for a person, or all is done.
+// announce fires the Notification hooks when the team comes to rest.
 func (d *director) announce(ctx context.Context, m plan.Move) {
 	n := hooks.NotificationInput{
 		Message: d.c.team().Name + " is waiting for your input", NotificationType: "idle_prompt",
 	}
 	if !d.c.staysUp() {
 		if !m.Done {
-			return // who needs attention has said so
+			return // members that need attention were reported before
 		}
 		n = hooks.NotificationInput{
 			Message: d.c.team().Name + " has completed its work", NotificationType: "agent_completed",
@@ -238,16 +236,16 @@ func (d *director) announce(ctx context.Context, m plan.Move) {
 	if lead.Life.State().Gone != "" {
 		return
 	}
-	// As giveUpOn's: the crew does not wait for hooks, but its end does.
+	// As in giveUpOn, only the end of the crew waits for the hooks.
 	d.c.group.Go(func() {
-		if _, err := lead.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
+		if _, err := lead.teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
 			d.c.log.Warn("Notification hooks", "member", lead.Member.Name, "err", err)
 		}
 	})
 }
 
-// atSetup waits until every session has begun, and is the end of a run that
-// only prepares.
+// atSetup waits until every session has begun, and then ends a run that only prepares the
+// workspace.
 func (d *director) atSetup(ctx context.Context) (plan.Move, error) {
 	select {
 	case <-d.c.opening.Up():
@@ -257,15 +255,15 @@ func (d *director) atSetup(ctx context.Context) (plan.Move, error) {
 	}
 }
 
-// recallLogins reads which members were locked out when the last run ended, so that also
-// a turn that was cut off goes on with the agent that it had.
+// recallLogins reads which members were locked out when the last run ended, so that an
+// interrupted turn continues with the same agent.
 func (d *director) recallLogins(ctx context.Context) error {
 	var members []configs.Member
 	for _, s := range d.c.seats.All() {
 		if err := d.c.logins.Recall(ctx, s.Member.Name); err != nil {
 			return err
 		}
-		if s.mate != nil {
+		if s.teammate != nil {
 			d.c.switchAgent(s)
 		}
 		members = append(members, *s.Member.Member)

@@ -27,8 +27,8 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// crewOf makes a crew for members of such names, the lead first, none of whom has a seat. It
-// has the store, the journal and the clock of p, and no agents.
+// crewOf makes a crew for the named members, the lead first, without seats. It uses the
+// store, the journal and the clock of p, and has no agents.
 func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 	t.Helper()
 	team := &configs.Team{Name: "crew", Lead: configs.Member{Name: names[0]}}
@@ -65,7 +65,7 @@ func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 	return New(p)
 }
 
-// runJournal runs a journal until the test is over. What sees its lines must not block.
+// runJournal runs a journal until the test ends. The functions see must not block.
 func runJournal(t *testing.T, store *tasks.Store, see ...func(journal.Line)) *journal.Journal {
 	t.Helper()
 	j, err := journal.Open(filepath.Join(t.TempDir(), "journal.jsonl"), journal.Options{
@@ -83,7 +83,7 @@ func runJournal(t *testing.T, store *tasks.Store, see ...func(journal.Line)) *jo
 	return j
 }
 
-// loginsOf has the logins of a team that waits for its limits.
+// loginsOf returns the logins of a team that waits for its limits.
 func loginsOf(store *tasks.Store, j *journal.Journal) *login.Logins {
 	return login.New(login.Ports{
 		Store: store, Journal: j, Changed: func() {}, Command: launch.LoginCommand,
@@ -91,15 +91,15 @@ func loginsOf(store *tasks.Store, j *journal.Journal) *login.Logins {
 	})
 }
 
-// sit gives a member a seat that no store knows.
-func sit(c *Crew, m *configs.Member, lead bool) *Seat {
+// addSeat gives a member a seat that no store knows.
+func addSeat(c *Crew, m *configs.Member, lead bool) *Seat {
 	s := &Seat{Member: &roster.Member{Member: m, Lead: lead}, crew: c}
 	s.Member.Session.Session = "session-" + m.Name
 	c.seats.add(s)
 	return s
 }
 
-// memberPorts are members who work nowhere, and whom nobody asks for anything.
+// memberPorts are members without work and without questions.
 type memberPorts struct{ *Seats }
 
 func (m memberPorts) All() []*roster.Member { return m.Members() }
@@ -120,5 +120,5 @@ func (m memberPorts) AskToEnd(context.Context, actors.Actor, string, string) (ma
 
 func (m memberPorts) SetMode(context.Context, actors.Actor, string, string) error { return nil }
 
-func (m memberPorts) Finished(context.Context, tasks.Task)   {}
-func (m memberPorts) Answered(context.Context, string) error { return nil }
+func (m memberPorts) HarvestTask(context.Context, tasks.Task) {}
+func (m memberPorts) Answered(context.Context, string) error  { return nil }

@@ -15,7 +15,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// hand gives an idle member work. mark is set for a nudge, which is counted under it.
+// hand gives an idle member work. mark is set only for a nudge, which is counted under
+// it.
 func (d *director) hand(s *Seat, w teammate.Work, mark string) {
 	d.c.switchAgent(s)
 	d.c.accounts.Ledger.Begin(s.Member.Name)
@@ -40,10 +41,10 @@ func (d *director) handMail(ctx context.Context, s *Seat) error {
 		return err
 	}
 	if len(in) == 0 {
-		d.c.loop.Poke() // all of it was moot: look again
+		d.c.loop.Poke() // all of it was obsolete: plan again
 		return nil
 	}
-	if _, held := d.c.holds.Of(s.Member.Name); held { // and called by the operator: see holds.Keeps
+	if _, held := d.c.holds.Of(s.Member.Name); held { // the operator's mail ends the hold: see Holds.Keeps
 		if err := d.c.holds.Lift(ctx, s.Member.Name, actors.Operator); err != nil {
 			return err
 		}
@@ -52,8 +53,8 @@ func (d *director) handMail(ctx context.Context, s *Seat) error {
 	return nil
 }
 
-// handClaim claims a ready task for an idle member. If somebody was faster,
-// the next look finds it something else.
+// handClaim claims a ready task for an idle member. If another member has claimed it
+// already, the next round finds other work.
 func (d *director) handClaim(ctx context.Context, s *Seat, t tasks.Task) error {
 	by := s.Member.Actor()
 	terms := d.c.board.TermsOf(s.Member.Name)
@@ -71,14 +72,14 @@ func (d *director) handClaim(ctx context.Context, s *Seat, t tasks.Task) error {
 	return nil
 }
 
-// handNotes gives the idle lead a turn for the notes, and nothing else.
+// handNotes gives the idle lead a turn for its notes alone.
 func (d *director) handNotes(ctx context.Context, lead *Seat) error {
 	in, err := d.c.notes.Take(ctx)
 	if err != nil {
 		return err
 	}
 	if len(in) == 0 {
-		d.c.loop.Poke() // they have gone along with something else
+		d.c.loop.Poke() // another prompt has contained them
 		return nil
 	}
 	d.c.accounts.Notices.Showing(nil, in)
@@ -87,8 +88,8 @@ func (d *director) handNotes(ctx context.Context, lead *Seat) error {
 	return nil
 }
 
-// handQuestions reminds an idle member of the questions that it has not answered. It is
-// counted first: a crash in between costs one reminder, and not one more turn.
+// handQuestions reminds an idle member of the questions that it has not answered. It
+// counts the reminder first, so that a crash loses a reminder instead of adding a turn.
 func (d *director) handQuestions(ctx context.Context, s *Seat, mark string) error {
 	all, err := d.c.asks.Remind(ctx, s.Member.Name)
 	if err != nil {
@@ -101,9 +102,9 @@ func (d *director) handQuestions(ctx context.Context, s *Seat, mark string) erro
 	return nil
 }
 
-// handOn lets a member go on that was locked out. What it was asked it has kept
-// itself; mail that came in meanwhile goes along.
-func (d *director) handOn(ctx context.Context, s *Seat) error {
+// handRetry lets a locked-out member continue its turn. The member kept its input; mail that
+// came meanwhile is added.
+func (d *director) handRetry(ctx context.Context, s *Seat) error {
 	mail, _, err := d.c.board.Unread(ctx, s.Member.Name)
 	if err != nil {
 		return fmt.Errorf("the mail of %s: %w", s.Member.Name, err)
@@ -121,18 +122,18 @@ func (d *director) handOn(ctx context.Context, s *Seat) error {
 	return nil
 }
 
-// handLast gives a member the prompt to finish and to hand over.
+// handLast prompts a member to finish and hand over its work.
 func (d *director) handLast(s *Seat) {
 	in, ok := d.c.accounts.Ledger.HandOver(s.Member.Name)
-	if !ok { // the limit was raised just now
+	if !ok { // the limit was just raised
 		d.c.loop.Poke()
 		return
 	}
 	d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{in}}, "")
 }
 
-// note puts a notice into the lead's mailbox once per mark.
-func (d *director) note(ctx context.Context, key, mark, text string) error {
+// mailLeadOnce mails a notice to the lead once per mark.
+func (d *director) mailLeadOnce(ctx context.Context, key, mark, text string) error {
 	by := actors.Actor{CallID: actors.CallID(key, mark)}
 	out := mail.Outgoing{
 		To: []string{d.c.seats.Lead().Member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
@@ -140,8 +141,8 @@ func (d *director) note(ctx context.Context, key, mark, text string) error {
 	if _, err := d.c.store.Mail().Send(ctx, by, out); err != nil {
 		return err
 	}
-	// The notice comes first: a crash in between sends it again under the same call
-	// id, which does nothing, while the other order could lose it.
+	// Send the notice before the mark is stored: after a crash in between it is sent
+	// again under the same call id, which has no effect. The other order could lose it.
 	if err := d.c.store.Put(ctx, key, notation.Encode(mark)); err != nil {
 		return err
 	}
@@ -154,12 +155,12 @@ func (d *director) note(ctx context.Context, key, mark, text string) error {
 	return nil
 }
 
-// askForReport lists what was done once more, because the lead may have forgotten
-// it, or begun anew since.
+// askForReport asks the lead for its report. It lists the completed tasks again, because
+// the lead may have lost its context since.
 func (d *director) askForReport(ctx context.Context, mark string) error {
 	all, err := d.c.store.List(ctx)
 	if err != nil {
 		return err
 	}
-	return d.note(ctx, keyReported, mark, teamtools.ReportText(all))
+	return d.mailLeadOnce(ctx, keyReported, mark, teamtools.ReportText(all))
 }

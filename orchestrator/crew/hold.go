@@ -6,7 +6,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// viewHolds tells plan who is held.
+// viewHolds sets which of the seats are held.
 func viewHolds(h *lives.Holds, seats []plan.Seat) {
 	for i := range seats {
 		seats[i].Held, seats[i].HeldCut = h.Keeps(seats[i].Name, seats[i].Unread)
@@ -19,7 +19,7 @@ func (s *Seat) held() bool {
 	return held
 }
 
-// reportHolds tells the journal of a new run who is held since an earlier one.
+// reportHolds journals the holds that an earlier run left.
 func (c *Crew) reportHolds() {
 	for _, s := range c.seats.All() {
 		if h, held := c.holds.Of(s.Member.Name); held {

@@ -15,8 +15,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// TestPlanOfHeldMembers: a held member gets nothing, the others go on, and a team that
-// could only go on with held members comes to rest and says so.
+// TestPlanOfHeldMembers: a held member gets nothing and the others continue. A team in
+// which only held members could continue comes to rest and says so.
 func TestPlanOfHeldMembers(t *testing.T) {
 	now := time.Now()
 	person := []mail.Message{{ID: "m1", Kind: mail.OperatorMessage, From: actors.Operator, Text: "go", Sent: now}}

@@ -12,18 +12,18 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Next gives the next work. While there is none the member is idle, and rests: whoever
-// has something for it calls rouse.
+// Next returns the next work. While there is none, the member is idle and needs no
+// goroutine until Life.Give gets work for it.
 func (s *Seat) Next(ctx context.Context) (teammate.Work, error) {
-	if !s.settled {
+	if !s.waiting {
 		switch now := s.Life.State(); {
 		case now.Halting != "":
 			return teammate.Work{}, io.EOF
 		case now.Exit != lives.Stays:
 			return teammate.Work{}, now.Exit.LastWork()
 		}
-		s.crew.work.Merges.Settle(ctx, s.Member.Name)
-		s.settled = true
+		s.crew.work.Merges.HarvestCompleted(ctx, s.Member.Name)
+		s.waiting = true
 		s.Life.Wait()
 		s.crew.loop.Poke()
 	}
@@ -31,13 +31,13 @@ func (s *Seat) Next(ctx context.Context) (teammate.Work, error) {
 	if err != nil {
 		return teammate.Work{}, err
 	}
-	s.settled = false
+	s.waiting = false
 	s.crew.work.Merges.Freshen(ctx, s.Member.Name)
-	s.crew.asks.Attention.Calm(ctx, s.Member.Name)
+	s.crew.asks.Attention.WithdrawQuestion(ctx, s.Member.Name)
 	return w, nil
 }
 
-// Waiting returns the mail that may be shown in the middle of a turn.
+// Waiting returns unread mail that may be shown during a turn.
 func (s *Seat) Waiting(ctx context.Context) ([]agent.Input, error) {
 	mail, _, err := s.crew.board.Unread(ctx, s.Member.Name)
 	if err != nil || len(mail) == 0 {
@@ -46,9 +46,9 @@ func (s *Seat) Waiting(ctx context.Context) ([]agent.Input, error) {
 	return s.read(ctx, mail)
 }
 
-// Taken notes that mail and notes stand in the transcript: ids are those of all that the turn
-// was begun with. A crash between the two stores shows the mail again, under an id by which
-// the member's history knows it.
+// Taken records that the transcript holds mail and notes; ids are those of all inputs of
+// the turn. After a crash between the two stores the mail is shown again, under an id
+// that the member's history knows.
 func (s *Seat) Taken(ctx context.Context, ids []string) error {
 	s.crew.accounts.Notices.Shown(ids, s.crew.watch.Of(s.Member.Name).Pass)
 	letters, err := s.crew.notes.Drop(ctx, s.Member.Actor(), ids)
@@ -58,8 +58,8 @@ func (s *Seat) Taken(ctx context.Context, ids []string) error {
 	return s.crew.store.Mail().Deliver(ctx, s.Member.Actor(), letters)
 }
 
-// read turns unread mail into inputs. What has become pointless is marked as
-// delivered without being shown; what is no news yet is left for later.
+// read turns unread mail into inputs. It marks obsolete mail as delivered without showing
+// it, and leaves mail about unmerged work for later.
 func (s *Seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, error) {
 	about, err := s.crew.board.Concerned(ctx, mail)
 	if err != nil {

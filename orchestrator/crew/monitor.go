@@ -11,52 +11,51 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// monitor takes in what members and the store report: the journal gets it, and the crew
-// learns from it what it must know. The members' goroutines and that of the journal call it.
+// monitor processes the events of members and of the store: it journals them and updates
+// what the crew knows. It is called from the members' goroutines and from the journal's.
 type monitor struct{ c *Crew }
 
-// sinkOf makes the sink of a member: events go to the journal, and the crew
-// takes from them what it must know.
+// sinkOf returns the sink for a member's events.
 func (m monitor) sinkOf(ctx context.Context, s *Seat) agent.Sink {
 	return func(e agent.Event) {
-		// The crew knows before the journal does, because the journal may make the
-		// member wait, and ps must not.
+		// Update the crew before the journal, because a slow journal blocks the member
+		// and must not delay ps.
 		data, err := m.c.logins.Take(ctx, s.Member, e.Data)
-		m.c.act(ctx, s, err)
-		e.Data = m.weighed(ctx, s, m.full(s, data))
+		m.c.logError(ctx, s, err)
+		e.Data = m.markEmpty(ctx, s, m.fillIdle(s, data))
 		m.c.accounts.Tally.See(e)
 		m.c.watch.See(s.Member.Name, e)
 		if end, ok := e.Data.(agent.HookFinished); ok {
 			m.c.hooks.Live.Tallies.Add(s.Member.Name, hooklist.EndOf(end))
 		}
-		m.c.work.Writes.See(ctx, s.Member, e) // first, for it looks at the clock
+		m.c.work.Writes.See(ctx, s.Member, e) // before slow steps, because it reads the clock
 		m.c.journal.Append(e)
-		m.coordinated(s, e)
+		m.journalCoordination(s, e)
 		switch data := e.Data.(type) {
 		case agent.MemberStarted:
 			m.c.begin(s)
 		case agent.NeedsAttention:
-			m.c.act(ctx, s, (alarms{m.c}).needsAttention(ctx, s, data.Reason))
+			m.c.logError(ctx, s, (alarms{m.c}).needsAttention(ctx, s, data.Reason))
 		case agent.ToolReturned:
 			departures{m.c}.afterCall(s)
 		case agent.ToolCalled:
 			m.vendorAnswered(s)
 		case agent.HelperEnded:
-			m.c.loop.Poke() // it may be what the team was waiting for
+			m.c.loop.Poke() // the team may have waited for it
 		case agent.Idle:
-			m.c.act(ctx, s, m.idled(ctx, s, data))
+			m.c.logError(ctx, s, m.recordIdle(ctx, s, data))
 		case agent.Limited:
-			m.c.act(ctx, s, m.tellOfLimit(ctx, s, data))
+			m.c.logError(ctx, s, m.tellOfLimit(ctx, s, data))
 		case agent.TurnEnded:
 			m.c.accounts.Ledger.TurnEnded(s.Member.Name, s.Turn(), data)
-			m.c.act(ctx, s, m.c.logins.TurnEnded(ctx, s.Member.Name, data.Reason))
+			m.c.logError(ctx, s, m.c.logins.TurnEnded(ctx, s.Member.Name, data.Reason))
 		}
 	}
 }
 
-// full returns an idle event with what the crew knows and the member does not; other events
-// stay as they are. What runs in the background is cut to the width of a line.
-func (m monitor) full(s *Seat, data agent.EventData) agent.EventData {
+// fillIdle adds to an idle event what the member itself does not know. Commands are cut to
+// the width of a line.
+func (m monitor) fillIdle(s *Seat, data agent.EventData) agent.EventData {
 	idle, ok := data.(agent.Idle)
 	if !ok {
 		return data
@@ -69,11 +68,10 @@ func (m monitor) full(s *Seat, data agent.EventData) agent.EventData {
 	return idle
 }
 
-// weighed fills in whether a turn that has ended was empty; other events stay as they are.
-//
-// Words are needed where a person has written, where another member has asked and is told
-// of them by a note, and where they are the lead's last: those `covey up` prints.
-func (m monitor) weighed(ctx context.Context, s *Seat, data agent.EventData) agent.EventData {
+// markEmpty sets whether a turn that has ended was empty. A final text counts if a person
+// has written, if another member has asked, who gets it as a note, or if it is the lead's
+// last, which `covey up` prints.
+func (m monitor) markEmpty(ctx context.Context, s *Seat, data agent.EventData) agent.EventData {
 	end, ok := data.(agent.TurnEnded)
 	if !ok {
 		return data
@@ -86,8 +84,8 @@ func (m monitor) weighed(ctx context.Context, s *Seat, data agent.EventData) age
 	return end
 }
 
-// coordinated tells the journal what a turn of the lead's has spent on notices.
-func (m monitor) coordinated(s *Seat, e agent.Event) {
+// journalCoordination journals what a turn of the lead has spent on notices.
+func (m monitor) journalCoordination(s *Seat, e agent.Event) {
 	if !s.Member.Lead || e.Helper != "" {
 		return
 	}
@@ -96,15 +94,14 @@ func (m monitor) coordinated(s *Seat, e agent.Event) {
 	}
 }
 
-// idled leaves the member's note for the lead, and sees to turns that came to
-// nothing: the lead is told at once, and a member that nobody will remind of
-// anything needs attention.
-func (m monitor) idled(ctx context.Context, s *Seat, idle agent.Idle) error {
+// recordIdle stores the member's idle note for the lead. After a failed turn it tells the lead
+// at once, or marks the member as needing attention if no reminder would reach it.
+func (m monitor) recordIdle(ctx context.Context, s *Seat, idle agent.Idle) error {
 	failed := "its last turn failed: " + idle.LastText
 	again, worn := m.c.logins.TriesAgain(s.Member.Name)
 	switch {
 	case again:
-		return nil // its work has not come to an end yet
+		return nil // the turn is tried again
 	case worn != "":
 		failed = worn
 	}
@@ -112,7 +109,7 @@ func (m monitor) idled(ctx context.Context, s *Seat, idle agent.Idle) error {
 	if idle.Reason == agent.IdleStopped {
 		note.FailureReason = "a hook stopped its turn"
 	}
-	if idle.Reason == agent.IdleFailed && m.c.stumble(ctx, s, failed) {
+	if idle.Reason == agent.IdleFailed && m.c.turnFailed(ctx, s, failed) {
 		return m.c.notes.Send(ctx, note, m.c.clock.Now())
 	}
 	switch {
@@ -135,8 +132,8 @@ func (m monitor) idled(ctx context.Context, s *Seat, idle agent.Idle) error {
 	return m.c.notes.Send(ctx, note, m.c.clock.Now())
 }
 
-// tellOfLimit tells the lead of a member's usage limit, once for all the tries
-// that come to the same.
+// tellOfLimit tells the lead of a member's usage limit, once for consecutive tries with
+// the same result.
 func (m monitor) tellOfLimit(ctx context.Context, s *Seat, e agent.Limited) error {
 	text, waits, again := m.c.logins.LimitText(s.Member, e)
 	if again {
@@ -155,15 +152,15 @@ func (m monitor) tellOfLimit(ctx context.Context, s *Seat, e agent.Limited) erro
 	return (alarms{m.c}).tellLeadOf(ctx, s, text)
 }
 
-// vendorAnswered notes that the vendor behind a member has answered in its turn.
+// vendorAnswered records that the vendor has answered a member during its turn.
 func (m monitor) vendorAnswered(s *Seat) {
 	if !s.Life.State().Idle {
 		m.c.logins.Answered(s.Member.Name)
 	}
 }
 
-// Sink makes the sink of the member's events. It writes on each turn's end what it has cost,
-// and notes what the agent program has asked for.
+// Sink returns the sink for the member's events. It adds the cost to the end of each turn
+// and tracks calls that the agent program announces.
 func (s *Seat) Sink(ctx context.Context) agent.Sink {
 	next := monitor{s.crew}.sinkOf(ctx, s)
 	return func(e agent.Event) {

@@ -7,14 +7,13 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// Stored takes in what the store has committed, once its line stands in the
-// journal: it wakes the receiver of mail over the bus, and the crew looks at
-// the team again.
+// Stored processes an event of the store once the journal has its line. It wakes the
+// receiver of mail over the bus and pokes the crew's loop.
 func (c *Crew) Stored(e tasks.Event) {
 	switch e.Type {
 	case tasks.TaskEvent:
 		(monitor{c}).noteTask(e.Data)
-		c.asks.Recheck() // somebody may wait for approval of it
+		c.asks.Recheck() // an approval may wait for it
 	case tasks.RequestEvent:
 		c.asks.Recheck()
 	case tasks.MessageEvent:
@@ -27,7 +26,7 @@ func (c *Crew) Stored(e tasks.Event) {
 	c.loop.Poke()
 }
 
-// noteTask remembers who completed what.
+// noteTask records who completed a task.
 func (m monitor) noteTask(data json.RawMessage) {
 	var change tasks.Change
 	if json.Unmarshal(data, &change) != nil || change.Op != tasks.TaskCompleted {
@@ -39,13 +38,13 @@ func (m monitor) noteTask(data json.RawMessage) {
 	}
 }
 
-// noteMessage remembers who has written to the lead, and tells whose mail it is.
+// noteMessage records that a member has written to the lead, and returns the receiver.
 func (m monitor) noteMessage(data json.RawMessage) (to string) {
 	var letter mail.Message
 	if json.Unmarshal(data, &letter) != nil || len(m.c.seats.All()) == 0 {
 		return ""
 	}
-	// Any message will do: whether it says enough is for the lead to judge.
+	// Any message counts as a report; the lead judges its content.
 	if s, ok := m.c.seats.Of(letter.From); ok && letter.To == m.c.seats.Lead().Member.Name {
 		m.c.watch.Reported(s.Member.Name)
 	}

@@ -19,7 +19,7 @@ import (
 func TestReportSent(t *testing.T) {
 	c := crewOf(t, Ports{}, "lead", "dev", "ops")
 	for i, name := range []string{"lead", "dev", "ops"} {
-		sit(c, &configs.Member{Name: name}, i == 0)
+		addSeat(c, &configs.Member{Name: name}, i == 0)
 	}
 	policies := hooking.NewPolicies(hooking.PolicyOptions{
 		Writes: &owned.Writes{}, Member: c.seats.Member, SessionOf: c.seats.SessionOf,

@@ -9,15 +9,15 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Purpose says what a run is for. The zero Purpose is a run in which all members work.
+// Purpose says what a run is for. In a run with the zero Purpose all members work.
 type Purpose struct {
-	Trigger string              // of the Setup hooks that run first; empty: none do
-	Setup   bool                // it ends when every session has begun
-	Merge   *api.MergeRequest   // it merges finished work and ends
-	Merged  func([]tasks.Merge) // is told what became of that
+	Trigger string              // trigger of the Setup hooks that run first; empty: none run
+	Setup   bool                // the run ends when every session has begun
+	Merge   *api.MergeRequest   // the run merges finished work and ends; nil: it does not
+	Merged  func([]tasks.Merge) // receives the merges
 }
 
-// Merges returns what the run merges, in words; empty: merging is not its purpose.
+// Merges describes what the run merges; empty if it is not for merging.
 func (p Purpose) Merges() string {
 	if p.Merge == nil {
 		return ""
@@ -25,7 +25,7 @@ func (p Purpose) Merges() string {
 	return p.Merge.String()
 }
 
-// prepared is why a run has ended that was to do nothing but that.
+// prepared is the reason for the end of a run that only prepares the workspace.
 const prepared = "the workspace is prepared"
 
 // setUp runs the Setup hooks, once for the team, in the lead's session.
@@ -33,13 +33,13 @@ func (c *Crew) setUp(ctx context.Context) error {
 	if c.purpose.Trigger == "" || c.seats.Lead().Life.State().Gone != "" {
 		return nil
 	}
-	if err := c.seats.Lead().mate.Setup(ctx, c.purpose.Trigger); err != nil {
+	if err := c.seats.Lead().teammate.Setup(ctx, c.purpose.Trigger); err != nil {
 		return fmt.Errorf("the Setup hooks: %w", err)
 	}
 	return nil
 }
 
-// atMerge merges what a run is only for, and ends it.
+// atMerge merges and ends a run whose purpose is that.
 func (c *Crew) atMerge(ctx context.Context) (plan.Move, error) {
 	done, err := c.work.Merges.MergeHere(ctx, *c.purpose.Merge)
 	if err != nil {

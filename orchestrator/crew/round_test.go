@@ -20,13 +20,13 @@ import (
 var roundKinds = []string{
 	"claim",   // a ready task for each member
 	"mail",    // each has unread mail about its task
-	"depends", // mail as well, and each member depends on another
-	"asked",   // each has a question to answer, and waits for the answer to one of its own
+	"depends", // also mail, and each member depends on another
+	"asked",   // each has a question to answer and waits for an answer
 	"locked",  // each is locked out by a usage limit
 }
 
-// crewAtRest is a crew of so many idle members beside the lead, with a store of its own and
-// without processes. Its board has one task for each.
+// crewAtRest returns a crew of a lead and idle members, with its own store and without
+// processes. Each member has one task.
 func crewAtRest(tb testing.TB, kind string, members int) *Crew {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -41,7 +41,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *Crew {
 	})
 	c := crewOf(tb, Ports{Store: store}, "lead")
 	var load tasks.Loading
-	var asking sync.WaitGroup // many at once, which are one commit
+	var asking sync.WaitGroup // concurrent, so that they share a commit
 	ask := func(n requests.New) {
 		asking.Go(func() {
 			if _, err := store.Requests().Ask(tb.Context(), actors.Actor{Name: n.Member}, n); err != nil {
@@ -49,9 +49,9 @@ func crewAtRest(tb testing.TB, kind string, members int) *Crew {
 			}
 		})
 	}
-	sit(c, &configs.Member{Name: "lead"}, true).Life.Wait()
+	addSeat(c, &configs.Member{Name: "lead"}, true).Life.Wait()
 	for i := range members {
-		s := sit(c, &configs.Member{Name: fmt.Sprint("m", i), SelfClaim: true}, false)
+		s := addSeat(c, &configs.Member{Name: fmt.Sprint("m", i), SelfClaim: true}, false)
 		s.Life.Wait()
 		next := fmt.Sprint("m", (i+1)%members)
 		t := tasks.New{Key: fmt.Sprint("t", i), Subject: "Do it"}
@@ -85,8 +85,8 @@ func crewAtRest(tb testing.TB, kind string, members int) *Crew {
 	return c
 }
 
-// BenchmarkRound has the time of one round of the crew for each member. It is the same for
-// any number of members. On a busy machine the fastest round says most.
+// BenchmarkRound measures the time of one round of the crew per member, which must not
+// depend on the number of members. On a busy machine the fastest round counts.
 //
 //	go test -run xxx -bench Round$ ./orchestrator/crew
 func BenchmarkRound(b *testing.B) {
@@ -112,8 +112,8 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// TestRoundGrowsWithTheTeam: a round reads the store once for all empty mailboxes, however
-// many members there are.
+// TestRoundGrowsWithTheTeam: a round reads the store once for all empty mailboxes, for
+// any number of members.
 func TestRoundGrowsWithTheTeam(t *testing.T) {
 	for _, kind := range roundKinds {
 		for _, members := range []int{100, 1000} {
@@ -129,7 +129,7 @@ func TestRoundGrowsWithTheTeam(t *testing.T) {
 				if kind == "mail" || kind == "depends" {
 					return // each member's mail is read
 				}
-				// A read of the store for each member makes it more than twenty.
+				// One store read per member would exceed twenty.
 				allocs := testing.AllocsPerRun(1, func() {
 					if _, _, err := (&director{c: c}).round(t.Context()); err != nil {
 						t.Error(err)
@@ -143,7 +143,7 @@ func TestRoundGrowsWithTheTeam(t *testing.T) {
 	}
 }
 
-// TestSeatsAreFoundByName: a member's seat is found without going through the list of them all.
+// TestSeatsAreFoundByName: finding a member's seat does not scan the list.
 func TestSeatsAreFoundByName(t *testing.T) {
 	c := crewAtRest(t, "claim", 3)
 	one, ok := c.seats.Of("m1")

@@ -10,20 +10,20 @@ import (
 	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
-// Seats are the seats of a team's members: the lead's first, then as the spec has them. The zero
-// value is empty. A spec may change while the team runs, so a list, once it is there, is never
-// changed: who holds one goes through it in peace, and the next look shows another.
+// Seats are the seats of a team's members: the lead's first, then in the order of the
+// spec. The zero value is empty. The spec may change while the team runs, so a list is
+// never changed but replaced: a reader can iterate over the list that it has.
 type Seats struct{ list atomic.Pointer[seatList] }
 
-// seatList is one such list.
+// seatList is one version of the list.
 type seatList struct {
 	all   []*Seat
-	named func() map[string]*Seat // all by name; made when somebody is first looked for
+	named func() map[string]*Seat // all by name; made on first use
 }
 
-// spots are a team's members as they stand in its spec, the lead first. Seats point to
-// them: copies of them all would be a part of what an idle member costs.
-func spots(team *configs.Team) []*configs.Member {
+// memberPointers returns pointers to the team's members in its spec, the lead first. Seats share
+// them, because copies would add to the cost of an idle member.
+func memberPointers(team *configs.Team) []*configs.Member {
 	list := []*configs.Member{&team.Lead}
 	for i := range team.Teammates {
 		list = append(list, &team.Teammates[i])
@@ -31,7 +31,7 @@ func spots(team *configs.Team) []*configs.Member {
 	return list
 }
 
-// All are the members' seats now. Nobody may change the list.
+// All returns the current seats. The caller must not change the list.
 func (l *Seats) All() []*Seat {
 	if list := l.list.Load(); list != nil {
 		return list.all
@@ -39,7 +39,7 @@ func (l *Seats) All() []*Seat {
 	return nil
 }
 
-// Of finds a member.
+// Of returns the seat of a member.
 func (l *Seats) Of(name string) (*Seat, bool) {
 	list := l.list.Load()
 	if list == nil {
@@ -49,11 +49,11 @@ func (l *Seats) Of(name string) (*Seat, bool) {
 	return s, ok
 }
 
-// add gives a seat its place behind all others. Only who hires may call it: two at
-// once would lose one.
+// add appends a seat. Only the goroutine that seats members may call it: of two
+// concurrent calls one would be lost.
 func (l *Seats) add(s *Seat) { l.put(append(slices.Clone(l.All()), s)) }
 
-// put puts another list in place of the one that there is.
+// put replaces the list.
 func (l *Seats) put(list []*Seat) {
 	l.list.Store(&seatList{list, sync.OnceValue(func() map[string]*Seat {
 		named := make(map[string]*Seat, len(list))
@@ -64,8 +64,8 @@ func (l *Seats) put(list []*Seat) {
 	})})
 }
 
-// BySession finds the member of a session. Hooks name a session and no member,
-// because the input that they get is fixed by what scripts expect.
+// BySession returns the seat with a session. Hooks name only a session, because their
+// input format is fixed.
 func (l *Seats) BySession(id string) (*Seat, bool) {
 	seats := l.All()
 	i := slices.IndexFunc(seats, func(s *Seat) bool { return s.Member.Session.Session == id })
@@ -75,7 +75,7 @@ func (l *Seats) BySession(id string) (*Seat, bool) {
 	return seats[i], true
 }
 
-// SessionOf finds the member of a session.
+// SessionOf returns the member with a session.
 func (l *Seats) SessionOf(id string) (*roster.Member, bool) {
 	s, ok := l.BySession(id)
 	if !ok {
@@ -84,7 +84,7 @@ func (l *Seats) SessionOf(id string) (*roster.Member, bool) {
 	return s.Member, true
 }
 
-// Member finds a member that has a seat.
+// Member returns a member that has a seat.
 func (l *Seats) Member(name string) (*roster.Member, bool) {
 	s, ok := l.Of(name)
 	if !ok {
@@ -93,7 +93,7 @@ func (l *Seats) Member(name string) (*roster.Member, bool) {
 	return s.Member, true
 }
 
-// GoneFor returns why a member takes no more turns; empty: it does, or it has no seat.
+// GoneFor returns why a member takes no more turns; empty if it does, or has no seat.
 func (l *Seats) GoneFor(member string) string {
 	if s, ok := l.Of(member); ok {
 		return s.Life.State().Gone
@@ -101,7 +101,7 @@ func (l *Seats) GoneFor(member string) string {
 	return ""
 }
 
-// Members are the members that have a seat.
+// Members returns the members that have a seat.
 func (l *Seats) Members() []*roster.Member {
 	seats := l.All()
 	list := make([]*roster.Member, len(seats))
@@ -111,8 +111,8 @@ func (l *Seats) Members() []*roster.Member {
 	return list
 }
 
-// teammates are the teammates that have not ended, as a recorded host lists them among
-// its lead's background tasks: an idle one is running, too.
+// teammates returns the teammates that have not ended, as a lead's background tasks. An
+// idle one counts as running, as in a recorded host.
 func (l *Seats) teammates() []hooks.BackgroundTask {
 	var list []hooks.BackgroundTask
 	for _, s := range l.All() {
@@ -130,5 +130,5 @@ func (l *Seats) teammates() []hooks.BackgroundTask {
 	return list
 }
 
-// Lead is the lead's seat. There is one as soon as the team is hired.
+// Lead returns the lead's seat. SeatAll must have run.
 func (l *Seats) Lead() *Seat { return l.All()[0] }

@@ -12,22 +12,22 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
-// serve begins the life of one member.
+// serve runs the life of one member.
 func (c *Crew) serve(ctx context.Context, s *Seat) {
 	if !c.fit(ctx, s) || !c.setUpTree(ctx, s) {
-		s.Life.Part() // somebody may wait for it to leave
+		s.Life.Part() // EndMember may wait for it
 		c.end(s)
 		return
 	}
-	c.goOn(c.own(ctx, s), s)
+	c.runMember(c.memberContext(ctx, s), s)
 }
 
-// goOn runs a member until it rests or its life is over.
-func (c *Crew) goOn(ctx context.Context, s *Seat) {
+// runMember runs a member until it rests or its life ends.
+func (c *Crew) runMember(ctx context.Context, s *Seat) {
 	for {
-		err := s.mate.Run(ctx)
+		err := s.teammate.Run(ctx)
 		if !errors.Is(err, teammate.ErrResting) {
-			c.lived(ctx, s, err)
+			c.finishLife(ctx, s, err)
 			return
 		}
 		if s.Life.Rest(ctx) {
@@ -36,25 +36,25 @@ func (c *Crew) goOn(ctx context.Context, s *Seat) {
 	}
 }
 
-// end notes that a member's last goroutine has ended.
+// end records that a member's last goroutine has ended.
 func (c *Crew) end(s *Seat) {
 	s.Life.End()
 	c.loop.Poke()
 }
 
-// lived sees to what a member leaves behind whose Run came back with err.
-func (c *Crew) lived(ctx context.Context, s *Seat, err error) {
+// finishLife cleans up after a member whose Run returned err, and decides what follows.
+func (c *Crew) finishLife(ctx context.Context, s *Seat, err error) {
 	defer c.end(s)
 	defer s.Life.Part()
 	c.short.Note(err)
-	// Before its tasks are anybody else's: its agent must not work at them any more.
-	c.act(ctx, s, c.programs.End(s.Member))
-	c.hooks.Functions.Session(s.Member.Session.Session).Release() // what its agent has registered ends with it
+	// End the agent before others can claim its tasks.
+	c.logError(ctx, s, c.programs.End(s.Member))
+	c.hooks.Functions.Session(s.Member.Session.Session).Release() // hooks that its agent registered
 	c.begin(s)
 	now := s.Life.State()
 	switch {
 	case now.Leaving != "":
-		departures{c}.seeOff(ctx, s)
+		departures{c}.completeLeave(ctx, s)
 	case ctx.Err() != nil:
 	case err == nil && now.Exit != lives.Stays && now.Halting == "":
 		c.vacateRested(ctx, s)
@@ -64,39 +64,37 @@ func (c *Crew) lived(ctx context.Context, s *Seat, err error) {
 	case errors.Is(err, teammate.ErrHalted):
 		c.halted(ctx, s, err.Error())
 	default:
-		said := strings.TrimPrefix(err.Error(), fmt.Sprintf("member %q: ", s.Member.Name)) // who it is stands before it
-		c.fall(ctx, s, "it failed: "+said)
+		said := strings.TrimPrefix(err.Error(), fmt.Sprintf("member %q: ", s.Member.Name)) // the member is named elsewhere
+		c.restartOrGiveUp(ctx, s, "it failed: "+said)
 	}
 }
 
-// halted is for a member that a hook has stopped for good: it stays so when
-// the team is started again.
+// halted handles a member that a hook has stopped permanently, also for later runs.
 func (c *Crew) halted(ctx context.Context, s *Seat, reason string) {
 	s.Member.Session.State, s.Member.Session.Reason = stateHalted, reason
-	c.act(ctx, s, c.store.Members().Set(ctx, s.Member.Session))
+	c.logError(ctx, s, c.store.Members().Set(ctx, s.Member.Session))
 	c.leave(ctx, s, reason)
 }
 
-// leave is for a member that will not be started again in this run: its tasks
-// go back to the list, and the lead is told.
+// leave handles a member that will not restart in this run: its tasks become open again,
+// and the lead is told.
 func (c *Crew) leave(ctx context.Context, s *Seat, reason string) {
-	c.tools.Revoke(s.Member) // what is left of its agent must not act for it any more
+	c.tools.Revoke(s.Member) // remaining processes of its agent must not act for it
 	c.store.Members().Detach(s.Member.Name)
 	released, err := c.release(ctx, s.Member.Name, reason)
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.Member.Name, reason)
 	if len(released) > 0 {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
-	c.act(ctx, s, errors.Join(err, (alarms{c}).tellLeadOf(ctx, s, text), departures{c}.parted(ctx, s, reason, released),
+	c.logError(ctx, s, errors.Join(err, (alarms{c}).tellLeadOf(ctx, s, text), departures{c}.announceLeft(ctx, s, reason, released),
 		c.asks.Leave(ctx, s.Member.Name)))
-	// Last, because a member that is gone makes the crew look for the end: by then
-	// its tasks are open again and the lead has its mail.
+	// Retire last: the crew checks for the end when a member is gone, and must then see
+	// its open tasks and the lead's mail.
 	s.Life.Retire(reason)
 	c.loop.Poke()
 }
 
-// release gives back all open tasks of a member that is not started again:
-// what it had in progress is pending again, and none of it is its own.
+// release makes all open tasks of a member pending and unowned, and returns them.
 func (c *Crew) release(ctx context.Context, member, reason string) ([]tasks.Task, error) {
 	released, err := c.store.Release(ctx, actors.Actor{}, member, reason)
 	if err != nil {
@@ -117,20 +115,18 @@ func (c *Crew) release(ctx context.Context, member, reason string) ([]tasks.Task
 	return released, nil
 }
 
-// stateHalted is the actors.Member.State of a member that a hook has stopped
-// for good.
+// stateHalted is the actors.Member.State of a member that a hook has stopped permanently.
 const stateHalted = "halted"
 
-// act notes an error of something that was done on the side.
-// It has nobody to return it to: members' events come from their own goroutines,
-// and what failed here is only what others would have been told.
-func (c *Crew) act(ctx context.Context, s *Seat, err error) {
+// logError records an error of a side effect. The event that caused it comes from a member's
+// goroutine, which cannot handle it; only notifications to others were lost.
+func (c *Crew) logError(ctx context.Context, s *Seat, err error) {
 	if err != nil && ctx.Err() == nil {
-		c.log.Error("what happened to a member could not be noted", "member", s.Member.Name, "err", err)
+		c.log.Error("an event of a member could not be processed", "member", s.Member.Name, "err", err)
 	}
 }
 
-// Turn is the number of the member's turn.
+// Turn returns the number of the member's turn.
 func (s *Seat) Turn() int {
 	return s.crew.watch.Of(s.Member.Name).Turn
 }

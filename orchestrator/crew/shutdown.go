@@ -16,33 +16,33 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// A member leaves the team when it agrees to a shutdown request of its lead or
-// of a person, or when it has not answered by the deadline. Then its turn is
-// interrupted; a member that is still there a while later is killed, with all
-// that it has started. Its tasks are open again, and everybody is told. The
-// team goes on, and the next `covey up` brings the member back.
+// A member leaves the team when it agrees to a shutdown request of its lead or of a
+// person, or does not answer by the deadline. Its turn is then interrupted. If it is
+// still running a while later, it is killed with all its processes. Its tasks become open
+// again, and all members are told. The team continues, and the next `covey up` brings the
+// member back.
 
 const (
-	// shutdownLimit is how long a member has to answer.
+	// shutdownLimit is the default time to answer.
 	shutdownLimit = 2 * time.Minute
-	// lastCall is how long a member that has agreed may take to end the call by
-	// which it did; then its turn is interrupted.
+	// lastCall is how long the call by which a member agrees may still run; then its turn
+	// is interrupted.
 	lastCall = 5 * time.Second
-	// lastGrace is how long a member may take to leave an interrupted turn; then
-	// it is killed. Tools get TERM and KILL within a second of an interrupt.
+	// lastGrace is how long an interrupted turn may take to end; then the member is
+	// killed. Tools get TERM and KILL within a second of an interrupt.
 	lastGrace = 10 * time.Second
 )
 
-// departures see to members that leave the team while it goes on.
+// departures handle members that leave while the team continues.
 type departures struct{ crew *Crew }
 
-// Farewell is how a member is asked to end.
-type Farewell struct {
+// EndOptions says how a member is asked to end.
+type EndOptions struct {
 	Reason string
 	Wait   time.Duration // until it is ended without an answer; 0: shutdownLimit
 }
 
-// ShutdownRequest is a request in the form in which it is sent.
+// ShutdownRequest returns a request in its wire form.
 func ShutdownRequest(r requests.Request) mail.ShutdownRequest {
 	return mail.ShutdownRequest{
 		Type: mail.ShutdownAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Reason: inbox.PayloadOf(r).Reason,
@@ -50,23 +50,23 @@ func ShutdownRequest(r requests.Request) mail.ShutdownRequest {
 	}
 }
 
-// own makes the context of one member, and what it takes to see it off.
+// memberContext returns the context of one member, and gives its Life the functions that end and
+// resume it.
 //
-// quit ends the member alone and its cause says why (lives.ErrLeaves), which tells such an end
-// from the end of the team. resume runs it on once it rests.
-func (c *Crew) own(ctx context.Context, s *Seat) context.Context {
+// quit ends only this member; its cause (lives.ErrLeaves) distinguishes that from the end
+// of the team. resume continues the member once it rests.
+func (c *Crew) memberContext(ctx context.Context, s *Seat) context.Context {
 	ctx, quit := context.WithCancelCause(ctx)
-	s.Life.Own(quit, func() { c.group.Go(func() { c.goOn(ctx, s) }) })
+	s.Life.Own(quit, func() { c.group.Go(func() { c.runMember(ctx, s) }) })
 	return ctx
 }
 
-// AskToEnd asks a member to end. One that was asked before is not asked again.
+// AskToEnd asks a member to end. The request has a key, so a second request to the same
+// member returns the first.
 //
-// Key makes a second request to the same member the first one again. The default answer
-// is yes: a member that does not answer by the deadline leaves all the same, which is
-// what tells a shutdown from a plea. The mail is built by a function,
-// because the request has its id only once it is stored.
-func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f Farewell) (requests.Request, error) {
+// The default answer is yes: a member that does not answer by the deadline leaves anyway.
+// A function makes the mail, because the request has no id before it is stored.
+func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f EndOptions) (requests.Request, error) {
 	if err := (departures{c}).mayEnd(by, to); err != nil {
 		return requests.Request{}, err
 	}
@@ -91,11 +91,10 @@ func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f Farew
 	})
 }
 
-// mayEnd refuses who may not ask a member to end, and members that cannot be
-// ended so.
+// mayEnd returns an error if by may not ask a member to end, or the member cannot be
+// ended this way. The error says what to do instead.
 //
-// Members may not end each other, only the lead and people may: the one has given out
-// the work, the others own the team. Each refusal says what to do in its place.
+// Only the lead, who assigns the work, and people, who own the team, may end members.
 func (d departures) mayEnd(by actors.Actor, to string) error {
 	s, ok := d.crew.seats.Of(to)
 	lead := d.crew.seats.Lead()
@@ -114,14 +113,14 @@ func (d departures) mayEnd(by actors.Actor, to string) error {
 	return nil
 }
 
-// shutdownSettled sees off a member that has agreed, or has not answered in time.
+// shutdownAnswered removes a member that has agreed, or has not answered in time.
 //
-// The inbox calls it whenever such a request is settled, also one of an earlier run; a
-// seat without a mate has nothing that could be ended yet. A refusal changes nothing:
-// whoever asked is told of it by mail (closingMail).
-func (d departures) shutdownSettled(ctx context.Context, r requests.Request) {
+// The inbox calls it when such a request closes, also one of an earlier run; a seat
+// without a teammate has nothing to end yet. A refusal changes nothing: the sender gets
+// it by mail (closingMail).
+func (d departures) shutdownAnswered(ctx context.Context, r requests.Request) {
 	s, ok := d.crew.seats.Of(r.To)
-	if !ok || !r.Approved() || s.mate == nil {
+	if !ok || !r.Approved() || s.teammate == nil {
 		return
 	}
 	reason := "it was asked to end by " + inbox.AnswererName(r.Member)
@@ -132,31 +131,30 @@ func (d departures) shutdownSettled(ctx context.Context, r requests.Request) {
 	if r.State == requests.Expired {
 		reason, grace = reason+" (it did not answer)", 0
 	} else {
-		s.mate.Leave()
+		s.teammate.Leave()
 	}
 	d.dismissMember(ctx, s, reason, grace)
 }
 
-// dismissMember has a member leave: after its call, or after grace, its turn is
-// interrupted, and what is still there after lastGrace is killed. It returns at
-// once.
+// dismissMember makes a member leave and returns at once. Its turn is interrupted after
+// its current call, or after grace. What still runs after lastGrace is killed.
 //
-// The first reason stays: a member that is asked to end twice leaves once. The goroutine
-// is counted among the members, so the team's end waits for it; the detached ctx lets it
-// finish its kill although the request that it came from is over.
+// The first reason stays: a member that is asked twice leaves once. The end of the team
+// waits for the goroutine. Its context is detached, so that it can finish the kill after
+// the request has ended.
 func (d departures) dismissMember(ctx context.Context, s *Seat, reason string, grace time.Duration) {
 	left, underway := s.Life.Leave(reason)
 	if !underway {
 		return
 	}
 	ctx, done := d.crew.asks.UntilEnd(ctx)
-	if !d.crew.group.Go(func() { // ends when the member has gone, or with the team
+	if !d.crew.group.Go(func() { // ends with the member, or with the team
 		defer done()
 		for _, step := range []struct {
 			after time.Duration
 			do    func()
 		}{
-			{grace, func() { s.mate.Interrupt("it leaves the team: " + reason) }},
+			{grace, func() { s.teammate.Interrupt("it leaves the team: " + reason) }},
 			{lastGrace, func() { d.killMember(s) }},
 		} {
 			select {
@@ -173,30 +171,28 @@ func (d departures) dismissMember(ctx context.Context, s *Seat, reason string, g
 	}
 }
 
-// afterCall interrupts the turn of a member that leaves, once the call by which
-// it agreed has its result.
-//
-// The tools' server calls it after every call. Without it a member that has said yes
-// would think on until lastCall is over, and pay for that.
+// afterCall interrupts the turn of a leaving member once the call by which it agreed has
+// a result. The server of tools calls it after every call. Otherwise the member would
+// continue, at a cost, until lastCall is over.
 func (d departures) afterCall(s *Seat) {
 	if leaves := s.Life.State().Leaving; leaves != "" {
-		s.mate.Interrupt("it leaves the team: " + leaves)
+		s.teammate.Interrupt("it leaves the team: " + leaves)
 	}
 }
 
-// killMember ends a member that did not leave by itself, and all that it runs.
+// killMember ends a member that did not leave by itself, and all its processes.
 func (d departures) killMember(s *Seat) {
 	s.Life.Kill()
 	d.crew.processes.KillOf(s.Member.Name)
 }
 
-// seeOff is for a member that leaves by a shutdown: nothing of it goes on, its
-// tasks are open again, and everybody knows.
+// completeLeave completes the leave of a member: it ends its processes, opens its tasks and
+// tells the others.
 //
-// The member's goroutine calls it last. Processes are killed again after
-// killMember, because the last call may have begun one meanwhile. Then the store and the
-// others are told, with a ctx that outlives the member's own.
-func (d departures) seeOff(ctx context.Context, s *Seat) {
+// The member's goroutine calls it last. It kills processes again after killMember,
+// because the last call may have started some. The context of the store and of the
+// messages outlives the member's own.
+func (d departures) completeLeave(ctx context.Context, s *Seat) {
 	s.Close(d.crew.log)
 	d.crew.processes.KillOf(s.Member.Name)
 	ctx, done := d.crew.asks.UntilEnd(ctx)
@@ -204,13 +200,12 @@ func (d departures) seeOff(ctx context.Context, s *Seat) {
 	d.crew.leave(ctx, s, s.Life.State().Leaving)
 }
 
-// parted tells everybody that a member has left: the lead by words that begin a
-// turn, the others by a message that waits for their next one.
+// announceLeft tells the members that one has left: the lead by mail that begins a turn, the
+// others by mail that waits for their next turn.
 //
-// released are the tasks that are open again; the others learn of them by id, so that one
-// of them can claim them. Who has left hears nothing: mail to it would wait for a life
-// that may never come.
-func (d departures) parted(ctx context.Context, s *Seat, reason string, released []tasks.Task) error {
+// released are the tasks that are open again; the others learn their ids, so that they
+// can claim them. The member itself gets no mail, because it may never return.
+func (d departures) announceLeft(ctx context.Context, s *Seat, reason string, released []tasks.Task) error {
 	others := []string{}
 	for _, other := range d.crew.seats.All() {
 		if other != s && !other.Member.Lead && other.Life.State().Gone == "" {
@@ -234,10 +229,9 @@ func (d departures) parted(ctx context.Context, s *Seat, reason string, released
 	return err
 }
 
-// EndMember ends a member, and waits until it has left or says that it stays.
-//
-// It blocks for as long as the member may take to answer, and then until it has gone; ctx
-// ends with the connection of whoever asks, and what was begun goes on without them.
+// EndMember ends a member, and waits until it has left or declined. It waits as long as
+// the member may take to answer, and then until it has gone. If ctx ends because the
+// caller hung up, the request stays.
 func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, error) {
 	by := actors.Actor{Name: actors.Operator}
 	if e.Now {
@@ -252,7 +246,7 @@ func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, er
 		departures{c}.dismissMember(ctx, s, reason, 0)
 		return awaitGone(ctx, s, api.EndReply{})
 	}
-	r, err := c.AskToEnd(ctx, by, e.Member, Farewell{Reason: e.Reason, Wait: e.Wait})
+	r, err := c.AskToEnd(ctx, by, e.Member, EndOptions{Reason: e.Reason, Wait: e.Wait})
 	if err != nil {
 		return api.EndReply{}, err
 	}

@@ -22,12 +22,12 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// TestMayEnd: who may ask whom to leave.
+// TestMayEnd: who may ask which member to leave.
 func TestMayEnd(t *testing.T) {
 	c := crewOf(t, Ports{}, "lead", "dev", "ops")
-	sit(c, &configs.Member{Name: "lead"}, true)
-	sit(c, &configs.Member{Name: "dev"}, false)
-	sit(c, &configs.Member{Name: "ops"}, false).Life.Retire("it failed")
+	addSeat(c, &configs.Member{Name: "lead"}, true)
+	addSeat(c, &configs.Member{Name: "dev"}, false)
+	addSeat(c, &configs.Member{Name: "ops"}, false).Life.Retire("it failed")
 	for _, tc := range []struct{ by, to, says string }{
 		{"lead", "dev", ""},
 		{actors.Operator, "dev", ""},
@@ -43,22 +43,22 @@ func TestMayEnd(t *testing.T) {
 	}
 }
 
-// TestAskToEndWantsTime: a request without an end would hold whoever waits for it.
+// TestAskToEndWantsTime: a request without a deadline would block the caller forever.
 func TestAskToEndWantsTime(t *testing.T) {
 	c := crewOf(t, Ports{}, "lead", "dev")
-	sit(c, &configs.Member{Name: "lead"}, true)
-	sit(c, &configs.Member{Name: "dev"}, false)
-	_, err := c.AskToEnd(t.Context(), actors.Actor{Name: "lead"}, "dev", Farewell{Wait: -time.Second})
+	addSeat(c, &configs.Member{Name: "lead"}, true)
+	addSeat(c, &configs.Member{Name: "dev"}, false)
+	_, err := c.AskToEnd(t.Context(), actors.Actor{Name: "lead"}, "dev", EndOptions{Wait: -time.Second})
 	if !errors.Is(err, tasks.ErrInvalid) || !strings.Contains(err.Error(), "-1s") {
 		t.Errorf("asked with -1s: %v", err)
 	}
 }
 
-// TestWhoLeavesGetsNothing: an idle member that is seen off is given no work, least of
-// all its own tasks, which are open again one after another before it is gone.
+// TestWhoLeavesGetsNothing: a leaving, idle member gets no work, not even its own tasks,
+// which become open one after another.
 func TestWhoLeavesGetsNothing(t *testing.T) {
 	c := crewOf(t, Ports{}, "lead", "dev")
-	s := sit(c, &configs.Member{Name: "dev", SelfClaim: true}, false)
+	s := addSeat(c, &configs.Member{Name: "dev", SelfClaim: true}, false)
 	s.Life.Wait()
 	look := plan.Scene{Seats: []plan.Seat{{Name: "lead", Lead: true, Idle: true}, s.view()}}
 	look.Tasks = []tasks.Task{listedTask("1", tasks.Pending, "")}
@@ -72,7 +72,8 @@ func TestWhoLeavesGetsNothing(t *testing.T) {
 	}
 }
 
-// TestPartingWakesNobody: that somebody has left is told with the next news.
+// TestPartingWakesNobody: the news that a member has left waits for the others' next
+// turn.
 func TestPartingWakesNobody(t *testing.T) {
 	left := mail.Message{ID: "1", Kind: mail.Terminated}
 	text := mail.Message{ID: "2", Kind: mail.Text}
@@ -84,13 +85,13 @@ func TestPartingWakesNobody(t *testing.T) {
 	}
 }
 
-// listedTask makes a task of a list, with blockers behind.
+// listedTask makes a task of a list, with its blockers.
 func listedTask(id string, status tasks.Status, owner string, blockedBy ...string) tasks.Task {
 	return tasks.Task{ID: id, Subject: "do " + id, Status: status, Owner: owner, Version: 1, BlockedBy: blockedBy}
 }
 
-// TestLeavesWhileItRests: a member that is told to leave while it rests after a failure is
-// gone, whether it is killed or its rest ends first.
+// TestLeavesWhileItRests: a member that is told to leave while it rests after a failure
+// is gone, whether it is killed or its rest ends first.
 func TestLeavesWhileItRests(t *testing.T) {
 	for name, rest := range map[string]time.Duration{"killed": time.Hour, "the rest is over": time.Nanosecond} {
 		store := testkit.OpenStore(t)
@@ -99,8 +100,8 @@ func TestLeavesWhileItRests(t *testing.T) {
 			Store: store, Journal: runJournal(t, store), Processes: processes,
 			Tools: mcp.New(mcp.Options{Log: slog.New(slog.DiscardHandler), Processes: processes, Watch: &lives.Watch{}}),
 		}, "lead", "dev")
-		sit(c, &configs.Member{Name: "lead"}, true)
-		s := sit(c, &configs.Member{Name: "dev"}, false)
+		addSeat(c, &configs.Member{Name: "lead"}, true)
+		s := addSeat(c, &configs.Member{Name: "dev"}, false)
 		s.Life.BeginAnew(rest)
 		s.Life.Leave("a person ended it")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -115,14 +116,14 @@ func TestLeavesWhileItRests(t *testing.T) {
 	}
 }
 
-// TestRetiresWithoutASeat: a member that never got a seat and is taken out of the spec is
-// nobody to seat, and nobody is warned of it.
+// TestRetiresWithoutASeat: a member without a seat that is removed from the spec is not
+// seated, and there is no warning.
 func TestRetiresWithoutASeat(t *testing.T) {
 	store := testkit.OpenStore(t)
 	lines := make(chan journal.Line, 10)
 	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store, func(l journal.Line) { lines <- l })}, "lead")
-	sit(c, &configs.Member{Name: "lead"}, true)
-	c.Restaff(t.Context(), []api.MemberChange{{Name: "dev", Change: api.MemberRetires}})
+	addSeat(c, &configs.Member{Name: "lead"}, true)
+	c.ApplyChanges(t.Context(), []api.MemberChange{{Name: "dev", Change: api.MemberRetires}})
 	c.journal.Append(agent.Event{Member: "lead", Data: agent.Warning{Text: "the next line"}})
 	for l := range lines {
 		if l.Member == "lead" {

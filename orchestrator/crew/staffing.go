@@ -17,14 +17,14 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// staffing gives members their seats: when the team begins, when one begins anew, and when the
-// spec changes.
+// staffing gives members their seats: at the start of the team, at a restart, and when
+// the spec changes.
 type staffing struct{ c *Crew }
 
-// SeatAll gives each member of the spec a seat. Its teammate comes later: all seats stand
-// before the hooks are ready, because a hook's member is found by its session among them.
+// SeatAll gives each member of the spec a seat, still without a teammate. All seats must
+// exist before the hooks are ready, because hooks find their member by its session.
 func (c *Crew) SeatAll(ctx context.Context) error {
-	for _, m := range spots(c.team()) {
+	for _, m := range memberPointers(c.team()) {
 		s, err := staffing{c}.newSeat(ctx, m)
 		if err != nil {
 			return fmt.Errorf("member %s: %w", m.Name, err)
@@ -34,17 +34,17 @@ func (c *Crew) SeatAll(ctx context.Context) error {
 	return nil
 }
 
-// vacate is the end of a member's life in its seat: all that it had open is closed,
-// and the crew's loop sees to who sits there next.
+// vacate ends a member's life in its seat: it closes what the member has open and leaves
+// the seat to the crew's loop.
 func (c *Crew) vacate(s *Seat) {
 	s.Close(c.log)
 	s.Life.Vacate()
 	c.loop.Poke()
 }
 
-// settle sees to seats that were given up: their members begin anew as the spec has
-// them by now, or have left the team. In the crew's loop only.
-func (h staffing) settle(ctx context.Context) error {
+// fillVacated processes vacated seats: their members restart with their current spec, or have
+// left the team. Only the crew's loop may call it.
+func (h staffing) fillVacated(ctx context.Context) error {
 	for _, s := range h.c.seats.All() {
 		if !s.Life.Free() {
 			continue
@@ -52,7 +52,7 @@ func (h staffing) settle(ctx context.Context) error {
 		if m, stays := specs.Member(h.c.team(), s.Member.Name); stays {
 			err := h.seatAgain(ctx, s, m)
 			if errors.Is(err, errUnseated) {
-				h.keepOut(s, err)
+				h.keepUnseated(s, err)
 				continue
 			}
 			if err != nil {
@@ -60,16 +60,16 @@ func (h staffing) settle(ctx context.Context) error {
 			}
 			continue
 		}
-		if err := h.depart(ctx, s); err != nil {
+		if err := h.removeSeat(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// depart takes the seat of a member away that the spec has no more. Its name may
-// come back, and finds its session and its mail again.
-func (h staffing) depart(ctx context.Context, s *Seat) error {
+// removeSeat removes the seat of a member that is no longer in the spec. If the name comes
+// back, it finds its session and its mail again.
+func (h staffing) removeSeat(ctx context.Context, s *Seat) error {
 	released, err := h.c.release(ctx, s.Member.Name, "the spec has no member of this name any more")
 	if err != nil {
 		return err
@@ -86,10 +86,10 @@ func (h staffing) depart(ctx context.Context, s *Seat) error {
 	h.c.notes.Forget(s.Member.Name)
 	h.c.asks.Forget(s.Member.Name)
 	h.c.work.Trees.Forget(s.Member.Name)
-	if err := h.c.work.Trees.Retire(ctx); err != nil { // work that is nowhere else stays
+	if err := h.c.work.Trees.Retire(ctx); err != nil { // unmerged work stays
 		return fmt.Errorf("the working copy of %s: %w", s.Member.Name, err)
 	}
-	text := fmt.Sprintf("Teammate %s has left the team: the spec has it no more.", s.Member.Name)
+	text := fmt.Sprintf("Teammate %s has left the team: it is no longer in the spec.", s.Member.Name)
 	if len(released) > 0 {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
@@ -97,7 +97,7 @@ func (h staffing) depart(ctx context.Context, s *Seat) error {
 	return (alarms{h.c}).tellLeadOf(ctx, s, text)
 }
 
-// seatLate seats a member that comes while the team runs.
+// seatLate seats a member that was added while the team runs.
 func (h staffing) seatLate(ctx context.Context, m configs.Member) error {
 	s, err := h.seatOne(ctx, m)
 	if err != nil {
@@ -109,7 +109,7 @@ func (h staffing) seatLate(ctx context.Context, m configs.Member) error {
 	return nil
 }
 
-// seatAgain gives a member another seat in place of its old one.
+// seatAgain replaces a member's seat with a new one.
 func (h staffing) seatAgain(ctx context.Context, old *Seat, m configs.Member) error {
 	s, err := h.seatOne(ctx, m)
 	if err != nil {
@@ -123,40 +123,42 @@ func (h staffing) seatAgain(ctx context.Context, old *Seat, m configs.Member) er
 	list := slices.Clone(h.c.seats.All())
 	list[slices.Index(list, old)] = s
 	h.c.seats.put(list)
-	h.c.act(ctx, s, h.c.asks.Plans.BeginAnew(ctx, s.Member)) // after an error it stays in a mode that allows less
+	h.c.logError(ctx, s, h.c.asks.Plans.BeginAnew(ctx, s.Member)) // after an error it keeps the stricter mode
 	h.c.enter(ctx, s)
 	return nil
 }
 
-// errUnseated is why a member has no new seat; the team goes on without it.
+// errUnseated is the reason for a member without a new seat; the team continues without
+// it.
 var errUnseated = errors.New("it could not be started")
 
-// keepOut leaves a member that cannot have a new seat in its old one, where it takes no more turns: its
-// tasks and its mail are shown, and a better spec brings it back. In the crew's loop only.
-func (h staffing) keepOut(s *Seat, why error) {
+// keepUnseated leaves a member that cannot have a new seat in its old one, where it takes no
+// turns: its tasks and mail stay visible until a corrected spec brings it back. Only the
+// crew's loop may call it.
+func (h staffing) keepUnseated(s *Seat, why error) {
 	h.c.journal.Append(agent.Event{Member: s.Member.Name, Data: agent.Warning{Text: why.Error()}})
 	s.Life.KeepOut(why.Error())
 	h.c.loop.Poke()
 }
 
-// seatOne makes a seat, whole or not at all: whoever goes through the seats may call upon the
-// teammate of each. It fails with errUnseated if that is the member's own trouble.
+// seatOne makes a complete seat or none, because other code may use the teammate of every
+// seat. It fails with errUnseated if the cause is the member's own.
 func (h staffing) seatOne(ctx context.Context, m configs.Member) (*Seat, error) {
 	s, err := h.newSeat(ctx, &m)
 	if err != nil {
 		return nil, fmt.Errorf("member %s: %w", m.Name, err)
 	}
 	s.late = true
-	if err := h.c.outfit(ctx, s); err != nil {
+	if err := h.c.makeTeammate(ctx, s); err != nil {
 		h.c.vacate(s)
 		return nil, fmt.Errorf("%w: %w", errUnseated, err)
 	}
 	return s, h.c.programs.RecallCost(ctx, m.Name)
 }
 
-// newSeat makes a seat for a member, with its session and no agent yet. A member that a hook
-// has stopped for good gets one all the same, because its tasks, its mail and what it has
-// cost are shown; it only gets no turns.
+// newSeat makes a seat for a member, with its session and without an agent. A member that
+// a hook has stopped permanently gets one too, so that its tasks, mail and cost are
+// shown; it takes no turns.
 func (h staffing) newSeat(ctx context.Context, m *configs.Member) (*Seat, error) {
 	session, err := h.c.store.Members().Attach(ctx, m.Name, uuid.NewString)
 	if err != nil {
@@ -169,7 +171,7 @@ func (h staffing) newSeat(ctx context.Context, m *configs.Member) (*Seat, error)
 	return s, nil
 }
 
-// enter lets a member that has a seat begin.
+// enter starts a member that has a seat.
 func (c *Crew) enter(ctx context.Context, s *Seat) {
 	gone := s.Life.State().Gone
 	if gone == "" {
@@ -181,8 +183,8 @@ func (c *Crew) enter(ctx context.Context, s *Seat) {
 	c.loop.Poke()
 }
 
-// inFileOrder brings seats into the order of the spec. Who is not in it any more
-// comes last.
+// inFileOrder sorts seats in the order of the spec. Members that are no longer in it come
+// last.
 func inFileOrder(seats []*Seat, members []configs.Member) []*Seat {
 	places := map[string]int{}
 	for i := range members {
@@ -198,10 +200,10 @@ func inFileOrder(seats []*Seat, members []configs.Member) []*Seat {
 	return seats
 }
 
-// ReleaseStrangers gives back the tasks of members that the spec no longer has.
-// Nobody would ever be woken for them. A name that comes back into the spec later
-// finds its session again, and its mail.
-func (c *Crew) ReleaseStrangers(ctx context.Context) error {
+// ReleaseTasksOfRemoved opens the tasks of members that are no longer in the spec, because
+// nothing would wake them. A name that comes back later finds its session and its mail
+// again.
+func (c *Crew) ReleaseTasksOfRemoved(ctx context.Context) error {
 	known, err := c.store.Members().List(ctx)
 	if err != nil {
 		return err
@@ -211,25 +213,23 @@ func (c *Crew) ReleaseStrangers(ctx context.Context) error {
 			continue
 		}
 		if _, err := c.release(ctx, m.Name, "the spec has no member of this name any more"); err != nil {
-			return fmt.Errorf("the tasks of %s, who is no member any more: %w", m.Name, err)
+			return fmt.Errorf("the tasks of %s, which is no longer a member: %w", m.Name, err)
 		}
 	}
 	return nil
 }
 
-// Restaff begins with what a change means for members. Those that are in a turn
-// finish it; settle sees to them then.
-//
-// A member that cannot be seated is warned of and the others go on: the spec counts by then. The
-// next covey up tries again.
-func (c *Crew) Restaff(ctx context.Context, changes []api.MemberChange) {
+// ApplyChanges starts to apply a change of the spec to members. Those in a turn finish it;
+// settle then processes them. If a member cannot be seated, people are warned and the
+// others continue: the spec is in effect already, and the next covey up tries again.
+func (c *Crew) ApplyChanges(ctx context.Context, changes []api.MemberChange) {
 	for _, m := range changes {
 		s, seated := c.seats.Of(m.Name)
 		switch {
 		case m.Change == api.MemberRetires && seated:
 			s.Life.Relieve(lives.ForGood)
-		case m.Change == api.MemberRetires: // it never had a seat, or has left it
-		case seated: // it changes, or it was retired and is still in its turn
+		case m.Change == api.MemberRetires: // it has no seat
+		case seated: // it changes, or was retired and is still in its turn
 			s.Life.Relieve(lives.Anew)
 		default:
 			member, _ := specs.Member(c.team(), m.Name)

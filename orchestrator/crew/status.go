@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// State is what a member does now.
+// State returns what the member does now.
 func (s *Seat) State(now lives.State) api.MemberState {
 	login := s.crew.logins.State(s.Member.Name)
 	locked := login.Lockout
@@ -18,11 +18,11 @@ func (s *Seat) State(now lives.State) api.MemberState {
 		return api.Ended
 	case !now.Begun:
 		return api.Starting
-	case !now.Idle && (login.Waits != "" || s.crew.asks.Aside(s.Member.Name) != ""):
+	case !now.Idle && (login.Waits != "" || s.crew.asks.MidTurnWait(s.Member.Name) != ""):
 		return api.Waiting
 	case !now.Idle:
 		return api.Working
-	case now.Idle && s.holdsBack(s.crew.clock.Now()):
+	case now.Idle && s.waitsToRetry(s.crew.clock.Now()):
 		return api.Waiting
 	case s.held():
 		return api.Held
@@ -36,8 +36,7 @@ func (s *Seat) State(now lives.State) api.MemberState {
 	return api.Resting
 }
 
-// Status is the member as `covey ps` shows it. own are the places of the tasks that
-// it owns.
+// Status returns the member as `covey ps` shows it. own are the indexes of its tasks.
 func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
 	ran := s.crew.hooks.Live.Tallies.Of(s.Member.Name)
 	done, login, now := s.crew.accounts.Tally.Of(s.Member.Name), s.crew.logins.State(s.Member.Name), s.crew.watch.Of(s.Member.Name)
@@ -66,9 +65,9 @@ func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
 		}
 	}
 	if m.State != api.Resting {
-		m.WaitsFor = cmp.Or(login.Waits, s.crew.asks.Aside(s.Member.Name))
+		m.WaitsFor = cmp.Or(login.Waits, s.crew.asks.MidTurnWait(s.Member.Name))
 	}
-	if now := s.crew.clock.Now(); login.Lockout != nil && life.Idle && s.holdsBack(now) {
+	if now := s.crew.clock.Now(); login.Lockout != nil && life.Idle && s.waitsToRetry(now) {
 		m.WaitsFor = login.Lockout.RetryText(now)
 	}
 	if awaits := s.crew.asks.Awaits(s.Member.Name); life.Idle && life.Gone == "" && awaits != "" {

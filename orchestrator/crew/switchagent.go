@@ -7,21 +7,21 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 )
 
-// switchAgent gives an idle member the agent that it is to go on with.
+// switchAgent gives an idle member the agent for its next turn.
 func (c *Crew) switchAgent(s *Seat) {
 	if a, changed := c.logins.Switch(s.Member, s.Turn()); changed {
-		s.mate.Renew(s.Member.FallbackAgent())
+		s.teammate.Renew(s.Member.FallbackAgent())
 		c.accounts.Ledger.SetAgent(s.Member.Name, a)
 	}
 }
 
-// Admit waits for a slot of the member's agent. It is a teammate.Admitter.
+// Admit waits for a slot of the member's agent. It implements teammate.Admitter.
 func (s *Seat) Admit(ctx context.Context) (release func(), err error) {
 	return s.crew.logins.Admit(ctx, s.Member, s.Turn())
 }
 
-// Lend lends the slot of a member to others. A member that holds none now, takes none
-// back.
+// Lend makes the member's slot available to others. takeBack waits for a slot again; it
+// does nothing if the member had none.
 func (c *Crew) Lend(member string) (takeBack func(context.Context) error) {
 	s, ok := c.seats.Of(member)
 	if !c.logins.GiveBack(member) || !ok {
@@ -29,21 +29,21 @@ func (c *Crew) Lend(member string) (takeBack func(context.Context) error) {
 	}
 	return func(ctx context.Context) error {
 		if now, ok := c.seats.Of(member); !ok || now != s {
-			return nil // the call has outlived its member's life: the slot is the next life's
+			return nil // the call outlived its member's life, and the slot belongs to the next one
 		}
 		_, err := s.Admit(ctx)
 		return err
 	}
 }
 
-// TryNow lets an idle member that is locked out try again at once. It reports
-// whether there is such a lockout.
+// TryNow lets an idle, locked-out member try again at once. It reports whether there was
+// a lockout.
 func (c *Crew) TryNow(s *Seat) bool {
 	now := s.Life.State()
 	return now.Idle && now.Gone == "" && c.logins.Retry(s.Member.Name)
 }
 
-// holdsBack reports whether an idle member waits to try its last turn again.
-func (s *Seat) holdsBack(now time.Time) bool {
+// waitsToRetry reports whether an idle member waits to try its last turn again.
+func (s *Seat) waitsToRetry(now time.Time) bool {
 	return !s.held() && s.crew.logins.State(s.Member.Name).Lockout.State(now) == plan.LockFailed
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
-// The crew sleeps until the first of its members may try again, and looks at the
-// clock in between; a time that has come meanwhile wakes it at once.
+// TestNextRetry: the crew sleeps until the first locked-out member may try again, for
+// maxSleep at most; a time in the past wakes it at once.
 func TestNextRetry(t *testing.T) {
 	var slept time.Duration
 	now := limitOver
@@ -46,7 +46,7 @@ func TestNextRetry(t *testing.T) {
 // limitOver is when limits in these tests are over.
 var limitOver = time.Date(2026, 11, 21, 15, 4, 0, 0, time.UTC)
 
-// TestPermissionLendsTheSlot: a member that waits for a person holds up nobody on
+// TestPermissionLendsTheSlot: a member that waits for a person does not block others on
 // the same login.
 func TestPermissionLendsTheSlot(t *testing.T) {
 	ctx := t.Context()
@@ -54,7 +54,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store)}, "lead", "dev")
 	member := configs.Member{Name: "dev", Agent: configs.Agent{Name: "one", Parallel: 1}}
 	c.logins.Allot([]configs.Member{member})
-	s := sit(c, &member, false)
+	s := addSeat(c, &member, false)
 	release, err := s.Admit(ctx)
 	if err != nil {
 		t.Fatal(err)

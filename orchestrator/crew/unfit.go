@@ -7,31 +7,31 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// fit reports whether a member can begin. One that cannot is gone from the team until the
+// fit reports whether a member can begin. If not, the member takes no turns until the
 // next covey up; it keeps its tasks, and the lead is told.
 func (c *Crew) fit(ctx context.Context, s *Seat) bool {
 	if s.unfit == "" {
 		return true
 	}
-	c.keepAway(ctx, s, s.unfit)
+	c.reportUnfit(ctx, s, s.unfit)
 	return false
 }
 
-// keepAway is for a member that does not begin in this run.
-func (c *Crew) keepAway(ctx context.Context, s *Seat, reason string) {
+// reportUnfit records that a member does not begin in this run, and tells the lead.
+func (c *Crew) reportUnfit(ctx context.Context, s *Seat, reason string) {
 	c.begin(s)
 	if ctx.Err() != nil {
 		return
 	}
 	c.journal.Append(agent.Event{Member: s.Member.Name, Data: agent.NeedsAttention{Reason: reason}})
-	c.act(ctx, s, (alarms{c}).tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.Member.Name, reason)))
+	c.logError(ctx, s, (alarms{c}).tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.Member.Name, reason)))
 	s.Life.Retire(reason)
 	c.loop.Poke()
 }
 
-// setUpTree sets up a member's working copy, in its goroutine. It reports whether the
-// member can begin; if not, people are told, and the lead is. Its tasks stay its own, for
-// the next run starts it again.
+// setUpTree sets up a member's working copy, in its goroutine, and reports whether the
+// member can begin. If not, it tells people and the lead. The member keeps its tasks,
+// because the next run starts it again.
 func (c *Crew) setUpTree(ctx context.Context, s *Seat) bool {
 	doing := func(what string) { c.watch.SetDoing(s.Member.Name, what) }
 	err := c.work.Trees.Ready(ctx, s.Member, doing)
@@ -39,6 +39,6 @@ func (c *Crew) setUpTree(ctx context.Context, s *Seat) bool {
 	if err == nil {
 		return true
 	}
-	c.keepAway(ctx, s, "its working copy could not be set up, which the next `covey up` tries again: "+err.Error())
+	c.reportUnfit(ctx, s, "its working copy could not be set up, which the next `covey up` tries again: "+err.Error())
 	return false
 }

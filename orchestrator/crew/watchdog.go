@@ -11,22 +11,20 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// watchdog looks after members that neither work nor rest, in a goroutine of its own.
+// watchdog finds members that make no progress and are not idle. It runs in its own
+// goroutine.
 type watchdog struct{ c *Crew }
 
-// watchOver starts the watchdog. stop ends it and waits for it: it must not
-// begin anything once nobody waits for what it begins.
-//
-// The crew calls it when its members begin, and stop before it waits for them: an
-// interrupt or a notice that is sent after that would reach a store that is closed.
-func (w watchdog) watchOver(ctx context.Context) (stop func()) {
+// start starts the watchdog. stop ends it and waits for it. Call stop before waiting
+// for the members: later interrupts and notices would meet a closed store.
+func (w watchdog) start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		w.c.watch.Guard(ctx, w.c.clock, w.watched, func(member string, f lives.Finding) {
 			if s, ok := w.c.seats.Of(member); ok {
-				w.c.act(ctx, s, w.rouse(ctx, s, f))
+				w.c.logError(ctx, s, w.handleFinding(ctx, s, f))
 			}
 		})
 	}()
@@ -36,16 +34,17 @@ func (w watchdog) watchOver(ctx context.Context) (stop func()) {
 	}
 }
 
-// watched are the members as the watchdog sees them. It makes up for a poke that was lost.
+// watched returns the members as the watchdog sees them. It also pokes the loop if a poke
+// was lost.
 func (w watchdog) watched() []lives.Watched {
 	w.c.loop.PokeSurely()
 	seats := w.c.seats.All()
 	list := make([]lives.Watched, len(seats))
 	for i, s := range seats {
 		m := lives.Watched{
-			Name: s.Member.Name, Helped: s.mate != nil && s.mate.Helpers() > 0,
+			Name: s.Member.Name, Helped: s.teammate != nil && s.teammate.Helpers() > 0,
 			Waits:  w.c.asks.Awaits(s.Member.Name) != "" || w.c.logins.State(s.Member.Name).Waits != "",
-			ByWire: speaksByWire(*s.Member.Member), Limit: s.Member.Limits.TurnTimeout,
+			ByWire: isProgram(*s.Member.Member), Limit: s.Member.Limits.TurnTimeout,
 		}
 		now := s.Life.State()
 		m.InTurn = now.InTurn()
@@ -55,34 +54,34 @@ func (w watchdog) watched() []lives.Watched {
 	return list
 }
 
-// rouse does what a finding asks for, and tells of it.
+// handleFinding carries out a finding and reports it.
 //
-// The event comes before the deed, so that the journal has the reason even if covey
-// dies over it. What the member is to go on with is stored before the interrupt: a crash
-// between the two leaves a notice too many, never a member that has lost its work.
-func (w watchdog) rouse(ctx context.Context, s *Seat, f lives.Finding) error {
+// The event is journaled first, so that the reason is known even if covey dies. The mail
+// that continues the work is stored before the interrupt: a crash in between leaves an
+// extra notice, not a member without its work.
+func (w watchdog) handleFinding(ctx context.Context, s *Seat, f lives.Finding) error {
 	w.c.journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: f})
 	switch f.Did {
 	case lives.LookedAgain:
-		return nil // watched has poked the crew
+		return nil // watched has poked the loop
 	case lives.LifeEnded:
 		departures{w.c}.dismissMember(ctx, s, f.Reason, 0)
-		return nil // its leaving is told
+		return nil // dismissMember reports it
 	case lives.MemberGivenUp:
-		s.mate.Interrupt("covey's watchdog: " + f.Reason)
+		s.teammate.Interrupt("covey's watchdog: " + f.Reason)
 		return (alarms{w.c}).giveUpOn(ctx, s, "twice in a row "+f.Reason)
 	}
-	if err := w.onceMore(ctx, s, f.Reason); err != nil {
+	if err := w.mailRetry(ctx, s, f.Reason); err != nil {
 		return err
 	}
-	s.mate.Interrupt("covey's watchdog: " + f.Reason)
+	s.teammate.Interrupt("covey's watchdog: " + f.Reason)
 	return (alarms{w.c}).tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s was interrupted and begins again: %s",
 		s.Member.Name, f.Reason))
 }
 
-// onceMore has a member go on with the turn that is about to be cut off. It is
-// mail, so that it survives a crash.
-func (w watchdog) onceMore(ctx context.Context, s *Seat, reason string) error {
+// mailRetry mails a member to continue the turn that is about to be interrupted. Mail
+// survives a crash.
+func (w watchdog) mailRetry(ctx context.Context, s *Seat, reason string) error {
 	text := "covey has ended your last turn, because " + reason + ". Go on with what it was about; if something in it " +
 		"does not come to an end, do without."
 	_, err := w.c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
@@ -91,8 +90,8 @@ func (w watchdog) onceMore(ctx context.Context, s *Seat, reason string) error {
 	return err
 }
 
-// speaksByWire reports whether a member's agent is a program, which may think
-// for long with nothing in it that is an event.
-func speaksByWire(m configs.Member) bool {
+// isProgram reports whether a member's agent is a program, which may be silent for
+// long while it works.
+func isProgram(m configs.Member) bool {
 	return m.Agent.Kind == configs.ACP || m.Agent.Kind == configs.Command
 }

@@ -60,11 +60,11 @@ func (l *Live) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progr
 // WatchNames returns the files that the current FileChanged hooks watch.
 func (l *Live) WatchNames() []string { return l.current.Load().runner.WatchNames() }
 
-// Settle waits for the background hooks of a session, including replaced ones, and ends them
+// Drain waits for the background hooks of a session, including replaced ones, and ends them
 // when ctx ends.
-func (l *Live) Settle(ctx context.Context, session string) {
+func (l *Live) Drain(ctx context.Context, session string) {
 	if now := l.current.Load(); now != nil {
-		now.runner.Settle(ctx, session)
+		now.runner.Drain(ctx, session)
 	}
 }
 
@@ -73,5 +73,5 @@ func (l *Live) Settle(ctx context.Context, session string) {
 func (l *Live) EndAll(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	cancel()
-	l.Settle(ctx, "")
+	l.Drain(ctx, "")
 }

@@ -34,7 +34,7 @@ func Read(team *configs.Team, read hookfiles.ReadFile) (Layers, error) {
 	var l Layers
 	given := team.Layers(read)
 	l.Sources, l.Servers = given.Sources, given.Servers
-	l.Warnings = slices.Concat(given.Warnings, given.Powerless)
+	l.Warnings = slices.Concat(given.Warnings, given.Ineffective)
 	l.Settings = given.Permissions
 	if bad := l.Settings.Unreadable; len(bad) > 0 {
 		return l, fmt.Errorf("permissions that nobody can read may forbid anything, so the team does not start:\n%s",

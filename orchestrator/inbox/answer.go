@@ -250,7 +250,7 @@ func ClosingText(r requests.Request) string {
 	case r.Kind == requests.AskApproval && r.Approved():
 		return fmt.Sprintf("Your work on %s is approved by %s%s. Set it to completed now.", what, who, said)
 	case r.Kind == requests.AskApproval:
-		return fmt.Sprintf("Your work on %s is not approved by %s%s\nMend it, then complete it again.", what, who, said)
+		return fmt.Sprintf("Your work on %s is not approved by %s%s\nFix it, then complete it again.", what, who, said)
 	case r.Kind == requests.AskShutdown && r.Approved():
 		return fmt.Sprintf("%s agrees to end%s.", capital(who), said)
 	case r.Kind == requests.AskShutdown:

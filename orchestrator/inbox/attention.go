@@ -113,9 +113,9 @@ func (a *Attention) ClearSolved(s *plan.Scene, raised func(member string) bool) 
 	}
 }
 
-// Calm withdraws the question about a member that works again. It only logs an
+// WithdrawQuestion withdraws the question about a member that works again. It only logs an
 // error, which must not keep the member from its work.
-func (a *Attention) Calm(ctx context.Context, member string) {
+func (a *Attention) WithdrawQuestion(ctx context.Context, member string) {
 	a.inbox.logError(ctx, a.inbox.withdrawAll(ctx, member+" works again", func(r requests.Request) bool {
 		return r.Kind == requests.AskAttention && r.Member == member
 	}))

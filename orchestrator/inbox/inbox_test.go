@@ -102,16 +102,16 @@ func TestAside(t *testing.T) {
 	b = New(&configs.Team{}, Ports{Lend: func(member string) func(context.Context) error {
 		lent = member
 		return func(context.Context) error {
-			said = b.Aside(member)
+			said = b.MidTurnWait(member)
 			return nil
 		}
 	}})
 	back := b.Asker("dev").beginWait("permission")
-	if lent != "dev" || b.Aside("dev") != "permission" || b.Aside("ops") != "" {
-		t.Errorf("%q lends, and waits for %q", lent, b.Aside("dev"))
+	if lent != "dev" || b.MidTurnWait("dev") != "permission" || b.MidTurnWait("ops") != "" {
+		t.Errorf("%q lends, and waits for %q", lent, b.MidTurnWait("dev"))
 	}
-	if err := back(t.Context()); err != nil || said != "permission" || b.Aside("dev") != "" {
-		t.Errorf("%v; it waited for %q, and then for %q", err, said, b.Aside("dev"))
+	if err := back(t.Context()); err != nil || said != "permission" || b.MidTurnWait("dev") != "" {
+		t.Errorf("%v; it waited for %q, and then for %q", err, said, b.MidTurnWait("dev"))
 	}
 }
 
@@ -126,7 +126,7 @@ func TestClearSolved(t *testing.T) {
 	b.Attention.Stuck("dev", plan.Fingerprint(stuck))
 	b.Attention.Stuck("old", plan.Fingerprint(stuck))
 	b.waits.set("old", "permission")
-	if b.Forget("old"); b.Attention.Of("old") != "" || b.Aside("old") != "" || len(b.Attention.members) != 3 {
+	if b.Forget("old"); b.Attention.Of("old") != "" || b.MidTurnWait("old") != "" || len(b.Attention.members) != 3 {
 		t.Errorf("%+v is left", b.Attention.members)
 	}
 	look := func(list []tasks.Task) (needing string) {

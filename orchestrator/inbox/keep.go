@@ -32,15 +32,15 @@ func keepingText(r requests.Request) string {
 	return fmt.Sprintf("Your change of %s is not allowed: undo it.", what)
 }
 
-// Keepers asks people about changes of protected files. It implements
+// FileApprovals asks people about changes of protected files. It implements
 // owned.People.
-type Keepers struct{ inbox *Inbox }
+type FileApprovals struct{ inbox *Inbox }
 
-// Keepers returns the Keepers of the team.
-func (b *Inbox) Keepers() Keepers { return Keepers{b} }
+// FileApprovals returns the FileApprovals of the team.
+func (b *Inbox) FileApprovals() FileApprovals { return FileApprovals{b} }
 
-// Moot withdraws the requests about other states of a member's files.
-func (k Keepers) Moot(ctx context.Context, member, key string) error {
+// WithdrawOutdated withdraws the requests about other states of a member's files.
+func (k FileApprovals) WithdrawOutdated(ctx context.Context, member, key string) error {
 	return k.inbox.withdrawAll(ctx, member+" has changed them since", func(r requests.Request) bool {
 		return asksToKeep(r) && r.Member == member && r.Key != key
 	})
@@ -48,7 +48,7 @@ func (k Keepers) Moot(ctx context.Context, member, key string) error {
 
 // Ask asks a person whether files may stay changed, unless it has been asked
 // under this key.
-func (k Keepers) Ask(ctx context.Context, member, key string, files []string) (owned.Answer, error) {
+func (k FileApprovals) Ask(ctx context.Context, member, key string, files []string) (owned.Answer, error) {
 	b := k.inbox
 	r, asked, err := b.ports.Store.Requests().Asked(ctx, member, requests.AskMerge, key)
 	switch {

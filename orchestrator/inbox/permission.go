@@ -147,8 +147,8 @@ func (a *midTurnWaits) set(member, what string) {
 	a.members[member] = what
 }
 
-// Aside returns what a member waits for within its turn, or "" for nothing.
-func (b *Inbox) Aside(member string) string {
+// MidTurnWait returns what a member waits for within its turn, or "" for nothing.
+func (b *Inbox) MidTurnWait(member string) string {
 	b.waits.mu.Lock()
 	defer b.waits.mu.Unlock()
 	return b.waits.members[member]

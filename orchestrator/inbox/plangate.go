@@ -283,9 +283,9 @@ func (g *PlanGate) planMail(r requests.Request, plan string) mail.Outgoing {
 	}
 }
 
-// Settled sets the mode of a member whose plan was approved. A refusal, and a
+// ApplyAnswer sets the mode of a member whose plan was approved. A refusal, and a
 // plan of another session, change no mode.
-func (g *PlanGate) Settled(ctx context.Context, r requests.Request) error {
+func (g *PlanGate) ApplyAnswer(ctx context.Context, r requests.Request) error {
 	m, ok := g.inbox.ports.Member(r.Member)
 	if !ok || !r.Approved() || PayloadOf(r).Session != m.Session.Session {
 		return nil

@@ -80,7 +80,7 @@ func TestAnswerIsActedOn(t *testing.T) {
 	var p *planning
 	p = newPlanning(t, func(ctx context.Context, r requests.Request) error {
 		hangUp()
-		return p.Plans.Settled(ctx, r)
+		return p.Plans.ApplyAnswer(ctx, r)
 	})
 	p.begin(t)
 	r := p.ask(t, "dev", actors.Operator)
@@ -145,7 +145,7 @@ func TestMergeOfALeaver(t *testing.T) {
 // allows no work.
 func TestApprovedAsItBeginsAnew(t *testing.T) {
 	var p *planning
-	p = newPlanning(t, func(ctx context.Context, r requests.Request) error { return p.Plans.Settled(ctx, r) })
+	p = newPlanning(t, func(ctx context.Context, r requests.Request) error { return p.Plans.ApplyAnswer(ctx, r) })
 	for range 100 {
 		if err := p.store.Put(t.Context(), keyPlan("dev"), []byte("null")); err != nil {
 			t.Fatal(err)

@@ -52,7 +52,7 @@ func (m *modelServer) open(ctx context.Context, log *slog.Logger) error {
 	if m.server != nil {
 		return nil
 	}
-	server, err := script.NewServer(nil, &script.ServerOptions{Later: true})
+	server, err := script.NewServer(nil, &script.ServerOptions{AllowEmpty: true})
 	if err != nil {
 		return err
 	}

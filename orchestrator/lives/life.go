@@ -32,7 +32,7 @@ const (
 // LastWork is what the Inbox tells a member that leaves its seat.
 func (e Exit) LastWork() error {
 	if e == Anew {
-		return teammate.ErrAnew
+		return teammate.ErrContinued
 	}
 	return io.EOF
 }

@@ -28,7 +28,7 @@ func TestOffer(t *testing.T) {
 		"work, then relieved":                {&Life{next: work, now: State{Exit: Anew}}, t.Context(), nil},
 		"work, and the team is at its end":   {&Life{next: work, home: true}, t.Context(), nil},
 		"relieved":                           {&Life{now: State{Exit: ForGood}}, t.Context(), io.EOF},
-		"relieved, to begin anew":            {&Life{now: State{Exit: Anew}}, t.Context(), teammate.ErrAnew},
+		"relieved, to begin anew":            {&Life{now: State{Exit: Anew}}, t.Context(), teammate.ErrContinued},
 		"the team is at its end":             {&Life{home: true}, t.Context(), io.EOF},
 		"it leaves":                          {&Life{now: State{Leaving: "done"}}, t.Context(), io.EOF},
 		"it leaves, and has been given work": {&Life{now: State{Leaving: "done"}, next: work}, t.Context(), io.EOF},

@@ -34,7 +34,7 @@ type Lockout struct {
 	Tries     int       `json:"tries"`            // tries in a row that covey made by itself
 	Again     bool      `json:"again,omitempty"`  // the lockout before it was no different: everybody knows
 	Text      string    `json:"text"`             // what the agent said
-	Heard     bool      `json:"-"`                // since then its vendor has answered
+	Answered  bool      `json:"-"`                // since then its vendor has answered
 	GivenUp   bool      `json:"-"`                // Failed too often to be tried again
 	Fresh     bool      `json:"-"`                // Failed in the turn that is just ending
 }

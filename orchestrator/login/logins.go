@@ -58,7 +58,7 @@ type member struct {
 	used  map[string]time.Time // until when which of its agents are used up; not changed once it stands here
 	slot  func()               // gives back its place among those on one login; nil: it has none
 
-	agent *configs.Agent // that it used when Look last saw it
+	agent *configs.Agent // that it used at the last FillSeats
 	login string         // of that agent
 }
 
@@ -163,11 +163,11 @@ func (m *member) loginOf(a *configs.Agent) string {
 	return m.login
 }
 
-// Look fills in what their logins mean for members: Agent, Lock, Until, LockText and
+// FillSeats fills in what their logins mean for members: Agent, Lock, Until, LockText and
 // Borrowed of their seats. who gives the member that has a seat. Look passes the news of each
 // login on to the members that share it: while one of them is locked out, or tries whether
 // it still is, the others wait with it.
-func (l *Logins) Look(seats []plan.Seat, who func(i int) *roster.Member) {
+func (l *Logins) FillSeats(seats []plan.Seat, who func(i int) *roster.Member) {
 	now := l.ports.Clock.Now()
 	told := l.ports.OnLimit() == configs.StopAtLimit
 	l.mu.Lock()
@@ -184,7 +184,7 @@ func (l *Logins) Look(seats []plan.Seat, who func(i int) *roster.Member) {
 		if v.Lock == plan.LockUsedUp && told {
 			v.LockText = limitText(is.CurrentAgent(), *lockout, now)
 		}
-		if lockout == nil || lockout.Heard || lockout.Failed {
+		if lockout == nil || lockout.Answered || lockout.Failed {
 			continue
 		}
 		// A member that takes no turn itself can try nothing for others.
@@ -218,11 +218,11 @@ func (l *Logins) Look(seats []plan.Seat, who func(i int) *roster.Member) {
 func (l *Logins) Answered(name string) {
 	news := false
 	l.change(name, func(m *member) {
-		if news = m.state.Lockout != nil && !m.state.Lockout.Heard; !news {
+		if news = m.state.Lockout != nil && !m.state.Lockout.Answered; !news {
 			return
 		}
 		heard := *m.state.Lockout
-		heard.Heard = true
+		heard.Answered = true
 		m.state.Lockout = &heard
 	})
 	if news {

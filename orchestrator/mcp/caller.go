@@ -27,7 +27,7 @@ import (
 type Caller struct {
 	member *roster.Member
 	life   *lives.Life
-	mate   Mate
+	mate   Teammate
 	asker  teammate.Asker
 	tools  func() ([]teamtools.Tool, error)
 
@@ -35,8 +35,8 @@ type Caller struct {
 	asked map[string]int // allowed calls that the program has not made yet, by tool
 }
 
-// Mate is the member whose calls are guarded. A teammate.Teammate implements it.
-type Mate interface {
+// Teammate is the member whose calls are guarded. A teammate.Teammate implements it.
+type Teammate interface {
 	// Rights are the member's rules.
 	Rights() *permission.Rights
 	// Fire runs the member's hooks for an event.
@@ -47,16 +47,16 @@ type Mate interface {
 
 // Life holds the dependencies of a Caller. All fields must be set.
 type Life struct {
-	Member *roster.Member
-	Life   *lives.Life
-	Mate   Mate
-	Asker  teammate.Asker // asks a person about calls
-	Tools  func() ([]teamtools.Tool, error)
+	Member   *roster.Member
+	Life     *lives.Life
+	Teammate Teammate
+	Asker    teammate.Asker // asks a person about calls
+	Tools    func() ([]teamtools.Tool, error)
 }
 
 // NewCaller makes the Caller of a member's session.
 func NewCaller(l Life) *Caller {
-	return &Caller{member: l.Member, life: l.Life, mate: l.Mate, asker: l.Asker, tools: l.Tools}
+	return &Caller{member: l.Member, life: l.Life, mate: l.Teammate, asker: l.Asker, tools: l.Tools}
 }
 
 // Tools returns the team tools that the member has over MCP.

@@ -55,7 +55,7 @@ func TestCommandCallsFitTheirTools(t *testing.T) {
 func guardRig(t *testing.T, kind configs.AgentKind, out hooks.Outcome, err error) (server *Server, asked *[]string) {
 	r, asked := newRig(t), &[]string{}
 	ana := &roster.Member{Member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}
-	r.callers["ana"] = NewCaller(Life{Member: ana, Life: &lives.Life{}, Mate: fakeMate{
+	r.callers["ana"] = NewCaller(Life{Member: ana, Life: &lives.Life{}, Teammate: fakeMate{
 		rights: permission.NewRights(permission.Policy{}, nil),
 		fire: func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			*asked = append(*asked, p.(hooks.PreToolUseInput).ToolName)

@@ -43,7 +43,7 @@ func (d *desk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
 		return answer(failed(err))
 	}
 	c.Input = input
-	if tool.Looks { // a repeated call must return the current state
+	if tool.ReadOnly { // a repeated call must return the current state
 		return answer(agent.Contained(ctx, func(ctx context.Context) agent.ToolResult {
 			return d.run(ctx, tool, c, "mcp/"+uuid.NewString())
 		}))

@@ -66,7 +66,7 @@ func described(t teamtools.Description) *sdk.Tool {
 		Name: spec.Name, Description: spec.Description, InputSchema: plainSchema(spec.Schema, t),
 		Meta: sdk.Meta{"anthropic/alwaysLoad": true},
 		Annotations: &sdk.ToolAnnotations{
-			ReadOnlyHint: t.Looks, IdempotentHint: t.Looks, OpenWorldHint: &no, DestructiveHint: &no,
+			ReadOnlyHint: t.ReadOnly, IdempotentHint: t.ReadOnly, OpenWorldHint: &no, DestructiveHint: &no,
 		},
 	}
 }

@@ -258,7 +258,7 @@ func ownOrigin(origin []string, addr string) bool {
 
 // errOldToken is returned for an unknown token, usually a revoked one. It
 // explains the reason to a program that was stopped and sends a late request.
-var errOldToken = fmt.Errorf("%w: it was never given out, or the agent program that had it has ended or was begun anew",
+var errOldToken = fmt.Errorf("%w: it was never given out, or the agent program that had it has ended or was restarted",
 	auth.ErrInvalidToken)
 
 // grantKey is the key of the grant in the extra fields of a token.

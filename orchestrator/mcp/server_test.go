@@ -77,7 +77,7 @@ func newRig(t testing.TB, subjects ...string) *rig {
 		mate := fakeMate{fire: r.fire, rights: permission.NewRights(permission.Policy{}, nil)}
 		r.members[m.Name] = member
 		r.callers[m.Name] = NewCaller(Life{
-			Member: member, Life: &lives.Life{}, Mate: mate, Asker: asks.Asker(m.Name),
+			Member: member, Life: &lives.Life{}, Teammate: mate, Asker: asks.Asker(m.Name),
 			Tools: func() ([]teamtools.Tool, error) {
 				return r.board.Tools(teamtools.MCPNames, teamtools.Caller{Member: member, Act: func(id string) teamtools.Actor {
 					by := member.Actor()
@@ -194,10 +194,10 @@ func (r *rig) SetMode(context.Context, actors.Actor, string, string) error {
 	return errors.New("nobody changes modes here")
 }
 
-func (r *rig) Finished(context.Context, tasks.Task)   {}
-func (r *rig) Answered(context.Context, string) error { return nil }
-func (r *rig) Sent([]mail.Message)                    {}
-func (r *rig) Closed(tasks.Task)                      { r.done <- struct{}{} }
+func (r *rig) HarvestTask(context.Context, tasks.Task) {}
+func (r *rig) Answered(context.Context, string) error  { return nil }
+func (r *rig) Sent([]mail.Message)                     {}
+func (r *rig) Closed(tasks.Task)                       { r.done <- struct{}{} }
 
 // fakeMate has rules and hooks, and no turns.
 type fakeMate struct {

@@ -51,7 +51,7 @@ type Case struct {
 	// Subject, Moment and Member go into the verdict (verdicts.Verdict). Without a
 	// Subject no verdict is stored, because gates of a turn end judge more than files.
 	Subject, Moment, Member string
-	Told                    string // what else the gate reads; part of the gate's hash
+	Input                   string // what else the gate reads; part of the gate's hash
 }
 
 // script is a file that a gate's command names.
@@ -61,10 +61,10 @@ type script struct {
 	to   string // file with that content; empty: the named file has it
 }
 
-// Sitting returns how a gate is to run in a case. A verdict counts only if the files
+// Plan returns how a gate is to run in a case. A verdict counts only if the files
 // were the same at its beginning and its end, and only a pass is reused: a refusal may
 // have had another cause, and running the gate again costs less than a stale refusal.
-func (b *Book) Sitting(ctx context.Context, c Case, gate hooks.Handler) runner.GateRun {
+func (b *Book) Plan(ctx context.Context, c Case, gate hooks.Handler) runner.GateRun {
 	run, hash, err := b.command(ctx, c, gate)
 	if err != nil {
 		return runner.GateRun{Fault: fmt.Sprintf("reading its script from the commit that the work began from: %v", err)}
@@ -86,7 +86,7 @@ func (b *Book) Sitting(ctx context.Context, c Case, gate hooks.Handler) runner.G
 		}
 		return runner.GateRun{Known: &hooks.Result{Outcome: hooks.Success}}
 	}
-	run.Heard = func(r hooks.Result) { b.storeVerdict(ctx, c, key, gate, r) }
+	run.OnVerdict = func(r hooks.Result) { b.storeVerdict(ctx, c, key, gate, r) }
 	return run
 }
 
@@ -168,7 +168,7 @@ func (b *Book) command(ctx context.Context, c Case, gate hooks.Handler) (runner.
 	default:
 		run.Command, run.Args = inExecForm(gate, words, instead)
 	}
-	hash, err := hashOf(gate, scripts, c.Told)
+	hash, err := hashOf(gate, scripts, c.Input)
 	return run, hash, err
 }
 

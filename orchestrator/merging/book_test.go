@@ -52,7 +52,7 @@ func (b *bench) ask(gates ...hooks.Handler) hooks.Outcome {
 	hookRunner, err := runner.New([]settings.Source{{Name: "gates", Settings: hooks.Settings{
 		hooks.TaskCompleted: {{Hooks: gates}},
 	}}}, &runner.Options{Gates: func(ctx context.Context, _ hooks.Input, gate hooks.Handler) runner.GateRun {
-		return b.Sitting(ctx, b.c, gate)
+		return b.Plan(ctx, b.c, gate)
 	}})
 	testkit.Must(b.t, err)
 	out, err := hookRunner.Run(b.t.Context(), hooks.Input{

@@ -152,7 +152,7 @@ func (d *Desk) Serve(ctx context.Context) {
 	}
 	for _, m := range d.opts.Members.All() {
 		if s, _ := d.opts.Members.StateOf(m.Name); s.Gone != "" { // the others call Settle when they become idle
-			d.Settle(ctx, m.Name)
+			d.HarvestCompleted(ctx, m.Name)
 		}
 	}
 	for {
@@ -257,12 +257,12 @@ func (d *Desk) willHarvest(member string) bool {
 	return ok && s.Gone == ""
 }
 
-// Finished harvests the work on a task that has just been completed, before its member
+// HarvestTask harvests the work on a task that has just been completed, before its member
 // can start other work.
 //
 // It is called within the call that completes the task, so the files are those that the
 // gates judged. An error is only a warning: the task stays completed.
-func (d *Desk) Finished(ctx context.Context, t tasks.Task) {
+func (d *Desk) HarvestTask(ctx context.Context, t tasks.Task) {
 	d.mu.Lock()
 	delete(d.taken, t.ID)
 	d.mu.Unlock()
@@ -271,9 +271,9 @@ func (d *Desk) Finished(ctx context.Context, t tasks.Task) {
 	}
 }
 
-// Settle harvests the work on tasks that a member completed at a turn end or before a
+// HarvestCompleted harvests the work on tasks that a member completed at a turn end or before a
 // crash.
-func (d *Desk) Settle(ctx context.Context, member string) {
+func (d *Desk) HarvestCompleted(ctx context.Context, member string) {
 	if d.branchOf(member) == "" {
 		return
 	}

@@ -49,15 +49,15 @@ func TestDeskWithoutRepository(t *testing.T) {
 	})
 	testkit.Must(t, d.Open(ctx))
 	d.Serve(ctx)
-	d.Finished(ctx, done)
-	d.Settle(ctx, "ana")
+	d.HarvestTask(ctx, done)
+	d.HarvestCompleted(ctx, "ana")
 	d.Freshen(ctx, "ana")
 	d.Tidy(ctx)
 	testkit.Must(t, d.Answered(ctx, requests.Request{ID: "q1", State: requests.Approved}))
 	if way := d.OnWay([]tasks.Task{done}); len(way) != 0 {
 		t.Errorf("on their way are %v", way)
 	}
-	if run := d.GateRun(ctx, hooks.Input{}, hooks.Handler{Command: "true"}); run.Fault != "" || run.Settled || run.Command != "" {
+	if run := d.GateRun(ctx, hooks.Input{}, hooks.Handler{Command: "true"}); run.Fault != "" || run.Final || run.Command != "" {
 		t.Errorf("a gate is run as %+v", run)
 	}
 	if tree, err := d.TreeOf(ctx, ana); tree != "" || err != nil {

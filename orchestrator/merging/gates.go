@@ -50,13 +50,13 @@ func (d *Desk) memberGate(ctx context.Context, member string, in hooks.Input, ga
 		Index: filepath.Join(d.opts.Place.Scratch(), member+".index"),
 	}
 	if done, ok := in.Payload.(hooks.TaskCompletedInput); ok {
-		c.Subject, c.Told = done.TaskID, askedAbout(done.TaskInput)
+		c.Subject, c.Input = done.TaskID, askedAbout(done.TaskInput)
 	}
 	if c.Base, err = d.base(ctx, copy); err != nil {
 		return runner.GateRun{}, fmt.Errorf("read the working copy: %w", err)
 	}
-	run := d.book.Sitting(ctx, c, gate)
-	run.Settled = true // the book has replaced its scripts
+	run := d.book.Plan(ctx, c, gate)
+	run.Final = true // the book has replaced its scripts
 	return run, nil
 }
 
@@ -193,7 +193,7 @@ func (g trialGates) about(ctx context.Context, t Trial) (hooks.TaskInput, error)
 func (g trialGates) runner(t Trial, gates []hooks.Handler, told string) (*runner.Runner, error) {
 	section := hooks.Settings{hooks.TaskCompleted: {{Hooks: gates}}}
 	c := Case{
-		Copy: t.Copy, Base: t.Base, Trust: g.repo.Top, Subject: t.Subject(), Told: told,
+		Copy: t.Copy, Base: t.Base, Trust: g.repo.Top, Subject: t.Subject(), Input: told,
 		Moment: "merge", Member: t.Member, Index: filepath.Join(g.opts.Place.Scratch(), "merge.index"),
 	}
 	return runner.New([]settings.Source{{Name: "gates of merges", Settings: section}}, &runner.Options{
@@ -203,7 +203,7 @@ func (g trialGates) runner(t Trial, gates []hooks.Handler, told string) (*runner
 		Gates: func(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
 			here := c
 			here.Cwd = in.Cwd
-			return g.book.Sitting(ctx, here, gate)
+			return g.book.Plan(ctx, here, gate)
 		},
 		GateEnv: g.opts.GateEnv,
 		Spawned: g.opts.Spawned,

@@ -58,7 +58,7 @@ func TestSetbacks(t *testing.T) {
 		},
 		"protected, no word": {
 			denied(taskWork, files, ""), "these files are not to be changed",
-			"Undo changes to protected files in tasks 3 and 4", []string{"not to be changed\nTake that back"},
+			"Undo changes to protected files in tasks 3 and 4", []string{"not to be changed\nUndo that"},
 		},
 		"not approved": {
 			denied(taskWork, nil, "too big"), "approval was refused: too big",

@@ -86,7 +86,7 @@ func (w *Writes) takeBack(member *roster.Member, files []string) string {
 	m.mu.Unlock()
 	var how []string
 	if len(whole) > 0 {
-		how = append(how, fmt.Sprintf("Take that back with `git restore --source=%.12s --worktree -- %s` (`rm` for files that are new).",
+		how = append(how, fmt.Sprintf("Undo that with `git restore --source=%.12s --worktree -- %s` (`rm` for files that are new).",
 			base, quoted(whole[:min(len(whole), named)])))
 	}
 	if len(rest) > 0 {
@@ -98,9 +98,9 @@ func (w *Writes) takeBack(member *roster.Member, files []string) string {
 
 // People asks persons whether protected files may stay as a member has left them.
 type People interface {
-	// Moot withdraws the open questions about the member's protected files in other
+	// WithdrawOutdated withdraws the open questions about the member's protected files in other
 	// states than that of key.
-	Moot(ctx context.Context, member, key string) error
+	WithdrawOutdated(ctx context.Context, member, key string) error
 	// Ask asks, unless the question was asked already, and returns the answer so far.
 	Ask(ctx context.Context, member, key string, files []string) (Answer, error)
 }
@@ -119,7 +119,7 @@ func (w *Writes) askToKeep(ctx context.Context, member *roster.Member, files []s
 	if len(files) > 0 {
 		key = w.keeping(member, files)
 	}
-	if err := w.opts.People.Moot(ctx, member.Name, key); err != nil || len(files) == 0 {
+	if err := w.opts.People.WithdrawOutdated(ctx, member.Name, key); err != nil || len(files) == 0 {
 		return runner.Agree(), err
 	}
 	a, err := w.opts.People.Ask(ctx, member.Name, key, files)
@@ -165,9 +165,9 @@ func (w *Writes) allow(member *roster.Member, files []string) {
 	w.fault(context.Background(), member, w.save(member, m))
 }
 
-// Acquit drops the charges against a member that needed attention, after a person let
+// AllowChanges drops the charges against a member that needed attention, after a person let
 // it continue.
-func (w *Writes) Acquit(member *roster.Member) {
+func (w *Writes) AllowChanges(member *roster.Member) {
 	if w.watches(member) {
 		w.allow(member, w.charged(member))
 	}
@@ -181,9 +181,9 @@ func (w *Writes) charged(member *roster.Member) []string {
 	return slices.Sorted(maps.Keys(m.Charges))
 }
 
-// Blame describes the charges against a member that needs attention, for people; empty
+// ForbiddenChanges describes the charges against a member that needs attention, for people; empty
 // if there are none.
-func (w *Writes) Blame(member *roster.Member) string {
+func (w *Writes) ForbiddenChanges(member *roster.Member) string {
 	if !w.watches(member) {
 		return ""
 	}

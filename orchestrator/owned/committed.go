@@ -36,14 +36,14 @@ func (f *changedFiles) see(ctx context.Context, member *roster.Member, e agent.E
 	}
 	switch e.Data.(type) {
 	case agent.TurnStarted:
-		var look *Look
+		var look *Reader
 		if f.w.opts.Asks(CommittedPolicy) {
-			l := f.look(member)
+			l := f.reader(member)
 			look = &l
 		}
 		f.warn(ctx, member, f.of(member).Begin(ctx, e.Turn, look))
 	case agent.TurnEnded:
-		f.warn(ctx, member, f.of(member).End(ctx, f.look(member)))
+		f.warn(ctx, member, f.of(member).End(ctx, f.reader(member)))
 	}
 }
 
@@ -59,15 +59,15 @@ func (f *changedFiles) of(member *roster.Member) *Turns {
 	return t
 }
 
-// look returns how to read a member's folder. Nothing of a member's own copy is
+// reader returns how to read a member's folder. Nothing of a member's own copy is
 // remembered, because it may have been created again in the same place.
-func (f *changedFiles) look(member *roster.Member) Look {
+func (f *changedFiles) reader(member *roster.Member) Reader {
 	if f.w.ownCopy(member) {
-		return Look{Who: member.Name, Ground: func(ctx context.Context) (*Ground, error) {
+		return Reader{Who: member.Name, Ground: func(ctx context.Context) (*Ground, error) {
 			return f.w.newGround(ctx, member, filepath.Join(f.w.opts.Scratch, member.Name+".turns.index"))
 		}}
 	}
-	return Look{Who: member.Name, Ledger: f.w.ledger(member.Dir),
+	return Reader{Who: member.Name, Ledger: f.w.ledger(member.Dir),
 		Ground: func(ctx context.Context) (*Ground, error) {
 			f.w.rest(member)
 			f.w.sharing(member)
@@ -94,7 +94,7 @@ func (w *Writes) Committed(ctx context.Context, in hooks.Input) hooks.Result {
 	if err != nil {
 		return runner.Broken(err)
 	}
-	files, err := w.changes.of(member).Changed(ctx, w.changes.look(member))
+	files, err := w.changes.of(member).Changed(ctx, w.changes.reader(member))
 	if errors.Is(err, ErrTooLarge) { // it refuses nothing, as for owns
 		w.changes.warn(ctx, member, err)
 		return runner.Agree()

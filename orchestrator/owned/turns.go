@@ -33,8 +33,8 @@ type keptTurn struct {
 	Owed map[string]State `json:"owed,omitempty"`
 }
 
-// Look says how to read a member's ground.
-type Look struct {
+// Reader says how to read a member's ground.
+type Reader struct {
 	Who    string // the member
 	Ground func(context.Context) (*Ground, error)
 	Ledger *Ledger // tells who made a change; nil: the member made all of them
@@ -51,9 +51,9 @@ func OpenTurns(file string) *Turns {
 	return t
 }
 
-// Begin records that a turn begins or continues. With a Look it records the state of
+// Begin records that a turn begins or continues. With a Reader it records the state of
 // the ground, unless that is known.
-func (t *Turns) Begin(ctx context.Context, turn int, l *Look) error {
+func (t *Turns) Begin(ctx context.Context, turn int, l *Reader) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now = turn
@@ -68,7 +68,7 @@ func (t *Turns) Begin(ctx context.Context, turn int, l *Look) error {
 }
 
 // renew records the state of the ground.
-func (t *Turns) renew(ctx context.Context, l Look) error {
+func (t *Turns) renew(ctx context.Context, l Reader) error {
 	t.kept.From = Snapshot{}
 	g, err := l.Ground(ctx)
 	if err != nil {
@@ -90,7 +90,7 @@ func (t *Turns) renew(ctx context.Context, l Look) error {
 
 // End records what the turn has changed. Changes that cannot be determined are not
 // owed.
-func (t *Turns) End(ctx context.Context, l Look) error {
+func (t *Turns) End(ctx context.Context, l Reader) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now = 0
@@ -117,7 +117,7 @@ func (t *Turns) End(ctx context.Context, l Look) error {
 // Changed lists the files that the member has changed in this turn, and those that it owes,
 // committed or not, in order. If the ground was not recorded when the turn began, because no policy
 // needed it, only changes from now on count.
-func (t *Turns) Changed(ctx context.Context, l Look) ([]string, error) {
+func (t *Turns) Changed(ctx context.Context, l Reader) ([]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.now == 0 {
@@ -133,7 +133,7 @@ func (t *Turns) Changed(ctx context.Context, l Look) ([]string, error) {
 }
 
 // changed also returns the current state of the ground.
-func (t *Turns) changed(ctx context.Context, l Look) ([]string, Snapshot, error) {
+func (t *Turns) changed(ctx context.Context, l Reader) ([]string, Snapshot, error) {
 	g, err := l.Ground(ctx)
 	if err != nil {
 		return nil, Snapshot{}, err
@@ -160,10 +160,10 @@ func (t *Turns) save() error {
 }
 
 // key is the member's key in the ledger.
-func (l Look) key() string { return "turn of " + l.Who }
+func (l Reader) key() string { return "turn of " + l.Who }
 
 // keep makes the ledger keep what is needed to judge changes since a time.
-func (l Look) keep(since time.Time) {
+func (l Reader) keep(since time.Time) {
 	if l.Ledger != nil {
 		l.Ledger.Keep(l.key(), since)
 	}

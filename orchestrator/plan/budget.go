@@ -35,7 +35,7 @@ func windDown(s Scene) []Move {
 	case s.Stopped != "":
 		return []Move{{Kind: Finish, Limit: true, Reason: s.Stopped}}
 	}
-	return []Move{{Kind: Finish, Limit: true, Reason: s.Broke}}
+	return []Move{{Kind: Finish, Limit: true, Reason: s.Exhausted}}
 }
 
 // last returns the move of an idle member that has used up its own limit: it

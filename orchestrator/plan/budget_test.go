@@ -23,16 +23,16 @@ func TestPlanOfBudgets(t *testing.T) {
 				s.Seats[1].LastWord = "x", true
 		}, "used up a"},
 		"without a task":      {func(s *Scene) { s.Seats[1].Spent = "x" }, "used up a"},
-		"the team, in a turn": {func(s *Scene) { s.Broke = "x"; s.Seats[0].Idle = false }, ""},
+		"the team, in a turn": {func(s *Scene) { s.Exhausted = "x"; s.Seats[0].Idle = false }, ""},
 		"the team, tasks in progress": {func(s *Scene) {
-			s.Broke, s.Tasks, s.Seats[0].LastWord = "x",
+			s.Exhausted, s.Tasks, s.Seats[0].LastWord = "x",
 				inProgress, true
 		}, "last a"},
-		"the team, the lead reports":      {func(s *Scene) { s.Broke = "x" }, "last lead"},
-		"the team, nobody has a word":     {func(s *Scene) { s.Broke, s.Seats[0].LastWord = "x", true }, "finish"},
+		"the team, the lead reports":      {func(s *Scene) { s.Exhausted = "x" }, "last lead"},
+		"the team, nobody has a word":     {func(s *Scene) { s.Exhausted, s.Seats[0].LastWord = "x", true }, "finish"},
 		"the team is to be stopped":       {func(s *Scene) { s.Stopped, s.Tasks = "x", inProgress }, "finish"},
 		"stopped, and somebody is at it":  {func(s *Scene) { s.Stopped = "x"; s.Seats[1].Idle = false }, ""},
-		"who is locked out has no word":   {func(s *Scene) { s.Broke = "x"; s.Seats[0].Lock = LockUsedUp }, "finish"},
+		"who is locked out has no word":   {func(s *Scene) { s.Exhausted = "x"; s.Seats[0].Lock = LockUsedUp }, "finish"},
 		"mail does not help it on either": {func(s *Scene) { s.Seats[1].Spent = "x"; s.Seats[1].Unread = []mail.Message{{ID: "m"}} }, "used up a"},
 	} {
 		s := Scene{Seats: []Seat{{Name: "lead", Lead: true, Idle: true}, {Name: "a", Idle: true}}}

@@ -35,7 +35,7 @@ func heldWork(s Scene) string {
 func leftTo(s Scene, seat Seat) bool {
 	show, _ := SortMail(seat.Unread, s.Tasks, seat.Name)
 	return len(show) > 0 || withIndexes(s).index.hasWork(&seat) ||
-		seat.Lead && len(s.Tasks) > 0 && len(tasks.OpenTasks(s.Tasks)) == 0 && s.Reports != Fingerprint(s.Tasks)
+		seat.Lead && len(s.Tasks) > 0 && len(tasks.OpenTasks(s.Tasks)) == 0 && s.LastReport != Fingerprint(s.Tasks)
 }
 
 // heldUp reports whether a task waits for a held member, directly or for a

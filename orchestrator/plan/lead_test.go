@@ -43,7 +43,7 @@ func TestLeadWaits(t *testing.T) {
 		}, "report lead"},
 		"all rest, and nothing else is left": {func(s *Scene) {
 			s.Tasks[0].Status, s.Tasks[1].Status, s.Seats[1].Idle = tasks.Completed, tasks.Completed, true
-			s.Reports = Fingerprint(s.Tasks)
+			s.LastReport = Fingerprint(s.Tasks)
 		}, "mail lead"},
 	} {
 		t.Run(name, func(t *testing.T) {

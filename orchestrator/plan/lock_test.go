@@ -63,7 +63,7 @@ func TestPlanOfLockouts(t *testing.T) {
 		{"a team without tasks waits for everybody", func(s *Scene) { usedUp(&s.Seats[1]) }, "wait"},
 		{"the lead's last report is waited for", func(s *Scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.Completed, "b")}
-			s.Reports = Fingerprint(s.Tasks)
+			s.LastReport = Fingerprint(s.Tasks)
 			usedUp(&s.Seats[0])
 		}, "wait"},
 		{"who is gone is not waited for", func(s *Scene) { s.Seats[1].Gone = true; usedUp(&s.Seats[1]) }, "finish done"},
@@ -199,7 +199,7 @@ func TestPlanOfPauses(t *testing.T) {
 			s.Tasks = append(s.Tasks, task("2", tasks.Pending,
 				""))
 		}, "claim b 2"},
-		{"the budget ends it", func(s *Scene) { mine(s); s.Broke = "all is spent" }, "last lead"},
+		{"the budget ends it", func(s *Scene) { mine(s); s.Exhausted = "all is spent" }, "last lead"},
 		{"so does its own", func(s *Scene) { mine(s); s.Seats[1].Spent = "limits.max_tokens" }, "used up a"},
 	}
 	for _, tt := range tests {

@@ -38,7 +38,7 @@ func TestPlanWaitsForMerges(t *testing.T) {
 func TestPlanDoesNotEndWhileMerging(t *testing.T) {
 	s := mergingScene(true)
 	s.Tasks = s.Tasks[:1]
-	s.Reports = Fingerprint(s.Tasks)
+	s.LastReport = Fingerprint(s.Tasks)
 	if moves := Next(s); len(moves) != 0 {
 		t.Errorf("while task 1 is merged: %+v", moves)
 	}

@@ -24,13 +24,13 @@ const MaxNudges = 3
 
 // Scene is a snapshot of the team, the input of Next.
 type Scene struct {
-	Tasks   []tasks.Task // in list order
-	Seats   []Seat       // the lead first, then in file order
-	Broke   string       // which part of its budget the team has used up; empty: none
-	Stopped string       // why no turn may begin any more; empty if turns may begin
-	AtLimit bool         // a usage limit that the team has to wait for stops it
-	Told    string       // the impasse that the lead was last told of
-	Reports string       // the finished list that the lead last reported on
+	Tasks       []tasks.Task // in list order
+	Seats       []Seat       // the lead first, then in file order
+	Exhausted   string       // which part of its budget the team has used up; empty: none
+	Stopped     string       // why no turn may begin any more; empty if turns may begin
+	AtLimit     bool         // a usage limit that the team has to wait for stops it
+	LastImpasse string       // the impasse that the lead was last told of
+	LastReport  string       // the finished list that the lead last reported on
 	// Merging holds the tasks whose work is being merged.
 	Merging map[string]bool
 	Asked   bool // a question is open before its deadline
@@ -121,7 +121,7 @@ func Next(s Scene) []Move {
 	if s.AtLimit && s.Stopped == "" {
 		s.Stopped = atLimit(withIndexes(s))
 	}
-	if s.Broke != "" || s.Stopped != "" {
+	if s.Exhausted != "" || s.Stopped != "" {
 		return windDown(withIndexes(s))
 	}
 	var moves []Move

@@ -89,7 +89,7 @@ func TestPlan(t *testing.T) {
 		{"the lead was told already", func(s *Scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.Pending, "")}
 			s.Seats = s.Seats[:1]
-			s.Told = Fingerprint(s.Tasks)
+			s.LastImpasse = Fingerprint(s.Tasks)
 		}, "finish"},
 		{"an owner of a ready task is reminded, not given another", func(s *Scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.Pending, "a"), task("2", tasks.Pending, "")}
@@ -109,7 +109,7 @@ func TestPlan(t *testing.T) {
 		{"a member that needs attention is let alone", func(s *Scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")}
 			s.Seats[1].Attention = "stuck"
-			s.Told = Fingerprint(s.Tasks)
+			s.LastImpasse = Fingerprint(s.Tasks)
 		}, "finish"},
 		{"mail wakes even a member that needs attention", func(s *Scene) {
 			s.Seats[1].Attention = "stuck"
@@ -127,7 +127,7 @@ func TestPlan(t *testing.T) {
 		{"the lead reports when all is done", func(s *Scene) { s.Tasks = []tasks.Task{done} }, "report lead"},
 		{"and only once", func(s *Scene) {
 			s.Tasks = []tasks.Task{done}
-			s.Reports = Fingerprint(s.Tasks)
+			s.LastReport = Fingerprint(s.Tasks)
 		}, "finish done"},
 		{"a lead that is gone does not report", func(s *Scene) {
 			s.Tasks = []tasks.Task{done}

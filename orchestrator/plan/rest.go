@@ -18,7 +18,7 @@ func atRest(s Scene) []Move {
 		mark := Fingerprint(s.Tasks)
 		// A team without tasks needs no report: its answer is in the lead's
 		// turns.
-		if len(s.Tasks) > 0 && s.Reports != mark && leadHears {
+		if len(s.Tasks) > 0 && s.LastReport != mark && leadHears {
 			return []Move{{Kind: AskReport, Member: lead.Name, Mark: mark}}
 		}
 		return unlessNoted(s, Move{Kind: Finish, Done: true, Reason: "all work is done"})
@@ -27,7 +27,7 @@ func atRest(s Scene) []Move {
 	mark := Fingerprint(open)
 	// It tells the lead once per state of the list. A lead that changes nothing
 	// is not told again; one that changes something is told what is left.
-	if s.Told != mark && leadHears {
+	if s.LastImpasse != mark && leadHears {
 		return []Move{{Kind: TellLead, Member: lead.Name, Reason: reason, Mark: mark}}
 	}
 	return unlessNoted(s, Move{Kind: Finish, Reason: reason})

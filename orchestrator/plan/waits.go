@@ -138,7 +138,7 @@ func allWait(s Scene) (Move, bool) {
 	}
 	waits := waitsOf(s)
 	mark := markWaits + waitText(waits)
-	if s.Told == mark {
+	if s.LastImpasse == mark {
 		return Move{}, false
 	}
 	reason := "nobody works: " + waitText(waits)

@@ -37,7 +37,7 @@ func TestAllWait(t *testing.T) {
 		"the lead is in trouble": {func(s *Scene) { s.Seats[0].Attention = "x" }, ""},
 		"nobody waits":           {func(s *Scene) { s.Seats[1].Awaits, s.Seats[1].AwaitsFrom = "", "" }, ""},
 		"told before": {func(s *Scene) {
-			s.Told = "waits: ana waits for ben's approval of its plan, ben waits for ana's task 3"
+			s.LastImpasse = "waits: ana waits for ben's approval of its plan, ben waits for ana's task 3"
 		}, ""},
 	} {
 		s := stuck()

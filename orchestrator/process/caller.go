@@ -15,9 +15,9 @@ const (
 	MemberTool CallerKind = "tool"     // a process below a member's tool
 	Hook       CallerKind = "hook"     // a process that a hook started, on behalf of a member
 	// ActingHook is a Hook that the spec allows to act for its member.
-	ActingHook CallerKind = "acting_hook"
-	Stray      CallerKind = "stray"     // a process below covey without a known owner
-	Elsewhere  CallerKind = "elsewhere" // a process in another user or PID namespace than the team's
+	ActingHook     CallerKind = "acting_hook"
+	Unowned        CallerKind = "stray"     // a process below covey without a known owner
+	OtherNamespace CallerKind = "elsewhere" // a process in another user or PID namespace than the team's
 )
 
 // Caller is the sender of a request.
@@ -47,7 +47,7 @@ func (c Caller) String() string {
 		return fmt.Sprintf("process %d is a hook for member %s", c.PID, c.Member)
 	case c.IsHook():
 		return fmt.Sprintf("process %d is a hook", c.PID)
-	case c.Kind == Elsewhere:
+	case c.Kind == OtherNamespace:
 		return fmt.Sprintf("process %d is in another user or PID namespace than the team; call from the one that covey up runs in", c.PID)
 	default:
 		return fmt.Sprintf("process %d is left over from a tool or hook, or was started by covey's git", c.PID)
@@ -78,9 +78,9 @@ func CallerFrom(id bus.Identity) Caller {
 		if id.Name != nobody {
 			c.Member = id.Name
 		}
-	case Operator, Stray, Elsewhere:
+	case Operator, Unowned, OtherNamespace:
 	default:
-		c.Kind = Stray
+		c.Kind = Unowned
 	}
 	return c
 }

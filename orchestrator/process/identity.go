@@ -179,7 +179,7 @@ func (p *Processes) Identify(c net.Conn) (bus.Identity, error) {
 	}
 	by, err := p.locate(peer.pid, Read)
 	if by.Kind == Operator && !sameNamespace(peer.pid) {
-		by.Kind = Elsewhere
+		by.Kind = OtherNamespace
 	}
 	if err == nil && !peer.alive() {
 		err = errNoProcess // the pid may have been reused meanwhile
@@ -204,7 +204,7 @@ func (p *Processes) locate(pid int, read reader) (Caller, error) {
 			return Caller{}, err
 		}
 		by := p.judge(chain, read)
-		if by.Kind != Stray {
+		if by.Kind != Unowned {
 			return by, nil
 		}
 		select {
@@ -274,7 +274,7 @@ func (p *Processes) judge(chain []Process, read reader) Caller {
 		return Caller{Kind: r.Owner.Kind, Member: r.Owner.Member, PID: pid}
 	}
 	if p.isBelow(chain) || p.leftBehind(chain) {
-		return Caller{Kind: Stray, PID: pid}
+		return Caller{Kind: Unowned, PID: pid}
 	}
 	return Caller{Kind: Operator, PID: pid}
 }

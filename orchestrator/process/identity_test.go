@@ -70,9 +70,9 @@ func TestWhoCalls(t *testing.T) {
 		{"a tool's grandchild in a session of its own", 62, nil, api},
 		{"an orphan in a tool's session", 65, nil, api},
 		{"a hook", 70, nil, docs},
-		{"a daemon", 80, nil, Caller{Kind: Stray}},
-		{"a daemon's child", 81, nil, Caller{Kind: Stray}},
-		{"covey's own git", 55, nil, Caller{Kind: Stray}},
+		{"a daemon", 80, nil, Caller{Kind: Unowned}},
+		{"a daemon's child", 81, nil, Caller{Kind: Unowned}},
+		{"covey's own git", 55, nil, Caller{Kind: Unowned}},
 		{"an orphan of a tool that has ended", 65, func(t tree, p *Processes) {
 			r := p.live[60]
 			delete(t, 60)
@@ -90,12 +90,12 @@ func TestWhoCalls(t *testing.T) {
 			young := t[60]
 			young.Birth = "later"
 			t[60] = young
-		}, Caller{Kind: Stray}},
+		}, Caller{Kind: Unowned}},
 		{"a process with the number of a tool that has ended", 60, func(t tree, p *Processes) {
 			young := t[60]
 			young.Birth = "later"
 			t[60] = young
-		}, Caller{Kind: Stray}},
+		}, Caller{Kind: Unowned}},
 		{"a process of the operator with the number of a tool that has ended", 60, func(t tree, p *Processes) {
 			t[60] = Process{PID: 60, Parent: 10, Group: 60, Session: 10, Birth: "later"}
 		}, Caller{Kind: Operator}},
@@ -103,7 +103,7 @@ func TestWhoCalls(t *testing.T) {
 			r := p.live[60]
 			r.Birth = ""
 			p.live[60] = r
-		}, Caller{Kind: Stray}},
+		}, Caller{Kind: Unowned}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tr := forest()
@@ -240,7 +240,7 @@ func TestStrayWaitsOnlyAMoment(t *testing.T) {
 	tr := forest()
 	begin := time.Now()
 	by, err := registryOf(tr).locate(80, tr.read)
-	if err != nil || by.Kind != Stray {
+	if err != nil || by.Kind != Unowned {
 		t.Errorf("locate = %+v, %v", by, err)
 	}
 	if d := time.Since(begin); d < registerTimeout || d > testPatience {
@@ -263,7 +263,7 @@ func TestReleaseIsOfOneRegistration(t *testing.T) {
 func TestCallerIdentityRoundTrip(t *testing.T) {
 	for _, c := range []Caller{
 		{Kind: Operator, Member: "", PID: 1}, {Kind: MemberTool, Member: "api", PID: 2}, {Kind: Hook,
-			Member: "docs-2", PID: 3}, {Kind: ActingHook, Member: "docs-2", PID: 6}, {Kind: Hook, Member: "", PID: 4}, {Kind: Stray, Member: "", PID: 5},
+			Member: "docs-2", PID: 3}, {Kind: ActingHook, Member: "docs-2", PID: 6}, {Kind: Hook, Member: "", PID: 4}, {Kind: Unowned, Member: "", PID: 5},
 	} {
 		if got := CallerFrom(c.Identity()); got != c {
 			t.Errorf("%+v came back as %+v", c, got)
@@ -273,7 +273,7 @@ func TestCallerIdentityRoundTrip(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"self", "", "Operator", "root"} {
-		if got := CallerFrom(bus.Identity{Kind: kind, Name: "api", PID: 9}); got.Kind != Stray || got.Member != "" {
+		if got := CallerFrom(bus.Identity{Kind: kind, Name: "api", PID: 9}); got.Kind != Unowned || got.Member != "" {
 			t.Errorf("a caller of kind %q is %+v", kind, got)
 		}
 	}

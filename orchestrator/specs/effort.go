@@ -15,9 +15,9 @@ import (
 // Folder is a folder in which a member works.
 type Folder struct {
 	Dir string
-	// Look returns how the folder stands, held against a commit; empty: against the one
+	// Snapshot returns how the folder stands, held against a commit; empty: against the one
 	// that it is on.
-	Look func(ctx context.Context, base string) (owned.Snapshot, error)
+	Snapshot func(ctx context.Context, base string) (owned.Snapshot, error)
 }
 
 // effort is how things stood when the lead was given a goal. It is a file of its own, and
@@ -43,7 +43,7 @@ func (g *Goals) Begin(ctx context.Context, folders []Folder) error {
 		return err
 	}
 	for _, f := range folders {
-		shot, err := f.Look(ctx, "")
+		shot, err := f.Snapshot(ctx, "")
 		if err != nil {
 			return fmt.Errorf("take down how the workspace stands: %w", err)
 		}
@@ -88,7 +88,7 @@ func (g *Goals) Fruitless(ctx context.Context, folders []Folder) (bool, error) {
 		if !known {
 			return false, fmt.Errorf("how %s stood before is not known", f.Dir)
 		}
-		now, err := f.Look(ctx, was.Base)
+		now, err := f.Snapshot(ctx, was.Base)
 		if err != nil || len(now.Since(was)) > 0 {
 			return false, err
 		}

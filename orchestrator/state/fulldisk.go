@@ -36,10 +36,10 @@ func (s *Shortage) Cause() error {
 // noRoom reports whether an error is due to a full disk or quota.
 func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// WayOut says what to do when a full disk ended a run: which disk it is, and that
+// ExplainFullDisk says what to do when a full disk ended a run: which disk it is, and that
 // nothing is lost. The original error names the file that happened to be written, such
 // as run.json, which would mislead people.
-func WayOut(p Place, err error) error {
+func ExplainFullDisk(p Place, err error) error {
 	if !noRoom(err) || strings.Contains(err.Error(), "make room") {
 		return err
 	}
@@ -47,11 +47,11 @@ func WayOut(p Place, err error) error {
 		p.Dir, err)
 }
 
-// OutOf adds the full disk to a run's error, if there was one: what the error describes
+// Explain adds the full disk to a run's error, if there was one: what the error describes
 // may have failed only because something else could not be written.
-func (s *Shortage) OutOf(p Place, err error) error {
+func (s *Shortage) Explain(p Place, err error) error {
 	if err == nil || noRoom(err) || s.Cause() == nil {
-		return WayOut(p, err)
+		return ExplainFullDisk(p, err)
 	}
-	return fmt.Errorf("%w; %w", err, WayOut(p, s.Cause()))
+	return fmt.Errorf("%w; %w", err, ExplainFullDisk(p, s.Cause()))
 }

@@ -85,9 +85,9 @@ type Commands interface {
 
 // Work receives the results of members' work, within the call that reports them.
 type Work interface {
-	// Finished is called with a completed task. It is called again when a
+	// HarvestTask is called with a completed task. It is called again when a
 	// completed task is changed, or when the call that completed it is repeated.
-	Finished(ctx context.Context, t tasks.Task)
+	HarvestTask(ctx context.Context, t tasks.Task)
 	// Answered records that the goal was a question, and the lead's answer.
 	Answered(ctx context.Context, text string) error
 }
@@ -213,7 +213,7 @@ func (b *Board) Update(ctx context.Context, by Actor, id string, p tasks.Patch) 
 	for tries := 1; ; tries++ {
 		t, changed, err := b.updateOnce(ctx, by, id, p)
 		if err == nil && t.Status == tasks.Completed {
-			b.ports.Work.Finished(ctx, t)
+			b.ports.Work.HarvestTask(ctx, t)
 			if slices.Contains(changed, "status") {
 				b.ports.News.Closed(t)
 			}

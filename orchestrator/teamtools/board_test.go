@@ -82,9 +82,9 @@ func (c *fakeCrew) Submit(
 	return agent.ToolResult{Content: "submitted"}
 }
 
-func (c *fakeCrew) Finished(context.Context, tasks.Task) { c.told++ }
-func (c *fakeCrew) Sent([]mail.Message)                  { c.told++ }
-func (c *fakeCrew) Closed(tasks.Task)                    { c.told++ }
+func (c *fakeCrew) HarvestTask(context.Context, tasks.Task) { c.told++ }
+func (c *fakeCrew) Sent([]mail.Message)                     { c.told++ }
+func (c *fakeCrew) Closed(tasks.Task)                       { c.told++ }
 
 func (c *fakeCrew) Answered(_ context.Context, text string) error {
 	c.note("the goal is answered: %s", text)

@@ -27,9 +27,9 @@ type Caller struct {
 // Description describes a team tool.
 type Description struct {
 	spec agent.Spec
-	// Looks is set if the tool changes nothing, so that a repeated call runs
+	// ReadOnly is set if the tool changes nothing, so that a repeated call runs
 	// again.
-	Looks bool
+	ReadOnly bool
 	// Gated is set if the call may run slow hooks, so that it is queued behind
 	// earlier ones.
 	Gated bool
@@ -62,12 +62,12 @@ type row struct {
 	builtin, mcp string // its names; empty if agents of that kind do not have it
 	// twin is another tool of the builtin agent that does the same. Rules for the
 	// twin also apply to this tool.
-	twin         string
-	text         string // the description for models
-	looks, gated bool
-	oneOf        map[string][]any
-	required     []string
-	repair       func(n ToolNames, input json.RawMessage) json.RawMessage
+	twin            string
+	text            string // the description for models
+	readOnly, gated bool
+	oneOf           map[string][]any
+	required        []string
+	repair          func(n ToolNames, input json.RawMessage) json.RawMessage
 	work
 	// has reports whether a member has the tool; nil for all members.
 	has func(m *roster.Member, n ToolNames) bool
@@ -100,7 +100,7 @@ func makeRows() []*row {
 		{builtin: "TaskCreate", mcp: CreateTool, gated: true, repair: rename(taskRepairs()), work: does(taskCreate),
 			text: "Add a task to the team's list. It begins as pending and without an owner; update it to set what it waits " +
 				"for. Hooks of the team may refuse it."},
-		{builtin: "TaskGet", mcp: GetTool, looks: true, repair: rename(taskRepairs()), work: does(taskGet),
+		{builtin: "TaskGet", mcp: GetTool, readOnly: true, repair: rename(taskRepairs()), work: does(taskGet),
 			text: "Show one task of the team's list in full."},
 		{mcp: ClaimTool, twin: "TaskUpdate", gated: true, repair: rename(taskRepairs()), work: does(taskClaim),
 			text: "Take a task that is pending and nobody else's: you become its owner and it is in progress."},
@@ -109,7 +109,7 @@ func makeRows() []*row {
 			text: "Change a task: claim it (status in_progress), complete it (status completed), give it back (status pending, " +
 				"owner empty), hand it to somebody (owner), set what blocks it, or delete it. Completing may take a while, for " +
 				"the team's gates look at the work first; what they answer tells you what to mend."},
-		{builtin: "TaskList", mcp: ListTool, looks: true, repair: rename(nil), work: does(taskList),
+		{builtin: "TaskList", mcp: ListTool, readOnly: true, repair: rename(nil), work: does(taskList),
 			text: "List the team's tasks with status, owner and what blocks them."},
 		{builtin: "SendMessage", mcp: SendTool, required: []string{"to", "message"}, repair: foldFor, work: does(sendMessage),
 			text: `Send a message to a member of the team by name, or to all others with "*". Others see nothing of what you ` +
@@ -118,9 +118,9 @@ func makeRows() []*row {
 			repair: rename(map[string]string{"message": "report", "text": "report", "content": "report"}),
 			text: "Report to the lead of your team what you have done and found. The lead calls it only " +
 				"where its goal was a question, or asked for no change: with answered true and the answer as the report."},
-		{builtin: "ListMembers", mcp: MembersTool, looks: true, repair: rename(nil), work: does(listMembers),
+		{builtin: "ListMembers", mcp: MembersTool, readOnly: true, repair: rename(nil), work: does(listMembers),
 			text: "List the members of the team: who they are and what they do now."},
-		{builtin: "ListAgents", looks: true, repair: rename(nil), work: does(listMembers),
+		{builtin: "ListAgents", readOnly: true, repair: rename(nil), work: does(listMembers),
 			text: "The same as ListMembers, as other hosts call it."},
 		{builtin: inbox.PlanTool, mcp: PlanTool, work: does(submitPlan), has: plans,
 			repair: rename(map[string]string{"text": "plan", "content": "plan"}),
@@ -205,8 +205,8 @@ func (r *row) describe(n ToolNames) (Description, error) {
 		return Description{}, fmt.Errorf("schema of %s: %w", r.name(n), err)
 	}
 	return Description{
-		spec:  agent.Spec{Name: r.name(n), Description: r.text, Schema: schema, Team: true},
-		Looks: r.looks, Gated: r.gated, OneOf: r.oneOf, Required: r.required,
+		spec:     agent.Spec{Name: r.name(n), Description: r.text, Schema: schema, Team: true},
+		ReadOnly: r.readOnly, Gated: r.gated, OneOf: r.oneOf, Required: r.required,
 	}, nil
 }
 

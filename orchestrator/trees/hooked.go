@@ -125,7 +125,7 @@ func (t *Trees) fire(ctx context.Context, m *roster.Member, p hooks.Payload) (ho
 // fireRemoved runs the WorktreeRemove hooks for a member that may have left the team.
 // Errors are only reported.
 func (t *Trees) fireRemoved(ctx context.Context, member, path string) {
-	m, ok := t.record.settled(member)
+	m, ok := t.record.member(member)
 	if !ok {
 		m = &roster.Member{Member: &configs.Member{Name: member}}
 	}

@@ -152,13 +152,13 @@ func (t *Trees) leave(ctx context.Context, member string) {
 
 // Forget records that a member no longer works in its working copy. Retire handles the
 // copy if the spec no longer has the member.
-func (t *Trees) Forget(member string) { t.record.depart(member) }
+func (t *Trees) Forget(member string) { t.record.removeMember(member) }
 
 // Retire handles the working copies of members that the spec no longer has. It keeps
 // those with unmerged work.
 func (t *Trees) Retire(ctx context.Context) error {
 	for member, own := range t.record.each() {
-		if _, ok := t.record.settled(member); ok {
+		if _, ok := t.record.member(member); ok {
 			continue
 		}
 		if own.ByHook {

@@ -41,30 +41,30 @@ func (r *record) recall(ctx context.Context) error {
 	return tasks.ReadValue(ctx, r.store, keyTrees, &r.known)
 }
 
-// settle records that a member has its folder, which is its Dir.
-func (r *record) settle(m *roster.Member) {
+// addMember records that a member has its folder, which is its Dir.
+func (r *record) addMember(m *roster.Member) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.members[m.Name] = m
 }
 
-// moveIn records that a settled member works in a copy.
-func (r *record) moveIn(ctx context.Context, m *roster.Member, own Tree) error {
+// assignCopy records that a settled member works in a copy.
+func (r *record) assignCopy(ctx context.Context, m *roster.Member, own Tree) error {
 	r.mu.Lock()
 	m.Dir = own.Root
 	r.mu.Unlock()
 	return r.keep(ctx, m.Name, own)
 }
 
-// depart removes a member, but not its copy.
-func (r *record) depart(member string) {
+// removeMember removes a member, but not its copy.
+func (r *record) removeMember(member string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.members, member)
 }
 
-// settled returns a settled member; false if it was not settled, or has departed.
-func (r *record) settled(member string) (*roster.Member, bool) {
+// member returns a settled member; false if it was not settled, or has departed.
+func (r *record) member(member string) (*roster.Member, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m, ok := r.members[member]

@@ -95,7 +95,7 @@ func (t *Trees) PlaceText(m *roster.Member, workspace string) string {
 func (t *Trees) BranchesText() string {
 	var lines []string
 	for name, own := range t.record.each() {
-		if _, ok := t.record.settled(name); ok && own.Branch != "" {
+		if _, ok := t.record.member(name); ok && own.Branch != "" {
 			lines = append(lines, fmt.Sprintf("- %s: %s", name, own.Branch))
 		}
 	}

@@ -95,7 +95,7 @@ func gitOf(opts Options, warn func(format string, args ...any)) worktree.Git {
 	return worktree.Git{
 		Env:     []string{opts.Place.Mark()},
 		Filters: opts.Filters,
-		Started: func(pid int) func() { return opts.Processes.Register(pid, process.Owner{Kind: process.Stray}) },
+		Started: func(pid int) func() { return opts.Processes.Register(pid, process.Owner{Kind: process.Unowned}) },
 		Withheld: func(w worktree.Withheld) {
 			mu.Lock()
 			first := !said[w.String()]
@@ -210,12 +210,12 @@ func (t *Trees) unlock() error {
 	return t.ground.repo.Copies.Unlock(tops, "covey/"+t.opts.Team().Name)
 }
 
-// Settle sets the Dir of a member, and creates its working copy if it is to have one.
+// AssignDir sets the Dir of a member, and creates its working copy if it is to have one.
 // Call it before the member's agent starts.
-func (t *Trees) Settle(ctx context.Context, m *roster.Member) error {
+func (t *Trees) AssignDir(ctx context.Context, m *roster.Member) error {
 	team := t.opts.Team()
 	m.Dir = team.Workspace
-	t.record.settle(m)
+	t.record.addMember(m)
 	if isolationOf(*m.Member, team.Members(), t.ground.repo != nil) != configs.InWorktree {
 		t.warnOfSharing(m)
 		t.leave(ctx, m.Name)
@@ -229,7 +229,7 @@ func (t *Trees) Settle(ctx context.Context, m *roster.Member) error {
 	if err != nil {
 		return fmt.Errorf("its working copy: %w", err)
 	}
-	return t.record.moveIn(ctx, m, own)
+	return t.record.assignCopy(ctx, m, own)
 }
 
 // Of returns the working copy that a member works in; false: it works in the workspace.

@@ -80,7 +80,7 @@ func newGrove(t *testing.T) *grove {
 	}
 	for _, m := range g.team.Members() {
 		g.members[m.Name] = &roster.Member{Member: &m, Lead: m.Name == "lead"}
-		if err := g.Settle(t.Context(), g.members[m.Name]); err != nil {
+		if err := g.AssignDir(t.Context(), g.members[m.Name]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +112,7 @@ func TestOf(t *testing.T) {
 	ben.Isolation = configs.Shared
 	was, _ := g.Of("ben")
 	m := &roster.Member{Member: &ben}
-	if err := g.Settle(t.Context(), m); err != nil {
+	if err := g.AssignDir(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 	if _, has := g.Of("ben"); has || m.Dir != g.team.Workspace || IsFolder(was.Top) {

@@ -110,9 +110,9 @@ func (g *Guard) Counts(n api.TrustNotice) bool {
 	return c != nil && n.Digest != "" && c.digest == n.Digest
 }
 
-// Look compares trust.json with what counts, if it changed since the last look. It
+// Check compares trust.json with what counts, if it changed since the last look. It
 // removes entries that were not announced, restores those that count, and tells people.
-func (g *Guard) Look() {
+func (g *Guard) Check() {
 	path, err := trustPath()
 	if err != nil || g.off {
 		return

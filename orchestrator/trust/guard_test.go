@@ -25,16 +25,16 @@ func TestAnnouncedTrustIsWrittenLater(t *testing.T) {
 	}
 	g := NewGuard(place, t.Errorf)
 	g.Begin()
-	g.Look()
+	g.Check()
 	next := trustEntry{Items: []Item{{Hash: "x"}}}
 	if err := g.Announce(key.notice(next.digest())); err != nil {
 		t.Fatal(err)
 	}
-	g.Look()
+	g.Check()
 	testkit.Must(t, updateTrust(func(all *trustFile) { all.put(trustKey{Workspace: "/elsewhere", Spec: "x"}, nil) }))
-	g.Look() // the file has changed, and the entry has not
+	g.Check() // the file has changed, and the entry has not
 	testkit.Must(t, updateTrust(func(all *trustFile) { all.put(key, next.Items) }))
-	g.Look()
+	g.Check()
 	if !g.Counts(key.notice(next.digest())) {
 		t.Error("what was announced does not count")
 	}
@@ -47,8 +47,8 @@ func TestAnnouncedTrustIsWrittenLater(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	g.Look()
-	g.Look()
+	g.Check()
+	g.Check()
 	if told != 1 {
 		t.Errorf("a damaged file was told of %d times", told)
 	}

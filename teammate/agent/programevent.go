@@ -17,9 +17,9 @@ type PlanEntry struct {
 // CallDetected reports to the journal a tool call that a program made without asking, which was
 // seen only afterwards.
 type CallDetected struct {
-	ID    string `json:"id"`
-	Tool  string `json:"tool"`
-	Broke string `json:"broke,omitempty"` // the deny or ask rule that the call violated
+	ID       string `json:"id"`
+	Tool     string `json:"tool"`
+	Violated string `json:"broke,omitempty"` // the deny or ask rule that the call violated
 }
 
 // ProgramRestarts reports to the journal that an agent program has ended, or is unusable, and is

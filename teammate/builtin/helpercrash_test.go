@@ -163,7 +163,7 @@ func TestHelperBesideCutOff(t *testing.T) {
 func TestHelperBesideTrouble(t *testing.T) {
 	m := newMember(t, asks(besideIt, `{say: hi}`))
 	m.cut = func(o *teammate.Options) {
-		o.Later = func(context.Context, string, string) error { return errors.New("the store is closed") }
+		o.PostNotice = func(context.Context, string, string) error { return errors.New("the store is closed") }
 	}
 	m.run(t, "go")
 	if w := all[agent.Warning](m); len(w) != 1 || !strings.Contains(w[0].Text, "the store is closed") {

@@ -117,7 +117,7 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 		Name: "lead", Team: "crew", Lead: true, Kind: "test", Agent: agent, Tools: list, Hooks: m, Inbox: m,
 		Sink: m.sink, SessionID: "s1", Transcript: file, History: history, Workdir: workdir,
 		Resumed: history.Turns > 0, Permissions: permission.Policy{Mode: "bypassPermissions"},
-		Limits: teammate.Limits{StopBlockCap: 8}, Later: m.later,
+		Limits: teammate.Limits{StopBlockCap: 8}, PostNotice: m.later,
 	}
 	if m.cut != nil {
 		m.cut(&opts)

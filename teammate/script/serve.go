@@ -23,8 +23,8 @@ const MaxRequest = 64 << 20
 type ServerOptions struct {
 	// Now is the time that answers say they were made at; nil: time.Now.
 	Now func() time.Time
-	// Later says that the server may begin without scripts: Admit brings them.
-	Later bool
+	// AllowEmpty says that the server may begin without scripts: Admit brings them.
+	AllowEmpty bool
 }
 
 // Server plays scripts to agent programs over HTTP. It speaks Anthropic
@@ -55,7 +55,7 @@ type Server struct {
 // unless opts say Later. Their keys are bearers (API keys) or models: a request gets the script of its
 // bearer, else that of its model, else the only one.
 func NewServer(scripts map[string]*Script, opts *ServerOptions) (*Server, error) {
-	if len(scripts) == 0 && (opts == nil || !opts.Later) {
+	if len(scripts) == 0 && (opts == nil || !opts.AllowEmpty) {
 		return nil, errors.New("script: a model server needs a script; name one at least")
 	}
 	s := &Server{

@@ -287,7 +287,7 @@ func TestServerAdmitsLater(t *testing.T) {
 	if _, err := script.NewServer(nil, &script.ServerOptions{}); err == nil {
 		t.Error("a server without scripts that nobody brings began")
 	}
-	s, err := script.NewServer(nil, &script.ServerOptions{Later: true})
+	s, err := script.NewServer(nil, &script.ServerOptions{AllowEmpty: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func TestBodiesAreBounded(t *testing.T) {
 
 // A request whose key nobody has admitted is answered before its body has come.
 func TestKeyComesBeforeTheBody(t *testing.T) {
-	s, err := NewServer(nil, &ServerOptions{Later: true})
+	s, err := NewServer(nil, &ServerOptions{AllowEmpty: true})
 	if err != nil {
 		t.Fatal(err)
 	}

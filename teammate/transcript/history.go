@@ -86,11 +86,11 @@ func readTranscript(file io.Reader) (*past, error) {
 		switch {
 		case errors.Is(err, io.EOF):
 			if p.bad > 0 && p.end == 0 {
-				return nil, fmt.Errorf("%w: line %d is no transcript line; move the file away to begin anew", ErrDamaged, p.bad)
+				return nil, fmt.Errorf("%w: line %d is no transcript line; move the file away to start over", ErrDamaged, p.bad)
 			}
 			return p, nil
 		case errors.Is(err, errLongLine):
-			return nil, fmt.Errorf("%w: line %d: %w; move the file away to begin anew", ErrDamaged, n, err)
+			return nil, fmt.Errorf("%w: line %d: %w; move the file away to start over", ErrDamaged, n, err)
 		case err != nil:
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}

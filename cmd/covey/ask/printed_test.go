@@ -280,7 +280,7 @@ func TestPrintedStatusLine(t *testing.T) {
 	base := api.Status{Team: "crew", Workspace: "/w"}
 	change := func(f func(*api.Status)) api.Status { s := base; f(&s); return s }
 	for want, s := range map[string]api.Status{
-		"crew in /w · not running; the last run was cut off, covey up takes it up again": base,
+		"crew in /w · not running; the last run was cut off, covey up continues it": base,
 		"crew in /w · starting (process 7) · 1 of 3 tasks done": change(func(s *api.Status) {
 			s.PID, s.Tasks = 7, api.TaskCounts{Pending: 2, Completed: 1}
 		}),

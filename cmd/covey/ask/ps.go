@@ -115,7 +115,7 @@ func statusLine(s api.Status, now time.Time) string {
 	case s.PID > 0:
 		return fmt.Sprintf("%s · running for %s (process %d)%s", head, term.Elapsed(now.Sub(s.Started)), s.PID, tasks)
 	case s.Result == nil:
-		return fmt.Sprintf("%s · not running; the last run was cut off, covey up takes it up again%s", head, tasks)
+		return fmt.Sprintf("%s · not running; the last run was cut off, covey up continues it%s", head, tasks)
 	}
 	return fmt.Sprintf("%s · not running%s\nlast run: %s (code %d, %s ago)", head, tasks,
 		term.PlainLine(s.Result.Reason), s.Result.ExitCode, term.Elapsed(now.Sub(s.Result.Ended)))

@@ -22,7 +22,7 @@ func TestStatusLine(t *testing.T) {
 		{"running", func(s *api.Status) { s.PID, s.Up, s.Tasks.Completed, s.Tasks.Pending = 7, true, 1, 2 },
 			`crew in /x\x1b · running for 1m30s (process 7) · 1 of 3 tasks done`},
 		{"cut off", func(*api.Status) {},
-			`crew in /x\x1b · not running; the last run was cut off, covey up takes it up again`},
+			`crew in /x\x1b · not running; the last run was cut off, covey up continues it`},
 		{"ended", func(s *api.Status) {
 			s.Result = &state.RunResult{Reason: "all\nis done", ExitCode: 0, Ended: now.Add(-2 * time.Hour)}
 		}, "crew in /x\\x1b · not running\nlast run: all is done (code 0, 2h00m ago)"},

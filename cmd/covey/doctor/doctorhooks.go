@@ -154,7 +154,7 @@ func (x *hookExam) moment(h *runner.Configured, info hooks.EventInfo) flaw {
 	if info.Fires {
 		return flaw{}
 	}
-	return flaw{"nothing fires this event yet: it waits for " + info.Later,
+	return flaw{"nothing fires this event yet: it waits for " + info.Requires,
 		"covey hooks run " + string(h.Event) + " fires it by hand", true}
 }
 

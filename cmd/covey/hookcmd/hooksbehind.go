@@ -18,7 +18,7 @@ func fireWhole(ctx context.Context, hookRunner *runner.Runner, in hooks.Input) (
 			late = append(late, p)
 		}
 	})
-	hookRunner.Settle(ctx, "")
+	hookRunner.Drain(ctx, "")
 	for _, p := range late {
 		b := p.Background
 		out.Results = append(out.Results, *p.Result)

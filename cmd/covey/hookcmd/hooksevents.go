@@ -51,7 +51,7 @@ func eventNotes(e hooks.EventInfo) string {
 		notes = append(notes, "Plain stdout is context for the model.")
 	}
 	if !e.Fires {
-		notes = append(notes, fmt.Sprintf("Fired by hand only: it waits for %s.", e.Later))
+		notes = append(notes, fmt.Sprintf("Fired by hand only: it waits for %s.", e.Requires))
 	}
 	return strings.Join(notes, " ")
 }

@@ -31,9 +31,9 @@ func Files(ctx context.Context, dir string, visit func(path string) error) error
 	return nil
 }
 
-// Lingers reports whether a process that a command has started is still running, in the
+// HasBackground reports whether a process that a command has started is still running, in the
 // background or left behind. It may be called from any goroutine.
-func (t *Set) Lingers() bool {
+func (t *Set) HasBackground() bool {
 	if len(t.Background()) > 0 {
 		return true
 	}

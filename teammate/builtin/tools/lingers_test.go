@@ -37,22 +37,22 @@ func TestFiles(t *testing.T) {
 // or left behind.
 func TestLingers(t *testing.T) {
 	b := newBench(t, nil)
-	if b.ok("Bash", fields{"command": "true"}); b.tools.Lingers() {
+	if b.ok("Bash", fields{"command": "true"}); b.tools.HasBackground() {
 		t.Error("nothing was left, and something lingers")
 	}
 	release := b.fifo("gate")
 	id := b.background("read x <gate")
-	if !b.tools.Lingers() {
+	if !b.tools.HasBackground() {
 		t.Error("a background run does not linger")
 	}
 	release()
 	b.ended(id)
 	b.ok("Bash", fields{"command": "(read x <gate) >/dev/null 2>&1 &"})
-	if !b.tools.Lingers() {
+	if !b.tools.HasBackground() {
 		t.Skip("this system does not tell of processes that were left behind")
 	}
 	release()
-	for end := time.Now().Add(2 * time.Minute); b.tools.Lingers(); {
+	for end := time.Now().Add(2 * time.Minute); b.tools.HasBackground(); {
 		if time.Now().After(end) {
 			t.Fatal("what has ended lingers")
 		}
