@@ -10,7 +10,6 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // Check reads everything in the store and reports what breaks an invariant:
@@ -35,7 +34,7 @@ func walks() []kv.Walk {
 	w := &taskWalk{}
 	return []kv.Walk{
 		w.readTasks, w.checkTasks, w.checkGraph, w.checkLosses, mail.Check, actors.CheckMembers, checkOutbox,
-		actors.CheckReceipts[receiptRecord], checkValues, verdicts.Check, checkMerges, requests.Check, mail.CheckNotes,
+		actors.CheckReceipts[receiptRecord], checkValues, requests.CheckVerdicts, checkMerges, requests.Check, mail.CheckNotes,
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/tasks/verdicts"
 
 	bolt "go.etcd.io/bbolt"
 	"pgregory.net/rapid"
@@ -81,7 +80,9 @@ func workAll(t testing.TB, s *Store) {
 	must(t, s.Put(ctx, "goal", []byte(`"ship it"`)))
 	must(t, s.Put(ctx, "gone", []byte(`1`)))
 	must(t, s.Put(ctx, "gone", nil))
-	must(t, s.verdicts.Add(ctx, verdicts.Verdict{Key: verdicts.Key{Tree: "t", Gate: "g", Subject: "2"}, Log: long, Pass: true}))
+	must(t, s.verdicts.Add(ctx, requests.Verdict{
+		VerdictKey: requests.VerdictKey{Tree: "t", Gate: "g", Subject: "2"}, Log: long, Pass: true,
+	}))
 	_, err = s.requests.Ask(ctx, as("ann"), requests.New{Kind: requests.AskPlan, Member: "ann", To: actors.Operator, Text: "a plan", Key: "plan"})
 	must(t, err)
 	_, err = s.Merges().Propose(ctx, actors.Actor{}, Merge{

@@ -8,7 +8,6 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // The buckets of this package: records first, then indexes. An index entry is a key
@@ -35,14 +34,14 @@ func bucketNames() []string {
 		bucketTasks, bucketProposed, bucketValues, bucketLost, bucketMerges,
 		bucketReady, bucketOwner, bucketProgress, bucketDeps, bucketWaits,
 		actors.MembersBucket, actors.ReceiptsBucket, actors.CallsBucket,
-	}, mail.Buckets(), requests.Buckets(), verdicts.Buckets())
+	}, mail.Buckets(), requests.Buckets())
 }
 
 // indexNames lists the indexes that a check compares with the records.
 func indexNames() []string {
 	return slices.Concat([]string{
 		bucketReady, bucketOwner, bucketProgress, bucketDeps, bucketWaits, actors.CallsBucket,
-	}, mail.Indexes(), requests.Indexes(), verdicts.Indexes())
+	}, mail.Indexes(), requests.Indexes())
 }
 
 // describe names an entry for readers who know tasks and members but not buckets.

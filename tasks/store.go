@@ -11,7 +11,6 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/tasks/verdicts"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -64,7 +63,7 @@ type Store struct {
 
 	mail     *mail.Boxes
 	requests *requests.Desk
-	verdicts *verdicts.Book
+	verdicts *requests.VerdictBook
 	members  *Members
 	outbox   *Outbox
 	decoded  *decodedTasks
@@ -114,7 +113,7 @@ func (o Options) open(path string) (*Store, error) {
 	boxes := mail.New(db, o.MaxUnread, mailedTasks{})
 	s := &Store{
 		db: db, backups: backups, restored: restored,
-		mail: boxes, requests: requests.NewDesk(db, boxes), verdicts: verdicts.NewBook(db),
+		mail: boxes, requests: requests.NewDesk(db, boxes), verdicts: requests.NewVerdictBook(db),
 		members: &Members{db: db}, outbox: &Outbox{db, boxes}, decoded: newDecodedTasks(),
 	}
 	if restored != nil {
@@ -168,7 +167,7 @@ func (s *Store) Mail() *mail.Boxes { return s.mail }
 func (s *Store) Requests() *requests.Desk { return s.requests }
 
 // Verdicts returns the verdicts of gates.
-func (s *Store) Verdicts() *verdicts.Book { return s.verdicts }
+func (s *Store) Verdicts() *requests.VerdictBook { return s.verdicts }
 
 // Members returns the members and their sessions.
 func (s *Store) Members() *Members { return s.members }

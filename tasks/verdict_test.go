@@ -8,29 +8,31 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/tasks/verdicts"
+	"github.com/coveyteam/covey/tasks/requests"
 
 	"pgregory.net/rapid"
 )
 
 // onTree is a key about task 1.
-func onTree(tree string) verdicts.Key { return verdicts.Key{Tree: tree, Gate: "g", Subject: "1"} }
+func onTree(tree string) requests.VerdictKey {
+	return requests.VerdictKey{Tree: tree, Gate: "g", Subject: "1"}
+}
 
 func TestVerdictsAreKept(t *testing.T) {
 	s := open(t, nil)
 	log := strings.Repeat("ok\n", 50_000) // longer than what a record holds
-	v := verdicts.Verdict{
-		Key: onTree("t1"), Command: "go test", Moment: "task", Member: "ana", Pass: true, Log: log,
+	v := requests.Verdict{
+		VerdictKey: onTree("t1"), Command: "go test", Moment: "task", Member: "ana", Pass: true, Log: log,
 		Duration: time.Second,
 	}
 	if err := s.verdicts.Add(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	got, found, err := s.verdicts.Find(t.Context(), v.Key)
+	got, found, err := s.verdicts.Find(t.Context(), v.VerdictKey)
 	if err != nil || !found || got.Log != log || !got.Pass || got.Time != fixed || got.Member != "ana" {
 		t.Fatalf("%v, %v, %d bytes of log", found, err, len(got.Log))
 	}
-	for _, other := range []verdicts.Key{{Tree: "t2", Gate: "g", Subject: "1"}, {Tree: "t1", Gate: "h", Subject: "1"}, {Tree: "t1", Gate: "g", Subject: "2"}} {
+	for _, other := range []requests.VerdictKey{{Tree: "t2", Gate: "g", Subject: "1"}, {Tree: "t1", Gate: "h", Subject: "1"}, {Tree: "t1", Gate: "g", Subject: "2"}} {
 		if _, found, err := s.verdicts.Find(t.Context(), other); found || err != nil {
 			t.Errorf("%+v: %v, %v", other, found, err)
 		}
@@ -51,15 +53,15 @@ func TestVerdictsAreKept(t *testing.T) {
 
 func TestVerdictsThatCannotBe(t *testing.T) {
 	s := open(t, nil)
-	for _, key := range []verdicts.Key{{}, {Tree: "t", Gate: "g"}, {Tree: "t\x00", Gate: "g", Subject: "1"}} {
-		wantError(t, s.verdicts.Add(t.Context(), verdicts.Verdict{Key: key}), ErrInvalid)
+	for _, key := range []requests.VerdictKey{{}, {Tree: "t", Gate: "g"}, {Tree: "t\x00", Gate: "g", Subject: "1"}} {
+		wantError(t, s.verdicts.Add(t.Context(), requests.Verdict{VerdictKey: key}), ErrInvalid)
 	}
 }
 
 func TestVerdictsSurvive(t *testing.T) {
 	path := t.TempDir() + "/tasks.db"
 	s := openAt(t, path, nil)
-	if err := s.verdicts.Add(t.Context(), verdicts.Verdict{Key: onTree("t"), Pass: true}); err != nil {
+	if err := s.verdicts.Add(t.Context(), requests.Verdict{VerdictKey: onTree("t"), Pass: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -79,7 +81,7 @@ func TestVerdictsAreBounded(t *testing.T) {
 	s := open(t, nil)
 	raw(t, s).NoSync = true
 	for i := range maxVerdicts + 20 {
-		if err := s.verdicts.Add(t.Context(), verdicts.Verdict{Key: onTree(fmt.Sprintf("t%d", i))}); err != nil {
+		if err := s.verdicts.Add(t.Context(), requests.Verdict{VerdictKey: onTree(fmt.Sprintf("t%d", i))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,15 +101,15 @@ func TestVerdictsAreAMap(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := open(t, &Options{BlobDir: t.TempDir()})
 		raw(t, s).NoSync = true
-		want := map[verdicts.Key]bool{}
+		want := map[requests.VerdictKey]bool{}
 		for range rapid.IntRange(1, 30).Draw(r, "words") {
-			key := verdicts.Key{
+			key := requests.VerdictKey{
 				Tree:    rapid.SampledFrom([]string{"a", "b"}).Draw(r, "tree"),
 				Gate:    rapid.SampledFrom([]string{"g", "h"}).Draw(r, "gate"),
 				Subject: rapid.SampledFrom([]string{"1", "11"}).Draw(r, "subject"),
 			}
 			want[key] = rapid.Bool().Draw(r, "pass")
-			if err := s.verdicts.Add(t.Context(), verdicts.Verdict{Key: key, Pass: want[key]}); err != nil {
+			if err := s.verdicts.Add(t.Context(), requests.Verdict{VerdictKey: key, Pass: want[key]}); err != nil {
 				r.Fatal(err)
 			}
 		}
@@ -122,7 +124,7 @@ func TestVerdictsAreAMap(t *testing.T) {
 					n++
 				}
 			}
-			wrong := func(v verdicts.Verdict) bool { return want[v.Key] != v.Pass }
+			wrong := func(v requests.Verdict) bool { return want[v.VerdictKey] != v.Pass }
 			if len(list) != n || slices.ContainsFunc(list, wrong) {
 				r.Fatalf("subject %q: %+v, want %v", subject, list, want)
 			}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/kv"
-	"github.com/coveyteam/covey/tasks/verdicts"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // TestVerdictEdges: names as long as can be are keys, and one byte more is refused with
@@ -14,16 +14,16 @@ import (
 func TestVerdictEdges(t *testing.T) {
 	s := open(t, nil)
 	most, over := strings.Repeat("k", kv.MaxName), strings.Repeat("k", kv.MaxName+1)
-	for what, key := range map[string]verdicts.Key{
+	for what, key := range map[string]requests.VerdictKey{
 		"tree":    {Tree: over, Gate: "g", Subject: "1"},
 		"gate":    {Tree: "t", Gate: over, Subject: "1"},
 		"subject": {Tree: "t", Gate: "g", Subject: over},
 	} {
-		wantError(t, s.verdicts.Add(t.Context(), verdicts.Verdict{Key: key}), ErrInvalid, what, fmt.Sprint(kv.MaxName))
+		wantError(t, s.verdicts.Add(t.Context(), requests.Verdict{VerdictKey: key}), ErrInvalid, what, fmt.Sprint(kv.MaxName))
 	}
 	for i, n := range []int{0, 1, kv.InlineLimit, kv.InlineLimit + 1} {
-		key := verdicts.Key{Tree: most, Gate: fmt.Sprint(i) + most[1:], Subject: most}
-		v := verdicts.Verdict{Key: key, Feedback: strings.Repeat("f", n), Log: strings.Repeat("l", n)}
+		key := requests.VerdictKey{Tree: most, Gate: fmt.Sprint(i) + most[1:], Subject: most}
+		v := requests.Verdict{VerdictKey: key, Feedback: strings.Repeat("f", n), Log: strings.Repeat("l", n)}
 		if err := s.verdicts.Add(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}

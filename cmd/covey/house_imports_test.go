@@ -25,7 +25,6 @@ var floors = []arrows{
 	{"hooks/judging", "hooks"},
 	{"hooks/runner", "hooks hooks/*"},
 	{"tasks/kv", ""},
-	{"tasks/verdicts", "tasks/kv"},
 	{"tasks/actors", "tasks/kv"},
 	{"tasks/mail", "tasks/kv tasks/actors"},
 	{"tasks/requests", "tasks/kv tasks/actors tasks/mail"},
@@ -67,7 +66,7 @@ var floors = []arrows{
 	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal"},
 	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail teammate teammate/* orchestrator/budget orchestrator/process orchestrator/roster orchestrator/state"},
 	{"orchestrator/hooklist", "configs configs/* hooks hooks/* teammate/agent orchestrator/state"},
-	{"orchestrator/api", "bus configs tasks tasks/requests tasks/verdicts orchestrator/budget " +
+	{"orchestrator/api", "bus configs tasks tasks/requests orchestrator/budget " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/schedule " +
 		"orchestrator/state orchestrator/trees"},
 	{"orchestrator/specs", "configs tasks tasks/* orchestrator/api orchestrator/roster orchestrator/state orchestrator/owned"},

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/verdicts"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // The verbs about finished work.
@@ -62,7 +62,7 @@ type Review struct {
 	Outside   []string           `json:"outside"`   // files that its author may not write
 	Protected []string           `json:"protected"` // files that members may change only with approval
 	Evidence  []string           `json:"evidence"`  // the members' evidence that it is done
-	Verdicts  []verdicts.Verdict `json:"verdicts"`  // with their logs only if requested
+	Verdicts  []requests.Verdict `json:"verdicts"`  // with their logs only if requested
 	Push      []string           `json:"push,omitempty"`
 	Open      []string           `json:"open,omitempty"` // with Push: the commands for its pull request
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // The verbs about tasks.
@@ -73,7 +72,7 @@ type TaskReply struct {
 
 // Standing is the information about a task that is not in the task itself.
 type Standing struct {
-	Verdicts []verdicts.Verdict `json:"verdicts"` // of gates, without their logs
+	Verdicts []requests.Verdict `json:"verdicts"` // of gates, without their logs
 	Merges   []tasks.Merge      `json:"merges"`   // the pieces of its work, oldest first
 	Requests []requests.Request `json:"requests"` // open questions about it
 	// Unchanged is set if the task was completed in a working copy without

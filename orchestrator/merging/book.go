@@ -18,13 +18,13 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/worktree"
-	"github.com/coveyteam/covey/tasks/verdicts"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // Verdicts stores the verdicts of gates; tasks.Store implements it.
 type Verdicts interface {
-	Find(ctx context.Context, k verdicts.Key) (verdicts.Verdict, bool, error)
-	Add(ctx context.Context, v verdicts.Verdict) error
+	Find(ctx context.Context, k requests.VerdictKey) (requests.Verdict, bool, error)
+	Add(ctx context.Context, v requests.Verdict) error
 }
 
 // Book decides how command gates run. It reuses an earlier verdict on exactly the same
@@ -34,7 +34,7 @@ type Book struct {
 	Store   Verdicts
 	Scripts string // folder for the scripts of base commits; no member writes there
 	// Reused is called with each verdict that saves a run; may be nil.
-	Reused func(verdicts.Verdict)
+	Reused func(requests.Verdict)
 	// Warn is called with errors that change no verdict; may be nil.
 	Warn func(error)
 
@@ -77,7 +77,7 @@ func (b *Book) Plan(ctx context.Context, c Case, gate hooks.Handler) runner.Gate
 		b.warn(err)
 		return run
 	}
-	key := verdicts.Key{Tree: tree, Gate: hash, Subject: c.Subject}
+	key := requests.VerdictKey{Tree: tree, Gate: hash, Subject: c.Subject}
 	v, found, err := b.Store.Find(ctx, key)
 	b.warn(err)
 	if found && v.Pass {
@@ -94,7 +94,9 @@ func (b *Book) Plan(ctx context.Context, c Case, gate hooks.Handler) runner.Gate
 const storeTimeout = time.Minute
 
 // storeVerdict stores a verdict if the files are still those that the gate judged.
-func (b *Book) storeVerdict(ctx context.Context, c Case, key verdicts.Key, gate hooks.Handler, r hooks.Result) {
+func (b *Book) storeVerdict(ctx context.Context, c Case, key requests.VerdictKey, gate hooks.Handler,
+	r hooks.Result,
+) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	tree, err := b.tree(ctx, c)
@@ -102,8 +104,8 @@ func (b *Book) storeVerdict(ctx context.Context, c Case, key verdicts.Key, gate 
 		b.warn(err)
 		return
 	}
-	b.warn(b.Store.Add(ctx, verdicts.Verdict{
-		Key: key, Command: gate.Command, Moment: c.Moment, Member: c.Member, Duration: r.Duration,
+	b.warn(b.Store.Add(ctx, requests.Verdict{
+		VerdictKey: key, Command: gate.Command, Moment: c.Moment, Member: c.Member, Duration: r.Duration,
 		Pass: r.Outcome == hooks.Success, Feedback: r.Feedback, Log: joined(r.Stdout, r.Stderr),
 	}))
 }

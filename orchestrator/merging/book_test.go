@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/verdicts"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // bench is a member's working copy with a book before its gates.
@@ -33,7 +33,7 @@ func newBench(t testing.TB, files string) *bench {
 	var mu sync.Mutex
 	b.Book = &Book{
 		Store: b.store.Verdicts(), Scripts: testkit.Folder(t), Warn: func(err error) { t.Error(err) },
-		Reused: func(verdicts.Verdict) { mu.Lock(); defer mu.Unlock(); b.again++ },
+		Reused: func(requests.Verdict) { mu.Lock(); defer mu.Unlock(); b.again++ },
 	}
 	member := copyOf(t, repo, "ana")
 	b.c = Case{

@@ -20,7 +20,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/tasks/verdicts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -352,7 +351,7 @@ func (d *Desk) recordHarvest(t tasks.Task, m *tasks.Merge, err error) {
 }
 
 // reused journals that a gate was not run.
-func (d *Desk) reused(v verdicts.Verdict) {
+func (d *Desk) reused(v requests.Verdict) {
 	d.opts.Journal.Append(agent.Event{Member: v.Member, Data: VerdictReused{
 		Task: v.Subject, Command: v.Command, Tree: v.Tree, Judged: v.Time,
 	}})

@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/verdicts"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // shop is a repository, members with working copies, and a queue.
@@ -356,8 +356,8 @@ func TestPullRequest(t *testing.T) {
 	s := newShop(t, "echo 1 >a", "ana")
 	s.Rules.Pull = true
 	s.does("ana", "echo ana >x")
-	testkit.Must(t, s.Store.Verdicts().Add(t.Context(), verdicts.Verdict{
-		Key: verdicts.Key{Tree: "t", Gate: "g", Subject: "1"}, Command: "go test | tail", Pass: true,
+	testkit.Must(t, s.Store.Verdicts().Add(t.Context(), requests.Verdict{
+		VerdictKey: requests.VerdictKey{Tree: "t", Gate: "g", Subject: "1"}, Command: "go test | tail", Pass: true,
 	}))
 	s.work()
 	s.want("ready")

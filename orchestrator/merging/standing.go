@@ -9,12 +9,11 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // StandingOf reads the standing of a task from a team's store.
 func StandingOf(ctx context.Context, store *tasks.Store, task string) (api.Standing, error) {
-	st := api.Standing{Verdicts: []verdicts.Verdict{}, Merges: []tasks.Merge{}, Requests: []requests.Request{}}
+	st := api.Standing{Verdicts: []requests.Verdict{}, Merges: []tasks.Merge{}, Requests: []requests.Request{}}
 	verdicts, err := verdictsOn(ctx, store, task)
 	if err != nil {
 		return st, err
@@ -55,9 +54,9 @@ const maxVerdictsShown = 20
 // verdictsOn returns the latest verdicts on a task, oldest first and without their
 // output, which a review has. Only gates that judged a working copy or a merge have
 // verdicts.
-func verdictsOn(ctx context.Context, s *tasks.Store, task string) ([]verdicts.Verdict, error) {
+func verdictsOn(ctx context.Context, s *tasks.Store, task string) ([]requests.Verdict, error) {
 	if task == "" {
-		return []verdicts.Verdict{}, nil // the store returns the verdicts on all tasks for ""
+		return []requests.Verdict{}, nil // the store returns the verdicts on all tasks for ""
 	}
 	list, err := s.Verdicts().About(ctx, task)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/verdicts"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // Of many verdicts the latest are told of, in order and without what was printed, and
@@ -20,9 +20,9 @@ func TestVerdictsOn(t *testing.T) {
 	defer s.Close()
 	for i := range maxVerdictsShown + 3 {
 		for _, task := range []string{"1", "11"} {
-			v := verdicts.Verdict{
-				Key:     verdicts.Key{Tree: fmt.Sprintf("t%02d", i), Gate: "g", Subject: task},
-				Command: "check", Moment: "task", Feedback: "no", Log: "much", Duration: time.Second,
+			v := requests.Verdict{
+				VerdictKey: requests.VerdictKey{Tree: fmt.Sprintf("t%02d", i), Gate: "g", Subject: task},
+				Command:    "check", Moment: "task", Feedback: "no", Log: "much", Duration: time.Second,
 			}
 			if err := s.Verdicts().Add(t.Context(), v); err != nil {
 				t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/verdicts"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // KeyMerge is the metadata key of a task that repairs work: the id of the merge.
@@ -207,7 +207,7 @@ func message(m tasks.Merge) string {
 }
 
 // evidence returns the body of a pull request: the verdicts of the gates.
-func evidence(m tasks.Merge, verdicts []verdicts.Verdict) string {
+func evidence(m tasks.Merge, verdicts []requests.Verdict) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nMade by %s in a covey team, branch %s.\n\n", subject(m), m.Member, code(m.Branch))
 	b.WriteString("| gate | verdict | tree | asked about | took |\n|-|-|-|-|-|\n")

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/verdicts"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // The two kinds of work: a task's, and whatever lies in a member's branch.
@@ -97,10 +97,10 @@ func TestMessage(t *testing.T) {
 // break, and it says what refuses as well as what agrees.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
-	got := evidence(taskWork, []verdicts.Verdict{
-		{Key: verdicts.Key{Tree: "0123456789abcdef"}, Command: "a | b\nsecond", Moment: "merge",
+	got := evidence(taskWork, []requests.Verdict{
+		{VerdictKey: requests.VerdictKey{Tree: "0123456789abcdef"}, Command: "a | b\nsecond", Moment: "merge",
 			Pass: true, Duration: 1234567 * time.Nanosecond},
-		{Key: verdicts.Key{Tree: "ff"}, Command: "x=`date`", Moment: "task"},
+		{VerdictKey: requests.VerdictKey{Tree: "ff"}, Command: "x=`date`", Moment: "task"},
 	})
 	_, table, _ := strings.Cut(got, "| took |\n|-|-|-|-|-|\n")
 	want := "| `a \\| b` | agrees | 0123456789ab | merge | 1ms |\n| `` x=`date` `` | refuses | ff | task | 0s |\n"

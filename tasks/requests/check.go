@@ -8,8 +8,8 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Indexes returns the buckets that follow from the requests.
-func Indexes() []string { return []string{openBucket, closedBucket} }
+// Indexes returns the buckets that follow from the requests and the verdicts.
+func Indexes() []string { return []string{openBucket, closedBucket, judgedBucket} }
 
 // Check checks each request and the index entries for it.
 func Check(c *kv.Checker) {

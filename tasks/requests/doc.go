@@ -1,5 +1,6 @@
-// Package requests keeps what members cannot decide by themselves: each request from
-// the moment it is made until long after it was answered.
+// Package requests keeps what members cannot decide by themselves and what was decided
+// for them: each request from the moment it is made until long after it was answered,
+// and the verdicts of gates on trees of files.
 //
 // It is part of package tasks, and makes no promise of compatibility to programs
 // outside covey.
@@ -13,10 +14,15 @@ const (
 	openBucket     = "open"     // name, id of each open request about that member
 	closedBucket   = "closed"   // number of each closed request -> id
 	askedBucket    = "asked"    // name, kind, key -> id of the newest request with that key
+
+	verdictsBucket = "verdicts" // subject, tree, gate -> verdictRecord
+	judgedBucket   = "judged"   // number of each verdict, by age -> key in verdictsBucket
 )
 
 // Buckets returns the names of the buckets.
-func Buckets() []string { return []string{requestsBucket, openBucket, closedBucket, askedBucket} }
+func Buckets() []string {
+	return []string{requestsBucket, openBucket, closedBucket, askedBucket, verdictsBucket, judgedBucket}
+}
 
 var (
 	// ErrAnswered: an answer to a request that was already answered.

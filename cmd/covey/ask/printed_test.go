@@ -27,7 +27,6 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // hostile is what a member may put into a title: it clears the screen, sets the
@@ -89,11 +88,11 @@ func TestPrintedReview(t *testing.T) {
 		},
 		Changes: []string{"a.go", "b.go"}, Conflicts: []string{"a.go"}, Outside: []string{"b.go"},
 		Protected: []string{"policy/x"}, Evidence: []string{"go test: ok"},
-		Verdicts: []verdicts.Verdict{
-			{Key: verdicts.Key{Tree: "0123456789abcdef"}, Command: "make check", Moment: "merge",
+		Verdicts: []requests.Verdict{
+			{VerdictKey: requests.VerdictKey{Tree: "0123456789abcdef"}, Command: "make check", Moment: "merge",
 				Pass: true, Duration: 61 * time.Second, Feedback: "not shown"},
-			{Key: verdicts.Key{Tree: "ab"}, Command: "lint", Moment: "task", Feedback: "two\nlines\n"},
-			{Key: verdicts.Key{Tree: "ab"}, Command: "lint", Moment: "task",
+			{VerdictKey: requests.VerdictKey{Tree: "ab"}, Command: "lint", Moment: "task", Feedback: "two\nlines\n"},
+			{VerdictKey: requests.VerdictKey{Tree: "ab"}, Command: "lint", Moment: "task",
 				Feedback: "no", Log: "the log"},
 		},
 		Push: []string{"git", "push"}, Open: []string{"gh", "--title", "a b"},
@@ -135,7 +134,7 @@ func TestPrintedIsHarmless(t *testing.T) {
 	}
 	review := api.Review{
 		Merge: m, Changes: m.Files, Conflicts: m.Files, Outside: m.Files, Protected: m.Files, Evidence: m.Files,
-		Verdicts: []verdicts.Verdict{{Command: hostile, Moment: hostile, Feedback: hostile}},
+		Verdicts: []requests.Verdict{{Command: hostile, Moment: hostile, Feedback: hostile}},
 		Push:     []string{"git", hostile}, Open: []string{"gh", hostile},
 	}
 	request := requests.Request{

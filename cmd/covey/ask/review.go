@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/tasks/verdicts"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // Review returns `covey review [TASK|MEMBER]`.
@@ -135,7 +135,7 @@ func printReview(out *term.Screen, r api.Review) {
 
 // printVerdict prints a gate's verdict, and why it refuses. The log, if it was
 // requested, contains the feedback.
-func printVerdict(out *term.Screen, v verdicts.Verdict) {
+func printVerdict(out *term.Screen, v requests.Verdict) {
 	out.Printf("%s %s\n", out.Paint(term.Faint, term.Padded("gate", 10)), verdictText(out, v))
 	if !v.Pass && v.Log == "" && v.Feedback != "" {
 		out.Printf("%s\n", indented(v.Feedback))

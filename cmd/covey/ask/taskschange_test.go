@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // TestMetadataValues: a value is JSON if it can be read as such, else text.
@@ -163,9 +162,9 @@ func TestShowTask(t *testing.T) {
 		Metadata:    map[string]json.RawMessage{"b": json.RawMessage(`[1]`), "a": json.RawMessage(`"x"`)},
 		Description: "All of it.\n\x1b[2JReally.\n",
 	}
-	verdicts := []verdicts.Verdict{
-		{Key: verdicts.Key{Tree: "0123456789abc"}, Command: "make", Moment: "task", Feedback: "\x1b[2Jno\n"},
-		{Key: verdicts.Key{Tree: "ab"}, Command: "lint", Moment: "merge", Pass: true, Feedback: "fine"},
+	verdicts := []requests.Verdict{
+		{VerdictKey: requests.VerdictKey{Tree: "0123456789abc"}, Command: "make", Moment: "task", Feedback: "\x1b[2Jno\n"},
+		{VerdictKey: requests.VerdictKey{Tree: "ab"}, Command: "lint", Moment: "merge", Pass: true, Feedback: "fine"},
 	}
 	standing := api.Standing{
 		Verdicts: verdicts, Unchanged: true,

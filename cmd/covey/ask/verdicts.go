@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/verdicts"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // shownTask is a task as `tasks show --json` prints it: with the verdicts of its
@@ -33,7 +33,7 @@ func readStanding(ctx context.Context, place state.Place, task string) (api.Stan
 
 // verdictText formats a gate's verdict in one line. It names the tree, because the
 // same gate may decide differently about other files.
-func verdictText(out *term.Screen, v verdicts.Verdict) string {
+func verdictText(out *term.Screen, v requests.Verdict) string {
 	said, how := "refuses", term.Red
 	if v.Pass {
 		said, how = "agrees", term.Green

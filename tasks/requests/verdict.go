@@ -1,9 +1,4 @@
-// Package verdicts keeps the verdicts of gates on trees of files, so that no gate runs
-// again on a tree that it has agreed to.
-//
-// It is part of package tasks, and makes no promise of compatibility to programs
-// outside covey.
-package verdicts
+package requests
 
 import (
 	"bytes"
@@ -17,25 +12,14 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// The buckets of this package.
-const (
-	verdictsBucket = "verdicts" // subject, tree, gate -> record
-	judgedBucket   = "judged"   // number of each verdict, by age -> key in verdictsBucket
-)
-
-// Buckets returns the names of the buckets.
-func Buckets() []string { return []string{verdictsBucket, judgedBucket} }
-
-// Indexes returns the buckets that follow from the verdicts.
-func Indexes() []string { return []string{judgedBucket} }
-
-// most is how many verdicts are kept; the oldest is dropped first. A verdict is
+// maxVerdicts is how many verdicts are kept; the oldest is dropped first. A verdict is
 // useful for the hours in which the same tree may occur again.
-const most = 1000
+const maxVerdicts = 1000
 
-// Key identifies what a verdict is about. A verdict belongs to a tree: the same gate
-// on the same files for the same piece of work gives the same result.
-type Key struct {
+// VerdictKey identifies what a verdict is about: no gate runs again on a tree that it has
+// agreed to. The same gate on the same files for the same piece of work gives the same
+// result.
+type VerdictKey struct {
 	Tree string `json:"tree"` // git's hash of the files that the gate saw
 	// Gate is a hash of the gate: its command, and the content of the scripts that
 	// the command names.
@@ -47,7 +31,7 @@ type Key struct {
 
 // Verdict is the result of a gate.
 type Verdict struct {
-	Key
+	VerdictKey
 	Command  string        `json:"command"` // of the gate, as in the spec
 	Moment   string        `json:"moment"`  // when it ran: task or merge
 	Member   string        `json:"member,omitempty"`
@@ -58,20 +42,20 @@ type Verdict struct {
 	Time     time.Time     `json:"time"` // set by the store
 }
 
-// record is a verdict as stored.
-type record struct {
+// verdictRecord is a verdict as stored.
+type verdictRecord struct {
 	Verdict
 	Number uint64   `json:"number"` // its entry in judgedBucket
 	Files  kv.Files `json:"files,omitempty"`
 }
 
 // key returns the key of the verdict about k.
-func (k Key) key() []byte {
+func (k VerdictKey) key() []byte {
 	return kv.NameKey(k.Subject, kv.NameKey(k.Tree, []byte(k.Gate)...)...)
 }
 
 // check rejects what cannot be a key.
-func (k Key) check() error {
+func (k VerdictKey) check() error {
 	for what, name := range map[string]string{"tree": k.Tree, "gate": k.Gate, "subject": k.Subject} {
 		if err := kv.CheckName(what, name); err != nil {
 			return err
@@ -80,20 +64,20 @@ func (k Key) check() error {
 	return nil
 }
 
-// Book keeps the verdicts of a team.
-type Book struct{ db *kv.DB }
+// VerdictBook keeps the verdicts of a team.
+type VerdictBook struct{ db *kv.DB }
 
-// NewBook returns the verdicts in db.
-func NewBook(db *kv.DB) *Book { return &Book{db} }
+// NewVerdictBook returns the verdicts in db.
+func NewVerdictBook(db *kv.DB) *VerdictBook { return &VerdictBook{db} }
 
 // Add stores a verdict and replaces an earlier one with the same Key. If there are
 // more than 1,000, the oldest is dropped.
-func (b *Book) Add(ctx context.Context, v Verdict) error {
+func (b *VerdictBook) Add(ctx context.Context, v Verdict) error {
 	if err := v.check(); err != nil {
 		return err
 	}
 	c := b.db.Job("judge")
-	rec := &record{Verdict: v}
+	rec := &verdictRecord{Verdict: v}
 	rec.Command = kv.Clean(v.Command)
 	for field, text := range rec.texts() {
 		packed, err := c.Pack(*text)
@@ -106,41 +90,41 @@ func (b *Book) Add(ctx context.Context, v Verdict) error {
 }
 
 // texts returns the fields that may be in files.
-func (r *record) texts() map[string]*string {
+func (r *verdictRecord) texts() map[string]*string {
 	return map[string]*string{"feedback": &r.Feedback, "log": &r.Log}
 }
 
 // store deletes the verdict that it replaces and drops the oldest. A replaced verdict
 // gets a new number, so that verdicts that are renewed often are not dropped.
-func (r *record) store(t *kv.Tx) error {
+func (r *verdictRecord) store(t *kv.Tx) error {
 	key := r.key()
-	if err := drop(t, key); err != nil {
+	if err := dropVerdict(t, key); err != nil {
 		return err
 	}
 	newest, _ := t.Bucket(judgedBucket).Cursor().Last()
 	r.Time, r.Number = t.Now(), kv.LastNum(newest)+1
 	t.Store(kv.Place{Bucket: verdictsBucket, Key: key}, r, r.Files.Blobs(), nil)
 	t.Put(judgedBucket, kv.NumKey(r.Number), key)
-	if r.Number <= most {
+	if r.Number <= maxVerdicts {
 		return nil
 	}
-	oldest := bytes.Clone(t.Bucket(judgedBucket).Get(kv.NumKey(r.Number - most)))
+	oldest := bytes.Clone(t.Bucket(judgedBucket).Get(kv.NumKey(r.Number - maxVerdicts)))
 	if oldest == nil { // a newer verdict with the same Key has replaced it
 		return nil
 	}
-	if err := drop(t, oldest); err != nil {
+	if err := dropVerdict(t, oldest); err != nil {
 		t.Fail(err)
 	}
 	return nil
 }
 
-// drop deletes the verdict under a key, if there is one.
-func drop(t *kv.Tx, key []byte) error {
+// dropVerdict deletes the verdict under a key, if there is one.
+func dropVerdict(t *kv.Tx, key []byte) error {
 	data := t.Bucket(verdictsBucket).Get(key)
 	if data == nil {
 		return nil
 	}
-	had, err := kv.Decode[record]("verdict", data)
+	had, err := kv.Decode[verdictRecord]("verdict", data)
 	if err != nil {
 		return err
 	}
@@ -150,27 +134,27 @@ func drop(t *kv.Tx, key []byte) error {
 }
 
 // Find returns the last verdict for k. The bool is false if there is none.
-func (b *Book) Find(ctx context.Context, k Key) (Verdict, bool, error) {
+func (b *VerdictBook) Find(ctx context.Context, k VerdictKey) (Verdict, bool, error) {
 	found := false
 	v, err := kv.View(ctx, b.db, "verdict on tree "+kv.Clip(k.Tree), func(r kv.Reader) (Verdict, error) {
 		data := r.Bucket(verdictsBucket).Get(k.key())
 		if found = data != nil; !found {
 			return Verdict{}, nil
 		}
-		return open(r, data)
+		return openVerdict(r, data)
 	})
 	return v, found && err == nil, err
 }
 
 // About returns the verdicts on one piece of work, oldest first; an empty subject
 // means all.
-func (b *Book) About(ctx context.Context, subject string) ([]Verdict, error) {
+func (b *VerdictBook) About(ctx context.Context, subject string) ([]Verdict, error) {
 	list, err := kv.View(ctx, b.db, "verdicts", func(r kv.Reader) ([]Verdict, error) {
 		var prefix []byte
 		if subject != "" {
 			prefix = kv.NameKey(subject)
 		}
-		return kv.All(r, verdictsBucket, prefix, func(_, data []byte) (Verdict, error) { return open(r, data) })
+		return kv.All(r, verdictsBucket, prefix, func(_, data []byte) (Verdict, error) { return openVerdict(r, data) })
 	})
 	slices.SortStableFunc(list, func(a, b Verdict) int {
 		return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Command, b.Command))
@@ -178,9 +162,9 @@ func (b *Book) About(ctx context.Context, subject string) ([]Verdict, error) {
 	return list, err
 }
 
-// open returns a stored verdict with the texts that are in files filled in.
-func open(r kv.Reader, data []byte) (Verdict, error) {
-	rec, err := kv.Decode[record]("verdict", data)
+// openVerdict returns a stored verdict with the texts that are in files filled in.
+func openVerdict(r kv.Reader, data []byte) (Verdict, error) {
+	rec, err := kv.Decode[verdictRecord]("verdict", data)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -192,17 +176,17 @@ func open(r kv.Reader, data []byte) (Verdict, error) {
 	return rec.Verdict, nil
 }
 
-// Check checks the verdicts and their entries in judgedBucket.
-func Check(c *kv.Checker) {
+// CheckVerdicts checks the verdicts and their entries in judgedBucket.
+func CheckVerdicts(c *kv.Checker) {
 	n := 0
-	kv.CheckAll(c, verdictsBucket, "verdict %q", func(k []byte, rec *record) {
+	kv.CheckAll(c, verdictsBucket, "verdict %q", func(k []byte, rec *verdictRecord) {
 		n++
 		c.SameKey("verdict of "+rec.Command, k, rec.key())
 		c.SameKey(fmt.Sprintf("verdict %d", rec.Number), c.Bucket(judgedBucket).Get(kv.NumKey(rec.Number)), k)
 		c.Expect(judgedBucket, kv.NumKey(rec.Number))
 		c.Needs(kv.Place{Bucket: verdictsBucket, Key: k}, rec.Files.Blobs())
 	})
-	if n > most {
-		c.Fault("%d verdicts are kept, more than %d", n, most)
+	if n > maxVerdicts {
+		c.Fault("%d verdicts are kept, more than %d", n, maxVerdicts)
 	}
 }
