@@ -2,11 +2,11 @@ package launch
 
 import (
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -36,16 +36,12 @@ func Environment(environ []string) []string {
 	}
 	for _, kv := range environ {
 		if name, list, _ := strings.Cut(kv, "="); name == passVariable {
-			allowed = append(allowed, strings.Split(list, ",")...)
+			for pattern := range strings.SplitSeq(list, ",") {
+				allowed = append(allowed, strings.TrimSpace(pattern))
+			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return !slices.ContainsFunc(allowed, func(pattern string) bool {
-			ok, err := path.Match(strings.TrimSpace(pattern), name)
-			return err == nil && ok
-		})
-	})
+	return proc.KeepEnv(environ, allowed)
 }
 
 // ChildEnvironment is Environment for a team's child processes. Its variables let them

@@ -1,10 +1,9 @@
 package worktree
 
 import (
-	"path"
-	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // setting is a git setting that overrides configuration files.
@@ -76,14 +75,7 @@ func environment(environ []string) []string {
 		"GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
 		"SYSTEMROOT", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA",
 	}
-	env := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return !slices.ContainsFunc(allowed, func(pattern string) bool {
-			ok, err := path.Match(pattern, name)
-			return err == nil && ok
-		})
-	})
-	return append(env,
+	return append(proc.KeepEnv(environ, allowed),
 		"LC_ALL=C", // its messages are parsed
 		"GIT_OPTIONAL_LOCKS=0",
 		"GIT_NO_LAZY_FETCH=1",     // ignored by git before 2.44
