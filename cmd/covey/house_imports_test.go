@@ -96,8 +96,7 @@ var floors = []arrows{
 	{"cmd/covey/cli", "configs configs/* orchestrator orchestrator/* tasks cmd/covey/term"},
 	{"cmd/covey/view", "orchestrator orchestrator/* tasks tasks/* cmd/covey/term"},
 	{"cmd/covey/ask", "configs orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
-	{"cmd/covey/hookcmd", "configs configs/* hooks hooks/* orchestrator orchestrator/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
-	{"cmd/covey/doctor", "configs configs/* hooks hooks/* orchestrator orchestrator/* tasks/* cmd/covey/term cmd/covey/cli cmd/covey/hookcmd"},
+	{"cmd/covey/doctor", "configs configs/* hooks hooks/* orchestrator orchestrator/* tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/covey", "configs configs/* hooks hooks/* tasks tasks/* orchestrator orchestrator/* cmd/covey/*"},
 }
 

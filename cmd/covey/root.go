@@ -9,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/ask"
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/doctor"
-	"github.com/coveyteam/covey/cmd/covey/hookcmd"
 	"github.com/coveyteam/covey/cmd/covey/term"
 )
 
@@ -71,7 +70,7 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 			ask.Resume(env), ask.Tasks(env), ask.Diff(env), ask.Review(env), ask.Merge(env), ask.Inbox(env),
 		},
 		groupSetup: {
-			agentsCommand(env), hookcmd.Command(env, doctor.HooksCommand(env)), validateCommand(env),
+			agentsCommand(env), doctor.HooksCommand(env), validateCommand(env),
 			schemaCommand(env), doctor.Command(env), versionCommand(env), completionCommand(env),
 		},
 		groupAgent: {modelCommand(env), ask.MCP(env), ask.Plan(env)},

@@ -1,6 +1,7 @@
 // Package doctor examines a machine, a spec and its hooks, and says what is wrong and
-// what to do about it: covey doctor and covey hooks doctor. It makes no promise of
-// compatibility to programs outside covey.
+// what to do about it: covey doctor. covey hooks lists the hooks, fires an event by hand,
+// and examines the hooks alone. The package makes no promise of compatibility to programs
+// outside covey.
 package doctor
 
 import (

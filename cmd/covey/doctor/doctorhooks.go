@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/cmd/covey/hookcmd"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
@@ -29,7 +28,7 @@ const probeWithin = 2 * time.Second
 // hookExam examines hooks. It runs none of them and changes nothing; only with probe
 // does it access the network.
 type hookExam struct {
-	set   *hookcmd.Set
+	set   *hookSet
 	probe bool
 	lines map[string]*lineIndex // by file
 	seen  map[string]int        // how often a text of a source and event has occurred
@@ -40,7 +39,7 @@ type hookExam struct {
 }
 
 // examineHooks examines all hooks of a set.
-func examineHooks(ctx context.Context, set *hookcmd.Set, probe bool) (findings []finding, checked int, err error) {
+func examineHooks(ctx context.Context, set *hookSet, probe bool) (findings []finding, checked int, err error) {
 	x := &hookExam{set: set, probe: probe, lines: map[string]*lineIndex{}, seen: map[string]int{},
 		infos: map[hooks.Event]hooks.EventInfo{}}
 	for _, info := range hooks.Events() {
@@ -384,7 +383,7 @@ func specFindings(mistakes configs.Errors) []finding {
 
 // hooks checks the hooks for `covey doctor`.
 func (x *examination) hooks(ctx context.Context, team *configs.Team) []finding {
-	set, err := hookcmd.SetOf(team, x.managed, x.dir)
+	set, err := hookSetOf(team, x.managed, x.dir)
 	if err != nil {
 		return []finding{fail("hooks", err.Error(), "a managed file that cannot be read stops every team")}
 	}

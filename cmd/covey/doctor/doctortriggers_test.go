@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/cmd/covey/hookcmd"
 	"github.com/coveyteam/covey/configs"
 )
 
@@ -73,7 +72,7 @@ func TestUntriggered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			set, err := hookcmd.SetOf(team, nil, dir)
+			set, err := hookSetOf(team, nil, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +114,7 @@ func TestUntriggeredOfMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := hookcmd.SetOf(team, nil, dir)
+	set, err := hookSetOf(team, nil, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

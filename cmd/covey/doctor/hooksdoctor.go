@@ -7,18 +7,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/cmd/covey/hookcmd"
 	"github.com/coveyteam/covey/configs"
 )
 
 // hookDoctorFlags are the flags of `covey hooks doctor`.
 type hookDoctorFlags struct {
-	hookcmd.Flags
+	hookFlags
 	probe, json bool
 }
 
-// HooksCommand returns `covey hooks doctor`.
-func HooksCommand(env *cli.Env) *cobra.Command {
+// hooksDoctorCommand returns `covey hooks doctor`.
+func hooksDoctorCommand(env *cli.Env) *cobra.Command {
 	var f hookDoctorFlags
 	cmd := &cobra.Command{
 		Use:   "doctor [SPEC]",
@@ -56,7 +55,7 @@ is 1 if something is wrong.`,
 // hooksDoctor examines hooks and prints the findings.
 func hooksDoctor(ctx context.Context, env *cli.Env, f hookDoctorFlags) error {
 	var findings []finding
-	set, err := hookcmd.ReadSet(env, f.Flags)
+	set, err := readHookSet(env, f.hookFlags)
 	var mistakes configs.Errors
 	switch {
 	// A spec that cannot be read is a finding too. So --json always prints a list.

@@ -1,4 +1,4 @@
-package hookcmd
+package doctor
 
 import (
 	"context"
@@ -28,7 +28,7 @@ const maxHookInput = 64 << 20
 
 // hookRunFlags are the flags of `covey hooks run`.
 type hookRunFlags struct {
-	Flags
+	hookFlags
 	input string
 	trust bool
 }
@@ -81,7 +81,7 @@ func unknownEvent(name string) error {
 // fireEvent runs the hooks of one event and prints the outcome. The hooks run as in a
 // team, but with the whole environment of the operator and without a transcript.
 func fireEvent(ctx context.Context, env *cli.Env, event hooks.Event, f hookRunFlags) error {
-	set, err := ReadSet(env, f.Flags)
+	set, err := readHookSet(env, f.hookFlags)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func fireEvent(ctx context.Context, env *cli.Env, event hooks.Event, f hookRunFl
 
 // fireAt runs the hooks of a set that match an input, including those in the
 // background, and prints the outcome.
-func fireAt(ctx context.Context, env *cli.Env, set *Set, in hooks.Input) error {
+func fireAt(ctx context.Context, env *cli.Env, set *hookSet, in hooks.Input) error {
 	home, err := state.StateHome()
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
 //go:build unix
 
-package hookcmd
+package doctor
 
 import (
 	"context"

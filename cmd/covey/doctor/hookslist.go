@@ -1,4 +1,4 @@
-package hookcmd
+package doctor
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ import (
 
 // hookListFlags are the flags of `covey hooks list`.
 type hookListFlags struct {
-	Flags
+	hookFlags
 	event, tool, input string // the input to check; all empty: none
 	events, json       bool
 }
@@ -81,7 +81,7 @@ func listHooks(ctx context.Context, env *cli.Env, f hookListFlags) error {
 	if f.none() {
 		err = l.ofTeam(ctx)
 	} else {
-		err = l.ofFiles(f.Flags)
+		err = l.ofFiles(f.hookFlags)
 	}
 	if err != nil {
 		return err
@@ -137,8 +137,8 @@ type hookListing struct {
 }
 
 // ofFiles lists the hooks that the flags name, whether a team has run or not.
-func (l *hookListing) ofFiles(f Flags) error {
-	set, err := ReadSet(l.env, f)
+func (l *hookListing) ofFiles(f hookFlags) error {
+	set, err := readHookSet(l.env, f)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (l *hookListing) ofFiles(f Flags) error {
 func (l *hookListing) ofTeam(ctx context.Context) error {
 	place, err := l.env.Find()
 	if err != nil { // it has never run
-		return l.ofFiles(Flags{})
+		return l.ofFiles(hookFlags{})
 	}
 	l.ran = true
 	client, err := api.Dial(ctx, place)
@@ -163,7 +163,7 @@ func (l *hookListing) ofTeam(ctx context.Context) error {
 	case !errors.Is(err, api.ErrNotRunning):
 		return err
 	}
-	if err := l.ofFiles(Flags{Spec: cli.SpecOf(place)}); err != nil {
+	if err := l.ofFiles(hookFlags{Spec: cli.SpecOf(place)}); err != nil {
 		return err
 	}
 	run, err := view.ReadLastRun(place)
@@ -182,7 +182,7 @@ func (l *hookListing) ofRunning(ctx context.Context, client *api.Client) (err er
 	// The input is checked against the hooks of the spec's files, which the team uses
 	// too. Only the team knows its callbacks.
 	asked := hookListing{env: l.env, in: l.in}
-	if err := asked.ofFiles(Flags{Spec: cli.SpecOf(client.Place())}); err != nil {
+	if err := asked.ofFiles(hookFlags{Spec: cli.SpecOf(client.Place())}); err != nil {
 		return err
 	}
 	for _, h := range l.infos {

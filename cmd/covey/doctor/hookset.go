@@ -1,4 +1,4 @@
-package hookcmd
+package doctor
 
 import (
 	"errors"
@@ -18,15 +18,15 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// Flags name the hooks for a command. By default they are those of the folder's spec.
-type Flags struct {
+// hookFlags name the hooks for a command. By default they are those of the folder's spec.
+type hookFlags struct {
 	Spec     string
 	settings []string
 	plugins  []string
 }
 
 // Add adds the flags to a command.
-func (f *Flags) Add(cmd *cobra.Command) {
+func (f *hookFlags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Spec, "spec", "", "take hooks and gates of the spec `FILE`")
 	flags.StringArrayVar(&f.settings, "settings", nil,
@@ -35,10 +35,10 @@ func (f *Flags) Add(cmd *cobra.Command) {
 }
 
 // none reports whether no flag is given.
-func (f *Flags) none() bool { return f.Spec == "" && len(f.settings)+len(f.plugins) == 0 }
+func (f *hookFlags) none() bool { return f.Spec == "" && len(f.settings)+len(f.plugins) == 0 }
 
-// Set holds the hooks for a command.
-type Set struct {
+// hookSet holds the hooks for a command.
+type hookSet struct {
 	Team      *configs.Team // nil: the flags name files and no spec
 	Workspace string
 	Folder    string // the current folder, to which relative names are relative
@@ -47,13 +47,13 @@ type Set struct {
 	Warnings  []error            // mistakes in single entries, and what is disabled
 }
 
-// ReadSet reads what the flags name, and managed settings. It changes nothing.
-func ReadSet(env *cli.Env, f Flags) (*Set, error) {
+// readHookSet reads what the flags name, and managed settings. It changes nothing.
+func readHookSet(env *cli.Env, f hookFlags) (*hookSet, error) {
 	workspace, err := env.Folder()
 	if err != nil {
 		return nil, err
 	}
-	set := &Set{Workspace: workspace, Folder: workspace}
+	set := &hookSet{Workspace: workspace, Folder: workspace}
 	if f.Spec != "" || f.none() {
 		path := env.SpecPath(nil)
 		if f.Spec != "" {
@@ -78,16 +78,16 @@ func ReadSet(env *cli.Env, f Flags) (*Set, error) {
 	return set, set.addManaged(env.Managed)
 }
 
-// SetOf returns the hooks of a team and of managed settings. folder is the current
+// hookSetOf returns the hooks of a team and of managed settings. folder is the current
 // folder.
-func SetOf(team *configs.Team, managed []string, folder string) (*Set, error) {
-	set := &Set{Folder: folder}
+func hookSetOf(team *configs.Team, managed []string, folder string) (*hookSet, error) {
+	set := &hookSet{Folder: folder}
 	set.addTeam(team)
 	return set, set.addManaged(managed)
 }
 
 // addSpec adds the hooks of a spec's team.
-func (s *Set) addSpec(path string) error {
+func (s *hookSet) addSpec(path string) error {
 	team, err := configs.Load(path)
 	if err != nil {
 		return cli.SpecTrouble(path, err)
@@ -97,7 +97,7 @@ func (s *Set) addSpec(path string) error {
 }
 
 // addTeam adds the hooks of a team. It is called once at most.
-func (s *Set) addTeam(team *configs.Team) {
+func (s *hookSet) addTeam(team *configs.Team) {
 	layers := team.Layers(nil)
 	s.Team, s.Workspace = team, team.Workspace
 	s.Sources = append(s.Sources, layers.Sources...)
@@ -108,7 +108,7 @@ func (s *Set) addTeam(team *configs.Team) {
 // addSettings adds the hooks of a settings file, and collects what it sets for
 // plugins. As in a team, an entry with a mistake is left out with a warning; only a
 // file that cannot be read is an error.
-func (s *Set) addSettings(c *cli.Env, path string, options map[string]map[string]string) error {
+func (s *hookSet) addSettings(c *cli.Env, path string, options map[string]map[string]string) error {
 	data, err := os.ReadFile(c.Path(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return cli.Usagef("there is no settings file %s", path)
@@ -131,7 +131,7 @@ func (s *Set) addSettings(c *cli.Env, path string, options map[string]map[string
 }
 
 // addPlugin adds the hooks of a plugin, as a spec's key `plugins` does.
-func (s *Set) addPlugin(c *cli.Env, dir string, options map[string]map[string]string) error {
+func (s *hookSet) addPlugin(c *cli.Env, dir string, options map[string]map[string]string) error {
 	root, err := filepath.Abs(c.Path(dir))
 	if err != nil {
 		return cli.Usagef("--plugin %s: %v", dir, err)
@@ -151,7 +151,7 @@ func (s *Set) addPlugin(c *cli.Env, dir string, options map[string]map[string]st
 
 // addManaged adds managed settings, and warnings about what the layers disable in
 // each other.
-func (s *Set) addManaged(folders []string) error {
+func (s *hookSet) addManaged(folders []string) error {
 	managed, warnings, err := hookfiles.LoadManaged(folders)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (s *Set) addManaged(folders []string) error {
 
 // prepareData creates the folders in which plugins keep their data, where a team's
 // run has them.
-func (s *Set) prepareData() error {
+func (s *hookSet) prepareData() error {
 	home, err := state.StateHome()
 	if err != nil {
 		return fmt.Errorf("folder for the data of plugins: %w", err)
