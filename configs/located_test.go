@@ -58,14 +58,14 @@ func TestLocated(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s", line, got, want)
 		}
 	}
-	command, args := team.Place().Located(hooks.Handler{Type: "command", Command: "sh", Args: []string{"gate.sh", "./gate.sh"}})
+	command, args := team.Located(hooks.Handler{Type: "command", Command: "sh", Args: []string{"gate.sh", "./gate.sh"}})
 	if command != "sh" || !slices.Equal(args, []string{ws + "/gate.sh", "./gate.sh"}) {
 		t.Errorf("exec form: %s %q", command, args)
 	}
 	for _, h := range []hooks.Handler{
 		{Type: "prompt", Command: "./gate.sh"}, {Type: "command", Command: "./gate.sh", Cwd: "policy"},
 	} {
-		if got, _ := team.Place().Located(h); got != "./gate.sh" {
+		if got, _ := team.Located(h); got != "./gate.sh" {
 			t.Errorf("%+v became %s", h, got)
 		}
 	}

@@ -63,6 +63,16 @@ func (t *Team) Place() shell.Place {
 	return shell.Place{Workspace: t.Workspace, Spec: filepath.Dir(t.File)}
 }
 
+// Located returns the command and arguments of a hook with its programs named by where
+// they are in the workspace. It leaves a hook unchanged that is not a command, or that
+// has a Cwd, because that folder is looked for in the workspace anyway.
+func (t *Team) Located(h hooks.Handler) (command string, args []string) {
+	if h.Cwd != "" || h.Type != "" && h.Type != "command" {
+		return h.Command, h.Args
+	}
+	return t.Place().Located(h.Command, h.Args)
+}
+
 // teamSpec is a whole spec.
 type teamSpec struct {
 	covey     schema.Value[int64]

@@ -61,7 +61,7 @@ func locate(r *rooms, o *Orchestrator) runner.Locate {
 	return func(in hooks.Input, h hooks.Handler) (string, []string) {
 		if s, ok := r.seats.BySession(in.SessionID); ok {
 			if _, own := r.work.Trees.Of(s.Member.Name); own {
-				return o.team().Place().Located(h)
+				return o.team().Located(h)
 			}
 		}
 		return h.Command, h.Args

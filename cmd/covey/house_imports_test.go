@@ -31,7 +31,7 @@ var floors = []arrows{
 	{"tasks", "tasks/*"},
 	{"configs/yaml", ""},
 	{"configs/hookfiles", "hooks hooks/settings configs/yaml"},
-	{"configs/shell", "hooks"},
+	{"configs/shell", ""},
 	{"configs/schema", "configs/yaml"},
 	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/hookfiles configs/shell configs/schema"},
 	{"configs/starter", "configs configs/yaml configs/hookfiles"},

@@ -5,22 +5,18 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"github.com/coveyteam/covey/hooks"
 )
 
-// Located gives a command hook's command line and arguments with the programs that
-// the workspace brings named by where they are there (Runs lists the same ones). A
-// member may work in a copy of the workspace, and its copy of a script is not the
-// one that was trusted. Words that only the shell can make out stay as they are.
-func (p Place) Located(h hooks.Handler) (command string, args []string) {
-	if h.Cwd != "" || h.Type != "" && h.Type != "command" { // its folder is looked for in the workspace anyway
-		return h.Command, h.Args
+// Located returns a command and its arguments with the programs that the workspace
+// brings named by where they are there (Runs lists the same ones). A member may work in a
+// copy of the workspace, and its copy of a script is not the one that was trusted. If
+// args is nil, command is a line for /bin/sh; words that only the shell can expand stay
+// as they are.
+func (p Place) Located(command string, args []string) (string, []string) {
+	if args == nil {
+		return p.LocatedLine(command), nil
 	}
-	if h.Args == nil {
-		return p.LocatedLine(h.Command), nil
-	}
-	words := append([]string{h.Command}, h.Args...)
+	words := append([]string{command}, args...)
 	for i, path := range p.relative(words, "") {
 		words[i] = path
 	}
