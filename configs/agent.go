@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -55,53 +54,53 @@ type Agent struct {
 // checks that.
 type agentSpec struct {
 	at          *yaml.Node
-	use         schema.Value[string]
+	use         yaml.Value[string]
 	model       modelSpec
-	command     schema.List[schema.Value[string]]
-	resume      schema.List[schema.Value[string]]
+	command     yaml.List[yaml.Value[string]]
+	resume      yaml.List[yaml.Value[string]]
 	env         envSpec
 	auth        authSpec
-	parallel    schema.Value[int64]
-	nativeHooks schema.Value[bool]
-	fallback    schema.Value[string]
+	parallel    yaml.Value[int64]
+	nativeHooks yaml.Value[bool]
+	fallback    yaml.Value[string]
 }
 
 // fields returns the keys of an agent. The default kind is builtin.
-func (a *agentSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "use", Part: schema.OneOf(&a.use, kindWords()...),
+func (a *agentSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "use", Part: yaml.OneOf(&a.use, kindWords()...),
 			Doc: "The kind of agent: builtin, which ships with covey; acp, a program that speaks the Agent Client " +
 				"Protocol; command, a program that is run once a turn; or a program that covey knows how to " +
 				"start. Default: builtin."},
 		{Key: "model", Part: modelPart(&a.model),
 			Doc: "The model it uses; builtin needs one. A program that is given a script model uses the " +
 				"script instead of its own model, without login or network."},
-		{Key: "command", Part: commandPart{schema.Args(&a.command), &a.command, "[program, argument]"},
+		{Key: "command", Part: commandPart{yaml.Args(&a.command), &a.command, "[program, argument]"},
 			Doc: "The program and its arguments. A program with a slash is relative to the workspace, any " +
 				"other is looked for in PATH. With `use: command` the prompt replaces `{prompt}`, or " +
 				"else comes on stdin."},
-		{Key: "resume", Part: commandPart{schema.Args(&a.resume), &a.resume, "[--resume, \"{session}\"]"},
+		{Key: "resume", Part: commandPart{yaml.Args(&a.resume), &a.resume, "[--resume, \"{session}\"]"},
 			Doc: "With `use: command`, arguments that follow the command to resume an earlier session; " +
 				"`{session}` in them is its id."},
 		{Key: "env", Part: envPart{&a.env},
 			Doc: "Variables for the program. `${NAME}` in a value is covey's own variable NAME, `$$` is a " +
 				"dollar; `{file: PATH}` is the content of a file."},
-		{Key: "auth", Part: schema.Either(schema.OneOf(&a.auth.mode, string(Login), string(Key)), schema.Object(&a.auth.at, a.auth.fields()),
+		{Key: "auth", Part: yaml.Either(yaml.OneOf(&a.auth.mode, string(Login), string(Key)), yaml.Object(&a.auth.at, a.auth.fields()),
 			"login, key, or a mapping such as {key: VARIABLE, file: PATH}"),
 			Doc: "How the program logs in: login, with its own login; key, with an API key from " +
 				"covey's environment; or a mapping that says where the key is. Default: login."},
-		{Key: "parallel", Part: schema.WholeFrom(1, math.MaxInt32, &a.parallel),
+		{Key: "parallel", Part: yaml.WholeFrom(1, math.MaxInt32, &a.parallel),
 			Doc: "Members that may be in a turn at once with this agent's login. Default: no limit."},
-		{Key: "native_hooks", Part: schema.OnOff(&a.nativeHooks),
+		{Key: "native_hooks", Part: yaml.OnOff(&a.nativeHooks),
 			Doc: "Whether the program's own hooks run as well. Default: off."},
-		{Key: "fallback", Part: schema.Text(&a.fallback),
+		{Key: "fallback", Part: yaml.Text(&a.fallback),
 			Doc: "The agent that its members use while this one is at a limit of its vendor, if the team's " +
 				"budget has on_limit: fallback."},
 	}
 }
 
 // agentPart decodes an agent.
-func agentPart(a *agentSpec) schema.Part { return schema.Object(&a.at, a.fields()) }
+func agentPart(a *agentSpec) yaml.Part { return yaml.Object(&a.at, a.fields()) }
 
 // kindWords returns the values of `use`.
 func kindWords() []string {
@@ -114,7 +113,7 @@ const variableForm = `^[A-Za-z_][A-Za-z0-9_]*$`
 var variablePattern = regexp.MustCompile(variableForm)
 
 // allAgents resolves the section `agents`.
-func (r *resolver) allAgents(specs []schema.Entry[agentSpec]) map[string]Agent {
+func (r *resolver) allAgents(specs []yaml.Entry[agentSpec]) map[string]Agent {
 	r.agents = map[string]Agent{}
 	for i := range specs {
 		e := &specs[i]
@@ -151,7 +150,7 @@ func (r *resolver) agent(m *memberSpec) (Agent, bool) {
 
 // namedAgent resolves an agent's name. The section `agents` comes first, so that a spec may
 // use the name of a preset or of a given agent for one of its own.
-func (r *resolver) namedAgent(name schema.Value[string]) Agent {
+func (r *resolver) namedAgent(name yaml.Value[string]) Agent {
 	if a, ok := r.agents[name.V]; ok || name.V == "" {
 		return a
 	}
@@ -176,7 +175,7 @@ func (r *resolver) namedAgent(name schema.Value[string]) Agent {
 
 // builtinAgent resolves an agent that ships with covey: it has a model, and no key that
 // belongs to programs.
-func (r *resolver) builtinAgent(e *schema.Entry[agentSpec]) Agent {
+func (r *resolver) builtinAgent(e *yaml.Entry[agentSpec]) Agent {
 	a := Agent{Name: e.Name.Text, Kind: Builtin}
 	for _, key := range []string{"command", "resume", "env", "auth", "parallel", "native_hooks"} {
 		if k := e.V.at.Entry(key).Key; k != nil {
@@ -188,13 +187,13 @@ func (r *resolver) builtinAgent(e *schema.Entry[agentSpec]) Agent {
 		a.Model = r.model(&e.V.model)
 	} else if e.V.at != nil && !e.V.at.Broken {
 		r.Fail(e.V.at.At, "%s has no model; add `model:` with a model's name, or `use:` with a program such as %s",
-			schema.NameOf(e.Name), Claude)
+			yaml.NameOf(e.Name), Claude)
 	}
 	return a
 }
 
 // programHint suggests the `use` that was probably meant.
-func programHint(e *schema.Entry[agentSpec], key string) string {
+func programHint(e *yaml.Entry[agentSpec], key string) string {
 	switch {
 	case e.V.use.Given(): // use: builtin
 		return "write another use, such as " + string(ACP) + " or " + string(Command)
@@ -209,7 +208,7 @@ func programHint(e *schema.Entry[agentSpec], key string) string {
 // fallbacks checks what agents fall back to, and adds an entry to r.agents for each preset
 // or given agent that is only named there. An agent that could not be resolved has no Kind
 // and has been reported.
-func (r *resolver) fallbacks(specs []schema.Entry[agentSpec]) {
+func (r *resolver) fallbacks(specs []yaml.Entry[agentSpec]) {
 	for i := range specs {
 		to := specs[i].V.fallback
 		if to.V == "" {

@@ -3,7 +3,6 @@ package configs
 import (
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -22,17 +21,17 @@ const (
 // authSpec is how a program logs in: a word, or a mapping that says where the key is.
 type authSpec struct {
 	at   *yaml.Node // of a mapping
-	mode schema.Value[string]
-	key  schema.Value[string]
-	file schema.Value[string]
+	mode yaml.Value[string]
+	key  yaml.Value[string]
+	file yaml.Value[string]
 }
 
 // fields returns the keys of the mapping.
-func (a *authSpec) fields() []schema.Field {
-	return []schema.Field{
+func (a *authSpec) fields() []yaml.Field {
+	return []yaml.Field{
 		{Key: "key", Part: variablePart{&a.key},
 			Doc: "The variable that the program reads its key from. Default: that of the program, if covey knows it."},
-		{Key: "file", Part: schema.Text(&a.file),
+		{Key: "file", Part: yaml.Text(&a.file),
 			Doc: "The file that holds the key, relative to the spec. Default: the key is in covey's environment."},
 	}
 }
@@ -42,7 +41,7 @@ func (a *authSpec) place() *yaml.Node { return orElse(a.at, a.mode.At) }
 
 // checkVariable reports whether n can name a variable, and reports a mistake if not. Shells
 // and other programs drop or misread names of another form.
-func checkVariable(d *schema.Decoder, n *yaml.Node) bool {
+func checkVariable(d *yaml.Decoder, n *yaml.Node) bool {
 	if variablePattern.MatchString(n.Text) {
 		return true
 	}
@@ -52,15 +51,15 @@ func checkVariable(d *schema.Decoder, n *yaml.Node) bool {
 }
 
 // variablePart decodes the name of a variable.
-type variablePart struct{ to *schema.Value[string] }
+type variablePart struct{ to *yaml.Value[string] }
 
 // Want returns an example of such a name.
 func (p variablePart) Want() string { return "the name of a variable, such as API_KEY" }
 
 // Decode always keeps the position.
-func (p variablePart) Decode(d *schema.Decoder, key, n *yaml.Node) {
+func (p variablePart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
 	p.to.At = n
-	if n.Kind != yaml.Text {
+	if n.Kind != yaml.TextKind {
 		d.Wrong(key, n, p.Want())
 	} else if checkVariable(d, n) {
 		p.to.V = n.Text
@@ -68,8 +67,8 @@ func (p variablePart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 }
 
 // Schema requires the pattern of a variable's name.
-func (p variablePart) Schema() *schema.JSON {
-	return schema.Of(jsonschema.Schema{Type: "string", Pattern: variableForm})
+func (p variablePart) Schema() *yaml.JSON {
+	return yaml.Of(jsonschema.Schema{Type: "string", Pattern: variableForm})
 }
 
 // auth resolves how a program logs in.

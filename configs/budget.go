@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -31,26 +30,26 @@ type Budget struct {
 // budgetSpec is the section `budget`.
 type budgetSpec struct {
 	at      *yaml.Node
-	tokens  schema.Value[int64]
-	usd     schema.Value[float64]
-	time    schema.Value[time.Duration]
-	onLimit schema.Value[string]
-	prices  schema.Value[string]
+	tokens  yaml.Value[int64]
+	usd     yaml.Value[float64]
+	time    yaml.Value[time.Duration]
+	onLimit yaml.Value[string]
+	prices  yaml.Value[string]
 }
 
 // fields returns the team's limits. 0 means no limit.
-func (b *budgetSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "tokens", Part: schema.Count(&b.tokens),
+func (b *budgetSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "tokens", Part: yaml.Count(&b.tokens),
 			Doc: "Tokens of all members, such as 3M or 200k. 0: no limit. Default: no limit."},
-		{Key: "usd", Part: schema.Amount(&b.usd),
+		{Key: "usd", Part: yaml.Amount(&b.usd),
 			Doc: "Cost of all members in US dollars, where prices are known. 0: no limit. Default: no limit."},
-		{Key: "time", Part: schema.Span(&b.time),
+		{Key: "time", Part: yaml.Span(&b.time),
 			Doc: "How long the team may be up, such as 2h. 0: no limit. Default: no limit."},
-		{Key: "on_limit", Part: schema.OneOf(&b.onLimit, string(WaitForLimit), string(FallBack), string(StopAtLimit)),
+		{Key: "on_limit", Part: yaml.OneOf(&b.onLimit, string(WaitForLimit), string(FallBack), string(StopAtLimit)),
 			Doc: "What happens when an agent is at a limit of its vendor: wait until it is over; fallback, continue " +
 				"with the agent's fallback; stop, end the team. Default: wait."},
-		{Key: "prices", Part: schema.Text(&b.prices),
+		{Key: "prices", Part: yaml.Text(&b.prices),
 			Doc: "A file of prices, relative to the spec. They override the prices that covey knows."},
 	}
 }

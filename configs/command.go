@@ -9,14 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // Messages name the key that has to be removed.
 
 // programAgent resolves an agent that is a program.
-func (r *resolver) programAgent(e *schema.Entry[agentSpec]) Agent {
+func (r *resolver) programAgent(e *yaml.Entry[agentSpec]) Agent {
 	s := &e.V
 	a := Agent{
 		Name: e.Name.Text, Kind: ACP, Auth: Login,
@@ -29,7 +28,7 @@ func (r *resolver) programAgent(e *schema.Entry[agentSpec]) Agent {
 		a.Kind = AgentKind(use)
 		if !s.command.Given() && !s.at.Broken { // a broken key may have been the command
 			r.Fail(s.at.At, "%s has no command; add `command:` with a list such as [program, argument], "+
-				"or `use:` with a program that covey knows: %s", schema.NameOf(e.Name), strings.Join(presetNames(), ", "))
+				"or `use:` with a program that covey knows: %s", yaml.NameOf(e.Name), strings.Join(presetNames(), ", "))
 		}
 	}
 	a.Command = r.command(s.command)
@@ -50,7 +49,7 @@ func (r *resolver) programAgent(e *schema.Entry[agentSpec]) Agent {
 
 // warnPlaceholder warns of {prompt} in a command that does not get the prompt as an
 // argument.
-func (r *resolver) warnPlaceholder(command schema.List[schema.Value[string]]) {
+func (r *resolver) warnPlaceholder(command yaml.List[yaml.Value[string]]) {
 	for _, word := range command.Items {
 		if strings.Contains(word.V, "{prompt}") {
 			r.Warn(word.At.At, "{prompt} has no effect here; only use: command replaces it by the prompt")
@@ -60,15 +59,15 @@ func (r *resolver) warnPlaceholder(command schema.List[schema.Value[string]]) {
 
 // command resolves a program and its arguments. A bare name is looked up when the program
 // starts: it need not be installed where a spec is checked.
-func (r *resolver) command(l schema.List[schema.Value[string]]) []string {
-	out := schema.Arguments(l)
+func (r *resolver) command(l yaml.List[yaml.Value[string]]) []string {
+	out := yaml.Arguments(l)
 	if len(out) == 0 || l.Items[0].At == nil {
 		return nil
 	}
 	program := l.Items[0]
 	switch {
 	case strings.TrimSpace(program.V) == "":
-		if program.At.Kind == yaml.Text { // the decoder has refused the other kinds
+		if program.At.Kind == yaml.TextKind { // the decoder has refused the other kinds
 			r.Fail(program.At.At, "the program is empty; write its name or its path")
 		}
 	case strings.Contains(program.V, "{prompt}"):
@@ -84,7 +83,7 @@ func (r *resolver) command(l schema.List[schema.Value[string]]) []string {
 
 // program resolves a program that is named by its path. Relative paths start at the
 // workspace, because members work there.
-func (r *resolver) program(v schema.Value[string]) string {
+func (r *resolver) program(v yaml.Value[string]) string {
 	path := v.V
 	if !filepath.IsAbs(path) {
 		if r.workspace == "" {
@@ -112,7 +111,7 @@ func (r *resolver) program(v schema.Value[string]) string {
 }
 
 // resume resolves the arguments that resume a session.
-func (r *resolver) resume(a *Agent, l schema.List[schema.Value[string]]) []string {
+func (r *resolver) resume(a *Agent, l yaml.List[yaml.Value[string]]) []string {
 	switch {
 	case !l.Given():
 		return nil
@@ -122,45 +121,45 @@ func (r *resolver) resume(a *Agent, l schema.List[schema.Value[string]]) []strin
 	case len(l.Items) > 0 && !slices.ContainsFunc(l.Items, holdsSession):
 		r.Fail(l.At.At, "resume does not say which session; put {session} where its id belongs")
 	}
-	return schema.Arguments(l)
+	return yaml.Arguments(l)
 }
 
 // holdsSession reports whether an argument contains a session's id. An argument that was
 // refused counts, because it may have contained one.
-func holdsSession(v schema.Value[string]) bool {
-	return strings.Contains(v.V, "{session}") || v.At != nil && v.At.Kind != yaml.Text
+func holdsSession(v yaml.Value[string]) bool {
+	return strings.Contains(v.V, "{session}") || v.At != nil && v.At.Kind != yaml.TextKind
 }
 
 // commandPart decodes a program with its arguments, or only arguments: a list that is not
 // empty.
 type commandPart struct {
-	schema.Part
-	to      *schema.List[schema.Value[string]]
+	yaml.Part
+	to      *yaml.List[yaml.Value[string]]
 	example string // a list as YAML, for messages
 }
 
 // Decode suggests a list for a command line that was written as one text, if its words need
 // no quotes in a list.
-func (p commandPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
+func (p commandPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
 	p.to.At = n
 	switch {
-	case n.Kind == yaml.Text:
+	case n.Kind == yaml.TextKind:
 		list := p.example
 		if words := strings.Fields(yaml.Clip(n.Text)); len(words) > 0 && !strings.ContainsAny(n.Text, "\"'\\,[]{}#:&*|<>") {
 			list = "[" + strings.Join(words, ", ") + "]"
 		}
-		d.Fail(n.At, "%s must be %s, not %s; write %s", schema.NameOf(key), p.Want(), n.Describe(), list)
-	case n.Kind == yaml.List && len(n.Items) == 0:
-		d.Fail(n.At, "%s is empty; write a list such as %s, or remove it", schema.NameOf(key), p.example)
-	case n.Kind == yaml.List && len(n.Items) > schema.MaxTexts:
-		d.Fail(n.At, "%s has more than %d entries; shorten it", schema.NameOf(key), schema.MaxTexts)
+		d.Fail(n.At, "%s must be %s, not %s; write %s", yaml.NameOf(key), p.Want(), n.Describe(), list)
+	case n.Kind == yaml.ListKind && len(n.Items) == 0:
+		d.Fail(n.At, "%s is empty; write a list such as %s, or remove it", yaml.NameOf(key), p.example)
+	case n.Kind == yaml.ListKind && len(n.Items) > yaml.MaxTexts:
+		d.Fail(n.At, "%s has more than %d entries; shorten it", yaml.NameOf(key), yaml.MaxTexts)
 	default:
 		p.Part.Decode(d, key, n)
 	}
 }
 
 // Schema requires at least one entry.
-func (p commandPart) Schema() *schema.JSON {
+func (p commandPart) Schema() *yaml.JSON {
 	out := p.Part.Schema()
 	out.MinItems = new(1)
 	return out

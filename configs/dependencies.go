@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -20,7 +19,7 @@ func (r *resolver) dependencies(t *Team, s *teamSpec) {
 		names[i] = m.Name
 	}
 	known := newNameSet("member", names)
-	own := []*schema.List[schema.Value[string]]{&s.lead.dependsOn}
+	own := []*yaml.List[yaml.Value[string]]{&s.lead.dependsOn}
 	for i := range s.teammates {
 		own = append(own, &s.teammates[i].V.dependsOn)
 	}
@@ -39,7 +38,7 @@ func (r *resolver) dependencies(t *Team, s *teamSpec) {
 		}
 		m := &t.Teammates[i-1]
 		if !l.Given() {
-			m.DependsOn = slices.DeleteFunc(schema.Words(s.defaults.dependsOn), func(n string) bool { return n == m.Name })
+			m.DependsOn = slices.DeleteFunc(yaml.Words(s.defaults.dependsOn), func(n string) bool { return n == m.Name })
 		}
 	}
 	r.memberCycles(t.Members(), own)
@@ -48,7 +47,7 @@ func (r *resolver) dependencies(t *Team, s *teamSpec) {
 // memberCycles reports members that wait for each other, each cycle once. The position is
 // the depends_on of the first member of the cycle, or the top of the spec if the key comes
 // from defaults.
-func (r *resolver) memberCycles(members []Member, own []*schema.List[schema.Value[string]]) {
+func (r *resolver) memberCycles(members []Member, own []*yaml.List[yaml.Value[string]]) {
 	index, names := make(map[string]int, len(members)), make([]string, len(members))
 	for i, m := range members {
 		index[m.Name], names[i] = i, m.Name

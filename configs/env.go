@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/notation"
 )
@@ -56,12 +55,12 @@ const maxSecret = 64 << 10
 // secretSpec is a variable whose value is in a file.
 type secretSpec struct {
 	at   *yaml.Node
-	file schema.Value[string]
+	file yaml.Value[string]
 }
 
 // fields returns the keys of the mapping.
-func (s *secretSpec) fields() []schema.Field {
-	return []schema.Field{{Key: "file", Need: true, Part: schema.Text(&s.file),
+func (s *secretSpec) fields() []yaml.Field {
+	return []yaml.Field{{Key: "file", Need: true, Part: yaml.Text(&s.file),
 		Doc: "The file that holds the value, relative to the spec. A line break at its end is dropped."}}
 }
 
@@ -113,12 +112,12 @@ func readSecret(path string) (value, fault string) {
 // envSpec holds the variables for a program, in file order.
 type envSpec struct {
 	at      *yaml.Node
-	entries []schema.Entry[variableSpec]
+	entries []yaml.Entry[variableSpec]
 }
 
 // variableSpec is the value of a variable: a text, or the file that holds it.
 type variableSpec struct {
-	text   schema.Value[string]
+	text   yaml.Value[string]
 	secret secretSpec
 }
 
@@ -130,43 +129,43 @@ func (p envPart) Want() string { return "a mapping from variables to text, or to
 
 // Decode accepts numbers, true and false and keeps their text as it is written, because
 // variables hold text.
-func (p envPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
+func (p envPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
 	p.to.at = n
 	switch {
-	case n.Kind != yaml.Mapping:
+	case n.Kind != yaml.MappingKind:
 		d.Wrong(key, n, p.Want())
 		return
-	case len(n.Pairs) > schema.MaxTexts:
-		d.Fail(n.At, "%s has more than %d entries; shorten it", schema.NameOf(key), schema.MaxTexts)
+	case len(n.Pairs) > yaml.MaxTexts:
+		d.Fail(n.At, "%s has more than %d entries; shorten it", yaml.NameOf(key), yaml.MaxTexts)
 		return
 	}
 	for _, pair := range d.Unique(n) {
 		if !checkVariable(d, pair.Key) {
 			continue
 		}
-		e := schema.Entry[variableSpec]{Name: pair.Key}
+		e := yaml.Entry[variableSpec]{Name: pair.Key}
 		switch v := pair.Value; {
-		case v.Kind == yaml.Mapping:
-			schema.Object(&e.V.secret.at, e.V.secret.fields()).Decode(d, pair.Key, v)
+		case v.Kind == yaml.MappingKind:
+			yaml.Object(&e.V.secret.at, e.V.secret.fields()).Decode(d, pair.Key, v)
 			p.to.entries = append(p.to.entries, e)
-		case v.Kind == yaml.Null:
+		case v.Kind == yaml.NullKind:
 			d.Fail(pair.Key.At, "%s has no value; give it one, write \"\" for an empty one, or remove it",
-				schema.NameOf(pair.Key))
-		case !schema.IsScalar(v):
-			d.Fail(v.At, "%s must be text or {file: PATH}, not %s", schema.NameOf(pair.Key), v.Describe())
+				yaml.NameOf(pair.Key))
+		case !yaml.IsScalar(v):
+			d.Fail(v.At, "%s must be text or {file: PATH}, not %s", yaml.NameOf(pair.Key), v.Describe())
 		case strings.ContainsRune(v.Text, 0):
-			d.Fail(v.At, "%s contains the character NUL, which no variable can contain; remove it", schema.NameOf(pair.Key))
+			d.Fail(v.At, "%s contains the character NUL, which no variable can contain; remove it", yaml.NameOf(pair.Key))
 		default:
-			e.V.text = schema.Value[string]{V: v.Text, At: v}
+			e.V.text = yaml.Value[string]{V: v.Text, At: v}
 			p.to.entries = append(p.to.entries, e)
 		}
 	}
 }
 
 // Schema allows scalars, whose text is used.
-func (p envPart) Schema() *schema.JSON {
-	file := schema.ObjectSchema((&secretSpec{}).fields())
-	return schema.Of(jsonschema.Schema{
+func (p envPart) Schema() *yaml.JSON {
+	file := yaml.ObjectSchema((&secretSpec{}).fields())
+	return yaml.Of(jsonschema.Schema{
 		Type:          "object",
 		PropertyNames: &jsonschema.Schema{Pattern: variableForm},
 		AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -18,18 +17,18 @@ const reservedVariables = "COVEY_"
 const maxExpanded = 1 << 20
 
 // env resolves a program's variables.
-func (r *resolver) env(entries []schema.Entry[variableSpec]) []EnvVar {
+func (r *resolver) env(entries []yaml.Entry[variableSpec]) []EnvVar {
 	var out []EnvVar
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name.Text, reservedVariables) {
 			r.Fail(e.Name.At, "variables that begin with %s are reserved for covey; remove %s, or give it another name",
-				reservedVariables, schema.NameOf(e.Name))
+				reservedVariables, yaml.NameOf(e.Name))
 			continue
 		}
 		if e.V.secret.at != nil {
 			v := r.secret(e.Name, &e.V.secret)
 			if r.expanded += len(v.Value); r.expanded > maxExpanded {
-				r.Fail(e.Name.At, "%s: %v", schema.NameOf(e.Name), errLong)
+				r.Fail(e.Name.At, "%s: %v", yaml.NameOf(e.Name), errLong)
 			}
 			out = append(out, v)
 			continue
@@ -50,7 +49,7 @@ func (r *resolver) env(entries []schema.Entry[variableSpec]) []EnvVar {
 			return nil
 		})
 		if err != nil {
-			r.Fail(e.V.text.At.At, "%s: %v", schema.NameOf(e.Name), err)
+			r.Fail(e.V.text.At.At, "%s: %v", yaml.NameOf(e.Name), err)
 		}
 		r.expanded += len(v.Value)
 		out = append(out, v)

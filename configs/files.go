@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -15,7 +14,7 @@ import (
 
 // path resolves a path of the spec and reports a file that does not exist. It always
 // returns an absolute path.
-func (r *resolver) path(v schema.Value[string], what string) string {
+func (r *resolver) path(v yaml.Value[string], what string) string {
 	if v.V == "" {
 		return ""
 	}
@@ -55,7 +54,7 @@ func (r *resolver) absolute(path string) string {
 }
 
 // reportMissing reports a path that cannot be used.
-func (r *resolver) reportMissing(v schema.Value[string], what, path string, err error) {
+func (r *resolver) reportMissing(v yaml.Value[string], what, path string, err error) {
 	if strings.HasPrefix(v.V, "~") {
 		r.Fail(v.At.At, "the %s %s is not there; ~ has no meaning in a spec, so write the path out",
 			what, yaml.Quote(v.V))
@@ -71,10 +70,10 @@ func (r *resolver) reportMissing(v schema.Value[string], what, path string, err 
 
 // workspaceDir resolves the team's workspace, and keeps it for resolving programs if it can
 // be used.
-func (r *resolver) workspaceDir(v schema.Value[string]) string {
+func (r *resolver) workspaceDir(v yaml.Value[string]) string {
 	if !v.Given() {
 		// A mistake about a folder that the spec does not name has no position of its own.
-		v = schema.Value[string]{V: ".", At: r.Root}
+		v = yaml.Value[string]{V: ".", At: r.Root}
 	}
 	dir, usable := r.existingFolder(v, "workspace")
 	if usable {
@@ -89,7 +88,7 @@ func (r *resolver) workspaceDir(v schema.Value[string]) string {
 
 // existingFolder resolves a folder of the spec. usable is false if it has reported a
 // mistake.
-func (r *resolver) existingFolder(v schema.Value[string], what string) (dir string, usable bool) {
+func (r *resolver) existingFolder(v yaml.Value[string], what string) (dir string, usable bool) {
 	if v.V == "" {
 		return "", false
 	}
@@ -107,7 +106,7 @@ func (r *resolver) existingFolder(v schema.Value[string], what string) (dir stri
 }
 
 // reportRefused reports warnings that keep a file of hooks from being used.
-func (r *resolver) reportRefused(v schema.Value[string], warnings []error) {
+func (r *resolver) reportRefused(v yaml.Value[string], warnings []error) {
 	for _, err := range settings.Refused(warnings) {
 		r.Fail(v.At.At, "%v", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/coveyteam/covey/configs/schema"
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // TestPaths resolves what a spec may write for a file.
@@ -134,9 +134,9 @@ func TestMembersIsACopy(t *testing.T) {
 }
 
 // unknownKey returns the message about a key that the table does not have.
-func unknownKey(t *testing.T, fields []schema.Field, key string) string {
+func unknownKey(t *testing.T, fields []yaml.Field, key string) string {
 	t.Helper()
-	d := schema.NewDecoder("t.yaml", []byte(key+": 1\n"))
+	d := yaml.NewDecoder("t.yaml", []byte(key+": 1\n"))
 	d.Object(nil, d.Root, fields)
 	if len(d.Problems) == 0 {
 		t.Fatalf("%s is a key", key)
@@ -152,7 +152,7 @@ func TestSynonyms(t *testing.T) {
 	var team teamSpec
 	var gate gateSpec
 	for _, test := range []struct {
-		fields     []schema.Field
+		fields     []yaml.Field
 		word, want string
 	}{
 		{team.fields(), "agent_team", "the keys here are"}, {team.fields(), "members", "write teammates"},
@@ -180,7 +180,7 @@ func TestKeysOneLevelTooHigh(t *testing.T) {
 	var member memberSpec
 	var team teamSpec
 	for _, test := range []struct {
-		fields    []schema.Field
+		fields    []yaml.Field
 		key, want string
 	}{
 		{member.fields(), "max_turns", "belongs under limits"}, {member.fields(), "stop_block_cap", "belongs under limits"},

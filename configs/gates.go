@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/shell"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
@@ -16,7 +15,7 @@ func Policies() []string { return []string{"no-open-tasks", "work-committed", "r
 
 // gateRules checks and compiles the gates of a spec.
 type gateRules struct {
-	*schema.Decoder
+	*yaml.Decoder
 	workspace string // absolute path; empty if it cannot be used, which has been reported
 }
 
@@ -34,7 +33,7 @@ func (r *gateRules) gates(s *gatesSpec) hooks.Settings {
 
 // gateGroup compiles the gates of one event to one group in out, so that they run
 // concurrently.
-func (r *gateRules) gateGroup(out hooks.Settings, event hooks.Event, gates schema.List[gateSpec]) {
+func (r *gateRules) gateGroup(out hooks.Settings, event hooks.Event, gates yaml.List[gateSpec]) {
 	var group hooks.Group
 	for i := range gates.Items {
 		group.Hooks = append(group.Hooks, r.gate(&gates.Items[i]))
@@ -47,7 +46,7 @@ func (r *gateRules) gateGroup(out hooks.Settings, event hooks.Event, gates schem
 }
 
 // gateTimes checks the timeouts of gates by the rules of package settings.
-func (r *gateRules) gateTimes(event hooks.Event, group hooks.Group, gates schema.List[gateSpec]) {
+func (r *gateRules) gateTimes(event hooks.Event, group hooks.Group, gates yaml.List[gateSpec]) {
 	for _, p := range settings.Validate(hooks.Settings{event: []hooks.Group{group}}) {
 		if p.Field == "timeout" && p.Hook >= 0 && p.Hook < len(gates.Items) {
 			r.Fail(gates.Items[p.Hook].timeout.At.At,
@@ -73,7 +72,7 @@ func (g *gateSpec) hasOther() bool {
 // approver is compiled to a policy, so that package hooks has one kind of gate less.
 func (r *gateRules) gate(g *gateSpec) hooks.Handler {
 	given := 0
-	for _, v := range []schema.Value[string]{g.run, g.policy, g.approve} {
+	for _, v := range []yaml.Value[string]{g.run, g.policy, g.approve} {
 		if v.Given() {
 			given++
 		}
@@ -112,12 +111,12 @@ func (r *gateRules) approvers(t *Team, s *gatesSpec) {
 		names = append(names, m.Name)
 	}
 	known := newNameSet("member", names)
-	for _, gates := range []schema.List[gateSpec]{s.task, s.merge} {
+	for _, gates := range []yaml.List[gateSpec]{s.task, s.merge} {
 		for _, g := range gates.Items {
 			known.check(r.Decoder, g.approve)
 		}
 	}
-	for _, gates := range []schema.List[gateSpec]{s.idle, s.stop} {
+	for _, gates := range []yaml.List[gateSpec]{s.idle, s.stop} {
 		for _, g := range gates.Items {
 			if g.approve.Given() {
 				r.Fail(g.approve.At.At, "approve belongs to gates of task and merge; write a command or a policy here")
@@ -128,7 +127,7 @@ func (r *gateRules) approvers(t *Team, s *gatesSpec) {
 
 // mergeGates compiles the gates on a merge. They belong to no event: the merge runs them
 // itself.
-func (r *gateRules) mergeGates(gates schema.List[gateSpec]) []hooks.Handler {
+func (r *gateRules) mergeGates(gates yaml.List[gateSpec]) []hooks.Handler {
 	var group hooks.Group
 	for i := range gates.Items {
 		group.Hooks = append(group.Hooks, r.gate(&gates.Items[i]))
@@ -145,7 +144,7 @@ func (r *gateRules) gatePrograms(t *Team, s *gatesSpec) {
 	if r.workspace == "" || runtime.GOOS == "windows" {
 		return
 	}
-	for _, gates := range []schema.List[gateSpec]{s.task, s.idle, s.stop, s.merge} {
+	for _, gates := range []yaml.List[gateSpec]{s.task, s.idle, s.stop, s.merge} {
 		for _, g := range gates.Items {
 			if g.run.V == "" {
 				continue
@@ -177,19 +176,19 @@ func (t *Team) CopyMayHave(path string) string {
 }
 
 // gatesSpec is the section `gates`.
-type gatesSpec struct{ task, idle, stop, merge schema.List[gateSpec] }
+type gatesSpec struct{ task, idle, stop, merge yaml.List[gateSpec] }
 
 // fields returns the moments at which gates run.
-func (g *gatesSpec) fields() []schema.Field {
+func (g *gatesSpec) fields() []yaml.Field {
 	const says = "a list of gates"
-	return []schema.Field{
-		{Key: "task", Part: schema.ListOf(&g.task, says, gatePart),
+	return []yaml.Field{
+		{Key: "task", Part: yaml.ListOf(&g.task, says, gatePart),
 			Doc: "Gates on TaskCompleted: they must agree before a task is completed."},
-		{Key: "idle", Part: schema.ListOf(&g.idle, says, gatePart),
+		{Key: "idle", Part: yaml.ListOf(&g.idle, says, gatePart),
 			Doc: "Gates on TeammateIdle: they must agree before a teammate goes idle."},
-		{Key: "stop", Part: schema.ListOf(&g.stop, says, gatePart),
+		{Key: "stop", Part: yaml.ListOf(&g.stop, says, gatePart),
 			Doc: "Gates on Stop: they must agree before a turn ends."},
-		{Key: "merge", Part: schema.ListOf(&g.merge, says, gatePart),
+		{Key: "merge", Part: yaml.ListOf(&g.merge, says, gatePart),
 			Doc: "Gates on a merge: they run on the merged state and must agree before it counts."},
 	}
 }
@@ -197,34 +196,34 @@ func (g *gatesSpec) fields() []schema.Field {
 // gateSpec is one gate: a mapping, or the text of its command.
 type gateSpec struct {
 	at      *yaml.Node
-	run     schema.Value[string]
-	timeout schema.Value[time.Duration]
-	policy  schema.Value[string]
-	approve schema.Value[string]
-	mayAct  schema.Value[bool]
+	run     yaml.Value[string]
+	timeout yaml.Value[time.Duration]
+	policy  yaml.Value[string]
+	approve yaml.Value[string]
+	mayAct  yaml.Value[bool]
 }
 
 // gatePart decodes a gate; its short form is the command.
-func gatePart(g *gateSpec) schema.Part {
-	return schema.Shared("gate", schema.Either(schema.Text(&g.run), schema.Object(&g.at, g.fields()),
+func gatePart(g *gateSpec) yaml.Part {
+	return yaml.Shared("gate", yaml.Either(yaml.Text(&g.run), yaml.Object(&g.at, g.fields()),
 		"a command, or a mapping such as {run: COMMAND, timeout: 2m}, {policy: NAME} or {approve: NAME}"))
 }
 
 // fields returns the keys of a gate. The resolver checks that it has one of run, policy and
 // approve, which a table cannot express.
-func (g *gateSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "run", Part: schema.Text(&g.run),
+func (g *gateSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "run", Part: yaml.Text(&g.run),
 			Doc: "The command. /bin/sh runs it in the member's working directory with the hook input on " +
 				"stdin; exit 0 agrees, any other exit refuses with the end of its output as the feedback."},
-		{Key: "timeout", Part: schema.Span(&g.timeout),
+		{Key: "timeout", Part: yaml.Span(&g.timeout),
 			Doc: "How long the gate may take, such as 2m. Default: 10m."},
-		{Key: "policy", Part: schema.OneOf(&g.policy, Policies()...),
+		{Key: "policy", Part: yaml.OneOf(&g.policy, Policies()...),
 			Doc: "A policy that ships with covey."},
-		{Key: "may_act", Part: schema.Truth(&g.mayAct),
+		{Key: "may_act", Part: yaml.Truth(&g.mayAct),
 			Doc: "true: `covey` below the command may act for the member, under the member's rules and PreToolUse hooks. " +
 				"Default: false, it may only read."},
-		{Key: "approve", Part: schema.Text(&g.approve),
+		{Key: "approve", Part: yaml.Text(&g.approve),
 			Doc: "Who must approve, in gates of task and merge: a member, or person for whoever answers the inbox."},
 	}
 }

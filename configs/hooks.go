@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -15,7 +14,7 @@ import (
 // hooks; the nodes give the positions of mistakes.
 type hookSection struct {
 	at     *yaml.Node
-	groups map[hooks.Event]schema.List[groupSpec]
+	groups map[hooks.Event]yaml.List[groupSpec]
 }
 
 // hooksPart decodes the hooks of a settings file.
@@ -25,10 +24,10 @@ type hooksPart struct{ to *hookSection }
 func (p hooksPart) Want() string { return "a mapping from events to lists of groups" }
 
 // Decode reports and drops unknown events, and keeps everything else.
-func (p hooksPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
+func (p hooksPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
 	p.to.at = n
-	p.to.groups = map[hooks.Event]schema.List[groupSpec]{}
-	if n.Kind != yaml.Mapping {
+	p.to.groups = map[hooks.Event]yaml.List[groupSpec]{}
+	if n.Kind != yaml.MappingKind {
 		d.Wrong(key, n, p.Want())
 		return
 	}
@@ -38,21 +37,21 @@ func (p hooksPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 			unknownEvent(d, pair.Key)
 			continue
 		}
-		var groups schema.List[groupSpec]
+		var groups yaml.List[groupSpec]
 		groupsPart(&groups).Decode(d, pair.Key, pair.Value)
 		p.to.groups[event] = groups
 	}
 }
 
 // Schema lists the events, so that editors complete them.
-func (p hooksPart) Schema() *schema.JSON {
-	out := schema.Of(jsonschema.Schema{
+func (p hooksPart) Schema() *yaml.JSON {
+	out := yaml.Of(jsonschema.Schema{
 		Type:                 "object",
 		Properties:           map[string]*jsonschema.Schema{},
-		AdditionalProperties: schema.Never(),
+		AdditionalProperties: yaml.Never(),
 	})
 	for _, info := range hooks.Events() {
-		property := out.Take(groupsPart(new(schema.List[groupSpec])).Schema())
+		property := out.Take(groupsPart(new(yaml.List[groupSpec])).Schema())
 		property.Description = "Hooks on " + string(info.Event) + "."
 		if !info.Fires {
 			property.Description += " Not yet in this version, except by `covey hooks run`."
@@ -64,7 +63,7 @@ func (p hooksPart) Schema() *schema.JSON {
 }
 
 // unknownEvent reports an unknown event, with the nearest known one.
-func unknownEvent(d *schema.Decoder, key *yaml.Node) {
+func unknownEvent(d *yaml.Decoder, key *yaml.Node) {
 	if len(key.Text) <= 60 && len(d.Problems) < 10*listed {
 		if near := hooks.Nearest(key.Text); near != "" {
 			d.Fail(key.At, "unknown event %s; write %s", yaml.Quote(key.Text), near)
@@ -78,24 +77,24 @@ func unknownEvent(d *schema.Decoder, key *yaml.Node) {
 // groupSpec is a matcher with its hooks.
 type groupSpec struct {
 	at      *yaml.Node
-	matcher schema.Value[string]
-	hooks   schema.List[handlerSpec]
+	matcher yaml.Value[string]
+	hooks   yaml.List[handlerSpec]
 }
 
 // groupsPart decodes the groups of one event.
-func groupsPart(to *schema.List[groupSpec]) schema.Part {
-	return schema.ListOf(to, "a list of groups such as {matcher: Bash, hooks: [...]}", func(g *groupSpec) schema.Part {
-		return schema.Shared("hookGroup", schema.Object(&g.at, g.fields()))
+func groupsPart(to *yaml.List[groupSpec]) yaml.Part {
+	return yaml.ListOf(to, "a list of groups such as {matcher: Bash, hooks: [...]}", func(g *groupSpec) yaml.Part {
+		return yaml.Shared("hookGroup", yaml.Object(&g.at, g.fields()))
 	})
 }
 
 // fields returns the keys of a group. The matcher may be empty, and matches everything then.
-func (g *groupSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "matcher", Part: schema.AnyText(&g.matcher),
+func (g *groupSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "matcher", Part: yaml.AnyText(&g.matcher),
 			Doc: "What the event must be about: a name, names with | between them, or a regular expression. " +
 				"Default: everything."},
-		{Key: "hooks", Need: true, Part: schema.ListOf(&g.hooks, "a list of hooks", handlerPart),
+		{Key: "hooks", Need: true, Part: yaml.ListOf(&g.hooks, "a list of hooks", handlerPart),
 			Doc: "The hooks; they run at the same time."},
 	}
 }
@@ -139,7 +138,7 @@ func orElse(n, other *yaml.Node) *yaml.Node {
 }
 
 // hookRules checks the section `hooks`.
-type hookRules struct{ *schema.Decoder }
+type hookRules struct{ *yaml.Decoder }
 
 // hooks checks the section `hooks` by the rules of package settings.
 func (r *hookRules) hooks(s *hookSection) hooks.Settings {
@@ -149,7 +148,7 @@ func (r *hookRules) hooks(s *hookSection) hooks.Settings {
 	section := s.settings()
 	for _, p := range settings.Validate(section) {
 		n := s.node(p)
-		if r.Said(n.At) || n.Kind == yaml.Mapping && n.Broken {
+		if r.Said(n.At) || n.Kind == yaml.MappingKind && n.Broken {
 			continue
 		}
 		r.Fail(n.At, "%s", p.Text)

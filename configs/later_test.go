@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/configs/schema"
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // TestLaterProvider: a provider that later versions will have is reported as such, and
 // the model counts as given.
 func TestLaterProvider(t *testing.T) {
 	var m modelSpec
-	d := schema.NewDecoder("t.yaml", []byte("{provider: openai, model: x}\n"))
+	d := yaml.NewDecoder("t.yaml", []byte("{provider: openai, model: x}\n"))
 	modelPart(&m).Decode(d, nil, d.Root)
 	if len(d.Problems) != 1 || !strings.HasPrefix(d.Problems[0].Message, "provider: openai: not yet") {
 		t.Errorf("a later word gives %v", d.Problems)

@@ -3,7 +3,7 @@ package configs
 import (
 	"time"
 
-	"github.com/coveyteam/covey/configs/schema"
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // Limits bound what a member may use. Zero means no limit.
@@ -18,30 +18,30 @@ type Limits struct {
 
 // limitSpec bounds what a member may use.
 type limitSpec struct {
-	maxTurns      schema.Value[int64]
-	maxTokens     schema.Value[int64]
-	turnTimeout   schema.Value[time.Duration]
-	maxInProgress schema.Value[int64]
-	stopBlockCap  schema.Value[int64]
-	maxBudgetUSD  schema.Value[float64]
+	maxTurns      yaml.Value[int64]
+	maxTokens     yaml.Value[int64]
+	turnTimeout   yaml.Value[time.Duration]
+	maxInProgress yaml.Value[int64]
+	stopBlockCap  yaml.Value[int64]
+	maxBudgetUSD  yaml.Value[float64]
 }
 
 // fields returns the limits. 0 means no limit in all of them, so that a member can remove
 // one that it inherits.
-func (l *limitSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "max_turns", Part: schema.Whole(&l.maxTurns),
+func (l *limitSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "max_turns", Part: yaml.Whole(&l.maxTurns),
 			Doc: "Passes (model requests) of one turn; for an agent program, prompts that it gets. 0: no limit. " +
 				"Default: no limit."},
-		{Key: "max_tokens", Part: schema.Count(&l.maxTokens),
+		{Key: "max_tokens", Part: yaml.Count(&l.maxTokens),
 			Doc: "Tokens in all, such as 200000 or 200k. 0: no limit. Default: no limit."},
-		{Key: "turn_timeout", Part: schema.Span(&l.turnTimeout),
+		{Key: "turn_timeout", Part: yaml.Span(&l.turnTimeout),
 			Doc: "Time of one turn, such as 10m. 0: no limit. Default: no limit."},
-		{Key: "max_in_progress", Part: schema.Whole(&l.maxInProgress),
+		{Key: "max_in_progress", Part: yaml.Whole(&l.maxInProgress),
 			Doc: "Tasks in progress at once. 0: no limit. Default: 1."},
-		{Key: "stop_block_cap", Part: schema.Whole(&l.stopBlockCap),
+		{Key: "stop_block_cap", Part: yaml.Whole(&l.stopBlockCap),
 			Doc: "Refused turn ends in a row before the member needs attention. 0: no limit. Default: 8."},
-		{Key: "max_budget_usd", Part: schema.Amount(&l.maxBudgetUSD),
+		{Key: "max_budget_usd", Part: yaml.Amount(&l.maxBudgetUSD),
 			Doc: "Total cost in US dollars, as far as an agent program reports it. 0: no limit. Default: no limit."},
 	}
 }

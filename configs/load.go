@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -63,7 +62,7 @@ func (w specFiles) team(opts Options) (*Team, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
-	d := schema.NewDecoder(w.name, w.spec)
+	d := yaml.NewDecoder(w.name, w.spec)
 	r := &resolver{Decoder: d, opts: opts, file: file, writable: writable}
 	if w.over != nil {
 		d.Override(OverridePath(w.name), w.over)
@@ -85,7 +84,7 @@ func resolve(r *resolver) *Team {
 	}
 	var spec teamSpec
 	r.Object(nil, r.Root, spec.fields())
-	if r.Root.Kind != yaml.Mapping {
+	if r.Root.Kind != yaml.MappingKind {
 		return nil
 	}
 	r.dir, r.prompts = filepath.Dir(r.file), map[string]prompt{}
@@ -143,7 +142,7 @@ func readOverride(spec string) ([]byte, error) {
 // as given and does not check it further, so that one slip does not cause follow-up
 // messages.
 type resolver struct {
-	*schema.Decoder
+	*yaml.Decoder
 	opts Options
 	file string // absolute path of the spec
 	over string // absolute path of its local override; empty if there is none

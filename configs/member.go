@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -50,81 +49,81 @@ const (
 
 // memberSpec is a member: a mapping, or a text that names its agent.
 type memberSpec struct {
-	at           *yaml.Node           // of a mapping
-	agent        schema.Value[string] // also of a text
+	at           *yaml.Node         // of a mapping
+	agent        yaml.Value[string] // also of a text
 	model        modelSpec
-	description  schema.Value[string]
-	instructions schema.Value[string]
-	promptFile   schema.Value[string]
-	tools        schema.List[schema.Value[string]]
-	mode         schema.Value[string]
+	description  yaml.Value[string]
+	instructions yaml.Value[string]
+	promptFile   yaml.Value[string]
+	tools        yaml.List[yaml.Value[string]]
+	mode         yaml.Value[string]
 	permissions  permissionSpec
-	isolation    schema.Value[string]
-	selfClaim    schema.Value[bool]
+	isolation    yaml.Value[string]
+	selfClaim    yaml.Value[bool]
 	limits       limitSpec
-	role         schema.Value[string]
-	labels       schema.List[schema.Value[string]]
-	owns         schema.List[schema.Value[string]]
-	plan         schema.Value[string]
-	dependsOn    schema.List[schema.Value[string]]
+	role         yaml.Value[string]
+	labels       yaml.List[yaml.Value[string]]
+	owns         yaml.List[yaml.Value[string]]
+	plan         yaml.Value[string]
+	dependsOn    yaml.List[yaml.Value[string]]
 	restart      restartSpec
 }
 
 // fields returns the keys of a teammate. The lead has a name in addition.
-func (m *memberSpec) fields() []schema.Field {
-	fields := []schema.Field{
-		{Key: "agent", Part: schema.Text(&m.agent),
+func (m *memberSpec) fields() []yaml.Field {
+	fields := []yaml.Field{
+		{Key: "agent", Part: yaml.Text(&m.agent),
 			Doc: "The member's agent: a name under agents, or a program that covey knows, such as claude."},
 		{Key: "model", Part: modelPart(&m.model),
 			Doc: "Short for a builtin agent with that model."},
-		{Key: "description", Part: schema.Text(&m.description),
+		{Key: "description", Part: yaml.Text(&m.description),
 			Doc: "What the member is for; the other members see it."},
-		{Key: "instructions", Part: schema.Text(&m.instructions),
+		{Key: "instructions", Part: yaml.Text(&m.instructions),
 			Doc: "The member's instructions, which precede everything else."},
-		{Key: "prompt_file", Part: schema.Text(&m.promptFile),
+		{Key: "prompt_file", Part: yaml.Text(&m.promptFile),
 			Doc: "A file that holds the instructions, relative to the spec. The description and tools " +
 				"in an agent file's head apply if the member gives none."},
-		{Key: "tools", Part: schema.Texts(&m.tools),
+		{Key: "tools", Part: yaml.Texts(&m.tools),
 			Doc: "The tools it may use; team tools are always included. Default: all."},
-		{Key: "permission_mode", Part: schema.OneOf(&m.mode, string(Default), string(Plan), string(AcceptEdits),
+		{Key: "permission_mode", Part: yaml.OneOf(&m.mode, string(Default), string(Plan), string(AcceptEdits),
 			string(DontAsk), string(BypassPermissions)),
 			Doc: "What it may do without asking. Default: default."},
-		{Key: "permissions", Part: schema.Object(nil, m.permissions.fields()),
+		{Key: "permissions", Part: yaml.Object(nil, m.permissions.fields()),
 			Doc: "Permission rules. Deny beats ask, ask beats allow, whatever a hook says."},
 		{Key: "isolation", Part: isolationPart{&m.isolation},
 			Doc: "Where it works: shared, in the workspace; worktree, in a git working copy of its own. Default: " +
 				"worktree where two or more members can write in a git repository, else shared."},
-		{Key: "owns", Part: schema.Globs(&m.owns),
+		{Key: "owns", Part: yaml.Globs(&m.owns),
 			Doc: "Where it may write, as globs below the workspace. What it has written, with whatever tool, is " +
 				"checked against them. Default: everywhere."},
-		{Key: "self_claim", Part: schema.Truth(&m.selfClaim),
+		{Key: "self_claim", Part: yaml.Truth(&m.selfClaim),
 			Doc: "Take a ready task when idle. Default: true for teammates, false for the lead."},
-		{Key: "limits", Part: schema.Object(nil, m.limits.fields()),
+		{Key: "limits", Part: yaml.Object(nil, m.limits.fields()),
 			Doc: "What it may use."},
 	}
 	return append(fields, m.teamworkFields()...)
 }
 
 // memberPart decodes a teammate; its short form is an agent's name.
-func memberPart(m *memberSpec) schema.Part {
-	return schema.Shared("teammate", schema.Either(schema.Text(&m.agent), schema.Object(&m.at, m.fields()), wantMember))
+func memberPart(m *memberSpec) yaml.Part {
+	return yaml.Shared("teammate", yaml.Either(yaml.Text(&m.agent), yaml.Object(&m.at, m.fields()), wantMember))
 }
 
 const wantMember = "an agent's name, or a mapping such as {model: NAME}"
 
 // isolationPart decodes a kind of isolation.
-type isolationPart struct{ to *schema.Value[string] }
+type isolationPart struct{ to *yaml.Value[string] }
 
 // Want names the kinds.
 func (p isolationPart) Want() string { return string(Shared) + " or " + string(InWorktree) }
 
 // Decode distinguishes the kind of a later version from unknown words.
-func (p isolationPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
+func (p isolationPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
 	p.to.At = n
 	switch {
-	case n.Kind == yaml.Text && (n.Text == string(Shared) || n.Text == string(InWorktree)):
+	case n.Kind == yaml.TextKind && (n.Text == string(Shared) || n.Text == string(InWorktree)):
 		p.to.V = n.Text
-	case n.Kind == yaml.Text && n.Text == "clone":
+	case n.Kind == yaml.TextKind && n.Text == "clone":
 		d.NotYet(n.At, "isolation: "+n.Text, "write worktree, or remove it")
 	default:
 		d.Wrong(key, n, p.Want())
@@ -132,8 +131,8 @@ func (p isolationPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 }
 
 // Schema names the kinds of this version only.
-func (p isolationPart) Schema() *schema.JSON {
-	return schema.Of(jsonschema.Schema{Type: "string", Enum: []any{string(Shared), string(InWorktree)}})
+func (p isolationPart) Schema() *yaml.JSON {
+	return yaml.Of(jsonschema.Schema{Type: "string", Enum: []any{string(Shared), string(InWorktree)}})
 }
 
 // inherit returns own with the keys that it does not give taken from defaults. Agent and
@@ -179,24 +178,24 @@ func (m *memberSpec) inheritTeamwork(defaults *memberSpec) {
 }
 
 // teamworkFields returns the keys of a member about its place in the team.
-func (m *memberSpec) teamworkFields() []schema.Field {
-	return []schema.Field{
-		{Key: "role", Part: schema.Text(&m.role),
+func (m *memberSpec) teamworkFields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "role", Part: yaml.Text(&m.role),
 			Doc: "Its role, for tasks that want one. Default: the name of its agent, or else its own name."},
-		{Key: "labels", Part: schema.Texts(&m.labels),
+		{Key: "labels", Part: yaml.Texts(&m.labels),
 			Doc: "Words for what it is good at, for tasks that want labels. Default: none."},
-		{Key: "plan", Part: schema.OneOf(&m.plan, planRequired, planNone),
+		{Key: "plan", Part: yaml.OneOf(&m.plan, planRequired, planNone),
 			Doc: "required: it may only read until its plan is approved. none: it needs no plan. Default: none."},
-		{Key: "depends_on", Part: schema.Texts(&m.dependsOn),
+		{Key: "depends_on", Part: yaml.Texts(&m.dependsOn),
 			Doc: "Members that must have no open work before it gets any."},
-		{Key: "restart", Part: schema.Object(&m.restart.at, m.restart.fields()),
+		{Key: "restart", Part: yaml.Object(&m.restart.at, m.restart.fields()),
 			Doc: "How often it is restarted when its agent or a turn fails; after that it leaves, and its tasks are open again. " +
 				"Default: an agent program that dies is restarted three times in a row, nothing else is."},
 	}
 }
 
 // first returns own if the spec gives it, else inherited.
-func first[T any](own, inherited schema.Value[T]) schema.Value[T] {
+func first[T any](own, inherited yaml.Value[T]) yaml.Value[T] {
 	if own.Given() {
 		return own
 	}
@@ -205,11 +204,11 @@ func first[T any](own, inherited schema.Value[T]) schema.Value[T] {
 
 // join concatenates inherited and own entries. It copies only if both have some, because
 // many members share what they inherit.
-func join[T any](a, b schema.List[T]) schema.List[T] {
+func join[T any](a, b yaml.List[T]) yaml.List[T] {
 	if len(b.Items) == 0 {
-		return schema.List[T]{Items: a.Items, At: orElse(a.At, b.At)}
+		return yaml.List[T]{Items: a.Items, At: orElse(a.At, b.At)}
 	}
-	return schema.List[T]{Items: append(slices.Clone(a.Items), b.Items...), At: orElse(a.At, b.At)}
+	return yaml.List[T]{Items: append(slices.Clone(a.Items), b.Items...), At: orElse(a.At, b.At)}
 }
 
 // member resolves everything of a member but its name. The defaults of DESIGN 4 for members
@@ -218,18 +217,18 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 	out := Member{
 		Description:    m.description.V,
 		Instructions:   m.instructions.V,
-		Tools:          schema.Words(m.tools),
+		Tools:          yaml.Words(m.tools),
 		PermissionMode: PermissionMode(m.mode.Or(string(Default))),
 		Permissions:    permissions(m.permissions),
 		Isolation:      Isolation(m.isolation.V),
 		SelfClaim:      m.selfClaim.Or(selfClaim),
 		Limits:         m.limits.resolve(),
-		Owns:           schema.Words(m.owns),
+		Owns:           yaml.Words(m.owns),
 		PlanRequired:   m.plan.V == planRequired,
-		DependsOn:      schema.Words(m.dependsOn),
+		DependsOn:      yaml.Words(m.dependsOn),
 		Restart:        r.restart(&m.restart),
 		Role:           m.role.V,
-		Labels:         schema.Words(m.labels),
+		Labels:         yaml.Words(m.labels),
 	}
 	out.Agent, _ = r.agent(m)
 	checkTools(r.Decoder, m.tools, out.Agent.foreign())

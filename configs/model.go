@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -24,7 +23,7 @@ type Model struct {
 }
 
 // allModels resolves the section `models`.
-func (r *resolver) allModels(specs []schema.Entry[modelSpec]) map[string]Model {
+func (r *resolver) allModels(specs []yaml.Entry[modelSpec]) map[string]Model {
 	r.models = map[string]Model{}
 	for _, e := range specs {
 		// Even a wrong model gets an entry: a member that names it has made no mistake.
@@ -44,7 +43,7 @@ func (r *resolver) allModels(specs []schema.Entry[modelSpec]) map[string]Model {
 
 // aliasModel reports a text in the section `models`, where PROVIDER/MODEL is the only text
 // allowed.
-func (r *resolver) aliasModel(name schema.Value[string]) {
+func (r *resolver) aliasModel(name yaml.Value[string]) {
 	if strings.Contains(name.V, "/") {
 		r.modelText(name)
 	} else if name.V != "" {
@@ -66,7 +65,7 @@ func (r *resolver) model(m *modelSpec) Model {
 }
 
 // modelText reports a text that is not the name of a model.
-func (r *resolver) modelText(name schema.Value[string]) {
+func (r *resolver) modelText(name yaml.Value[string]) {
 	if strings.Contains(name.V, "/") {
 		r.NotYet(name.At.At, "model "+yaml.Quote(name.V),
 			"write {provider: script, script: FILE}, the offline model")
@@ -90,34 +89,34 @@ func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys
 
 // modelSpec is a model: a mapping, or a text that names one.
 type modelSpec struct {
-	at       *yaml.Node           // of a mapping
-	name     schema.Value[string] // of a text
-	provider schema.Value[string]
-	script   schema.Value[string]
+	at       *yaml.Node         // of a mapping
+	name     yaml.Value[string] // of a text
+	provider yaml.Value[string]
+	script   yaml.Value[string]
 }
 
 // given reports whether the spec names a model here, in either form.
 func (m *modelSpec) given() bool { return m.at != nil || m.name.Given() }
 
 // fields returns the keys of a model that is written as a mapping.
-func (m *modelSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "provider", Need: true, Part: schema.OneOf(&m.provider, string(Script)),
+func (m *modelSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "provider", Need: true, Part: yaml.OneOf(&m.provider, string(Script)),
 			Doc: "Who answers. This version has one provider, script: an offline model that plays a script."},
-		{Key: "script", Need: true, Part: schema.Text(&m.script),
+		{Key: "script", Need: true, Part: yaml.Text(&m.script),
 			Doc: "The script's path, relative to the spec."},
-		{Key: "model", Part: schema.Later("it belongs to providers other than script"),
+		{Key: "model", Part: yaml.Later("it belongs to providers other than script"),
 			Doc: "The provider's name for the model."},
-		{Key: "base_url", Part: schema.Later("it belongs to providers other than script"),
+		{Key: "base_url", Part: yaml.Later("it belongs to providers other than script"),
 			Doc: "The URL of the provider's API."},
 	}
 }
 
 // modelPart decodes a model. If the provider is one of a later version, it ignores the rest
 // of the mapping, because one message is enough.
-func modelPart(m *modelSpec) schema.Part {
-	return schema.Shared("model", schema.UnlessLater(
-		schema.Either(schema.Text(&m.name), schema.Object(&m.at, m.fields()),
+func modelPart(m *modelSpec) yaml.Part {
+	return yaml.Shared("model", yaml.UnlessLater(
+		yaml.Either(yaml.Text(&m.name), yaml.Object(&m.at, m.fields()),
 			"a model's name, or a mapping such as {provider: script, script: FILE}"),
 		"provider", otherProviders(), "write provider: script with a script, the offline model"))
 }

@@ -3,7 +3,6 @@ package configs
 import (
 	"slices"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/rules"
 )
@@ -36,13 +35,13 @@ type Permissions struct {
 
 // permissionSpec holds a member's permission rules.
 type permissionSpec struct {
-	allow     schema.List[schema.Value[string]]
-	ask, deny schema.List[ruleSpec]
+	allow     yaml.List[yaml.Value[string]]
+	ask, deny yaml.List[ruleSpec]
 }
 
 // fields returns the three lists.
-func (p *permissionSpec) fields() []schema.Field {
-	return []schema.Field{
+func (p *permissionSpec) fields() []yaml.Field {
+	return []yaml.Field{
 		{Key: "allow", Part: ruleList(&p.allow), Doc: "Calls that need no permission, such as \"Bash(go test *)\"."},
 		{Key: "ask", Part: restrictions(&p.ask),
 			Doc: "Calls that a person must allow. A rule may be a mapping, to make it mandatory."},
@@ -56,17 +55,17 @@ const wantRules = "a list of permission rules"
 // rulesPart decodes permission rules. A rule that cannot be parsed protects nothing, so it
 // is a mistake.
 type rulesPart struct {
-	schema.Part
-	to *schema.List[schema.Value[string]]
+	yaml.Part
+	to *yaml.List[yaml.Value[string]]
 }
 
 // ruleList returns the part of a list of permission rules.
-func ruleList(to *schema.List[schema.Value[string]]) schema.Part {
-	return rulesPart{schema.TextsOf(to, wantRules), to}
+func ruleList(to *yaml.List[yaml.Value[string]]) yaml.Part {
+	return rulesPart{yaml.TextsOf(to, wantRules), to}
 }
 
 // Decode checks each rule.
-func (p rulesPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
+func (p rulesPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
 	p.Part.Decode(d, key, n)
 	for _, rule := range p.to.Items {
 		checkRule(d, rule)
@@ -75,7 +74,7 @@ func (p rulesPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 
 // checkRule parses a rule with package rules, which has the only parser for them (DESIGN
 // 10.9).
-func checkRule(d *schema.Decoder, rule schema.Value[string]) {
+func checkRule(d *yaml.Decoder, rule yaml.Value[string]) {
 	if rule.V == "" {
 		return
 	}
@@ -98,42 +97,42 @@ func checkRule(d *schema.Decoder, rule schema.Value[string]) {
 // ruleSpec is a permission rule that can be mandatory: a mapping, or the text of the rule.
 type ruleSpec struct {
 	at        *yaml.Node // of a mapping
-	rule      schema.Value[string]
-	mandatory schema.Value[bool]
+	rule      yaml.Value[string]
+	mandatory yaml.Value[bool]
 }
 
 // rulePart decodes a rule; its short form is its text.
-func rulePart(r *ruleSpec) schema.Part {
-	return schema.Shared("rule", schema.Either(schema.Text(&r.rule), schema.Object(&r.at, r.fields()),
+func rulePart(r *ruleSpec) yaml.Part {
+	return yaml.Shared("rule", yaml.Either(yaml.Text(&r.rule), yaml.Object(&r.at, r.fields()),
 		"a permission rule, or a mapping such as {rule: RULE, mandatory: true}"))
 }
 
 // fields returns the keys of the mapping.
-func (r *ruleSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "rule", Need: true, Part: schema.Text(&r.rule), Doc: "The permission rule."},
-		{Key: "mandatory", Part: schema.Truth(&r.mandatory),
+func (r *ruleSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "rule", Need: true, Part: yaml.Text(&r.rule), Doc: "The permission rule."},
+		{Key: "mandatory", Part: yaml.Truth(&r.mandatory),
 			Doc: "Refuse the spec if the member's agent makes such calls before covey can stop them. Default: false."},
 	}
 }
 
 // restrictionsPart decodes a list of rules that restrict a member.
 type restrictionsPart struct {
-	schema.Part
-	to *schema.List[ruleSpec]
+	yaml.Part
+	to *yaml.List[ruleSpec]
 }
 
 // restrictions returns the part of such a list. Its rules may be mandatory.
-func restrictions(to *schema.List[ruleSpec]) schema.Part {
-	return restrictionsPart{schema.ListOf(to, wantRules, rulePart), to}
+func restrictions(to *yaml.List[ruleSpec]) yaml.Part {
+	return restrictionsPart{yaml.ListOf(to, wantRules, rulePart), to}
 }
 
 // Decode refuses a rule that is there twice in the same form. The same rule in two forms is
 // harmless, and a JSON Schema cannot detect it.
-func (p restrictionsPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
+func (p restrictionsPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
 	p.Part.Decode(d, key, n)
-	if len(p.to.Items) > schema.MaxTexts {
-		d.Fail(n.At, "%s has more than %d entries; shorten it", schema.NameOf(key), schema.MaxTexts)
+	if len(p.to.Items) > yaml.MaxTexts {
+		d.Fail(n.At, "%s has more than %d entries; shorten it", yaml.NameOf(key), yaml.MaxTexts)
 		p.to.Items = nil
 	}
 	type form struct {
@@ -145,14 +144,14 @@ func (p restrictionsPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 		checkRule(d, item.rule)
 		f := form{item.rule.V, item.at != nil, item.mandatory.Given(), item.mandatory.V}
 		if f.rule != "" && seen[f] {
-			d.Fail(item.rule.At.At, "%s names %s twice; keep one", schema.NameOf(key), yaml.Quote(f.rule))
+			d.Fail(item.rule.At.At, "%s names %s twice; keep one", yaml.NameOf(key), yaml.Quote(f.rule))
 		}
 		seen[f] = true
 	}
 }
 
 // Schema requires unique entries.
-func (p restrictionsPart) Schema() *schema.JSON {
+func (p restrictionsPart) Schema() *yaml.JSON {
 	out := p.Part.Schema()
 	out.UniqueItems = true
 	return out
@@ -160,8 +159,8 @@ func (p restrictionsPart) Schema() *schema.JSON {
 
 // permissions returns a member's rules, which the decoder has checked.
 func permissions(p permissionSpec) Permissions {
-	out := Permissions{Allow: schema.Words(p.allow), Ask: ruleTexts(p.ask), Deny: ruleTexts(p.deny)}
-	for _, l := range []schema.List[ruleSpec]{p.ask, p.deny} {
+	out := Permissions{Allow: yaml.Words(p.allow), Ask: ruleTexts(p.ask), Deny: ruleTexts(p.deny)}
+	for _, l := range []yaml.List[ruleSpec]{p.ask, p.deny} {
 		for _, r := range l.Items {
 			if r.mandatory.V && r.rule.V != "" && !slices.Contains(out.Mandatory, r.rule.V) {
 				out.Mandatory = append(out.Mandatory, r.rule.V)
@@ -172,10 +171,10 @@ func permissions(p permissionSpec) Permissions {
 }
 
 // ruleTexts returns the rules of a list, as schema.Words does.
-func ruleTexts(l schema.List[ruleSpec]) []string {
-	texts := schema.List[schema.Value[string]]{At: l.At}
+func ruleTexts(l yaml.List[ruleSpec]) []string {
+	texts := yaml.List[yaml.Value[string]]{At: l.At}
 	for _, r := range l.Items {
 		texts.Items = append(texts.Items, r.rule)
 	}
-	return schema.Words(texts)
+	return yaml.Words(texts)
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs/hookfiles"
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/rules"
 )
@@ -15,7 +14,7 @@ type prompt struct{ data, fault string }
 // promptFile sets a member's instructions from a file. In an agent file, as Claude Code
 // keeps them in .claude/agents, the body is the instructions; the description and tools of
 // its head apply if the member gives none.
-func (r *resolver) promptFile(m *Member, v schema.Value[string]) {
+func (r *resolver) promptFile(m *Member, v yaml.Value[string]) {
 	m.PromptFile = r.path(v, "prompt file")
 	p, known := r.prompts[m.PromptFile]
 	if !known {
@@ -55,9 +54,9 @@ func (r *resolver) promptFile(m *Member, v schema.Value[string]) {
 
 // headTools checks the tools that the head of a prompt file names. A misspelled one is a
 // mistake, as in the spec.
-func (r *resolver) headTools(file schema.Value[string], root *yaml.Node) {
+func (r *resolver) headTools(file yaml.Value[string], root *yaml.Node) {
 	lists := []*yaml.Node{root.Lookup("tools"), root.Lookup("disallowedTools")}
-	if p := root.Lookup("permissions"); p != nil && p.Kind == yaml.Mapping {
+	if p := root.Lookup("permissions"); p != nil && p.Kind == yaml.MappingKind {
 		lists = append(lists, p.Lookup("allow"), p.Lookup("ask"), p.Lookup("deny"))
 		r.Warn(file.At.At, "permissions in the head of the prompt file %s have no effect; write them in the spec",
 			yaml.Quote(file.V))
@@ -73,7 +72,7 @@ func (r *resolver) headTools(file schema.Value[string], root *yaml.Node) {
 				continue
 			}
 			at := list.At
-			if list.Kind == yaml.List {
+			if list.Kind == yaml.ListKind {
 				at = list.Items[i].At
 			}
 			// The head begins on the second line of the file.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/configs/schema"
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // TestPromptFile reads instructions from files of all forms.
@@ -112,7 +112,7 @@ func TestWorkspaceNotWritable(t *testing.T) {
 	spec := []byte("covey: 1\nworkspace: work\nlead: {model: {provider: script, script: demo.yaml}}\n")
 	const want = `team.yaml:2:12: the workspace "work" cannot be written to (permission denied); change its ` +
 		`permissions, or name another folder`
-	d := schema.NewDecoder("team.yaml", spec)
+	d := yaml.NewDecoder("team.yaml", spec)
 	resolve(&resolver{Decoder: d, file: filepath.Join(dir, "team.yaml"), writable: func(asked string) error {
 		if asked != filepath.Join(dir, "work") {
 			t.Errorf("asked for %s", asked)

@@ -10,7 +10,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 )
@@ -54,7 +53,7 @@ func hasOrder(blockedBy [][]int) bool {
 	return !slices.Contains(done, false)
 }
 
-var nameForm = regexp.MustCompile(schema.NamePattern)
+var nameForm = regexp.MustCompile(yaml.NamePattern)
 
 // TestTaskIDs draws tasks with and without ids: all get one, no two the same,
 // all fit to be named, and those that were given stay.
@@ -69,11 +68,11 @@ func TestTaskIDs(t *testing.T) {
 			id := rapid.SampledFrom([]string{"", "", "add-it", "add-it-2", "task", "x"}).Draw(t, "id")
 			if id != "" && !used[id] {
 				used[id] = true
-				s.id = schema.Value[string]{V: id, At: &yaml.Node{At: yaml.Position{Line: len(specs) + 1, Col: 1}}}
+				s.id = yaml.Value[string]{V: id, At: &yaml.Node{At: yaml.Position{Line: len(specs) + 1, Col: 1}}}
 			}
 			specs = append(specs, s)
 		}
-		ids := (&taskRules{schema.NewDecoder("t.yaml", []byte("a: 1\n"))}).taskIDs(specs)
+		ids := (&taskRules{yaml.NewDecoder("t.yaml", []byte("a: 1\n"))}).taskIDs(specs)
 		seen := map[string]bool{}
 		for i, id := range ids {
 			if !nameForm.MatchString(id) || seen[id] {
@@ -104,7 +103,7 @@ hooks:
   PreToolUse:
     - {matcher: "(", hooks: [{type: command, command: d, if: "("}]}
 `
-	d := schema.NewDecoder("t.yaml", []byte(spec))
+	d := yaml.NewDecoder("t.yaml", []byte(spec))
 	var s teamSpec
 	d.Object(nil, d.Root, s.fields())
 	if len(d.Problems) > 0 {

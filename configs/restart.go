@@ -3,7 +3,6 @@ package configs
 import (
 	"time"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -18,16 +17,16 @@ type Restart struct {
 // restartSpec says how often a member is restarted.
 type restartSpec struct {
 	at     *yaml.Node
-	max    schema.Value[int64]
-	within schema.Value[time.Duration]
+	max    yaml.Value[int64]
+	within yaml.Value[time.Duration]
 }
 
 // fields returns the number of restarts and the time in which they count.
-func (r *restartSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "max", Need: true, Part: schema.WholeFrom(0, 1000, &r.max),
+func (r *restartSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "max", Need: true, Part: yaml.WholeFrom(0, 1000, &r.max),
 			Doc: "How often it is restarted after its agent has failed. 0: never."},
-		{Key: "within", Part: schema.Span(&r.within),
+		{Key: "within", Part: yaml.Span(&r.within),
 			Doc: "The time in which restarts are counted; earlier ones do not count. Default: 1h."},
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 	_ "time/tzdata" // specs name zones, and not every machine has the files
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -21,7 +20,7 @@ type Schedule struct {
 // schedules resolves the section `schedules`.
 //
 // Names must be unique, because the store keeps the times of a schedule under its name.
-func (r *taskRules) schedules(t *Team, specs schema.List[scheduleSpec]) []Schedule {
+func (r *taskRules) schedules(t *Team, specs yaml.List[scheduleSpec]) []Schedule {
 	names := make([]string, 0, len(t.Teammates)+1)
 	for _, m := range t.Members() {
 		names = append(names, m.Name)
@@ -96,8 +95,8 @@ func (r *taskRules) scheduledTask(s *scheduleSpec, members nameSet, t *Team) *Ta
 	checkTools(r.Decoder, s.task.wants.tools, t.anyForeign())
 	return &Task{
 		ID: s.name.V, Subject: s.task.subject.V, Description: s.task.description.V, Owner: s.task.owner.V,
-		Labels: schema.Words(s.task.labels), WantsTools: schema.Words(s.task.wants.tools),
-		WantsRole: s.task.wants.role.V, WantsLabels: schema.Words(s.task.wants.labels),
+		Labels: yaml.Words(s.task.labels), WantsTools: yaml.Words(s.task.wants.tools),
+		WantsRole: s.task.wants.role.V, WantsLabels: yaml.Words(s.task.wants.labels),
 	}
 }
 
@@ -114,49 +113,49 @@ func (t *Team) anyForeign() bool {
 // scheduleSpec is one schedule.
 type scheduleSpec struct {
 	at                         *yaml.Node
-	name, cron, zone, to, text schema.Value[string]
+	name, cron, zone, to, text yaml.Value[string]
 	task                       scheduledSpec
 }
 
 // fields returns the keys of a schedule. The resolver checks that it has a task, or to and
 // text.
-func (s *scheduleSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "name", Need: true, Part: schema.Ident(&s.name), Doc: "The schedule's name."},
-		{Key: "cron", Need: true, Part: schema.Text(&s.cron),
+func (s *scheduleSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "name", Need: true, Part: yaml.Ident(&s.name), Doc: "The schedule's name."},
+		{Key: "cron", Need: true, Part: yaml.Text(&s.cron),
 			Doc: "When: minute, hour, day of the month, month, day of the week, such as \"30 7 * * 1-5\"; or @hourly, " +
 				"@daily, @weekly, @monthly, @yearly, or @every 90m."},
-		{Key: "zone", Part: schema.Text(&s.zone),
+		{Key: "zone", Part: yaml.Text(&s.zone),
 			Doc: "The time zone, such as Europe/Berlin. Default: the machine's."},
-		{Key: "task", Part: schema.Object(&s.task.at, s.task.fields()),
+		{Key: "task", Part: yaml.Object(&s.task.at, s.task.fields()),
 			Doc: "The task that is created each time, unless the previous one is still open."},
-		{Key: "to", Part: schema.Text(&s.to), Doc: "The member that gets a message each time."},
-		{Key: "text", Part: schema.Text(&s.text), Doc: "The text of the message."},
+		{Key: "to", Part: yaml.Text(&s.to), Doc: "The member that gets a message each time."},
+		{Key: "text", Part: yaml.Text(&s.text), Doc: "The text of the message."},
 	}
 }
 
 // schedulePart decodes a schedule.
-func schedulePart(s *scheduleSpec) schema.Part {
-	return schema.Shared("schedule", schema.Object(&s.at, s.fields()))
+func schedulePart(s *scheduleSpec) yaml.Part {
+	return yaml.Shared("schedule", yaml.Object(&s.at, s.fields()))
 }
 
 // scheduledSpec is a task that a schedule creates. It has no id and no blocked_by.
 type scheduledSpec struct {
 	at          *yaml.Node
-	subject     schema.Value[string]
-	description schema.Value[string]
-	owner       schema.Value[string]
-	labels      schema.List[schema.Value[string]]
+	subject     yaml.Value[string]
+	description yaml.Value[string]
+	owner       yaml.Value[string]
+	labels      yaml.List[yaml.Value[string]]
 	wants       wantsSpec
 }
 
 // fields returns the keys of a task, without those that name other tasks of the spec.
-func (t *scheduledSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "subject", Need: true, Part: schema.Text(&t.subject), Doc: "What is to be done, in a few words."},
-		{Key: "description", Part: schema.Text(&t.description), Doc: "What is to be done, in full."},
-		{Key: "owner", Part: schema.Text(&t.owner), Doc: "The member that gets it and works on it first."},
-		{Key: "labels", Part: schema.Texts(&t.labels), Doc: "Words to sort tasks by."},
-		{Key: "wants", Part: schema.Object(nil, t.wants.fields()), Doc: "What a member must have to take it by itself."},
+func (t *scheduledSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "subject", Need: true, Part: yaml.Text(&t.subject), Doc: "What is to be done, in a few words."},
+		{Key: "description", Part: yaml.Text(&t.description), Doc: "What is to be done, in full."},
+		{Key: "owner", Part: yaml.Text(&t.owner), Doc: "The member that gets it and works on it first."},
+		{Key: "labels", Part: yaml.Texts(&t.labels), Doc: "Words to sort tasks by."},
+		{Key: "wants", Part: yaml.Object(nil, t.wants.fields()), Doc: "What a member must have to take it by itself."},
 	}
 }

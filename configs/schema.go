@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/coveyteam/covey/configs/schema"
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 //go:embed team.schema.json
@@ -18,7 +18,7 @@ func Schema() []byte { return append([]byte(nil), schemaFile...) }
 
 // makeSchema builds the schema from the tables.
 func makeSchema() ([]byte, error) {
-	root := schema.ObjectSchema((&teamSpec{}).fields())
+	root := yaml.ObjectSchema((&teamSpec{}).fields())
 	root.Schema.Schema = "https://json-schema.org/draft/2020-12/schema"
 	root.Title = "covey team"
 	root.Description = "A team of AI agents that `covey up` runs."

@@ -10,7 +10,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"pgregory.net/rapid"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -54,7 +53,7 @@ func agree(t *rapid.T, resolved *jsonschema.Resolved, value any) bool {
 // shapeProblems decodes a spec and resolves nothing. Whether a text is a
 // permission rule is for package hooks to say, which no schema can ask.
 func shapeProblems(spec string) []yaml.Problem {
-	d := schema.NewDecoder("t.json", []byte(spec))
+	d := yaml.NewDecoder("t.json", []byte(spec))
 	if d.Root != nil {
 		d.Object(nil, d.Root, (&teamSpec{}).fields())
 	}
@@ -156,9 +155,9 @@ func (s *sampler) name() *rapid.Generator[string] {
 // text draws texts that a pattern takes, or just misses.
 func (s *sampler) text(shape *jsonschema.Schema) any {
 	switch shape.Pattern {
-	case schema.NamePattern:
+	case yaml.NamePattern:
 		return s.name().Draw(s.t, "name")
-	case schema.SpanPattern:
+	case yaml.SpanPattern:
 		return rapid.SampledFrom([]string{"1s", "90m", "1h30m", "1.5h", ".5s", "1.s", "+3s", "0", "+0", "-0", "10ms", "2us",
 			"3µs", "4ns", "", "10", "s", "-1s", "1d", "1 s", "1s ", "1h-1m", "1.1.1s", "soon"}).Draw(s.t, "span")
 	}

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
+	goyaml "github.com/goccy/go-yaml"
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/coveyteam/covey/configs/schema"
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // TestSchemaIsCurrent is the house rule that the file follows the tables.
@@ -51,7 +51,7 @@ func validator(t *testing.T) *jsonschema.Resolved {
 func asJSON(t *testing.T, spec string) any {
 	t.Helper()
 	var v any
-	if err := yaml.Unmarshal([]byte(spec), &v); err != nil {
+	if err := goyaml.Unmarshal([]byte(spec), &v); err != nil {
 		t.Fatalf("%v in\n%s", err, spec)
 	}
 	// Through JSON, because YAML's numbers have Go types of their own.
@@ -132,7 +132,7 @@ func TestSchemaRefuses(t *testing.T) {
 
 // TestSchemaDescribes: every key says what it does, in a sentence.
 func TestSchemaDescribes(t *testing.T) {
-	walkFields("", (&teamSpec{}).fields(), func(path string, f schema.Field) {
+	walkFields("", (&teamSpec{}).fields(), func(path string, f yaml.Field) {
 		if !strings.HasSuffix(f.Doc, ".") || len(f.Doc) < 10 {
 			t.Errorf("%s is described as %q", path, f.Doc)
 		}
@@ -171,7 +171,7 @@ func TestKeysOfDesign(t *testing.T) {
 		"gates.task": "run timeout policy may_act approve",
 	}
 	got := map[string][]string{}
-	walkFields("", (&teamSpec{}).fields(), func(path string, f schema.Field) {
+	walkFields("", (&teamSpec{}).fields(), func(path string, f yaml.Field) {
 		parent := strings.TrimSuffix(strings.TrimSuffix(path, f.Key), ".")
 		got[parent] = append(got[parent], f.Key)
 	})
@@ -188,7 +188,7 @@ func TestKeysOfDesign(t *testing.T) {
 
 // walkFields calls visit for every field below a table; path is its keys with
 // dots between them.
-func walkFields(path string, fields []schema.Field, visit func(path string, f schema.Field)) {
+func walkFields(path string, fields []yaml.Field, visit func(path string, f yaml.Field)) {
 	for _, f := range fields {
 		below := strings.TrimPrefix(path+"."+f.Key, ".")
 		visit(below, f)
@@ -197,28 +197,28 @@ func walkFields(path string, fields []schema.Field, visit func(path string, f sc
 }
 
 // inner returns the table of the mapping that a part takes, if it takes one.
-func inner(p schema.Part) []schema.Field {
+func inner(p yaml.Part) []yaml.Field {
 	switch p := p.(type) {
 	case restrictionsPart:
-		return schema.Keys(p.Part)
+		return yaml.Keys(p.Part)
 	case hooksPart:
-		return []schema.Field{{Key: "EVENT", Doc: "An event of turns.", Part: schema.Object(nil, (&groupSpec{}).fields())}}
+		return []yaml.Field{{Key: "EVENT", Doc: "An event of turns.", Part: yaml.Object(nil, (&groupSpec{}).fields())}}
 	}
-	return schema.Keys(p)
+	return yaml.Keys(p)
 }
 
 // TestNoKeyTakesAnything feeds every key of every table with values of all
 // kinds: each must be taken or refused at its own line, and nothing may panic.
 func TestNoKeyTakesAnything(t *testing.T) {
 	values := []string{"", "text", "\"\"", "3", "-1", "1.5", "true", "[]", "[1]", "[[x]]", "{}", "{x: y}", ".inf", "null"}
-	walkFields("", (&teamSpec{}).fields(), func(path string, f schema.Field) {
+	walkFields("", (&teamSpec{}).fields(), func(path string, f yaml.Field) {
 		taken := 0
 		for _, value := range values {
-			d := schema.NewDecoder("team.yaml", []byte("\n"+f.Key+": "+value+"\n"))
+			d := yaml.NewDecoder("team.yaml", []byte("\n"+f.Key+": "+value+"\n"))
 			if d.Root == nil {
 				t.Fatalf("%s: %v", path, d.Problems)
 			}
-			d.Object(nil, d.Root, []schema.Field{f})
+			d.Object(nil, d.Root, []yaml.Field{f})
 			if len(d.Problems) == 0 {
 				taken++
 			}

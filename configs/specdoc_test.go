@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/configs/schema"
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 //go:generate go test -run TestSpecDocIsCurrent -update .
@@ -20,7 +20,7 @@ const specDoc = "../docs/spec.md"
 
 // documented are the tables of the spec, by the names that docs/spec.md has for
 // them.
-func documented() map[string][]schema.Field {
+func documented() map[string][]yaml.Field {
 	var (
 		lead  leadSpec
 		agent agentSpec
@@ -32,10 +32,10 @@ func documented() map[string][]schema.Field {
 		hook  handlerSpec
 	)
 	member := lead.memberSpec.fields()
-	own := slices.DeleteFunc(schema.Keys(leadPart(&lead)), func(f schema.Field) bool {
-		return slices.ContainsFunc(member, func(m schema.Field) bool { return m.Key == f.Key })
+	own := slices.DeleteFunc(yaml.Keys(leadPart(&lead)), func(f yaml.Field) bool {
+		return slices.ContainsFunc(member, func(m yaml.Field) bool { return m.Key == f.Key })
 	})
-	return map[string][]schema.Field{
+	return map[string][]yaml.Field{
 		"team": (&teamSpec{}).fields(), "model": (&modelSpec{}).fields(), "agent": agent.fields(),
 		"auth": agent.auth.fields(), "rule": (&ruleSpec{}).fields(),
 		"member": member, "lead": own, "permissions": (&permissionSpec{}).fields(), "limits": (&limitSpec{}).fields(),
@@ -49,7 +49,7 @@ func documented() map[string][]schema.Field {
 }
 
 // keyTable is a table of fields in Markdown.
-func keyTable(fields []schema.Field) string {
+func keyTable(fields []yaml.Field) string {
 	var out strings.Builder
 	out.WriteString("| key | value | what it does |\n|---|---|---|\n")
 	cell := strings.NewReplacer("|", "\\|")

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/notation"
 )
@@ -24,10 +23,10 @@ type Task struct {
 }
 
 // taskRules checks the tasks of a spec, and those of its schedules.
-type taskRules struct{ *schema.Decoder }
+type taskRules struct{ *yaml.Decoder }
 
 // allTasks resolves the section `tasks`.
-func (r *taskRules) allTasks(specs schema.List[taskSpec], team []Member) []Task {
+func (r *taskRules) allTasks(specs yaml.List[taskSpec], team []Member) []Task {
 	ids := r.taskIDs(specs.Items)
 	names, anyForeign := make([]string, len(team)), false
 	for i, m := range team {
@@ -45,11 +44,11 @@ func (r *taskRules) allTasks(specs schema.List[taskSpec], team []Member) []Task 
 			Subject:     t.subject.V,
 			Description: t.description.V,
 			Owner:       t.owner.V,
-			BlockedBy:   schema.Words(t.blockedBy),
-			Labels:      schema.Words(t.labels),
-			WantsTools:  schema.Words(t.wants.tools),
+			BlockedBy:   yaml.Words(t.blockedBy),
+			Labels:      yaml.Words(t.labels),
+			WantsTools:  yaml.Words(t.wants.tools),
 			WantsRole:   t.wants.role.V,
-			WantsLabels: schema.Words(t.wants.labels),
+			WantsLabels: yaml.Words(t.wants.labels),
 		}
 		checkTools(r.Decoder, t.wants.tools, anyForeign)
 		members.check(r.Decoder, t.owner)
@@ -118,7 +117,7 @@ func newNameSet(what string, names []string) nameSet {
 }
 
 // check reports a name that is not in the set.
-func (d nameSet) check(report *schema.Decoder, name schema.Value[string]) {
+func (d nameSet) check(report *yaml.Decoder, name yaml.Value[string]) {
 	if name.V == "" || d.known[name.V] {
 		return
 	}
@@ -152,7 +151,7 @@ func (r *taskRules) cycles(specs []taskSpec, tasks []Task) {
 		}
 		reported[message] = true
 		last := specs[index[path[len(path)-1]]].blockedBy.Items
-		at := slices.IndexFunc(last, func(b schema.Value[string]) bool { return b.V == path[0] })
+		at := slices.IndexFunc(last, func(b yaml.Value[string]) bool { return b.V == path[0] })
 		r.Fail(last[at].At.At, "%s", message)
 	})
 }
@@ -174,51 +173,51 @@ func cycleMessage(path []string) string {
 // taskSpec is a task.
 type taskSpec struct {
 	at          *yaml.Node
-	id          schema.Value[string]
-	subject     schema.Value[string]
-	description schema.Value[string]
-	owner       schema.Value[string]
-	blockedBy   schema.List[schema.Value[string]]
-	labels      schema.List[schema.Value[string]]
+	id          yaml.Value[string]
+	subject     yaml.Value[string]
+	description yaml.Value[string]
+	owner       yaml.Value[string]
+	blockedBy   yaml.List[yaml.Value[string]]
+	labels      yaml.List[yaml.Value[string]]
 	wants       wantsSpec
 }
 
 // fields returns the keys of a task. The resolver checks names of members and tasks.
-func (t *taskSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "id", Part: schema.Ident(&t.id),
+func (t *taskSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "id", Part: yaml.Ident(&t.id),
 			Doc: "The task's name in blocked_by. Default: the subject, as a slug."},
-		{Key: "subject", Need: true, Part: schema.Text(&t.subject),
+		{Key: "subject", Need: true, Part: yaml.Text(&t.subject),
 			Doc: "What is to be done, in a few words."},
-		{Key: "description", Part: schema.Text(&t.description),
+		{Key: "description", Part: yaml.Text(&t.description),
 			Doc: "What is to be done, in full."},
-		{Key: "owner", Part: schema.Text(&t.owner),
+		{Key: "owner", Part: yaml.Text(&t.owner),
 			Doc: "The member that gets the task at the start and works on it first."},
-		{Key: "blocked_by", Part: schema.Texts(&t.blockedBy),
+		{Key: "blocked_by", Part: yaml.Texts(&t.blockedBy),
 			Doc: "The ids of tasks that must be completed first."},
-		{Key: "labels", Part: schema.Texts(&t.labels),
+		{Key: "labels", Part: yaml.Texts(&t.labels),
 			Doc: "Words to sort tasks by."},
-		{Key: "wants", Part: schema.Object(nil, t.wants.fields()),
+		{Key: "wants", Part: yaml.Object(nil, t.wants.fields()),
 			Doc: "What a member must have to take the task by itself."},
 	}
 }
 
 // taskPart decodes a task.
-func taskPart(t *taskSpec) schema.Part {
-	return schema.Shared("task", schema.Object(&t.at, t.fields()))
+func taskPart(t *taskSpec) yaml.Part {
+	return yaml.Shared("task", yaml.Object(&t.at, t.fields()))
 }
 
 // wantsSpec says what a member must have to take a task by itself.
 type wantsSpec struct {
-	tools, labels schema.List[schema.Value[string]]
-	role          schema.Value[string]
+	tools, labels yaml.List[yaml.Value[string]]
+	role          yaml.Value[string]
 }
 
 // fields returns what a task can require of a member.
-func (w *wantsSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "tools", Part: schema.Texts(&w.tools), Doc: "Tools it must have."},
-		{Key: "role", Part: schema.Text(&w.role), Doc: "The role that it must have."},
-		{Key: "labels", Part: schema.Texts(&w.labels), Doc: "Labels that it must have, all of them."},
+func (w *wantsSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "tools", Part: yaml.Texts(&w.tools), Doc: "Tools it must have."},
+		{Key: "role", Part: yaml.Text(&w.role), Doc: "The role that it must have."},
+		{Key: "labels", Part: yaml.Texts(&w.labels), Doc: "Labels that it must have, all of them."},
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/coveyteam/covey/configs/hookfiles"
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/shell"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
@@ -75,91 +74,91 @@ func (t *Team) Located(h hooks.Handler) (command string, args []string) {
 
 // teamSpec is a whole spec.
 type teamSpec struct {
-	covey     schema.Value[int64]
-	name      schema.Value[string]
-	goal      schema.Value[string]
-	workspace schema.Value[string]
-	models    []schema.Entry[modelSpec]
-	agents    []schema.Entry[agentSpec]
+	covey     yaml.Value[int64]
+	name      yaml.Value[string]
+	goal      yaml.Value[string]
+	workspace yaml.Value[string]
+	models    []yaml.Entry[modelSpec]
+	agents    []yaml.Entry[agentSpec]
 	defaults  memberSpec
 	lead      leadSpec
-	teammates []schema.Entry[memberSpec]
-	tasks     schema.List[taskSpec]
+	teammates []yaml.Entry[memberSpec]
+	tasks     yaml.List[taskSpec]
 	gates     gatesSpec
 	hooks     hookSection
-	settings  schema.List[schema.Value[string]]
-	plugins   schema.List[schema.Value[string]]
-	closed    schema.Value[bool]
-	keep      schema.Value[bool]
+	settings  yaml.List[yaml.Value[string]]
+	plugins   yaml.List[yaml.Value[string]]
+	closed    yaml.Value[bool]
+	keep      yaml.Value[bool]
 	work      teamworkSpec
 }
 
 // fields returns the keys at the top of a spec, in the order of DESIGN 4.
-func (s *teamSpec) fields() []schema.Field {
-	fields := []schema.Field{
+func (s *teamSpec) fields() []yaml.Field {
+	fields := []yaml.Field{
 		{Key: "covey", Need: true, Part: versionPart{&s.covey},
 			Doc: "Version of this format."},
-		{Key: "name", Part: schema.Ident(&s.name),
+		{Key: "name", Part: yaml.Ident(&s.name),
 			Doc: "The team's name. Default: the name of the spec's folder, as a slug."},
-		{Key: "goal", Part: schema.Text(&s.goal),
+		{Key: "goal", Part: yaml.Text(&s.goal),
 			Doc: "The lead's first prompt. `covey up SPEC \"other goal\"` overrides it."},
-		{Key: "workspace", Part: schema.Text(&s.workspace),
+		{Key: "workspace", Part: yaml.Text(&s.workspace),
 			Doc: "The folder that the team works in, relative to the spec. Default: the spec's folder."},
-		{Key: "models", Part: schema.Dict(&s.models, "a mapping from names to models", modelPart),
+		{Key: "models", Part: yaml.Dict(&s.models, "a mapping from names to models", modelPart),
 			Doc: "Names for models. A model may also be written in full where a name can stand."},
-		{Key: "agents", Part: schema.Dict(&s.agents, "a mapping from names to agents", agentPart),
+		{Key: "agents", Part: yaml.Dict(&s.agents, "a mapping from names to agents", agentPart),
 			Doc: "Named agents. Members refer to them with `agent`."},
-		{Key: "defaults", Part: schema.Shared("member", schema.Object(&s.defaults.at, s.defaults.fields())),
+		{Key: "defaults", Part: yaml.Shared("member", yaml.Object(&s.defaults.at, s.defaults.fields())),
 			Doc: "What the lead and all teammates inherit. A key that a member sets replaces the inherited one; " +
 				"`limits` are inherited one by one, and the lists of `permissions` add up."},
 		{Key: "lead", Need: true, Part: leadPart(&s.lead),
 			Doc: "The member that gets the goal: an agent's name, or a member."},
-		{Key: "teammates", Part: schema.Dict(&s.teammates, "a mapping from names to members", memberPart),
+		{Key: "teammates", Part: yaml.Dict(&s.teammates, "a mapping from names to members", memberPart),
 			Doc: "The other members: for each a name, and its agent's name or the whole member."},
-		{Key: "tasks", Part: schema.ListOf(&s.tasks, "a list of tasks", taskPart),
+		{Key: "tasks", Part: yaml.ListOf(&s.tasks, "a list of tasks", taskPart),
 			Doc: "The first tasks. They are stored as \"1\", \"2\", … in this order."},
-		{Key: "gates", Part: schema.Object(nil, s.gates.fields()),
+		{Key: "gates", Part: yaml.Object(nil, s.gates.fields()),
 			Doc: "Commands and policies that must agree before work counts as done. Unlike a hook, " +
 				"a gate that cannot run refuses."},
-		{Key: "hooks", Part: schema.Shared("hooks", hooksPart{&s.hooks}),
+		{Key: "hooks", Part: yaml.Shared("hooks", hooksPart{&s.hooks}),
 			Doc: "Hooks, in the shape of a Claude Code settings file."},
-		{Key: "settings", Part: schema.Texts(&s.settings),
+		{Key: "settings", Part: yaml.Texts(&s.settings),
 			Doc: "Settings files, relative to the spec, for their hooks and permissions. Files of Claude Code, Codex " +
 				"and VS Code are read, and Markdown files with hooks in their head."},
-		{Key: "plugins", Part: schema.Texts(&s.plugins),
+		{Key: "plugins", Part: yaml.Texts(&s.plugins),
 			Doc: "Folders with hooks/hooks.json or a plugin manifest, relative to the spec."},
-		{Key: "fail_closed", Part: schema.Truth(&s.closed),
+		{Key: "fail_closed", Part: yaml.Truth(&s.closed),
 			Doc: "Hooks that fail refuse, as gates do. Default: false, the action goes ahead."},
 	}
 	fields = append(append(fields, s.work.fields()...), laterFields()...)
-	return append(fields, schema.Field{Key: "keep", Part: schema.Truth(&s.keep),
+	return append(fields, yaml.Field{Key: "keep", Part: yaml.Truth(&s.keep),
 		Doc: "Stay up when all work is done. Default: false; a team with schedules always stays up."})
 }
 
 // laterFields returns the keys of a team that come with later versions.
-func laterFields() []schema.Field {
-	return []schema.Field{
-		{Key: "mcp_servers", Part: schema.Later(""),
+func laterFields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "mcp_servers", Part: yaml.Later(""),
 			Doc: "MCP servers whose tools the members get."},
-		{Key: "sandbox", Part: schema.Later("remove it; use permissions, or run covey in a container"),
+		{Key: "sandbox", Part: yaml.Later("remove it; use permissions, or run covey in a container"),
 			Doc: "What members' processes may access."},
-		{Key: "gateway", Part: schema.Later(""),
+		{Key: "gateway", Part: yaml.Later(""),
 			Doc: "Serve models to agents of other vendors."},
-		{Key: "bus", Part: schema.Later("remove it; the bus is embedded"),
+		{Key: "bus", Part: yaml.Later("remove it; the bus is embedded"),
 			Doc: "An external bus."},
-		{Key: "extends", Part: schema.Later("copy what you need into this spec"),
+		{Key: "extends", Part: yaml.Later("copy what you need into this spec"),
 			Doc: "A policy that this spec may only tighten."},
 	}
 }
 
 // versionPart decodes the version of the format.
-type versionPart struct{ to *schema.Value[int64] }
+type versionPart struct{ to *yaml.Value[int64] }
 
 // Decode names the version in every message, because it is the only valid value.
-func (p versionPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
+func (p versionPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
 	p.to.At, p.to.V = n, n.Whole
 	switch {
-	case n.Kind != yaml.Whole:
+	case n.Kind != yaml.WholeKind:
 		d.Fail(n.At, "covey must be the version of the format, not %s; write covey: %d", n.Describe(), formatVersion)
 	case n.Whole != formatVersion:
 		d.Fail(n.At, "this covey reads version %d of the format, not %s; write covey: %d",
@@ -168,8 +167,8 @@ func (p versionPart) Decode(d *schema.Decoder, key, n *yaml.Node) {
 }
 
 // Schema allows the one version.
-func (p versionPart) Schema() *schema.JSON {
-	return schema.Of(jsonschema.Schema{Type: "integer", Enum: []any{formatVersion}})
+func (p versionPart) Schema() *yaml.JSON {
+	return yaml.Of(jsonschema.Schema{Type: "integer", Enum: []any{formatVersion}})
 }
 
 // Want names the version.

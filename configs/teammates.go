@@ -3,20 +3,19 @@ package configs
 import (
 	"cmp"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // leadSpec is the lead: a member that may set its name.
 type leadSpec struct {
 	memberSpec
-	name schema.Value[string]
+	name yaml.Value[string]
 }
 
 // leadPart decodes the lead. A teammate's name is its key; the lead has a key for its name.
-func leadPart(l *leadSpec) schema.Part {
-	name := schema.Field{Key: "name", Part: schema.Ident(&l.name), Doc: "The lead's name. Default: lead."}
-	return schema.Either(schema.Text(&l.agent), schema.Object(&l.at, append([]schema.Field{name}, l.fields()...)), wantMember)
+func leadPart(l *leadSpec) yaml.Part {
+	name := yaml.Field{Key: "name", Part: yaml.Ident(&l.name), Doc: "The lead's name. Default: lead."}
+	return yaml.Either(yaml.Text(&l.agent), yaml.Object(&l.at, append([]yaml.Field{name}, l.fields()...)), wantMember)
 }
 
 // reserved returns what a name already means on the command line and in mail, or "".

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -23,35 +22,35 @@ type teamworkSpec struct {
 	worktree       worktreeSpec
 	merge          mergeSpec
 	git            gitSpec
-	protect        schema.List[schema.Value[string]]
+	protect        yaml.List[yaml.Value[string]]
 	budget         budgetSpec
-	schedules      schema.List[scheduleSpec]
-	onAsk          schema.Value[string]
-	askLimit       schema.Value[time.Duration]
-	completeOnPass schema.Value[bool]
+	schedules      yaml.List[scheduleSpec]
+	onAsk          yaml.Value[string]
+	askLimit       yaml.Value[time.Duration]
+	completeOnPass yaml.Value[bool]
 }
 
 // fields returns these keys, in the order of DESIGN 4 as far as it names them.
-func (s *teamworkSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "worktree", Part: schema.Object(nil, s.worktree.fields()),
+func (s *teamworkSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "worktree", Part: yaml.Object(nil, s.worktree.fields()),
 			Doc: "How working copies are made, for members that have one."},
-		{Key: "merge", Part: schema.Object(&s.merge.at, s.merge.fields()),
+		{Key: "merge", Part: yaml.Object(&s.merge.at, s.merge.fields()),
 			Doc: "Where finished work goes. Without it, work waits for `covey merge`."},
-		{Key: "git", Part: schema.Object(nil, s.git.fields()),
+		{Key: "git", Part: yaml.Object(nil, s.git.fields()),
 			Doc: "What git may do when covey runs it, for working copies, diffs and merges."},
-		{Key: "protect", Part: schema.Globs(&s.protect),
+		{Key: "protect", Part: yaml.Globs(&s.protect),
 			Doc: "Globs below the workspace. What is written there, with whatever tool, needs a person's approval."},
-		{Key: "budget", Part: schema.Object(&s.budget.at, s.budget.fields()),
+		{Key: "budget", Part: yaml.Object(&s.budget.at, s.budget.fields()),
 			Doc: "What the whole team may use, over all its runs."},
-		{Key: "schedules", Part: schema.ListOf(&s.schedules, "a list of schedules", schedulePart),
+		{Key: "schedules", Part: yaml.ListOf(&s.schedules, "a list of schedules", schedulePart),
 			Doc: "Recurring tasks and messages. A team with schedules stays up when all work is done."},
-		{Key: "on_ask", Part: schema.OneOf(&s.onAsk, string(WaitAsk), string(DenyAsk)),
+		{Key: "on_ask", Part: yaml.OneOf(&s.onAsk, string(WaitAsk), string(DenyAsk)),
 			Doc: "What happens to a question to a person while nobody is attached: wait, it waits in the inbox; " +
 				"deny, the answer is no at once. Default: deny."},
-		{Key: "ask_limit", Part: schema.Span(&s.askLimit),
+		{Key: "ask_limit", Part: yaml.Span(&s.askLimit),
 			Doc: "How long a question may wait in the inbox before the answer is no. Default: 10m."},
-		{Key: "complete_on_pass", Part: schema.Truth(&s.completeOnPass),
+		{Key: "complete_on_pass", Part: yaml.Truth(&s.completeOnPass),
 			Doc: "Complete the tasks that a teammate has in progress when its turn end passes all gates. " +
 				"Default: false, the teammate completes them itself."},
 	}
@@ -63,11 +62,11 @@ func (s *teamworkSpec) fields() []schema.Field {
 func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	w := &s.work
 	t.Worktree = Worktree{
-		Setup: schema.Words(w.worktree.setup), Include: schema.Words(w.worktree.include),
+		Setup: yaml.Words(w.worktree.setup), Include: yaml.Words(w.worktree.include),
 		Base: w.worktree.base.V, MaxDisk: w.worktree.maxDisk.V,
 	}
 	for _, command := range w.worktree.setup.Items {
-		if command.At.Kind == yaml.Text && strings.TrimSpace(command.V) == "" {
+		if command.At.Kind == yaml.TextKind && strings.TrimSpace(command.V) == "" {
 			r.Fail(command.At.At, "the command is empty; write one, or remove it")
 		}
 	}
@@ -78,13 +77,13 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 		Per: MergePer(w.merge.per.Or(string(PerTask))), Given: w.merge.at != nil,
 	}
 	t.Merge.Gates = (&gateRules{r.Decoder, r.workspace}).mergeGates(s.gates.merge)
-	t.Git = Git{Filters: schema.Words(w.git.filters)}
-	t.Protect = schema.Words(w.protect)
+	t.Git = Git{Filters: yaml.Words(w.git.filters)}
+	t.Protect = yaml.Words(w.protect)
 	t.Budget = r.budget(t, &w.budget)
 	t.Schedules = (&taskRules{r.Decoder}).schedules(t, w.schedules)
 	t.OnAsk = OnAsk(w.onAsk.Or(string(DenyAsk)))
 	t.AskLimit = w.askLimit.Or(defaultAskLimit)
-	if w.askLimit.Given() && w.askLimit.V == 0 && w.askLimit.At.Kind != yaml.Mapping && !r.Said(w.askLimit.At.At) {
+	if w.askLimit.Given() && w.askLimit.V == 0 && w.askLimit.At.Kind != yaml.MappingKind && !r.Said(w.askLimit.At.At) {
 		r.Fail(w.askLimit.At.At, "ask_limit must be more than 0; write how long a question may wait, such as 10m, "+
 			"or on_ask: deny")
 	}
@@ -104,7 +103,7 @@ const Person = "person"
 
 // ref refuses a value that git would read as an option or as more than one word. Whether
 // the branch or commit exists is checked when the team starts.
-func (r *resolver) ref(v schema.Value[string], what string) {
+func (r *resolver) ref(v yaml.Value[string], what string) {
 	if v.V != "" && (strings.HasPrefix(v.V, "-") || strings.ContainsAny(v.V, " \t\n~^:?*[\\") && !isCommit(v.V)) {
 		r.Fail(v.At.At, "%s cannot be %s; write a branch such as main, or a commit", what, yaml.Quote(v.V))
 	}

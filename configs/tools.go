@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
@@ -30,7 +29,7 @@ func (a Agent) foreign() bool { return a.Kind != Builtin && a.Kind != "" }
 
 // checkTools checks tool names. A name close to a known one is a mistake; any other unknown
 // name may be a tool of another program, so it only gets a warning.
-func checkTools(d *schema.Decoder, names schema.List[schema.Value[string]], foreign bool) {
+func checkTools(d *yaml.Decoder, names yaml.List[yaml.Value[string]], foreign bool) {
 	known := Tools()
 	if foreign {
 		known = append(known, foreignTools()...)

@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"github.com/coveyteam/covey/configs/schema"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 )
@@ -16,22 +15,22 @@ type Worktree struct {
 
 // worktreeSpec is the section `worktree`.
 type worktreeSpec struct {
-	setup   schema.List[schema.Value[string]]
-	include schema.List[schema.Value[string]]
-	base    schema.Value[string]
-	maxDisk schema.Value[int64]
+	setup   yaml.List[yaml.Value[string]]
+	include yaml.List[yaml.Value[string]]
+	base    yaml.Value[string]
+	maxDisk yaml.Value[int64]
 }
 
 // fields returns the keys about working copies.
-func (w *worktreeSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "setup", Part: schema.Args(&w.setup),
+func (w *worktreeSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "setup", Part: yaml.Args(&w.setup),
 			Doc: "Commands that prepare a new working copy, such as npm ci. /bin/sh runs them in it, in order."},
-		{Key: "include", Part: schema.Globs(&w.include),
+		{Key: "include", Part: yaml.Globs(&w.include),
 			Doc: "Globs of files that git ignores and that are copied from the workspace, such as .env.local."},
-		{Key: "base", Part: schema.Text(&w.base),
+		{Key: "base", Part: yaml.Text(&w.base),
 			Doc: "The branch or commit that working copies start from. Default: the workspace's HEAD."},
-		{Key: "max_disk", Part: schema.Size(&w.maxDisk),
+		{Key: "max_disk", Part: yaml.Size(&w.maxDisk),
 			Doc: "Disk space that all working copies of the team may take, such as 5GB. 0: no limit. Default: no limit."},
 	}
 }
@@ -45,13 +44,13 @@ type Git struct {
 
 // gitSpec is the section `git`.
 type gitSpec struct {
-	filters schema.List[schema.Value[string]]
+	filters yaml.List[yaml.Value[string]]
 }
 
 // fields returns the keys about git.
-func (g *gitSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "filters", Part: schema.Texts(&g.filters),
+func (g *gitSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "filters", Part: yaml.Texts(&g.filters),
 			Doc: "Filters, such as lfs, that may run although only the repository's own configuration defines them. Files of " +
 				"other such filters are neither committed nor checked out. Filters of your global configuration always run."},
 	}
@@ -90,18 +89,18 @@ type Merge struct {
 // mergeSpec is the section `merge`.
 type mergeSpec struct {
 	at             *yaml.Node
-	into, via, per schema.Value[string]
+	into, via, per yaml.Value[string]
 }
 
 // fields returns the keys about merges.
-func (m *mergeSpec) fields() []schema.Field {
-	return []schema.Field{
-		{Key: "into", Part: schema.Text(&m.into),
+func (m *mergeSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "into", Part: yaml.Text(&m.into),
 			Doc: "The branch that finished work goes into. Default: the one that the workspace is on."},
-		{Key: "via", Part: schema.OneOf(&m.via, string(ViaBranch), string(ViaPR)),
+		{Key: "via", Part: yaml.OneOf(&m.via, string(ViaBranch), string(ViaPR)),
 			Doc: "branch: covey moves the branch. pr: it leaves a branch, a title and the evidence for a pull request. " +
 				"Default: branch."},
-		{Key: "per", Part: schema.OneOf(&m.per, string(PerTask), string(PerMember)),
+		{Key: "per", Part: yaml.OneOf(&m.per, string(PerTask), string(PerMember)),
 			Doc: "What is merged at once: the work on a task, or all work of a member. Default: task."},
 	}
 }

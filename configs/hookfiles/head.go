@@ -59,11 +59,11 @@ func HeadTools(n *yaml.Node) []string {
 	var tools []string
 	switch {
 	case n == nil:
-	case n.Kind == yaml.Text:
+	case n.Kind == yaml.TextKind:
 		for name := range strings.SplitSeq(n.Text, ",") {
 			tools = append(tools, strings.TrimSpace(name))
 		}
-	case n.Kind == yaml.List:
+	case n.Kind == yaml.ListKind:
 		for _, item := range n.Items {
 			tools = append(tools, strings.TrimSpace(item.Text))
 		}

@@ -52,7 +52,7 @@ func readHelper(path string) (h Helper, ok bool) {
 	if h.Model == "inherit" {
 		h.Model = ""
 	}
-	if n := root.Lookup("maxTurns"); n != nil && n.Kind == yaml.Whole && n.Whole > 0 {
+	if n := root.Lookup("maxTurns"); n != nil && n.Kind == yaml.WholeKind && n.Whole > 0 {
 		h.MaxTurns = int(n.Whole)
 	}
 	return h, true

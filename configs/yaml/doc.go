@@ -1,7 +1,14 @@
-// Package yaml parses YAML and JSON files that are not trusted into nodes with
-// places, and reports problems with the line that they are in.
+// Package yaml reads YAML and JSON files that are not trusted: it parses them into nodes
+// with places, decodes the nodes into Go values by tables of keys, and reports problems
+// with the line that they are in.
 //
-// It is part of package configs. It is covey's own and makes no promise to other programs.
+// It is part of package configs and makes no promise of compatibility to programs outside
+// covey. It does not know which keys a file has.
+//
+// A [Field] is one key of a mapping. Its [Part] knows where the value goes, what the value
+// must be, and its JSON Schema, so that decoding, messages and schema come from one table.
+// A [Decoder] walks the nodes by such tables and collects all mistakes, each with its
+// place and its correction.
 //
 // The steps are: newSource checks the bytes, guard the tokens, and the converter makes
 // nodes of the library's tree. Reading is bounded: MaxSize bytes, no anchors, aliases,

@@ -37,14 +37,14 @@ const emptySpec = "the spec is empty; `covey init` writes one that runs"
 // IsText reports whether YAML reads s as a text, and not as a number, say.
 func IsText(s string) bool {
 	root := Parse("", []byte(s)).Root
-	return root != nil && root.Kind == Text
+	return root != nil && root.Kind == TextKind
 }
 
 // ParseHead parses the YAML at the head of a Markdown file. ok is false if it is not a
 // valid mapping.
 func ParseHead(head string) (root *Node, ok bool) {
 	d := Parse("", []byte(head))
-	return d.Root, len(d.Problems) == 0 && d.Root.Kind == Mapping
+	return d.Root, len(d.Problems) == 0 && d.Root.Kind == MappingKind
 }
 
 // Problem makes the Problem for a place in the document or in its override.
@@ -79,7 +79,7 @@ func (d *Document) Override(name string, data []byte) {
 	if d.Root == nil || over.Root == nil {
 		return
 	}
-	if over.Root.Kind != Mapping {
+	if over.Root.Kind != MappingKind {
 		d.Problems = append(d.Problems, over.Problem(over.Root.At, "the override must be a mapping with keys of a spec"))
 		return
 	}
@@ -105,7 +105,7 @@ func (n *Node) shift(by int) {
 // are replaced as a whole, because their entries have no names. under is not changed;
 // the result may share parts of it.
 func lay(over, under *Node) *Node {
-	if over.Kind != Mapping || under.Kind != Mapping {
+	if over.Kind != MappingKind || under.Kind != MappingKind {
 		return over
 	}
 	out := *under
@@ -116,7 +116,7 @@ func lay(over, under *Node) *Node {
 		switch {
 		case seen[p.Key.Text] || i < 0:
 			out.Pairs = append(out.Pairs, p) // a duplicate is reported when it is decoded
-		case p.Value.Kind == Null:
+		case p.Value.Kind == NullKind:
 			out.Pairs = append(out.Pairs[:i], out.Pairs[i+1:]...)
 		default:
 			out.Pairs[i] = Pair{p.Key, lay(p.Value, out.Pairs[i].Value)}

@@ -13,13 +13,13 @@ type Kind uint8
 // The kinds of nodes. Whole numbers have a kind of their own, because most numbers of
 // a spec count something.
 const (
-	Null Kind = iota
-	Bool
-	Whole  // a whole number that fits int64
-	Number // any other number
-	Text
-	List
-	Mapping
+	NullKind Kind = iota
+	BoolKind
+	WholeKind  // a whole number that fits int64
+	NumberKind // any other number
+	TextKind
+	ListKind
+	MappingKind
 )
 
 // Node is one value of a document with its place.
@@ -44,13 +44,13 @@ type Pair struct{ Key, Value *Node }
 // Describe says what n is, for messages.
 func (n *Node) Describe() string {
 	switch n.Kind {
-	case Null:
+	case NullKind:
 		return "nothing"
-	case Bool, Whole, Number:
+	case BoolKind, WholeKind, NumberKind:
 		return Clip(n.Text)
-	case Text:
+	case TextKind:
 		return "the text " + Quote(n.Text)
-	case List:
+	case ListKind:
 		return "a list"
 	default:
 		return "a mapping"
@@ -72,7 +72,7 @@ func (n *Node) Lookup(key string) *Node { return n.Entry(key).Value }
 
 // TextOf returns the trimmed text under a key; empty if there is none.
 func (n *Node) TextOf(key string) string {
-	if v := n.Lookup(key); v != nil && v.Kind == Text {
+	if v := n.Lookup(key); v != nil && v.Kind == TextKind {
 		return strings.TrimSpace(v.Text)
 	}
 	return ""
@@ -82,21 +82,21 @@ func (n *Node) TextOf(key string) string {
 // last counts, as in JSON.
 func (n *Node) Plain() any {
 	switch n.Kind {
-	case Bool:
+	case BoolKind:
 		return n.Yes
-	case Whole:
+	case WholeKind:
 		return n.Whole
-	case Number:
+	case NumberKind:
 		return n.Real
-	case Text:
+	case TextKind:
 		return n.Text
-	case List:
+	case ListKind:
 		items := make([]any, len(n.Items))
 		for i, item := range n.Items {
 			items[i] = item.Plain()
 		}
 		return items
-	case Mapping:
+	case MappingKind:
 		fields := make(map[string]any, len(n.Pairs))
 		for _, p := range n.Pairs {
 			fields[p.Key.Text] = p.Value.Plain()

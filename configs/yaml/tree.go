@@ -107,22 +107,22 @@ func (c *converter) convert(n ast.Node, depth int) *Node {
 	out := &Node{At: c.src.place(n.GetToken())}
 	switch v := n.(type) {
 	case *ast.NullNode:
-		out.Kind, out.Text = Null, "null"
+		out.Kind, out.Text = NullKind, "null"
 	case *ast.BoolNode:
-		out.Kind, out.Yes, out.Text = Bool, v.Value, v.Token.Value
+		out.Kind, out.Yes, out.Text = BoolKind, v.Value, v.Token.Value
 	case *ast.IntegerNode:
 		setInteger(out, v)
 	case *ast.FloatNode:
-		out.Kind, out.Real, out.Text = Number, v.Value, v.Token.Value
+		out.Kind, out.Real, out.Text = NumberKind, v.Value, v.Token.Value
 	case *ast.InfinityNode:
-		out.Kind, out.Real, out.Text = Number, v.Value, v.Token.Value
+		out.Kind, out.Real, out.Text = NumberKind, v.Value, v.Token.Value
 	case *ast.NanNode:
-		out.Kind, out.Real, out.Text = Number, math.NaN(), v.Token.Value
+		out.Kind, out.Real, out.Text = NumberKind, math.NaN(), v.Token.Value
 	case *ast.StringNode:
-		out.Kind, out.Text = Text, v.Value
+		out.Kind, out.Text = TextKind, v.Value
 		setNumber(out, v)
 	case *ast.LiteralNode:
-		out.Kind, out.Text = Text, v.Value.Value
+		out.Kind, out.Text = TextKind, v.Value.Value
 	case *ast.SequenceNode:
 		c.list(out, v, depth)
 	case *ast.MappingNode:
@@ -141,13 +141,13 @@ func (c *converter) convert(n ast.Node, depth int) *Node {
 
 // setInteger sets a Whole if the value fits int64, and a Number if not.
 func setInteger(out *Node, v *ast.IntegerNode) {
-	out.Kind, out.Text = Whole, v.Token.Value
+	out.Kind, out.Text = WholeKind, v.Token.Value
 	switch i := v.Value.(type) {
 	case int64:
 		out.Whole = i
 	case uint64:
 		if i > math.MaxInt64 {
-			out.Kind, out.Real = Number, float64(i)
+			out.Kind, out.Real = NumberKind, float64(i)
 			return
 		}
 		out.Whole = int64(i)
@@ -165,13 +165,13 @@ func setNumber(out *Node, v *ast.StringNode) {
 		return
 	}
 	// A number that is too large for a float64 becomes infinite, which no key accepts.
-	out.Kind = Number
+	out.Kind = NumberKind
 	out.Real, _ = strconv.ParseFloat(v.Value, 64)
 }
 
 // list converts the entries of a list, without those that convert refuses.
 func (c *converter) list(out *Node, v *ast.SequenceNode, depth int) {
-	out.Kind = List
+	out.Kind = ListKind
 	out.At = c.src.place(v.Start)
 	for _, item := range v.Values {
 		if n := c.convert(item, depth+1); n != nil {
@@ -183,7 +183,7 @@ func (c *converter) list(out *Node, v *ast.SequenceNode, depth int) {
 // mapping converts the entries of a mapping. The library reports the first colon as the
 // start of a block mapping, so its place is that of its first key.
 func (c *converter) mapping(out *Node, values []*ast.MappingValueNode, depth int) {
-	out.Kind = Mapping
+	out.Kind = MappingKind
 	for i, entry := range values {
 		if i == 0 {
 			out.At = c.src.place(entry.Key.GetToken())

@@ -22,17 +22,17 @@ func tree(t *testing.T, text string) *Node {
 func outline(n *Node) string {
 	at := fmt.Sprintf("@%d:%d", n.At.Line, n.At.Col)
 	switch n.Kind {
-	case Null:
+	case NullKind:
 		return "null" + at
-	case Bool:
+	case BoolKind:
 		return fmt.Sprintf("%t%s", n.Yes, at)
-	case Whole:
+	case WholeKind:
 		return fmt.Sprintf("%d%s", n.Whole, at)
-	case Number:
+	case NumberKind:
 		return fmt.Sprintf("%v%s", n.Real, at)
-	case Text:
+	case TextKind:
 		return fmt.Sprintf("%q%s", n.Text, at)
-	case List:
+	case ListKind:
 		parts := make([]string, len(n.Items))
 		for i, item := range n.Items {
 			parts[i] = outline(item)

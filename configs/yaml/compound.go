@@ -1,22 +1,20 @@
-package schema
-
-import "github.com/coveyteam/covey/configs/yaml"
+package yaml
 
 // objectPart takes a mapping with known keys.
 type objectPart struct {
-	at     **yaml.Node // optional: remembers where the mapping is
+	at     **Node // optional: remembers where the mapping is
 	fields []Field
 }
 
 // Object takes a mapping with the keys of a table. at may be nil.
-func Object(at **yaml.Node, fields []Field) Part { return objectPart{at, fields} }
+func Object(at **Node, fields []Field) Part { return objectPart{at, fields} }
 
-// Want names the kind alone; the keys are in messages of their own.
+// Want names only the kind; the keys have their own messages.
 func (p objectPart) Want() string { return "a mapping" }
 
-// Decode remembers the mapping even if something in it is wrong, so that the
-// resolver sees that it is there.
-func (p objectPart) Decode(d *Decoder, key, n *yaml.Node) {
+// Decode stores the mapping even if something in it is wrong, so that the resolver
+// knows that it is given.
+func (p objectPart) Decode(d *Decoder, key, n *Node) {
 	if p.at != nil {
 		*p.at = n
 	}
@@ -36,13 +34,13 @@ func Either(short, long Part, says string) Part { return eitherPart{short, long,
 // Want names both forms.
 func (p eitherPart) Want() string { return p.says }
 
-// Decode chooses the form by the kind of value alone, so that a mistake inside
-// one form is never reported as the wish for the other.
-func (p eitherPart) Decode(d *Decoder, key, n *yaml.Node) {
+// Decode chooses the form by the kind of the value, so that a mistake inside one form
+// is not reported as a missing other form.
+func (p eitherPart) Decode(d *Decoder, key, n *Node) {
 	switch n.Kind {
-	case yaml.Text:
+	case TextKind:
 		p.short.Decode(d, key, n)
-	case yaml.Mapping:
+	case MappingKind:
 		p.long.Decode(d, key, n)
 	default:
 		d.Fail(n.At, "%s must be %s, not %s", NameOf(key), p.says, n.Describe())
@@ -52,10 +50,10 @@ func (p eitherPart) Decode(d *Decoder, key, n *yaml.Node) {
 // List is a list of the spec with its place.
 type List[T any] struct {
 	Items []T
-	At    *yaml.Node // nil: the spec does not give it
+	At    *Node // nil: the spec does not give it
 }
 
-// Given reports whether the spec has the list, be it empty.
+// Given reports whether the spec has the list. It may be empty.
 func (l List[T]) Given() bool { return l.At != nil }
 
 // listPart takes a list whose entries are all alike.
@@ -89,11 +87,11 @@ func Args(to *List[Value[string]]) Part { return ListOf(to, "a list of texts", A
 // Want says what the list is of.
 func (p listPart[T]) Want() string { return p.says }
 
-// Decode makes a place for every entry, wrong ones too: package hooks finds its
-// mistakes by index.
-func (p listPart[T]) Decode(d *Decoder, key, n *yaml.Node) {
+// Decode makes an item for every entry, also for wrong ones, because package hooks
+// reports mistakes by index.
+func (p listPart[T]) Decode(d *Decoder, key, n *Node) {
 	p.to.At = n
-	if n.Kind != yaml.List {
+	if n.Kind != ListKind {
 		d.Wrong(key, n, p.says)
 		return
 	}
@@ -104,16 +102,16 @@ func (p listPart[T]) Decode(d *Decoder, key, n *yaml.Node) {
 }
 
 // entryKey names the entries of a list in messages.
-func entryKey(key *yaml.Node) *yaml.Node {
-	return &yaml.Node{Kind: yaml.Text, Text: "an entry of " + key.Text, At: key.At}
+func entryKey(key *Node) *Node {
+	return &Node{Kind: TextKind, Text: "an entry of " + key.Text, At: key.At}
 }
 
 // uniqueTexts is a list of texts without repetitions.
 type uniqueTexts struct{ listPart[Value[string]] }
 
-// Decode refuses repetitions, which in lists of names are slips, and lists that
-// no person wrote.
-func (p uniqueTexts) Decode(d *Decoder, key, n *yaml.Node) {
+// Decode refuses repetitions, which are mistakes in lists of names, and lists that are
+// too long to be written by a person.
+func (p uniqueTexts) Decode(d *Decoder, key, n *Node) {
 	p.listPart.Decode(d, key, n)
 	if len(p.to.Items) > MaxTexts {
 		d.Fail(n.At, "%s has more than %d entries; shorten it", NameOf(key), MaxTexts)
@@ -122,7 +120,7 @@ func (p uniqueTexts) Decode(d *Decoder, key, n *yaml.Node) {
 	seen := map[string]bool{}
 	for _, item := range p.to.Items {
 		if item.V != "" && seen[item.V] {
-			d.Fail(item.At.At, "%s names %s twice; keep one", NameOf(key), yaml.Quote(item.V))
+			d.Fail(item.At.At, "%s names %s twice; keep one", NameOf(key), Quote(item.V))
 		}
 		seen[item.V] = true
 	}
@@ -157,7 +155,7 @@ func Arguments(l List[Value[string]]) []string {
 
 // Entry is one entry of a mapping from names to things.
 type Entry[T any] struct {
-	Name *yaml.Node
+	Name *Node
 	V    T
 }
 
@@ -177,18 +175,18 @@ func Dict[T any](to *[]Entry[T], says string, thing func(*T) Part) Part {
 // Want says what the mapping is from and to.
 func (p dictPart[T]) Want() string { return p.says }
 
-// Decode keeps entries whose name or value is wrong: references to them are no
-// mistakes of their own.
-func (p dictPart[T]) Decode(d *Decoder, key, n *yaml.Node) {
-	if n.Kind != yaml.Mapping {
+// Decode keeps entries whose name or value is wrong, so that references to them are not
+// reported as further mistakes.
+func (p dictPart[T]) Decode(d *Decoder, key, n *Node) {
+	if n.Kind != MappingKind {
 		d.Wrong(key, n, p.says)
 		return
 	}
-	what := &yaml.Node{Kind: yaml.Text, Text: "a name in " + key.Text}
+	what := &Node{Kind: TextKind, Text: "a name in " + key.Text}
 	for _, pair := range d.Unique(n) {
 		d.fitName(what, pair.Key)
 		e := Entry[T]{Name: pair.Key}
-		if pair.Value.Kind == yaml.Null {
+		if pair.Value.Kind == NullKind {
 			d.Fail(pair.Key.At, "%s has no value; give it one, or remove it", NameOf(pair.Key))
 		} else {
 			p.part(&e.V).Decode(d, pair.Key, pair.Value)

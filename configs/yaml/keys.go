@@ -1,8 +1,7 @@
-package schema
+package yaml
 
-// Keys returns the table of the mapping that p takes, be it by itself, as an entry of a
-// list or under a name. It is nil if p takes no mapping, or one whose keys depend on its
-// type. What documents or checks the keys of a spec walks them by it.
+// Keys returns the table of the mapping that p takes itself, as an entry of a list, or
+// under a name. It is nil if p takes no mapping, or one whose keys depend on its type.
 func Keys(p Part) []Field {
 	if p, ok := p.(interface{ keys() []Field }); ok {
 		return p.keys()

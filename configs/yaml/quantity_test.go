@@ -1,12 +1,10 @@
-package schema
+package yaml
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/bmatcuk/doublestar/v4"
-
-	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // TestGlobs holds what may stand where globs are wanted.
@@ -53,7 +51,7 @@ func FuzzQuantities(f *testing.F) {
 		var counted, sized Value[int64]
 		for name, p := range map[string]unitPart{"count": Count(&counted).(unitPart), "size": Size(&sized).(unitPart)} {
 			d := NewDecoder("team.yaml", []byte("a: 1\n"))
-			p.Decode(d, &yaml.Node{}, &yaml.Node{Kind: yaml.Text, Text: text})
+			p.Decode(d, &Node{}, &Node{Kind: TextKind, Text: text})
 			if got := p.to.V; got < 0 || got > 1<<60 {
 				t.Fatalf("%s of %q is %d", name, text, got)
 			}

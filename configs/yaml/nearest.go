@@ -1,4 +1,4 @@
-package schema
+package yaml
 
 import (
 	"slices"

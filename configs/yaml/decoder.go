@@ -1,39 +1,36 @@
-package schema
+package yaml
 
 import (
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Decoder walks the tree of a spec by tables of fields and gathers everything
-// that is wrong, so that people see all their mistakes at once.
+// Decoder walks the tree of a spec by tables of fields and collects all mistakes, so
+// that people see them at once.
 //
 // The rules by which messages are written: one mistake, one message; the place
 // is the value that is wrong, or the key if the key is; what is wrong comes
 // first and what to write instead last, as text that can be typed. Text of the
 // spec stands in quotes, cut if it is long.
 type Decoder struct {
-	*yaml.Document
-	Warnings []yaml.Problem
+	*Document
+	Warnings []Problem
 }
 
-// NewDecoder reads data up to its tree. Where that fails, root is nil and problems
-// say why.
+// NewDecoder parses data into a tree. If that fails, Root is nil and Problems say why.
 func NewDecoder(name string, data []byte) *Decoder {
-	return &Decoder{Document: yaml.Parse(name, data)}
+	return &Decoder{Document: Parse(name, data)}
 }
 
 // Fail records a problem.
-func (d *Decoder) Fail(at yaml.Position, format string, args ...any) {
+func (d *Decoder) Fail(at Position, format string, args ...any) {
 	d.Problems = append(d.Problems, d.Problem(at, fmt.Sprintf(format, args...)))
 }
 
-// Warn records what is legal and looks like a mistake.
-func (d *Decoder) Warn(at yaml.Position, format string, args ...any) {
+// Warn records something legal that looks like a mistake.
+func (d *Decoder) Warn(at Position, format string, args ...any) {
 	d.Warnings = append(d.Warnings, d.Problem(at, fmt.Sprintf(format, args...)))
 }
 
@@ -56,17 +53,17 @@ func (f Field) Later() bool {
 type Part interface {
 	// Decode puts n into the part's place, or records what is wrong with it.
 	// key is the key (or list entry) that n belongs to, for messages.
-	Decode(d *Decoder, key, n *yaml.Node)
+	Decode(d *Decoder, key, n *Node)
 	// Want says what the part takes, to complete "it must be …".
 	Want() string
 	// Schema returns the JSON Schema of what the part takes.
 	Schema() *JSON
 }
 
-// Object decodes a mapping whose keys are known. A key that was misspelt is not
-// reported as missing as well; a key without a value is there.
-func (d *Decoder) Object(key, n *yaml.Node, fields []Field) {
-	if n.Kind != yaml.Mapping {
+// Object decodes a mapping whose keys are known. It does not also report a misspelt key
+// as missing; a key without a value counts as given.
+func (d *Decoder) Object(key, n *Node, fields []Field) {
+	if n.Kind != MappingKind {
 		d.Wrong(key, n, "a mapping")
 		return
 	}
@@ -78,7 +75,7 @@ func (d *Decoder) Object(key, n *yaml.Node, fields []Field) {
 		switch {
 		case f == nil:
 			meant[d.unknownKey(p.Key, fields)] = true
-		case p.Value.Kind == yaml.Null:
+		case p.Value.Kind == NullKind:
 			d.Fail(p.Key.At, "%s has no value; give it one, or remove the key", p.Key.Text)
 		default:
 			f.Part.Decode(d, p.Key, p.Value)
@@ -92,22 +89,22 @@ func (d *Decoder) Object(key, n *yaml.Node, fields []Field) {
 	n.Broken = len(d.Problems) > before
 }
 
-// NameOf names what a key stands for; the spec itself has no key.
-func NameOf(key *yaml.Node) string {
+// NameOf returns the name of a key for messages. A nil key means the spec itself.
+func NameOf(key *Node) string {
 	if key == nil {
 		return "the spec"
 	}
-	return yaml.Clip(key.Text)
+	return Clip(key.Text)
 }
 
-// Unique returns the entries of a mapping without repetitions, which it reports: the
-// parser lets them pass.
-func (d *Decoder) Unique(n *yaml.Node) []yaml.Pair {
-	first := map[string]yaml.Position{}
-	var out []yaml.Pair
+// Unique returns the entries of a mapping without repetitions, and reports those, because
+// the parser accepts them.
+func (d *Decoder) Unique(n *Node) []Pair {
+	first := map[string]Position{}
+	var out []Pair
 	for _, p := range n.Pairs {
 		if at, twice := first[p.Key.Text]; twice {
-			d.Fail(p.Key.At, "%s is here twice, first in %s; keep one", yaml.Quote(p.Key.Text), d.LineOf(at, p.Key.At))
+			d.Fail(p.Key.At, "%s is here twice, first in %s; keep one", Quote(p.Key.Text), d.LineOf(at, p.Key.At))
 			continue
 		}
 		first[p.Key.Text] = p.Key.At
@@ -116,8 +113,8 @@ func (d *Decoder) Unique(n *yaml.Node) []yaml.Pair {
 	return out
 }
 
-// LineOf names a line for a message that stands at another place.
-func (d *Decoder) LineOf(at, from yaml.Position) string {
+// LineOf names the line of at for a message about the place from.
+func (d *Decoder) LineOf(at, from Position) string {
 	file, there := d.Origin(at)
 	if here, _ := d.Origin(from); here != file {
 		return fmt.Sprintf("line %d of %s", there.Line, filepath.Base(file))
@@ -125,10 +122,10 @@ func (d *Decoder) LineOf(at, from yaml.Position) string {
 	return fmt.Sprintf("line %d", there.Line)
 }
 
-// Said reports whether a problem was found at this very place.
-func (d *Decoder) Said(at yaml.Position) bool {
+// Said reports whether a problem was found at exactly this place.
+func (d *Decoder) Said(at Position) bool {
 	file, there := d.Origin(at)
-	return slices.ContainsFunc(d.Problems, func(p yaml.Problem) bool {
+	return slices.ContainsFunc(d.Problems, func(p Problem) bool {
 		return p.File == file && p.Line == there.Line && p.Col == there.Col
 	})
 }
@@ -143,25 +140,25 @@ func find(fields []Field, key string) *Field {
 	return nil
 }
 
-// unknownKey reports a key that is none, and returns the one that was meant.
-func (d *Decoder) unknownKey(key *yaml.Node, fields []Field) string {
+// unknownKey reports an unknown key, and returns the key that was probably meant, or "".
+func (d *Decoder) unknownKey(key *Node, fields []Field) string {
 	known := make([]string, len(fields))
 	for i, f := range fields {
 		known[i] = f.Key
 	}
 	if near := d.nearestKey(key.Text, known); near != "" {
-		d.Fail(key.At, "unknown key %s; write %s", yaml.Quote(key.Text), near)
+		d.Fail(key.At, "unknown key %s; write %s", Quote(key.Text), near)
 		return near
 	}
 	if home := homeOf(key.Text, fields); home != "" {
-		d.Fail(key.At, "%s belongs under %s; write %s: {%s: …}", yaml.Quote(key.Text), home, home, key.Text)
+		d.Fail(key.At, "%s belongs under %s; write %s: {%s: …}", Quote(key.Text), home, home, key.Text)
 		return ""
 	}
-	d.Fail(key.At, "unknown key %s; the keys here are %s", yaml.Quote(key.Text), strings.Join(known, ", "))
+	d.Fail(key.At, "unknown key %s; the keys here are %s", Quote(key.Text), strings.Join(known, ", "))
 	return ""
 }
 
-// homeOf returns the field whose mapping has the key, for keys that were
+// homeOf returns the field whose mapping has the key, or "". It finds keys that were
 // written one level too high.
 func homeOf(key string, fields []Field) string {
 	for _, f := range fields {
@@ -172,21 +169,21 @@ func homeOf(key string, fields []Field) string {
 	return ""
 }
 
-// Wrong reports a value of the wrong kind, with the likeliest way out.
-func (d *Decoder) Wrong(key, n *yaml.Node, want string) {
+// Wrong reports a value of the wrong kind, with the most likely correction.
+func (d *Decoder) Wrong(key, n *Node, want string) {
 	what := NameOf(key)
 	hint := ""
 	switch {
-	case n.Kind == yaml.Null:
+	case n.Kind == NullKind:
 		d.Fail(n.At, "%s is empty; it must be %s", what, want)
 		return
 	case strings.HasPrefix(want, "text") && IsScalar(n):
-		hint = fmt.Sprintf("; write \"%s\"", yaml.Clip(n.Text))
+		hint = fmt.Sprintf("; write \"%s\"", Clip(n.Text))
 	case strings.HasPrefix(want, "a list") && IsScalar(n):
-		hint = fmt.Sprintf("; write [%s]", yaml.Clip(n.Text))
+		hint = fmt.Sprintf("; write [%s]", Clip(n.Text))
 	}
 	d.Fail(n.At, "%s must be %s, not %s%s", what, want, n.Describe(), hint)
 }
 
-// IsScalar reports whether n could be written on a line of its own.
-func IsScalar(n *yaml.Node) bool { return n.Kind != yaml.List && n.Kind != yaml.Mapping }
+// IsScalar reports whether n is neither a list nor a mapping.
+func IsScalar(n *Node) bool { return n.Kind != ListKind && n.Kind != MappingKind }

@@ -1,4 +1,4 @@
-package schema
+package yaml
 
 import (
 	"fmt"
@@ -10,14 +10,13 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Value is a scalar of the spec with its place.
 type Value[T any] struct {
 	V  T
-	At *yaml.Node // nil: the spec does not give it
+	At *Node // nil: the spec does not give it
 }
 
 // Given reports whether the spec has the value, right or wrong.
@@ -68,9 +67,9 @@ func (p textPart) Want() string {
 
 // Decode asks the strictest question last, so that the message is about the
 // first thing to mend. The place is kept in any case.
-func (p textPart) Decode(d *Decoder, key, n *yaml.Node) {
+func (p textPart) Decode(d *Decoder, key, n *Node) {
 	switch {
-	case n.Kind != yaml.Text:
+	case n.Kind != TextKind:
 		d.Wrong(key, n, p.Want())
 	case p.enum != nil && !slices.Contains(p.enum, n.Text):
 		d.notOneOf(key, n, p.enum)
@@ -86,12 +85,12 @@ func (p textPart) Decode(d *Decoder, key, n *yaml.Node) {
 }
 
 // notOneOf reports a word that is not among those allowed.
-func (d *Decoder) notOneOf(key, n *yaml.Node, words []string) {
+func (d *Decoder) notOneOf(key, n *Node, words []string) {
 	if near := d.Nearest(n.Text, words); near != "" {
-		d.Fail(n.At, "%s cannot be %s; write %s", NameOf(key), yaml.Quote(n.Text), near)
+		d.Fail(n.At, "%s cannot be %s; write %s", NameOf(key), Quote(n.Text), near)
 		return
 	}
-	d.Fail(n.At, "%s cannot be %s; write one of %s", NameOf(key), yaml.Quote(n.Text), strings.Join(words, ", "))
+	d.Fail(n.At, "%s cannot be %s; write one of %s", NameOf(key), Quote(n.Text), strings.Join(words, ", "))
 }
 
 // NamePattern is the form of every name in a spec. Names become parts of
@@ -101,15 +100,15 @@ const NamePattern = `^[a-z0-9][a-z0-9-]{0,31}$`
 var nameForm = regexp.MustCompile(NamePattern)
 
 // fitName reports whether n may be a name, and says so if not.
-func (d *Decoder) fitName(key, n *yaml.Node) bool {
+func (d *Decoder) fitName(key, n *Node) bool {
 	if nameForm.MatchString(n.Text) {
 		return true
 	}
 	const rule = "a name is 1 to 32 lower-case letters, digits and \"-\", and does not begin with \"-\""
 	if fit := notation.Slug(n.Text); fit != "" {
-		d.Fail(n.At, "%s cannot be %s: %s; write %s", NameOf(key), yaml.Quote(n.Text), rule, fit)
+		d.Fail(n.At, "%s cannot be %s: %s; write %s", NameOf(key), Quote(n.Text), rule, fit)
 	} else {
-		d.Fail(n.At, "%s cannot be %s: %s", NameOf(key), yaml.Quote(n.Text), rule)
+		d.Fail(n.At, "%s cannot be %s: %s", NameOf(key), Quote(n.Text), rule)
 	}
 	return false
 }
@@ -131,9 +130,9 @@ func WholeFrom(least, most int64, to *Value[int64]) Part { return wholePart{to, 
 func (p wholePart) Want() string { return fmt.Sprintf("a whole number from %d to %d", p.least, p.most) }
 
 // Decode takes 1, not 1.0, 1e0 or "1".
-func (p wholePart) Decode(d *Decoder, key, n *yaml.Node) {
+func (p wholePart) Decode(d *Decoder, key, n *Node) {
 	p.to.At = n
-	if n.Kind != yaml.Whole || n.Whole < p.least || n.Whole > p.most {
+	if n.Kind != WholeKind || n.Whole < p.least || n.Whole > p.most {
 		d.Wrong(key, n, p.Want())
 		return
 	}
@@ -150,9 +149,9 @@ func Amount(to *Value[float64]) Part { return amountPart{to} }
 func (p amountPart) Want() string { return "a number, 0 or more" }
 
 // Decode takes whole numbers too; infinite is no limit that could be kept.
-func (p amountPart) Decode(d *Decoder, key, n *yaml.Node) {
+func (p amountPart) Decode(d *Decoder, key, n *Node) {
 	p.to.At = n
-	isNumber := n.Kind == yaml.Whole || n.Kind == yaml.Number
+	isNumber := n.Kind == WholeKind || n.Kind == NumberKind
 	if !isNumber || math.IsNaN(n.Real) || math.IsInf(n.Real, 0) || n.Real < 0 {
 		d.Wrong(key, n, p.Want())
 		return
@@ -170,9 +169,9 @@ func Truth(to *Value[bool]) Part { return truthPart{to} }
 func (p truthPart) Want() string { return "true or false" }
 
 // Decode does not take yes, on or 1: what YAML 1.1 took for a flag is text here.
-func (p truthPart) Decode(d *Decoder, key, n *yaml.Node) {
+func (p truthPart) Decode(d *Decoder, key, n *Node) {
 	p.to.At = n
-	if n.Kind != yaml.Bool {
+	if n.Kind != BoolKind {
 		d.Wrong(key, n, p.Want())
 		return
 	}
@@ -190,15 +189,15 @@ func (p spanPart) Want() string { return "a time with its unit, such as 90s, 10m
 
 // Decode takes a bare number only if it is 0: of any other one nobody knows
 // whether seconds or milliseconds are meant.
-func (p spanPart) Decode(d *Decoder, key, n *yaml.Node) {
+func (p spanPart) Decode(d *Decoder, key, n *Node) {
 	p.to.At = n
-	if n.Kind == yaml.Whole && n.Whole == 0 {
+	if n.Kind == WholeKind && n.Whole == 0 {
 		return
 	}
-	if n.Kind != yaml.Text {
+	if n.Kind != TextKind {
 		hint := ""
-		if n.Kind == yaml.Whole && n.Whole > 0 {
-			hint = "; write " + yaml.Clip(n.Text) + "s if seconds were meant"
+		if n.Kind == WholeKind && n.Whole > 0 {
+			hint = "; write " + Clip(n.Text) + "s if seconds were meant"
 		}
 		d.Fail(n.At, "%s must be %s, not %s%s", NameOf(key), p.Want(), n.Describe(), hint)
 		return
@@ -222,12 +221,12 @@ func (p switchPart) Want() string { return "on or off" }
 
 // Decode takes true and false too: YAML 1.1, and with it many an editor, holds
 // them for the same.
-func (p switchPart) Decode(d *Decoder, key, n *yaml.Node) {
+func (p switchPart) Decode(d *Decoder, key, n *Node) {
 	p.to.At = n
 	switch {
-	case n.Kind == yaml.Bool:
+	case n.Kind == BoolKind:
 		p.to.V = n.Yes
-	case n.Kind == yaml.Text && (n.Text == "on" || n.Text == "off"):
+	case n.Kind == TextKind && (n.Text == "on" || n.Text == "off"):
 		p.to.V = n.Text == "on"
 	default:
 		d.Wrong(key, n, p.Want())

@@ -1,4 +1,4 @@
-package schema
+package yaml
 
 import (
 	"fmt"
@@ -8,8 +8,6 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // unitPart takes a whole number, or a text that is a number with a unit.
@@ -48,10 +46,10 @@ func (p unitPart) Want() string { return p.says }
 
 // Decode keeps the place in any case. A bare number is a count; of a size it could
 // be anything, so only 0 is taken.
-func (p unitPart) Decode(d *Decoder, key, n *yaml.Node) {
+func (p unitPart) Decode(d *Decoder, key, n *Node) {
 	p.to.At = n
-	whole, bare := n.Whole, n.Kind == yaml.Whole
-	if found := p.form.FindStringSubmatch(n.Text); n.Kind == yaml.Text && found != nil {
+	whole, bare := n.Whole, n.Kind == WholeKind
+	if found := p.form.FindStringSubmatch(n.Text); n.Kind == TextKind && found != nil {
 		number, _ := strconv.ParseFloat(found[1], 64) // the form allows numbers only
 		p.to.V = int64(number * p.units[strings.ToLower(found[2])])
 		return
@@ -59,7 +57,7 @@ func (p unitPart) Decode(d *Decoder, key, n *yaml.Node) {
 	if _, isSize := p.units["b"]; !bare || whole < 0 || whole > maxCount || isSize && whole != 0 {
 		hint := ""
 		if isSize && bare && whole > 0 {
-			hint = "; write " + yaml.Clip(n.Text) + "B if bytes were meant"
+			hint = "; write " + Clip(n.Text) + "B if bytes were meant"
 		}
 		d.Fail(n.At, "%s must be %s, not %s%s", NameOf(key), p.says, n.Describe(), hint)
 		return
@@ -89,11 +87,11 @@ func Globs(to *List[Value[string]]) Part {
 
 // Decode refuses globs that nothing below the workspace could fit. One that is
 // silently never met would protect nothing.
-func (p globsPart) Decode(d *Decoder, key, n *yaml.Node) {
+func (p globsPart) Decode(d *Decoder, key, n *Node) {
 	p.uniqueTexts.Decode(d, key, n)
 	for _, glob := range p.to.Items {
 		if fault := globFault(glob.V); fault != "" {
-			d.Fail(glob.At.At, "%s %s", yaml.Quote(glob.V), fault)
+			d.Fail(glob.At.At, "%s %s", Quote(glob.V), fault)
 		}
 	}
 }
@@ -107,7 +105,7 @@ func globFault(glob string) string {
 	case !doublestar.ValidatePattern(glob):
 		return "is no glob: a bracket or brace is not closed; close it, or write \\ before it"
 	case strings.HasPrefix(glob, "/") || strings.HasPrefix(glob, "~"):
-		return fmt.Sprintf("must start at the workspace; write %s", yaml.Quote(strings.TrimLeft(glob, "/~")))
+		return fmt.Sprintf("must start at the workspace; write %s", Quote(strings.TrimLeft(glob, "/~")))
 	}
 	for part := range strings.SplitSeq(glob, "/") {
 		if part == ".." || part == "." {
@@ -115,7 +113,7 @@ func globFault(glob string) string {
 		}
 	}
 	if strings.HasSuffix(glob, "/") {
-		return fmt.Sprintf("fits no file; write %s", yaml.Quote(glob+"**"))
+		return fmt.Sprintf("fits no file; write %s", Quote(glob+"**"))
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package schema
+package yaml
 
 import "github.com/google/jsonschema-go/jsonschema"
 

@@ -1,6 +1,4 @@
-package schema
-
-import "github.com/coveyteam/covey/configs/yaml"
+package yaml
 
 // UnlessLater takes a mapping by p. If the value of key is one of words, which later
 // versions will support, "not yet" is the only message about the mapping.
@@ -17,11 +15,11 @@ type unless struct {
 }
 
 // Decode looks at the one key before all others.
-func (p unless) Decode(d *Decoder, key, n *yaml.Node) {
-	if n.Kind == yaml.Mapping {
+func (p unless) Decode(d *Decoder, key, n *Node) {
+	if n.Kind == MappingKind {
 		v := n.Lookup(p.key)
 		for _, word := range p.words {
-			if v != nil && v.Kind == yaml.Text && v.Text == word {
+			if v != nil && v.Kind == TextKind && v.Text == word {
 				d.NotYet(v.At, p.key+": "+word, p.hint)
 				markBroken(p.Part, n)
 				return
@@ -33,7 +31,7 @@ func (p unless) Decode(d *Decoder, key, n *yaml.Node) {
 
 // markBroken lets the resolver see that a mapping is there which could not be
 // used, so that it does not also report it as missing.
-func markBroken(p Part, n *yaml.Node) {
+func markBroken(p Part, n *Node) {
 	switch p := p.(type) {
 	case byType:
 		*p.at = n
@@ -57,12 +55,12 @@ func Later(hint string) Part { return laterPart{hint} }
 func (p laterPart) Want() string { return "nothing yet" }
 
 // Decode does not look at the value: this version does not know what is right.
-func (p laterPart) Decode(d *Decoder, key, _ *yaml.Node) {
-	d.NotYet(key.At, yaml.Clip(key.Text), p.hint)
+func (p laterPart) Decode(d *Decoder, key, _ *Node) {
+	d.NotYet(key.At, Clip(key.Text), p.hint)
 }
 
 // NotYet reports something that comes with a later version.
-func (d *Decoder) NotYet(at yaml.Position, what, hint string) {
+func (d *Decoder) NotYet(at Position, what, hint string) {
 	if hint == "" {
 		hint = "remove it"
 	}

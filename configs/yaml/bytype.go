@@ -1,11 +1,9 @@
-package schema
+package yaml
 
 import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // KindFields are the keys of a mapping whose type is kind.
@@ -14,25 +12,25 @@ type KindFields struct {
 	Fields []Field
 }
 
-// ObjectByType takes a mapping whose keys depend on its type. at remembers where it is.
-func ObjectByType(at **yaml.Node, kinds []KindFields) Part { return byType{at, kinds} }
+// ObjectByType takes a mapping whose keys depend on its type, and stores its node in at.
+func ObjectByType(at **Node, kinds []KindFields) Part { return byType{at, kinds} }
 
-// byType takes a mapping whose keys depend on what it says under "type".
+// byType takes a mapping whose keys depend on the value of its key "type".
 type byType struct {
-	at    **yaml.Node // remembers where the mapping is
+	at    **Node // remembers where the mapping is
 	kinds []KindFields
 }
 
 // Want names the kind alone, as an object does.
 func (p byType) Want() string { return "a mapping" }
 
-// Decode takes the keys of the first type where the mapping has none, or one that
-// there is not: that is then the mistake.
-func (p byType) Decode(d *Decoder, key, n *yaml.Node) {
+// Decode uses the keys of the first type if the mapping has no type or an unknown one;
+// the key "type" then reports the mistake.
+func (p byType) Decode(d *Decoder, key, n *Node) {
 	chosen := p.kinds[0]
-	if t := n.Lookup("type"); n.Kind == yaml.Mapping && t != nil {
+	if t := n.Lookup("type"); n.Kind == MappingKind && t != nil {
 		for _, k := range p.kinds {
-			if t.Kind == yaml.Text && t.Text == k.Kind {
+			if t.Kind == TextKind && t.Text == k.Kind {
 				chosen = k
 			}
 		}
@@ -40,7 +38,7 @@ func (p byType) Decode(d *Decoder, key, n *yaml.Node) {
 	Object(p.at, chosen.Fields).Decode(d, key, n)
 }
 
-// Schema allows the keys of each type with that type alone.
+// Schema allows the keys of a type only with that type.
 func (p byType) Schema() *JSON {
 	out := Of(jsonschema.Schema{})
 	for _, k := range p.kinds {
@@ -49,16 +47,16 @@ func (p byType) Schema() *JSON {
 	return out
 }
 
-// TypeWord takes the type of a mapping: one of words. own is the one whose keys stand
-// beside it.
+// TypeWord takes the type of a mapping: one of words. own is the type that this table of
+// keys is for.
 func TypeWord(to *Value[string], own string, words ...string) Part {
 	last := len(words) - 1
 	says := strings.Join(words[:last], ", ") + " or " + words[last]
 	return typePart{textPart{to: to, desc: says, enum: words}, own}
 }
 
-// typePart takes the type of a mapping, any of them; its schema allows the one
-// whose keys stand beside it.
+// typePart takes any type of a mapping; its schema allows only the one that its table of
+// keys is for.
 type typePart struct {
 	textPart
 	own string
@@ -76,30 +74,31 @@ type elsewhere struct{ owner string }
 // Want is never shown: no kind of value is right.
 func (p elsewhere) Want() string { return "nothing" }
 
-// Decode does not look at the value, as the key has no place here.
-func (p elsewhere) Decode(d *Decoder, key, _ *yaml.Node) {
-	d.Fail(key.At, "%s belongs to type: %s; remove it, or change the type", yaml.Clip(key.Text), p.owner)
+// Decode ignores the value, because the key does not belong here.
+func (p elsewhere) Decode(d *Decoder, key, _ *Node) {
+	d.Fail(key.At, "%s belongs to type: %s; remove it, or change the type", Clip(key.Text), p.owner)
 }
 
 // Schema allows nothing, so that editors mark the key.
 func (p elsewhere) Schema() *JSON { return Of(*Never()) }
 
-// TextsByKey takes a mapping from any keys to text; keys says what they are, in the plural.
+// TextsByKey takes a mapping from any keys to text; keys names the keys in messages, in
+// the plural.
 func TextsByKey(to *[]Entry[Value[string]], keys string) Part { return namedTexts{to, keys} }
 
 // namedTexts takes a mapping from headers to their values.
 type namedTexts struct {
 	to   *[]Entry[Value[string]]
-	keys string // what they are
+	keys string // their name in messages
 }
 
-// Want says what it is from and to.
+// Want names the keys and the values.
 func (p namedTexts) Want() string { return "a mapping from " + p.keys + " to text" }
 
-// Decode leaves it to package hooks what a header may be called.
-func (p namedTexts) Decode(d *Decoder, key, n *yaml.Node) {
+// Decode accepts any header name; package hooks checks the names.
+func (p namedTexts) Decode(d *Decoder, key, n *Node) {
 	switch {
-	case n.Kind != yaml.Mapping:
+	case n.Kind != MappingKind:
 		d.Wrong(key, n, p.Want())
 		return
 	case len(n.Pairs) > MaxTexts:

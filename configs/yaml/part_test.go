@@ -1,4 +1,4 @@
-package schema
+package yaml
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
@@ -217,7 +216,7 @@ func TestNotYet(t *testing.T) {
 	if got := takes(t, Later("write x"), "3"); got != "k: not yet in this version; write x" {
 		t.Errorf("a later key says %q", got)
 	}
-	var at *yaml.Node
+	var at *Node
 	kinds := []KindFields{{"command", []Field{{Key: "type"}}}}
 	p := UnlessLater(ObjectByType(&at, kinds), "type", []string{"prompt"}, "write type: command")
 	if got := takes(t, p, "{type: prompt, nope: 1}"); !strings.HasPrefix(got, "type: prompt: not yet") {
