@@ -46,7 +46,7 @@ func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpe
 		return change, specs.CannotChange(fmt.Sprintf("workspace (%s, now %s)", o.place.Workspace, dir))
 	}
 	change.Members = append(change.Members, unseated(r, next.team, change)...)
-	goal, err := specs.Foresee(ctx, r.store, next.team, ask.Goal, &change)
+	goal, err := specs.AddPreview(ctx, r.store, next.team, ask.Goal, &change)
 	if err != nil || ask.DryRun || change.Empty() {
 		return change, err
 	}

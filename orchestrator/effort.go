@@ -41,7 +41,7 @@ func (o *Orchestrator) cameToNothing(ctx context.Context, r *rooms) bool {
 	if !o.mustShow() {
 		return false
 	}
-	nothing, err := r.goals.Fruitless(ctx, folders(r))
+	nothing, err := r.goals.NoResult(ctx, folders(r))
 	if err != nil {
 		r.journal.Tell(agent.Warning{Text: fmt.Sprintf("whether the run has changed anything is not known: %v", err)})
 	}

@@ -113,7 +113,7 @@ func (h hiring) hire(ctx context.Context) error {
 	if err := h.o.openAccounts(ctx, h.r); err != nil || h.o.only.Setup {
 		return err
 	}
-	return h.r.times.Take(ctx, h.o.team().Schedules) // before anybody can ask what comes next
+	return h.r.times.Replace(ctx, h.o.team().Schedules) // before anybody can ask what comes next
 }
 
 // hookRunner is the one runner of all members' hooks. Which member a hook runs

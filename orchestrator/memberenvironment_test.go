@@ -74,7 +74,7 @@ func TestWatchSeesWhatMembersDo(t *testing.T) {
 	}
 	var tally budget.Tally
 	for i, s := range steps {
-		w.See("", agent.Event{Turn: 7, Data: s.event})
+		w.Record("", agent.Event{Turn: 7, Data: s.event})
 		tally.See(agent.Event{Turn: 7, Data: s.event})
 		now := w.Of("")
 		if now.Doing != s.doing {
@@ -84,7 +84,7 @@ func TestWatchSeesWhatMembersDo(t *testing.T) {
 			t.Errorf("after event %d (%s): in a turn %v", i, s.event.EventType(), now.InTurn)
 		}
 	}
-	w.See("", agent.Event{Data: agent.Warning{}}) // of no turn
+	w.Record("", agent.Event{Data: agent.Warning{}}) // of no turn
 	if now := w.Of(""); now.Turn != 7 || now.Pass != 2 || now.LastText != "two" || now.Refusals != 1 {
 		t.Errorf("the watch holds %+v", now)
 	}

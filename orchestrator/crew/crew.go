@@ -190,7 +190,7 @@ func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 	// Members that wait for work end now; the others finish their turn first, unless ctx
 	// has ended.
 	for _, s := range c.seats.All() {
-		s.Life.SendHome()
+		s.Life.EndWork()
 	}
 	if err != nil {
 		cancel(err)

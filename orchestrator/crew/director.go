@@ -59,7 +59,8 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 		return d.atSetup(ctx)
 	}
 	for {
-		if err := errors.Join(d.c.accounts.Ledger.CheckTime(ctx), d.c.times.Run(ctx), staffing{d.c}.fillVacated(ctx)); err != nil {
+		err := errors.Join(d.c.accounts.Ledger.CheckTime(ctx), d.c.times.Run(ctx), staffing{d.c}.fillVacated(ctx))
+		if err != nil {
 			return plan.Move{}, err
 		}
 		s, moves, err := d.round(ctx)
@@ -75,7 +76,7 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 				return plan.Move{}, err
 			}
 		}
-		d.c.watch.Owe(s, nil)
+		d.c.watch.RecordDue(s, nil)
 		// One poke may stand for many changes. None is missed, because each round takes a
 		// new scene.
 		select {
@@ -100,7 +101,7 @@ func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 	}
 	d.interruptOverrun(s.Seats)
 	moves := plan.Next(s)
-	d.c.watch.Owe(s, moves)
+	d.c.watch.RecordDue(s, moves)
 	return s, moves, nil
 }
 
@@ -108,8 +109,10 @@ func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 // member did before it became idle is then committed, so the scene never shows a team
 // more at rest than it is.
 func (d *director) scene(ctx context.Context) (plan.Scene, error) {
-	s := plan.Scene{Exhausted: d.c.accounts.Ledger.Exhausted(), AtLimit: d.c.accounts.Ledger.OnLimit() == configs.StopAtLimit}
-	s.LastImpasse, s.LastReport = d.told, d.reported
+	s := plan.Scene{
+		Exhausted: d.c.accounts.Ledger.Exhausted(), AtLimit: d.c.accounts.Ledger.OnLimit() == configs.StopAtLimit,
+		LastImpasse: d.told, LastReport: d.reported,
+	}
 	seats := d.c.seats.All()
 	s.Seats = make([]plan.Seat, len(seats))
 	for i, m := range seats {

@@ -20,11 +20,11 @@ func (m monitor) sinkOf(ctx context.Context, s *Seat) agent.Sink {
 	return func(e agent.Event) {
 		// Update the crew before the journal, because a slow journal blocks the member
 		// and must not delay ps.
-		data, err := m.c.logins.Take(ctx, s.Member, e.Data)
+		data, err := m.c.logins.HandleEvent(ctx, s.Member, e.Data)
 		m.c.logError(ctx, s, err)
 		e.Data = m.markEmpty(ctx, s, m.fillIdle(s, data))
 		m.c.accounts.Tally.See(e)
-		m.c.watch.See(s.Member.Name, e)
+		m.c.watch.Record(s.Member.Name, e)
 		if end, ok := e.Data.(agent.HookFinished); ok {
 			m.c.hooks.Live.Tallies.Add(s.Member.Name, hooklist.EndOf(end))
 		}

@@ -38,7 +38,7 @@ func (c *Crew) restartOrGiveUp(ctx context.Context, s *Seat, reason string) {
 		c.leave(ctx, s, lives.GivenUp(*s.Member.Member, reason))
 		return
 	}
-	s.Life.BeginAnew(rest)
+	s.Life.Restart(rest)
 	c.vacateRested(ctx, s)
 }
 
@@ -79,6 +79,6 @@ func (c *Crew) turnFailed(ctx context.Context, s *Seat, reason string) bool {
 		departures{c}.dismissMember(ctx, s, lives.GivenUp(*s.Member.Member, reason), 0)
 		return true
 	}
-	s.Life.BeginAnew(rest)
+	s.Life.Restart(rest)
 	return true
 }

@@ -15,7 +15,7 @@ import (
 // serve runs the life of one member.
 func (c *Crew) serve(ctx context.Context, s *Seat) {
 	if !c.fit(ctx, s) || !c.setUpTree(ctx, s) {
-		s.Life.Part() // EndMember may wait for it
+		s.Life.MarkLeft() // EndMember may wait for it
 		c.end(s)
 		return
 	}
@@ -45,7 +45,7 @@ func (c *Crew) end(s *Seat) {
 // finishLife cleans up after a member whose Run returned err, and decides what follows.
 func (c *Crew) finishLife(ctx context.Context, s *Seat, err error) {
 	defer c.end(s)
-	defer s.Life.Part()
+	defer s.Life.MarkLeft()
 	c.short.Note(err)
 	// End the agent before others can claim its tasks.
 	c.logError(ctx, s, c.programs.End(s.Member))

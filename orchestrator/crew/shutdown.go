@@ -57,7 +57,7 @@ func ShutdownRequest(r requests.Request) mail.ShutdownRequest {
 // of the team. resume continues the member once it rests.
 func (c *Crew) memberContext(ctx context.Context, s *Seat) context.Context {
 	ctx, quit := context.WithCancelCause(ctx)
-	s.Life.Own(quit, func() { c.group.Go(func() { c.runMember(ctx, s) }) })
+	s.Life.Bind(quit, func() { c.group.Go(func() { c.runMember(ctx, s) }) })
 	return ctx
 }
 

@@ -102,7 +102,7 @@ func TestLeavesWhileItRests(t *testing.T) {
 		}, "lead", "dev")
 		addSeat(c, &configs.Member{Name: "lead"}, true)
 		s := addSeat(c, &configs.Member{Name: "dev"}, false)
-		s.Life.BeginAnew(rest)
+		s.Life.Restart(rest)
 		s.Life.Leave("a person ended it")
 		ctx, cancel := context.WithCancel(t.Context())
 		if rest == time.Hour {

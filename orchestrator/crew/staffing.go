@@ -118,12 +118,12 @@ func (h staffing) seatAgain(ctx context.Context, old *Seat, m configs.Member) er
 	h.c.logins.Forget(m.Name, m.Agent.Name == old.Member.Agent.Name)
 	h.c.hooks.Background.Forget(m.Name)
 	h.c.notes.Forget(m.Name)
-	h.c.watch.BeginAnew(m.Name)
+	h.c.watch.Restart(m.Name)
 	h.c.asks.Forget(m.Name)
 	list := slices.Clone(h.c.seats.All())
 	list[slices.Index(list, old)] = s
 	h.c.seats.put(list)
-	h.c.logError(ctx, s, h.c.asks.Plans.BeginAnew(ctx, s.Member)) // after an error it keeps the stricter mode
+	h.c.logError(ctx, s, h.c.asks.Plans.Restart(ctx, s.Member)) // after an error it keeps the stricter mode
 	h.c.enter(ctx, s)
 	return nil
 }
@@ -137,7 +137,7 @@ var errUnseated = errors.New("it could not be started")
 // crew's loop may call it.
 func (h staffing) keepUnseated(s *Seat, why error) {
 	h.c.journal.Append(agent.Event{Member: s.Member.Name, Data: agent.Warning{Text: why.Error()}})
-	s.Life.KeepOut(why.Error())
+	s.Life.Exclude(why.Error())
 	h.c.loop.Poke()
 }
 
@@ -179,7 +179,7 @@ func (c *Crew) enter(ctx context.Context, s *Seat) {
 		return
 	}
 	c.begin(s)
-	s.Life.KeepOut(gone)
+	s.Life.Exclude(gone)
 	c.loop.Poke()
 }
 
@@ -227,10 +227,10 @@ func (c *Crew) ApplyChanges(ctx context.Context, changes []api.MemberChange) {
 		s, seated := c.seats.Of(m.Name)
 		switch {
 		case m.Change == api.MemberRetires && seated:
-			s.Life.Relieve(lives.ForGood)
+			s.Life.LeaveSeat(lives.Removed)
 		case m.Change == api.MemberRetires: // it has no seat
 		case seated: // it changes, or was retired and is still in its turn
-			s.Life.Relieve(lives.Anew)
+			s.Life.LeaveSeat(lives.Restarting)
 		default:
 			member, _ := specs.Member(c.team(), m.Name)
 			if err := (staffing{c}).seatLate(ctx, member); err != nil {

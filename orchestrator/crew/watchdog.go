@@ -22,7 +22,7 @@ func (w watchdog) start(ctx context.Context) (stop func()) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		w.c.watch.Guard(ctx, w.c.clock, w.watched, func(member string, f lives.Finding) {
+		w.c.watch.Run(ctx, w.c.clock, w.watched, func(member string, f lives.Finding) {
 			if s, ok := w.c.seats.Of(member); ok {
 				w.c.logError(ctx, s, w.handleFinding(ctx, s, f))
 			}

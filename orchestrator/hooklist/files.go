@@ -11,14 +11,14 @@ import (
 	"github.com/coveyteam/covey/configs/hookfiles"
 )
 
-// Files holds the contents of a team's hook files, by path, as they count for the
-// team. The files on disk may have changed since.
+// Files holds the contents of a team's hook files by path, as the team uses them. The
+// files on disk may have changed since.
 type Files map[string]File
 
 // File is the content of one hook file.
 type File struct {
 	Data []byte
-	Err  error // why there is no data
+	Err  error // why Data is missing
 }
 
 // ReadFile reads a file from disk.
@@ -34,7 +34,7 @@ func (f Files) Record(path string) ([]byte, error) {
 	return file.Data, file.Err
 }
 
-// Read returns the content that counts. A file that is not in f does not exist.
+// Read returns the kept content. A file that is not in f does not exist.
 func (f Files) Read(path string) ([]byte, error) {
 	file, ok := f[path]
 	if !ok {
@@ -43,22 +43,22 @@ func (f Files) Read(path string) ([]byte, error) {
 	return file.Data, file.Err
 }
 
-// With returns a copy of f in which changed replaces files of the same paths.
+// With returns a copy of f with the files of changed added or replaced.
 func (f Files) With(changed Files) Files {
 	out := maps.Clone(f)
 	maps.Copy(out, changed)
 	return out
 }
 
-// Paths lists the files of f and more, each once, in order.
+// Paths lists the files of f and more, without duplicates, in order.
 func (f Files) Paths(more []string) []string {
 	all := append(slices.Collect(maps.Keys(f)), more...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// Same reports whether two files have the same content. Two files that cannot be
-// read are the same.
+// Same reports whether two files have the same content. Two unreadable files are the
+// same.
 func (f File) Same(o File) bool {
 	if f.Err != nil || o.Err != nil {
 		return f.Err != nil && o.Err != nil
@@ -66,7 +66,7 @@ func (f File) Same(o File) bool {
 	return bytes.Equal(f.Data, o.Data)
 }
 
-// Hash identifies the content; empty: the file cannot be read.
+// Hash returns a hash of the content; empty: the file cannot be read.
 func (f File) Hash() string {
 	if f.Err != nil {
 		return ""

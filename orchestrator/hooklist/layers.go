@@ -11,16 +11,16 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// Layers are the hooks of a team, and what is wrong in its settings files.
+// Layers are the hooks of a team, with the warnings about its settings files.
 type Layers struct {
 	Sources  []settings.Source
-	Settings configs.Permissions // of the settings files, for all members
-	Servers  []hookfiles.Server  // MCP servers that plugins bring
-	Files    Files               // that all of this was read from
+	Settings configs.Permissions // permissions of the settings files, for all members
+	Servers  []hookfiles.Server  // MCP servers of plugins
+	Files    Files               // all files that were read
 	Warnings []error
 }
 
-// Load reads the layers of hooks that a spec names.
+// Load reads the hooks that a spec names.
 func Load(team *configs.Team) (Layers, error) {
 	files := Files{}
 	l, err := Read(team, files.Record)
@@ -28,8 +28,9 @@ func Load(team *configs.Team) (Layers, error) {
 	return l, err
 }
 
-// Read is Load with another way to read files, which does not fill Files. It fails
-// if something that forbids cannot be read: no team may run without it.
+// Read is Load with another function to read files, which does not fill Files. It fails
+// if a file that may forbid something cannot be read, because the team must not run
+// without it.
 func Read(team *configs.Team, read hookfiles.ReadFile) (Layers, error) {
 	var l Layers
 	given := team.Layers(read)
@@ -37,18 +38,18 @@ func Read(team *configs.Team, read hookfiles.ReadFile) (Layers, error) {
 	l.Warnings = slices.Concat(given.Warnings, given.Ineffective)
 	l.Settings = given.Permissions
 	if bad := l.Settings.Unreadable; len(bad) > 0 {
-		return l, fmt.Errorf("permissions that nobody can read may forbid anything, so the team does not start:\n%s",
+		return l, fmt.Errorf("a settings file with permissions cannot be read, so the team does not start:\n%s",
 			strings.Join(bad, "\n"))
 	}
 	if refused := settings.Refused(given.Warnings); len(refused) > 0 {
-		return l, fmt.Errorf("hooks that cannot be translated would let everything pass, so the team does not start:\n%w",
+		return l, fmt.Errorf("hooks that cannot be translated would not guard anything, so the team does not start:\n%w",
 			errors.Join(refused...))
 	}
 	return l, nil
 }
 
-// AddManaged adds an administrator's settings, and warnings about hooks that one
-// layer switches off in another.
+// AddManaged adds an administrator's settings, and warnings about hooks of one layer that
+// another disables.
 func (l *Layers) AddManaged(m hookfiles.Managed, warnings []error) {
 	l.Sources = append(l.Sources, m.Sources...)
 	l.Settings.Allow = append(l.Settings.Allow, m.Permissions.Allow...)

@@ -1,9 +1,9 @@
-// Package hooklist says which hooks a team has, by its spec, settings files and
-// plugins, and counts what came of them. It needs no running team. It is covey's
-// own and makes no promise to other programs.
+// Package hooklist lists the hooks of a team from its spec, settings files and plugins,
+// and counts their results. It needs no running team. It makes no promise of
+// compatibility to programs outside covey.
 //
-// `covey hooks list`, `covey validate` and the doctor show what List returns, so they agree
-// with a run about the order of hooks and the layer that each comes from.
+// `covey hooks list`, `covey validate` and the doctor show what List returns, so they
+// agree with a run about the order of hooks and the layer of each.
 package hooklist
 
 import (
@@ -23,22 +23,22 @@ type Info struct {
 	If         string `json:"if,omitempty"`
 	Type       string `json:"type"`
 	Command    string `json:"command"`
-	Source     string `json:"source"`           // the file or plugin that it is from
+	Source     string `json:"source"`           // the file or plugin that defines it
 	Kind       string `json:"kind"`             // of the source: spec, gates, settings, plugin, agent file, managed, callback
-	Path       string `json:"path"`             // where it stands in its source, below the hooks section; of no callback
-	Member     string `json:"member,omitempty"` // it is for this member alone
+	Path       string `json:"path"`             // its place in the source, below the hooks section; empty for a callback
+	Member     string `json:"member,omitempty"` // the only member that it applies to
 	Gate       bool   `json:"gate"`             // refuses when it cannot run
-	Observes   bool   `json:"observes"`         // its verdict is noted and not acted on
-	Never      string `json:"never,omitempty"`  // why it cannot run, whatever happens
-	Not        string `json:"not,omitempty"`    // why it does not run for the input that was asked about
-	Only       string `json:"only,omitempty"`   // on what it depends whether it does
+	Observes   bool   `json:"observes"`         // its verdict is recorded but has no effect
+	Never      string `json:"never,omitempty"`  // why it can never run
+	Not        string `json:"not,omitempty"`    // why it does not run for the given input
+	Only       string `json:"only,omitempty"`   // the condition under which it runs
 	Runs       int    `json:"runs"`             // in this run of the team
 	Refusals   int    `json:"refusals"`         // likewise
 	FailedOpen int    `json:"failed_open"`      // likewise
-	Would      int    `json:"would"`            // likewise: how often one that observes would have done something
+	Would      int    `json:"would"`            // likewise: how often a hook of mode observe would have had an effect
 }
 
-// Callbacks lists the hooks that a program has registered.
+// Callbacks lists the Go hooks that a program has registered.
 func Callbacks(registered *hooks.Registry) []Info {
 	var infos []Info
 	for _, h := range runner.Callbacks(registered) {
@@ -49,7 +49,7 @@ func Callbacks(registered *hooks.Registry) []Info {
 	return infos
 }
 
-// SetCounts fills in what came of each hook.
+// SetCounts sets the counts of each hook.
 func SetCounts(infos []Info, tally *Tally) {
 	for i := range infos {
 		h := &infos[i]
@@ -58,7 +58,7 @@ func SetCounts(infos []Info, tally *Tally) {
 	}
 }
 
-// CountAs takes over what came of the same hook in another list.
+// CountAs copies the counts of the same hook from another list.
 func (h *Info) CountAs(infos []Info) {
 	for _, other := range infos {
 		if other.Event == h.Event && other.Command == h.Command {
@@ -68,9 +68,9 @@ func (h *Info) CountAs(infos []Info) {
 	}
 }
 
-// List lists what is configured in the layers of a team's hooks, and what of
-// it runs for an input if there is one. Counts are zero; see SetCounts. team may
-// be nil: then every layer is a settings file or a plugin.
+// List lists the configured hooks of a team's layers, and whether each runs for an input,
+// if there is one. Counts are zero; see SetCounts. team may be nil: then every layer is a
+// settings file or a plugin.
 func List(team *configs.Team, sources []settings.Source, in *hooks.Input) ([]Info, error) {
 	opts := runner.Options{}
 	if team != nil {
@@ -98,11 +98,11 @@ func List(team *configs.Team, sources []settings.Source, in *hooks.Input) ([]Inf
 	return infos, err
 }
 
-// AtMerge stands in lists for the event of gates that look at merged work.
+// AtMerge is the event under which lists show the gates of merges.
 const AtMerge = "merge"
 
-// MergeGates are the gates that a team's spec has for merges alone. They get the input of
-// TaskCompleted. team may be nil.
+// MergeGates returns the gates that a team's spec has only for merges. They get the input
+// of TaskCompleted. team may be nil.
 func MergeGates(team *configs.Team) ([]runner.Configured, error) {
 	if team == nil || len(team.Merge.Gates) == 0 {
 		return nil, nil
@@ -112,7 +112,7 @@ func MergeGates(team *configs.Team) ([]runner.Configured, error) {
 	return runner.Inspect([]settings.Source{source}, nil, &runner.Options{ProjectDir: team.Workspace})
 }
 
-// infoOf shows one hook.
+// infoOf describes one hook.
 func infoOf(h runner.Configured) Info {
 	return Info{
 		Event: string(h.Event), Matcher: h.Matcher, If: h.Handler.If, Type: cmp.Or(h.Handler.Type, "policy"),
@@ -121,8 +121,8 @@ func infoOf(h runner.Configured) Info {
 	}
 }
 
-// KindOf says what kind of layer a hook is from: spec, gates, settings, plugin,
-// agent file or managed.
+// KindOf returns the kind of the layer that a hook is from: spec, gates, settings,
+// plugin, agent file or managed.
 func KindOf(team *configs.Team, h runner.Configured) string {
 	switch {
 	case h.Source.Managed:
@@ -142,7 +142,7 @@ func KindOf(team *configs.Team, h runner.Configured) string {
 // Gate is one gate of a spec.
 type Gate struct {
 	runner.Configured
-	Moment string // the event it stands at, or AtMerge
+	Moment string // its event, or AtMerge
 }
 
 // Gates lists the gates of a team, those of merges last.

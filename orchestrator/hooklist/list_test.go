@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// TestListHooks: by event, and within one as configured, layer by layer, each with
-// the kind of its layer and what it runs.
+// TestListHooks: hooks are listed by event, then by layer in the configured order, each
+// with its kind and command.
 func TestListHooks(t *testing.T) {
 	command := func(line string) hooks.Handler { return hooks.Handler{Type: "command", Command: line} }
 	one := func(event hooks.Event, matcher string, list ...hooks.Handler) hooks.Settings {
@@ -52,7 +52,8 @@ func TestListHooks(t *testing.T) {
 	}
 }
 
-// TestHookTally counts runs by event and command, and joins what members have.
+// TestHookTally: runs are counted by event and command, and the counts of members are
+// joined.
 func TestHookTally(t *testing.T) {
 	var ana, ben, all Tally
 	ana.Add(End{Event: "Stop", Command: "x", Outcome: "success"})

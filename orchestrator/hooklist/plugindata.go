@@ -11,10 +11,10 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// pluginData is where the plugin in a folder keeps what it wants to find again
-// (CLAUDE_PLUGIN_DATA): below covey's state, because the plugin's own folder may be
-// read-only and is trusted as it is. It belongs to that folder alone, whatever
-// other plugins call themselves. pluginData makes nothing.
+// pluginData returns the data folder (CLAUDE_PLUGIN_DATA) of the plugin in a folder. It
+// is in covey's state, because the plugin's folder may be read-only and is trusted as it
+// is. It belongs to that folder, whatever names other plugins have. pluginData creates
+// nothing.
 func pluginData(home, name, root string) (string, error) {
 	real, err := state.RealPath(root)
 	if err != nil {
@@ -24,8 +24,8 @@ func pluginData(home, name, root string) (string, error) {
 	return filepath.Join(home, "plugins", name+"-"+hex.EncodeToString(sum[:4])), nil
 }
 
-// PreparePlugins gives the layers of plugins the place for what they keep, below a
-// state home (StateHome), and makes it, private to this user. Their hooks may then run.
+// PreparePlugins sets and creates the data folders of plugins below a state home
+// (StateHome), private to this user. Their hooks need it to run.
 func PreparePlugins(home string, sources []settings.Source) error {
 	for i := range sources {
 		s := &sources[i]
@@ -37,7 +37,7 @@ func PreparePlugins(home string, sources []settings.Source) error {
 			return err
 		}
 		if err := os.MkdirAll(data, 0o700); err != nil {
-			return fmt.Errorf("a place for what plugin %s keeps: %w", s.Name, err)
+			return fmt.Errorf("data folder of plugin %s: %w", s.Name, err)
 		}
 		s.Data = data
 	}

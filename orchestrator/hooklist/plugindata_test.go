@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// TestPluginData: what a plugin keeps belongs to its folder, whatever others call
-// themselves, and only this user can look at it.
+// TestPluginData: a plugin's data belongs to its folder, whatever names others have, and
+// is private to this user.
 func TestPluginData(t *testing.T) {
 	home, one, two := t.TempDir(), t.TempDir(), t.TempDir()
 	sources := []settings.Source{{Name: "p", Root: one}, {Name: "p", Root: two}, {Name: "settings.json"}}

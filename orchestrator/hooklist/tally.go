@@ -8,8 +8,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// End is how one run of a hook ended, as the journal's lines of type
-// hook_finished have it.
+// End is how one run of a hook ended, as in the journal's lines of type hook_finished.
 type End struct {
 	Event      string `json:"event"`
 	Command    string `json:"command"`
@@ -20,32 +19,32 @@ type End struct {
 	Observed   string `json:"observed"`
 }
 
-// Count is what the runs of one hook came to. Hooks that have one event and
-// one command are one here, as they are in the journal.
+// Count sums up the runs of one hook. Hooks with the same event and command count as one,
+// as in the journal.
 type Count struct {
 	Event      string `json:"event"`
 	Command    string `json:"command"`
 	Runs       int    `json:"runs"`
 	Refusals   int    `json:"refusals"`
-	Waits      int    `json:"waits,omitempty"` // it waited for somebody's answer
-	FailedOpen int    `json:"failed_open"`     // it had no say, and what it guards went on
-	// Would counts what a hook of mode observe would have done.
+	Waits      int    `json:"waits,omitempty"` // it waited for an answer
+	FailedOpen int    `json:"failed_open"`     // it failed, and what it guards continued
+	// Would counts how often a hook of mode observe would have had an effect.
 	Would int `json:"would"`
-	// Why is why it failed last, in a few words; Verdict is what it would have done
-	// last.
+	// Why is the reason of the last failure, in a few words; Verdict is what it would
+	// have done last.
 	Why     string `json:"why,omitempty"`
 	Verdict string `json:"verdict,omitempty"`
 }
 
-// Tally counts the runs of hooks, in the order in which each first ended. The
-// zero value has counted nothing.
+// Tally counts the runs of hooks, in the order of the first run of each. The zero value
+// is empty.
 type Tally struct{ counts []Count }
 
 // Add counts one run.
 func (t *Tally) Add(end End) {
 	n := t.of(end.Event, end.Command)
 	n.Runs++
-	// What only observes has refused nothing, whatever its outcome says.
+	// A hook of mode observe refuses nothing, whatever its outcome.
 	switch {
 	case wouldHave(end.Observed) != "":
 		n.Would++
@@ -61,7 +60,7 @@ func (t *Tally) Add(end End) {
 	}
 }
 
-// of is the count of a hook, made when it is first asked for.
+// of returns the count of a hook, and adds it if it is missing.
 func (t *Tally) of(event, command string) *Count {
 	i := slices.IndexFunc(t.counts, func(n Count) bool { return n.Event == event && n.Command == command })
 	if i < 0 {
@@ -71,7 +70,7 @@ func (t *Tally) of(event, command string) *Count {
 	return &t.counts[i]
 }
 
-// Of is the count of one hook.
+// Of returns the count of one hook.
 func (t *Tally) Of(event, command string) Count {
 	for _, n := range t.counts {
 		if n.Event == event && n.Command == command {
@@ -96,9 +95,8 @@ func (t *Tally) Join(other *Tally) {
 	}
 }
 
-// Noteworthy are the hooks that a person should know of: those that failed open,
-// and those that only observed and would have done something. The list is the
-// caller's own.
+// Noteworthy returns the hooks that failed open, and those of mode observe that would
+// have had an effect. The caller may change the list.
 func (t *Tally) Noteworthy() []Count {
 	var list []Count
 	for _, n := range t.counts {
@@ -109,7 +107,7 @@ func (t *Tally) Noteworthy() []Count {
 	return list
 }
 
-// FailedOpen is how many runs failed open.
+// FailedOpen returns how many runs failed open.
 func (t *Tally) FailedOpen() int {
 	sum := 0
 	for _, n := range t.counts {
@@ -118,8 +116,8 @@ func (t *Tally) FailedOpen() int {
 	return sum
 }
 
-// wouldHave says what a hook that only observes would have done, by what it would
-// have decided; empty: nothing.
+// wouldHave says what a hook of mode observe would have done, from its verdict; empty:
+// nothing.
 func wouldHave(observed string) string {
 	switch observed {
 	case "", "pass":
@@ -138,7 +136,7 @@ func wouldHave(observed string) string {
 	return observed + "ed" // ask, allow
 }
 
-// whyOpen says in a few words why a hook had no say.
+// whyOpen says in a few words why a hook failed open.
 func whyOpen(end End) string {
 	switch {
 	case end.Outcome == "cancelled":
@@ -151,7 +149,7 @@ func whyOpen(end End) string {
 	return "no verdict"
 }
 
-// EndOf takes from a member's event what is counted.
+// EndOf returns the counted part of a member's event.
 func EndOf(f agent.HookFinished) End {
 	return End{Event: f.Event, Command: f.Command, Outcome: f.Outcome, ExitCode: f.ExitCode,
 		Warning: f.Warning, FailedOpen: f.FailedOpen, Observed: f.Observed}

@@ -82,9 +82,9 @@ func (g *PlanGate) StartingMode(ctx context.Context, m *roster.Member) (string, 
 	return string(configs.Plan), nil
 }
 
-// BeginAnew sets the mode of a member that restarts within the same run. A plan
+// Restart sets the mode of a member that restarts within the same run. A plan
 // may have been approved for the old seat while the new one was made.
-func (g *PlanGate) BeginAnew(ctx context.Context, m *roster.Member) error {
+func (g *PlanGate) Restart(ctx context.Context, m *roster.Member) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
 	mode, err := g.StartingMode(ctx, m)

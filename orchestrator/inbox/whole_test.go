@@ -150,7 +150,7 @@ func TestApprovedAsItBeginsAnew(t *testing.T) {
 		if err := p.store.Put(t.Context(), keyPlan("dev"), []byte("null")); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Plans.BeginAnew(t.Context(), p.dev); err != nil {
+		if err := p.Plans.Restart(t.Context(), p.dev); err != nil {
 			t.Fatal(err)
 		}
 		var both sync.WaitGroup
@@ -160,7 +160,7 @@ func TestApprovedAsItBeginsAnew(t *testing.T) {
 			}
 		})
 		both.Go(func() {
-			if err := p.Plans.BeginAnew(t.Context(), p.dev); err != nil {
+			if err := p.Plans.Restart(t.Context(), p.dev); err != nil {
 				t.Error(err)
 			}
 		})

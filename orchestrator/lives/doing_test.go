@@ -7,8 +7,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// TestDoingNamesTheCommand: what a member is busy with is told in one line, and
-// that is the command even where a program sends much else along.
+// TestDoingNamesTheCommand: the current call is shown in one line, as the command even if
+// the program sends more.
 func TestDoingNamesTheCommand(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"available_decisions":["approved"],"call_id":"c1","command":"go test ./..."}`: "Bash go test ./...",
@@ -18,7 +18,7 @@ func TestDoingNamesTheCommand(t *testing.T) {
 		`{}`:                           "Bash",
 	} {
 		var w Watch
-		w.See("dev", agent.Event{Data: agent.ToolCalled{ID: "1", Name: "Bash", Input: json.RawMessage(input)}})
+		w.Record("dev", agent.Event{Data: agent.ToolCalled{ID: "1", Name: "Bash", Input: json.RawMessage(input)}})
 		if got := w.Of("dev").Doing; got != want {
 			t.Errorf("%s: %q, want %q", input, got, want)
 		}

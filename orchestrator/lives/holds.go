@@ -16,37 +16,36 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// holdsKey is where the store has the holds, so that they outlive the process.
+// holdsKey is the store key of the holds.
 const holdsKey = "holds"
 
-// Hold is who keeps a member from taking turns, and since when.
+// Hold says who keeps a member from taking turns, and since when.
 type Hold struct {
 	By    string    `json:"by"` // the operator, or the lead
 	Since time.Time `json:"since"`
-	// Cut says that a turn was interrupted, so that the member has work that nothing else
-	// tells it of.
+	// Cut says that a turn was interrupted. Nothing else tells the member of that work.
 	Cut bool `json:"cut,omitempty"`
 }
 
-// MemberHeld is the journal's event for a member that is held.
+// MemberHeld reports that a member is held.
 type MemberHeld struct {
 	By  string `json:"by"`
 	Cut bool   `json:"cut,omitempty"` // its turn was interrupted
 }
 
-// MemberResumed is the journal's event for a member that may go on.
+// MemberResumed reports that a member may continue.
 type MemberResumed struct {
 	By string `json:"by"`
 }
 
-// EventType is the journal's name for it.
+// EventType implements agent.EventData.
 func (MemberHeld) EventType() string { return "member_held" }
 
-// EventType is the journal's name for it.
+// EventType implements agent.EventData.
 func (MemberResumed) EventType() string { return "member_resumed" }
 
 // Holds keep members from taking turns until they are resumed or the operator writes to
-// them (DESIGN 10.13). The turn that a member is in when it is held goes on to its end,
+// them (DESIGN 10.13). A turn that runs when its member is held goes on to its end,
 // unless it is interrupted.
 type Holds struct {
 	store *tasks.Store
@@ -57,7 +56,8 @@ type Holds struct {
 	list map[string]Hold
 }
 
-// OpenHolds reads the holds from a team's store. Each change is told to tell once it is stored.
+// OpenHolds reads the holds from a team's store. It passes each change to tell once it is
+// stored.
 func OpenHolds(
 	ctx context.Context, store *tasks.Store, c routine.Clock, tell func(member string, e agent.EventData),
 ) (*Holds, error) {
@@ -68,7 +68,7 @@ func OpenHolds(
 	return h, nil
 }
 
-// Of is a member's hold; false: it is not held.
+// Of returns a member's hold; false: it is not held.
 func (h *Holds) Of(member string) (Hold, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,7 +76,7 @@ func (h *Holds) Of(member string) (Hold, bool) {
 	return held, ok
 }
 
-// Members are the members that are held, sorted by name.
+// Members returns the held members, sorted by name.
 func (h *Holds) Members() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,9 +84,8 @@ func (h *Holds) Members() []string {
 }
 
 // Keeps reports whether a member with this unread mail is kept from its next turn, and
-// whether its last one was interrupted. The operator lets it go on by writing to it. What
-// was written before an interrupt and is still unread counts, too: it is what the member
-// is to do next.
+// whether its last turn was interrupted. Mail from the operator ends a hold, also unread
+// mail from before an interrupt, because it is what the member does next.
 func (h *Holds) Keeps(member string, unread []mail.Message) (held, cut bool) {
 	now, ok := h.Of(member)
 	if !ok || slices.ContainsFunc(unread, func(m mail.Message) bool {
@@ -97,8 +96,8 @@ func (h *Holds) Keeps(member string, unread []mail.Message) (held, cut bool) {
 	return true, now.Cut
 }
 
-// Hold keeps a member from its next turn. cut says that a turn was interrupted; that of an
-// earlier hold stays.
+// Hold keeps a member from its next turn. cut says that a turn was interrupted; the mark
+// of an earlier hold stays.
 func (h *Holds) Hold(ctx context.Context, member, by string, cut bool) error {
 	err := h.change(ctx, func(list map[string]Hold) {
 		list[member] = Hold{By: by, Since: h.clock.Now(), Cut: cut || list[member].Cut}
@@ -109,9 +108,9 @@ func (h *Holds) Hold(ctx context.Context, member, by string, cut bool) error {
 	return err
 }
 
-// Resume ends a member's hold, if it has one. A member whose turn was interrupted gets a
-// message to go on; that is stored first, because without it the member would have nothing
-// to do.
+// Resume ends a member's hold, if any. A member whose turn was interrupted gets a message
+// to continue. The message is stored first, because without it the member would have
+// nothing to do.
 func (h *Holds) Resume(ctx context.Context, member, by string) error {
 	held, ok := h.Of(member)
 	if !ok {
@@ -137,7 +136,7 @@ func (h *Holds) Lift(ctx context.Context, member, by string) error {
 	return err
 }
 
-// change changes the list in the store, and then here.
+// change edits the holds, first in the store.
 func (h *Holds) change(ctx context.Context, edit func(map[string]Hold)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

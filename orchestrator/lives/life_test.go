@@ -13,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// TestOffer: what a member that looks for work is given, where several things have come.
+// TestOffer: what a member gets that looks for work, if several things have come.
 func TestOffer(t *testing.T) {
 	work := &teammate.Work{Cause: agent.ByTask}
 	over, cancel := context.WithCancel(t.Context())
@@ -25,14 +25,14 @@ func TestOffer(t *testing.T) {
 	}{
 		"nothing":                            {&Life{}, t.Context(), teammate.ErrResting},
 		"work":                               {&Life{next: work}, t.Context(), nil},
-		"work, then relieved":                {&Life{next: work, now: State{Exit: Anew}}, t.Context(), nil},
-		"work, and the team is at its end":   {&Life{next: work, home: true}, t.Context(), nil},
-		"relieved":                           {&Life{now: State{Exit: ForGood}}, t.Context(), io.EOF},
-		"relieved, to begin anew":            {&Life{now: State{Exit: Anew}}, t.Context(), teammate.ErrContinued},
-		"the team is at its end":             {&Life{home: true}, t.Context(), io.EOF},
+		"work, then relieved":                {&Life{next: work, now: State{Exit: Restarting}}, t.Context(), nil},
+		"work, and the team is at its end":   {&Life{next: work, noMore: true}, t.Context(), nil},
+		"relieved":                           {&Life{now: State{Exit: Removed}}, t.Context(), io.EOF},
+		"relieved, to restart":               {&Life{now: State{Exit: Restarting}}, t.Context(), teammate.ErrContinued},
+		"the team is at its end":             {&Life{noMore: true}, t.Context(), io.EOF},
 		"it leaves":                          {&Life{now: State{Leaving: "done"}}, t.Context(), io.EOF},
 		"it leaves, and has been given work": {&Life{now: State{Leaving: "done"}, next: work}, t.Context(), io.EOF},
-		"the context is over":                {&Life{next: work, home: true}, over, context.Canceled},
+		"the context is over":                {&Life{next: work, noMore: true}, over, context.Canceled},
 	} {
 		l := test.life
 		had := l.next != nil
@@ -49,12 +49,12 @@ func TestOffer(t *testing.T) {
 	}
 }
 
-// TestNoWorkIsOverslept: whatever comes just while a member lies down to rest is seen to.
+// TestNoWorkIsOverslept: a member that is about to rest still gets what comes just then.
 func TestNoWorkIsOverslept(t *testing.T) {
 	l := &Life{resting: true}
 	taken := make(chan string)
 	var members sync.WaitGroup
-	l.Own(func(error) {}, func() {
+	l.Bind(func(error) {}, func() {
 		members.Go(func() {
 			for {
 				w, err := l.Take(t.Context())
@@ -76,14 +76,14 @@ func TestNoWorkIsOverslept(t *testing.T) {
 			t.Fatalf("work %d came as %q", i, got)
 		}
 	}
-	l.SendHome()
+	l.EndWork()
 	if _, open := <-taken; open {
 		t.Error("there was work after the end")
 	}
 	members.Wait()
 }
 
-// TestLeft: who waits for a member to leave hears of it, early or late.
+// TestLeft: a waiter learns that a member has left, whether it waits before or after.
 func TestLeft(t *testing.T) {
 	var l Life
 	early := l.Left()
@@ -92,16 +92,16 @@ func TestLeft(t *testing.T) {
 		t.Fatal("it has not left")
 	default:
 	}
-	l.Part()
+	l.MarkLeft()
 	<-early
 	<-l.Left()
 	var late Life
-	late.Part()
+	late.MarkLeft()
 	<-late.Left()
 }
 
-// TestLeave: the first reason counts, a member that has not begun leaves when it looks for
-// work, and one that rests leaves at once.
+// TestLeave: the first reason counts, a member that has not begun leaves when it looks
+// for work, and a resting one leaves at once.
 func TestLeave(t *testing.T) {
 	var early Life
 	if _, underway := early.Leave("first"); underway {
@@ -111,7 +111,7 @@ func TestLeave(t *testing.T) {
 		t.Errorf("it was given %v", err)
 	}
 	l, resumed := &Life{}, 0
-	l.Own(func(error) {}, func() { resumed++ })
+	l.Bind(func(error) {}, func() { resumed++ })
 	if !l.Rest(t.Context()) {
 		t.Fatal("it does not rest")
 	}
@@ -122,8 +122,8 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// TestExit: a seat is free once its member is to leave it and nothing of the member is left
-// in it; a member that the spec no longer has does not begin anew.
+// TestExit: a seat is free once its member is to leave and the seat is closed; a member
+// that is no longer in the spec does not restart.
 func TestExit(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   func(*Life)
@@ -131,13 +131,13 @@ func TestExit(t *testing.T) {
 		exit Exit
 	}{
 		"it stays":                       {func(l *Life) { l.Vacate() }, false, Stays},
-		"relieved, but still there":      {func(l *Life) { l.Relieve(Anew) }, false, Anew},
-		"relieved and vacant":            {func(l *Life) { l.Relieve(Anew); l.Vacate() }, true, Anew},
-		"gone, its goroutine runs":       {func(l *Life) { l.Retire("x"); l.Relieve(ForGood) }, false, ForGood},
-		"gone, its goroutine has ended":  {func(l *Life) { l.Retire("x"); l.End(); l.Relieve(ForGood) }, true, ForGood},
-		"failed, and no longer in spec":  {func(l *Life) { l.Relieve(ForGood); l.BeginAnew(time.Second); l.Vacate() }, true, ForGood},
-		"failed":                         {func(l *Life) { l.BeginAnew(time.Second) }, false, Anew},
-		"kept out, though to be removed": {func(l *Life) { l.Relieve(Anew); l.Vacate(); l.KeepOut("x") }, false, Stays},
+		"relieved, but still there":      {func(l *Life) { l.LeaveSeat(Restarting) }, false, Restarting},
+		"relieved and vacant":            {func(l *Life) { l.LeaveSeat(Restarting); l.Vacate() }, true, Restarting},
+		"gone, its goroutine runs":       {func(l *Life) { l.Retire("x"); l.LeaveSeat(Removed) }, false, Removed},
+		"gone, its goroutine has ended":  {func(l *Life) { l.Retire("x"); l.End(); l.LeaveSeat(Removed) }, true, Removed},
+		"failed, and no longer in spec":  {func(l *Life) { l.LeaveSeat(Removed); l.Restart(time.Second); l.Vacate() }, true, Removed},
+		"failed":                         {func(l *Life) { l.Restart(time.Second) }, false, Restarting},
+		"kept out, though to be removed": {func(l *Life) { l.LeaveSeat(Restarting); l.Vacate(); l.Exclude("x") }, false, Stays},
 	} {
 		l := &Life{}
 		l.Wait()

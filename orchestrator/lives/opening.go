@@ -2,26 +2,26 @@ package lives
 
 import "sync"
 
-// Opening waits until all members with which a team begins have begun their sessions, or
-// are known never to begin: otherwise nobody could wait for a team with a halted member.
+// Opening waits until all first members of a team have begun their sessions or cannot
+// begin, so that a halted member does not block the wait.
 type Opening struct {
 	mu    sync.Mutex
 	begun int
-	want  int // how many are waited for; 0: not known yet
+	want  int // number of members; 0: not known yet
 	up    chan struct{}
 }
 
-// NewOpening makes an Opening for a number of members that Expect names.
+// NewOpening returns an Opening; Expect sets the number of its members.
 func NewOpening() *Opening { return &Opening{up: make(chan struct{})} }
 
-// Expect sets how many members begin. It is called once, before the first has begun.
+// Expect sets how many members begin. Call it once, before the first one begins.
 func (o *Opening) Expect(members int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.want = members
 }
 
-// Begun counts a member. Each is counted once.
+// Begun counts a member. Call it once for each.
 func (o *Opening) Begun() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -30,5 +30,5 @@ func (o *Opening) Begun() {
 	}
 }
 
-// Up is closed once all have begun.
+// Up returns a channel that is closed once all have begun.
 func (o *Opening) Up() <-chan struct{} { return o.up }

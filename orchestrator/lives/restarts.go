@@ -9,16 +9,15 @@ import (
 	"github.com/coveyteam/covey/orchestrator/routine"
 )
 
-// Restarts counts the failures of members in this run. Counts are by name, because each
-// life of a member has a seat of its own. They are not stored: a team that is started
-// again begins with none. The zero value is ready.
+// Restarts counts the failures of members in this run, by name, because each life of a
+// member has its own seat. The counts are not stored. The zero value is ready to use.
 type Restarts struct {
 	mu    sync.Mutex
 	falls map[string]failures
 }
 
-// PolicyOf returns a member's restart policy. Without one in the spec a member that has
-// failed is given up: its agent program has been started again several times by then.
+// PolicyOf returns a member's restart policy. Without one in the spec a failed member is
+// given up, because its agent program has been restarted several times by then.
 func PolicyOf(m configs.Member) configs.Restart {
 	if !m.Restart.Given {
 		return configs.Restart{}
@@ -26,8 +25,8 @@ func PolicyOf(m configs.Member) configs.Restart {
 	return m.Restart
 }
 
-// Fail notes a failure of a member. It returns how long the member rests before it begins
-// anew and how often it may fail again; ok is false if it is given up.
+// Fail records a failure of a member. It returns how long the member rests before its
+// restart and how often it may fail again; ok is false if it is given up.
 func (r *Restarts) Fail(m configs.Member, now time.Time) (rest time.Duration, left int, ok bool) {
 	policy := PolicyOf(m)
 	r.mu.Lock()
@@ -40,7 +39,7 @@ func (r *Restarts) Fail(m configs.Member, now time.Time) (rest time.Duration, le
 	return rest, policy.Max - len(after), ok
 }
 
-// GivenUp returns why a member is not started again after it has failed for a reason.
+// GivenUp returns why a failed member is not restarted.
 func GivenUp(m configs.Member, reason string) string {
 	policy := PolicyOf(m)
 	if policy.Max == 0 {
@@ -49,15 +48,15 @@ func GivenUp(m configs.Member, reason string) string {
 	return fmt.Sprintf("%s; it was started again %d times in %s, and is not any more", reason, policy.Max, policy.Within)
 }
 
-// failures are the times at which a member has failed, the earliest first.
+// failures are the times of a member's failures, the earliest first.
 type failures []time.Time
 
-// next adds a failure and returns how long the member rests before it begins anew; ok is
-// false when it has failed too often for that.
+// next adds a failure and returns the rest before the restart; ok is false if there were
+// too many failures.
 //
-// Failures that lie further back than the policy's time are dropped, so that one a week
-// never adds up. Those that lie ahead of now are dropped too: the clock was set back, and
-// they would count for long. f itself is not changed.
+// Failures before the policy's period are dropped, so that one a week never adds up.
+// Times after now are dropped too: the clock was set back, and they would count for long.
+// f is not changed.
 func (f failures) next(r configs.Restart, now time.Time) (after failures, rest time.Duration, ok bool) {
 	for _, at := range f {
 		if now.Sub(at) < r.Within && !at.After(now) {

@@ -7,8 +7,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 )
 
-// TestFailures: a member begins anew as often as its policy says, resting longer each
-// time; what lies further back than the policy looks does not count.
+// TestFailures: a member restarts as often as its policy says, after growing rests;
+// failures before the policy's period do not count.
 func TestFailures(t *testing.T) {
 	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	policy := configs.Restart{Max: 3, Within: time.Hour}
@@ -20,10 +20,10 @@ func TestFailures(t *testing.T) {
 	}{
 		{0, time.Second, true}, {time.Minute, 2 * time.Second, true}, {2 * time.Minute, 4 * time.Second, true},
 		{3 * time.Minute, 0, false}, {59 * time.Minute, 0, false},
-		{time.Hour, 4 * time.Second, true}, // the first is forgotten
+		{time.Hour, 4 * time.Second, true}, // the first is dropped
 		{61*time.Minute + time.Second, 4 * time.Second, true},
 		{10 * time.Hour, time.Second, true},
-		{-24 * time.Hour, time.Second, true}, // the clock was put back: what lies ahead does not count
+		{-24 * time.Hour, time.Second, true}, // the clock was set back: later times do not count
 	} {
 		var rest time.Duration
 		var ok bool
@@ -44,8 +44,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestPolicyOf: only a policy that the spec gives has a member begin anew; the
-// defaults are for agent programs.
+// TestPolicyOf: members restart only with a policy in the spec; the defaults are for
+// agent programs.
 func TestPolicyOf(t *testing.T) {
 	given := configs.Restart{Max: 2, Within: time.Minute, Given: true}
 	for _, test := range []struct{ in, want configs.Restart }{
@@ -60,7 +60,7 @@ func TestPolicyOf(t *testing.T) {
 	}
 }
 
-// TestGivenUp: who was never started again is not said to have been.
+// TestGivenUp: the text mentions restarts only if there were any.
 func TestGivenUp(t *testing.T) {
 	for want, r := range map[string]configs.Restart{
 		"it broke": {Given: true},

@@ -11,7 +11,8 @@ import (
 )
 
 // HoldStopped holds or resumes a member of a team that does not run, for the operator. It
-// reports whether that changed anything, and fails with state.ErrRunning if the team runs.
+// reports whether that changed anything, and fails with state.ErrRunning if the team
+// runs.
 func HoldStopped(ctx context.Context, p state.Place, member string, resume bool) (changed bool, err error) {
 	err = state.UseStopped(p, func(store *tasks.Store) error {
 		h, err := openStopped(ctx, store)
@@ -28,7 +29,7 @@ func HoldStopped(ctx context.Context, p state.Place, member string, resume bool)
 	return changed, err
 }
 
-// HeldIn returns the names of the members that are held, from a team's store, sorted.
+// HeldIn returns the names of the held members from a team's store, sorted.
 func HeldIn(ctx context.Context, store *tasks.Store) ([]string, error) {
 	h, err := openStopped(ctx, store)
 	if err != nil {
@@ -37,7 +38,7 @@ func HeldIn(ctx context.Context, store *tasks.Store) ([]string, error) {
 	return h.Members(), nil
 }
 
-// openStopped opens the holds of a team that has no journal to write to.
+// openStopped opens the holds of a team that does not run, without a journal.
 func openStopped(ctx context.Context, store *tasks.Store) (*Holds, error) {
 	return OpenHolds(ctx, store, routine.Clock{}, func(string, agent.EventData) {})
 }

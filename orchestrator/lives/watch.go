@@ -9,12 +9,12 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Watch knows the members of one team. The zero Watch knows of no events. Its methods may
-// be called from any goroutine.
+// Watch tracks the events of a team's members. The zero Watch has seen none. Any
+// goroutine may call its methods.
 type Watch struct {
 	mu      sync.Mutex
 	members map[string]*activity
-	owed    map[string]string // mail that members are being given
+	due     map[string]string // marks of mail that is due, by member
 }
 
 // Activity is what a member has done in this run.
@@ -24,21 +24,21 @@ type Activity struct {
 	Doing      string // for people; empty: nothing
 	LastText   string
 	Refusals   int
-	Unreported []string // tasks that it completed since it last wrote to the lead
+	Unreported []string // tasks completed since its last message to the lead
 }
 
-// activity is an Activity with what only the watchdog needs.
+// activity is an Activity with the counts for the watchdog.
 type activity struct {
 	Activity
-	open      []openCall // of this turn
+	open      []openCall // open calls of this turn
 	beats     uint64     // events
 	calls     int        // tool calls under way
 	hooking   int        // hooks under way
-	heldUp    bool       // an agent program says nothing, since the last event
-	endedWell int        // turns that have ended as they should
+	heldUp    bool       // an agent program has been silent since the last event
+	endedWell int        // turns that ended well
 }
 
-// of is what a member does. w.mu is held.
+// of returns the activity of a member. w.mu must be held.
 func (w *Watch) of(member string) *activity {
 	a := w.members[member]
 	if a == nil {
@@ -51,7 +51,7 @@ func (w *Watch) of(member string) *activity {
 	return a
 }
 
-// change changes what is known of a member.
+// change edits the activity of a member.
 func (w *Watch) change(member string, do func(*activity)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,39 +68,40 @@ func (w *Watch) Of(member string) Activity {
 	return Activity{}
 }
 
-// See takes in an event of a member.
-func (w *Watch) See(member string, e agent.Event) { w.change(member, func(a *activity) { a.see(e) }) }
+// Record processes an event of a member.
+func (w *Watch) Record(member string, e agent.Event) {
+	w.change(member, func(a *activity) { a.record(e) })
+}
 
-// SetDoing notes what a member does outside of its turns; empty: nothing.
+// SetDoing sets what a member does outside of its turns; empty: nothing.
 func (w *Watch) SetDoing(member, what string) { w.change(member, func(a *activity) { a.Doing = what }) }
 
-// Completed notes that a member has completed tasks of which the lead has not heard.
+// Completed records tasks that a member has completed and not reported to the lead.
 func (w *Watch) Completed(member string, tasks ...string) {
 	w.change(member, func(a *activity) { a.Unreported = append(a.Unreported, tasks...) })
 }
 
-// Reported notes that a member has written to the lead.
+// Reported records that a member has written to the lead.
 func (w *Watch) Reported(member string) { w.change(member, func(a *activity) { a.Unreported = nil }) }
 
-// BeginAnew notes that a member has begun another life. It is in no turn.
-func (w *Watch) BeginAnew(member string) {
+// Restart records that a member has another life, which is in no turn.
+func (w *Watch) Restart(member string) {
 	w.change(member, func(a *activity) { a.InTurn, a.Doing = false, "" })
 }
 
-// Forget drops what is known of a member that has left the team.
+// Forget drops a member that has left the team.
 func (w *Watch) Forget(member string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.members, member)
 }
 
-// Owe notes the mail that members are about to be given, and once more when
-// they have it: what stands there for long was not given.
+// RecordDue records the mail that members are about to get. Call it before and after the moves
+// of each round: a mark that stays was not delivered.
 //
-// It is called with the scene and the moves that are about to be made. A mark that
-// is the same round after round means that the move was made and came to nothing. Only
-// the first unread message counts as the mark: more mail must not set the clock back.
-func (w *Watch) Owe(s plan.Scene, moves []plan.Move) {
+// Only the first unread message counts as the mark, because more mail must not restart
+// the time.
+func (w *Watch) RecordDue(s plan.Scene, moves []plan.Move) {
 	given := map[string]bool{}
 	for _, m := range moves {
 		if m.Kind == plan.GiveMail {
@@ -115,11 +116,11 @@ func (w *Watch) Owe(s plan.Scene, moves []plan.Move) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.owed = owed
+	w.due = owed
 }
 
-// see takes in one event.
-func (a *activity) see(e agent.Event) {
+// record processes one event.
+func (a *activity) record(e agent.Event) {
 	a.Turn = max(a.Turn, e.Turn)
 	a.beat(e.Data)
 	if e.Helper != "" {
@@ -144,7 +145,7 @@ func (a *activity) see(e agent.Event) {
 	case agent.HookStarted:
 		a.Doing = data.Event + " hooks"
 	case agent.HookFinished:
-		if a.hooking == 0 && len(a.open) > 0 { // others of the same event may run yet
+		if a.hooking == 0 && len(a.open) > 0 { // others of the same event may still run
 			a.Doing = a.busyWith()
 		}
 	case agent.HookFeedback:
@@ -154,11 +155,11 @@ func (a *activity) see(e agent.Event) {
 	}
 }
 
-// openCall is a tool call that has no result yet, in words for people.
+// openCall is a tool call without a result, described for people.
 type openCall struct{ id, text string }
 
-// busyWith is what a member does when nothing else is known: the first call that has no
-// result, since those of one pass are made in order, or it thinks.
+// busyWith returns what a member does if nothing else is known: the first call without a
+// result, because the calls of a pass run in order, or thinking.
 func (a *activity) busyWith() string {
 	if len(a.open) > 0 {
 		return a.open[0].text
@@ -166,8 +167,8 @@ func (a *activity) busyWith() string {
 	return "thinking"
 }
 
-// seeHelper takes in what happened to a helper of the member: it works for the
-// member, but its words are not the member's.
+// seeHelper processes an event of the member's helper: it is the member's work, but not
+// its text.
 func (a *activity) seeHelper(e agent.Event) {
 	switch data := e.Data.(type) {
 	case agent.HookFeedback:
@@ -179,11 +180,11 @@ func (a *activity) seeHelper(e agent.Event) {
 	}
 }
 
-// beat counts what a member does. The mutex of Watch is held.
+// beat counts signs of life. Watch.mu must be held.
 //
-// Warnings and notifications are no sign of life: covey itself writes them, some about
-// the very member that hangs. Counts of calls and hooks never fall below zero, because each
-// turn begins at zero, and the end of a call from before it may still come in.
+// Warnings and notifications do not count, because covey itself writes them, some about
+// the member that hangs. Counts of calls and hooks never become negative, because each
+// turn starts at zero and the end of an earlier call may still arrive.
 func (a *activity) beat(e agent.EventData) {
 	switch data := e.(type) {
 	case agent.Warning, agent.Notified:

@@ -8,31 +8,31 @@ import (
 	"github.com/coveyteam/covey/orchestrator/routine"
 )
 
-// The watchdog finds members that neither work nor rest. It counts its own
-// rounds and reads no clock: a machine that slept, a clock that was set and a
-// covey that was stopped for a while look like one short round.
+// The watchdog finds members that are not idle and make no progress. It counts its own
+// rounds and reads no clock: a machine that slept, a clock that was set and a stopped
+// covey look like one short round.
 
 const (
 	// WatchInterval is the time between two rounds.
 	WatchInterval = 30 * time.Second
-	// quietLimit is how long nothing may be heard of a turn whose agent thinks,
-	// and callLimit of one whose tool call or hook runs, where the member has no
-	// limits.turn_timeout. Tools and hooks have shorter limits of their own.
+	// quietLimit is how long a turn may be silent while its agent thinks, and callLimit
+	// while a tool call or hook runs, if the member has no limits.turn_timeout. Tools and
+	// hooks have shorter limits.
 	quietLimit = 30 * time.Minute
 	callLimit  = 2 * time.Hour
-	// endLimit is how long a turn may take to end once it was interrupted.
+	// endLimit is how long an interrupted turn may take to end.
 	endLimit = 2 * time.Minute
-	// mailLimit is how long an idle member may be kept from its mail.
+	// mailLimit is how long an idle member may wait for its unread mail.
 	mailLimit = 2 * time.Minute
 )
 
 // Finding is what is wrong with a member, and what is done about it.
 type Finding struct {
-	Reason string `json:"reason"` // for people, behind the member's name
+	Reason string `json:"reason"` // for people, after the member's name
 	Did    string `json:"did"`    // one of the constants below
 }
 
-// EventType is the journal's name for it.
+// EventType implements agent.EventData.
 func (Finding) EventType() string { return "watchdog" }
 
 // What is done about a member.
@@ -43,24 +43,23 @@ const (
 	LookedAgain     = "looked again"
 )
 
-// Watched is what the watchdog is told of a member.
+// Watched describes a member to the watchdog.
 type Watched struct {
 	Name   string
-	InTurn bool          // it has begun its session, and has work
-	Helped bool          // a helper works beside it
-	Waits  bool          // it rightly waits: for a slot or an answer; or it is gone, or leaves
+	InTurn bool          // its session has begun, and it is not idle
+	Helped bool          // it has a helper
+	Waits  bool          // it waits for a slot or an answer, or it is gone or leaving
 	ByWire bool          // its agent is a program, which may think for long without an event
 	Limit  time.Duration // limits.turn_timeout; 0: none
 }
 
-// Guard watches over the members until ctx ends. In each round it calls round, which
-// returns the members, and then act with what it finds.
+// Run checks the members until ctx ends. In each round it calls round, which returns
+// the members, and act with each finding.
 //
-// Run it in a goroutine of its own, because the crew's loop is one of the things that may
-// hang. A member's next life keeps what is remembered of the one before, so that alarms in
-// a row count over lives.
-func (w *Watch) Guard(ctx context.Context, c routine.Clock, round func() []Watched, act func(member string, f Finding)) {
-	watched := map[string]*vigil{}
+// Run it in its own goroutine, because the crew's loop may hang too. A member's next life
+// keeps the state of the one before, so that consecutive alarms count across lives.
+func (w *Watch) Run(ctx context.Context, c routine.Clock, round func() []Watched, act func(member string, f Finding)) {
+	watched := map[string]*memberWatch{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -70,68 +69,67 @@ func (w *Watch) Guard(ctx context.Context, c routine.Clock, round func() []Watch
 		for _, m := range round() {
 			v := watched[m.Name]
 			if v == nil {
-				v = &vigil{}
+				v = &memberWatch{}
 				watched[m.Name] = v
 			}
 			p, ended := w.pulse(m)
 			if ended != v.completed {
 				v.completed, v.alarms = ended, 0
 			}
-			if f, ok := v.look(p, WatchInterval); ok && ctx.Err() == nil {
+			if f, ok := v.check(p, WatchInterval); ok && ctx.Err() == nil {
 				act(m.Name, f)
 			}
 		}
 	}
 }
 
-// pulse is how a member is now, and how many of its turns have ended well.
+// pulse returns a member's current pulse, and how many of its turns have ended well.
 func (w *Watch) pulse(m Watched) (p pulse, ended int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a := w.of(m.Name)
 	return pulse{
-		Beats: a.beats, InTurn: m.InTurn, Turn: a.Turn, Mail: w.owed[m.Name], Busy: a.calls+a.hooking > 0 || m.Helped,
+		Beats: a.beats, InTurn: m.InTurn, Turn: a.Turn, Mail: w.due[m.Name], Busy: a.calls+a.hooking > 0 || m.Helped,
 		Waits: m.Waits, Silent: a.heldUp || !m.ByWire, Limit: m.Limit,
 	}, a.endedWell
 }
 
-// pulse is what the watchdog has of one member.
+// pulse is the state of one member in one round.
 type pulse struct {
-	Beats  uint64 // events so far: it rises while the member does something
+	Beats  uint64 // events so far; grows while the member does something
 	InTurn bool
 	Turn   int
-	Busy   bool          // a tool call or a hook runs, or a helper works beside it
-	Waits  bool          // it rightly waits: for a slot or an answer; or it is gone, or leaves
-	Silent bool          // an agent program: it says nothing on its wire either
+	Busy   bool          // a tool call, a hook or a helper runs
+	Waits  bool          // it waits for a slot or an answer, or it is gone or leaving
+	Silent bool          // it sends nothing on its wire either, or has none
 	Limit  time.Duration // limits.turn_timeout; 0: none
-	Mail   string        // mail that it ought to have been given, as a mark; empty: none
+	Mail   string        // mark of its mail that is due; empty: none
 }
 
-// vigil is what the watchdog remembers of one member between rounds.
-type vigil struct {
+// memberWatch is what the watchdog keeps of one member between rounds.
+type memberWatch struct {
 	beats     uint64
-	quiet     time.Duration // since its last beat, while in a turn
+	quiet     time.Duration // time since its last beat in a turn
 	mail      string
-	kept      time.Duration // how long it was kept from that mail
-	cut       int           // the turn that was interrupted; 0: none
-	alarms    int           // interrupted turns since one that ended well
-	completed int           // turns that had ended well at the last alarm
+	kept      time.Duration // how long that mail has waited
+	cut       int           // the interrupted turn; 0: none
+	alarms    int           // interrupts since a turn that ended well
+	completed int           // turns that had ended well by the last alarm
 }
 
-// look takes in a round that came after time d, and says what is found.
+// check processes a round after time d, and returns a finding, if any.
 //
-// One finding at most comes out of a round, the worst first, because each has somebody
-// do something about the member. A turn that was interrupted and does not end is worse
-// than mail that does not come, and both are worse than a turn that is quiet.
+// A round has at most one finding, the worst first, because each leads to an action. An
+// interrupted turn that does not end is worse than mail that does not arrive, and both
+// are worse than a silent turn.
 //
-// After each finding the count behind it begins again, so that the next one comes only
-// after the same time once more and not with every round. alarms counts interrupts in a
-// row: the second one says that a member falls into the same hole again, and it is given
-// up then instead of being sent into it a third time. guard sets alarms back when a turn
-// has ended well in between.
+// After a finding its time starts again, so that the next one comes only after the same
+// time and not with every round. alarms counts consecutive interrupts: at the second one
+// the member is given up instead of being interrupted a third time. Run resets alarms
+// when a turn has ended well in between.
 //
-// It depends on nothing but its arguments, so the tests go through days in no time.
-func (v *vigil) look(p pulse, d time.Duration) (f Finding, ok bool) {
+// It depends only on its arguments, so that tests need no time.
+func (v *memberWatch) check(p pulse, d time.Duration) (f Finding, ok bool) {
 	if !p.InTurn || p.Turn != v.cut {
 		v.cut = 0
 	}
@@ -163,15 +161,14 @@ func (v *vigil) look(p pulse, d time.Duration) (f Finding, ok bool) {
 	return f, true
 }
 
-// limit is how long nothing may be heard of the member's turn.
+// limit is how long the member's turn may be silent.
 //
-// Who gave a turn_timeout wants turns to end then, and the member sees to that; the
-// watchdog comes endLimit later, for a member in which that has failed. A build or a test
-// run that is silent for an hour is no fault, and neither is an agent program that thinks
-// and is seen to be alive on its wire: both get callLimit.
+// With a turn_timeout the turn ends by itself; the watchdog waits endLimit longer, for a
+// member in which that failed. A build or test run may be silent for an hour, and so may
+// an agent program whose wire shows that it is alive: both get callLimit.
 func (p pulse) limit() time.Duration {
 	switch {
-	case p.Limit > 0: // the turn ends by itself then; this is for one that does not
+	case p.Limit > 0: // the turn should have ended by itself
 		return p.Limit + endLimit
 	case p.Busy, !p.Silent:
 		return callLimit

@@ -9,9 +9,9 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// TestVigil: each case is a member over rounds of half a minute, and what is
-// found in which round.
-func TestVigil(t *testing.T) {
+// TestMemberWatch: each case is a member over rounds of half a minute, with the findings by
+// round.
+func TestMemberWatch(t *testing.T) {
 	thinking := func(i int) pulse { return pulse{Beats: 7, InTurn: true, Turn: 3, Silent: true} }
 	with := func(edit func(int, *pulse)) func(int) pulse {
 		return func(i int) pulse {
@@ -56,10 +56,10 @@ func TestVigil(t *testing.T) {
 			with(func(i int, p *pulse) { p.InTurn, p.Mail = false, strings.Repeat("m", 1+i%2) }), nil},
 	}
 	for name, tt := range tests {
-		v := &vigil{}
+		v := &memberWatch{}
 		var got []found
 		for i := 1; i <= 126; i++ {
-			if f, ok := v.look(tt.pulse(i), WatchInterval); ok {
+			if f, ok := v.check(tt.pulse(i), WatchInterval); ok {
 				got = append(got, found{i, f.Did})
 			}
 		}
@@ -69,17 +69,17 @@ func TestVigil(t *testing.T) {
 	}
 }
 
-// TestLives: a member's next life is in no turn, and keeps its counts; of a member that has
-// left the team nothing is kept.
+// TestLives: a member's next life is in no turn and keeps its counts; nothing is kept of
+// a member that has left.
 func TestLives(t *testing.T) {
 	var w Watch
-	w.See("dev", agent.Event{Turn: 3, Data: agent.TurnStarted{}})
-	w.See("dev", agent.Event{Turn: 3, Data: agent.HookFeedback{}})
+	w.Record("dev", agent.Event{Turn: 3, Data: agent.TurnStarted{}})
+	w.Record("dev", agent.Event{Turn: 3, Data: agent.HookFeedback{}})
 	w.Completed("dev", "1", "2")
 	if now := w.Of("dev"); !now.InTurn || now.Turn != 3 || now.Doing == "" || len(now.Unreported) != 2 {
 		t.Errorf("it does %+v", now)
 	}
-	w.BeginAnew("dev")
+	w.Restart("dev")
 	if now := w.Of("dev"); now.InTurn || now.Turn != 3 || now.Doing != "" || now.Refusals != 1 || len(now.Unreported) != 2 {
 		t.Errorf("its next life does %+v", now)
 	}

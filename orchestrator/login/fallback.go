@@ -10,23 +10,23 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// AgentChanged is sent when a member goes on with another agent, because its own
-// has reached a vendor's limit, or has it no more.
+// AgentChanged reports that a member continues with another agent, because its own has
+// reached a vendor's limit or no longer has.
 type AgentChanged struct {
-	From  string    `json:"from"` // as people know the agents
+	From  string    `json:"from"` // display names of the agents
 	To    string    `json:"to"`
-	Until time.Time `json:"until,omitzero"` // when it goes back to its own; zero: it has
+	Until time.Time `json:"until,omitzero"` // when it returns to its own; zero: it has returned
 }
 
-// EventType is the journal's name for it.
+// EventType implements agent.EventData.
 func (AgentChanged) EventType() string { return "agent_changed" }
 
-// keyFallback is where the store has which agents of a member are used up, and
-// until when.
+// keyFallback returns the store key of a member's used-up agents and the ends of their
+// limits.
 func keyFallback(member string) string { return "fallback/" + member }
 
-// usable is the first agent of a chain whose limit is over, and else when the
-// first of them will be.
+// usable returns the first agent of a chain that is not used up; otherwise the one whose
+// limit ends first, and when.
 func usable(chain []configs.Agent, used map[string]time.Time, now time.Time) (a configs.Agent,
 	until time.Time, ok bool) {
 	for _, a := range chain {
@@ -41,8 +41,8 @@ func usable(chain []configs.Agent, used map[string]time.Time, now time.Time) (a 
 	return chain[0], until, false
 }
 
-// chain is what a member with an agent may think with; that alone where a limit is
-// to be waited for.
+// chain returns the agents that a member may use, its own first; only its own if the team
+// waits for limits.
 func (l *Logins) chain(own configs.Agent) []configs.Agent {
 	if l.ports.OnLimit() != configs.FallBack {
 		return []configs.Agent{own}
@@ -50,8 +50,8 @@ func (l *Logins) chain(own configs.Agent) []configs.Agent {
 	return l.ports.Fallbacks(own)
 }
 
-// usedUpUntil notes that the agent which a member has now is used up, and says
-// when it can go on: at once (zero), if there is another to fall back to.
+// usedUpUntil records that the member's current agent is used up, and returns when the
+// member can continue: at once (zero) if there is another agent.
 func (l *Logins) usedUpUntil(ctx context.Context, m *roster.Member, until time.Time) (time.Time, error) {
 	chain := l.chain(m.Agent)
 	if len(chain) == 1 {
@@ -59,7 +59,7 @@ func (l *Logins) usedUpUntil(ctx context.Context, m *roster.Member, until time.T
 	}
 	used := map[string]time.Time{}
 	l.change(m.Name, func(known *member) {
-		for _, a := range chain { // what is no agent of its any more is forgotten
+		for _, a := range chain { // agents that are no longer in the chain are dropped
 			if at, ok := known.used[a.Name]; ok {
 				used[a.Name] = at
 			}
@@ -71,8 +71,9 @@ func (l *Logins) usedUpUntil(ctx context.Context, m *roster.Member, until time.T
 	return until, l.ports.Store.Put(context.WithoutCancel(ctx), keyFallback(m.Name), notation.Encode(used))
 }
 
-// Switch gives an idle member the agent that it is to go on with: its own as soon as that
-// has no limit any more, else the first that has none. It returns that, and whether it is another.
+// Switch selects the agent with which an idle member continues: its own if that has no
+// limit, else the first fallback without one. It returns the agent, and whether it
+// changed.
 func (l *Logins) Switch(m *roster.Member, turn int) (a configs.Agent, changed bool) {
 	l.mu.Lock()
 	used := l.of(m.Name).used

@@ -13,34 +13,33 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// How long a member waits whose agent does not say when its limit is over. Each
-// try in vain doubles the time, so that a limit of a week costs a dozen tries
-// a day.
+// How long a member waits if its agent does not say when the limit ends. Each failed try
+// doubles the wait, so that a limit of a week costs a dozen tries a day.
 const (
 	firstRetry = 15 * time.Minute
 	lastRetry  = 2 * time.Hour
-	// soonRetry is the first wait after an announced time that did not hold.
+	// soonRetry is the first wait after an announced time that was wrong.
 	soonRetry = time.Minute
 )
 
-// Lockout is why a member takes no turns for now, though it was cut short in
-// one: its agent's account is used up, nobody is logged in, or the turn failed. It is
-// stored, so that covey waits on when it is started again.
+// Lockout is why a member takes no turns although its last turn was cut short: its
+// agent's account is used up, nobody is logged in, or the turn failed. It is stored, so
+// that a restarted covey waits on.
 type Lockout struct {
 	LoggedOut bool      `json:"logged_out,omitempty"`
-	Failed    bool      `json:"failed,omitempty"` // the turn failed, and is tried again
-	Until     time.Time `json:"until,omitzero"`   // when it tries again; zero: at once
-	Known     bool      `json:"known,omitempty"`  // the agent said so; false: covey guesses
-	Tries     int       `json:"tries"`            // tries in a row that covey made by itself
-	Again     bool      `json:"again,omitempty"`  // the lockout before it was no different: everybody knows
+	Failed    bool      `json:"failed,omitempty"` // the turn failed and is tried again
+	Until     time.Time `json:"until,omitzero"`   // time of the next try; zero: at once
+	Known     bool      `json:"known,omitempty"`  // the agent announced Until; false: covey guesses
+	Tries     int       `json:"tries"`            // consecutive tries by covey itself
+	Again     bool      `json:"again,omitempty"`  // it repeats the lockout before, so nobody is told
 	Text      string    `json:"text"`             // what the agent said
-	Answered  bool      `json:"-"`                // since then its vendor has answered
-	GivenUp   bool      `json:"-"`                // Failed too often to be tried again
-	Fresh     bool      `json:"-"`                // Failed in the turn that is just ending
+	Answered  bool      `json:"-"`                // the vendor has answered since
+	GivenUp   bool      `json:"-"`                // it failed too often to be tried again
+	Fresh     bool      `json:"-"`                // it failed in the turn that is ending
 }
 
-// State is what the lockout means at a time. The times are compared by the wall
-// clock alone: a machine may have slept in between.
+// State returns what the lockout means at a time. It compares wall-clock times, because
+// the machine may have slept.
 func (l *Lockout) State(now time.Time) plan.Lock {
 	switch {
 	case l == nil, l.GivenUp:
@@ -55,18 +54,18 @@ func (l *Lockout) State(now time.Time) plan.Lock {
 	return plan.LockOver
 }
 
-// Holds reports whether the lockout keeps the member from its turns.
+// Holds reports whether the lockout keeps the member from turns.
 func (l *Lockout) Holds(now time.Time) bool {
 	state := l.State(now)
 	return state != "" && state != plan.LockOver
 }
 
-// keyLockout is where the store has a member's lockout; null: none.
+// keyLockout returns the store key of a member's lockout; null: none.
 func keyLockout(member string) string { return "lockout/" + member }
 
-// retryAt is when a member tries again whose agent was used up tries times in a
-// row. What the agent has announced is believed once; when it did not hold, or
-// lies in the past, waiting longer each time keeps covey from knocking for ever.
+// retryAt returns when a member tries again after its agent was used up in tries
+// consecutive turns. An announced time is believed once. If it was wrong or is in the
+// past, the waits grow, so that covey does not retry constantly.
 func retryAt(now, announced time.Time, tries int) time.Time {
 	if tries <= 1 && announced.After(now) {
 		return announced.Round(0)
@@ -86,7 +85,7 @@ func retryAt(now, announced time.Time, tries int) time.Time {
 	return at
 }
 
-// loginText says what a person has to do, then being what follows the login.
+// loginText says what a person has to do; then is the command that follows the login.
 func (l *Logins) loginText(a configs.Agent, hint, then string) string {
 	if run := l.ports.Command(a.Preset); run != "" {
 		return fmt.Sprintf("%s is not logged in; run `%s`, then `%s`", roster.AgentName(a), run, then)
@@ -105,8 +104,8 @@ func limitText(a configs.Agent, l Lockout, now time.Time) string {
 		notation.ShortTime(l.Until.Local(), now))
 }
 
-// LimitText is what the others are told of a member that has reached a usage limit: that
-// it waits, or goes on with another agent. again says that everybody knows of it already.
+// LimitText says that a member that has reached a usage limit waits or continues with
+// another agent. again reports that the others know it already.
 func (l *Logins) LimitText(m *roster.Member, e agent.Limited) (text string, waits, again bool) {
 	lockout := l.State(m.Name).Lockout
 	if lockout == nil || lockout.Until.IsZero() {
@@ -117,7 +116,7 @@ func (l *Logins) LimitText(m *roster.Member, e agent.Limited) (text string, wait
 		Lockout{Until: e.Until, Known: e.Known}, l.ports.Clock.Now())), true, lockout.Again
 }
 
-// Ending is how a run ends for a member that is locked out then.
+// Ending returns the lock that a member has at the end of a run, and its text.
 func (l *Logins) Ending(m *roster.Member) (plan.Lock, string) {
 	now := l.ports.Clock.Now()
 	lockout := l.State(m.Name).Lockout
@@ -133,10 +132,10 @@ func (l *Logins) Ending(m *roster.Member) (plan.Lock, string) {
 	return plan.LockUsedUp, limitText(m.CurrentAgent(), *lockout, now)
 }
 
-// Take notes a lockout that a member's turn came to, and completes the event with what
-// the member does not know of it. Other events are returned as they are. It is called
-// before anybody is told, so that a crash cannot lose it.
-func (l *Logins) Take(ctx context.Context, m *roster.Member, d agent.EventData) (agent.EventData, error) {
+// HandleEvent records the lockout that a member's turn ended with, and adds what the member does
+// not know to the event. It returns other events unchanged. Call it before the event is
+// passed on, so that a crash cannot lose the lockout.
+func (l *Logins) HandleEvent(ctx context.Context, m *roster.Member, d agent.EventData) (agent.EventData, error) {
 	var out *Lockout
 	var unkept error
 	switch e := d.(type) {
@@ -173,14 +172,13 @@ func (l *Logins) Take(ctx context.Context, m *roster.Member, d agent.EventData) 
 	return d, errors.Join(unkept, l.keep(ctx, m.Name, out))
 }
 
-// keep stores a lockout; nil: none. A team that is being stopped has to know of it when
-// it is started again.
+// keep sets and stores a lockout; nil removes it. A later run needs it.
 func (l *Logins) keep(ctx context.Context, name string, out *Lockout) error {
 	return l.ports.Store.Put(context.WithoutCancel(ctx), keyLockout(name), notation.Encode(out))
 }
 
-// TurnEnded notes that a member's turn has ended for a reason: what is no lockout ends
-// the one before.
+// TurnEnded records that a member's turn has ended. Any reason that is not a lockout ends
+// the lockout before.
 func (l *Logins) TurnEnded(ctx context.Context, name, reason string) error {
 	if reason == agent.EndUsageLimit || reason == agent.EndLoggedOut {
 		return nil
@@ -189,7 +187,7 @@ func (l *Logins) TurnEnded(ctx context.Context, name, reason string) error {
 	l.change(name, func(m *member) {
 		was := m.state.Lockout
 		switch {
-		case was != nil && was.Fresh: // it is about this very turn
+		case was != nil && was.Fresh: // it belongs to this turn
 			kept := *was
 			kept.Fresh = false
 			m.state.Lockout = &kept
@@ -203,7 +201,7 @@ func (l *Logins) TurnEnded(ctx context.Context, name, reason string) error {
 	return l.keep(ctx, name, nil)
 }
 
-// next is a lockout that follows the one that the member may have.
+// next returns a lockout that follows the member's current one, if any.
 func (l *Logins) next(name, text string) *Lockout {
 	was := l.State(name).Lockout
 	if was == nil || was.Failed {
@@ -212,8 +210,8 @@ func (l *Logins) next(name, text string) *Lockout {
 	return &Lockout{Tries: was.Tries + 1, Again: *was != Lockout{}, Text: text}
 }
 
-// Retry lets a member that is locked out try again at once. It reports whether there is
-// such a lockout. A try that a person asked for says nothing about how long to wait.
+// Retry lets a locked-out member try again at once. It reports whether there was a
+// lockout. A try that a person asked for does not count towards the wait.
 func (l *Logins) Retry(name string) bool {
 	now, held := l.ports.Clock.Now(), false
 	l.change(name, func(m *member) {

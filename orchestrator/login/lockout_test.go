@@ -51,8 +51,7 @@ func TestRetryAt(t *testing.T) {
 	}
 }
 
-// However often it does not hold what the agent announces, the tries do not
-// come close together.
+// TestRetriesAreNoStorm: tries stay far apart, however often the announced time is wrong.
 func TestRetriesAreNoStorm(t *testing.T) {
 	for name, announce := range map[string]func(time.Time) time.Time{
 		"never":    func(time.Time) time.Time { return time.Time{} },
@@ -117,8 +116,8 @@ func TestLockoutTexts(t *testing.T) {
 	}
 }
 
-// Whichever agents of a chain are used up, the first one that is not is taken, and
-// else the earliest end is waited for. Circles end.
+// TestUsable: the first agent of a chain that is not used up is taken, otherwise the one
+// whose limit ends first. Cycles end.
 func TestUsable(t *testing.T) {
 	now := atThree
 	rapid.Check(t, func(t *rapid.T) {
@@ -154,7 +153,7 @@ func TestUsable(t *testing.T) {
 	})
 }
 
-// Which agents share an account.
+// TestLoginOf: which agents share an account.
 func TestLoginOf(t *testing.T) {
 	claude := configs.Agent{Name: "a", Kind: configs.ACP, Preset: configs.Claude, Auth: configs.Login}
 	with := func(edit func(*configs.Agent)) configs.Agent {
@@ -216,8 +215,8 @@ func TestRetryRest(t *testing.T) {
 	}
 }
 
-// TestForget: the next life of a member has the lockout of the one before only if it has
-// the same agent, and never what it waited for or the slot that it had.
+// TestForget: the next life of a member keeps the lockout only with the same agent, and
+// never the wait or the slot.
 func TestForget(t *testing.T) {
 	one := configs.Agent{Name: "one", Parallel: 1}
 	dev := &roster.Member{Member: &configs.Member{Name: "dev", Agent: one}}
@@ -242,8 +241,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestAllotAnew: another number under parallel counts at once; without one there is
-// room for everybody; of two that share an agent the careful one counts.
+// TestAllotAnew: a new number under parallel takes effect at once; without one there is
+// no limit; of two that share an agent the lower counts.
 func TestAllotAnew(t *testing.T) {
 	l := New(Ports{OnLimit: func() configs.OnLimit { return configs.WaitForLimit }})
 	member := func(parallel int) configs.Member {

@@ -1,11 +1,11 @@
-// Package login knows the logins that the agents of a team work on: who is locked out of
-// one and until when, how many turns may go on at once, and which agent a member falls
-// back to. It is covey's own and makes no promise to other programs.
+// Package login tracks the logins of a team's agents: which members are locked out and
+// until when, how many turns may run at once, and to which agent a member falls back. It
+// makes no promise of compatibility to programs outside covey.
 //
-// A login is what several members may share: an account of a vendor, or a key. When a
-// program says that a usage limit is reached, the member is locked out until the time that
-// the program named, or tries again after a pause. A lockout is stored, so that a team that
-// is restarted does not ask the vendor again too early.
+// Several members may share a login: an account of a vendor, or a key. When a program
+// reports a usage limit, the member is locked out until the time that the program named,
+// or tries again after a pause. Lockouts are stored, so that a restarted team does not
+// ask the vendor too early.
 package login
 
 import (
@@ -25,54 +25,54 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Ports are what Logins needs of its team.
+// Ports are the dependencies of Logins.
 type Ports struct {
 	Store     *tasks.Store
 	Journal   Journal
 	Clock     routine.Clock
-	Changed   func()                                   // is called when a member can go on that could not
-	OnLimit   func() configs.OnLimit                   // what a vendor's limit means for the team
-	Fallbacks func(configs.Agent) []configs.Agent      // an agent, and those that it may be followed by
-	Command   func(preset configs.Preset) (run string) // logs the user in; empty: not known
+	Changed   func()                                   // called when a member may continue
+	OnLimit   func() configs.OnLimit                   // what the team does at a vendor's limit
+	Fallbacks func(configs.Agent) []configs.Agent      // an agent and its fallbacks
+	Command   func(preset configs.Preset) (run string) // the command that logs the user in; empty: not known
 }
 
-// Journal is told what members wait for, and of their agents.
+// Journal records waits and changes of agents.
 type Journal interface{ Append(e agent.Event) }
 
-// Logins are those of one team. Its methods may be called from any goroutine. It calls
-// its ports without holding its lock; Allot alone asks OnLimit and Fallbacks under that of
-// the slots.
+// Logins are the logins of one team. Any goroutine may call its methods. It calls its
+// ports without holding its lock, except that Allot calls OnLimit and Fallbacks with the
+// lock of the slots held.
 type Logins struct {
 	ports Ports
 	slots slots
 
 	mu      sync.Mutex
-	members map[string]*member // who is here stays
+	members map[string]*member // never removed
 	places  roster.Places[*member]
-	waits   string // the wait for usage limits that was last told of
+	waits   string // the last reported wait for usage limits
 }
 
-// member is what is known of a member.
+// member is the state of one member.
 type member struct {
 	state State
-	used  map[string]time.Time // until when which of its agents are used up; not changed once it stands here
-	slot  func()               // gives back its place among those on one login; nil: it has none
+	used  map[string]time.Time // its used-up agents, and until when; replaced, never changed
+	slot  func()               // releases its slot; nil: it has none
 
-	agent *configs.Agent // that it used at the last FillSeats
-	login string         // of that agent
+	agent *configs.Agent // its agent at the last FillSeats
+	login string         // the login of agent
 }
 
 // State is what keeps a member from its turns.
 type State struct {
-	Lockout *Lockout  // nil: none; not changed once it stands here
-	Lent    time.Time // until when it waits though it is not locked out: its login is used up
-	Waits   string    // what it waits for before a turn that it has work for; empty: nothing
+	Lockout *Lockout  // nil: none; replaced, never changed
+	Lent    time.Time // until when it waits because another member's lockout applies
+	Waits   string    // what it waits for before its next turn; empty: nothing
 }
 
-// New has the logins of a team whose members have not been hired yet.
+// New returns the logins of a team without members.
 func New(ports Ports) *Logins { return &Logins{ports: ports, members: map[string]*member{}} }
 
-// of is what is known of a member. l.mu is held.
+// of returns the state of a member. l.mu must be held.
 func (l *Logins) of(name string) *member {
 	m := l.members[name]
 	if m == nil {
@@ -82,7 +82,7 @@ func (l *Logins) of(name string) *member {
 	return m
 }
 
-// State is that of a member.
+// State returns the state of a member.
 func (l *Logins) State(name string) State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,15 +92,15 @@ func (l *Logins) State(name string) State {
 	return State{}
 }
 
-// change changes what is known of a member.
+// change edits the state of a member.
 func (l *Logins) change(name string, do func(*member)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	do(l.of(name))
 }
 
-// Forget drops what is known of a member that has left its seat. Its lockout stays if
-// it goes on with the same agent.
+// Forget drops the state of a member that has left its seat. The lockout stays if the
+// member continues with the same agent.
 func (l *Logins) Forget(name string, sameAgent bool) {
 	l.GiveBack(name)
 	l.change(name, func(m *member) {
@@ -111,9 +111,8 @@ func (l *Logins) Forget(name string, sameAgent bool) {
 	})
 }
 
-// Recall reads which members were locked out when the last run ended, and which of their
-// agents were used up. A member that was logged out tries again: a person has started
-// covey since.
+// Recall reads the lockout and the used-up agents of a member from the last run. A member
+// that was logged out tries again, because a person has started covey since.
 func (l *Logins) Recall(ctx context.Context, name string) error {
 	var lockout *Lockout
 	if err := tasks.ReadValue(ctx, l.ports.Store, keyLockout(name), &lockout); err != nil {
@@ -130,9 +129,9 @@ func (l *Logins) Recall(ctx context.Context, name string) error {
 	return nil
 }
 
-// Of names the account that an agent works on. Agents with the same login share its
-// slots, and the news of its limits. An agent program that is given variables of its own
-// may well have another login than one without, so these count.
+// Of returns a name for the account that an agent works on. Agents with the same login
+// share its slots and its limits. An agent with its own environment variables may have
+// another login than one without, so they are part of the name.
 func Of(a *configs.Agent) string {
 	if a.Kind != configs.ACP && a.Kind != configs.Command || a.Model.Script != "" {
 		return a.Name
@@ -145,7 +144,7 @@ func Of(a *configs.Agent) string {
 		return "key of " + program
 	}
 	if a.Preset == "" {
-		return a.Name // nobody knows what login such a program has
+		return a.Name // the login of such a program is unknown
 	}
 	var env strings.Builder
 	for _, v := range a.Env {
@@ -154,8 +153,8 @@ func Of(a *configs.Agent) string {
 	return "login of " + program + env.String()
 }
 
-// loginOf is Of for the agent that the member uses. It is asked again and again for the
-// same agent.
+// loginOf returns Of for the member's agent. It caches the result, because it is called
+// often.
 func (m *member) loginOf(a *configs.Agent) string {
 	if m.agent != a {
 		m.agent, m.login = a, Of(a)
@@ -163,10 +162,9 @@ func (m *member) loginOf(a *configs.Agent) string {
 	return m.login
 }
 
-// FillSeats fills in what their logins mean for members: Agent, Lock, Until, LockText and
-// Borrowed of their seats. who gives the member that has a seat. Look passes the news of each
-// login on to the members that share it: while one of them is locked out, or tries whether
-// it still is, the others wait with it.
+// FillSeats sets Agent, Lock, Until, LockText and Borrowed of seats. who returns the
+// member of a seat. A lockout applies to all members on its login: while one is locked
+// out, or tries whether it still is, the others wait with it.
 func (l *Logins) FillSeats(seats []plan.Seat, who func(i int) *roster.Member) {
 	now := l.ports.Clock.Now()
 	told := l.ports.OnLimit() == configs.StopAtLimit
@@ -187,7 +185,7 @@ func (l *Logins) FillSeats(seats []plan.Seat, who func(i int) *roster.Member) {
 		if lockout == nil || lockout.Answered || lockout.Failed {
 			continue
 		}
-		// A member that takes no turn itself can try nothing for others.
+		// A member that takes no turns cannot try for others.
 		if v.Lock == plan.LockOver && (v.Gone || v.Spent != "") {
 			continue
 		}
@@ -213,8 +211,8 @@ func (l *Logins) FillSeats(seats []plan.Seat, who func(i int) *roster.Member) {
 	}
 }
 
-// Answered notes that the vendor behind a member that was locked out has answered: the
-// others on its login need not wait for the end of its turn.
+// Answered records that the vendor has answered a member that was locked out: the others
+// on its login need not wait for the end of its turn.
 func (l *Logins) Answered(name string) {
 	news := false
 	l.change(name, func(m *member) {
@@ -230,8 +228,7 @@ func (l *Logins) Answered(name string) {
 	}
 }
 
-// TellOfWait tells the journal, once for each mark, that the team does nothing but wait
-// for usage limits to be over.
+// TellOfWait journals, once per mark, that the team only waits for usage limits.
 func (l *Logins) TellOfWait(mark string, w journal.TeamWaits) {
 	l.mu.Lock()
 	told := l.waits == mark
@@ -242,7 +239,7 @@ func (l *Logins) TellOfWait(mark string, w journal.TeamWaits) {
 	}
 }
 
-// EndWait notes that a member has been given work: the next wait is told of anew.
+// EndWait records that a member has work, so that the next wait is reported again.
 func (l *Logins) EndWait() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// pool bounds how many members may be in a turn at once on one login: vendors
-// count the programs that run on an account. Who waits longest is next. nil
-// bounds nothing.
+// pool bounds how many members may be in a turn at once on one login, because vendors
+// limit programs per account. Slots are given in order of arrival. A nil pool has no
+// bound.
 type pool struct {
 	mu    sync.Mutex
 	free  int
-	queue []chan struct{} // who waits, in order; closed when a slot is handed over
+	queue []chan struct{} // waiters in order; closed when the slot is handed over
 }
 
-// Take waits for a slot. release gives it back; calling it twice does no harm.
-// waits is called before a wait, and not without one. It fails when ctx ends.
-func (p *pool) Take(ctx context.Context, waits func()) (release func(), err error) {
+// acquire waits for a slot. release gives it back and may be called twice. waits is
+// called only before a wait. It fails when ctx ends.
+func (p *pool) acquire(ctx context.Context, waits func()) (release func(), err error) {
 	if p == nil {
 		return func() {}, nil
 	}
@@ -40,7 +40,7 @@ func (p *pool) Take(ctx context.Context, waits func()) (release func(), err erro
 	}
 }
 
-// give hands a slot to whoever is next.
+// give hands a slot to the first waiter.
 func (p *pool) give() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,8 +52,8 @@ func (p *pool) give() {
 	p.queue = p.queue[1:]
 }
 
-// leave takes somebody out of the queue. A slot that was handed over at the
-// same moment goes on to the next.
+// leave removes a waiter from the queue. If it was just handed a slot, the next waiter
+// gets it.
 func (p *pool) leave(turn chan struct{}) {
 	p.mu.Lock()
 	i := slices.Index(p.queue, turn)
@@ -66,15 +66,15 @@ func (p *pool) leave(turn chan struct{}) {
 	}
 }
 
-// Left is how many slots nobody has.
-func (p *pool) Left() int {
+// unused returns the number of free slots.
+func (p *pool) unused() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.free
 }
 
-// Resize changes how many slots there are. Turns that have begun go on: where there
-// are fewer now, that many must end before another begins.
+// Resize changes the number of slots. Running turns continue: after a decrease as many
+// must end before another begins.
 func (p *pool) Resize(by int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,5 +84,5 @@ func (p *pool) Resize(by int) {
 	}
 }
 
-// newPool makes so many slots.
+// newPool returns a pool of n slots.
 func newPool(n int) *pool { return &pool{free: n} }

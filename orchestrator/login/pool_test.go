@@ -12,16 +12,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// none is what take calls where nobody should have to wait.
+// none returns a waits function for tests without waits.
 func none(t *testing.T) func() {
 	return func() { t.Helper(); t.Error("somebody had to wait") }
 }
 
-// Who waits longest is next.
+// TestSlotsAreFair: slots are given in order of arrival.
 func TestSlotsAreFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(1)
-		release, err := p.Take(t.Context(), none(t))
+		release, err := p.acquire(t.Context(), none(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func TestSlotsAreFair(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 5 {
 			all.Go(func() {
-				mine, err := p.Take(t.Context(), func() {})
+				mine, err := p.acquire(t.Context(), func() {})
 				if err != nil {
 					t.Error(err)
 					return
@@ -44,24 +44,25 @@ func TestSlotsAreFair(t *testing.T) {
 			t.Errorf("%v had a slot that was taken", order)
 		}
 		release()
-		release() // once more does no harm
+		release() // may be called twice
 		all.Wait()
-		if !slices.Equal(order, []int{0, 1, 2, 3, 4}) || p.Left() != 1 {
-			t.Errorf("the order was %v, and %d slots are left", order, p.Left())
+		if !slices.Equal(order, []int{0, 1, 2, 3, 4}) || p.unused() != 1 {
+			t.Errorf("the order was %v, and %d slots are left", order, p.unused())
 		}
 	})
 }
 
-// Who gives up waiting takes nothing along, even if its turn comes just then.
+// TestSlotsOutliveWhoGivesUp: a canceled waiter loses no slot, even if it was just handed
+// one.
 func TestSlotsOutliveWhoGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(1)
-		release, _ := p.Take(t.Context(), none(t))
+		release, _ := p.acquire(t.Context(), none(t))
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		result := make(chan error)
 		go func() {
-			_, err := p.Take(ctx, func() {})
+			_, err := p.acquire(ctx, func() {})
 			result <- err
 		}()
 		synctest.Wait()
@@ -70,23 +71,23 @@ func TestSlotsOutliveWhoGivesUp(t *testing.T) {
 			t.Errorf("it ended with %v", err)
 		}
 		release()
-		if p.Left() != 1 || len(p.queue) != 0 {
-			t.Errorf("%d left, %d waiting", p.Left(), len(p.queue))
+		if p.unused() != 1 || len(p.queue) != 0 {
+			t.Errorf("%d left, %d waiting", p.unused(), len(p.queue))
 		}
-		// Its turn has come, and it does not know: leave passes the slot on.
+		// The slot was handed over before leave, which passes it on.
 		turn := make(chan struct{})
 		p.free = 0
 		p.queue = []chan struct{}{turn}
 		p.give()
 		p.leave(turn)
-		if p.Left() != 1 {
+		if p.unused() != 1 {
 			t.Error("the slot was lost")
 		}
 	})
 }
 
-// TestSlotsNeverLoseAny: whatever members do, no more than there are slots are
-// in a turn, and in the end all slots are free again.
+// TestSlotsNeverLoseAny: no more turns run than there are slots, and in the end all slots
+// are free.
 func TestSlotsNeverLoseAny(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		free := rapid.IntRange(1, 3).Draw(rt, "slots")
@@ -107,7 +108,7 @@ func TestSlotsNeverLoseAny(t *testing.T) {
 				all.Go(func() {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(patience[i])*time.Millisecond)
 					defer cancel()
-					release, err := p.Take(ctx, func() {})
+					release, err := p.acquire(ctx, func() {})
 					if err != nil {
 						return
 					}
@@ -118,17 +119,17 @@ func TestSlotsNeverLoseAny(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if most > free || p.Left() != free || len(p.queue) != 0 {
-				t.Errorf("%d at once of %d; %d left, %d waiting", most, free, p.Left(), len(p.queue))
+			if most > free || p.unused() != free || len(p.queue) != 0 {
+				t.Errorf("%d at once of %d; %d left, %d waiting", most, free, p.unused(), len(p.queue))
 			}
 		})
 	})
 }
 
-// An agent without a limit has no slots, and nobody waits.
+// TestNoSlots: an agent without a limit has no slots, and nothing waits.
 func TestNoSlots(t *testing.T) {
 	var p *pool
-	release, err := p.Take(t.Context(), none(t))
+	release, err := p.acquire(t.Context(), none(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,21 +12,21 @@ import (
 )
 
 // A turn that failed because of a model, its vendor or an agent program is tried again
-// after a pause. The pause is a lockout of a kind of its own: it is stored, so that a
-// covey which is started again goes on with it, and a person can end it at any time.
+// after a pause. The pause is a kind of lockout: it is stored, so that a restarted covey
+// continues it, and a person can end it at any time.
 
 const (
-	// retryLimit is how many times in a row a failed turn is tried again. The pauses of
-	// routine.Backoff add up to about four minutes: a vendor that is overloaded or limits
-	// requests by the minute has recovered by then, or a person has to help.
+	// retryLimit bounds consecutive tries of a failed turn. The pauses of routine.Backoff
+	// add up to about four minutes: by then a vendor that is overloaded or limits
+	// requests per minute has recovered, or a person has to help.
 	retryLimit = 8
-	// announcedRest is how long a pause may be that the vendor has asked for. What
-	// takes longer is a usage limit, not a failure.
+	// announcedRest bounds a pause that the vendor has asked for. A longer one is a usage
+	// limit, not a failure.
 	announcedRest = 2 * time.Minute
 )
 
-// retryRest is the pause before a turn is tried again that has failed so many times in
-// a row with these words: a vendor that says how long to wait is believed.
+// retryRest returns the pause before a failed turn is tried again, after so many
+// consecutive failures. A pause that the vendor names in words is believed.
 func retryRest(failed int, words string, now time.Time) time.Duration {
 	rest := routine.Backoff(failed)
 	if wanted := program.ResetTime(words, now).Sub(now); wanted > rest && wanted <= announcedRest {
@@ -35,9 +35,9 @@ func retryRest(failed int, words string, now time.Time) time.Duration {
 	return rest
 }
 
-// failedTurn is the lockout of a member whose turn has failed, and the event as people
-// are to read it. The lockout is nil where no time mends the failure, and where the spec
-// has a policy of its own for members that fail.
+// failedTurn returns the lockout after a failed turn, and the event with the text for
+// people. The lockout is nil if waiting cannot help, and if the spec has a restart policy
+// for the member.
 func (l *Logins) failedTurn(m *roster.Member, e agent.TurnFailed) (*Lockout, agent.TurnFailed) {
 	if !e.Passing || m.Restart.Given {
 		return nil, e
@@ -56,8 +56,8 @@ func (l *Logins) failedTurn(m *roster.Member, e agent.TurnFailed) (*Lockout, age
 	return failed, e
 }
 
-// TriesAgain reports whether the turn that a member has just ended in failure will be
-// tried again. Where it has failed too often for that, why says so.
+// TriesAgain reports whether the turn that has just failed is tried again. If it has
+// failed too often, why says so.
 func (l *Logins) TriesAgain(name string) (again bool, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +73,7 @@ func (l *Logins) TriesAgain(name string) (again bool, why string) {
 	return false, fmt.Sprintf("its turns failed %d times in a row, the last one so: %s", failed.Tries, failed.Text)
 }
 
-// RetryText says what a member waits for whose last turn failed.
+// RetryText says what a member waits for after a failed turn.
 func (l *Lockout) RetryText(now time.Time) string {
 	return fmt.Sprintf("try %d of %d in %s, after: %s", l.Tries, retryLimit,
 		max(l.Until.Sub(now).Round(time.Second), 0), notation.OneLine(l.Text))

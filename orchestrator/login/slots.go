@@ -10,22 +10,22 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// slots has the slots of all logins whose agents have a limit.
+// slots holds the slots of all logins whose agents have a limit.
 type slots struct {
 	mu      sync.Mutex
 	byLogin map[string]*pool
 	size    map[string]int
 }
 
-// of are a login's slots; nil: it has no limit.
+// of returns the slots of a login; nil: it has no limit.
 func (s *slots) of(login string) *pool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.byLogin[login]
 }
 
-// Allot gives the logins of members the slots that the spec has for them. A login
-// that has no limit any more has slots for everybody.
+// Allot sets the number of slots of each login to what the spec says. A login without a
+// limit has slots for all members.
 func (l *Logins) Allot(members []configs.Member) {
 	s := &l.slots
 	s.mu.Lock()
@@ -48,8 +48,8 @@ func (l *Logins) Allot(members []configs.Member) {
 	}
 }
 
-// parallel is how many turns may be taken at once on each login of members; 0: any
-// number. Of two agents that share one and disagree, the careful one counts.
+// parallel returns how many turns may run at once on each login; 0: any number. If two
+// agents share a login, the lower number counts.
 func (l *Logins) parallel(members []configs.Member) map[string]int {
 	sizes := map[string]int{}
 	for _, m := range members {
@@ -63,28 +63,28 @@ func (l *Logins) parallel(members []configs.Member) map[string]int {
 	return sizes
 }
 
-// Free is how many more turns may begin, by login. Logins without a limit are left out.
+// Free returns how many more turns may begin, by login. Logins without a limit are left
+// out.
 func (l *Logins) Free() map[string]int {
 	s := &l.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	free := map[string]int{}
 	for login, p := range s.byLogin {
-		free[login] = p.Left()
+		free[login] = p.unused()
 	}
 	return free
 }
 
-// Admit waits for a slot of a member's agent before its turn begins. release gives it
-// back.
+// Admit waits for a slot of a member's agent before its turn. release gives it back.
 func (l *Logins) Admit(ctx context.Context, m *roster.Member, turn int) (release func(), err error) {
 	what := "a slot of " + roster.AgentName(m.CurrentAgent())
-	give, err := l.slots.of(Of(m.AgentInUse())).Take(ctx, func() {
+	give, err := l.slots.of(Of(m.AgentInUse())).acquire(ctx, func() {
 		l.change(m.Name, func(m *member) { m.state.Waits = what })
 		l.ports.Journal.Append(agent.Event{Member: m.Name, Turn: turn, Data: agent.Waiting{For: what}})
 	})
 	l.change(m.Name, func(m *member) {
-		if m.state.Waits = ""; err == nil { // else a later life may have one by now
+		if m.state.Waits = ""; err == nil { // after an error a later life may have a slot already
 			m.slot = give
 		}
 	})
@@ -94,7 +94,7 @@ func (l *Logins) Admit(ctx context.Context, m *roster.Member, turn int) (release
 	return func() { l.GiveBack(m.Name) }, nil
 }
 
-// GiveBack gives back the slot that a member has, and reports whether it had one.
+// GiveBack releases the member's slot, and reports whether it had one.
 func (l *Logins) GiveBack(name string) bool {
 	var give func()
 	l.change(name, func(m *member) { give, m.slot = m.slot, nil })

@@ -174,7 +174,7 @@ func (r *rig) turn(member string, no int, in bool) {
 	if in {
 		e.Data = agent.TurnStarted{}
 	}
-	r.watch.See(member, e)
+	r.watch.Record(member, e)
 }
 
 // What the board asks and tells.

@@ -53,7 +53,7 @@ func notOwned(m tasks.Merge, files, owns []string) setback {
 		reason: m.Member + " may not write there", files: files,
 		title: "Undo changes outside your files in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) changes files that are not yours:\n%s\nYou may write to %s. %s Then set this task to "+
-			"completed; it is merged again.", subject(m), owned.List(files), strings.Join(owns, ", "), owned.TakeBack(m.Into, files)),
+			"completed; it is merged again.", subject(m), owned.List(files), strings.Join(owns, ", "), owned.UndoText(m.Into, files)),
 	}
 }
 
@@ -73,7 +73,7 @@ func denied(m tasks.Merge, files []string, said string) setback {
 	return setback{
 		reason: why, files: files, title: "Undo changes to protected files in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) changes protected files:\n%s\nThis was refused: %s\n%s Then set this task to "+
-			"completed; it is merged again.", subject(m), owned.List(files), why, owned.TakeBack(m.Into, files)),
+			"completed; it is merged again.", subject(m), owned.List(files), why, owned.UndoText(m.Into, files)),
 	}
 }
 

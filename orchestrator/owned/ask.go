@@ -25,7 +25,7 @@ func (w *Writes) verdict(ctx context.Context, member *roster.Member) hooks.Resul
 	var texts []string
 	if len(outside) > 0 {
 		texts = append(texts, fmt.Sprintf("You have changed files that are not yours:\n%s\nYou may write to %s. %s",
-			w.listed(member, outside), orNothing(member.Owns), w.takeBack(member, outside)))
+			w.listed(member, outside), orNothing(member.Owns), w.undoText(member, outside)))
 	}
 	kept, err := w.askToKeep(ctx, member, protected)
 	switch {
@@ -68,9 +68,9 @@ func (w *Writes) listed(member *roster.Member, files []string) string {
 	return List(named)
 }
 
-// takeBack says how to restore files. Where others work too, the member must do that by
+// undoText says how to restore files. Where others work too, the member must do that by
 // its own writes: covey suggests no command that would revert more.
-func (w *Writes) takeBack(member *roster.Member, files []string) string {
+func (w *Writes) undoText(member *roster.Member, files []string) string {
 	const named = 50
 	m := w.markOf(member)
 	m.mu.Lock()
@@ -132,10 +132,10 @@ func (w *Writes) askToKeep(ctx context.Context, member *roster.Member, files []s
 		w.allow(member, files)
 		return runner.Agree(), nil
 	case a.No != "":
-		return runner.Refuse("You have changed protected files:\n%s\n%s %s", list, a.No, w.takeBack(member, files)), nil
+		return runner.Refuse("You have changed protected files:\n%s\n%s %s", list, a.No, w.undoText(member, files)), nil
 	case a.Open == "":
 		return runner.Refuse("You have changed protected files:\n%s\nA person has to allow that, and there is nobody to ask now. %s",
-			list, w.takeBack(member, files)), nil
+			list, w.undoText(member, files)), nil
 	}
 	return runner.Await("a person's word on protected files",
 		"You have changed protected files, which a person has been asked about "+

@@ -90,5 +90,5 @@ func (w *Writes) Files(ctx context.Context, in hooks.Input) hooks.Result {
 		return runner.Agree()
 	}
 	return runner.Refuse("You have changed files that are not yours:\n%s\nYou may write to %s. %s",
-		List(outside), orNothing(member.Owns), TakeBack(into, outside))
+		List(outside), orNothing(member.Owns), UndoText(into, outside))
 }

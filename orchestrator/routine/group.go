@@ -1,22 +1,22 @@
-// Package routine has what the goroutines of a team run by: groups in which some may begin
-// while their end is awaited, the loop that others poke, and the clock that all of them
-// have the time from, so that tests can set it.
+// Package routine has the tools of a team's goroutines: groups that may grow while their
+// end is awaited, the loop that other goroutines poke, and a clock that tests can set.
 //
 // The package makes no promise of compatibility to programs outside covey.
 package routine
 
 import "sync"
 
-// Group is a group of goroutines. Unlike with a sync.WaitGroup, one may begin while Wait waits;
-// once Wait has returned, none begins. The zero value is ready.
+// Group is a group of goroutines. Unlike with a sync.WaitGroup, new ones may start during
+// Wait; after Wait has returned, none starts. The zero value is ready to use.
 type Group struct {
 	mu   sync.Mutex
 	n    int
-	none *sync.Cond // n is 0; nil: nobody waits
+	none *sync.Cond // signals that n is 0; nil: no Wait
 	over bool
 }
 
-// Go runs f in a goroutine of its own; false: it is too late, and f does not run.
+// Go runs f in a new goroutine. After Wait has returned it returns false without running
+// f.
 func (g *Group) Go(f func()) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -31,7 +31,7 @@ func (g *Group) Go(f func()) bool {
 	return true
 }
 
-// done is for a goroutine that has ended.
+// done records that a goroutine has ended.
 func (g *Group) done() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -40,7 +40,7 @@ func (g *Group) done() {
 	}
 }
 
-// Wait returns once no goroutine runs any more.
+// Wait returns once no goroutine of the group runs.
 func (g *Group) Wait() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -53,7 +53,8 @@ func (g *Group) Wait() {
 	g.over = true
 }
 
-// Signal leaves one signal in c, unless one waits there. It never blocks. c has room for one.
+// Signal sends to c, which must have room for one signal, unless one is pending. It never
+// blocks.
 func Signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Goroutines may begin while somebody waits for their end. Whatever has begun has ended when
-// Wait returns, and nothing begins after it. The race detector looks on.
+// TestGangBeginsWhileItEnds: goroutines may start during Wait. All have ended when Wait
+// returns, and none starts after it. Run it with the race detector.
 func TestGangBeginsWhileItEnds(t *testing.T) {
 	for range 200 {
 		var g Group

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// ErrOver is why something is not done in a loop any more.
+// ErrOver is returned by Loop.Do after the loop has ended.
 var ErrOver = errors.New("the team is about to end")
 
-// Loop is how others reach a goroutine that looks at the same things again and again: they
-// poke it to make it look once more, or have it do something between two looks. Any
-// goroutine may call its methods.
+// Loop lets other goroutines reach one that works in rounds: they poke it to run another
+// round, or have it run a function between two rounds. Any goroutine may call its
+// methods.
 type Loop struct {
 	poked  chan struct{}
 	orders chan Order
@@ -21,17 +21,17 @@ type Loop struct {
 	close  sync.Once
 }
 
-// Order is something to be done in the loop.
+// Order is a function to run in the loop.
 type Order struct {
 	do   func(context.Context) error
 	done chan error
 }
 
-// Do carries the order out. The loop calls it.
+// Do runs the function. Only the loop calls it.
 func (o Order) Do(ctx context.Context) { o.done <- o.do(ctx) }
 
-// NewLoop makes a Loop. A poke for which lost returns true does nothing: this is how tests
-// lose wake-ups. With a nil lost none is.
+// NewLoop returns a Loop. If lost is not nil, a poke for which it returns true is
+// dropped; tests use that.
 func NewLoop(lost func() bool) *Loop {
 	if lost == nil {
 		lost = func() bool { return false }
@@ -40,24 +40,24 @@ func NewLoop(lost func() bool) *Loop {
 		stop: make(chan string, 1), lost: lost}
 }
 
-// Poke makes the loop look again. It never blocks. One that is lost costs time: the
-// watchdog makes up for it.
+// Poke makes the loop run another round. It never blocks. The watchdog makes up for a
+// lost poke.
 func (l *Loop) Poke() {
 	if !l.lost() {
 		l.PokeSurely()
 	}
 }
 
-// PokeSurely is a Poke that cannot be lost.
+// PokeSurely is Poke without lost.
 func (l *Loop) PokeSurely() { Signal(l.poked) }
 
-// Poked gives a value when the loop is to look again.
+// Poked returns the channel that asks for another round.
 func (l *Loop) Poked() <-chan struct{} { return l.poked }
 
-// Orders gives what is to be done in the loop.
+// Orders returns the channel of functions to run in the loop.
 func (l *Loop) Orders() <-chan Order { return l.orders }
 
-// Stop says that the loop is to end, and why. Only the first call counts.
+// Stop asks the loop to end, with a reason. Only the first call counts.
 func (l *Loop) Stop(reason string) {
 	select {
 	case l.stop <- reason:
@@ -65,17 +65,18 @@ func (l *Loop) Stop(reason string) {
 	}
 }
 
-// Stopped gives the reason of Stop, once.
+// Stopped returns the channel that delivers the reason of Stop, once.
 func (l *Loop) Stopped() <-chan string { return l.stop }
 
-// Over is closed when the loop has ended.
+// Over returns a channel that is closed when the loop has ended.
 func (l *Loop) Over() <-chan struct{} { return l.over }
 
-// Close notes that the loop has ended, or never begins. A second call does nothing.
+// Close records that the loop has ended, or never begins. Further calls do nothing.
 func (l *Loop) Close() { l.close.Do(func() { close(l.over) }) }
 
-// Do does something in the loop, between two looks, and waits for it. ctx is that of the
-// caller; what is done has the loop's. It fails with ErrOver if the loop has ended.
+// Do runs a function in the loop, between two rounds, and waits for it. ctx bounds the
+// wait of the caller; the function gets the loop's context. Do fails with ErrOver if the
+// loop has ended.
 func (l *Loop) Do(ctx context.Context, do func(context.Context) error) error {
 	o := Order{do, make(chan error, 1)}
 	select {
@@ -98,8 +99,8 @@ func (l *Loop) Do(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// UntilOver returns ctx without its end, for what whoever asked for it must not cut off. It
-// ends with the loop. done must be called.
+// UntilOver returns ctx without its cancellation, for work that must outlive the request.
+// It is canceled when the loop ends. done must be called.
 func (l *Loop) UntilOver(ctx context.Context) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var watch sync.WaitGroup

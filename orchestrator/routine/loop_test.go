@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What has begun to change a team goes on when who asked for it has gone, and ends with the team.
+// TestToTheEnd: a change of the team that was begun outlives its request, and ends with
+// the team.
 func TestToTheEnd(t *testing.T) {
 	loop := NewLoop(nil)
 	asked, cancel := context.WithCancel(t.Context())

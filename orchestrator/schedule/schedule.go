@@ -1,9 +1,9 @@
-// Package schedule keeps the schedules of a running team: it makes their tasks and sends
-// their messages when they are due, also those that were missed while nobody was up. It is
-// covey's own and makes no promise to other programs.
+// Package schedule runs the schedules of a team: it makes their tasks and sends their
+// messages when they are due. It makes no promise of compatibility to programs outside
+// covey.
 //
-// The time at which a schedule ran last is in the store. A time that was missed makes one
-// task or message when the team is up again, however many times were missed.
+// The time of each schedule's last run is in the store. Times that were missed while the
+// team was down lead to one task or message when it is up again.
 package schedule
 
 import (
@@ -24,42 +24,42 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Key is the key of the store under which stands when each schedule came last.
+// Key is the store key of the schedules' records.
 const Key = "schedules"
 
-// maxSleep is how long no clock is looked at: timers stand still while a machine sleeps.
+// maxSleep bounds a wait, because timers stop while a machine sleeps.
 const maxSleep = time.Minute
 
-// Ran is told each time that a schedule comes.
+// Ran reports that a schedule ran.
 type Ran struct {
 	Name string    `json:"name"`
-	Due  time.Time `json:"due"` // when it was due; earlier than its line if nobody was up then
+	Due  time.Time `json:"due"` // when it was due; much earlier than its line if the team was down
 	Task string    `json:"task_id,omitempty"`
 	To   string    `json:"to,omitempty"`
-	// Skipped is why nothing came of it; empty: it did.
+	// Skipped is why it had no effect; empty: it had one.
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// EventType is the journal's name for it.
+// EventType implements agent.EventData.
 func (Ran) EventType() string { return "schedule" }
 
-// record is what the store knows of a schedule.
+// record is what the store keeps of a schedule.
 type record struct {
-	From time.Time `json:"from"`           // it is due at the first time after this
-	Last time.Time `json:"last,omitzero"`  // when it came last
-	Task string    `json:"task,omitempty"` // that it made last
-	// Plan is the schedule itself as the last run had it, for who looks when none runs.
+	From time.Time `json:"from"`           // it is next due after this time
+	Last time.Time `json:"last,omitzero"`  // when it last ran
+	Task string    `json:"task,omitempty"` // id of the last task that it made
+	// Plan is the schedule itself, for `covey ps` while the team does not run.
 	Plan plan `json:"plan,omitzero"`
 }
 
-// plan is what people see of a schedule.
+// plan is the description of a schedule for people.
 type plan struct {
-	No         int // its place in the spec, from 0
+	No         int // its index in the spec
 	Cron, Zone string
-	What       string // that comes: "task Look at CI"
+	What       string // what it makes: "task Look at CI"
 }
 
-// planOf is the plan of the schedule at a place in the spec.
+// planOf returns the plan of the schedule at an index in the spec.
 func planOf(no int, s configs.Schedule) plan {
 	p := plan{No: no, Cron: s.Cron, Zone: s.Zone, What: "message to " + s.To}
 	if s.Task != nil {
@@ -68,17 +68,17 @@ func planOf(no int, s configs.Schedule) plan {
 	return p
 }
 
-// wrongClock is how far ahead a record may lie: one that lies further was written
-// while the clock was wrong, and would keep its schedule silent until then.
+// wrongClock bounds how far in the future a record may be. One further ahead was written
+// with a wrong clock, and would keep its schedule silent until then.
 const wrongClock = 25 * time.Hour
 
-// dueBy finds out whether a schedule is due now, and from when on it is looked for
-// next. What was missed comes once, however often it was missed.
+// dueBy finds out whether a schedule is due now, and from which time on to look for its
+// next run. Missed times lead to one run.
 //
 // due is zero if it is not due. With one missed time rest is that time, so that the next
-// one is counted from there; with several it is now, by which all others are dropped. A
-// team that was down over a weekend is not to begin Monday with sixty copies of a task.
-// from is read in the zone of now, and a schedule with a zone of its own goes by that.
+// one is counted from there; with several it is now, which drops the others. A team that
+// was down over a weekend must not begin Monday with sixty copies of a task. from is read
+// in the zone of now; a schedule with its own zone uses that.
 func dueBy(s configs.Schedule, from, now time.Time) (due, rest time.Time, err error) {
 	from = from.In(now.Location())
 	if from.After(now.Add(wrongClock)) {
@@ -95,39 +95,38 @@ func dueBy(s configs.Schedule, from, now time.Time) (due, rest time.Time, err er
 	return due, now, nil
 }
 
-// Timetable is the schedules of a running team. Status may be called from any goroutine,
-// the other methods only from the team's loop, and before that begins.
+// Timetable runs the schedules of a running team. Status may be called from any
+// goroutine, the other methods only from the team's loop and before the loop begins.
 type Timetable struct {
 	store   *tasks.Store
 	journal *journal.Journal
 	clock   routine.Clock
-	came    func()
-	looked  time.Time // when Run was called last
+	onRun   func()
+	looked  time.Time // time of the last Run
 
 	mu  sync.Mutex // guards now
 	now Plans
 }
 
-// Plans are schedules, and what is known of them.
+// Plans are schedules that are ready for Use.
 type Plans struct {
 	list    []configs.Schedule
 	records map[string]record
-	next    time.Time // when the first of them is due; zero: none is
-	forgets bool      // the store had some that may be gone
+	next    time.Time // when the first of them is due; zero: none
+	forgets bool      // the store has records that may have to go
 }
 
-// New is a timetable without schedules. It calls came after each schedule that has come.
-func New(store *tasks.Store, j *journal.Journal, c routine.Clock, came func()) *Timetable {
-	return &Timetable{store: store, journal: j, clock: c, came: came}
+// New returns a timetable without schedules. It calls onRun after each run of a schedule.
+func New(store *tasks.Store, j *journal.Journal, c routine.Clock, onRun func()) *Timetable {
+	return &Timetable{store: store, journal: j, clock: c, onRun: onRun}
 }
 
-// Take takes schedules over: what is known of those that were there before stays, and
+// Replace replaces the schedules. Those that were there before keep their records, and
 // new ones count from now.
 //
-// A schedule is known by its name: one with another cron line under the same name keeps
-// its past, and one that was renamed is new. Names that are gone are dropped from the
-// store.
-func (t *Timetable) Take(ctx context.Context, list []configs.Schedule) error {
+// The name identifies a schedule: with another cron line it keeps its record, and a
+// renamed one is new. Records of other names are dropped from the store.
+func (t *Timetable) Replace(ctx context.Context, list []configs.Schedule) error {
 	p, err := t.Plan(ctx, list)
 	if err != nil {
 		return err
@@ -141,8 +140,8 @@ func (t *Timetable) Take(ctx context.Context, list []configs.Schedule) error {
 	return nil
 }
 
-// Plan makes schedules ready to be used, with what the store knows of them. They count
-// once their Record is stored under Key and Use was called.
+// Plan prepares schedules with their records in the store. They take effect once their
+// Record is stored under Key and Use is called.
 func (t *Timetable) Plan(ctx context.Context, list []configs.Schedule) (Plans, error) {
 	known := map[string]record{}
 	if err := tasks.ReadValue(ctx, t.store, Key, &known); err != nil {
@@ -161,24 +160,24 @@ func (t *Timetable) Plan(ctx context.Context, list []configs.Schedule) (Plans, e
 	return Plans{list: list, records: records, next: now, forgets: len(known) > 0}, nil
 }
 
-// Record is what the store keeps of the schedules.
+// Record returns the value to store under Key.
 func (p Plans) Record() json.RawMessage { return notation.Encode(p.records) }
 
-// Use has schedules count.
+// Use puts schedules into effect.
 func (t *Timetable) Use(p Plans) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now = p
 }
 
-// Run lets come what is due.
+// Run runs the schedules that are due.
 //
-// The loop calls it with each round, so most calls must cost nothing: next is the first
-// time at which anything can be due. It was found by a clock that may have been wrong: when
-// that is set back, it is found anew. An error ends the team, and comes only from the
-// store or from a cron line that was checked before.
+// The loop calls it in each round, so most calls must cost nothing: next is the first
+// time at which anything can be due. It is computed again when the clock is set back. An
+// error ends the team; it comes only from the store or from a cron line that was checked
+// before.
 func (t *Timetable) Run(ctx context.Context) error {
-	now := t.clock.Now().Round(0) // by the wall clock alone: machines sleep
+	now := t.clock.Now().Round(0) // wall clock, because machines sleep
 	setBack := now.Before(t.looked)
 	t.looked = now
 	if len(t.now.list) == 0 || t.now.next.IsZero() || t.now.next.After(now) && !setBack {
@@ -189,14 +188,14 @@ func (t *Timetable) Run(ctx context.Context) error {
 		r := t.now.records[s.Name]
 		due, rest, err := dueBy(s, r.From, now)
 		if err != nil {
-			return fmt.Errorf("schedule %s: %w", s.Name, err) // it was checked when the spec was read
+			return fmt.Errorf("schedule %s: %w", s.Name, err) // checked when the spec was read
 		}
 		if r.From = rest; !due.IsZero() {
-			if err := t.come(ctx, s, &r, due); err != nil {
+			if err := t.runOne(ctx, s, &r, due); err != nil {
 				return fmt.Errorf("schedule %s: %w", s.Name, err)
 			}
 		}
-		t.note(s.Name, r)
+		t.setRecord(s.Name, r)
 		if next, err := s.Next(rest); err == nil && !next.IsZero() && (first.IsZero() || next.Before(first)) {
 			first = next
 		}
@@ -207,22 +206,21 @@ func (t *Timetable) Run(ctx context.Context) error {
 	return nil
 }
 
-// note keeps what is known of a schedule for those who look.
-func (t *Timetable) note(name string, r record) {
+// setRecord sets the record of a schedule for Status.
+func (t *Timetable) setRecord(name string, r record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now.records[name] = r
 }
 
-// come lets a schedule come: it makes its task or sends its message, and notes that
-// it did. A crash in between does it again under the same call id, which adds
-// nothing.
+// runOne runs a schedule: it makes its task or sends its message, and stores that it did.
+// After a crash in between it runs again under the same call id, which adds nothing.
 //
-// The call id is made of the schedule's name and the time at which it was due, so that
-// both the task and the message are made once per such time, over crashes too. What a
-// store that is whole refuses is told as skipped, as one bad schedule must not end a
-// team; a disk that fails and an end of the team are passed on.
-func (t *Timetable) come(ctx context.Context, s configs.Schedule, r *record, due time.Time) error {
+// The call id consists of the schedule's name and the time at which it was due, so that
+// the task or message is made once per time, also across crashes. If an intact store
+// refuses it, it is reported as skipped, because one bad schedule must not end a team;
+// disk errors and the end of the team are returned.
+func (t *Timetable) runOne(ctx context.Context, s configs.Schedule, r *record, due time.Time) error {
 	told := Ran{Name: s.Name, Due: due.UTC(), To: s.To}
 	call := actors.CallID("schedule", s.Name+" "+due.UTC().Format(time.RFC3339))
 	var err error
@@ -238,7 +236,7 @@ func (t *Timetable) come(ctx context.Context, s configs.Schedule, r *record, due
 	case err == nil:
 	case ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed):
 		return fmt.Errorf("schedule %s: %w", s.Name, err)
-	default: // such as a mailbox that is full: the next time it may fit
+	default: // such as a full mailbox: the next time there may be room
 		told.Skipped = err.Error()
 		t.journal.Tell(agent.Warning{Text: fmt.Sprintf("schedule %s: %v", s.Name, err)})
 	}
@@ -248,17 +246,17 @@ func (t *Timetable) come(ctx context.Context, s configs.Schedule, r *record, due
 	if told.Task != "" {
 		r.Task = told.Task
 	}
-	t.note(s.Name, *r)
+	t.setRecord(s.Name, *r)
 	if err := t.store.Put(ctx, Key, t.now.Record()); err != nil {
 		return fmt.Errorf("store the schedules: %w", err)
 	}
 	t.journal.Tell(told)
-	t.came()
+	t.onRun()
 	return nil
 }
 
-// makeTask makes the task of a schedule, unless the one of the time before is
-// still open: a team that falls behind would else get the same work again and again.
+// makeTask makes the task of a schedule, unless its last task is still open: a team that
+// falls behind would otherwise collect copies of the same work.
 func (t *Timetable) makeTask(
 	ctx context.Context, s configs.Schedule, last, call string,
 ) (id, skipped string, err error) {
@@ -281,10 +279,9 @@ func (t *Timetable) makeTask(
 	return made[0].ID, "", nil
 }
 
-// Wait fires when the next schedule is due, or a little sooner; nil if none will be.
-//
-// Waits are cut to maxSleep and the time is looked at anew then: timers do not count
-// the time in which a machine sleeps, and clocks are set.
+// Wait returns a channel that fires when the next schedule is due, or after maxSleep; nil
+// if none will be due. maxSleep is needed because timers do not count the time in which a
+// machine sleeps, and clocks are set.
 func (t *Timetable) Wait() <-chan time.Time {
 	if len(t.now.list) == 0 || t.now.next.IsZero() {
 		return nil

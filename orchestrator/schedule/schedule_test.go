@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// TestDueBy holds when schedules come, and from when on they are looked for next.
+// TestDueBy: when schedules run, and from which time on the next run is looked for.
 func TestDueBy(t *testing.T) {
 	at := func(clock string) time.Time {
 		got, err := time.Parse("2006-01-02 15:04:05", "2026-11-"+clock)
@@ -48,8 +48,8 @@ func TestDueBy(t *testing.T) {
 	}
 }
 
-// TestDueByIsPatient: however often and seldom somebody looks, each time comes once,
-// and never before it is due.
+// TestDueByIsPatient: however often dueBy is called, each time leads to one run, and
+// never before it is due.
 func TestDueByIsPatient(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := configs.Schedule{Cron: rapid.SampledFrom([]string{"*/7 * * * *", "0 3 * * *", "@every 11m", "30 * * * 1"}).Draw(t, "cron")}
@@ -75,7 +75,7 @@ func TestDueByIsPatient(t *testing.T) {
 	})
 }
 
-// TestScheduleCrash: a crash between a task and the note of it makes no second one.
+// TestScheduleCrash: a crash between a task and its record makes no second task.
 func TestScheduleCrash(t *testing.T) {
 	store, err := tasks.Open(t.TempDir()+"/tasks.db", nil)
 	if err != nil {

@@ -15,9 +15,9 @@ type Status struct {
 	Name string    `json:"name"`
 	Cron string    `json:"cron"` // with its time zone, if it has one
 	What string    `json:"what"`
-	Last time.Time `json:"last,omitzero"` // when it came last; zero: not yet
-	// Next is when it comes again; zero: never. Of a team that does not run it may lie in
-	// the past: then it was missed, and comes once with the next `covey up`.
+	Last time.Time `json:"last,omitzero"` // when it last ran; zero: never
+	// Next is its next run; zero: never. For a team that does not run it may be in the
+	// past: the next `covey up` then runs it once.
 	Next time.Time `json:"next,omitzero"`
 }
 
@@ -28,16 +28,16 @@ func (t *Timetable) Status() []Status {
 	return statusOf(t.now.records, t.clock.Now().Location())
 }
 
-// Stored lists the schedules of a team's last run, in file order, from its store. A
-// spec that was edited since has others; those count once `covey up` has taken it up.
+// Stored lists the schedules of a team's last run from its store, in file order. An
+// edited spec takes effect with the next `covey up`.
 func Stored(ctx context.Context, s *tasks.Store) ([]Status, error) {
 	known := map[string]record{}
 	err := tasks.ReadValue(ctx, s, Key, &known)
 	return statusOf(known, time.Local), err
 }
 
-// statusOf puts records into the order of the spec. Those that were stored before there
-// were plans in them tell nothing. zone is that of schedules without one.
+// statusOf sorts records in the order of the spec. Records without a plan, from older
+// versions, are left out. zone applies to schedules without one.
 func statusOf(records map[string]record, zone *time.Location) []Status {
 	var out []Status
 	for name, r := range records {

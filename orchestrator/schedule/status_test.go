@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/routine"
 )
 
-// TestSchedulesShown holds what people see of schedules: when they came and come
-// again, in which zone, and what they do.
+// TestSchedulesShown: what people see of schedules: the last and next run, the zone, and
+// what they make.
 func TestSchedulesShown(t *testing.T) {
 	from := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	table := New(nil, nil, routine.Clock{TimeNow: func() time.Time { return from }}, func() {})

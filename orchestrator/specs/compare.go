@@ -12,8 +12,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
-// Compare returns what a new spec changes. Its error says what of it cannot change while
-// the team runs.
+// Compare returns what a new spec changes. It fails if a key differs that cannot change
+// while the team runs.
 func Compare(was, now *configs.Team) (api.SpecChange, error) {
 	change := api.SpecChange{Team: was.Name, Running: true, Members: []api.MemberChange{}, Tasks: []string{}, Settings: []string{}}
 	if fixed := fixedKeys(was, now); len(fixed) > 0 {
@@ -41,8 +41,9 @@ func Compare(was, now *configs.Team) (api.SpecChange, error) {
 	return change, nil
 }
 
-// CannotChange is the error for keys that cannot change while the team runs. A team's state
-// lies under its name and workspace: with another one it is another team.
+// CannotChange returns the error for keys that cannot change while the team runs. A
+// team's state is stored under its name and workspace, so changing these means another
+// team.
 func CannotChange(keys ...string) error {
 	then := "starts it with the new spec"
 	if slices.ContainsFunc(keys, func(key string) bool {
@@ -54,8 +55,8 @@ func CannotChange(keys ...string) error {
 		strings.Join(keys, ", "), then)
 }
 
-// fixedKeys lists the keys that differ and must not: what the state of a team lies under,
-// and what its parts were made with when it came up.
+// fixedKeys lists the keys that differ and must not, because the team's state is stored
+// under them or its parts were made with them.
 func fixedKeys(was, now *configs.Team) []string {
 	var fixed []string
 	add := func(key, was, now string) {
@@ -70,7 +71,7 @@ func fixedKeys(was, now *configs.Team) []string {
 	return fixed
 }
 
-// Member finds a member of a spec.
+// Member returns a member of a spec by name.
 func Member(t *configs.Team, name string) (configs.Member, bool) {
 	all := t.Members()
 	i := slices.IndexFunc(all, func(m configs.Member) bool { return m.Name == name })
@@ -80,7 +81,7 @@ func Member(t *configs.Team, name string) (configs.Member, bool) {
 	return all[i], true
 }
 
-// keyed is a key of a spec and the value that it has in a T.
+// keyed is a key of a spec and how to get its value from a T.
 type keyed[T any] struct {
 	key string
 	of  func(T) any
@@ -119,7 +120,7 @@ func memberKeys(was, now configs.Member) []string {
 	}, was, now)
 }
 
-// teamKeys lists the keys at the top of two specs that differ, without members, tasks
+// teamKeys lists the top-level keys that differ between two specs, without members, tasks
 // and the goal.
 func teamKeys(was, now *configs.Team) []string {
 	return differing([]keyed[*configs.Team]{

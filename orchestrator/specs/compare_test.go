@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 )
 
-// diffTeam is a team to change.
+// diffTeam returns a team to change.
 func diffTeam() *configs.Team {
 	coder := configs.Agent{Name: "coder", Kind: configs.Builtin}
 	return &configs.Team{
@@ -19,7 +19,7 @@ func diffTeam() *configs.Team {
 	}
 }
 
-// TestCompareTeams holds what another spec makes different.
+// TestCompareTeams: what another spec changes.
 func TestCompareTeams(t *testing.T) {
 	tests := map[string]struct {
 		edit     func(*configs.Team)
@@ -90,8 +90,7 @@ func TestFixedKeys(t *testing.T) {
 	}
 }
 
-// TestEveryKeyCounts: no field of a member or a team is forgotten, so that no edit is
-// passed over in silence.
+// TestEveryKeyCounts: no field of a member or a team is left out of the comparison.
 func TestEveryKeyCounts(t *testing.T) {
 	filled := func(field reflect.Value) {
 		switch v := field; v.Kind() {

@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Keys of the store.
+// Store keys.
 const (
 	GoalKey     = "goal"     // Goal
 	keyAnswered = "answered" // answer
@@ -18,19 +18,19 @@ const (
 
 // Goal is the goal that the lead was given.
 type Goal struct {
-	Spec  string `json:"spec"`         // the spec's goal then
+	Spec  string `json:"spec"`         // the spec's goal at that time
 	Given string `json:"given"`        // what the lead was given
-	No    int    `json:"no,omitempty"` // how many goals it has been given: one may come again
+	No    int    `json:"no,omitempty"` // number of goals so far, because a goal may be repeated
 }
 
-// ReadGoal returns the goal that stands in a store; the zero Goal if there is none.
+// ReadGoal returns the goal in a store; the zero Goal if there is none.
 func ReadGoal(ctx context.Context, s *tasks.Store) (r Goal, err error) {
 	err = tasks.ReadValue(ctx, s, GoalKey, &r)
 	return r, err
 }
 
-// Next returns what the lead works for from now on. A goal that was given on the command
-// line counts until another is given there or the spec's own changes.
+// Next returns the goal from now on. A goal from the command line stays until another is
+// given there or the spec's own changes.
 func (r Goal) Next(given, spec string) Goal {
 	switch {
 	case given != "":
@@ -41,42 +41,42 @@ func (r Goal) Next(given, spec string) Goal {
 	return r
 }
 
-// Value returns the record as it stands in the store under Key.
+// Value returns the goal as it is stored under GoalKey.
 func (r Goal) Value() json.RawMessage { return notation.Encode(r) }
 
-// Goals is what the team that runs works for. Any goroutine may call its methods.
+// Goals holds the goal of the running team. Any goroutine may call its methods.
 type Goals struct {
 	store *tasks.Store
-	file  string // where the state of the folders at the goal's beginning is kept
+	file  string // file of the baseline
 
 	mu   sync.Mutex
 	text string
 }
 
-// NewGoals makes the Goals of a run. file is where they keep how folders stood.
+// NewGoals returns the Goals of a run. file is the file of the baseline.
 func NewGoals(store *tasks.Store, file string) *Goals { return &Goals{store: store, file: file} }
 
-// Set notes what the lead has been given to work for.
+// Set sets the lead's goal.
 func (g *Goals) Set(text string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.text = text
 }
 
-// Text returns the goal that the lead has.
+// Text returns the lead's goal.
 func (g *Goals) Text() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.text
 }
 
-// answer says that a goal was a question that the lead has answered.
+// answer is the lead's answer to a goal that is a question.
 type answer struct {
 	No   int    `json:"no"` // Goal.No
 	Text string `json:"text"`
 }
 
-// Answer notes that the lead's goal was a question, and its answer.
+// Answer stores that the lead's goal was a question, and its answer.
 func (g *Goals) Answer(ctx context.Context, text string) error {
 	goal, err := ReadGoal(ctx, g.store)
 	if err != nil {
@@ -85,8 +85,8 @@ func (g *Goals) Answer(ctx context.Context, text string) error {
 	return g.store.Put(ctx, keyAnswered, notation.Encode(answer{No: goal.No, Text: strings.TrimSpace(text)}))
 }
 
-// Answered returns the lead's answer to the goal that it has. It is empty if the lead has
-// not said that the goal was a question.
+// Answered returns the lead's answer to its current goal; empty if the lead has given
+// none.
 func (g *Goals) Answered(ctx context.Context) (string, error) {
 	goal, err := ReadGoal(ctx, g.store)
 	if err != nil {
@@ -99,8 +99,7 @@ func (g *Goals) Answered(ctx context.Context) (string, error) {
 	return said.Text, nil
 }
 
-// Drop has the next run give the lead its goal again: a run that came to nothing has left
-// nothing to go on with.
+// Drop makes the next run give the lead its goal again, after a run without a result.
 func (g *Goals) Drop(ctx context.Context) error {
 	goal, err := ReadGoal(ctx, g.store)
 	if err != nil {

@@ -16,14 +16,13 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// keyLoaded is the key of the store for Loaded.
+// keyLoaded is the store key of Loaded.
 const keyLoaded = "spec"
 
-// Loaded are the tasks of specs that stand in a store: the id in the spec to that in the
-// store.
+// Loaded maps the ids of tasks in specs to their ids in the store.
 type Loaded map[string]string
 
-// ReadLoaded reads which tasks a store has taken from specs.
+// ReadLoaded reads which tasks of specs a store contains.
 func ReadLoaded(ctx context.Context, s *tasks.Store) (Loaded, error) {
 	loaded := Loaded{}
 	err := tasks.ReadValue(ctx, s, keyLoaded, &loaded)
@@ -53,20 +52,20 @@ func (loaded Loaded) New(team *configs.Team) []tasks.New {
 	return list
 }
 
-// specKey is the key of a task of the spec in the list that is added. It is no
-// number, because a task that the spec calls 2 is rarely the store's task 2.
+// specKey returns the key of a spec's task in the list to add. It is not a number,
+// because task 2 of the spec is rarely task 2 of the store.
 func specKey(id string) string { return "spec:" + id }
 
-// News is what is new in a spec, or goes into the store with it.
+// News is what a spec adds to the store.
 type News struct {
 	Loaded Loaded // the tasks of earlier specs
-	Goal   *Goal  // nil: the lead's goal is the one that it has
+	Goal   *Goal  // nil: the lead keeps its goal
 	Values map[string]json.RawMessage
 }
 
-// Load stores what is new in a spec, all of it or nothing: the goal as mail to the lead,
-// tasks in file order, and that this was loaded. They are the words of whoever wrote the
-// spec, so no TaskCreated hook is asked.
+// Load stores what is new in a spec in one transaction: the goal as mail to the lead, the
+// tasks in file order, and that they were loaded. It fires no TaskCreated hook, because
+// the author of the spec wrote the tasks.
 func (n News) Load(ctx context.Context, store *tasks.Store, team *configs.Team) error {
 	list, err := n.tasks(ctx, store, team)
 	if err != nil {
@@ -94,8 +93,8 @@ func (n News) Load(ctx context.Context, store *tasks.Store, team *configs.Team) 
 	return err
 }
 
-// tasks returns the new tasks. They do not wait for tasks that were loaded once and have
-// been deleted since.
+// tasks returns the new tasks. They do not depend on loaded tasks that were deleted
+// since.
 func (n News) tasks(ctx context.Context, s *tasks.Store, team *configs.Team) ([]tasks.New, error) {
 	list := n.Loaded.New(team)
 	if len(list) == 0 {
@@ -103,7 +102,7 @@ func (n News) tasks(ctx context.Context, s *tasks.Store, team *configs.Team) ([]
 	}
 	there, err := s.List(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("what new tasks may wait for: %w", err)
+		return nil, fmt.Errorf("dependencies of new tasks: %w", err)
 	}
 	var gone []string
 	for _, id := range n.Loaded {
@@ -118,9 +117,9 @@ func (n News) tasks(ctx context.Context, s *tasks.Store, team *configs.Team) ([]
 	return list, nil
 }
 
-// Foresee adds to a change the tasks and the goal that a spec brings into a store, and
-// returns the goal that the lead has then. given is the goal of the command line.
-func Foresee(
+// AddPreview adds to a change the tasks and the goal that a spec adds to a store, and
+// returns the lead's goal after it. given is the goal of the command line.
+func AddPreview(
 	ctx context.Context, s *tasks.Store, team *configs.Team, given string, change *api.SpecChange,
 ) (Goal, error) {
 	loaded, err := ReadLoaded(ctx, s)

@@ -1,6 +1,6 @@
-// Package specs knows what a team works for: the goal that the lead was given, the tasks and
-// messages that a spec brings into the store, what a new version of the spec changes, and
-// whether a run has anything to show.
+// Package specs tracks what a team works for: the lead's goal, the tasks and messages
+// that a spec adds to the store, what a new version of the spec changes, and whether a
+// run has a result.
 //
 // The package makes no promise of compatibility to programs outside covey.
 package specs
@@ -18,13 +18,13 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// Preview says what a team that does not run would begin with. It starts and writes
-// nothing. goal is Options.Goal; fresh forgets the earlier run.
+// Preview returns what a team that does not run would begin with. It starts and writes
+// nothing. goal is Options.Goal; fresh ignores the earlier run.
 func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (api.SpecChange, error) {
 	change := api.SpecChange{Team: team.Name, Members: []api.MemberChange{}, Tasks: []string{}, Settings: []string{}}
 	loaded, was, err := readEarlier(ctx, team, fresh)
 	if err != nil {
-		return change, fmt.Errorf("look at the earlier run: %w", err)
+		return change, fmt.Errorf("read the earlier run: %w", err)
 	}
 	change.Resumed = was != nil
 	for _, m := range team.Members() {
@@ -44,8 +44,8 @@ func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (
 	return change, nil
 }
 
-// readEarlier reads which tasks of the spec an earlier run has taken up, and which
-// goal it had; nil: there was none.
+// readEarlier reads which tasks of the spec an earlier run has loaded, and its goal; nil:
+// there was no earlier run.
 func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (Loaded, *Goal, error) {
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil || fresh {

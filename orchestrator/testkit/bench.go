@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Timed returns how long f takes, which must not fail.
+// Timed returns how long f takes. f must not fail.
 func Timed(b *testing.B, f func() error) time.Duration {
 	b.Helper()
 	start := time.Now()
@@ -16,11 +16,11 @@ func Timed(b *testing.B, f func() error) time.Duration {
 	return time.Since(start)
 }
 
-// Median sorts d, and returns what stands in its middle.
+// Median sorts d, and returns the median.
 func Median(d []time.Duration) time.Duration {
 	slices.Sort(d)
 	return d[len(d)/2]
 }
 
-// Micros is d as a figure of a benchmark.
+// Micros returns d in microseconds, for a benchmark metric.
 func Micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

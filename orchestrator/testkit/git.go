@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// QuietGit keeps the git settings of whoever runs the tests out of them, and housekeeping,
+// QuietGit keeps the user's git settings out of the tests, and disables housekeeping,
 // which costs as many processes as a commit.
 func QuietGit() {
 	for name, value := range map[string]string{
@@ -18,12 +18,12 @@ func QuietGit() {
 		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "maintenance.auto", "GIT_CONFIG_VALUE_0": "false",
 	} {
 		if err := os.Setenv(name, value); err != nil {
-			panic(err) // the names are right
+			panic(err) // the names are valid
 		}
 	}
 }
 
-// Shell runs a shell script in a folder and returns what it printed.
+// Shell runs a shell script in a folder and returns its output.
 func Shell(t testing.TB, dir, script string) string {
 	t.Helper()
 	out, err := shell(dir, script)
@@ -42,7 +42,7 @@ func shell(dir, script string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// Folder is an empty folder without links in its path.
+// Folder returns an empty folder whose path has no symlinks.
 func Folder(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -50,11 +50,11 @@ func Folder(t testing.TB) string {
 	return dir
 }
 
-// templates are the repositories that were made so far, by their scripts.
+// templates caches repositories by their scripts.
 var templates sync.Map
 
 // Repository makes a repository with one commit, on the branch main, of the files that a
-// script makes. The script runs once; who asks for the same again gets a copy.
+// script makes. The script runs once; later calls get a copy.
 func Repository(t testing.TB, script string) string {
 	t.Helper()
 	dir := Folder(t)
@@ -67,7 +67,7 @@ func Repository(t testing.TB, script string) string {
 	return dir
 }
 
-// template makes a repository and reads what it consists of.
+// template makes a repository and reads its files.
 func template(script string) ([]file, error) {
 	dir, err := os.MkdirTemp("", "covey-repository-")
 	if err != nil {
@@ -80,14 +80,14 @@ func template(script string) ([]file, error) {
 	return filesIn(dir)
 }
 
-// file is a file, a folder or a link of a template.
+// file is a file, a folder or a symlink of a template.
 type file struct {
-	path string // below the first folder
+	path string // relative to the top folder
 	mode fs.FileMode
-	data []byte // a link's: where it leads
+	data []byte // of a symlink: its target
 }
 
-// filesIn reads all files below a folder, folders before what they hold.
+// filesIn reads all files below a folder; folders come before their contents.
 func filesIn(dir string) (all []file, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

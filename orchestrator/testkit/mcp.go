@@ -20,20 +20,20 @@ type Bearer struct {
 	Next  http.RoundTripper
 }
 
-// RoundTrip sends a request.
+// RoundTrip implements http.RoundTripper.
 func (b Bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+b.Token)
 	return b.Next.RoundTrip(r)
 }
 
-// MCPAgent is a member's agent, as far as MCP goes.
+// MCPAgent is the MCP client of a member's agent.
 type MCPAgent struct {
 	T testing.TB
 	*mcp.ClientSession
 }
 
-// DialMCP connects an agent with the tools of a team.
+// DialMCP connects an agent to the tools of a team.
 func DialMCP(t testing.TB, url, token string) MCPAgent {
 	t.Helper()
 	transport := &http.Transport{}
@@ -49,14 +49,14 @@ func DialMCP(t testing.TB, url, token string) MCPAgent {
 	return MCPAgent{t, session}
 }
 
-// MCPAnswer is what an answer says, in both forms.
+// MCPAnswer is an answer in both forms.
 type MCPAnswer struct {
 	Text       string
 	Structured string
 	IsError    bool
 }
 
-// Use calls a tool; args is JSON, request names the call if it is not empty.
+// Use calls a tool; args is JSON, request is the optional id of the call.
 func (a MCPAgent) Use(tool, args string, request ...string) MCPAnswer {
 	a.T.Helper()
 	f, err := a.Try(a.T.Context(), tool, args, request...)
@@ -83,7 +83,7 @@ func (a MCPAgent) Try(ctx context.Context, tool, args string, request ...string)
 	return f, nil
 }
 
-// Want checks that both forms of an answer have these words.
+// Want checks that both forms of an answer contain these words.
 func (f MCPAnswer) Want(t testing.TB, isError bool, words ...string) {
 	t.Helper()
 	if f.IsError != isError {
@@ -104,7 +104,7 @@ const (
 	ListTools = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
 )
 
-// NewPost makes a request to an MCP server.
+// NewPost returns a request to an MCP server.
 func NewPost(ctx context.Context, url, token, body string) *http.Request {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
@@ -118,7 +118,7 @@ func NewPost(ctx context.Context, url, token, body string) *http.Request {
 	return req
 }
 
-// Send sends a request over a connection of its own and reads the answer.
+// Send sends a request over its own connection and reads the answer.
 func Send(t testing.TB, req *http.Request) *http.Response {
 	t.Helper()
 	transport := &http.Transport{DisableKeepAlives: true}

@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// OpenStore makes a store that is checked and closed when the test is over.
+// OpenStore opens a store that is checked and closed at the end of the test.
 func OpenStore(t testing.TB) *tasks.Store {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,6 +1,6 @@
-// Package testkit is what tests of the orchestrator's packages share: programs to start,
-// conditions to wait for, and git repositories. Only tests import it. It is covey's own
-// and makes no promise to other programs.
+// Package testkit has helpers for the tests of the orchestrator's packages: programs to
+// start, conditions to wait for, and git repositories. Only tests import it. It makes no
+// promise of compatibility to programs outside covey.
 package testkit
 
 import (
@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// patience bounds what a test waits for: it is for what hangs.
+// patience bounds all waits, so that a test that hangs fails.
 const patience = 5 * time.Minute
 
-// Binary is the path of the test's own program.
+// Binary returns the path of the test's own program.
 func Binary(t testing.TB) string {
 	t.Helper()
 	bin, err := os.Executable()
@@ -24,10 +24,10 @@ func Binary(t testing.TB) string {
 	return bin
 }
 
-// WriteProgram writes a file that is going to be executed. No process may be started
-// meanwhile: a child that another test forks has the file open for writing until it
-// executes its own program, and the kernel executes no file that somebody writes to
-// ("text file busy").
+// WriteProgram writes a file that will be executed. No process may start meanwhile: a
+// child that another test forks keeps the file open for writing until it executes its own
+// program, and the kernel refuses to execute a file that is open for writing ("text file
+// busy").
 func WriteProgram(path string, data []byte) error { return writeFile(path, data, 0o755) }
 
 func writeFile(path string, data []byte, mode os.FileMode) error {
@@ -36,8 +36,8 @@ func writeFile(path string, data []byte, mode os.FileMode) error {
 	return os.WriteFile(path, data, mode)
 }
 
-// Eventually waits for a condition that no event tells of. It looks less and less often,
-// because a condition may be costly to look at.
+// Eventually waits for a condition without an event. It checks less and less often,
+// because a check may be costly.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
@@ -49,7 +49,7 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// WaitForPID reads a process number from a file as soon as it is there.
+// WaitForPID waits for a file with a process id and returns the id.
 func WaitForPID(t testing.TB, path string) (pid int) {
 	t.Helper()
 	Eventually(t, "a process number in "+path, func() bool {
@@ -71,7 +71,7 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// Put writes a file, which may be run, into a folder that need not be there.
+// Put writes an executable file, and creates its folder.
 func Put(t testing.TB, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)

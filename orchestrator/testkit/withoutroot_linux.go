@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// WithoutRoot runs tests of the calling package's test binary as a user without rights: root
-// cannot fail them. The first must pass there and not be skipped. It skips t if t does not run as root.
+// WithoutRoot runs tests of the calling package's test binary as an unprivileged user,
+// because they cannot fail as root. The first one must pass there and not be skipped. If
+// t does not run as root, WithoutRoot skips it.
 func WithoutRoot(t *testing.T, tests ...string) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -15,37 +15,37 @@ import (
 // Folder is a folder in which a member works.
 type Folder struct {
 	Dir string
-	// Snapshot returns how the folder stands, held against a commit; empty: against the one
-	// that it is on.
+	// Snapshot returns the state of the folder relative to a commit; empty: its current
+	// commit.
 	Snapshot func(ctx context.Context, base string) (owned.Snapshot, error)
 }
 
-// effort is how things stood when the lead was given a goal. It is a file of its own, and
-// no value of the store, because of its size.
-type effort struct {
+// baseline is the state of the team's work when the lead got a goal. It has its own file,
+// because it is too large for the store.
+type baseline struct {
 	Goal      int                       `json:"goal"`      // Goal.No
 	Completed int                       `json:"completed"` // tasks
 	Folders   map[string]owned.Snapshot `json:"folders"`   // by Folder.Dir
 }
 
-// Begin keeps how things stand when a goal is new, so that Fruitless can tell later. For a
-// goal that an earlier run has begun that is known already.
+// Begin stores the state of the work at the start of a new goal, for NoResult. It does
+// nothing for a goal that an earlier run has begun.
 func (g *Goals) Begin(ctx context.Context, folders []Folder) error {
 	goal, err := ReadGoal(ctx, g.store)
 	if err != nil {
 		return err
 	}
-	if known, ok := g.readEffort(); ok && known.Goal == goal.No {
+	if known, ok := g.readBaseline(); ok && known.Goal == goal.No {
 		return nil
 	}
-	now := effort{Goal: goal.No, Folders: map[string]owned.Snapshot{}}
+	now := baseline{Goal: goal.No, Folders: map[string]owned.Snapshot{}}
 	if now.Completed, err = completedTasks(ctx, g.store); err != nil {
 		return err
 	}
 	for _, f := range folders {
 		shot, err := f.Snapshot(ctx, "")
 		if err != nil {
-			return fmt.Errorf("take down how the workspace stands: %w", err)
+			return fmt.Errorf("record the state of the workspace: %w", err)
 		}
 		now.Folders[f.Dir] = shot
 	}
@@ -59,16 +59,15 @@ func (g *Goals) Begin(ctx context.Context, folders []Folder) error {
 	return state.WriteAtomic(g.file, data)
 }
 
-// readEffort reads the effort that was kept last; ok is false if none can be read.
-func (g *Goals) readEffort() (e effort, ok bool) {
+// readBaseline reads the stored baseline; ok is false if there is none or it is damaged.
+func (g *Goals) readBaseline() (e baseline, ok bool) {
 	data, err := os.ReadFile(g.file)
 	return e, err == nil && json.Unmarshal(data, &e) == nil
 }
 
-// Fruitless reports whether the team has nothing to show for its goal: no file has changed
-// and no task was completed since Begin, and the lead has answered nothing. It fails if
-// that cannot be found out.
-func (g *Goals) Fruitless(ctx context.Context, folders []Folder) (bool, error) {
+// NoResult reports whether the team has no result for its goal: no file has changed and
+// no task was completed since Begin, and the lead has given no answer.
+func (g *Goals) NoResult(ctx context.Context, folders []Folder) (bool, error) {
 	goal, err := ReadGoal(ctx, g.store)
 	if err != nil {
 		return false, err
@@ -76,9 +75,9 @@ func (g *Goals) Fruitless(ctx context.Context, folders []Folder) (bool, error) {
 	if text, err := g.Answered(ctx); text != "" || err != nil {
 		return false, err
 	}
-	then, ok := g.readEffort()
+	then, ok := g.readBaseline()
 	if !ok || then.Goal > goal.No {
-		return false, nil // people were told when the run began
+		return false, nil // people were warned when the run began
 	}
 	if now, err := completedTasks(ctx, g.store); err != nil || now > then.Completed {
 		return false, err
@@ -86,7 +85,7 @@ func (g *Goals) Fruitless(ctx context.Context, folders []Folder) (bool, error) {
 	for _, f := range folders {
 		was, known := then.Folders[f.Dir]
 		if !known {
-			return false, fmt.Errorf("how %s stood before is not known", f.Dir)
+			return false, fmt.Errorf("the earlier state of %s is not known", f.Dir)
 		}
 		now, err := f.Snapshot(ctx, was.Base)
 		if err != nil || len(now.Since(was)) > 0 {
@@ -96,7 +95,7 @@ func (g *Goals) Fruitless(ctx context.Context, folders []Folder) (bool, error) {
 	return true, nil
 }
 
-// completedTasks counts the tasks that are done.
+// completedTasks counts the completed tasks.
 func completedTasks(ctx context.Context, s *tasks.Store) (int, error) {
 	all, err := s.List(ctx)
 	if err != nil {

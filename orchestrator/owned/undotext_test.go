@@ -29,8 +29,8 @@ func TestListIsShort(t *testing.T) {
 	})
 }
 
-// TestTakeBackIsReadBack: a shell that runs what TakeBack says gets the very files.
-func TestTakeBackIsReadBack(t *testing.T) {
+// TestUndoTextIsReadBack: a shell that runs what UndoText says gets the very files.
+func TestUndoTextIsReadBack(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("no shell to ask")
@@ -38,7 +38,7 @@ func TestTakeBackIsReadBack(t *testing.T) {
 	name := rapid.StringOfN(rapid.SampledFrom([]rune("ab'\" $`\\;&*~")), 1, 8, -1)
 	rapid.Check(t, func(r *rapid.T) {
 		files := rapid.SliceOfN(name, 1, 20).Draw(r, "files")
-		_, rest, _ := strings.Cut(TakeBack("main", files), " -- ")
+		_, rest, _ := strings.Cut(UndoText("main", files), " -- ")
 		args := rest[:strings.LastIndex(rest, "` (`git rm`")]
 		out, err := exec.Command(shell, "-c", `printf '%s\n' `+args).Output()
 		got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
