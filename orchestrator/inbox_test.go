@@ -192,7 +192,7 @@ func TestPermissionTimeLimit(t *testing.T) {
 // TestPermissionOfAnInterruptedTurn: who breaks off the turn takes the question
 // back.
 func TestPermissionOfAnInterruptedTurn(t *testing.T) {
-	u := start(newRig(t, asksFirst("on_ask: wait\n")), &handClock{})
+	u := start(newRig(t, asksFirst("on_ask: wait\nkeep: true\n")), &handClock{}) // else the team may end before the answer
 	r := u.asked(requests.AskPermission)
 	c := u.client()
 	if reply, err := c.Interrupt(t.Context(), api.InterruptRequest{Member: "dev"}); err != nil || !reply.Interrupted {

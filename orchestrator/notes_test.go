@@ -47,7 +47,7 @@ func TestNoPingPong(t *testing.T) {
   - say: Told the lead.
 `,
 	})
-	r.want(r.run(Options{}), CodeDone, "all work is done")
+	r.want(r.run(Options{Hooks: r.hold("dev", "SendMessage", turnEnded("lead"))}), CodeDone, "all work is done")
 	if n := r.turnsOf("lead"); n != 2 {
 		t.Errorf("the lead took %d turns:\n%s", n, show(r.lines.all()))
 	}

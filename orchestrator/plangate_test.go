@@ -5,12 +5,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -52,7 +55,7 @@ const leadDecides = `steps:
 // anything nor complete a task; a no with feedback leads to another plan.
 func TestPlanIsAGate(t *testing.T) {
 	r := newRig(t, planned(leadDecides, ""))
-	r.want(r.run(Options{}), CodeDone, "all work is done")
+	r.want(r.run(Options{Hooks: r.hold("lead", "SendMessage", turnEnded("dev"))}), CodeDone, "all work is done")
 	if r.made() != "ran\n" {
 		t.Errorf("made %q", r.made())
 	}
@@ -80,6 +83,37 @@ func TestPlanIsAGate(t *testing.T) {
 	}
 	if waiting != 2 {
 		t.Errorf("%d turns ended in a wait", waiting)
+	}
+}
+
+// TestApprovalIsReadAsItIsStored: a member that reads the approval of its plan before the
+// inbox has acted on the stored answer may work all the same. A mode that it gets after
+// that stays when the inbox acts.
+func TestApprovalIsReadAsItIsStored(t *testing.T) {
+	r := newCrewRig(t, planned("steps: []\n", ""))
+	dev, plans := r.seat("dev"), r.rooms.asks.Plans
+	q, err := r.rooms.asks.Ask(t.Context(), dev.Member.Actor(), requests.New{
+		Kind: requests.AskPlan, Member: "dev", To: "lead", Text: "May I?",
+		Payload: notation.Encode(inbox.Payload{Session: dev.Member.Session.Session}),
+	})
+	testkit.Must(t, err)
+	// The store alone answers, as if the inbox had not come to it yet.
+	q, err = r.rooms.store.Requests().Answer(t.Context(), actors.Actor{Name: "lead"}, q.ID, requests.Ruling{
+		Approve: true, Mail: func(q requests.Request) mail.Outgoing { return inbox.AnswerMail(q, time.Time{}) },
+	})
+	testkit.Must(t, err)
+	in, err := dev.Waiting(t.Context())
+	if err != nil || len(in) != 2 || !strings.Contains(in[1].Text, `"approve":true`) { // its task comes first
+		t.Fatalf("dev reads %+v, %v", in, err)
+	}
+	mode := func() string { return string(dev.Teammate().Rights().Now().Mode) }
+	if plans.MustPlan(dev.Member) || mode() != "bypassPermissions" {
+		t.Errorf("dev must plan: %v, in mode %s", plans.MustPlan(dev.Member), mode())
+	}
+	testkit.Must(t, plans.GiveMode(t.Context(), dev.Member, "acceptEdits"))
+	testkit.Must(t, r.rooms.crew.RequestClosed(t.Context(), q))
+	if mode() != "acceptEdits" {
+		t.Errorf("the inbox put dev back into mode %s", mode())
 	}
 }
 

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,10 +11,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -51,27 +53,62 @@ func (l *lineLog) all() []journal.Line {
 	return slices.Clone(l.lines)
 }
 
+// nth returns the n-th line that matches, as soon as there is one.
+func (l *lineLog) nth(ctx context.Context, n int, match func(journal.Line) bool) (journal.Line, error) {
+	for {
+		l.mu.Lock()
+		more, found := l.more, 0
+		for _, line := range l.lines {
+			if !match(line) {
+				continue
+			}
+			if found++; found == n {
+				l.mu.Unlock()
+				return line, nil
+			}
+		}
+		l.mu.Unlock()
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return journal.Line{}, context.Cause(ctx)
+		}
+	}
+}
+
 // wait returns the first line that matches, as soon as there is one.
 func (l *lineLog) wait(t *testing.T, what string, match func(journal.Line) bool) journal.Line {
 	t.Helper()
-	deadline := time.After(testPatience)
-	for {
-		l.mu.Lock()
-		i, more := slices.IndexFunc(l.lines, match), l.more
-		var found journal.Line
-		if i >= 0 {
-			found = l.lines[i]
-		}
-		l.mu.Unlock()
-		if i >= 0 {
-			return found
-		}
-		select {
-		case <-more:
-		case <-deadline:
-			t.Fatalf("no line came for %s; the journal holds:\n%s", what, show(l.all()))
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), testPatience)
+	defer cancel()
+	line, err := l.nth(ctx, 1, match)
+	if err != nil {
+		t.Fatalf("no line came for %s; the journal holds:\n%s", what, show(l.all()))
 	}
+	return line
+}
+
+// turnEnded matches the ends of a member's turns.
+func turnEnded(member string) func(journal.Line) bool {
+	return func(l journal.Line) bool { return l.Type == "turn_ended" && l.Member == member }
+}
+
+// hold returns hooks under which a member's n-th call of a tool waits for the n-th line
+// that matches. So what the call does comes after that line, however fast the disk is.
+func (r *rig) hold(member, tool string, until func(journal.Line) bool) *hooks.Registry {
+	r.t.Helper()
+	registry, calls := &hooks.Registry{}, atomic.Int32{}
+	_, err := registry.On(hooks.PreToolUse, tool, func(ctx context.Context, in hooks.Input) (hooks.Answer, error) {
+		if cmp.Or(in.AgentType, "lead") != member { // a lead has no type
+			return hooks.Answer{}, nil
+		}
+		_, err := r.lines.nth(ctx, int(calls.Add(1)), until)
+		return hooks.Answer{}, err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return registry
 }
 
 // show writes lines for a failure message.

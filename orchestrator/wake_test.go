@@ -37,7 +37,7 @@ func TestMessagesWakeTheirReceivers(t *testing.T) {
   - say: Answered.
 `,
 	})
-	ending := r.run(Options{})
+	ending := r.run(Options{Hooks: r.hold("dev", "SendMessage", turnEnded("lead"))})
 	r.want(ending, CodeDone, "all work is done")
 	if ending.Answer != "dev says 4." {
 		t.Errorf("the lead's last answer is %q", ending.Answer)

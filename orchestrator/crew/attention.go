@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -23,10 +24,21 @@ func (a alarms) tellLeadOf(ctx context.Context, s *Seat, text string) error {
 	if s.Member.Lead {
 		return nil
 	}
-	_, err := a.team.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
-		To: []string{a.team.seats.Lead().Member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
-	})
+	_, err := a.team.mailLead(ctx, actors.Actor{}, text)
 	return err
+}
+
+// mailLead mails the lead a notice. A full mailbox is no error, because the loop must not
+// end the team over a lead that is slow to read: sent is then false.
+func (c *Crew) mailLead(ctx context.Context, by actors.Actor, text string) (sent bool, err error) {
+	_, err = c.store.Mail().Send(ctx, by, mail.Outgoing{
+		To: []string{c.seats.Lead().Member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
+	})
+	if errors.Is(err, tasks.ErrFull) {
+		c.log.Warn("the lead cannot be told", "notice", text, "err", err)
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // needsAttention marks a member that only a person or new mail can help, and tells the

@@ -10,7 +10,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -132,19 +131,19 @@ func (d *director) handLast(s *Seat) {
 	d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{in}}, "")
 }
 
-// mailLeadOnce mails a notice to the lead once per mark.
+// mailLeadOnce mails a notice to the lead once per mark. If the lead's mailbox is full,
+// the next run tries again.
 func (d *director) mailLeadOnce(ctx context.Context, key, mark, text string) error {
-	by := actors.Actor{CallID: actors.CallID(key, mark)}
-	out := mail.Outgoing{
-		To: []string{d.c.seats.Lead().Member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
-	}
-	if _, err := d.c.store.Mail().Send(ctx, by, out); err != nil {
+	sent, err := d.c.mailLead(ctx, actors.Actor{CallID: actors.CallID(key, mark)}, text)
+	if err != nil {
 		return err
 	}
 	// Send the notice before the mark is stored: after a crash in between it is sent
 	// again under the same call id, which has no effect. The other order could lose it.
-	if err := d.c.store.Put(ctx, key, notation.Encode(mark)); err != nil {
-		return err
+	if sent {
+		if err := d.c.store.Put(ctx, key, notation.Encode(mark)); err != nil {
+			return err
+		}
 	}
 	if key == keyTold {
 		d.told = mark

@@ -75,6 +75,9 @@ func (s *Seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, er
 	if len(show) == 0 {
 		return nil, nil
 	}
+	if err := s.crew.asks.ActOn(ctx, show); err != nil {
+		return nil, err
+	}
 	s.crew.notes.Asked(s.Member.Name, show)
 	in := teamtools.NamesFor(s.Member.CurrentAgent()).Inputs(show, about)
 	if !s.Member.Lead {

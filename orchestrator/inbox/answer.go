@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -118,9 +119,8 @@ func (b *Inbox) unreadOf(ctx context.Context, who string) map[string]bool {
 		return unread
 	}
 	for _, m := range letters {
-		var ref mail.RequestRef
-		if json.Unmarshal(m.Data, &ref) == nil && ref.RequestID != "" {
-			unread[ref.RequestID] = true
+		if id := requestIn(m); id != "" {
+			unread[id] = true
 		}
 	}
 	return unread
@@ -171,6 +171,40 @@ func (b *Inbox) act(ctx context.Context, r requests.Request) error {
 		return fmt.Errorf("act on the answer to %s: %w", r.ID, err)
 	}
 	return b.ports.Store.Requests().MarkTaken(ctx, r.ID)
+}
+
+// ActOn acts on the answers to plans in mail that is about to be shown, unless Answer
+// has done so already. The mail can be read as soon as the answer is stored, and a
+// member that reads "approved" must be able to work.
+func (b *Inbox) ActOn(ctx context.Context, letters []mail.Message) error {
+	for _, m := range letters {
+		id := requestIn(m)
+		if m.Kind != mail.PlanAnswered || id == "" {
+			continue
+		}
+		r, err := b.ports.Store.Requests().Get(ctx, id)
+		switch {
+		case errors.Is(err, tasks.ErrNotFound): // so old that it is no longer kept
+			continue
+		case err != nil:
+			return fmt.Errorf("read the answer to %s: %w", id, err)
+		case r.Open() || r.Taken:
+			continue
+		}
+		if err := b.act(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requestIn returns the id of the request that a message is about, or "".
+func requestIn(m mail.Message) string {
+	var ref mail.RequestRef
+	if json.Unmarshal(m.Data, &ref) != nil {
+		return ""
+	}
+	return ref.RequestID
 }
 
 // tell returns the mail on the end of a request for the member that it is about.

@@ -102,10 +102,13 @@ func (g *PlanGate) approve(member string, approved bool) {
 }
 
 // MustPlan reports whether a member still needs an approved plan.
-func (g *PlanGate) MustPlan(m *roster.Member) bool {
+func (g *PlanGate) MustPlan(m *roster.Member) bool { return m.PlanRequired && !g.isApproved(m.Name) }
+
+// isApproved reports whether a plan of a member is approved.
+func (g *PlanGate) isApproved(member string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return m.PlanRequired && !g.approved[m.Name]
+	return g.approved[member]
 }
 
 // OnHold returns the answer that a member waits for before gates judge its turn
@@ -300,10 +303,15 @@ func (g *PlanGate) ApplyAnswer(ctx context.Context, r requests.Request) error {
 	return nil
 }
 
-// grant gives a member with an approved plan the mode in which it works.
+// grant gives a member with an approved plan the mode in which it works. It does
+// nothing if a plan is approved already: the same answer may be acted on twice, and
+// the member may have got another mode since.
 func (g *PlanGate) grant(ctx context.Context, m *roster.Member, mode string) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
+	if g.isApproved(m.Name) {
+		return nil
+	}
 	// The mode is set before it is stored, because the mail with the answer is
 	// already sent. After a crash in between, the next start acts on the answer
 	// again.
