@@ -15,42 +15,41 @@ import (
 
 // Defaults and limits of a Bus.
 const (
-	// DefaultMaxPayload is the largest message, envelope included, in bytes.
+	// DefaultMaxPayload bounds a message with its envelope, in bytes.
 	DefaultMaxPayload = 4 << 20
-	// DefaultQueue is how many messages wait for one subscription.
+	// DefaultQueue bounds the queued messages of one subscription.
 	DefaultQueue = 1 << 16
-	// DefaultMaxConns is how many connections Listen serves at a time.
+	// DefaultMaxConns bounds the concurrent connections that Listen serves.
 	DefaultMaxConns = 256
-	// maxOpenRequests is how many requests of one connection are worked on at a
-	// time; the next is answered with CodeBusy.
+	// maxOpenRequests bounds the open requests of one connection; the next is answered
+	// with CodeBusy.
 	maxOpenRequests = 32
-	// queueBytes bounds what waits for one subscription, in bytes.
+	// queueBytes bounds the queue of one subscription, in bytes.
 	queueBytes = 64 << 20
 )
 
-// Options make a Bus. The zero value works.
+// Options tune a Bus. The zero value works.
 type Options struct {
-	Name       string       // who messages are from; default "covey"
-	Self       Identity     // who asks when the process asks itself; default self/self
-	Log        *slog.Logger // takes the server's log; nil: nowhere
+	Name       string       // the sender of messages; default "covey"
+	Self       Identity     // the caller of requests from inside; default self/self
+	Log        *slog.Logger // receives the server's log; nil: discarded
 	MaxPayload int          // bytes; 0: DefaultMaxPayload
 	Queue      int          // messages per subscription; 0: DefaultQueue
 	MaxConns   int          // connections from outside; 0: DefaultMaxConns
-	// MaxOfCaller is how many of them those of one caller (kind and name) may be; 0: all.
+	// MaxOfCaller bounds the connections of one caller (kind and name); 0: MaxConns.
 	MaxOfCaller int
-	// Favoured says for whom some of the connections are kept free, whom MaxOfCaller does
-	// not bind either; nil: for nobody.
+	// Favoured reports whether a caller may use the reserved connections; MaxOfCaller
+	// does not apply to it. nil: none are reserved.
 	Favoured func(Identity) bool
 
-	// Version and Protocol are told to whoever connects from outside, before anything
-	// else: the version of the program, and the number of what its requests look like.
+	// Version and Protocol are sent first on each connection from outside: the version of
+	// the program and the number of its request format.
 	Version  string
 	Protocol int
 
-	// OnError is told what can be returned to nobody: a *DropError, a
-	// *PanicError, or trouble of the connection. It must not block, and may be
-	// called from several goroutines. Nil: such trouble shows only in
-	// Subscription.Err.
+	// OnError is called with errors that no call can return: a *DropError, a *PanicError,
+	// or an error of the connection. It must not block, and may be called from several
+	// goroutines. nil: drops show only in Subscription.Err.
 	OnError func(error)
 	// Now is the clock for envelopes; default time.Now.
 	Now func() time.Time
@@ -89,7 +88,7 @@ func (o Options) withDefaults() Options {
 type Bus struct {
 	opts   Options
 	nc     *nats.Conn
-	scope  Subject        // what this connection's own requests go to
+	scope  Subject        // for this connection's own requests
 	remote Remote         // of a Bus made by Dial
 	srv    *server.Server // nil for a Bus made by Dial
 	grants *grants        // nil for a Bus made by Dial
@@ -100,9 +99,9 @@ type Bus struct {
 	closeErr error // set by closing
 
 	gate sync.RWMutex // held for reading by each callback
-	shut bool         // no callback may begin any more
+	shut bool         // no callback may begin
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	closed    bool
 	verbs     map[Verb]bool // that have a handler
 	peers     map[ConnID]*peer
@@ -111,7 +110,7 @@ type Bus struct {
 	listeners []net.Listener
 }
 
-// Subscription is one callback's place on the bus.
+// Subscription is one callback on the bus.
 type Subscription struct {
 	bus     *Bus
 	sub     *nats.Subscription
@@ -121,16 +120,14 @@ type Subscription struct {
 	err error
 }
 
-// Err is the *DropError of a subscription that was too slow; nil if nothing
-// meant for it was lost.
+// Err returns the *DropError of a subscription that was too slow; nil if it lost nothing.
 func (s *Subscription) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Close ends the subscription. Calls after the first do nothing. A callback
-// that is under way goes on.
+// Close ends the subscription. Further calls do nothing. A running callback continues.
 func (s *Subscription) Close() error {
 	s.bus.mu.Lock()
 	_, open := s.bus.subs[s.sub]
@@ -146,20 +143,20 @@ func (s *Subscription) Close() error {
 	return err
 }
 
-// Done is closed when the bus is: by Close, or for a Bus made by Dial also
-// when the team is gone.
+// Done returns a channel that is closed when the bus is: by Close, and for a Bus made by
+// Dial also when the team is gone.
 func (b *Bus) Done() <-chan struct{} { return b.done }
 
-// Close ends the bus: listeners, connections, callbacks and the server. Requests
-// that are being worked on are answered first: they have closeWait to finish, and
-// then their contexts are cancelled. When Close returns, no callback runs any more,
-// so it must not be called from one. Calls after the first wait like the first.
+// Close ends the bus: listeners, connections, callbacks and the server. Open requests
+// have closeWait to finish and are answered; then their contexts are canceled. When Close
+// returns, no callback runs, so it must not be called from one. Further calls wait like
+// the first.
 func (b *Bus) Close() error {
 	b.closing.Do(func() { b.closeErr = b.close() })
 	return b.closeErr
 }
 
-// close is the first call of Close.
+// close does the work of the first Close.
 func (b *Bus) close() error {
 	b.mu.Lock()
 	b.closed = true
@@ -177,24 +174,24 @@ func (b *Bus) close() error {
 	b.shut = true
 	b.gate.Unlock()
 	if b.srv != nil {
-		b.srv.Shutdown() // writes out what clients have not read yet
+		b.srv.Shutdown() // sends what clients have not read yet
 		b.srv.WaitForShutdown()
 	}
 	for _, p := range peers {
 		if len(p.ends) == 0 {
-			p.close() // there is no bridge that would do it
+			p.close() // it has no bridge that would close it
 		}
 	}
 	b.work.Wait()
 	return errors.Join(errs...)
 }
 
-// closeWait bounds the two waits of Close: for requests to end, and for callers to
-// read their answers.
+// closeWait bounds the two waits of Close: for open requests, and for callers to read
+// their answers.
 const closeWait = 5 * time.Second
 
-// finish lets the open requests of peers end and sends their answers. It begins
-// no new ones.
+// finish waits for the open requests of peers and sends their answers. It starts no new
+// ones.
 func (b *Bus) finish(peers map[ConnID]*peer) {
 	late := time.AfterFunc(closeWait, func() {
 		for _, p := range peers {
@@ -205,15 +202,15 @@ func (b *Bus) finish(peers map[ConnID]*peer) {
 	for _, p := range peers {
 		p.finish()
 	}
-	// An error here is that of a connection that is lost already.
+	// An error means that the connection is lost already.
 	_ = b.nc.FlushTimeout(flushWait)
 }
 
-// delivery is a message as it came off the wire.
+// delivery is a message as received.
 type delivery = *nats.Msg
 
-// subscribe calls f for each message on subject, one after another. When it
-// returns the server knows of the subscription.
+// subscribe calls f for each message on subject, one at a time. When it returns, the
+// server has registered the subscription.
 func (b *Bus) subscribe(subject Subject, f func(delivery)) (*Subscription, error) {
 	s := &Subscription{bus: b, subject: subject}
 	b.mu.Lock()
@@ -261,14 +258,14 @@ func (b *Bus) publish(subject Subject, data []byte) error {
 	return nil
 }
 
-// contain keeps a callback's panic from ending the process.
+// contain recovers from a callback's panic.
 func (b *Bus) contain(subject Subject) {
 	if v := recover(); v != nil {
 		b.opts.OnError(&PanicError{Subject: subject, Value: fmt.Sprint(v), Stack: string(debug.Stack())})
 	}
 }
 
-// explain turns the client library's errors into ours.
+// explain converts errors of the client library to ours.
 func (b *Bus) explain(err error) error {
 	switch {
 	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrConnectionDraining):
@@ -278,7 +275,7 @@ func (b *Bus) explain(err error) error {
 	}
 }
 
-// onError takes what the client library reports beside any call.
+// onError handles errors that the client library reports outside of any call.
 func (b *Bus) onError(_ *nats.Conn, sub *nats.Subscription, err error) {
 	if sub == nil || !errors.Is(err, nats.ErrSlowConsumer) {
 		b.opts.OnError(b.explain(err))

@@ -13,11 +13,11 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Dial connects to the team that listens at path. It fails with ErrRefused if
-// the team does not let this process in, with ErrForeign if what answers does not speak
-// as a Bus does, with ErrSocketDir if the socket's
-// folder is not private to this user, and with the system's error if nobody
-// listens there. The Bus is done when the team is gone; it never reconnects.
+// Dial connects to the team that listens at path. It fails with ErrRefused if the team
+// rejects this process, with ErrForeign if the listener does not speak the bus's
+// protocol, with ErrSocketDir if the socket's folder is not private to this user, and
+// with the system's error if nothing listens there. The Bus is done when the team is
+// gone; it never reconnects.
 func Dial(ctx context.Context, path string) (*Bus, error) {
 	if err := privateDir(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("control socket %s: %w", path, err)
@@ -27,7 +27,7 @@ func Dial(ctx context.Context, path string) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A ctx that ends during the handshake hangs up, which ends every read.
+	// If ctx ends during the handshake, close the connection, which ends every read.
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	b, err := handshake(c)
 	if !stop() && err == nil {
@@ -43,13 +43,13 @@ func Dial(ctx context.Context, path string) (*Bus, error) {
 	return b, nil
 }
 
-// Remote is what the team says of itself; zero for a Bus that was not made by Dial.
+// Remote returns what the team says of itself; zero for a Bus that was not made by Dial.
 func (b *Bus) Remote() Remote { return b.remote }
 
-// maxHello bounds the line that a listener begins with.
+// maxHello bounds the first line of a listener.
 const maxHello = 4096
 
-// handshake reads the credentials and speaks NATS from there on.
+// handshake reads the credentials and then starts NATS.
 func handshake(c net.Conn) (*Bus, error) {
 	if err := c.SetReadDeadline(time.Now().Add(2 * helloWait)); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func handshake(c net.Conn) (*Bus, error) {
 	return b, nil
 }
 
-// buffered is a connection whose first bytes are in r already.
+// buffered is a connection whose first bytes are in r.
 type buffered struct {
 	net.Conn
 	r *bufio.Reader
@@ -93,7 +93,7 @@ type buffered struct {
 
 func (b *buffered) Read(p []byte) (int, error) { return b.r.Read(p) } // Read is a net.Conn's.
 
-// ready is a dialer whose connection is open already.
+// ready is a dialer with an open connection.
 type ready struct{ c net.Conn }
 
 func (r ready) Dial(string, string) (net.Conn, error) { return r.c, nil } // Dial is a nats.CustomDialer's.

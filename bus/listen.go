@@ -12,40 +12,40 @@ import (
 	"time"
 )
 
-// hello is the one line that a connection from outside gets before the NATS
-// protocol begins: its credentials, or why there are none.
+// hello is the line that a connection from outside gets before the NATS protocol begins:
+// its credentials, or why it gets none.
 type hello struct {
-	Format     int     `json:"covey"` // of this line
+	Format     int     `json:"covey"` // format of this line
 	Error      string  `json:"error,omitempty"`
-	Token      string  `json:"token,omitempty"` // good once, for this connection
+	Token      string  `json:"token,omitempty"` // valid once, for this connection
 	Conn       ConnID  `json:"conn,omitempty"`
-	Scope      Subject `json:"scope,omitempty"` // what it may publish on, verb to be added
+	Scope      Subject `json:"scope,omitempty"` // what it may publish on, without the verb
 	MaxPayload int     `json:"max_payload,omitempty"`
 	Remote
 }
 
-// Remote is what the process at the other end says of itself. Zero: it is of a time
-// before anybody said so.
+// Remote is what the process at the other end says of itself. The zero Remote is that of
+// an older version.
 type Remote struct {
-	Version  string `json:"version,omitempty"`  // of its program
-	Protocol int    `json:"protocol,omitempty"` // what requests and answers look like
+	Version  string `json:"version,omitempty"`  // version of its program
+	Protocol int    `json:"protocol,omitempty"` // format of requests and answers
 }
 
 const (
 	helloFormat = 1
-	// helloWait bounds the time until a connection has said hello, so that one
-	// who connects and does not read holds nothing for long.
+	// helloWait bounds the time to send hello, so that a connection that does not read
+	// holds no place for long.
 	helloWait = 5 * time.Second
 )
 
-// Listen lets processes of this machine in at path, a unix socket of mode 0600
-// in a folder of mode 0700, which is made if it is not there. identify says who
-// is at the other end; its error is told to the caller, who is then hung up on.
-// It may be called from several goroutines.
+// Listen accepts processes of this machine at path, a unix socket of mode 0600 in a
+// folder of mode 0700, which it creates if missing. identify determines the caller; its
+// error is sent to the caller, and the connection is closed. identify may be called from
+// several goroutines.
 //
-// A socket that a dead process left behind is replaced. Listen fails with
-// ErrSocketInUse if somebody answers at path, and with ErrSocketDir if others
-// can write in its folder. Only a Bus made by Embed can listen.
+// A socket that a dead process left is replaced. Listen fails with ErrSocketInUse if
+// another process answers at path, and with ErrSocketDir if others can write in its
+// folder. Only a Bus made by Embed can listen.
 func (b *Bus) Listen(path string, identify func(net.Conn) (Identity, error)) error {
 	if b.srv == nil {
 		return errors.New("bus: only an embedded bus can listen")
@@ -64,7 +64,7 @@ func (b *Bus) Listen(path string, identify func(net.Conn) (Identity, error)) err
 	return nil
 }
 
-// listenUnix opens the socket so that at no moment another user can reach it.
+// listenUnix opens the socket such that no other user can ever reach it.
 func listenUnix(path string) (net.Listener, error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -86,8 +86,7 @@ func listenUnix(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// removeStale removes a socket at path that nobody serves. Anything else that
-// lies there is not ours to remove.
+// removeStale removes a socket at path that nothing serves. It fails for any other file.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -115,15 +114,15 @@ func (b *Bus) accept(l net.Listener, identify func(net.Conn) (Identity, error)) 
 		}
 		if err != nil {
 			b.opts.OnError(fmt.Errorf("control socket: %w", err))
-			select { // out of file descriptors, most likely: do not spin
+			select { // probably out of file descriptors: do not spin
 			case <-time.After(acceptPause):
 			case <-b.done:
 				return
 			}
 			continue
 		}
-		// Who it is has to be found out before anybody can be preferred, which does not
-		// take long. Whoever comes meanwhile waits in the kernel's queue, in its order.
+		// The caller must be identified before favoured ones can be preferred, which is
+		// quick. Later connections wait in the kernel's queue.
 		select {
 		case unknown <- struct{}{}:
 			b.work.Go(func() { b.receive(c, identify, func() { <-unknown }) })
@@ -134,31 +133,31 @@ func (b *Bus) accept(l net.Listener, identify func(net.Conn) (Identity, error)) 
 	}
 }
 
-// maxUnknown is for how many connections at a time it is being found out whose they are.
+// maxUnknown bounds the connections that are being identified.
 const maxUnknown = 64
 
-// receive finds out who c is and serves it if there is a place for it. known is called once
-// it is clear what becomes of it.
+// receive identifies c and serves it if there is a place for it. It calls known once that
+// is decided.
 func (b *Bus) receive(c net.Conn, identify func(net.Conn) (Identity, error), known func()) {
 	id, err := identify(c)
 	if err == nil {
-		err = b.callers.take(id, b.opts)
+		err = b.callers.reserve(id, b.opts)
 	}
 	if err != nil {
 		defer known()
 		refuse(c, err)
 		return
 	}
-	defer b.callers.leave(id)
+	defer b.callers.release(id)
 	known()
 	b.serve(c, id)
 }
 
-// acceptPause is how long accepting rests after it failed.
+// acceptPause is the pause after accept failed.
 const acceptPause = 100 * time.Millisecond
 
-// serve gives c, which is id's, its credentials and connects it to the server until one
-// side hangs up.
+// serve gives c the credentials of id and connects it to the server until one side hangs
+// up.
 func (b *Bus) serve(c net.Conn, id Identity) {
 	conn := ConnID(newID())
 	scope, err := controlScope(id, conn)
@@ -166,7 +165,7 @@ func (b *Bus) serve(c net.Conn, id Identity) {
 		refuse(c, err)
 		return
 	}
-	token := b.grants.mint(outsider(scope, conn))
+	token := b.grants.mint(outsidePermissions(scope, conn))
 	defer b.grants.revoke(token)
 	inner, err := b.srv.InProcessConn()
 	if err != nil {
@@ -174,11 +173,11 @@ func (b *Bus) serve(c net.Conn, id Identity) {
 		return
 	}
 	p := newPeer(id, c, inner)
-	if !b.admit(conn, p) {
+	if !b.addPeer(conn, p) {
 		p.close()
 		return
 	}
-	defer b.dismiss(conn, p)
+	defer b.removePeer(conn, p)
 	h := hello{Format: helloFormat, Token: token, Conn: conn, Scope: scope, MaxPayload: b.opts.MaxPayload,
 		Remote: Remote{b.opts.Version, b.opts.Protocol}}
 	if err := sayHello(c, h); err == nil {
@@ -186,8 +185,8 @@ func (b *Bus) serve(c net.Conn, id Identity) {
 	}
 }
 
-// admit makes p known; false if the bus is closing.
-func (b *Bus) admit(conn ConnID, p *peer) bool {
+// addPeer registers p; false if the bus is closing.
+func (b *Bus) addPeer(conn ConnID, p *peer) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -197,17 +196,17 @@ func (b *Bus) admit(conn ConnID, p *peer) bool {
 	return true
 }
 
-// dismiss forgets a peer before it is closed: what looks for peers in between
-// must not find one that can no longer be told anything.
-func (b *Bus) dismiss(conn ConnID, p *peer) {
+// removePeer removes a peer before it is closed, so that nobody finds a peer that cannot
+// receive anything.
+func (b *Bus) removePeer(conn ConnID, p *peer) {
 	b.mu.Lock()
 	delete(b.peers, conn)
 	b.mu.Unlock()
 	p.close()
 }
 
-// HangUp ends all connections from outside whose identity match accepts, for
-// instance those of a member that has ended.
+// HangUp ends all connections from outside whose identity match accepts, such as those of
+// a member that has ended.
 func (b *Bus) HangUp(match func(Identity) bool) {
 	b.mu.Lock()
 	var out []*peer
@@ -222,12 +221,12 @@ func (b *Bus) HangUp(match func(Identity) bool) {
 	}
 }
 
-// bridge carries bytes both ways until either side ends, then ends both.
+// bridge copies bytes both ways until either side ends, and then ends both.
 func bridge(outer, inner net.Conn, p *peer) {
 	var both sync.WaitGroup
 	carry := func(to, from net.Conn) {
 		defer p.close()
-		// The error does not matter: whatever it is, the connection is over.
+		// Any error means that the connection is over.
 		_, _ = io.Copy(to, from)
 	}
 	both.Go(func() { carry(inner, outer) })
@@ -235,15 +234,15 @@ func bridge(outer, inner net.Conn, p *peer) {
 	both.Wait()
 }
 
-// refuse tells the caller why it is hung up on.
+// refuse sends the caller the reason for closing the connection.
 func refuse(c net.Conn, reason error) {
 	defer c.Close()
-	// A caller that cannot even be told is gone, which is what it is to be.
+	// An error means that the caller is gone already.
 	_ = sayHello(c, hello{Format: helloFormat, Error: reason.Error()})
 }
 
-// sayHello writes the one line that comes before NATS. It has a deadline, or a
-// caller that reads nothing would hold a place for ever.
+// sayHello writes the line before NATS. It has a deadline, because a caller that reads
+// nothing would hold a place forever.
 func sayHello(c net.Conn, h hello) error {
 	line, err := json.Marshal(h)
 	if err != nil {

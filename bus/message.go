@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Message is what arrives.
+// Message is a received message.
 type Message[T any] struct {
-	ID   string    // a ULID, made where the message entered the bus
-	From string    // the sender's Options.Name: inside the process it can be trusted
+	ID   string    // a ULID, made by the sending side
+	From string    // the sender's Options.Name; trustworthy only inside the process
 	Time time.Time // when it was sent
 	Body T
 }
@@ -29,7 +29,7 @@ type wireError struct {
 	Text string `json:"text"`
 }
 
-// seal puts a body into an envelope.
+// seal encodes a body in an envelope.
 func seal[T any](b *Bus, body *T, failure *wireError) ([]byte, error) {
 	e := envelope[T]{ID: newID(), From: b.opts.Name, Time: b.opts.Now(), Error: failure, Body: body}
 	data, err := json.Marshal(&e)
@@ -42,8 +42,7 @@ func seal[T any](b *Bus, body *T, failure *wireError) ([]byte, error) {
 	return data, nil
 }
 
-// open reads an envelope whose body is a T. An answer that is an error comes
-// back as an *Error.
+// open decodes an envelope whose body is a T. It returns an error answer as an *Error.
 func open[T any](data []byte) (Message[T], error) {
 	var e envelope[T]
 	if err := json.Unmarshal(data, &e); err != nil {
@@ -62,8 +61,8 @@ func open[T any](data []byte) (Message[T], error) {
 	return m, nil
 }
 
-// Publish sends body to all who subscribe to s now. It fails with a *SizeError
-// for a body that is too large and with ErrClosed.
+// Publish sends body to all current subscribers of s. It fails with a *SizeError for a
+// body that is too large, and with ErrClosed.
 func Publish[T any](b *Bus, s Subject, body T) error {
 	data, err := seal(b, &body, nil)
 	if err != nil {
@@ -72,8 +71,8 @@ func Publish[T any](b *Bus, s Subject, body T) error {
 	return b.publish(s, data)
 }
 
-// Subscribe calls f for each message on s, one after another, from a goroutine
-// of its own. A message that is no T is told to Options.OnError.
+// Subscribe calls f for each message on s, one at a time, in its own goroutine. It
+// reports a message that is not a T to Options.OnError.
 func Subscribe[T any](b *Bus, s Subject, f func(Message[T])) (*Subscription, error) {
 	return b.subscribe(s, func(d delivery) {
 		m, err := open[T](d.Data)
@@ -85,10 +84,10 @@ func Subscribe[T any](b *Bus, s Subject, f func(Message[T])) (*Subscription, err
 	})
 }
 
-// answer sends what a handler came to.
+// answer sends a handler's result.
 func answer[T any](b *Bus, reply string, body *T, failure error) {
 	if reply == "" {
-		return // nobody waits
+		return // no caller waits
 	}
 	data, err := sealAnswer(b, body, failure)
 	if err == nil {
@@ -113,10 +112,10 @@ func sealAnswer[T any](b *Bus, body *T, failure error) ([]byte, error) {
 	return seal[struct{}](b, nil, &wireError{Code: CodeOf(failure), Text: cutText(failure.Error())})
 }
 
-// maxErrorText bounds the text of an error on its way.
+// maxErrorText bounds the text of an error in an answer.
 const maxErrorText = 64 << 10
 
-// cutText keeps an error's text below the size limit.
+// cutText cuts an error's text to the limit.
 func cutText(s string) string {
 	if len(s) <= maxErrorText {
 		return s

@@ -4,9 +4,9 @@ package bus
 
 import "os"
 
-// ownedByUs cannot tell here. Listen refuses on such systems anyway, because
-// callers cannot be identified.
+// ownedByUs reports true, because it cannot tell. Listen fails on such systems anyway,
+// because callers cannot be identified.
 func ownedByUs(os.FileInfo) bool { return true }
 
-// modeIsPrivate has no meaning where modes do not exist.
+// modeIsPrivate reports true, because there are no modes.
 func modeIsPrivate(os.FileMode) bool { return true }

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// ownedByUs says whether the file belongs to the user that we run as.
+// ownedByUs reports whether the file belongs to this process's user.
 func ownedByUs(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid()
 }
 
-// modeIsPrivate says whether nobody but the owner may do anything.
+// modeIsPrivate reports whether only the owner has access.
 func modeIsPrivate(m os.FileMode) bool { return m&0o077 == 0 }

@@ -9,10 +9,10 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// newID makes an id that nobody else makes, in the order of time.
+// newID returns a unique id; ids sort by time.
 func newID() string { return ulid.Make().String() }
 
-// Caller is who sent a request. All of it was found out by the receiver.
+// Caller is the sender of a request, as determined by the receiver.
 type Caller struct {
 	Identity
 	Conn ConnID // the same for all requests of one connection
@@ -21,7 +21,7 @@ type Caller struct {
 	gone <-chan struct{}
 }
 
-// Gone is closed when the caller's connection is.
+// Gone returns a channel that is closed when the caller's connection is.
 func (c Caller) Gone() <-chan struct{} { return c.gone }
 
 // peer is a connection as its receiver sees it.
@@ -29,12 +29,12 @@ type peer struct {
 	identity Identity
 	ends     []net.Conn // of the bridge to the caller; none for the process itself
 	gone     chan struct{}
-	open     sync.WaitGroup // the requests that are being worked on
+	open     sync.WaitGroup // open requests
 
 	mu        sync.Mutex
 	next      int
 	cancels   map[int]context.CancelFunc // of the open requests
-	finishing bool                       // no request begins any more
+	finishing bool                       // no request may begin
 	closed    bool
 }
 
@@ -42,9 +42,9 @@ func newPeer(id Identity, ends ...net.Conn) *peer {
 	return &peer{identity: id, ends: ends, gone: make(chan struct{}), cancels: map[int]context.CancelFunc{}}
 }
 
-// begin notes a request that is being worked on; cancel is called if the
-// connection ends first. It says false if the peer is gone or has too many
-// requests open; otherwise end must be called when the work is done.
+// begin registers an open request; cancel is called if the connection ends first. It
+// returns false if the peer is gone or has too many open requests; otherwise the caller
+// must call end.
 func (p *peer) begin(cancel context.CancelFunc) (end func(), ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,8 +63,8 @@ func (p *peer) begin(cancel context.CancelFunc) (end func(), ok bool) {
 	}, true
 }
 
-// finish begins no more requests and waits for the open ones. From then on the
-// caller has closeWait to read what is left for it.
+// finish waits for the open requests and starts no new ones. After that the caller has
+// closeWait to read its answers.
 func (p *peer) finish() {
 	p.mu.Lock()
 	p.finishing = true
@@ -85,7 +85,7 @@ func (p *peer) cancel() {
 	}
 }
 
-// close hangs up and cancels all that is worked on for this peer.
+// close ends the connection and cancels its open requests.
 func (p *peer) close() {
 	p.mu.Lock()
 	if p.closed {
@@ -97,7 +97,7 @@ func (p *peer) close() {
 	close(p.gone)
 	p.cancel()
 	for _, c := range p.ends {
-		// What is hung up on needs no more; an error changes nothing about that.
+		// The connection is over, with or without an error.
 		_ = c.Close()
 	}
 }

@@ -9,18 +9,18 @@ import (
 type places struct {
 	mu       sync.Mutex
 	all      int
-	byCaller map[Identity]int // without the process, which may be another one each time
+	byCaller map[Identity]int // with PID 0, because a caller may use several processes
 }
 
-// take counts a connection, or says why there is no place for it.
-func (p *places) take(id Identity, o Options) error {
+// reserve counts a connection, or returns why there is no place for it.
+func (p *places) reserve(id Identity, o Options) error {
 	id.PID = 0
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	most, favoured := o.MaxConns, o.Favoured != nil && o.Favoured(id)
 	if !favoured {
 		if o.Favoured != nil {
-			most -= most / keptFree
+			most -= most / reservedShare
 		}
 		if o.MaxOfCaller > 0 && p.byCaller[id] >= o.MaxOfCaller {
 			return fmt.Errorf("%s %s has %d connections, and may have no more at once", id.Kind, id.Name, o.MaxOfCaller)
@@ -37,12 +37,11 @@ func (p *places) take(id Identity, o Options) error {
 	return nil
 }
 
-// keptFree is the part of all connections that those who are not favoured leave free, as one
-// in so many.
-const keptFree = 8
+// reservedShare is the share of connections reserved for favoured callers: one in keptFree.
+const reservedShare = 8
 
-// leave is for a connection that has ended.
-func (p *places) leave(id Identity) {
+// release uncounts a connection that has ended.
+func (p *places) release(id Identity) {
 	id.PID = 0
 	p.mu.Lock()
 	defer p.mu.Unlock()

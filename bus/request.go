@@ -8,9 +8,9 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Request sends req on s and waits for the answer of whoever responds there.
-// It fails with an *Error that the responder returned, a *SizeError, ErrClosed,
-// or ctx's error; without a responder only ctx ends the wait.
+// Request sends req on s and waits for the answer of its responder. It fails with an
+// *Error that the responder returned, a *SizeError, ErrClosed, or ctx's error; without a
+// responder only ctx ends the wait.
 func Request[Req, Rep any](ctx context.Context, b *Bus, s Subject, req Req) (Rep, error) {
 	var none Rep
 	data, err := seal(b, &req, nil)
@@ -25,16 +25,16 @@ func Request[Req, Rep any](ctx context.Context, b *Bus, s Subject, req Req) (Rep
 	return rep.Body, err
 }
 
-// ask sends one request and waits for its answer. The channel holds the answer
-// before the connection can be seen to end, so an answer that was followed by a
-// hang-up is not lost, as it may be with the client library's own requests.
+// ask sends one request and waits for its answer. The channel gets the answer before the
+// end of the connection becomes visible, so an answer just before a hang-up is not lost,
+// as it may be with the client library's own requests.
 func (b *Bus) ask(ctx context.Context, subject string, data []byte) ([]byte, error) {
 	answers, inbox := make(chan delivery, 1), b.nc.NewRespInbox()
 	sub, err := b.nc.ChanSubscribe(inbox, answers)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = sub.Unsubscribe() }() // fails only when the connection is over
+	defer func() { _ = sub.Unsubscribe() }() // fails only if the connection is over
 	if err := b.nc.PublishRequest(subject, inbox, data); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (b *Bus) ask(ctx context.Context, subject string, data []byte) ([]byte, err
 	}
 }
 
-// Respond answers requests on s, one after another.
+// Respond answers requests on s, one at a time.
 func Respond[Req, Rep any](b *Bus, s Subject, f func(Message[Req]) (Rep, error)) (*Subscription, error) {
 	return b.subscribe(s, func(d delivery) {
 		m, err := open[Req](d.Data)
@@ -66,8 +66,8 @@ func Respond[Req, Rep any](b *Bus, s Subject, f func(Message[Req]) (Rep, error))
 	})
 }
 
-// Ask sends a request for verb to the team, as whoever the team takes this
-// connection for. Errors are those of Request.
+// Ask sends a request for verb to the team, under the identity that the team gave this
+// connection. Errors are those of Request.
 func Ask[Req, Rep any](ctx context.Context, b *Bus, v Verb, req Req) (Rep, error) {
 	if _, err := controlAll(v); err != nil {
 		var none Rep
@@ -76,10 +76,9 @@ func Ask[Req, Rep any](ctx context.Context, b *Bus, v Verb, req Req) (Rep, error
 	return Request[Req, Rep](ctx, b, b.scope+"."+Subject(v), req)
 }
 
-// Handle answers requests for verb that come from outside, each in a goroutine
-// of its own. f's context ends when the caller hangs up or the bus closes. f
-// may trust all of its Caller and nothing of its Req. A panic of f is answered
-// with CodeInternal and told to Options.OnError.
+// Handle answers requests for verb from outside, each in its own goroutine. f's context
+// ends when the caller hangs up or the bus closes. f can trust its Caller but not its
+// Req. A panic of f is answered with CodeInternal and reported to Options.OnError.
 func Handle[Req, Rep any](
 	b *Bus, v Verb, f func(context.Context, Caller, Req) (Rep, error),
 ) (*Subscription, error) {
@@ -101,9 +100,9 @@ func Handle[Req, Rep any](
 	})
 }
 
-// RefuseOthers answers requests from outside for verbs that have no handler with
-// CodeUnknown: a client of another version would else wait for an answer for ever. It is
-// called when all handlers stand.
+// RefuseOthers answers requests from outside for verbs without a handler with
+// CodeUnknown: otherwise a client of another version would wait forever. Call it after
+// all Handle calls.
 func RefuseOthers(b *Bus) (*Subscription, error) {
 	return b.subscribe(controlAny(), func(d delivery) {
 		v := Verb(d.Subject[strings.LastIndexByte(d.Subject, '.')+1:])
@@ -119,9 +118,9 @@ func RefuseOthers(b *Bus) (*Subscription, error) {
 	})
 }
 
-// dispatch finds out who sent d and starts the work on it. It answers only
-// into the caller's own inbox: a reply subject of the caller's choice would
-// make us publish where it may not.
+// dispatch determines the sender of d and starts the work on it. It answers only into the
+// caller's own inbox: on a reply subject of its choice, the caller could make the team
+// publish where the caller may not.
 func (b *Bus) dispatch(d delivery, work func(context.Context, Caller) (any, error)) {
 	id, conn, ok := callerOf(d.Subject)
 	if !ok {
@@ -131,7 +130,7 @@ func (b *Bus) dispatch(d delivery, work func(context.Context, Caller) (any, erro
 	p := b.peers[conn]
 	b.mu.Unlock()
 	if p == nil {
-		return // hung up before we got here
+		return // the caller has hung up
 	}
 	if d.Reply != "" && !strings.HasPrefix(d.Reply, inboxOf(conn)+".") {
 		b.opts.OnError(fmt.Errorf("%s/%s (pid %d) asked for an answer on %q, which is not its inbox: not answered",
@@ -147,7 +146,7 @@ func (b *Bus) dispatch(d delivery, work func(context.Context, Caller) (any, erro
 		return
 	}
 	caller := Caller{Identity: id, Conn: conn, ID: newID(), gone: p.gone}
-	// We are in a callback, for which Close waits before it waits for work.
+	// This is a callback, for which Close waits before it waits for work.
 	b.work.Go(func() {
 		defer end()
 		defer cancel()
@@ -156,7 +155,7 @@ func (b *Bus) dispatch(d delivery, work func(context.Context, Caller) (any, erro
 	})
 }
 
-// guarded runs a handler and makes a panic of it an answer.
+// guarded runs a handler and turns a panic of it into an error.
 func (b *Bus) guarded(ctx context.Context, d delivery, c Caller,
 	work func(context.Context, Caller) (any, error),
 ) (rep any, err error) {

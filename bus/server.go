@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// startWait is how long the server may take to come up; it needs milliseconds.
+// startWait bounds the start of the server, which needs milliseconds.
 const startWait = 10 * time.Second
 
 // Embed starts a bus inside this process and connects to it.
@@ -39,7 +39,7 @@ func Embed(opts Options) (*Bus, error) {
 	return b, nil
 }
 
-// embedded connects a new Bus to the server that was started for it.
+// embedded connects a new Bus to its server.
 func embedded(srv *server.Server, g *grants, opts Options) (*Bus, error) {
 	if !srv.ReadyForConnections(startWait) {
 		return nil, fmt.Errorf("bus: the embedded server did not start within %v", startWait)
@@ -67,8 +67,8 @@ func newBus(opts Options, scope Subject) *Bus {
 	}
 }
 
-// clientOptions are those of every connection of ours: it never reconnects,
-// because whoever it was connected to is gone, and with it the credentials.
+// clientOptions returns the options of all client connections. They never reconnect,
+// because the server and the credentials are gone then.
 func (b *Bus) clientOptions(token string, conn ConnID) nats.Options {
 	o := nats.GetDefaultOptions()
 	o.Url = "nats://covey"
@@ -82,9 +82,9 @@ func (b *Bus) clientOptions(token string, conn ConnID) nats.Options {
 	return o
 }
 
-// serverOptions is a server that nobody can reach but through InProcessConn:
-// no listener, no signal handlers (its own would end the process), no headers
-// (they carry features that permissions do not cover), no JetStream.
+// serverOptions returns the options of a server that is reachable only by InProcessConn:
+// no listener, no signal handlers (its own would end the process), no headers (they carry
+// features that permissions do not cover), no JetStream.
 func serverOptions(opts Options, g *grants) *server.Options {
 	return &server.Options{
 		ServerName:                 "covey",
@@ -95,13 +95,13 @@ func serverOptions(opts Options, g *grants) *server.Options {
 		NoHeaderSupport:            true,
 		MaxPayload:                 int32(opts.MaxPayload),
 		MaxPending:                 queueBytes,
-		MaxConn:                    2*opts.MaxConns + 1, // those that just hung up count for a moment; one is covey's own
+		MaxConn:                    2*opts.MaxConns + 1, // closed ones count for a moment; one is covey's own
 		CustomClientAuthentication: g,
 	}
 }
 
-// grants holds the credentials that were made and not yet used. Each lets one
-// connection in, once.
+// grants holds the credentials that were made and not yet used. Each admits one
+// connection once.
 type grants struct {
 	account func() *server.Account
 
@@ -109,8 +109,8 @@ type grants struct {
 	open map[string]*server.Permissions
 }
 
-// mint makes a credential for one connection with these permissions; nil
-// permissions allow everything.
+// mint makes a credential for one connection with these permissions; nil permissions
+// allow everything.
 func (g *grants) mint(p *server.Permissions) string {
 	token := rand.Text()
 	g.mu.Lock()
@@ -119,14 +119,15 @@ func (g *grants) mint(p *server.Permissions) string {
 	return token
 }
 
-// revoke makes a credential worthless if it was not used.
+// revoke invalidates an unused credential.
 func (g *grants) revoke(token string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.open, token)
 }
 
-// Check lets a connection in if it brings a credential (server.Authentication).
+// Check accepts a connection with a valid credential. It implements
+// server.Authentication.
 func (g *grants) Check(c server.ClientAuthentication) bool {
 	token := c.GetOpts().Token
 	g.mu.Lock()
@@ -140,18 +141,18 @@ func (g *grants) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// outsider is what a connection from outside may do: ask under its own name,
-// hear its own answers and that the journal grew. These are lists of what is
-// allowed; anything not listed is refused.
-func outsider(scope Subject, conn ConnID) *server.Permissions {
+// outsidePermissions returns the permissions of a connection from outside: to ask under its own
+// name, and to receive its own answers and the growth of the journal. These are allow
+// lists; everything else is refused.
+func outsidePermissions(scope Subject, conn ConnID) *server.Permissions {
 	return &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: []string{string(scope) + ".>"}},
 		Subscribe: &server.SubjectPermission{Allow: []string{inboxOf(conn) + ".>", string(journalGrown)}},
 	}
 }
 
-// serverLog hands the server's log to slog. What the server finds notable is
-// of interest only to who debugs covey.
+// serverLog passes the server's log to slog, at lower levels, because it only helps to
+// debug covey.
 type serverLog struct{ log *slog.Logger }
 
 func (l serverLog) at(level slog.Level, format string, args []any) {
@@ -160,7 +161,7 @@ func (l serverLog) at(level slog.Level, format string, args []any) {
 	}
 }
 
-// Noticef logs what the server finds notable, below what covey finds so.
+// Noticef logs a notice at level debug.
 func (l serverLog) Noticef(f string, v ...any) { l.at(slog.LevelDebug, f, v) }
 
 // Warnf logs a warning.
@@ -172,9 +173,9 @@ func (l serverLog) Errorf(f string, v ...any) { l.at(slog.LevelError, f, v) }
 // Debugf logs a detail.
 func (l serverLog) Debugf(f string, v ...any) { l.at(slog.LevelDebug, f, v) }
 
-// Tracef logs a detail; the server is never told to trace.
+// Tracef logs a detail; tracing is never enabled.
 func (l serverLog) Tracef(f string, v ...any) { l.at(slog.LevelDebug, f, v) }
 
-// Fatalf does not end the process, as the server's own logger would: Embed
+// Fatalf logs an error. Unlike the server's own logger it does not end the process: Embed
 // sees that the server is not ready.
 func (l serverLog) Fatalf(f string, v ...any) { l.at(slog.LevelError, f, v) }

@@ -9,14 +9,14 @@ import (
 	"strconv"
 )
 
-// maxSocketPath is the longest path of a unix socket that all systems take:
-// sun_path holds 104 bytes on macOS and 108 on Linux, the last of them 0.
+// maxSocketPath is the longest path of a unix socket on all systems: sun_path holds 104
+// bytes on macOS and 108 on Linux, with a final 0.
 const maxSocketPath = 103
 
-// SocketPath is where the team whose state is in stateDir listens: in that
-// folder, or, where its path is too long for a socket, in a folder of this
-// user's own under XDG_RUNTIME_DIR or the folder for temporary files. It
-// depends on nothing but stateDir and the environment.
+// SocketPath returns where the team with its state in stateDir listens: in that folder,
+// or, if the path is too long for a socket, in a folder of this user under
+// XDG_RUNTIME_DIR or the folder for temporary files. It depends only on stateDir and the
+// environment.
 func SocketPath(stateDir string) string {
 	if p := filepath.Join(stateDir, "control.sock"); len(p) <= maxSocketPath {
 		return p
@@ -35,15 +35,15 @@ func SocketPath(stateDir string) string {
 	return filepath.Join("/tmp", own, name)
 }
 
-// privateDir checks that only this user could have put something into dir.
-// In a folder that others can write to, a socket may be anybody's.
+// privateDir checks that only this user can have created files in dir. In a folder that
+// others can write to, a socket may be anybody's.
 func privateDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%w: %s is no folder", ErrSocketDir, dir)
+		return fmt.Errorf("%w: %s is not a folder", ErrSocketDir, dir)
 	}
 	if !ownedByUs(info) {
 		return fmt.Errorf("%w: %s belongs to another user; set XDG_RUNTIME_DIR to a folder of your own",

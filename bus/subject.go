@@ -6,23 +6,22 @@ import (
 	"strings"
 )
 
-// Subject is what a message is published on. Only the functions in this file
-// make subjects, so that no name from outside can smuggle in a wildcard.
+// Subject is what a message is published on. Only the functions in this file make
+// subjects, so that names from outside cannot contain wildcards.
 type Subject string
 
-// Verb names what a request from outside asks for: lower-case letters, digits
-// and dashes.
+// Verb names the kind of a request from outside: lower-case letters, digits and dashes.
 type Verb string
 
-// ConnID tells connections from outside apart. It is made by the receiver.
+// ConnID identifies a connection from outside. The receiver makes it.
 type ConnID string
 
-// Identity is who is at the other end of a connection from outside, as the
-// process that accepted it found out.
+// Identity is the caller of a connection from outside, as determined by the process that
+// accepted it.
 type Identity struct {
-	Kind string // what the caller is, in the words of whoever identified it
-	Name string // on whose behalf it acts
-	PID  int    // its process
+	Kind string // kind of caller, as identify named it
+	Name string // the member that it acts for
+	PID  int    // process id
 }
 
 const (
@@ -36,7 +35,7 @@ const (
 // maxToken bounds a name in a subject; DESIGN allows names of 32 characters.
 const maxToken = 32
 
-// validToken says whether s may be one token of a subject.
+// validToken reports whether s may be one token of a subject.
 func validToken(s string) bool {
 	if s == "" || len(s) > maxToken {
 		return false
@@ -49,10 +48,9 @@ func validToken(s string) bool {
 	return true
 }
 
-// Topic is a subject for use inside the process. Connections from outside can
-// neither publish on it nor listen to it. It fails with ErrSubject if a name
-// is empty, longer than 32 bytes, or holds anything but letters, digits, "-"
-// and "_".
+// Topic returns a subject for use inside the process. Connections from outside can
+// neither publish nor listen on it. It fails with ErrSubject if a name is empty, longer
+// than 32 bytes, or contains anything but letters, digits, "-" and "_".
 func Topic(names ...string) (Subject, error) {
 	for _, n := range names {
 		if !validToken(n) {
@@ -62,7 +60,7 @@ func Topic(names ...string) (Subject, error) {
 	return Subject(strings.Join(append([]string{topicRoot}, names...), ".")), nil
 }
 
-// wakeSubject is where the news goes that a member has something to do.
+// wakeSubject returns the subject that wakes a member.
 func wakeSubject(member string) (Subject, error) {
 	if !validToken(member) {
 		return "", fmt.Errorf("member %q: %w", member, ErrSubject)
@@ -70,13 +68,13 @@ func wakeSubject(member string) (Subject, error) {
 	return Subject(wakeRoot + "." + member), nil
 }
 
-// wakeAll is the one wildcard that hears all members' wakes.
+// wakeAll returns the wildcard for all wakes.
 func wakeAll() Subject { return wakeRoot + ".*" }
 
-// wokenMember is the member that a wake subject names.
+// wokenMember returns the member in a wake subject.
 func wokenMember(s string) string { return strings.TrimPrefix(s, wakeRoot+".") }
 
-// controlScope is all that a connection may publish on, without the verb.
+// controlScope returns what a connection may publish on, without the verb.
 func controlScope(id Identity, conn ConnID) (Subject, error) {
 	if !validToken(id.Kind) || !validToken(id.Name) || !validToken(string(conn)) || id.PID < 0 {
 		return "", fmt.Errorf("identity %s/%s: %w", id.Kind, id.Name, ErrSubject)
@@ -84,7 +82,7 @@ func controlScope(id Identity, conn ConnID) (Subject, error) {
 	return Subject(fmt.Sprintf("%s.%s.%s.%d.%s", controlRoot, id.Kind, id.Name, id.PID, conn)), nil
 }
 
-// controlAll hears one verb from all connections.
+// controlAll returns the wildcard for one verb of all connections.
 func controlAll(v Verb) (Subject, error) {
 	if !validToken(string(v)) {
 		return "", fmt.Errorf("verb %q: %w", v, ErrSubject)
@@ -92,11 +90,11 @@ func controlAll(v Verb) (Subject, error) {
 	return Subject(controlRoot + ".*.*.*.*." + string(v)), nil
 }
 
-// controlAny hears all verbs from all connections.
+// controlAny returns the wildcard for all verbs of all connections.
 func controlAny() Subject { return controlRoot + ".*.*.*.*.*" }
 
-// callerOf reads a control subject. The server has checked that the sender may
-// publish on it, so what it says about the sender is true.
+// callerOf parses a control subject. The server has checked that the sender may publish
+// on it, so the identity is true.
 func callerOf(subject string) (Identity, ConnID, bool) {
 	tokens := strings.Split(strings.TrimPrefix(subject, controlRoot+"."), ".")
 	if len(tokens) != 5 {
@@ -109,5 +107,5 @@ func callerOf(subject string) (Identity, ConnID, bool) {
 	return Identity{Kind: tokens[0], Name: tokens[1], PID: pid}, ConnID(tokens[3]), true
 }
 
-// inboxOf is the prefix of the only subjects a connection gets answers on.
+// inboxOf returns the prefix of the only subjects on which a connection gets answers.
 func inboxOf(conn ConnID) string { return inboxRoot + "." + string(conn) }

@@ -11,13 +11,12 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// openAccounts completes the ledger by what is stored: what agent programs have told of
-// their cost, what members have used that the spec no longer has, and how long the team
-// was up.
+// openAccounts loads the stored part of the ledger: the cost that agent programs have
+// reported, the use of former members, and the up time of the team.
 //
-// It runs once, when all members have been hired and none has begun. Former members have
-// no limits, yet what they used counts for the team's budget: else a member that is taken
-// out of the spec would give the team its money back.
+// It runs once, after all members have been hired and before any begins. Former members
+// have no limits, but their use counts for the team's budget: otherwise removing a member
+// from the spec would refund it.
 func (o *Orchestrator) openAccounts(ctx context.Context, r *rooms) error {
 	known, err := r.store.Members().List(ctx)
 	if err != nil {
@@ -27,7 +26,7 @@ func (o *Orchestrator) openAccounts(ctx context.Context, r *rooms) error {
 		if _, ok := r.seats.Of(m.Name); !ok {
 			past, err := transcript.ReadHistory(o.place.Transcript(m.Name, m.Session))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("what %s has used, who is no member any more: %w", m.Name, err)
+				return fmt.Errorf("what %s has used, which is no longer a member: %w", m.Name, err)
 			}
 			r.accounts.ledger.Open(m.Name, configs.Limits{}, configs.Agent{}, past)
 		}
@@ -38,7 +37,7 @@ func (o *Orchestrator) openAccounts(ctx context.Context, r *rooms) error {
 	return r.accounts.ledger.Resume(ctx)
 }
 
-// coordination is what the run has spent on notices so far.
+// coordination returns what the run has spent on notices so far.
 func coordination(r *rooms) budget.Coordination {
 	all := r.accounts.notices.Run()
 	all.Finished = r.accounts.tally.Sum().Completed

@@ -23,15 +23,15 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// applySpec takes up another version of the spec. All that can be wrong is looked for
-// before anything is changed, so that a bad edit changes nothing.
+// applySpec puts another version of the spec into effect. It checks everything before it
+// changes anything, so that a bad edit changes nothing.
 //
-// There are three stages. Reading and comparing may fail and have touched nothing. The
-// hooks are taken up next, as a hook that cannot be is the likeliest fault. The rest
-// happens in the crew's loop between two of its rounds; if that fails, the hooks are
-// put back. A dry run ends before the second stage.
+// There are three stages. Reading and comparing may fail and have changed nothing. Then
+// the hooks are replaced, because they are the most likely to fail. The rest happens in
+// the crew's loop between two rounds; if it fails, the old hooks are restored. A dry run
+// ends before the second stage.
 func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpec) (api.SpecChange, error) {
-	o.applying.Lock() // one after another
+	o.applying.Lock() // one change at a time
 	defer o.applying.Unlock()
 	next, err := o.readSpec(ask)
 	if err != nil {
@@ -41,7 +41,7 @@ func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpe
 	if err != nil {
 		return change, err
 	}
-	// The same path may be a link that leads elsewhere by now.
+	// The path may be a symlink whose target has changed.
 	if dir, err := state.RealPath(next.team.Workspace); err == nil && dir != o.place.Workspace {
 		return change, specs.CannotChange(fmt.Sprintf("workspace (%s, now %s)", o.place.Workspace, dir))
 	}
@@ -50,8 +50,8 @@ func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpe
 	if err != nil || ask.DryRun || change.Empty() {
 		return change, err
 	}
-	// From here on it is done, or undone, to its end, whether who asked waits for it or not: a change
-	// that was cut off in its middle would be one of half a spec.
+	// From here on the change completes or is undone, even if the caller goes away: a
+	// partial change would leave half a spec in effect.
 	ctx, done := r.loop.UntilOver(ctx)
 	defer done()
 	before := r.hooks.live.Layers()
@@ -63,18 +63,18 @@ func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpe
 	err = r.loop.Do(ctx, func(ctx context.Context) error { return o.useSpec(ctx, r, next, change, goal) })
 	if err != nil {
 		if undo := r.hooks.reload.Adopt(ctx, o.team(), before); undo != nil {
-			r.log.Error("the hooks of a spec that was not taken up count", "err", undo)
+			r.log.Error("the hooks of a spec that was not applied stay in effect", "err", undo)
 		}
-		return change, fmt.Errorf("the spec was not taken up: %w", err)
+		return change, fmt.Errorf("the spec was not applied: %w", err)
 	}
 	return change, nil
 }
 
-// readSpec reads a version of the spec and all that goes with it.
+// readSpec reads a version of the spec and everything that it names.
 //
-// The digest is compared with what this process reads now, because the caller is another
-// process and may have looked at other bytes. All faults of the spec are of kind configs.ErrSpec,
-// with which the CLI exits as for any bad spec.
+// The digest is compared with what this process reads, because the caller is another
+// process and may have read other bytes. All errors of the spec are of kind
+// configs.ErrSpec, which determines the CLI's exit code.
 func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 	given := slices.Sorted(maps.Keys(o.opts.Agents))
 	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given})
@@ -87,7 +87,7 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 			return design{}, err
 		}
 		if digest != r.Digest {
-			return design{}, notation.Errorf(configs.ErrSpec, "%s, or what it runs, has changed since it was looked at; "+
+			return design{}, notation.Errorf(configs.ErrSpec, "%s, or what it runs, has changed since it was read; "+
 				"run covey up again", r.Spec)
 		}
 	}
@@ -111,12 +111,12 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 	}, nil
 }
 
-// useSpec has a design count from now on. It runs in the crew's loop, so that
-// nobody is given work meanwhile.
+// useSpec puts a design into effect. It runs in the crew's loop, so that no member gets
+// work meanwhile.
 //
-// What can fail comes first: all of it is one change of the store. Nothing after it fails,
-// so that a spec never counts by halves. Limits and budgets count at once, also for
-// turns that run; who is in a turn keeps its agent and its prompt until it ends.
+// Steps that can fail come first, in one change of the store; nothing after it fails, so
+// that a spec is never partly in effect. Limits and budgets take effect at once, also for
+// running turns; a member in a turn keeps its agent and prompt until the turn ends.
 func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, change api.SpecChange,
 	goal specs.Goal) error {
 	before := o.design.Load()
@@ -152,15 +152,15 @@ func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, chang
 	r.journal.Tell(change)
 	r.crew.ApplyChanges(ctx, change.Members)
 	if err := o.markRunning(r.goals.Text()); err != nil {
-		// The spec counts: what run.json says of it is written later (guardState).
+		// The spec is in effect; guardState writes run.json later.
 		r.short.Note(err)
-		r.journal.Tell(agent.Warning{Text: fmt.Sprintf("the spec was taken up, and run.json does not say so yet: %v", err)})
+		r.journal.Tell(agent.Warning{Text: fmt.Sprintf("the spec was applied, but run.json does not say so yet: %v", err)})
 	}
 	return nil
 }
 
-// unseated lists the members of a spec that have no place in the team, and of whom a change says
-// nothing: they could not be seated when they came.
+// unseated lists the members of a spec that have no seat and do not appear in a change,
+// because an earlier attempt to seat them failed.
 func unseated(r *rooms, team *configs.Team, change api.SpecChange) []api.MemberChange {
 	var list []api.MemberChange
 	for _, m := range team.Members() {

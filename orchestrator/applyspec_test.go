@@ -209,7 +209,7 @@ func TestLivingBadEdits(t *testing.T) {
 	}
 	put(t, l.dir, "team.yaml", strings.Replace(livingSpec, "keep: true", "keep: false", 1))
 	if _, err := l.ask(api.ApplySpec{Digest: "of something else"}); !errors.Is(err, configs.ErrSpec) ||
-		!strings.Contains(err.Error(), "has changed since it was looked at") {
+		!strings.Contains(err.Error(), "has changed since it was read") {
 		t.Errorf("something that was not looked at: %v", err)
 	}
 	if l.count("spec_changed") != 0 || l.members() != "lead dev" {

@@ -19,7 +19,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// newBoard makes the board of a team, whose inbox is there already.
+// newBoard returns the board of a team. Its inbox must exist.
 func newBoard(team *configs.Team, letters mail.Folder, r *rooms) *teamtools.Board {
 	p := boardPorts{r}
 	return teamtools.New(team, teamtools.Ports{
@@ -28,13 +28,13 @@ func newBoard(team *configs.Team, letters mail.Folder, r *rooms) *teamtools.Boar
 	})
 }
 
-// boardPorts is a team as its board sees it.
+// boardPorts implements the ports of the board.
 type boardPorts struct{ r *rooms }
 
-// Member finds a member that has a seat.
+// Member returns a member that has a seat.
 func (p boardPorts) Member(name string) (*roster.Member, bool) { return p.r.seats.Member(name) }
 
-// Now returns what a member does now, and why it takes no more turns.
+// Now returns a member's state, and why it takes no more turns.
 func (p boardPorts) Now(name string) (state, gone string) {
 	s, ok := p.r.seats.Of(name)
 	if !ok {
@@ -53,23 +53,23 @@ func (p boardPorts) AskToEnd(ctx context.Context, by actors.Actor, to, reason st
 	return crew.ShutdownRequest(r), nil
 }
 
-// HarvestTask takes down the work on a task that has just been completed, even if whoever
-// asked for that hangs up.
+// HarvestTask harvests the work on a task that has just been completed, even if the
+// caller goes away.
 func (p boardPorts) HarvestTask(ctx context.Context, t tasks.Task) {
 	ctx, done := p.r.asks.UntilEnd(ctx)
 	defer done()
 	p.r.work.Merges.HarvestTask(ctx, t)
 }
 
-// Answered notes the lead's answer to its goal.
+// Answered stores the lead's answer to its goal.
 func (p boardPorts) Answered(ctx context.Context, text string) error {
 	return p.r.goals.Answer(ctx, text)
 }
 
-// mcpMembers is a team as its server of team tools sees it.
+// mcpMembers implements the ports of the MCP server for team tools.
 type mcpMembers struct{ r *rooms }
 
-// Caller finds a member in its present life.
+// Caller returns a member in its current life.
 func (p mcpMembers) Caller(member string) (*mcp.Caller, error) {
 	if s, ok := p.r.seats.Of(member); ok && s.Caller() != nil {
 		return s.Caller(), nil
@@ -77,17 +77,17 @@ func (p mcpMembers) Caller(member string) (*mcp.Caller, error) {
 	return nil, p.r.noSeat(member)
 }
 
-// newTaskLister makes what a member's turn end knows of its tasks.
+// newTaskLister returns the tasks that a member's turn end looks at.
 func newTaskLister(o *Orchestrator, r *rooms) teammate.TaskLister {
 	return r.board.TaskLister(o.completesOnPass, func(text string) { r.journal.Tell(agent.Warning{Text: text}) })
 }
 
-// completesOnPass reports whether tasks in progress are completed when a turn end passes
-// its gates, as the spec has it now.
+// completesOnPass reports whether the current spec completes tasks in progress when a
+// turn end passes its gates.
 func (o *Orchestrator) completesOnPass() bool { return o.team().CompleteOnPass }
 
-// completerOf is whose completion of a task the gates look at: a member's, or the
-// operator's. claims says that somebody says so in words.
+// completerOf returns who completes the task that gates look at: a member or the
+// operator. claims reports whether the completion includes a statement.
 func (r *rooms) completerOf(ctx context.Context, in hooks.Input) (who string, claims bool) {
 	if by, ok := teamtools.Completer(ctx); ok {
 		return by, true
@@ -95,8 +95,8 @@ func (r *rooms) completerOf(ctx context.Context, in hooks.Input) (who string, cl
 	return cmp.Or(r.hooks.policies.MemberOf(in), r.seats.Lead().Member.Name), false
 }
 
-// noSeat returns why nothing is done in a member's name that has no seat: there is no such
-// member, or its seat is still being made.
+// noSeat returns the error for a member without a seat: it does not exist, or is still
+// being seated.
 func (r *rooms) noSeat(member string) error {
 	return cmp.Or(r.board.Known(member), fmt.Errorf("%s: %w", member, api.ErrNoMember))
 }

@@ -20,24 +20,23 @@ type checked struct {
 	prices   budget.PriceList
 }
 
-// check reads it all, so that all that is wrong is told at once. missing tells
-// of programs that are not installed on this machine, which is no mistake of
-// the spec.
+// check reads everything that a team needs, so that all errors are reported at once.
+// missing lists programs that are not installed on this machine, which is no error of the
+// spec.
 func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing, wrong error) {
 	var noScripts, noHooks, noPrograms error
 	c.scripts, noScripts = loadScripts(team)
 	c.hooks, noHooks = hooklist.Load(team)
 	c.programs, noPrograms = launch.Find(team)
-	missing, noPrograms = missingAside(noPrograms)
+	missing, noPrograms = splitMissing(noPrograms)
 	var noPrices error
 	c.prices, noPrices = budget.LoadPrices(team.Budget.Prices)
 	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, noPrices, launch.CheckMandatory(team))
 }
 
-// Check is what New checks, for who does not want to run the team here: what
-// is not installed is told apart from what is wrong. Both wrap configs.ErrSpec, but for
-// managed settings that cannot be read (hookfiles.ErrManaged). managed is
-// Options.ManagedFolders.
+// Check is New without running the team here: it returns what is not installed and what
+// is wrong separately. Both wrap configs.ErrSpec, except for managed settings that cannot
+// be read (hookfiles.ErrManaged). managed is Options.ManagedFolders.
 func Check(team *configs.Team, managed []string) (missing []error, wrong error) {
 	if _, _, err := hookfiles.LoadManaged(managed); err != nil {
 		return nil, err
@@ -49,9 +48,9 @@ func Check(team *configs.Team, managed []string) (missing []error, wrong error) 
 	return parts(gone), wrong
 }
 
-// missingAside takes the programs that are not installed out of what findPrograms
-// tells.
-func missingAside(err error) (missing, rest error) {
+// splitMissing separates the programs that are not installed from the other errors of
+// findPrograms.
+func splitMissing(err error) (missing, rest error) {
 	var gone, others []error
 	for _, part := range parts(err) {
 		if errors.Is(part, launch.ErrNoProgram) {
@@ -63,7 +62,7 @@ func missingAside(err error) (missing, rest error) {
 	return errors.Join(gone...), errors.Join(others...)
 }
 
-// parts are the errors that errors.Join has joined.
+// parts returns the errors that errors.Join has joined.
 func parts(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()

@@ -9,9 +9,8 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// design is a spec with all that was read for it. It is a value: where a spec
-// changes while its team runs, another takes its place as a whole, so that nobody
-// sees the half of one.
+// design is a spec with everything that was read for it. It is immutable: a change of the
+// spec replaces it as a whole.
 type design struct {
 	team    *configs.Team
 	scripts map[string]*script.Script // by path
@@ -19,31 +18,31 @@ type design struct {
 	programs map[string]launch.Found
 	hooks    hooklist.Layers
 	prices   budget.PriceList
-	// filters are those of the repository's own configuration that git may run, as they were
+	// filters are the filters of the repository's configuration that git may run, as of
 	// when the spec was read.
 	filters []worktree.Filter
 }
 
-// team is the spec that counts now.
+// team returns the current spec.
 func (o *Orchestrator) team() *configs.Team { return o.design.Load().team }
 
-// scripts are those of the spec's models, by path.
+// scripts returns the scripts of the spec's models, by path.
 func (o *Orchestrator) scripts() map[string]*script.Script { return o.design.Load().scripts }
 
-// programs are the agent programs of the spec, by the agents' names.
+// programs returns the agent programs of the spec, by the agents' names.
 func (o *Orchestrator) programs() map[string]launch.Found { return o.design.Load().programs }
 
-// hooks are the layers of hooks as they were when the spec was read. Those that
-// count by now are the team's (rooms.hooks.live).
+// hooks returns the layers of hooks as of when the spec was read. The current ones are
+// rooms.hooks.live.
 func (o *Orchestrator) hooks() hooklist.Layers { return o.design.Load().hooks }
 
-// staysUp reports whether the team stays up when all is done: somebody wants it to,
-// or there is more to come by itself.
+// staysUp reports whether the team stays up when all is done: the user wants it, or
+// schedules will add work.
 func (o *Orchestrator) staysUp() bool {
 	return o.opts.Keep || o.team().Keep || len(o.team().Schedules) > 0
 }
 
-// designed gives an Orchestrator its first design.
+// designed sets the first design.
 func (o *Orchestrator) designed(d design) *Orchestrator {
 	o.design.Store(&d)
 	return o

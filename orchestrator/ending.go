@@ -21,7 +21,7 @@ import (
 // Exit codes of a run (DESIGN 6).
 const (
 	CodeDone        = 0   // all work is done
-	CodeUnfinished  = 1   // deadlock, a member that needs attention, told to stop
+	CodeUnfinished  = 1   // deadlock, a member that needs attention, or told to stop
 	CodeLimit       = 3   // a limit ended it
 	CodeInterrupted = 130 // a signal ended it
 )
@@ -31,23 +31,23 @@ type Ending struct {
 	Reason      string // for people
 	Code        int    // one of the Code constants
 	Answer      string // the lead's last answer
-	Resumed     bool   // there was a run before
-	AlreadyDone bool   // the team was done before, and nothing was new
+	Resumed     bool   // there was an earlier run
+	AlreadyDone bool   // the team was done before and nothing was new
 	Elapsed     time.Duration
 	Members     []MemberEnding // the lead first
 	Tasks       map[tasks.Status]int
-	FailedOpen  int      // hooks that failed and let it pass
-	Problems    []string // what people should know: members that need attention, …
-	// Unmerged is finished work that is in no branch of the user's: `covey review`
+	FailedOpen  int      // hooks that failed open
+	Problems    []string // for people: members that need attention, …
+	// Unmerged is finished work that is in none of the user's branches: `covey review`
 	// shows it.
 	Unmerged []string
-	Budget   []journal.BudgetUse // what is used of the team's budget, over all runs
+	Budget   []journal.BudgetUse // use of the team's budget over all runs
 	// Coordination is what the lead has spent on notices in this run.
 	Coordination budget.Coordination
-	// Turns is what the turns of this run have come to.
+	// Turns counts the turns of this run by result.
 	Turns journal.TurnCount
-	// Full says that the run met a disk without room, and the way out; Reason may be no
-	// more than a consequence of that. nil: it did not, or all work is done.
+	// Full says that the run met a full disk, and what to do; Reason may only be a
+	// consequence. nil: it did not, or all work is done.
 	Full error
 }
 
@@ -58,18 +58,18 @@ type MemberEnding struct {
 	Turns     int
 	Passes    int
 	Completed []string // ids of the tasks that it completed
-	Refusals  int      // feedback that hooks gave it
+	Refusals  int      // refusals by hooks
 	Tokens    int64
-	// TokensUnknown: its agent program did not tell all that it used; Tokens is
-	// what it told.
+	// TokensUnknown says that its agent program did not report everything that it used;
+	// Tokens is what it reported.
 	TokensUnknown bool
-	CostUSD       float64             // of this run, in US dollars; 0 where nobody knows
-	Limits        []journal.BudgetUse // how much is used of its own limits, over all runs
+	CostUSD       float64             // of this run, in US dollars; 0 if unknown
+	Limits        []journal.BudgetUse // use of its own limits over all runs
 	State         api.MemberState
 	Reason        string // why it needs attention or has ended early
 }
 
-// counts are the tasks by status, as the journal has them.
+// counts returns the number of tasks by status, as in the journal.
 func (e Ending) counts() map[string]int {
 	counts := map[string]int{}
 	for status, n := range e.Tasks {
@@ -78,18 +78,18 @@ func (e Ending) counts() map[string]int {
 	return counts
 }
 
-// open is how many tasks are not completed.
+// open returns how many tasks are not completed.
 func (e Ending) open() int { return e.Tasks[tasks.Pending] + e.Tasks[tasks.InProgress] }
 
-// restOf is why a crew came to rest: by itself, or because of an error.
-type restOf struct {
-	end     plan.Move
-	err     error
-	nothing bool // it is done, and has nothing to show for it
+// endCause is why a crew came to rest: by itself, or with an error.
+type endCause struct {
+	end      plan.Move
+	err      error
+	noResult bool // it is done without a result
 }
 
-// ending sums up a run from why its crew came to rest.
-func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest restOf, before earlier) (Ending, error) {
+// ending sums up a run.
+func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, before earlier) (Ending, error) {
 	end, err := rest.end, rest.err
 	e := Ending{Resumed: before.resumed, Elapsed: time.Since(o.started), Tasks: map[tasks.Status]int{}}
 	all, listErr := r.store.List(context.WithoutCancel(ctx))
@@ -99,8 +99,7 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest restOf, before
 	for _, t := range all {
 		e.Tasks[t.Status]++
 	}
-	// The members are summed up after the tasks were read: nobody works any more,
-	// so the two belong together.
+	// Tasks and members are consistent, because no member works any more.
 	limited := sumUp(r, &e)
 	e.Budget = r.accounts.ledger.Report()
 	err = errors.Join(err, r.accounts.ledger.KeepTime(context.WithoutCancel(ctx)))
@@ -109,8 +108,8 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest restOf, before
 	switch {
 	case end.Kind == plan.Finish:
 		e.Reason, e.Code = end.Reason, CodeDone
-		// A team whose tasks are all done has still not finished if a member could
-		// not go on: what it was asked beside the tasks, nobody knows.
+		// A team is not done if a member could not continue, because mail may have asked
+		// it for more than its tasks.
 		if !end.Done || len(e.Problems) > 0 {
 			e.Code = CodeUnfinished
 		}
@@ -120,10 +119,10 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest restOf, before
 		if end.Done && len(e.Problems) > 0 {
 			e.Reason = strings.Join(e.Problems, "; ")
 		}
-		if e.Code == CodeDone && rest.nothing {
-			e.Reason, e.Code = fruitless, CodeUnfinished
+		if e.Code == CodeDone && rest.noResult {
+			e.Reason, e.Code = noResult, CodeUnfinished
 		}
-	case errors.Is(err, errTold):
+	case errors.Is(err, errToldToStop):
 		e.Reason, e.Code = err.Error(), CodeUnfinished
 	case ctx.Err() != nil:
 		e.Reason, e.Code = "interrupted", CodeInterrupted
@@ -131,22 +130,21 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest restOf, before
 		return e, err
 	}
 	if o.only.Merge != nil {
-		return e, nil // what the last run of the members has left still holds
+		return e, nil // the record of the last full run stays
 	}
-	if e.Reason == fruitless {
+	if e.Reason == noResult {
 		if err := r.goals.Drop(context.WithoutCancel(ctx)); err != nil {
 			return e, err
 		}
 	}
-	// What the lead has reported as the answer is more than its last words.
+	// A reported answer takes precedence over the lead's last text.
 	said, err := r.goals.Answered(context.WithoutCancel(ctx))
 	if err != nil {
 		return e, err
 	}
 	e.Answer = cmp.Or(said, e.Answer)
-	// Only a team that is done leaves a record, for the next run goes by it: all
-	// others are taken up where they stopped. The context may be the reason for the
-	// end, so it must not keep this from being written.
+	// Only a team that is done leaves a record, which the next run checks; all others
+	// continue where they stopped. The record is written even if ctx has ended.
 	var record *endRecord
 	if e.Code == CodeDone && !o.only.Setup {
 		record = &endRecord{Reason: e.Reason, Answer: e.Answer}
@@ -154,13 +152,13 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest restOf, before
 	return e, r.store.Put(context.WithoutCancel(ctx), keyEnded, notation.Encode(record))
 }
 
-// stateOfLock is how a run ends for a member that is locked out then.
+// stateOfLock maps a member's lock at the end of a run to its final state.
 var stateOfLock = map[plan.Lock]api.MemberState{
 	plan.LockFailed: api.Waiting, plan.LockLogin: api.LoggedOut, plan.LockUsedUp: api.Limited,
 }
 
-// sumUp fills in what the members did. It reports whether a limit holds one of
-// those that need attention.
+// sumUp sets what the members did. It reports whether a usage limit holds one of those
+// that need attention.
 func sumUp(r *rooms, e *Ending) (limited bool) {
 	e.Coordination, e.Turns = coordination(r), r.accounts.tally.Sum()
 	for _, s := range r.seats.All() {
@@ -181,7 +179,7 @@ func sumUp(r *rooms, e *Ending) (limited bool) {
 			m.State, m.Reason = api.NeedsAttention, r.asks.Attention.Of(s.Member.Name)
 			limited = limited || r.accounts.ledger.Limited(s.Member.Name)
 		}
-		// A usage limit that nothing had to wait for is no problem.
+		// A usage limit that delayed no work is no problem.
 		if m.Reason != "" && (m.State != api.Limited || e.open() > 0) {
 			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", s.Member.Name, m.Reason))
 		}
@@ -194,8 +192,8 @@ func sumUp(r *rooms, e *Ending) (limited bool) {
 	return limited
 }
 
-// alreadyDone is the ending of a team that had nothing to do.
-// Nobody is hired for it, so it tells of no members.
+// alreadyDone returns the ending of a team that had nothing to do. It lists no members,
+// because none was hired.
 func (o *Orchestrator) alreadyDone(ctx context.Context, r *rooms, before earlier) (Ending, error) {
 	e := Ending{
 		Reason: "all work was done before; nothing is new", Answer: before.answer,
@@ -222,18 +220,17 @@ func (o *Orchestrator) markRunning(goal string) error {
 	return o.record.Write(o.place, r)
 }
 
-// markEnded writes the result into run.json.
-// A run that failed has no ending; its error stands in its place, because
-// whoever looks later has nothing else.
+// markEnded writes the result into run.json. A failed run has its error there in place of
+// an ending.
 func (o *Orchestrator) markEnded(e Ending, failed error) error {
 	r, written := o.record.Current()
 	if o.only.Merge != nil && (!written || r.Before != nil) {
 		if !written {
 			return nil
 		}
-		return o.record.Write(o.place, *r.Before) // the last run stays the last run
+		return o.record.Write(o.place, *r.Before) // keeps the record of the last run
 	}
-	if !written { // a team that was done before it began has never been marked as running
+	if !written { // a team that was done already was never marked as running
 		var err error
 		if r, err = state.ReadRunFile(o.place); err == nil {
 			written = true

@@ -2,8 +2,8 @@ package orchestrator
 
 import "github.com/coveyteam/covey/configs"
 
-// agentsOf makes what gives the agents that one may be followed by, of the kinds
-// that their programs turned out to have.
+// agentsOf returns a function that lists an agent and its fallbacks, with the kinds that
+// their programs turned out to have.
 func agentsOf(o *Orchestrator) func(configs.Agent) []configs.Agent {
 	return func(a configs.Agent) []configs.Agent {
 		chain := o.team().Chain(a)

@@ -163,7 +163,7 @@ func TestForgedRunFile(t *testing.T) {
 		return l.Type == "warning" && strings.Contains(string(l.Data), "run.json")
 	})
 	if _, up := state.Running(place); !up {
-		t.Error("run.json was not written anew")
+		t.Error("run.json was not rewritten")
 	}
 	if err := os.Remove(place.RunFile()); err != nil {
 		t.Fatal(err)
@@ -176,6 +176,6 @@ func TestForgedRunFile(t *testing.T) {
 		return n == 2
 	})
 	if _, up := state.Running(place); !up {
-		t.Error("run.json was not written anew after it was removed")
+		t.Error("run.json was not rewritten after it was removed")
 	}
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// commands answers what other processes ask of the running team. Who may ask for what has
-// been checked before its methods are called.
+// commands answers the requests of other processes to the running team. The caller's
+// right to make a request was checked before.
 type commands struct {
 	o *Orchestrator
 	r *rooms
 }
 
-// handlers has a row for each verb.
+// handlers returns a handler for each verb.
 func (q commands) handlers() []api.Handler {
 	o, r := q.o, q.r
 	return []api.Handler{
@@ -70,7 +70,7 @@ func (q commands) handlers() []api.Handler {
 	}
 }
 
-// checksOf are what is asked before something is done in a member's name.
+// checksOf returns the checks of requests in a member's name.
 func checksOf(r *rooms) api.Checks {
 	return api.Checks{
 		Member: r.tools.GuardCommand,
@@ -80,8 +80,8 @@ func checksOf(r *rooms) api.Checks {
 	}
 }
 
-// actor is whoever a request acts for: a member, or the operator, whose
-// changes run the task hooks in the lead's session.
+// actor returns whom a request acts for: a member, or the operator, whose changes run the
+// task hooks in the lead's session.
 func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 	if as == "" {
 		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: q.r.seats.Lead().Teammate().Fire, Force: force}, nil
@@ -95,8 +95,8 @@ func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 	return by, nil
 }
 
-// create makes a task for somebody outside. The call has no id: the asker gets
-// its answer or an error at once, and nobody repeats it after a crash.
+// create makes a task. The call has no id, because the caller gets its answer at once and
+// does not repeat it after a crash.
 func (q commands) create(ctx context.Context, r api.TaskCreate) (api.TaskReply, error) {
 	by, err := q.actor(r.As, r.Force)
 	if err != nil {
@@ -109,9 +109,8 @@ func (q commands) create(ctx context.Context, r api.TaskCreate) (api.TaskReply, 
 	return taskReply(t, nil, err)
 }
 
-// update changes a task. To delete one is an action of its own, because the
-// store keeps no task in such a state; no gate is asked, for nothing is claimed to
-// be done.
+// update changes a task. Deleting is a separate action, because the store has no such
+// status; it runs no gates, because it completes nothing.
 func (q commands) update(ctx context.Context, r api.TaskUpdate) (api.TaskReply, error) {
 	by, err := q.actor(r.As, r.Force)
 	if err != nil {
@@ -129,8 +128,8 @@ func (q commands) update(ctx context.Context, r api.TaskUpdate) (api.TaskReply, 
 	return taskReply(t, changed, err)
 }
 
-// claim claims a task for a member. The operator must say for which one: it
-// can own no task, since nobody would ever be woken for it.
+// claim claims a task for a member. The operator must name one, because it cannot own
+// tasks.
 func (q commands) claim(ctx context.Context, r api.TaskClaim) (api.TaskReply, error) {
 	by, err := q.actor(r.As, r.Force)
 	if err != nil {
@@ -155,13 +154,13 @@ func taskReply(t tasks.Task, changed []string, err error) (api.TaskReply, error)
 	return api.TaskReply{Task: t, Changed: changed}, err
 }
 
-// send stores what a person or a member's process sends.
+// send stores a message from a person or a member's process.
 func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 	by, err := q.actor(r.As, false)
 	if err != nil {
 		return api.SendReply{}, err
 	}
-	// Asked before: a member may be in its turn with the text by the time it is sent.
+	// Read this first: the member may be in its turn with the text once it is sent.
 	takes := q.takingMail(r.As == "")
 	a, err := q.r.board.Send(ctx, by, teamtools.SendMessageInput{
 		To: r.To, Message: notation.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
@@ -182,8 +181,8 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 	return reply, nil
 }
 
-// takingMail are the members that begin a turn with new mail at once. Those
-// that are locked out do so for a person alone.
+// takingMail returns the members that begin a turn with new mail at once. Locked-out
+// members do so only for a person.
 func (q commands) takingMail(person bool) map[string]bool {
 	takes := map[string]bool{}
 	for _, s := range q.r.seats.All() {
@@ -193,10 +192,9 @@ func (q commands) takingMail(person bool) map[string]bool {
 	return takes
 }
 
-// interrupt ends a turn. Whether there was one is answered by what the crew knew
-// just before: a turn that ends by itself in between is no error.
-//
-// The member is held before its turn ends, or it might begin another one in between.
+// interrupt ends a turn. It reports whether there was a turn just before: a turn that
+// ends by itself in between is no error. The member is held first, or it might begin
+// another turn in between.
 func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.InterruptReply, error) {
 	s, ok := q.r.seats.Of(r.Member)
 	if !ok {
@@ -218,31 +216,30 @@ func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.In
 	return reply, nil
 }
 
-// takeDown asks the team to end. The answer goes out before it does.
+// takeDown asks the team to end. The answer is sent before it does.
 func (q commands) takeDown(_ context.Context, r api.Down) (api.DownReply, error) {
 	q.r.loop.Stop(r.Reason)
 	return api.DownReply{PID: os.Getpid()}, nil
 }
 
-// errTold ends a team that was told to stop with `covey down`.
-var errTold = errors.New("told to stop")
+// errToldToStop ends a team that was told to stop with `covey down`.
+var errToldToStop = errors.New("told to stop")
 
-// waitDown is the actor that ends the team when somebody says so.
+// waitDown is the actor that ends the team on request.
 func waitDown(ctx context.Context, loop *routine.Loop) error {
 	select {
 	case reason := <-loop.Stopped():
 		if reason == "" {
-			return errTold
+			return errToldToStop
 		}
-		return fmt.Errorf("%w: %s", errTold, reason)
+		return fmt.Errorf("%w: %s", errToldToStop, reason)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// allStarted waits until every member has begun its session.
-// A member that is gone from the start counts as started: else nobody could ever
-// wait for a team with a halted member.
+// allStarted waits until every member has begun its session. A member that is gone from
+// the start counts as started, so that a halted member does not block the caller.
 func (q commands) allStarted(ctx context.Context) error {
 	select {
 	case <-q.r.crew.Up():
@@ -252,7 +249,7 @@ func (q commands) allStarted(ctx context.Context) error {
 	}
 }
 
-// status is the team as `covey ps` shows it.
+// status returns the team as `covey ps` shows it.
 func (q commands) status(ctx context.Context) (api.Status, error) {
 	o, r := q.o, q.r
 	all, err := r.store.Outline(ctx)
@@ -277,7 +274,7 @@ func (q commands) status(ctx context.Context) (api.Status, error) {
 		st.Up = true
 	default:
 	}
-	owned := map[string][]int{} // the places of each member's tasks
+	owned := map[string][]int{} // indexes of each member's tasks
 	for i := range all {
 		owned[all[i].Owner] = append(owned[all[i].Owner], i)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// withHelpers adds the tool Agent to a member's team tools, if it has that one:
-// agents that a program brings have helpers of their own, if any.
+// withHelpers adds the tool Agent to a member's tools, if its spec has it. Agents of the
+// program bring their own helpers, if any.
 func (h hiring) withHelpers(s *crew.Seat, workspace *tools.Set, team []agent.Tool) []agent.Tool {
 	if s.Member.CurrentAgent().Kind != configs.Builtin || !roster.MayUse(s.Member.Tools, builtin.AgentTool) {
 		return team
@@ -38,7 +38,7 @@ func (h hiring) withHelpers(s *crew.Seat, workspace *tools.Set, team []agent.Too
 	return tools
 }
 
-// helperTypes are the kinds of helpers that a workspace describes.
+// helperTypes returns the kinds of helpers that a workspace describes.
 func helperTypes(files []hookfiles.Helper) []builtin.HelperType {
 	kinds := make([]builtin.HelperType, len(files))
 	for i, f := range files {
@@ -50,8 +50,8 @@ func helperTypes(files []hookfiles.Helper) []builtin.HelperType {
 	return kinds
 }
 
-// helperModel is what answers a helper of a member: the script that its own has
-// for helpers with such a prompt. Each helper plays it from the beginning.
+// helperModel returns the model for a member's helper: the script that the member's own
+// script has for such a prompt. Each helper plays it from the beginning.
 func (h hiring) helperModel(s *crew.Seat, of builtin.HelperModel) (agent.Model, error) {
 	path := s.Member.CurrentAgent().Model.Script
 	played := h.o.scripts()[path]
@@ -66,7 +66,7 @@ func (h hiring) helperModel(s *crew.Seat, of builtin.HelperModel) (agent.Model, 
 	return own.Model(&script.Options{IDPrefix: s.Member.Name + "_" + of.ID + "_", Served: of.Served}), nil
 }
 
-// helperPrompt is the system prompt of a helper.
+// helperPrompt returns the system prompt of a helper.
 func helperPrompt(workspace string, m configs.Member, kind builtin.HelperType) string {
 	text := fmt.Sprintf("You are a helper (%s) of %s, a member of a team of agents. You work in %s. Do what the prompt "+
 		"says and nothing beyond it. Nobody answers questions: where something is unclear, decide, and say what you "+

@@ -34,9 +34,9 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// loadScripts reads the scripts of all models, members' and hooks', each file once.
-// They are read before anything starts, so that a mistake in one is told at once
-// and not by the member that comes to it an hour later.
+// loadScripts reads the scripts of all models, of members and of hooks, each file once.
+// It runs before anything starts, so that an error is reported at once and not when a
+// member needs the script.
 func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 	scripts := map[string]*script.Script{}
 	var errs []error
@@ -58,7 +58,7 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 	return scripts, errors.Join(errs...)
 }
 
-// hookScripts are the scripts of the models that hooks may name, beside those
+// hookScripts returns the scripts of the models that hooks may name, in addition to those
 // of the members.
 func hookScripts(team *configs.Team) []string {
 	var paths []string
@@ -70,15 +70,15 @@ func hookScripts(team *configs.Team) []string {
 	return paths
 }
 
-// hiring makes the members of a team: it fills their seats, with the transcript, the agent and
-// the tools that each works with, when a team begins and while it runs.
+// hiring makes the members of a team, at its start and while it runs: it fills their
+// seats with transcript, agent and tools.
 type hiring struct {
 	o *Orchestrator
 	r *rooms
 }
 
-// hire makes the members: each is attached to the store, gets its transcript,
-// tools and agent, and a seat. rooms.dismiss closes what hire has opened.
+// hire makes the members: each is added to the store and gets its transcript, tools,
+// agent and seat. rooms.dismiss closes what hire has opened.
 func (h hiring) hire(ctx context.Context) error {
 	if err := h.r.crew.SeatAll(ctx); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (h hiring) hire(ctx context.Context) error {
 		return err
 	}
 	for _, s := range h.r.seats.All() {
-		if err := h.outfit(ctx, s); err != nil {
+		if err := h.makeTeammate(ctx, s); err != nil {
 			return fmt.Errorf("member %s: %w", s.Member.Name, err)
 		}
 	}
@@ -113,11 +113,11 @@ func (h hiring) hire(ctx context.Context) error {
 	if err := h.o.openAccounts(ctx, h.r); err != nil || h.o.only.Setup {
 		return err
 	}
-	return h.r.times.Replace(ctx, h.o.team().Schedules) // before anybody can ask what comes next
+	return h.r.times.Replace(ctx, h.o.team().Schedules) // before Status can be called
 }
 
-// hookRunner is the one runner of all members' hooks. Which member a hook runs
-// for follows from the session in its input.
+// hookRunner returns the runner of all members' hooks. The session in the input of a hook
+// determines its member.
 func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 	if err := hooklist.PreparePlugins(o.place.Home(), o.hooks().Sources); err != nil {
 		return nil, err
@@ -157,19 +157,18 @@ func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 			}
 			return r.processes.RegisterHook(pid, owner, hooking.RunOf(h.Input, h.Depth))
 		},
-		OnTooManyProcesses: r.warnOfCrowd,
+		OnTooManyProcesses: r.warnOfTooMany,
 	})
 }
 
-// envFile is where a member's SessionStart hooks leave variables for its shell.
-// It is not in the workspace, where another member could write what this one's
-// shell runs.
+// envFile returns the file in which a member's SessionStart hooks leave variables for its
+// shell. It is outside the workspace, where another member could write it.
 func (h hiring) envFile(s *crew.Seat) string {
 	return filepath.Join(h.o.place.Scratch(), s.Member.Name+".env.sh")
 }
 
-// outfit makes the teammate of a seat.
-func (h hiring) outfit(ctx context.Context, s *crew.Seat) error {
+// makeTeammate makes the teammate of a seat.
+func (h hiring) makeTeammate(ctx context.Context, s *crew.Seat) error {
 	file, history, err := h.openTranscript(s)
 	if err != nil {
 		return err
@@ -193,7 +192,7 @@ func (h hiring) outfit(ctx context.Context, s *crew.Seat) error {
 	shown := h.r.instructionsOf(s.Member)
 	limits := s.Member.Limits
 	h.r.accounts.ledger.Open(s.Member.Name, limits, s.Member.CurrentAgent(), history)
-	var past *transcript.History // what a member has that is not new: of most there is nothing
+	var past *transcript.History // history of a member that is not new; nil for most
 	if history.Turns > 0 || len(history.Messages) > 0 {
 		own := history
 		past = &own
@@ -228,10 +227,11 @@ func (h hiring) outfit(ctx context.Context, s *crew.Seat) error {
 type gear struct {
 	past    *transcript.History // nil: the member is new
 	workdir *workspace.Workdir
-	system  func() string // the prompt of an agent whose model covey asks itself
+	system  func() string // the prompt for an agent whose model covey calls
 }
 
-// equipment makes a member's agent and tools when its first turn begins.
+// equipment returns the function that makes a member's agent and tools when its first
+// turn begins.
 func (h hiring) equipment(ctx context.Context, s *crew.Seat, g gear) func() (agent.Agent, []agent.Tool, error) {
 	return func() (agent.Agent, []agent.Tool, error) {
 		history, err := h.r.programs.Switch(s.Member, g.past)
@@ -252,7 +252,7 @@ func (h hiring) equipment(ctx context.Context, s *crew.Seat, g gear) func() (age
 	}
 }
 
-// workspaceTools are the tools by which a builtin agent works in the workspace.
+// workspaceTools returns the workspace tools of a builtin agent.
 func (h hiring) workspaceTools(s *crew.Seat, workdir *workspace.Workdir) *tools.Set {
 	t := tools.New(tools.Env{
 		Workdir: workdir,
@@ -271,8 +271,8 @@ func (h hiring) workspaceTools(s *crew.Seat, workdir *workspace.Workdir) *tools.
 	return t
 }
 
-// tools are all that a member may call: the workspace tools that its spec
-// names, and the team tools, which every member has.
+// tools returns all tools of a member: the workspace tools that its spec names, and the
+// team tools, which every member has.
 func (h hiring) tools(s *crew.Seat, workspace *tools.Set) ([]agent.Tool, error) {
 	team, err := s.TeamTools(teamtools.BuiltinNames)
 	if err != nil {
@@ -287,7 +287,7 @@ func (h hiring) tools(s *crew.Seat, workspace *tools.Set) ([]agent.Tool, error) 
 	return append(tools, h.withHelpers(s, workspace, agentTools(team))...), nil
 }
 
-// agentTools are tools of the team as an agent has them.
+// agentTools converts team tools to an agent's tools.
 func agentTools(list []teamtools.Tool) []agent.Tool {
 	tools := make([]agent.Tool, len(list))
 	for i, t := range list {
@@ -296,7 +296,7 @@ func agentTools(list []teamtools.Tool) []agent.Tool {
 	return tools
 }
 
-// agent makes what thinks behind a member.
+// agent makes a member's agent.
 func (h hiring) agent(
 	s *crew.Seat, history transcript.History, tools []agent.Tool, system func() string,
 ) (agent.Agent, error) {
@@ -321,8 +321,9 @@ func (h hiring) agent(
 	})
 }
 
-// permissionsOf are a member's permission rules and those of the settings files.
-// A rule that cannot be read fails the start: left out, it would forbid nothing.
+// permissionsOf returns a member's permission rules together with those of the settings
+// files. A rule that cannot be read is an error, because without it something might be
+// allowed.
 func permissionsOf(m configs.Member, settings configs.Permissions) (permission.Policy, error) {
 	p := permission.Policy{Mode: string(cmp.Or(m.PermissionMode, configs.Default))}
 	var errs []error
@@ -344,9 +345,8 @@ func permissionsOf(m configs.Member, settings configs.Permissions) (permission.P
 	return p, errors.Join(errs...)
 }
 
-// dismiss closes what members had open. No member runs any more.
-// In reverse order of opening, as defers would: tools end before the transcript
-// that their output goes into.
+// dismiss closes what members had open, in reverse order of opening, after all of them
+// have ended: tools end before the transcript that their output goes into.
 func (r *rooms) dismiss() {
 	defer r.work.Trees.Close()
 	r.tools.Close()

@@ -20,8 +20,8 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// hookInfos lists the hooks that the team has now, callbacks included, with what
-// came of them in this run.
+// hookInfos lists the team's current hooks, callbacks included, with their counts in this
+// run.
 func hookInfos(o *Orchestrator, r *rooms) ([]hooklist.Info, error) {
 	infos, err := hooklist.List(o.team(), r.hooks.live.Sources(), nil)
 	if err != nil {
@@ -32,7 +32,7 @@ func hookInfos(o *Orchestrator, r *rooms) ([]hooklist.Info, error) {
 	return infos, nil
 }
 
-// newBackground makes what knows the hooks that members have in the background.
+// newBackground returns the tracker of members' background hooks.
 func newBackground(r *rooms) *hooking.Background {
 	return hooking.NewBackground(r.store, r.clock, r.loop.Poke, func(member, text string) {
 		e := agent.Event{Member: member, Data: agent.Warning{Text: text}}
@@ -43,7 +43,7 @@ func newBackground(r *rooms) *hooking.Background {
 	})
 }
 
-// newServers makes the MCP servers that plugins of a team bring.
+// newServers returns the MCP servers of a team's plugins.
 func newServers(o *Orchestrator, r *rooms, list []hookfiles.Server) *hooking.Servers {
 	return hooking.NewServers(hooking.ServerOptions{
 		Workspace: o.team().Workspace, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
@@ -52,7 +52,7 @@ func newServers(o *Orchestrator, r *rooms, list []hookfiles.Server) *hooking.Ser
 	}, list)
 }
 
-// newHookModels makes what answers prompt and agent hooks.
+// newHookModels returns the models that answer prompt and agent hooks.
 func newHookModels(o *Orchestrator, r *rooms) *hooking.Models {
 	return hooking.NewModels(hooking.ModelOptions{
 		Spec: func() (*configs.Team, map[string]*script.Script) { return o.team(), o.scripts() },
@@ -68,7 +68,7 @@ func newHookModels(o *Orchestrator, r *rooms) *hooking.Models {
 	})
 }
 
-// newHookTools makes what carries out mcp_tool hooks.
+// newHookTools returns the tools for mcp_tool hooks.
 func newHookTools(r *rooms) *hooking.Tools {
 	return &hooking.Tools{Servers: r.hooks.servers, TeamTools: func(session string) ([]agent.Tool, error) {
 		s, ok := r.seats.BySession(session)
@@ -84,22 +84,22 @@ func newHookTools(r *rooms) *hooking.Tools {
 	}}
 }
 
-// newPolicies makes the gates that ship with covey.
+// newPolicies returns the gates that ship with covey.
 func newPolicies(o *Orchestrator, r *rooms) *hooking.Policies {
 	return hooking.NewPolicies(hooking.PolicyOptions{
 		Store: r.store, Writes: r.work.Writes, Approvals: r.asks.Approvals.By, Member: r.seats.Member, SessionOf: r.seats.SessionOf,
 		Lead:    func() *roster.Member { return r.seats.Lead().Member },
 		Awaited: r.asks.Holds, OnPass: o.completesOnPass,
 		Unreported: func(ctx context.Context, member string) []string {
-			r.journal.CatchUp(ctx) // a report that was just sent counts
+			r.journal.CatchUp(ctx) // so that a report that was just sent counts
 			return r.watch.Of(member).Unreported
 		},
 	})
 }
 
-// warnOfCrowd tells people that what a hook had left running became too many processes
-// and was killed. The hook's own result was in the journal long before.
-func (r *rooms) warnOfCrowd(in hooks.Input, command, warning string) {
+// warnOfTooMany warns people that the processes that a hook had left behind became too many
+// and were killed. The hook's own result was journaled before.
+func (r *rooms) warnOfTooMany(in hooks.Input, command, warning string) {
 	e := agent.Event{Data: agent.Warning{Text: string(in.Payload.Event()) + " hook " + command + ": " + warning}}
 	if s, ok := r.seats.BySession(in.SessionID); ok {
 		e.Member, e.Turn = s.Member.Name, s.Turn()
@@ -107,7 +107,7 @@ func (r *rooms) warnOfCrowd(in hooks.Input, command, warning string) {
 	r.journal.Append(e)
 }
 
-// hookMember is a seat as a hooking.Member.
+// hookMember implements hooking.Member for a seat.
 type hookMember struct {
 	o *Orchestrator
 	r *rooms
@@ -125,13 +125,13 @@ func (m hookMember) Fire(ctx context.Context, p hooks.Payload) (hooks.Outcome, e
 func (m hookMember) Spent(asked hooking.ModelAsked) {
 	m.r.accounts.tally.Spend(m.s.Member.Name, asked.Usage)
 	if err := m.s.Teammate().Spend(asked.Usage); err != nil {
-		m.o.opts.Log.Warn("what a hook has used is not counted in the next run", "member", m.s.Member.Name, "err", err)
+		m.o.opts.Log.Warn("the use of a hook will not count in the next run", "member", m.s.Member.Name, "err", err)
 	}
 	m.r.journal.Append(agent.Event{Member: m.s.Member.Name, Turn: m.s.Turn(), Data: asked})
 }
 
-// ByHand makes what the hooks of a team ask while no team runs. It starts nothing.
-// Programs that members need may be missing; what else is wrong with the team is an error,
+// ByHand returns what the hooks of a team need while no team runs. It starts nothing.
+// Programs of members may be missing; anything else wrong with the team is an error,
 // which wraps configs.ErrSpec.
 func ByHand(team *configs.Team) (*hooking.Hand, error) {
 	checked, _, wrong := check(team, nil)

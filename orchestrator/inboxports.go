@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// newInbox makes the inbox of a team.
+// newInbox returns the inbox of a team.
 func newInbox(o *Orchestrator, r *rooms) *inbox.Inbox {
 	return inbox.New(o.team(), inbox.Ports{
 		Store: r.store, Clock: r.clock, Log: r.log, Changed: r.loop.Poke, Go: r.group.Go,

@@ -10,8 +10,8 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// maxPayload is how much of a payload a list shows; more of it shows with the
-// request alone.
+// maxPayload bounds the payload of a request in a list, in bytes; the request by itself
+// shows all of it.
 const maxPayload = 4 << 10
 
 // inbox answers an InboxQuery.
@@ -23,9 +23,8 @@ func (q commands) inbox(ctx context.Context, which api.InboxQuery) ([]requests.R
 	return inboxList(ctx, q.r.store, which.All)
 }
 
-// inboxList reads the questions from a store.
-//
-// The newest 200 are given. Payloads that are left out are to be had with the id.
+// inboxList reads the newest 200 questions from a store. Long payloads are left out; a
+// query by id returns them.
 func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]requests.Request, error) {
 	list, err := store.Requests().Open(ctx, "")
 	if all {
@@ -39,13 +38,13 @@ func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]requests.Re
 			list[i].Payload = nil
 		}
 	}
-	const most = 200 // a page of answers may not be larger than the bus allows
+	const most = 200 // bounds the answer, because the bus limits its size
 	return list[max(0, len(list)-most):], nil
 }
 
-// answer takes in a person's answer.
+// answer processes a person's answer.
 func (q commands) answer(ctx context.Context, a api.InboxAnswer) (requests.Request, error) {
-	// Not by name: what a member asks may be something else by now.
+	// Find by id only: by now the member may ask something else.
 	r, err := q.r.asks.Find(ctx, "", a.ID)
 	if err != nil {
 		return r, err

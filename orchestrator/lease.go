@@ -10,19 +10,18 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// leaseGrace is how long a member may be away before the tasks go back to the list that
-// it has in progress. Who is started again has begun its session long before.
+// leaseGrace is how long a member may be away before its tasks in progress become open
+// again. A restarted member has begun its session long before.
 const leaseGrace = time.Minute
 
-// reclaim is the actor that gives back tasks whose owner nobody runs: it is gone for
-// good, or was never begun since covey was started, and somebody gave it work all the
-// same. A member that is silent keeps its tasks, however long: whether it is at fault is
-// for the watchdog and for people to say.
+// reclaim is the actor that opens the tasks of owners that nothing runs: the member is
+// gone permanently, or was never started in this run and got work anyway. A silent member
+// keeps its tasks; the watchdog and people decide about it.
 func reclaim(ctx context.Context, store *tasks.Store, at routine.Clock, changed func()) error {
 	var before []string
 	for {
 		select {
-		case <-at.After(leaseGrace): // no clock that is set can shorten that
+		case <-at.After(leaseGrace): // a timer, so that setting the clock cannot shorten it
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -32,7 +31,7 @@ func reclaim(ctx context.Context, store *tasks.Store, at routine.Clock, changed 
 		}
 		for _, name := range now {
 			if !slices.Contains(before, name) {
-				continue // it has the whole time to come back
+				continue // the grace period starts with each absence
 			}
 			reason := "nobody has run " + name + " for " + leaseGrace.String()
 			if _, err := store.Release(ctx, actors.Actor{}, name, reason); err != nil {

@@ -15,36 +15,35 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// AgentMaker makes the agent of a member whose spec names one that the program
-// brings along. It is called when the member's first turn begins, once for each
-// member in each run; its error ends the member. An agent that is an io.Closer
-// is closed when the team has ended.
+// AgentMaker makes the agent of a member whose spec names one of Options.Agents. It is
+// called when the member's first turn begins, once for each member in each run. Its error
+// ends the member. An agent that is an io.Closer is closed when the team has ended.
 type AgentMaker func(Brief) (agent.Agent, error)
 
-// Brief is what an agent is told of the member that it is to think for.
+// Brief describes a member to its agent.
 type Brief struct {
 	Team      string
 	Member    string
 	Lead      bool
 	Workspace string // absolute path
-	// System is what covey tells the models of its own agents: who the member is,
-	// who the others are, how they work together, and the spec's instructions.
+	// System is the system prompt that covey gives its own agents: who the member is, who
+	// the others are, how they work together, and the spec's instructions.
 	System string
-	// Tools are what the agent can call through Host.Call: the team tools, and of
-	// the tools for the workspace those that the spec gives the member.
+	// Tools are what the agent can call through Host.Call: the team tools, and the
+	// workspace tools that the spec gives the member.
 	Tools []agent.Spec
-	// Functions is where the agent registers function hooks: Go functions that are
-	// called when one of the member's turns ends, until the member ends.
+	// Functions registers function hooks: Go functions that are called at the end of the
+	// member's turns, until the member ends.
 	Functions *hooks.Session
-	// History is what the transcript holds of earlier runs.
+	// History is the transcript of earlier runs.
 	History transcript.History
 }
 
-// callbackPatience is how long Run waits in the end for callbacks that do not
-// heed their context.
+// callbackPatience is how long Run waits at its end for callbacks that ignore their
+// context.
 const callbackPatience = 2 * time.Second
 
-// checkGiven sees to it that each agent that the spec only names is there.
+// checkGiven checks that each agent that the spec only names exists.
 func checkGiven(team *configs.Team, agents map[string]AgentMaker) error {
 	var errs []error
 	for _, m := range team.Members() {
@@ -61,7 +60,7 @@ func (h hiring) givenAgent(
 	s *crew.Seat, history transcript.History, tools []agent.Spec, system string,
 ) (agent agent.Agent, err error) {
 	name := s.Member.CurrentAgent().Name
-	// It is not our code: its panic is the end of one member and not of all.
+	// Recover, so that a panic of the program's code ends one member and not the team.
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("make agent %q: panic: %v", name, cause)
@@ -76,7 +75,7 @@ func (h hiring) givenAgent(
 	case err != nil:
 		return nil, fmt.Errorf("make agent %q: %w", name, err)
 	case agent == nil:
-		return nil, fmt.Errorf("make agent %q: it came to nothing", name)
+		return nil, fmt.Errorf("make agent %q: the maker returned nil", name)
 	}
 	if c, ok := agent.(io.Closer); ok {
 		s.OnClose(c.Close)
@@ -84,8 +83,8 @@ func (h hiring) givenAgent(
 	return agent, nil
 }
 
-// awaitCallbacks waits for callbacks that go on behind their deadline, and warns
-// of those that do not end: what they still do, they do without a team.
+// awaitCallbacks waits for callbacks that continue after their deadline, and warns of
+// those that do not end.
 func awaitCallbacks(ctx context.Context, registry *hooks.Registry, j *journal.Journal) {
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackPatience)
 	defer cancel()

@@ -144,8 +144,8 @@ func TestGivenAgentBroken(t *testing.T) {
 			return nil,
 				errors.New("no key")
 		},
-		"make agent \"dev\": panic: boom":        func(Brief) (agent.Agent, error) { panic("boom") },
-		"make agent \"dev\": it came to nothing": func(Brief) (agent.Agent, error) { return nil, nil },
+		"make agent \"dev\": panic: boom":            func(Brief) (agent.Agent, error) { panic("boom") },
+		"make agent \"dev\": the maker returned nil": func(Brief) (agent.Agent, error) { return nil, nil },
 		"agent: panic: bang": made(func(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
 			panic("bang")
 		}),

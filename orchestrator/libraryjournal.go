@@ -13,22 +13,21 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// JournalOptions choose lines of a journal. The zero value is all that there
-// are now.
+// JournalOptions select lines of a journal. The zero value selects all present lines.
 type JournalOptions struct {
-	// Follow goes on with lines as they come, until the team has ended. Of a team
-	// that does not run it makes no difference.
+	// Follow continues with new lines until the team has ended. It has no effect if the
+	// team does not run.
 	Follow bool
-	Member string // only this member's lines; empty: everybody's, and the team's
+	Member string // only this member's lines; empty: all lines
 	After  uint64 // only lines whose Seq is greater
 }
 
-// Journal yields the lines of a team's journal, in order. It reads the file, at
-// the pace of the loop: a loop that is slow loses nothing and holds nobody up.
+// Journal yields the lines of a team's journal, in order. It reads the file at the pace
+// of the loop: a slow loop loses nothing and delays nothing.
 //
-// A damaged line comes as a *LineError, and the loop goes on behind it; any
-// other error is the last thing yielded. That is one that matches
-// fs.ErrNotExist for a team that has no journal, and ctx's if it ends first.
+// A damaged line is yielded as a *LineError, and the loop continues after it; any other
+// error is the last thing yielded. It matches fs.ErrNotExist if the team has no journal,
+// and is ctx's error if ctx ends first.
 func Journal(ctx context.Context, place state.Place, opts JournalOptions) iter.Seq2[journal.Line, error] {
 	return func(yield func(journal.Line, error) bool) {
 		lines := journal.Read(place.Journal(), opts.After)
@@ -47,8 +46,8 @@ func Journal(ctx context.Context, place state.Place, opts JournalOptions) iter.S
 	}
 }
 
-// wakeOf is the wake of the team that runs in a place, and how to let go of it.
-// Both are nil if none runs.
+// wakeOf returns the wake channel of the team that runs in a place, and a function that
+// disconnects. Both are nil if none runs.
 func wakeOf(ctx context.Context, place state.Place) (wake <-chan struct{}, hangUp func(), err error) {
 	client, err := api.Dial(ctx, place)
 	if errors.Is(err, api.ErrNotRunning) {
@@ -61,7 +60,7 @@ func wakeOf(ctx context.Context, place state.Place) (wake <-chan struct{}, hangU
 	wake, err = client.JournalWake()
 	if err != nil {
 		hangUp()
-		if errors.Is(err, api.ErrNotRunning) { // it ended just now, and its journal is whole
+		if errors.Is(err, api.ErrNotRunning) { // it has just ended, and its journal is complete
 			return nil, nil, nil
 		}
 		return nil, nil, fmt.Errorf("follow the journal: %w", err)
@@ -87,15 +86,14 @@ func only(ctx context.Context, lines iter.Seq2[journal.Line, error], member stri
 	}
 }
 
-// Journal yields the lines of this Orchestrator's run, in order, from its first
-// to its last, and ends when the run has ended. It may be called before Run, in
-// a goroutine of its own or with Run in one; then it waits for the run to begin.
-// Of a run that failed before it had a journal there are no lines. Any number of
-// loops may read at once.
+// Journal yields the lines of this Orchestrator's run, in order, and ends when the run
+// has ended. It may be called before Run, or in another goroutine; it then waits for the
+// run to begin. A run that failed before it had a journal has no lines. Any number of
+// loops may read concurrently.
 //
-// It reads the file, at the pace of the loop: a loop that is slow loses nothing
-// and holds nobody up. Errors are those of the function Journal. When ctx ends,
-// so does the loop; to see how a team winds down, give it a ctx of its own.
+// It reads the file at the pace of the loop: a slow loop loses nothing and delays
+// nothing. Errors are those of the function Journal. When ctx ends, so does the loop; to
+// see how a team ends, use a ctx that outlives the run.
 func (o *Orchestrator) Journal(ctx context.Context) iter.Seq2[journal.Line, error] {
 	return func(yield func(journal.Line, error) bool) {
 		select {
@@ -113,26 +111,25 @@ func (o *Orchestrator) Journal(ctx context.Context) iter.Seq2[journal.Line, erro
 	}
 }
 
-// readers are the loops over the journal of a run that is in the same process.
-// They are woken as those of other processes are, only without a bus.
+// readers are the loops over the journal of a run in the same process. They are woken
+// like those of other processes, but without the bus.
 type readers struct {
 	begun chan struct{} // closed when there is a journal, or will be none
 
 	mu     sync.Mutex
 	opened bool   // there is a journal
-	over   bool   // nothing more is written
+	over   bool   // no more lines come
 	after  uint64 // the last line before this run
 	wakes  map[chan struct{}]bool
 }
 
-// newReaders is made with the Orchestrator and not with its run: who asks for the
-// journal before Run waits until there is one.
+// newReaders returns readers that wait for a run.
 func newReaders() *readers {
 	return &readers{begun: make(chan struct{}), wakes: map[chan struct{}]bool{}}
 }
 
-// open says that there is a journal now, and the last line that it held before.
-// A second run of the same Orchestrator begins anew.
+// open records that there is a journal, and the last line before this run. A second run
+// of the same Orchestrator starts over.
 func (r *readers) open(after uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,8 +149,7 @@ func (r *readers) grew() {
 	}
 }
 
-// end lets all loops read what is there and end. Calls after the first do
-// nothing.
+// end lets all loops read the rest and end. Further calls do nothing.
 func (r *readers) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,8 +163,8 @@ func (r *readers) end() {
 	clear(r.wakes)
 }
 
-// join registers a loop; ok is false if there is no journal to read. leave is to
-// be called in the end.
+// join registers a loop; ok is false if there is no journal to read. The caller must call
+// leave.
 func (r *readers) join() (after uint64, wake chan struct{}, leave func(), ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// AfterTurn is what a callback behind a turn (hooks.Registry.AfterTurn) left for
+// AfterTurn is what a callback after a turn (hooks.Registry.AfterTurn) returned for
 // people.
 type AfterTurn struct {
 	Callback string         `json:"callback"`
@@ -16,15 +16,15 @@ type AfterTurn struct {
 	Data     map[string]any `json:"data,omitempty"`
 }
 
-// EventType is the journal's name for it.
+// EventType implements agent.EventData.
 func (AfterTurn) EventType() string { return "after_turn" }
 
-// afterTurns is a sink before next that calls the program's callbacks behind
-// each turn that came to its end. They run in the member's goroutine, so that
-// its next turn waits for them, and before it counts as idle.
+// afterTurns returns a sink before next that calls the program's callbacks after each
+// completed turn. They run in the member's goroutine, before the member counts as idle,
+// so its next turn waits for them.
 func (h hiring) afterTurns(ctx context.Context, s *crew.Seat, next agent.Sink) agent.Sink {
-	// Only the member's goroutine tells of the end of turns, so this needs no lock.
-	atMax := false // the last one had all its passes
+	// Only the member's goroutine reports the end of turns, so no lock is needed.
+	atMax := false // the last turn used all its passes
 	return func(e agent.Event) {
 		switch data := e.Data.(type) {
 		case agent.TurnEnded:
@@ -41,13 +41,13 @@ func (h hiring) afterTurns(ctx context.Context, s *crew.Seat, next agent.Sink) a
 	}
 }
 
-// callAfterTurn calls them for one turn, and tells what they left.
+// callAfterTurn calls the callbacks for one turn, and reports their results.
 func (h hiring) callAfterTurn(ctx context.Context, s *crew.Seat, reachedMax bool, tell func(agent.EventData)) {
 	h.o.opts.Hooks.TurnEnded(ctx, h.o.place.Transcript(s.Member.Name, s.Member.Session.Session), reachedMax,
 		func(name string, note hooks.Note, err error) {
 			switch {
 			case name == "":
-				tell(agent.Warning{Text: "callbacks behind the turn were not called: " + err.Error()})
+				tell(agent.Warning{Text: "callbacks after the turn were not called: " + err.Error()})
 			case err != nil:
 				tell(agent.Warning{Text: "after the turn, callback " + name + ": " + err.Error()})
 			case note.Message != "" || len(note.Data) > 0:

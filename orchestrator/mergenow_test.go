@@ -86,7 +86,7 @@ func TestMergeOfAStoppedTeam(t *testing.T) {
 		}
 	}()
 	if reply, err := g.mergeNow(ctx, api.MergeRequest{Task: "1"}); err == nil || !strings.Contains(err.Error(),
-		"cut off: interrupted") {
+		"stopped: interrupted") {
 		t.Errorf("an interrupted merge: %+v, %v", reply, err)
 	}
 	check("after an interrupted merge")

@@ -13,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// newDesk makes what merges the work of a team's members.
+// newDesk returns what merges the work of a team's members.
 func newDesk(o *Orchestrator, r *rooms) *merging.Desk {
 	return merging.New(merging.Options{
 		Place: o.place, Store: r.store, Journal: r.journal, Clock: r.clock, Log: r.log,
@@ -29,7 +29,7 @@ func newDesk(o *Orchestrator, r *rooms) *merging.Desk {
 	})
 }
 
-// deskMembers are a team's members as merging.Members.
+// deskMembers implements merging.Members.
 type deskMembers struct{ r *rooms }
 
 func (m deskMembers) All() []*roster.Member { return m.r.seats.Members() }

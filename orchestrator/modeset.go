@@ -11,10 +11,9 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// SetMode carries out a change of a mode: the lead, or a person, gives a member another permission
-// mode, from its next call on, for its session and over restarts. The lead may give less
-// than the spec does or as much, a person anything; a spec that changes the member's mode
-// goes before.
+// SetMode gives a member another permission mode, from its next call on, for its session
+// and across restarts. The lead may give at most what the spec allows, a person anything.
+// A spec that changes the member's mode takes precedence.
 func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode string) error {
 	person := by.Name == actors.Operator
 	if !person && by.Name != p.r.seats.Lead().Member.Name {

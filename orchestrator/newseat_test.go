@@ -111,7 +111,7 @@ func TestSpecCountsWithoutItsRunFile(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	l.warned("it was written anew", 1)
+	l.warned("it was rewritten", 1)
 	if run, err := state.ReadRunFile(l.o.Place()); err != nil || len(run.Members) != 3 {
 		t.Errorf("%+v, %v", run, err)
 	}

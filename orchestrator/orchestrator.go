@@ -38,66 +38,65 @@ import (
 type Options struct {
 	Goal    string // instead of the spec's goal
 	Fresh   bool   // forget the earlier run
-	Keep    bool   // stay up when all is done, as does the spec's keep
-	Setup   Setup  // what Setup hooks are to do before the sessions begin
+	Keep    bool   // stay up when all is done, like the spec's keep
+	Setup   Setup  // what the Setup hooks do before the sessions begin
 	Version string // of covey, for run.json
-	// StateHome is the folder that holds the team's state, absolute; empty: the one that
-	// the function StateHome names. Commands find the team by COVEY_STATE_HOME then, which
-	// hooks and agents get set. What the user trusts stays where it is.
+	// StateHome is the absolute path of the folder for the team's state; empty: the
+	// result of the function StateHome. Commands then find the team by COVEY_STATE_HOME,
+	// which is set for hooks and agents. It does not move what the user trusts.
 	StateHome string
-	// OwnProcess says that this process serves the team alone: orphans of
-	// members' tools are adopted, so that they are known for what they are, and
-	// what is left of them is killed in the end. On Linux the process's memory and
-	// environment, which may hold API keys, are hidden from the user's other processes.
+	// OwnProcess says that this process serves only the team: it adopts orphans of
+	// members' tools, so that it can identify them, and kills the rest at the end. On
+	// Linux it hides the process's memory and environment, which may hold API keys, from
+	// the user's other processes.
 	OwnProcess bool
 	Bin        string       // path of the covey executable, for hooks; default this process's
-	Log        *slog.Logger // takes covey's own troubles; default: nowhere
-	// OnLine is told of every line of the journal of this run, in order. It
-	// must not block.
+	Log        *slog.Logger // receives covey's own errors; nil: discarded
+	// OnLine is called with every line of the journal of this run, in order. It must not
+	// block.
 	OnLine func(journal.Line)
-	// Agents are agents of the program's own, by the names that the spec's members
-	// have for them (configs.Options.Given).
+	// Agents are the program's own agents, by the names that the spec uses for them
+	// (configs.Options.Given).
 	Agents map[string]AgentMaker
-	// Hooks are hooks of the program's own, for all members; nil: none. They run
-	// beside those of the spec. The program may add and remove some while the team
-	// runs.
+	// Hooks are the program's own hooks, for all members; nil: none. They run in addition
+	// to those of the spec. The program may add and remove hooks while the team runs.
 	Hooks *hooks.Registry
 	// ManagedFolders hold an administrator's settings, which bind every team
-	// (hookfiles.ManagedFolders); nil: there are none.
+	// (hookfiles.ManagedFolders); nil: none.
 	ManagedFolders []string
 	// OnUp is called once the team is up and can be reached.
 	OnUp func(state.Place)
 }
 
-// Orchestrator runs one team once. Make it with New.
+// Orchestrator runs one team once. Create it with New.
 type Orchestrator struct {
 	design atomic.Pointer[design]
-	// applying is held while another spec is taken up.
+	// applying is held while another spec is applied.
 	applying sync.Mutex
 	opts     Options
 	only     crew.Purpose // what the run is for
 	place    state.Place
-	patience acp.Timeouts  // with agent programs; zero but in tests
-	backoff  time.Duration // before a program is started again; likewise
+	patience acp.Timeouts  // for agent programs; set only by tests
+	backoff  time.Duration // before a program restarts; set only by tests
 	prices   budget.PriceList
 	short    state.Shortage
 	started  time.Time
 	readers  *readers // loops over the journal of this run
 	record   state.RunRecord
-	// leftovers tells of what a killed run had left; empty: nothing.
+	// leftovers describes the processes that a killed run had left; empty: none.
 	leftovers string
-	repairs   []string      // of the store, likewise
-	past      *owned.Past   // what the journal knows of earlier runs
-	left      trees.Remains // of an earlier run that is forgotten
-	clock     routine.Clock // the machine's, but in tests
-	lost      func() bool   // likewise: whether the crew loses a poke; nil: never
-	// journalFile wraps the journal's file; tests put failures in its place.
+	repairs   []string      // repairs of the store, for people
+	past      *owned.Past   // writes of earlier runs, from the journal
+	left      trees.Remains // working copies of a run that Options.Fresh forgets
+	clock     routine.Clock // set only by tests
+	lost      func() bool   // set only by tests: whether the crew loses a poke
+	// journalFile wraps the journal's file, so that tests can inject failures.
 	journalFile func(journal.File) journal.File
 }
 
-// New checks that a team can run: every file that its spec names can be read
-// and understood. It starts nothing and writes nothing. Its errors wrap
-// configs.ErrSpec, or hookfiles.ErrManaged.
+// New checks that a team can run: every file that its spec names can be read and
+// understood. It starts nothing and writes nothing. Its errors wrap configs.ErrSpec or
+// hookfiles.ErrManaged.
 func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -135,7 +134,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	}), nil
 }
 
-// placeOf is the Place of a team that runs with these options.
+// placeOf returns the Place of a team that runs with these options.
 func (o Options) placeOf(team *configs.Team) (state.Place, error) {
 	if o.StateHome != "" && !filepath.IsAbs(o.StateHome) {
 		return state.Place{}, fmt.Errorf("Options.StateHome is %q; it must be an absolute path", o.StateHome)
@@ -143,35 +142,35 @@ func (o Options) placeOf(team *configs.Team) (state.Place, error) {
 	return state.PlaceIn(o.StateHome, team.Name, team.Workspace)
 }
 
-// Place is where the team keeps its state.
+// Place returns where the team keeps its state.
 func (o *Orchestrator) Place() state.Place { return o.place }
 
-// Run runs the team until its work is done, nobody can go on, somebody tells
-// it to stop, or ctx ends. It returns ErrRunning (naming the process) when the
-// team runs already. What an earlier run left is resumed. When it returns,
-// nothing that it started runs any more. An Orchestrator runs once, by Run, Setup or Merge.
+// Run runs the team until its work is done, no member can continue, it is told to stop,
+// or ctx ends. It returns ErrRunning (with the process id) if the team runs already. It
+// resumes what an earlier run left. When it returns, nothing that it started still runs.
+// An Orchestrator runs once, by Run, Setup or Merge.
 func (o *Orchestrator) Run(ctx context.Context) (Ending, error) { return o.run(ctx, crew.Purpose{}) }
 
-// Setup runs the Setup hooks that Options.Setup asks for, begins every member's session,
-// and ends: nobody takes a turn, and the next run begins the work. Its errors are Run's.
+// Setup runs the Setup hooks that Options.Setup selects, begins every member's session,
+// and ends without a turn; the next run begins the work. Its errors are Run's.
 func (o *Orchestrator) Setup(ctx context.Context) (Ending, error) {
 	return o.run(ctx, crew.Purpose{Setup: true})
 }
 
-// Merge merges finished work and ends: no session begins, and nothing that is new in the
-// spec is taken up. Its errors are Run's.
+// Merge merges finished work and ends: no session begins, and nothing new of the spec is
+// loaded. Its errors are Run's.
 func (o *Orchestrator) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply, error) {
 	var reply api.MergeReply
 	over := false
 	merged := func(list []tasks.Merge) { reply.Merges, over = list, true }
 	ending, err := o.run(ctx, crew.Purpose{Merge: &r, Merged: merged})
 	if err == nil && !over {
-		err = fmt.Errorf("merge %s: cut off: %s; covey review shows how it stands", r, ending.Reason)
+		err = fmt.Errorf("merge %s: stopped: %s; covey review shows its state", r, ending.Reason)
 	}
 	return reply, err
 }
 
-// run is a run of all members, or of one part of what a run does.
+// run runs the team for a purpose.
 func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Ending, err error) {
 	o.only = only
 	o.only.Trigger = string(o.opts.Setup)
@@ -186,15 +185,16 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 		return Ending{}, err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	// Only now: who calls a team that runs is told by its environment, too (Processes.leftBehind).
+	// Only now, because callers of a running team are also identified by their
+	// environment (Processes.leftBehind).
 	if o.opts.OwnProcess {
 		if err := process.HideMemory(); err != nil {
 			return Ending{}, err
 		}
 	}
 	o.clearUp()
-	// Under the lock, and after what the last run had left running was ended: else
-	// that would go on writing into what is forgotten here.
+	// Do this under the lock, and after leftover processes of the last run were ended:
+	// they could still write there.
 	if o.opts.Fresh {
 		o.left = leftBehind(ctx, o.place)
 		if err := forget(o.place); err != nil {
@@ -207,25 +207,25 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 	}
 	defer o.closeStore(store)
 	ending, err = o.withStore(ctx, store)
-	if cause := store.Cause(); cause != nil { // whatever else failed, failed because of it
+	if cause := store.Cause(); cause != nil { // other errors are its consequence
 		err = fmt.Errorf("%w; run covey up again: it restores all that was committed", cause)
 	}
 	return ending, err
 }
 
-// clearUp ends and removes what a run that was killed has left. The team's lock must be
-// held.
+// clearUp ends the processes and removes the files that a killed run has left. The team's
+// lock must be held.
 func (o *Orchestrator) clearUp() {
 	if left := process.KillMarked(o.place.Mark()); len(left) > 0 {
 		o.leftovers = fmt.Sprintf("the last run was killed and had left processes running; they were ended: %v", left)
 	}
 	if err := state.Sweep(o.place); err != nil {
-		o.opts.Log.Warn("files of a killed run stay", "err", err)
+		o.opts.Log.Warn("files of a killed run could not be removed", "err", err)
 	}
 }
 
-// withStore opens what depends on the store, runs the team, and closes it all
-// in reverse order: the bus and the store outlive the actors that use them.
+// withStore opens what depends on the store, runs the team, and closes it all in reverse
+// order: the bus and the store outlive the actors that use them.
 func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Ending, error) {
 	heard := reports{lead: o.team().Lead.Name, open: map[string][]string{}}
 	j, err := o.journalOf(ctx, store, heard)
@@ -250,7 +250,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	views := journal.Views{Line: o.opts.OnLine, Stored: r.crew.Stored, Grew: func(seq uint64) {
 		o.readers.grew()
 		if err := b.JournalGrew(seq); err != nil {
-			o.opts.Log.Debug("nobody heard that the journal grew", "err", err)
+			o.opts.Log.Debug("publish that the journal grew", "err", err)
 		}
 	}}
 	before, err := o.assemble(ctx, r)
@@ -280,8 +280,8 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	return ending, err
 }
 
-// assemble finds out what is new in the spec and makes the members, unless
-// there is nothing for them to do.
+// assemble loads what is new in the spec and makes the members, unless they would have
+// nothing to do.
 func (o *Orchestrator) assemble(ctx context.Context, r *rooms) (earlier, error) {
 	before, err := o.prepare(ctx, r)
 	r.goals.Set(before.goal)
@@ -291,12 +291,12 @@ func (o *Orchestrator) assemble(ctx context.Context, r *rooms) (earlier, error) 
 	if err := (hiring{o, r}).hire(ctx); err != nil {
 		return before, err
 	}
-	o.beginEffort(ctx, r)
+	o.recordBaseline(ctx, r)
 	o.backUp(ctx, r.store)
 	return before, nil
 }
 
-// withCrew lets the members work.
+// withCrew runs the crew.
 func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before earlier) (Ending, error) {
 	for _, said := range o.repairs {
 		r.journal.Tell(agent.Warning{Text: said})
@@ -311,22 +311,22 @@ func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before earlier) (
 		r.journal.Tell(agent.Warning{Text: w.Error()})
 	}
 	end, err := o.runActors(ctx, r)
-	rest := restOf{end: end, err: err}
+	rest := endCause{end: end, err: err}
 	if o.only.Merge != nil {
-		r.work.Merges.Tidy(context.WithoutCancel(ctx)) // also when it was cut off: no run may follow
+		r.work.Merges.Tidy(context.WithoutCancel(ctx)) // also after an interrupt, because no run may follow
 	}
 	if err == nil && end.Done && ctx.Err() == nil {
-		rest.nothing = o.cameToNothing(ctx, r) // before the working copies go
+		rest.noResult = o.hasNoResult(ctx, r) // before the working copies are removed
 		r.work.Trees.Tidy(ctx)
 		r.work.Merges.Tidy(ctx)
 		if o.opts.OwnProcess {
-			killStrays(ctx, r) // also what git has just left
+			killStrays(ctx, r) // includes processes that git has just left
 		}
 	}
 	return o.ending(ctx, r, rest, before)
 }
 
-// runActors is the run.Group: crew, control and the caller's context, which
+// runActors runs the run.Group: crew, control server and the caller's context, which
 // carries the signals. The first to return ends the others.
 func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, err error) {
 	if o.opts.OwnProcess {
@@ -335,17 +335,18 @@ func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, 
 		}
 		defer killStrays(ctx, r)
 	}
-	// Listening comes after the reaper: who calls is told by its ancestors, and an
-	// orphan would have none of ours.
+	// Listen after the reaper has started: callers are identified by their ancestors, and
+	// an orphan would have none of ours.
 	if err := r.bus.Listen(o.place.Socket(), r.processes.Identify); err != nil {
 		return plan.Move{}, err
 	}
 	if err := r.control.Serve(r.bus, commands{o, r}.handlers()...); err != nil {
 		return plan.Move{}, err
 	}
-	// Whoever announces trust from here on is heard, and no member runs yet who could write it.
+	// From here on announcements of trust are received, and no member that could write it
+	// runs yet.
 	r.trust.Begin()
-	defer o.lookAtState(r)
+	defer o.checkState(r)
 	var g run.Group
 	crewCtx, stopCrew := context.WithCancelCause(ctx)
 	g.Add(func() error {
@@ -383,8 +384,7 @@ func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, 
 	return end, err
 }
 
-// memberNames are the members in the order in which everything lists them: the
-// lead first, then as the spec has them.
+// memberNames returns the members in display order: the lead first, then as in the spec.
 func (o *Orchestrator) memberNames() []string {
 	var names []string
 	for _, m := range o.team().Members() {

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
-// newWrites makes what holds a team's members to what they may write.
+// newWrites returns what enforces which files members may write.
 func newWrites(o *Orchestrator, r *rooms) *owned.Writes {
 	return owned.New(owned.Options{
 		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: r.journal, Git: r.work.Trees.Git(),
@@ -37,7 +37,7 @@ func newWrites(o *Orchestrator, r *rooms) *owned.Writes {
 	})
 }
 
-// namesPolicy reports whether a hook or gate of some layers asks a policy.
+// namesPolicy reports whether a hook or gate of some layers uses a policy.
 func namesPolicy(sources []settings.Source, name string) bool {
 	for _, source := range sources {
 		for _, groups := range source.Settings {

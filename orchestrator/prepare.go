@@ -14,8 +14,8 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// keyEnded is the key of the store under which a run that came to rest with all done
-// leaves an endRecord; null while one runs.
+// keyEnded is the store key of the endRecord of a run that came to rest with all done;
+// null during a run.
 const keyEnded = "ended"
 
 // endRecord is how a run came to rest.
@@ -26,14 +26,14 @@ type endRecord struct {
 
 // earlier is what a run finds when it starts.
 type earlier struct {
-	resumed bool   // there was a run before
+	resumed bool   // there was an earlier run
 	done    bool   // it was done, and nothing is new since
-	answer  string // the lead's last answer then
-	goal    string // what the lead works for
+	answer  string // the lead's last answer at that time
+	goal    string // the lead's goal
 }
 
-// prepare puts what is new in the spec into the store: the goal, and tasks.
-// Doing it again after a crash adds nothing twice.
+// prepare stores what is new in the spec: the goal and tasks. Repeating it after a crash
+// adds nothing twice.
 func (o *Orchestrator) prepare(ctx context.Context, r *rooms) (earlier, error) {
 	var e earlier
 	known, err := r.store.Members().List(ctx)
@@ -53,7 +53,7 @@ func (o *Orchestrator) prepare(ctx context.Context, r *rooms) (earlier, error) {
 	if err != nil {
 		return e, err
 	}
-	if o.only.Merge != nil { // nobody takes a turn, so what is new in the spec waits
+	if o.only.Merge != nil { // there are no turns, so the next run loads what is new
 		e.goal = goal.Given
 		return e, nil
 	}
@@ -64,12 +64,11 @@ func (o *Orchestrator) prepare(ctx context.Context, r *rooms) (earlier, error) {
 		return !slices.ContainsFunc(known, func(m actors.Member) bool { return m.Name == name })
 	})
 	nothingNew := !newGoal && !fresh && len(loaded.New(o.team())) == 0 && len(o.team().Schedules) == 0
-	if ended != nil && nothingNew && atPeace(ctx, r.store, known) && !merging.Owed(ctx, r.store) {
+	if ended != nil && nothingNew && quietSinceEnd(ctx, r.store, known) && !merging.Owed(ctx, r.store) {
 		e.done, e.answer = true, ended.Answer
 		return e, nil
 	}
-	// In the same change: a run that is cut off afterwards must not be taken for one
-	// that was done.
+	// In the same change, so that an interrupted run is not taken for one that was done.
 	n := specs.News{Loaded: loaded, Values: map[string]json.RawMessage{keyEnded: json.RawMessage("null")}}
 	if newGoal {
 		n.Goal = &next
@@ -77,8 +76,8 @@ func (o *Orchestrator) prepare(ctx context.Context, r *rooms) (earlier, error) {
 	return e, n.Load(ctx, r.store, o.team())
 }
 
-// atPeace reports whether nothing has come in since the team ended.
-func atPeace(ctx context.Context, s *tasks.Store, members []actors.Member) bool {
+// quietSinceEnd reports whether no mail has come in since the team ended.
+func quietSinceEnd(ctx context.Context, s *tasks.Store, members []actors.Member) bool {
 	all, err := s.List(ctx)
 	if err != nil || len(tasks.OpenTasks(all)) > 0 {
 		return false
@@ -89,16 +88,16 @@ func atPeace(ctx context.Context, s *tasks.Store, members []actors.Member) bool 
 	})
 }
 
-// forget removes what earlier runs left. The lock is held, and stays.
+// forget removes what earlier runs left, except the lock, which must be held.
 func forget(p state.Place) error {
-	// The journal goes before the store: a new store counts its events from 1, and
-	// a journal that was left would say that those have their lines.
+	// Remove the journal before the store: a new store counts its events from 1, and an
+	// old journal would seem to have their lines.
 	for _, path := range []string{p.Journal(), p.RunFile()} {
 		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 			return err
 		}
 	}
-	// With its backups: one of them must never take the place of a new store.
+	// Remove the backups too, so that none replaces a new store.
 	if err := kv.RemoveFiles(p.Store(), p.Blobs()); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// programsOf makes what starts and ends the agent programs of a team.
+// programsOf returns what starts and ends the agent programs of a team.
 func programsOf(o *Orchestrator, r *rooms) *launch.Programs {
 	return launch.NewPrograms(launch.Options{
 		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: r.store, Processes: r.processes, Ledger: r.accounts.ledger,
@@ -21,8 +21,7 @@ func programsOf(o *Orchestrator, r *rooms) *launch.Programs {
 	})
 }
 
-// programGear makes the agent of a member that is a program, and tells which team
-// tools it has.
+// programGear makes the agent of a member that is a program, and returns its team tools.
 func (h hiring) programGear(ctx context.Context, s *crew.Seat, history transcript.History) (agent.Agent, []agent.Tool, error) {
 	tools, err := programTools(s)
 	if err != nil {
@@ -40,9 +39,8 @@ func (h hiring) programGear(ctx context.Context, s *crew.Seat, history transcrip
 	return a, tools, nil
 }
 
-// programTools are the team tools under the names by which they come to the
-// member's rules when its program asks. It runs none of them through its
-// member: they come in over MCP.
+// programTools returns the team tools under the names that the member's rules see when
+// its program asks. Their calls come in over MCP; none runs through the member.
 func programTools(s *crew.Seat) ([]agent.Tool, error) {
 	list, err := s.TeamTools(teamtools.MCPNames)
 	if err != nil {
@@ -61,7 +59,7 @@ type namedTool struct {
 	name string
 }
 
-// Spec is the tool's own but for the name.
+// Spec returns the tool's spec with the other name.
 func (t namedTool) Spec() agent.Spec {
 	spec := t.Tool.Spec()
 	spec.Name = t.name

@@ -14,12 +14,12 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// readersWait is how long a team that starts waits for those who read its store, such as
-// a covey ps. They are done in a moment, but there may be many, one after another.
+// readersWait is how long a starting team waits for readers of its store, such as covey
+// ps. Each takes a moment, but there may be many.
 const readersWait = 30 * time.Second
 
-// watchStore waits until the store's file is overwritten or replaced, which ends the team:
-// what it would do from then on nobody would remember.
+// watchStore waits until the store's file is overwritten or replaced. That ends the team,
+// because later changes would be lost.
 func watchStore(ctx context.Context, store *tasks.Store, j *journal.Journal) error {
 	select {
 	case <-store.Lost():
@@ -30,8 +30,8 @@ func watchStore(ctx context.Context, store *tasks.Store, j *journal.Journal) err
 	}
 }
 
-// watchBackups tells people when the store is not backed up any more, and when it is
-// again, once each. It returns when ctx ends.
+// watchBackups tells people when backups of the store fail, and when they succeed again,
+// once each. It returns when ctx ends.
 func watchBackups(ctx context.Context, store *tasks.Store, j *journal.Journal, log *slog.Logger) error {
 	told := false
 	for {
@@ -44,7 +44,7 @@ func watchBackups(ctx context.Context, store *tasks.Store, j *journal.Journal, l
 		switch {
 		case trouble != nil && !told:
 			log.Warn("the store is not backed up", "err", trouble)
-			j.Tell(agent.Warning{Text: fmt.Sprintf("the team's store is not backed up at present; work goes on, "+
+			j.Tell(agent.Warning{Text: fmt.Sprintf("the team's store cannot be backed up at present; work continues, "+
 				"and covey doctor says how old the last backup is: %v", trouble)})
 		case trouble == nil && told:
 			log.Info("the store is backed up again")
@@ -54,8 +54,8 @@ func watchBackups(ctx context.Context, store *tasks.Store, j *journal.Journal, l
 	}
 }
 
-// openStore opens the team's store. One that is damaged is replaced by its last backup;
-// without one there is nothing that a program could do.
+// openStore opens the team's store. A damaged one is replaced by its last backup, if
+// there is one.
 func (o *Orchestrator) openStore() (*tasks.Store, error) {
 	store, err := tasks.Open(o.place.Store(), &tasks.Options{
 		BlobDir: o.place.Blobs(), Backups: state.StoreBackups, Refused: o.short.Note,
@@ -71,12 +71,12 @@ func (o *Orchestrator) openStore() (*tasks.Store, error) {
 	return store, err
 }
 
-// journalOf opens the journal, shows its lines to heard, and makes up for what the store
-// has lost.
+// journalOf opens the journal, passes its lines to heard, and repairs what the store has
+// lost.
 func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard reports) (*journal.Journal, error) {
 	lost, err := journal.NewSalvage(ctx, store)
 	if err != nil {
-		return nil, fmt.Errorf("ask the store what it knows: %w", err)
+		return nil, fmt.Errorf("read the store: %w", err)
 	}
 	o.past = owned.NewPast()
 	j, err := journal.Open(o.place.Journal(), journal.Options{
@@ -99,17 +99,17 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 	return j, nil
 }
 
-// closeStore closes the store when all who use it have ended. That its last backup failed
-// takes nothing back of what was done: it is said, and the next run makes one.
+// closeStore closes the store after all its users have ended. If the last backup fails,
+// it is only logged, and the next run makes one.
 func (o *Orchestrator) closeStore(store *tasks.Store) {
 	if err := store.Close(); err != nil {
-		o.opts.Log.Warn("the store was not closed as it should be", "err", err)
+		o.opts.Log.Warn("close the store", "err", err)
 	}
 }
 
-// backUp keeps what a run has put into the store before anybody works: which tasks of
-// the spec are loaded, and whose conversation is whose, stands in no journal. That it fails ends
-// no team: watchBackups says so.
+// backUp backs up the store before members work: the loaded tasks of the spec and the
+// sessions of members are in no journal. It only logs an error, because watchBackups
+// reports it.
 func (o *Orchestrator) backUp(ctx context.Context, store *tasks.Store) {
 	if err := store.Backup(ctx); err != nil && ctx.Err() == nil {
 		o.opts.Log.Debug("the store could not be backed up at the start", "err", err)

@@ -220,7 +220,7 @@ func TestFailingBackupsAreTold(t *testing.T) {
 	}
 	folder := path + ".backups"
 	aside := folder + ".aside"
-	for _, want := range []string{"the team's store is not backed up at present", "is backed up again"} {
+	for _, want := range []string{"the team's store cannot be backed up at present", "is backed up again"} {
 		if strings.Contains(want, "again") {
 			err = errors.Join(os.Remove(folder), os.Rename(aside, folder))
 		} else {

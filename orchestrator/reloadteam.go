@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
-// newReloader makes what takes up changes of the files that a team's hooks come from.
+// newReloader returns what reloads changed hook files.
 func newReloader(o *Orchestrator, r *rooms) *hooking.Reloader {
 	return hooking.NewReloader(hooking.ReloaderOptions{
 		Team: o.team(), Layers: o.hooks(), Managed: o.opts.ManagedFolders, Watch: r.around.files.Watch(),
@@ -30,8 +30,9 @@ func newReloader(o *Orchestrator, r *rooms) *hooking.Reloader {
 	})
 }
 
-// applyHooks has layers of a spec count for the whole team: hooks from the next event on,
-// rules from the next decision on. Either all members have the new rules or none.
+// applyHooks puts the layers of a spec into effect for the whole team: hooks from the
+// next event on, rules from the next decision on. Either all members get the new rules or
+// none.
 func (o *Orchestrator) applyHooks(r *rooms, team *configs.Team, l hooklist.Layers) error {
 	if err := launch.CheckDemands(team, l.Sources, launch.LookPath); err != nil {
 		return err
@@ -50,7 +51,7 @@ func (o *Orchestrator) applyHooks(r *rooms, team *configs.Team, l hooklist.Layer
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	r.hooks.servers.Replace(l.Servers) // first: the new hooks may call them at once
+	r.hooks.servers.Replace(l.Servers) // first, because the new hooks may call them at once
 	r.hooks.live.Renew(l, owned.WithPolicy(team, l.Sources))
 	for i, s := range seats {
 		s.Reconfigure(next[i])

@@ -8,16 +8,15 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// reports are what the lines of earlier runs say about the tasks that members
-// have completed since they last wrote to the lead: nobody gets out of a
-// report by a restart.
+// reports are the tasks that members have completed since they last wrote to the lead,
+// from the journal of earlier runs, so that a restart does not clear an owed report.
 type reports struct {
 	lead string
 	open map[string][]string // by member
 }
 
-// recall takes in a line of an earlier run. What is in the store's outbox still
-// has no line; it comes by noteTask and noteMessage.
+// recall processes a line of an earlier run. Events in the store's outbox have no line
+// yet; they reach noteTask and noteMessage.
 func (r reports) recall(l journal.Line) {
 	switch tasks.EventType(l.Type) {
 	case tasks.TaskEvent:

@@ -30,21 +30,22 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// rooms is a team that runs: its crew, and what the crew and the operator's commands work with.
+// rooms is a running team: its crew, and what the crew and the operator's commands work
+// with.
 type rooms struct {
 	store     *tasks.Store
 	journal   *journal.Journal
-	short     *state.Shortage // notes that members have failed on a full disk
+	short     *state.Shortage // records full-disk errors of members
 	bus       *bus.Bus
 	processes *process.Processes
 	log       *slog.Logger
 	clock     routine.Clock
 	loop      *routine.Loop
-	group     routine.Group // of the goroutines that the crew's end waits for
+	group     routine.Group // goroutines that the end of the crew waits for
 	seats     crew.Seats
 	board     *teamtools.Board
 	control   *api.Server
-	tools     *mcp.Server // for members whose agents are programs of their own
+	tools     *mcp.Server // serves agent programs over MCP
 	programs  *launch.Programs
 	hooks     teamHooks
 	trust     *trust.Guard
@@ -61,26 +62,26 @@ type rooms struct {
 	crew      *crew.Crew
 }
 
-// teamHooks are the hooks of a team, and what runs them.
+// teamHooks are the hooks of a team and what runs them.
 type teamHooks struct {
 	live       hooking.Live
 	background *hooking.Background
 	reload     *hooking.Reloader
-	settings   hooking.GateSettings // that gates go by
+	settings   hooking.GateSettings // settings of gates
 	servers    *hooking.Servers     // of mcp_tool hooks
 	policies   *hooking.Policies
-	functions  *hooks.Registry // the program's hooks, and those that agents register while they run
+	functions  *hooks.Registry // Go hooks: the program's, and those that agents register
 }
 
-// accounts are what members and the team have used and may use.
+// accounts count what the team and its members use.
 type accounts struct {
 	ledger  *budget.Ledger
 	tally   budget.Tally
 	notices budget.Notices
 }
 
-// newRooms makes a team whose members have no seats yet. The rooms know each other by
-// functions that are called once members work: by then all of them are there.
+// newRooms makes a team without seats. Its parts refer to each other by functions that
+// are called only once members work, when all parts exist.
 func newRooms(
 	ctx context.Context, o *Orchestrator, store *tasks.Store, j *journal.Journal, b *bus.Bus,
 ) (*rooms, error) {
@@ -124,7 +125,7 @@ func newRooms(
 	return r, nil
 }
 
-// newCrew makes the crew of a team, all of whose other rooms are there.
+// newCrew returns the crew of a team whose other parts exist.
 func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 	return crew.New(crew.Ports{
 		Team: o.team, Store: r.store, Journal: r.journal, Short: r.short, Bus: r.bus, Processes: r.processes,
@@ -134,12 +135,11 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 		Accounts: crew.Accounts{
 			Ledger: r.accounts.ledger, Tally: &r.accounts.tally, Notices: &r.accounts.notices,
 		},
-		Holds: r.holds, Notes: r.notes, Purpose: o.only, StaysUp: o.staysUp, MakeTeammate: hiring{o, r}.outfit,
+		Holds: r.holds, Notes: r.notes, Purpose: o.only, StaysUp: o.staysUp, MakeTeammate: hiring{o, r}.makeTeammate,
 	})
 }
 
-// newHolds reads who is held. A change goes into the journal, and has the crew look at the
-// team.
+// newHolds reads the holds. A change is journaled and pokes the crew's loop.
 func newHolds(ctx context.Context, r *rooms) (*lives.Holds, error) {
 	return lives.OpenHolds(ctx, r.store, r.clock, func(member string, e agent.EventData) {
 		if s, ok := r.seats.Of(member); ok {

@@ -7,11 +7,11 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// guardEvery is how often a team looks at trust.json and run.json.
+// guardEvery is the time between checks of trust.json and run.json.
 const guardEvery = time.Second
 
-// guardState looks at trust.json and run.json until ctx ends: what a member's process has
-// written there is undone and told of.
+// guardState checks trust.json and run.json until ctx ends: it undoes and reports changes
+// by members' processes.
 func (o *Orchestrator) guardState(ctx context.Context, r *rooms) error {
 	tick := time.NewTicker(guardEvery)
 	defer tick.Stop()
@@ -20,20 +20,20 @@ func (o *Orchestrator) guardState(ctx context.Context, r *rooms) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-tick.C:
-			o.lookAtState(r)
+			o.checkState(r)
 		}
 	}
 }
 
-// lookAtState looks once.
-func (o *Orchestrator) lookAtState(r *rooms) {
+// checkState checks both files once.
+func (o *Orchestrator) checkState(r *rooms) {
 	r.trust.Check()
 	restored, err := o.record.Restore(o.place)
 	switch {
 	case err != nil:
 		r.short.Note(err)
-		r.log.Error("run.json is not as the team has written it, and cannot be written anew", "err", err)
+		r.log.Error("run.json was changed and cannot be rewritten", "err", err)
 	case restored:
-		r.journal.Tell(agent.Warning{Text: "something other than this team has changed its run.json; it was written anew"})
+		r.journal.Tell(agent.Warning{Text: "another program has changed the team's run.json; it was rewritten"})
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
-// ownScript reports whether a script is played to members of the builtin agent
-// alone, so that all tools that it can call are known.
+// ownScript reports whether a script is played only to members of the builtin agent, so
+// that all tools that it can call are known.
 func ownScript(team *configs.Team, path string) bool {
 	played := false
 	for _, a := range launch.AgentsInUse(team) {
@@ -26,8 +26,8 @@ func ownScript(team *configs.Team, path string) bool {
 	return played
 }
 
-// scriptTools are the tools that a script of the builtin agent may call. Which of
-// them its member has, the member's spec says.
+// scriptTools returns the tools that a script of the builtin agent may call. The member's
+// spec says which of them it has.
 func scriptTools() []string {
 	return slices.Concat(configs.Tools(), []string{teamtools.ReportTool, inbox.PlanTool, runner.AnswerTool})
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// surroundings are what members of a team share of the workspace around them.
+// surroundings are the instructions, commands and watched files of a workspace, which
+// members share.
 type surroundings struct {
 	files        *workspace.Watcher
 	instructions *workspace.Instructions
@@ -19,8 +20,8 @@ func surroundingsOf(root string) surroundings {
 	return surroundings{files: workspace.NewWatcher(), instructions: workspace.ReadInstructions(root)}
 }
 
-// instructionsOf are those of the folder that a member works in: on the branch of a working
-// copy of its own they may be others than in the workspace.
+// instructionsOf returns the instructions of the folder that a member works in. On the
+// branch of its own working copy they may differ from the workspace's.
 func (r *rooms) instructionsOf(m *roster.Member) *workspace.Instructions {
 	if _, own := r.work.Trees.Of(m.Name); own {
 		return workspace.ReadInstructions(m.Dir)
@@ -28,21 +29,21 @@ func (r *rooms) instructionsOf(m *roster.Member) *workspace.Instructions {
 	return r.around.instructions
 }
 
-// surround adds to a member's options what it has of its surroundings. An agent that is a
-// program reads instructions and commands by itself.
+// surround adds the surroundings to a member's options. An agent program reads
+// instructions and commands itself.
 func (r *rooms) surround(opts *teammate.Options, m *roster.Member, instructions *workspace.Instructions) {
 	opts.Files, opts.WatchNames = r.around.files, r.hooks.live.WatchNames
 	if kind := m.CurrentAgent().Kind; kind == configs.ACP || kind == configs.Command {
 		return
 	}
 	opts.Instructions = instructions
-	workdir := opts.Workdir // and not opts, which would then live as long as the member
+	workdir := opts.Workdir // do not capture opts, which would then live as long as the member
 	opts.Commands = func(name string) (workspace.PromptCommand, bool) {
 		return workspace.FindCommand(workdir.Root(), name)
 	}
 }
 
-// systemPrompt is what covey says to every member's model.
+// systemPrompt returns the part of the prompt that every member's model gets.
 func (h hiring) systemPrompt(m *roster.Member) string {
 	team, trees := h.o.team(), h.r.work.Trees
 	return teamtools.SystemPrompt(team, m, teamtools.Place{
@@ -50,7 +51,7 @@ func (h hiring) systemPrompt(m *roster.Member) string {
 	})
 }
 
-// system is the system prompt of a member whose model covey asks itself.
+// system returns the system prompt of a member whose model covey calls.
 func (h hiring) system(m *roster.Member, instructions *workspace.Instructions) string {
 	text := h.systemPrompt(m)
 	if more := instructions.Text(); more != "" {

@@ -10,10 +10,9 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// openTranscript opens a member's transcript. One that is damaged is no reason for the
-// others to stay away: its member gets an empty one in its place, so that it can be shown,
-// and does not begin. What the damaged file tells of its work cannot be known, so nobody
-// but a person can say whether the member may begin anew.
+// openTranscript opens a member's transcript. A damaged one does not stop the others: its
+// member gets an empty transcript, so that it can be shown, and does not begin. Its past
+// work is unknown, so a person has to decide whether it starts over.
 func (h hiring) openTranscript(s *crew.Seat) (*transcript.File, transcript.History, error) {
 	path := h.o.place.Transcript(s.Member.Name, s.Member.Session.Session)
 	file, history, err := transcript.Open(path)

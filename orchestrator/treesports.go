@@ -16,7 +16,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// newTrees makes the working copies of a team's members; nobody has one yet.
+// newTrees returns the manager of the members' working copies; no member has one yet.
 func newTrees(o *Orchestrator, r *rooms) *trees.Trees {
 	return trees.New(trees.Options{
 		Place: o.place, Store: r.store, Journal: r.journal, Processes: r.processes, Clock: r.clock,
@@ -27,7 +27,7 @@ func newTrees(o *Orchestrator, r *rooms) *trees.Trees {
 	})
 }
 
-// ofSpec gives an error of working copies the kind configs.ErrSpec if it is the spec's fault.
+// ofSpec gives errors of working copies that the spec causes the kind configs.ErrSpec.
 func ofSpec(err error) error {
 	if errors.Is(err, trees.ErrSpec) {
 		return notation.Errorf(configs.ErrSpec, "%v", err)
@@ -35,7 +35,7 @@ func ofSpec(err error) error {
 	return err
 }
 
-// leftBehind reads what is to be known of a run that is forgotten.
+// leftBehind reads what must be kept of a run that is forgotten.
 func leftBehind(ctx context.Context, p state.Place) trees.Remains {
 	if _, err := os.Stat(p.Store()); err != nil {
 		return trees.Remains{}
@@ -49,14 +49,14 @@ func leftBehind(ctx context.Context, p state.Place) trees.Remains {
 	return trees.ReadRemains(ctx, store)
 }
 
-// copyOf reports whether a member works in a copy of its own, and whether git knows it.
+// copyOf reports whether a member works in its own copy, and whether git knows it.
 func (r *rooms) copyOf(member string) (own, inGit bool) {
 	tree, own := r.work.Trees.Of(member)
 	return own, tree.Branch != ""
 }
 
-// locate is runner.Options.Locate: for a member in a working copy of its own, the
-// scripts that hooks name are those of the workspace.
+// locate implements runner.Options.Locate: for a member in its own working copy, scripts
+// that hooks name are those of the workspace.
 func locate(r *rooms, o *Orchestrator) runner.Locate {
 	return func(in hooks.Input, h hooks.Handler) (string, []string) {
 		if s, ok := r.seats.BySession(in.SessionID); ok {
@@ -68,7 +68,7 @@ func locate(r *rooms, o *Orchestrator) runner.Locate {
 	}
 }
 
-// rootOf is runner.Options.Root.
+// rootOf implements runner.Options.Root.
 func (r *rooms) rootOf(in hooks.Input) string {
 	if s, ok := r.seats.BySession(in.SessionID); ok {
 		return s.Member.Dir

@@ -61,10 +61,10 @@ func TestRunMustShowSomething(t *testing.T) {
 		reason    string
 		answer    string
 	}{
-		"words":           {lead: "{say: Done.}", code: CodeUnfinished, reason: fruitless, answer: "Done."},
-		"words with git":  {lead: "{say: Done.}", git: true, code: CodeUnfinished, reason: fruitless, answer: "Done."},
-		"a look":          {lead: `{call: [{tool: Bash, input: {command: "cat notes"}}]}, {say: Seen.}`, code: CodeUnfinished, reason: fruitless, answer: "Seen."},
-		"the same anew":   {lead: `{call: [{tool: Bash, input: {command: "cp notes n; mv n notes"}}]}, {say: Same.}`, code: CodeUnfinished, reason: fruitless, answer: "Same."},
+		"words":           {lead: "{say: Done.}", code: CodeUnfinished, reason: noResult, answer: "Done."},
+		"words with git":  {lead: "{say: Done.}", git: true, code: CodeUnfinished, reason: noResult, answer: "Done."},
+		"a look":          {lead: `{call: [{tool: Bash, input: {command: "cat notes"}}]}, {say: Seen.}`, code: CodeUnfinished, reason: noResult, answer: "Seen."},
+		"the same anew":   {lead: `{call: [{tool: Bash, input: {command: "cp notes n; mv n notes"}}]}, {say: Same.}`, code: CodeUnfinished, reason: noResult, answer: "Same."},
 		"a file":          {lead: `{call: [{tool: Bash, input: {command: "echo x > new"}}]}, {say: Done.}`, reason: "all work is done", answer: "Done."},
 		"a removed file":  {lead: `{call: [{tool: Bash, input: {command: "rm notes"}}]}, {say: Done.}`, reason: "all work is done", answer: "Done."},
 		"a file with git": {lead: `{call: [{tool: Bash, input: {command: "echo x > new"}}]}, {say: Done.}`, git: true, reason: "all work is done", answer: "Done."},
@@ -94,11 +94,11 @@ func TestRunMustShowSomething(t *testing.T) {
 		},
 		"an empty answer": {
 			lead: `{call: [{tool: team_report, input: {answered: true, report: " "}}]}, {say: "Hm."}`,
-			code: CodeUnfinished, reason: fruitless, answer: "Hm.",
+			code: CodeUnfinished, reason: noResult, answer: "Hm.",
 		},
 		"a report of the lead": {
 			lead: `{call: [{tool: team_report, input: {report: All done.}}]}, {say: "Hm."}`,
-			code: CodeUnfinished, reason: fruitless, answer: "Hm.",
+			code: CodeUnfinished, reason: noResult, answer: "Hm.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,10 +134,10 @@ func TestRunComesToNothingAgain(t *testing.T) {
   - {say: Done., times: -1}
 `,
 	})
-	r.want(r.runAsRun(Options{}), CodeUnfinished, fruitless)
+	r.want(r.runAsRun(Options{}), CodeUnfinished, noResult)
 	r.want(r.runAsRun(Options{}), CodeDone, "all work is done")
 	r.want(r.runAsRun(Options{}), CodeDone, "nothing is new")
-	r.want(r.runAsRun(Options{Goal: "Say it."}), CodeUnfinished, fruitless)
+	r.want(r.runAsRun(Options{Goal: "Say it."}), CodeUnfinished, noResult)
 }
 
 // A team whose spec somebody has written ends as its tasks say.
@@ -152,7 +152,7 @@ func TestProgramAnswersTheGoal(t *testing.T) {
 	r, dir := newFakeRig(t, "steps: [{call: [{tool: SendMessage, input: {to: dev, message: go}}]}, {say: Asked., times: -1}]\n", "",
 		act{When: "go", Do: []string{`mcp team_report {"answered":true,"report":"It is 41."}`}},
 		act{When: "Ship it", Do: []string{`mcp team_report {"answered":true,"report":"It is 42."}`}})
-	r.want(r.runAsRun(Options{}), CodeUnfinished, fruitless)
+	r.want(r.runAsRun(Options{}), CodeUnfinished, noResult)
 	if got := toldFake(t, dir, "result"); len(got) != 1 || !strings.Contains(got[0], "only the lead, lead, can say") {
 		t.Errorf("dev was told %q", got)
 	}
