@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// MainInput is the input that tells most about a tool call, for people. For the tools that
-// people know it is one field; for any other it is all of them, in an order
-// that stays the same.
+// MainInput returns the most informative input of a tool call, for people. For known
+// tools it is one field; for others it is all fields, in a stable order.
 func MainInput(input json.RawMessage) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil {
@@ -28,8 +27,8 @@ func MainInput(input json.RawMessage) string {
 	return strings.Join(parts, " ")
 }
 
-// textOf is a JSON string's text, or any other value's JSON. A field that is
-// missing is empty.
+// textOf returns the text of a JSON string, or the JSON of any other value. A missing
+// field is empty.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -1,10 +1,9 @@
-// Package notation writes values and texts down for programs and people, and reads them:
-// JSON objects field by field, so that the order of the fields and the bytes of their values
-// stay, and short texts for messages. It makes no promise of compatibility to programs
-// outside covey.
+// Package notation encodes and decodes values and texts: JSON objects field by field,
+// which preserves the order of fields and the bytes of their values, and short texts for
+// messages. It makes no promise of compatibility to programs outside covey.
 //
-// Hooks of other programs read what covey writes, and some of them compare texts. A map
-// would sort the fields, and a struct would lose unknown ones.
+// Hooks of other programs read what covey writes, and some compare texts. A map would
+// sort the fields, and a struct would lose unknown ones.
 package notation
 
 import (
@@ -153,7 +152,7 @@ func Marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
 }
 
-// Reason says why Fields has refused a text, without repeating that it is no object.
+// Reason returns why Fields rejected a text, without repeating that it is not an object.
 func Reason(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "it ends in the middle"
@@ -161,13 +160,13 @@ func Reason(err error) string {
 	return strings.TrimPrefix(err.Error(), ErrNotObject.Error()+": ")
 }
 
-// Hidden reports whether text ends with a JSON object that other output stands before.
+// Hidden reports whether text ends with a JSON object after other output.
 func Hidden(text string) bool {
 	i := strings.LastIndex(text, "\n{")
 	return i >= 0 && strings.HasSuffix(text, "}") && json.Valid([]byte(text[i+1:]))
 }
 
-// Wanted names the JSON that fits a Go value, for people.
+// Wanted describes the JSON that fits a Go value, for people.
 func Wanted(target any) string {
 	switch target.(type) {
 	case *string:
@@ -184,7 +183,7 @@ func Wanted(target any) string {
 	return "an object"
 }
 
-// Encode is Marshal for values of our own, which always have a JSON form.
+// Encode is Marshal for covey's own values, which always have a JSON form.
 func Encode(value any) json.RawMessage {
 	raw, err := Marshal(value)
 	if err != nil {

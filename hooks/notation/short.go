@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Preview returns the first line of s, at most limit bytes of it, with an
-// ellipsis if something is missing. Invalid UTF-8 is replaced.
+// Preview returns the first line of s, at most limit bytes, with an ellipsis if something
+// is missing. It replaces invalid UTF-8.
 func Preview(s string, limit int) string {
 	s = strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
 	if line, _, more := strings.Cut(s, "\n"); more {
@@ -32,8 +32,8 @@ func Clip(s string, limit int) string {
 	return s
 }
 
-// Short returns s without the space around it, at most limit characters of it. If
-// there are more, the last one is an ellipsis.
+// Short returns s without surrounding space, at most limit characters. If there are more,
+// the last one is an ellipsis.
 func Short(s string, limit int) string {
 	s = strings.TrimSpace(s)
 	if first := Runes(s, limit); len(first) < len(s) {
@@ -42,10 +42,10 @@ func Short(s string, limit int) string {
 	return s
 }
 
-// Middle cuts s to at most limit characters by taking them out of its middle, and says
-// there how many: the beginning and the end of an error say most.
+// Middle cuts s to at most limit characters by leaving out the middle, and says there how
+// many, because the beginning and the end of an error say most.
 func Middle(s string, limit int) string {
-	const markRoom = 60 // for the words in the middle
+	const markRoom = 60 // for the mark
 	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
 		return s
 	}
@@ -64,13 +64,13 @@ func FirstLine(s string) string {
 // LineWidth is how many characters of a text fit one line of a table.
 const LineWidth = 80
 
-// OneLine returns s as one line of a table: runs of space become one space each, and at
-// most LineWidth characters are left.
+// OneLine returns s as one line of a table: it replaces runs of space by one space and
+// cuts the text to LineWidth characters.
 func OneLine(s string) string {
 	return Short(Unbroken(s), LineWidth)
 }
 
-// Unbroken returns s without line breaks: runs of space become one space each.
+// Unbroken returns s without line breaks: it replaces runs of space by one space.
 func Unbroken(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Runes returns the first n characters of s.
@@ -84,8 +84,8 @@ func Runes(s string, n int) string {
 	return s
 }
 
-// Nearest returns the known word that takes the fewest edits to make of
-// written, or "" if each takes more than most.
+// Nearest returns the known word with the smallest edit distance to written, or "" if all
+// distances exceed most.
 func Nearest(written string, known []string, most int) string {
 	best, least := "", most+1
 	for _, word := range known {
@@ -96,14 +96,14 @@ func Nearest(written string, known []string, most int) string {
 	return best
 }
 
-// Typo returns the known word that written is probably a misspelling of, or ""
-// if none is near enough.
+// Typo returns the known word that written probably misspells, or "" if none is close
+// enough.
 func Typo(written string, known []string) string {
 	return Nearest(written, known, 1+len(written)/5)
 }
 
-// distance counts the letters to add, drop or change to turn a into b;
-// upper and lower case count as the same letter.
+// distance returns how many letters to add, drop or change to turn a into b, ignoring
+// case.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -123,8 +123,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Errorf makes an error of a kind with a text of its own: errors.Is finds the kind, and
-// the text does not repeat it.
+// Errorf returns an error of a kind with its own text: errors.Is finds the kind, and the
+// text does not repeat it.
 func Errorf(kind error, format string, args ...any) error {
 	return &kindError{kind, fmt.Sprintf(format, args...)}
 }

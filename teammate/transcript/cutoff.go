@@ -6,16 +6,16 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// CutNotice is what a model is told whose last turn was cut off with covey. It is
-// sent in each case, with or without the old prompt: a program that resumed its
-// session still believes that its last calls are running.
+// CutNotice tells a model that its last turn was interrupted with covey. It is always
+// sent, with or without the old prompt, because a program that resumed its session
+// believes that its last calls still run.
 const CutNotice = "Your last turn was cut off before its end. Go on where you were; " +
 	"tool calls without a result may have had an effect, so look first."
 
-// Recover brings the conversation of a turn that was cut off into order, for a
-// Resumer whose program is not the one that made the calls: each call that is open
-// gets the result "interrupted". It returns the prompt to go on with, which repeats
-// the last one where the program may never have had it.
+// Recover repairs the conversation of an interrupted turn for a Resumer whose program did
+// not make the calls: each open call gets the result "interrupted". It returns the prompt
+// that continues the turn, which repeats the last prompt if the program may never have
+// had it.
 func (h History) Recover(host agent.Host) (agent.Input, error) {
 	prompt := agent.Input{Kind: agent.FromCovey, Text: CutNotice}
 	if h.Cut == nil {
@@ -29,14 +29,13 @@ func (h History) Recover(host agent.Host) (agent.Input, error) {
 		return prompt, nil
 	}
 	if err := host.Record(agent.Record{Message: m}); err != nil {
-		return prompt, fmt.Errorf("close the calls of an earlier life: %w", err)
+		return prompt, fmt.Errorf("close the open calls of an earlier session: %w", err)
 	}
 	return prompt, nil
 }
 
-// lastPrompt is the text of the last message, if a user's. An assistant's last
-// message means that the prompt had reached the model, and repeating it would
-// have the work done twice.
+// lastPrompt returns the text of the last message if it is a user's. After an assistant's
+// message the prompt has reached the model, and repeating it would repeat the work.
 func (h History) lastPrompt() string {
 	if len(h.Messages) == 0 || h.Messages[len(h.Messages)-1].Role != agent.User {
 		return ""

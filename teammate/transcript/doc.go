@@ -1,4 +1,4 @@
-// Package transcript keeps a member's conversation on disk: it appends lines to
-// a JSONL file that hook scripts read as well, and reads from it what a member
-// resumes from. It is covey's own and makes no promise to other programs.
+// Package transcript stores a member's conversation: it appends lines to a JSONL file,
+// which hook scripts may read too, and reads from it what a member resumes from. It makes
+// no promise of compatibility to programs outside covey.
 package transcript

@@ -14,44 +14,42 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// ErrDamaged is wrapped by the error of Open and ReadHistory when a transcript
-// holds lines that are none, with others behind them. The file stays as it is.
+// ErrDamaged is wrapped by the error of Open and ReadHistory if a transcript has invalid
+// lines with others after them. The file is not changed.
 var ErrDamaged = errors.New("the transcript is damaged")
 
-// File is one member's conversation on disk: a JSONL file that hook
-// scripts read at transcript_path (DESIGN 7) and that a member resumes from.
+// File is one member's stored conversation: a JSONL file that hook scripts read at
+// transcript_path (DESIGN 7) and that a member resumes from.
 //
-// Every line goes to the file in one write, so a reader sees whole lines only;
-// what a hook may read is there before the hook runs. Lines are on the disk
-// itself, safe from power loss, only after a sync, which comes before mail is
-// confirmed. One process writes a transcript at a time.
+// Each line is written in one write, so a reader sees only whole lines; what a hook may
+// read is written before the hook runs. Lines survive a power loss only after a sync,
+// which precedes the confirmation of mail. Only one process may write a transcript.
 type File struct {
 	path string
 
 	mu     sync.Mutex
 	file   Disk   // nil once closed
 	size   int64  // end of the last whole line
-	synced int64  // up to here the file is on the disk itself
+	synced int64  // end of the synced part
 	last   string // uuid of the last line; empty: none yet
 }
 
-// Disk is the file under a transcript, opened for appending. An *os.File is one.
+// Disk is the file under a transcript, opened for appending. *os.File implements it.
 type Disk interface {
 	io.WriteCloser
 	Truncate(size int64) error
 	Sync() error
 }
 
-// Open opens the transcript at path for appending, or creates it
-// with its folders, and reads what it holds. A torn last line is cut off: it
-// was never acknowledged. A file that is damaged further up is an error and
-// stays as it is.
+// Open opens the transcript at path for appending, or creates it with its folders, and
+// reads its history. It removes a torn last line, which was never acknowledged. A file
+// with other damage is an error and is not changed.
 func Open(path string) (*File, History, error) {
 	return OpenOn(path, func(file *os.File) Disk { return file })
 }
 
-// OpenOn is Open for a caller that puts something between the transcript and its
-// file, such as a disk that loses what was not synced.
+// OpenOn is Open with a wrapper around the file, such as a disk that loses what was not
+// synced.
 func OpenOn(path string, disk func(*os.File) Disk) (*File, History, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, History{}, fmt.Errorf("transcript: %w", err)
@@ -77,10 +75,10 @@ func OpenOn(path string, disk func(*os.File) Disk) (*File, History, error) {
 	return &File{path: path, file: disk(file), size: past.end, last: past.last}, history, nil
 }
 
-// Path is where the transcript lies.
+// Path returns the path of the transcript.
 func (t *File) Path() string { return t.path }
 
-// Close closes the file. Closing twice is fine.
+// Close closes the file. It may be called twice.
 func (t *File) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,8 +90,8 @@ func (t *File) Close() error {
 	return file.Close()
 }
 
-// Append writes ln as the next line. If only a part of it could be written (a
-// full disk), that part is taken back, so that later lines stay readable.
+// Append writes ln as the next line. If only a part could be written (a full disk),
+// Append removes it, so that later lines stay readable.
 func (t *File) Append(ln Line) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,7 +119,7 @@ func (t *File) Append(ln Line) error {
 	return nil
 }
 
-// Sync puts all lines on the disk itself.
+// Sync commits all lines to stable storage.
 func (t *File) Sync() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -138,7 +136,7 @@ func (t *File) Sync() error {
 	return nil
 }
 
-// syncDir makes a file's name in dir as durable as its content.
+// syncDir makes a new file's entry in dir durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

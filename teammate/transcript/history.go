@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// History is what a transcript held when it was opened. The zero value is a
-// new conversation.
+// History is the content of a transcript when it was opened. The zero value is a new
+// conversation.
 type History struct {
 	New       bool                   // there was no transcript, not even an empty one
 	Messages  []agent.Message        // the conversation, oldest first
@@ -21,29 +21,29 @@ type History struct {
 	Voices    map[string]map[int]int // likewise, of other agents that it has had
 	Delivered map[string]bool        // ids of the messages (mail, goal, tasks) that it shows
 	Usage     agent.Usage            // tokens of all model requests so far
-	CostUSD   float64                // what they cost then, as far as prices were known
-	Cut       *Cut                   // the turn that was cut off; nil: every turn ended
-	Kept      []agent.Input          // what the next prompt has to begin with
-	Helpers   []string               // ids of helpers that worked beside the member and were cut off
+	CostUSD   float64                // their cost at the time, as far as prices were known
+	Cut       *Cut                   // the interrupted turn; nil: every turn ended
+	Kept      []agent.Input          // inputs that the next prompt begins with
+	Helpers   []string               // ids of background helpers that were interrupted
 
 	HelperType, HelperCall string // in a helper's own transcript: its kind, and the last call that wanted it
 }
 
-// CutPoint says how far a turn had come when it was cut off.
+// CutPoint says how far an interrupted turn had come.
 type CutPoint string
 
-// The points at which a turn can be cut off.
+// The points at which a turn can be interrupted.
 const (
 	// CutAtPrompt: the last message is the user's (a prompt, feedback or tool
 	// results), and no model has answered it.
 	CutAtPrompt CutPoint = "prompt"
 	// CutAtTools: tool calls of the last assistant message have no result.
 	CutAtTools CutPoint = "tools"
-	// CutAtGates: the agent had fallen silent; the turn end had still to run.
+	// CutAtGates: the agent had finished, and the turn end had not run.
 	CutAtGates CutPoint = "gates"
 )
 
-// Cut is a turn that a crash cut off.
+// Cut is a turn that a crash interrupted.
 type Cut struct {
 	Turn     int
 	Cause    agent.Cause // why the turn began
@@ -56,24 +56,24 @@ type Cut struct {
 	LastText string           // text of the last assistant message, trimmed
 }
 
-// maxLine bounds a line that is read: more is no transcript but a damaged file.
+// maxLine bounds a line: a longer one means a damaged file.
 const maxLine = 1 << 30
 
-// errLongLine: a line that is longer than maxLine.
+// errLongLine is the error for a line that is longer than maxLine.
 var errLongLine = fmt.Errorf("it is longer than %d bytes", maxLine)
 
-// past folds a transcript, line by line, into what it tells.
+// past accumulates the history from the lines of a transcript.
 type past struct {
 	h    History
 	end  int64  // where the last good line ends
 	last string // its uuid
-	cut  Cut    // of the turn that is open; Turn 0: none is
+	cut  Cut    // the open turn; Turn 0: none
 	said bool   // the open turn holds a message
-	bad  int    // number of the first line that is none; 0: none yet
+	bad  int    // number of the first invalid line; 0: none yet
 }
 
-// readTranscript reads all lines. Lines at the end that are no JSON are left
-// out of past.end: what a power cut leaves of lines that were never synced.
+// readTranscript reads all lines. past.end excludes invalid lines at the end, which are
+// what a power loss leaves of lines that were never synced.
 func readTranscript(file io.Reader) (*past, error) {
 	p := &past{}
 	r := bufio.NewReaderSize(file, 256<<10)
@@ -109,8 +109,8 @@ func readTranscript(file io.Reader) (*past, error) {
 	}
 }
 
-// readLine appends the next line, with its newline, to buf. A last line that
-// has none is torn: it counts as the end.
+// readLine appends the next line, with its newline, to buf. A last line without one is
+// torn and counts as the end.
 func readLine(r *bufio.Reader, buf []byte) ([]byte, error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -124,7 +124,7 @@ func readLine(r *bufio.Reader, buf []byte) ([]byte, error) {
 	}
 }
 
-// add takes one line in.
+// add processes one line.
 func (p *past) add(ln Line) {
 	p.last = ln.UUID
 	switch {
@@ -167,7 +167,7 @@ func (p *past) addUser(ln Line) {
 	p.h.Messages = append(p.h.Messages, *ln.Message)
 	p.said = true
 	if len(ln.Kinds) > 0 {
-		p.h.Kept = nil // they stood at the head of this prompt
+		p.h.Kept = nil // this prompt began with them
 	}
 	for _, id := range ln.Mail {
 		p.deliver(id)
@@ -201,7 +201,7 @@ func (p *past) addAssistant(ln Line) {
 	}
 }
 
-// Served is how often which steps of an agent's script have served, by its voice.
+// Served returns how often each step of an agent's script has served, by its voice.
 func (h *History) Served(voice string) map[int]int {
 	if voice == "" {
 		if h.Steps == nil {
@@ -218,7 +218,7 @@ func (h *History) Served(voice string) map[int]int {
 	return h.Voices[voice]
 }
 
-// spend counts what a line says was used.
+// spend adds the use and cost in a line.
 func (p *past) spend(ln Line) {
 	if ln.Usage != nil {
 		p.h.Usage = p.h.Usage.Plus(*ln.Usage)
@@ -236,8 +236,8 @@ func (p *past) deliver(id string) {
 	p.h.Delivered[id] = true
 }
 
-// history is what the whole file told. A turn without a message was cut off
-// before its prompt was on disk: its work was never confirmed and comes again.
+// history returns the history of the whole file. A turn without a message was interrupted
+// before its prompt was stored: its work was never confirmed and comes again.
 func (p *past) history() History {
 	if p.cut.Turn > 0 && p.said {
 		p.h.Cut = &p.cut

@@ -2,8 +2,8 @@ package transcript
 
 import "github.com/coveyteam/covey/teammate/agent"
 
-// Line is one line of a transcript. The first fields are the ones that hook
-// scripts know from other hosts; those after Cwd are covey's.
+// Line is one line of a transcript. Hook scripts know the fields up to Cwd from other
+// hosts; those after it are covey's.
 type Line struct {
 	Type       LineType       `json:"type"`
 	Subtype    string         `json:"subtype,omitempty"` // of system lines
@@ -43,18 +43,17 @@ const (
 	SystemLine    LineType = "system"
 )
 
-// The system lines. A turn that has a turn_started and no turn_ended was cut
-// off.
+// The system lines. A turn with a turn_started and no turn_ended was interrupted.
 const (
 	TurnStarted   = "turn_started"
 	TurnEnded     = "turn_ended"
 	InputsKept    = "kept"
 	TokensUsed    = "helper_used"    // a helper, or something else that has no message here, has spent tokens
-	HelperStarted = "helper_started" // a helper works beside the member from here on
+	HelperStarted = "helper_started" // a background helper has started
 	HelperEnded   = "helper_ended"   // it has ended, and the member's mailbox says so
 )
 
-// LineOf is the line of a recorded message.
+// LineOf returns the line of a recorded message.
 func LineOf(m agent.Record) Line {
 	ln := Line{Type: LineType(m.Message.Role), Message: &m.Message}
 	if m.Message.Content == nil {

@@ -19,8 +19,8 @@ func (o *OpenCalls) Tool(id string) (string, bool) {
 	return o.List[i].Name, true
 }
 
-// Check reports how m would break the order of a conversation: each call has exactly
-// one result, and no other message comes before it.
+// Check returns an error if m would violate the order of a conversation: each call has
+// exactly one result, and no other message comes before it.
 func (o *OpenCalls) Check(m agent.Message) error {
 	if m.Role == agent.Assistant {
 		return o.checkCalls(m)
@@ -65,11 +65,11 @@ func (o *OpenCalls) Add(m agent.Message) {
 	}
 }
 
-// InterruptedResult is the result of a tool call that was cut off.
+// InterruptedResult is the result of an interrupted tool call.
 const InterruptedResult = "interrupted"
 
-// Interrupted returns the message that gives each of calls the result of a call
-// that was cut off. It is empty if there are none.
+// Interrupted returns the message that gives each of calls an InterruptedResult. It is
+// empty if there are none.
 func Interrupted(calls []agent.ToolCall) agent.Message {
 	m := agent.Message{Role: agent.User}
 	for _, c := range calls {

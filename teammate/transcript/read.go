@@ -7,15 +7,15 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Read reads the conversation of a transcript that a member may be
-// writing to: the messages that are whole, oldest first.
+// Read returns the complete messages of a transcript, oldest first. A member may be
+// writing to it.
 func Read(path string) ([]agent.Message, error) {
 	h, err := ReadHistory(path)
 	return h.Messages, err
 }
 
-// ReadHistory reads what a transcript holds, that a member may be writing to, and
-// leaves it as it is. Its error wraps fs.ErrNotExist where there is none.
+// ReadHistory reads the history of a transcript without changing it. A member may be
+// writing to it. The error wraps fs.ErrNotExist if there is none.
 func ReadHistory(path string) (History, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// PromptCommand is a prompt that has a name: a person types /NAME and what it
-// is about, and the agent gets the prompt.
+// PromptCommand is a named prompt: a person types /NAME with arguments, and the agent
+// gets the prompt.
 type PromptCommand struct {
 	Source string // command_source: projectSettings
 	Text   string // with $ARGUMENTS and $1 to $9
 }
 
-// commandName is what a command may be called: a file, and the folders that it
-// is in, with colons between.
+// commandName matches the name of a command: a file with its folders, separated by
+// colons.
 var commandName = regexp.MustCompile(`^[A-Za-z0-9_-]+(:[A-Za-z0-9_-]+)*$`)
 
-// FindCommand reads a command of the workspace at root: .claude/commands/NAME.md,
-// where a:b is the file a/b.md. ok is false if there is none.
+// FindCommand reads a command of the workspace at root: .claude/commands/NAME.md, where
+// a:b is the file a/b.md. ok is false if there is none.
 func FindCommand(root, name string) (c PromptCommand, ok bool) {
 	if !commandName.MatchString(name) {
 		return c, false
@@ -44,7 +44,7 @@ func FindCommand(root, name string) (c PromptCommand, ok bool) {
 	return PromptCommand{Source: "projectSettings", Text: body(strings.ToValidUTF8(string(data), "\uFFFD"))}, true
 }
 
-// body is a file without its front matter.
+// body returns a file without its front matter.
 func body(text string) string {
 	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
 		if _, after, closed := strings.Cut(rest, "\n---"); closed {
@@ -54,11 +54,11 @@ func body(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// argument finds what a command's text says of its arguments.
+// argument matches the placeholders for arguments in a command's text.
 var argument = regexp.MustCompile(`\$(ARGUMENTS|[1-9])`)
 
-// Expand is the prompt for these arguments. A text that does not say where they
-// belong has them at its end.
+// Expand returns the prompt for these arguments. A text without placeholders gets them at
+// its end.
 func (c PromptCommand) Expand(args string) string {
 	words := strings.Fields(args)
 	used := false

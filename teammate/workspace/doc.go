@@ -1,4 +1,4 @@
-// Package workspace is what a member has around it in the file system: the folder
-// it is in, the files that are watched for it, and the instructions and commands
-// that the workspace holds. It is covey's own and makes no promise to other programs.
+// Package workspace provides a member's view of the file system: its current folder,
+// watched files, and the instructions and commands in the workspace. It makes no promise
+// of compatibility to programs outside covey.
 package workspace

@@ -14,20 +14,20 @@ import (
 // Bounds on instructions: a model reads all of them with each request.
 const (
 	maxInstructionFile  = 64 << 10  // bytes of one file
-	maxInstructionBytes = 256 << 10 // of all that are read at the start
+	maxInstructionBytes = 256 << 10 // of all files read at the start
 	maxIncludeDepth     = 5
 )
 
-// Instructions are the files that tell agents how to work in a workspace:
-// AGENTS.md, CLAUDE.md, .claude/CLAUDE.md and CLAUDE.local.md of the workspace
-// and of the folders above it up to the repository's, and what they include by
-// @path. They never change after ReadInstructions, and members share them.
+// Instructions are the files that tell agents how to work in a workspace: AGENTS.md,
+// CLAUDE.md, .claude/CLAUDE.md and CLAUDE.local.md of the workspace and of the folders
+// above it up to the repository's, and the files that they include by @path. They are
+// immutable after ReadInstructions, and members share them.
 type Instructions struct {
 	Files []InstructionFile
 	Notes []string // for people: what was left out, and why
 
 	root string // the workspace, with symbolic links followed
-	top  string // nothing outside of this folder is read; symbolic links followed
+	top  string // the only folder to read from, with symbolic links followed
 }
 
 // InstructionFile is one file of instructions.
@@ -38,8 +38,8 @@ type InstructionFile struct {
 	text   string
 }
 
-// ReadInstructions reads the instructions of the workspace at root, an absolute
-// path. It never fails: what cannot be read is left out, and members say so.
+// ReadInstructions reads the instructions of the workspace at root, an absolute path. It
+// never fails: Notes list what could not be read.
 func ReadInstructions(root string) *Instructions {
 	in := &Instructions{root: Real(root), top: repository(root)}
 	r := instructionReader{top: in.top, room: maxInstructionBytes, seen: map[string]bool{}}
@@ -50,7 +50,7 @@ func ReadInstructions(root string) *Instructions {
 	return in
 }
 
-// Text is all of them for a system prompt; empty if there are none.
+// Text returns all instructions for a system prompt; empty if there are none.
 func (in *Instructions) Text() string {
 	if in == nil || len(in.Files) == 0 {
 		return ""
@@ -66,18 +66,18 @@ func (in *Instructions) Text() string {
 // Shown returns the file as a model sees it.
 func (f InstructionFile) Shown() string { return "Contents of " + f.Path + ":\n\n" + f.text }
 
-// Nested reads the instructions of the folders below a workspace, each folder
-// once. It belongs to one member.
+// Nested reads the instructions of the folders below a workspace, each folder once, for
+// one member.
 type Nested struct {
 	in   *Instructions
 	read map[string]bool
 }
 
-// Nested returns a reader for one member. That of nil Instructions reads nothing.
+// Nested returns a reader for one member. A reader of nil Instructions reads nothing.
 func (in *Instructions) Nested() *Nested { return &Nested{in: in, read: map[string]bool{}} }
 
-// To returns the instructions of the folders on the way from the workspace to a
-// file, as far as they have not been read, and notes for people.
+// To returns the instructions, not read before, of the folders between the workspace and
+// a file, and notes for people.
 func (n *Nested) To(path string) (files []InstructionFile, notes []string) {
 	dir := filepath.Dir(Real(path))
 	if n.in == nil || dir == n.in.root || !Contains(n.in.root, dir) {
@@ -98,8 +98,8 @@ func (n *Nested) To(path string) (files []InstructionFile, notes []string) {
 	return files, notes
 }
 
-// repository is the folder of the git repository that dir is in, or dir itself:
-// what lies above is somebody else's.
+// repository returns the top folder of the git repository that contains dir, or dir
+// itself.
 func repository(dir string) string {
 	dir = Real(dir)
 	for up := dir; ; up = filepath.Dir(up) {
@@ -121,7 +121,7 @@ type instructionReader struct {
 	notes []string
 }
 
-// folder reads the instructions that one folder has.
+// folder reads the instructions in one folder.
 func (r *instructionReader) folder(dir string) {
 	for _, name := range []string{"AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"} {
 		kind := "Project"
@@ -169,7 +169,7 @@ func (r *instructionReader) file(f InstructionFile, depth int) {
 	}
 }
 
-// read is the text of one file, as far as there is room for it.
+// read returns the text of one file, cut to the remaining room.
 func (r *instructionReader) read(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -182,7 +182,7 @@ func (r *instructionReader) read(path string) (string, error) {
 		return "", err
 	}
 	if bytes.IndexByte(data, 0) >= 0 {
-		return "", fmt.Errorf("it is no text")
+		return "", fmt.Errorf("it is not text")
 	}
 	if len(data) > limit {
 		data = data[:limit]
@@ -199,10 +199,10 @@ func (r *instructionReader) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf("instructions: "+format, args...))
 }
 
-// includeMark finds @path where a word may begin.
+// includeMark matches @path at the start of a word.
 var includeMark = regexp.MustCompile("(?:^|\\s)@([^\\s@`]+)")
 
-// includes are the paths that a text includes. What stands in code is none.
+// includes returns the paths that a text includes, except those in code.
 func includes(text string) []string {
 	var paths []string
 	fenced := false

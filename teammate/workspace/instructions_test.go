@@ -38,7 +38,7 @@ func TestReadInstructions(t *testing.T) {
 	if strings.Contains(text, "secret") && strings.Contains(text, "\nsecret") || strings.Contains(text, "above the") {
 		t.Error("something from outside was read")
 	}
-	for _, want := range []string{"it lies outside", "no text", "too long"} {
+	for _, want := range []string{"it lies outside", "not text", "too long"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note says %q:\n%s", want, notes)
 		}

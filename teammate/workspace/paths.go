@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Contains reports whether place lies in root.
+// Contains reports whether place is in root.
 func Contains(root, place string) bool {
 	rel, err := filepath.Rel(root, place)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// IsGit reports whether place lies in a .git of root.
+// IsGit reports whether place is in a .git of root.
 func IsGit(root, place string) bool {
 	rel, err := filepath.Rel(root, place)
 	return err == nil && slices.Contains(strings.Split(rel, "/"), ".git")
@@ -22,8 +22,8 @@ func IsGit(root, place string) bool {
 // maxLinks bounds the symbolic links on a path, as kernels do.
 const maxLinks = 40
 
-// Real returns path with the symbolic links on it followed, also where its end does
-// not exist yet: a link that points to a file still to be made leads there.
+// Real returns path with its symbolic links resolved, even if its end does not exist yet:
+// a link to a missing file resolves to that file.
 func Real(path string) string {
 	done, rest := "/", parts(path)
 	for links := 0; len(rest) > 0; {
@@ -34,7 +34,7 @@ func Real(path string) string {
 			continue
 		}
 		if links++; links > maxLinks {
-			return "/" // a loop: nowhere
+			return "/" // a loop of links
 		}
 		if filepath.IsAbs(target) {
 			done = "/"
@@ -44,12 +44,12 @@ func Real(path string) string {
 	return done
 }
 
-// parts are the names on a path.
+// parts returns the names in a path.
 func parts(path string) []string {
 	return slices.DeleteFunc(strings.Split(path, "/"), func(part string) bool { return part == "" || part == "." })
 }
 
-// downTo lists the folders from top to dir, both among them.
+// downTo lists the folders from top to dir, inclusive.
 func downTo(top, dir string) []string {
 	var dirs []string
 	for ; ; dir = filepath.Dir(dir) {

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// maxWatched is how many files one member may have watched.
+// maxWatched bounds the watched files of one member.
 const maxWatched = 512
 
-// Watch is one member's part in a Watcher.
+// Watch is one member's part of a Watcher.
 type Watch struct {
 	watcher *Watcher
 	paths   []string // guarded by the watcher's lock
@@ -21,11 +21,11 @@ type Watch struct {
 	news    chan struct{}
 }
 
-// Watch returns a part in w that watches nothing yet.
+// Watch returns a Watch without files.
 func (w *Watcher) Watch() *Watch { return &Watch{watcher: w, news: make(chan struct{}, 1)} }
 
-// Set has exactly these files watched; paths are absolute. What could not be
-// watched is in the error, the others are. With no paths the Watch is at rest.
+// Set replaces the watched files; paths are absolute. The error lists the files that
+// cannot be watched; the others are watched.
 func (h *Watch) Set(paths []string) error {
 	w := h.watcher
 	w.mu.Lock()
@@ -51,8 +51,8 @@ func (h *Watch) Set(paths []string) error {
 	return errors.Join(errs...)
 }
 
-// tell notes a change. It never blocks: of one file what all changes since the
-// last that was heard of come to is one.
+// tell records a change. It never blocks: the changes of one file since the last one
+// delivered become one.
 func (h *Watch) tell(c FileChange) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

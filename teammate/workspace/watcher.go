@@ -11,30 +11,29 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Watcher watches files for the members of a team, with one handle of the
-// system for all of them, which is opened when the first file is to be watched.
+// Watcher watches files for the members of a team, with one system handle for all of
+// them, which is opened for the first file.
 //
-// The folders of the files are what is watched, so that a file may come and go,
-// and editors that put a new file in its place are seen. Of several events
-// close together one change is made.
+// It watches the folders of the files, so that files may come and go, and sees editors
+// that replace files. Events in quick succession become one change.
 type Watcher struct {
 	settle time.Duration // how long a file has to be quiet; tests shorten it
 
 	mu      sync.Mutex
-	system  *fsnotify.Watcher // nil until something is to be watched
+	system  *fsnotify.Watcher // nil until the first file
 	files   map[string]*watchedFile
 	above   map[string]int // folders on the way to watched files -> how many
 	closed  bool
 	running sync.WaitGroup
 }
 
-// watchedFile is a file that somebody wants watched.
+// watchedFile is a file that at least one Watch watches.
 type watchedFile struct {
 	watches map[*Watch]bool
-	before  os.FileInfo // as it was when last looked at; nil: not there
-	touched bool        // something wrote to it since
-	due     time.Time   // when it is looked at next; zero: nothing happened
-	latest  time.Time   // no later than this
+	before  os.FileInfo // state at the last check; nil: missing
+	touched bool        // written since
+	due     time.Time   // time of the next check; zero: no event
+	latest  time.Time   // bound for due
 }
 
 // FileChange is a change of a watched file.
@@ -43,19 +42,19 @@ type FileChange struct {
 	Kind string // change, add or unlink
 }
 
-// The time a file has to be quiet before its change counts, and after which it
-// counts all the same.
+// How long a file must be quiet before its change is reported, and after which it is
+// reported anyway.
 const (
 	settleTime  = 100 * time.Millisecond
 	settleTimes = 10
 )
 
-// NewWatcher returns a Watcher, which has to be closed.
+// NewWatcher returns a Watcher. The caller must close it.
 func NewWatcher() *Watcher {
 	return &Watcher{settle: settleTime, files: map[string]*watchedFile{}, above: map[string]int{}}
 }
 
-// Close ends all watching; twice is fine. No Watch hears anything after it.
+// Close ends all watching; it may be called twice. No Watch gets a change after it.
 func (w *Watcher) Close() error {
 	w.mu.Lock()
 	w.closed = true
@@ -70,7 +69,7 @@ func (w *Watcher) Close() error {
 	return err
 }
 
-// add has path watched for watch; w.mu is held.
+// add watches path for watch; w.mu must be held.
 func (w *Watcher) add(path string, watch *Watch) error {
 	if err := w.open(); err != nil {
 		return err
@@ -87,7 +86,7 @@ func (w *Watcher) add(path string, watch *Watch) error {
 	return w.reach(path)
 }
 
-// open opens the system's handle and starts to read from it; w.mu is held.
+// open opens the system handle and starts to read from it; w.mu must be held.
 func (w *Watcher) open() error {
 	if w.system != nil || w.closed {
 		return nil
@@ -101,8 +100,8 @@ func (w *Watcher) open() error {
 	return nil
 }
 
-// reach watches the folder of path or, where that is not there, the nearest
-// above it, which will tell when it comes; w.mu is held.
+// reach watches the folder of path, or its nearest existing parent, which reports when
+// the folder appears; w.mu must be held.
 func (w *Watcher) reach(path string) error {
 	if w.system == nil {
 		return nil
@@ -111,7 +110,7 @@ func (w *Watcher) reach(path string) error {
 		err := w.system.Add(dir)
 		switch {
 		case err == nil && below != path && look(below) != nil:
-			// It came before the folder above it was watched, which then tells nothing.
+			// It appeared before its parent was watched, so there is no event for it.
 			dir, below = filepath.Dir(path), path
 		case err == nil:
 			return nil
@@ -123,7 +122,7 @@ func (w *Watcher) reach(path string) error {
 	}
 }
 
-// remove ends watching path for watch; w.mu is held.
+// remove stops watching path for watch; w.mu must be held.
 func (w *Watcher) remove(path string, watch *Watch) {
 	f := w.files[path]
 	if f == nil {
@@ -144,7 +143,7 @@ func (w *Watcher) remove(path string, watch *Watch) {
 	}
 }
 
-// run takes in the system's events until its handle is closed.
+// run processes the system's events until its handle is closed.
 func (w *Watcher) run(system *fsnotify.Watcher) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -155,7 +154,7 @@ func (w *Watcher) run(system *fsnotify.Watcher) {
 				return
 			}
 			w.event(e)
-		case _, ok := <-system.Errors: // events were lost: look at everything
+		case _, ok := <-system.Errors: // events were lost: check everything
 			if !ok {
 				return
 			}
@@ -167,7 +166,7 @@ func (w *Watcher) run(system *fsnotify.Watcher) {
 	}
 }
 
-// event notes what one event of the system is about.
+// event processes one event of the system.
 func (w *Watcher) event(e fsnotify.Event) {
 	if e.Op == fsnotify.Chmod {
 		return
@@ -182,16 +181,16 @@ func (w *Watcher) event(e fsnotify.Event) {
 	if w.above[e.Name] == 0 {
 		return
 	}
-	// A folder on the way has come or gone.
+	// A parent folder has come or gone.
 	for path, f := range w.files {
 		if Contains(e.Name, path) {
-			_ = w.reach(path) // what cannot be watched now is tried with the next event
+			_ = w.reach(path) // an error is tried again with the next event
 			f.wait(now, w.settle)
 		}
 	}
 }
 
-// touchAll has every file looked at.
+// touchAll schedules a check of every file.
 func (w *Watcher) touchAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -200,7 +199,7 @@ func (w *Watcher) touchAll() {
 	}
 }
 
-// wait puts off looking at a file until it has been quiet.
+// wait delays the check of a file until it has been quiet.
 func (f *watchedFile) wait(now time.Time, settle time.Duration) {
 	if f.due.IsZero() {
 		f.latest = now.Add(settleTimes * settle)
@@ -211,7 +210,7 @@ func (f *watchedFile) wait(now time.Time, settle time.Duration) {
 	}
 }
 
-// next is how long it is until some file is due.
+// next returns the time until the next file is due.
 func (w *Watcher) next(now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -224,8 +223,7 @@ func (w *Watcher) next(now time.Time) time.Duration {
 	return wait
 }
 
-// lookAtDue tells of the changes of the files that have been quiet, those that
-// have been for longer first.
+// lookAtDue reports the changes of the files that are due, in order of time.
 func (w *Watcher) lookAtDue(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -246,8 +244,7 @@ func (w *Watcher) lookAtDue(now time.Time) {
 	}
 }
 
-// look finds out what became of a file since it was last looked at; "" if
-// nothing did.
+// look returns how a file has changed since the last check; "" if it has not.
 func (f *watchedFile) look(path string) (kind string) {
 	before, after, touched := f.before, look(path), f.touched
 	f.before, f.touched, f.due = after, false, time.Time{}
@@ -264,7 +261,7 @@ func (f *watchedFile) look(path string) (kind string) {
 	return ""
 }
 
-// look is a file as it is; nil: not there.
+// look returns the state of a file; nil: missing.
 func look(path string) os.FileInfo {
 	info, err := os.Stat(path)
 	if err != nil {
