@@ -331,7 +331,8 @@ func TestManyAgentsAtOnce(t *testing.T) {
 
 // A team that is told to end does not wait for gates that agents wait for.
 func TestTeamEndsWhileAgentsWait(t *testing.T) {
-	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}]\n"+slowGate))
+	// With keep the team does not end before the call, although no member works.
+	r := newCrewRig(t, mcpFiles("keep: true\ntasks: [{id: a, subject: One, owner: dev}]\n"+slowGate))
 	url, token, err := r.rooms.tools.Admit(r.seat("dev").Member, false)
 	if err != nil {
 		t.Fatal(err)

@@ -211,7 +211,6 @@ func TestMailInTheMiddleOfATurn(t *testing.T) {
 			"dev: {model: dev, permission_mode: bypassPermissions}\n", 2),
 		"lead.yaml": `steps:
   - {when: Ship it, call: [{tool: SendMessage, input: {to: dev, message: begin}}]}
-  - {say: Told., when: "Message sent"}
   - {when: waiting, call: [{tool: SendMessage, input: {to: dev, message: the word}}, {tool: SendMessage, input: {to: dev, message: and another}}]}
   - {say: Yes., times: -1}
 `,
