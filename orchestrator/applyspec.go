@@ -13,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/specs"
@@ -168,7 +168,7 @@ func unseated(r *rooms, team *configs.Team, change api.SpecChange) []api.MemberC
 		if seated || slices.ContainsFunc(change.Members, func(o api.MemberChange) bool { return o.Name == m.Name }) {
 			continue
 		}
-		list = append(list, api.MemberChange{Name: m.Name, Change: api.MemberAdded, Agent: roster.AgentTitle(m.Agent)})
+		list = append(list, api.MemberChange{Name: m.Name, Change: api.MemberAdded, Agent: lives.AgentTitle(m.Agent)})
 	}
 	return list
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/crew"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -32,7 +32,7 @@ func newBoard(team *configs.Team, letters mail.Folder, r *rooms) *teamtools.Boar
 type boardPorts struct{ r *rooms }
 
 // Member returns a member that has a seat.
-func (p boardPorts) Member(name string) (*roster.Member, bool) { return p.r.seats.Member(name) }
+func (p boardPorts) Member(name string) (*lives.Member, bool) { return p.r.seats.Member(name) }
 
 // Now returns a member's state, and why it takes no more turns.
 func (p boardPorts) Now(name string) (state, gone string) {

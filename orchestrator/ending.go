@@ -12,8 +12,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -164,7 +164,7 @@ func sumUp(r *rooms, e *Ending) (limited bool) {
 	for _, s := range r.seats.All() {
 		done := r.accounts.tally.Of(s.Member.Name)
 		m := MemberEnding{
-			Name: s.Member.Name, Agent: roster.AgentTitle(s.Member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
+			Name: s.Member.Name, Agent: lives.AgentTitle(s.Member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
 			Completed: done.Completed, Refusals: r.watch.Of(s.Member.Name).Refusals, State: api.Resting,
 			Tokens: done.Usage.Total(), CostUSD: done.CostUSD, TokensUnknown: done.UsageUnknown,
 		}

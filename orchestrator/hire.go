@@ -18,10 +18,10 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
@@ -198,7 +198,7 @@ func (h hiring) makeTeammate(ctx context.Context, s *crew.Seat) error {
 		past = &own
 	}
 	options := teammate.Options{
-		Name: s.Member.Name, Team: h.o.team().Name, Lead: s.Member.Lead, Kind: roster.AgentTitle(s.Member.CurrentAgent()),
+		Name: s.Member.Name, Team: h.o.team().Name, Lead: s.Member.Lead, Kind: lives.AgentTitle(s.Member.CurrentAgent()),
 		Equip: h.equipment(ctx, s, gear{past, workdir, func() string { return h.system(s.Member, shown) }}),
 		Hooks: &h.r.hooks.live, Tasks: newTaskLister(h.o, h.r), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
 		SessionID: s.Member.Session.Session, Resumed: s.Member.Session.Epoch > 1, Turn: history.Turns,
@@ -280,7 +280,7 @@ func (h hiring) tools(s *crew.Seat, workspace *tools.Set) ([]agent.Tool, error) 
 	}
 	var tools []agent.Tool
 	for _, t := range workspace.List() {
-		if roster.MayUse(s.Member.Tools, t.Spec().Name) {
+		if lives.MayUse(s.Member.Tools, t.Spec().Name) {
 			tools = append(tools, t)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -62,7 +62,7 @@ func newHookModels(o *Orchestrator, r *rooms) *hooking.Models {
 			}
 			return hookMember{o, r, r.seats.Lead()}
 		},
-		Lead:    func() *roster.Member { return r.seats.Lead().Member },
+		Lead:    func() *lives.Member { return r.seats.Lead().Member },
 		Environ: launch.ChildEnvironment(o.opts.Bin, o.place), Scratch: o.place.Scratch(),
 		Started: hooking.Registrar(r.processes),
 	})
@@ -88,7 +88,7 @@ func newHookTools(r *rooms) *hooking.Tools {
 func newPolicies(o *Orchestrator, r *rooms) *hooking.Policies {
 	return hooking.NewPolicies(hooking.PolicyOptions{
 		Store: r.store, Writes: r.work.Writes, Approvals: r.asks.Approvals.By, Member: r.seats.Member, SessionOf: r.seats.SessionOf,
-		Lead:    func() *roster.Member { return r.seats.Lead().Member },
+		Lead:    func() *lives.Member { return r.seats.Lead().Member },
 		Awaited: r.asks.Holds, OnPass: o.completesOnPass,
 		Unreported: func(ctx context.Context, member string) []string {
 			r.journal.CatchUp(ctx) // so that a report that was just sent counts
@@ -114,7 +114,7 @@ type hookMember struct {
 	s *crew.Seat
 }
 
-func (m hookMember) Spec() *roster.Member { return m.s.Member }
+func (m hookMember) Spec() *lives.Member { return m.s.Member }
 
 func (m hookMember) Permissions() permission.Policy { return m.s.Permissions() }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -23,7 +23,7 @@ func newInbox(o *Orchestrator, r *rooms) *inbox.Inbox {
 			who, says := r.completerOf(ctx, in)
 			return who, says || o.completesOnPass()
 		},
-		Lead:    func() *roster.Member { return r.seats.Lead().Member },
+		Lead:    func() *lives.Member { return r.seats.Lead().Member },
 		Letters: mail.Folder(o.place.Mail()),
 		SetMode: func(member, mode string) error {
 			if s, ok := r.seats.Of(member); ok && s.Teammate() != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -32,7 +31,7 @@ func newDesk(o *Orchestrator, r *rooms) *merging.Desk {
 // deskMembers implements merging.Members.
 type deskMembers struct{ r *rooms }
 
-func (m deskMembers) All() []*roster.Member { return m.r.seats.Members() }
+func (m deskMembers) All() []*lives.Member { return m.r.seats.Members() }
 
 func (m deskMembers) StateOf(member string) (lives.State, bool) {
 	s, ok := m.r.seats.Of(member)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/owned"
-	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
 // newWrites returns what enforces which files members may write.
@@ -16,7 +16,7 @@ func newWrites(o *Orchestrator, r *rooms) *owned.Writes {
 	return owned.New(owned.Options{
 		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: r.journal, Git: r.work.Trees.Git(),
 		Past: o.past, Team: o.team, Members: r.seats.Members, CopyOf: r.copyOf, People: r.asks.FileApprovals(),
-		MemberOf: func(in hooks.Input) (*roster.Member, bool) {
+		MemberOf: func(in hooks.Input) (*lives.Member, bool) {
 			return r.seats.Member(r.hooks.policies.MemberOf(in))
 		},
 		Turn: func(member string) int {
@@ -30,7 +30,7 @@ func newWrites(o *Orchestrator, r *rooms) *owned.Writes {
 			s, ok := r.seats.Of(member)
 			return ok && s.HasBackground()
 		},
-		OnBranch: func(ctx context.Context, m *roster.Member) ([]string, string, error) {
+		OnBranch: func(ctx context.Context, m *lives.Member) ([]string, string, error) {
 			return r.work.Merges.OutsideOf(ctx, m)
 		},
 		Asks: func(policy string) bool { return namesPolicy(r.hooks.live.Sources(), policy) },

@@ -10,8 +10,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/hooking"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/owned"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
@@ -28,7 +28,7 @@ func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	team, err := teamtools.Describe(teamtools.BuiltinNames, &roster.Member{Member: &configs.Member{}})
+	team, err := teamtools.Describe(teamtools.BuiltinNames, &lives.Member{Member: &configs.Member{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@ package orchestrator
 
 import (
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/workspace"
@@ -22,7 +22,7 @@ func surroundingsOf(root string) surroundings {
 
 // instructionsOf returns the instructions of the folder that a member works in. On the
 // branch of its own working copy they may differ from the workspace's.
-func (r *rooms) instructionsOf(m *roster.Member) *workspace.Instructions {
+func (r *rooms) instructionsOf(m *lives.Member) *workspace.Instructions {
 	if _, own := r.work.Trees.Of(m.Name); own {
 		return workspace.ReadInstructions(m.Dir)
 	}
@@ -31,7 +31,7 @@ func (r *rooms) instructionsOf(m *roster.Member) *workspace.Instructions {
 
 // surround adds the surroundings to a member's options. An agent program reads
 // instructions and commands itself.
-func (r *rooms) surround(opts *teammate.Options, m *roster.Member, instructions *workspace.Instructions) {
+func (r *rooms) surround(opts *teammate.Options, m *lives.Member, instructions *workspace.Instructions) {
 	opts.Files, opts.WatchNames = r.around.files, r.hooks.live.WatchNames
 	if kind := m.CurrentAgent().Kind; kind == configs.ACP || kind == configs.Command {
 		return
@@ -44,7 +44,7 @@ func (r *rooms) surround(opts *teammate.Options, m *roster.Member, instructions 
 }
 
 // systemPrompt returns the part of the prompt that every member's model gets.
-func (h hiring) systemPrompt(m *roster.Member) string {
+func (h hiring) systemPrompt(m *lives.Member) string {
 	team, trees := h.o.team(), h.r.work.Trees
 	return teamtools.SystemPrompt(team, m, teamtools.Place{
 		Here: trees.PlaceText(m, team.Workspace), Branches: trees.BranchesText(),
@@ -52,7 +52,7 @@ func (h hiring) systemPrompt(m *roster.Member) string {
 }
 
 // system returns the system prompt of a member whose model covey calls.
-func (h hiring) system(m *roster.Member, instructions *workspace.Instructions) string {
+func (h hiring) system(m *lives.Member, instructions *workspace.Instructions) string {
 	text := h.systemPrompt(m)
 	if more := instructions.Text(); more != "" {
 		text += "\n" + more

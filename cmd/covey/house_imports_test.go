@@ -46,48 +46,47 @@ var floors = []arrows{
 	{"orchestrator/process", "bus"},
 	{"orchestrator/testkit", "tasks"},
 	{"orchestrator/routine", ""},
-	{"orchestrator/roster", "configs tasks tasks/actors"},
 	{"orchestrator/worktree", ""},
 	{"orchestrator/plan", "tasks tasks/mail teammate/agent"},
 	{"orchestrator/journal", "tasks tasks/actors tasks/kv teammate/agent"},
-	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript " +
-		"orchestrator/routine orchestrator/journal orchestrator/roster"},
-	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/routine orchestrator/journal " +
-		"orchestrator/plan orchestrator/roster"},
 	{"orchestrator/state", "bus tasks tasks/kv orchestrator/process orchestrator/journal"},
 	{"orchestrator/lives", "configs teammate teammate/agent orchestrator/routine tasks tasks/* orchestrator/plan orchestrator/state"},
+	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript " +
+		"orchestrator/routine orchestrator/journal orchestrator/lives"},
+	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/routine orchestrator/journal " +
+		"orchestrator/plan orchestrator/lives"},
 	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/builtin/tools " +
-		"orchestrator/journal orchestrator/roster orchestrator/worktree"},
+		"orchestrator/journal orchestrator/lives orchestrator/worktree"},
 	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/routine " +
-		"orchestrator/owned orchestrator/plan orchestrator/roster orchestrator/state"},
+		"orchestrator/owned orchestrator/plan orchestrator/lives orchestrator/state"},
 	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent orchestrator/routine " +
-		"orchestrator/journal orchestrator/process orchestrator/roster orchestrator/state orchestrator/worktree"},
+		"orchestrator/journal orchestrator/process orchestrator/lives orchestrator/state orchestrator/worktree"},
 	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal"},
-	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail teammate teammate/* orchestrator/budget orchestrator/process orchestrator/roster orchestrator/state"},
+	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail teammate teammate/* orchestrator/budget orchestrator/process orchestrator/lives orchestrator/state"},
 	{"orchestrator/hooklist", "configs configs/* hooks hooks/* teammate/agent orchestrator/state"},
 	{"orchestrator/api", "bus configs tasks tasks/requests orchestrator/budget " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/schedule " +
 		"orchestrator/state orchestrator/trees"},
-	{"orchestrator/specs", "configs tasks tasks/* orchestrator/api orchestrator/roster orchestrator/state orchestrator/owned"},
+	{"orchestrator/specs", "configs tasks tasks/* orchestrator/api orchestrator/lives orchestrator/state orchestrator/owned"},
 	{"orchestrator/trust", "configs configs/hookfiles orchestrator/api orchestrator/journal orchestrator/state " +
 		"orchestrator/worktree hooks configs/shell"},
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives " +
-		"orchestrator/owned orchestrator/roster orchestrator/state orchestrator/trees orchestrator/trust " +
+		"orchestrator/owned orchestrator/state orchestrator/trees orchestrator/trust " +
 		"orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/inbox " +
-		"orchestrator/plan orchestrator/roster"},
+		"orchestrator/plan orchestrator/lives"},
 	{"orchestrator/mcp", "configs hooks hooks/rules tasks tasks/mail teammate teammate/agent teammate/permission " +
-		"orchestrator/api orchestrator/launch orchestrator/lives orchestrator/process orchestrator/roster " +
+		"orchestrator/api orchestrator/launch orchestrator/lives orchestrator/process " +
 		"orchestrator/teamtools"},
 	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools " +
 		"orchestrator/api orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/launch orchestrator/mcp " +
-		"orchestrator/owned orchestrator/plan orchestrator/process orchestrator/roster orchestrator/state " +
+		"orchestrator/owned orchestrator/plan orchestrator/process orchestrator/lives orchestrator/state " +
 		"orchestrator/teamtools orchestrator/trust"},
 	{"orchestrator/crew", "bus configs hooks tasks tasks/* teammate teammate/agent teammate/builtin/tools teammate/permission " +
 		"orchestrator/api orchestrator/budget orchestrator/routine orchestrator/hooking orchestrator/hooklist orchestrator/inbox " +
 		"orchestrator/journal orchestrator/launch orchestrator/lives orchestrator/login orchestrator/mcp orchestrator/merging " +
-		"orchestrator/owned orchestrator/plan orchestrator/process orchestrator/roster orchestrator/schedule " +
+		"orchestrator/owned orchestrator/plan orchestrator/process orchestrator/schedule " +
 		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/trees"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},

@@ -15,7 +15,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -239,7 +239,7 @@ func pricedAs(a configs.Agent) string {
 		if subscribed(a) {
 			return ""
 		}
-		return roster.ProgramName(a) + "/" + a.Model.Name
+		return lives.ProgramName(a) + "/" + a.Model.Name
 	case configs.Given:
 		return string(configs.Given) + "/" + a.Name
 	}

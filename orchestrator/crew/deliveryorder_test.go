@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -27,7 +27,7 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		actors[name] = teamtools.Actor{Actor: (&roster.Member{Member: &configs.Member{Name: name}, Session: m}).Actor()}
+		actors[name] = teamtools.Actor{Actor: (&lives.Member{Member: &configs.Member{Name: name}, Session: m}).Actor()}
 	}
 	send := func(rt *rapid.T, by teamtools.Actor, n int) {
 		in := teamtools.SendMessageInput{To: "ops", Message: notation.Encode(fmt.Sprint(n))}

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -118,7 +118,7 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 	for i, m := range seats {
 		s.Seats[i] = m.view()
 	}
-	d.c.logins.FillSeats(s.Seats, func(i int) *roster.Member { return seats[i].Member })
+	d.c.logins.FillSeats(s.Seats, func(i int) *lives.Member { return seats[i].Member })
 	s.Noted, s.Digests = d.c.notes.Waits()
 	s.Free = d.c.logins.Free()
 	// Read the questions before the mail: an answer in between then shows up as mail.

@@ -16,7 +16,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/orchestrator/merging"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -93,7 +92,7 @@ func loginsOf(store *tasks.Store, j *journal.Journal) *login.Logins {
 
 // addSeat gives a member a seat that no store knows.
 func addSeat(c *Crew, m *configs.Member, lead bool) *Seat {
-	s := &Seat{Member: &roster.Member{Member: m, Lead: lead}, crew: c}
+	s := &Seat{Member: &lives.Member{Member: m, Lead: lead}, crew: c}
 	s.Member.Session.Session = "session-" + m.Name
 	c.seats.add(s)
 	return s
@@ -102,7 +101,7 @@ func addSeat(c *Crew, m *configs.Member, lead bool) *Seat {
 // memberPorts are members without work and without questions.
 type memberPorts struct{ *Seats }
 
-func (m memberPorts) All() []*roster.Member { return m.Members() }
+func (m memberPorts) All() []*lives.Member { return m.Members() }
 
 func (m memberPorts) StateOf(member string) (lives.State, bool) {
 	s, ok := m.Of(member)

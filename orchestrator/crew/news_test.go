@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/hooking"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/owned"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -23,7 +23,7 @@ func TestReportSent(t *testing.T) {
 	}
 	policies := hooking.NewPolicies(hooking.PolicyOptions{
 		Writes: &owned.Writes{}, Member: c.seats.Member, SessionOf: c.seats.SessionOf,
-		Lead:       func() *roster.Member { return c.seats.Lead().Member },
+		Lead:       func() *lives.Member { return c.seats.Lead().Member },
 		Unreported: func(_ context.Context, member string) []string { return c.watch.Of(member).Unreported },
 	})
 	completed := func(id, owner string) {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -154,7 +154,7 @@ func TestSeatsAreFoundByName(t *testing.T) {
 	if again, ok := c.seats.Of("m1"); !ok || again != one {
 		t.Error("the seat is looked for in the list")
 	}
-	other := &Seat{crew: c, Member: &roster.Member{Member: &configs.Member{Name: "m1"}}}
+	other := &Seat{crew: c, Member: &lives.Member{Member: &configs.Member{Name: "m1"}}}
 	c.seats.put([]*Seat{other})
 	if found, _ := c.seats.Of("m1"); found != other {
 		t.Error("the old seat is found")

@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -24,7 +23,7 @@ import (
 // Seat is one member's place in the crew: its session, its inbox, and its state. It
 // implements teammate.Inbox.
 type Seat struct {
-	Member *roster.Member
+	Member *lives.Member
 	Life   lives.Life
 
 	late  bool // it was added while the team runs
@@ -75,7 +74,7 @@ func (s *Seat) view() plan.Seat {
 	v := plan.Seat{
 		Name: s.Member.Name, Lead: s.Member.Lead, Began: s.crew.watch.Of(s.Member.Name).Turn > 0, Idle: now.Idle &&
 			now.Leaving == "", Gone: now.Gone != "", GoneFor: now.Gone,
-		SelfClaim: s.Member.SelfClaim, DependsOn: s.Member.DependsOn, Skills: roster.Skills(s.Member.Member),
+		SelfClaim: s.Member.SelfClaim, DependsOn: s.Member.DependsOn, Skills: lives.Skills(s.Member.Member),
 		Nudged: now.Nudged,
 	}
 	v.Spent, v.LastWord = s.crew.accounts.Ledger.Spent(s.Member.Name)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // Seats are the seats of a team's members: the lead's first, then in the order of the
@@ -76,7 +76,7 @@ func (l *Seats) BySession(id string) (*Seat, bool) {
 }
 
 // SessionOf returns the member with a session.
-func (l *Seats) SessionOf(id string) (*roster.Member, bool) {
+func (l *Seats) SessionOf(id string) (*lives.Member, bool) {
 	s, ok := l.BySession(id)
 	if !ok {
 		return nil, false
@@ -85,7 +85,7 @@ func (l *Seats) SessionOf(id string) (*roster.Member, bool) {
 }
 
 // Member returns a member that has a seat.
-func (l *Seats) Member(name string) (*roster.Member, bool) {
+func (l *Seats) Member(name string) (*lives.Member, bool) {
 	s, ok := l.Of(name)
 	if !ok {
 		return nil, false
@@ -102,9 +102,9 @@ func (l *Seats) GoneFor(member string) string {
 }
 
 // Members returns the members that have a seat.
-func (l *Seats) Members() []*roster.Member {
+func (l *Seats) Members() []*lives.Member {
 	seats := l.All()
-	list := make([]*roster.Member, len(seats))
+	list := make([]*lives.Member, len(seats))
 	for i, s := range seats {
 		list[i] = s.Member
 	}

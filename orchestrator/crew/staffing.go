@@ -11,7 +11,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -164,7 +163,7 @@ func (h staffing) newSeat(ctx context.Context, m *configs.Member) (*Seat, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &Seat{Member: &roster.Member{Member: m, Lead: m.Name == h.c.team().Lead.Name, Session: session}, crew: h.c}
+	s := &Seat{Member: &lives.Member{Member: m, Lead: m.Name == h.c.team().Lead.Name, Session: session}, crew: h.c}
 	if session.State == stateHalted {
 		s.Life.Retire(session.Reason)
 	}

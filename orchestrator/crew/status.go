@@ -5,7 +5,6 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -42,7 +41,7 @@ func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
 	done, login, now := s.crew.accounts.Tally.Of(s.Member.Name), s.crew.logins.State(s.Member.Name), s.crew.watch.Of(s.Member.Name)
 	life := s.Life.State()
 	m := api.MemberStatus{
-		Name: s.Member.Name, Lead: s.Member.Lead, Agent: roster.AgentTitle(s.Member.CurrentAgent()),
+		Name: s.Member.Name, Lead: s.Member.Lead, Agent: lives.AgentTitle(s.Member.CurrentAgent()),
 		State: s.State(life), Doing: now.Doing,
 		Turn: now.Turn, Attention: cmp.Or(life.Gone, s.crew.asks.Attention.Of(s.Member.Name)), Refusals: now.Refusals,
 		Turns: done.Turns, Empty: done.Empty,

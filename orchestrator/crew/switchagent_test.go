@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
@@ -60,7 +60,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := c.Lend("dev")
-	other, err := c.logins.Admit(ctx, &roster.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}}, 1)
+	other, err := c.logins.Admit(ctx, &lives.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/script"
@@ -34,13 +34,13 @@ type Hand struct {
 
 // NewHand makes a Hand. It starts nothing.
 func NewHand(o HandOptions) *Hand {
-	lead := handMember{&roster.Member{Member: &o.Team.Lead, Lead: true}, o.Permissions}
+	lead := handMember{&lives.Member{Member: &o.Team.Lead, Lead: true}, o.Permissions}
 	processes := process.New("")
 	return &Hand{
 		models: NewModels(ModelOptions{
 			Spec:    func() (*configs.Team, map[string]*script.Script) { return o.Team, o.Scripts },
 			Member:  func(string) Member { return lead },
-			Lead:    func() *roster.Member { return lead.member },
+			Lead:    func() *lives.Member { return lead.member },
 			Environ: o.Environ, Scratch: o.Scratch, Started: Registrar(processes),
 		}),
 		tools: &Tools{
@@ -73,11 +73,11 @@ func Registrar(all *process.Processes) func(pid int, member string) (ended func(
 
 // handMember is the lead of a team that does not run, as a Member.
 type handMember struct {
-	member      *roster.Member
+	member      *lives.Member
 	permissions permission.Policy
 }
 
-func (m handMember) Spec() *roster.Member { return m.member }
+func (m handMember) Spec() *lives.Member { return m.member }
 
 func (m handMember) Permissions() permission.Policy { return m.permissions }
 

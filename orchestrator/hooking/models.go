@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/script"
@@ -33,7 +33,7 @@ func (ModelAsked) EventType() string { return "hook_model" }
 
 // Member is what the hooks of a member's events use of it.
 type Member interface {
-	Spec() *roster.Member
+	Spec() *lives.Member
 	// Permissions returns the permissions for the calls of an agent hook's agent, which must
 	// not allow more than the member's.
 	Permissions() permission.Policy
@@ -49,7 +49,7 @@ type ModelOptions struct {
 	Spec func() (*configs.Team, map[string]*script.Script)
 	// Member returns the member of a session, or the lead if no member has it.
 	Member func(session string) Member
-	Lead   func() *roster.Member
+	Lead   func() *lives.Member
 	// The commands of agent hooks' agents get Environ. Started is called with each of them.
 	// Their output goes to files in Scratch.
 	Environ []string
@@ -112,7 +112,7 @@ func (m *Models) choose(q runner.Question) (answerer, error) {
 	if known {
 		who.script, who.name = scripts[named.Script], q.Model
 	}
-	for _, other := range []*roster.Member{who.member.Spec(), m.Lead()} {
+	for _, other := range []*lives.Member{who.member.Spec(), m.Lead()} {
 		if who.script == nil {
 			who.script, who.name = scripts[other.Agent.Model.Script], "the model of "+other.Name
 		}

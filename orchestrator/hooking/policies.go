@@ -8,9 +8,9 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -22,9 +22,9 @@ type PolicyOptions struct {
 	// Approvals returns the policy that asks an approver.
 	Approvals func(approver string) runner.Policy
 
-	Lead      func() *roster.Member
-	Member    func(name string) (*roster.Member, bool)
-	SessionOf func(session string) (*roster.Member, bool) // the member of a session
+	Lead      func() *lives.Member
+	Member    func(name string) (*lives.Member, bool)
+	SessionOf func(session string) (*lives.Member, bool) // the member of a session
 	// Awaited reports whether a task waits for an answer.
 	Awaited func(tasks.Task) bool
 	// OnPass reports whether tasks are completed when a turn end passes its gates.
@@ -108,7 +108,7 @@ func (p *Policies) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result
 		return runner.Refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(owed), words.Completing())
 	}
 	for _, t := range all {
-		if tasks.Ready(&t, all) && t.Owner == "" && (!known || t.Wants.Suits(roster.Skills(member.Member))) {
+		if tasks.Ready(&t, all) && t.Owner == "" && (!known || t.Wants.Suits(lives.Skills(member.Member))) {
 			return runner.Refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,
 				plan.SubjectLine(t), words.Claiming(t.ID))
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -24,15 +24,15 @@ func policiesOf(t *testing.T, list ...tasks.New) *Policies {
 		_, err := store.Add(t.Context(), actors.Actor{}, list)
 		testkit.Must(t, err)
 	}
-	members := map[string]*roster.Member{
+	members := map[string]*lives.Member{
 		"lead": {Member: &configs.Member{Name: "lead"}, Lead: true},
 		"dev":  {Member: &configs.Member{Name: "dev"}},
 		"ops":  {Member: &configs.Member{Name: "ops", Tools: []string{"Read"}}},
 	}
-	named := func(name string) (*roster.Member, bool) { m, ok := members[name]; return m, ok }
+	named := func(name string) (*lives.Member, bool) { m, ok := members[name]; return m, ok }
 	return NewPolicies(PolicyOptions{
 		Store: store, Member: named,
-		SessionOf: func(session string) (*roster.Member, bool) {
+		SessionOf: func(session string) (*lives.Member, bool) {
 			return named(strings.TrimPrefix(session, "session-"))
 		},
 		Awaited: func(t tasks.Task) bool { return t.Subject == "asked" },

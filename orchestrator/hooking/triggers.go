@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
@@ -34,7 +34,7 @@ type Trigger struct {
 func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger, error) {
 	var list []Trigger
 	for i, m := range team.Members() {
-		t, who := Trigger{Member: m.Name}, &roster.Member{Member: &m, Lead: i == 0}
+		t, who := Trigger{Member: m.Name}, &lives.Member{Member: &m, Lead: i == 0}
 		var why []string
 		for _, a := range team.AgentsOf(m) {
 			values, open, err := firedBy(who, a, event)
@@ -47,7 +47,7 @@ func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger
 		}
 		if agentHooks && aboutTools(event) {
 			for _, tool := range VerifierTools() {
-				if roster.MayUse(m.Tools, tool) {
+				if lives.MayUse(m.Tools, tool) {
 					t.Values = append(t.Values, tool)
 				}
 			}
@@ -65,15 +65,15 @@ func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger
 
 // firedBy returns the values of an event that an agent of a member can fire, as in the table
 // in docs/hooks.md.
-func firedBy(m *roster.Member, a configs.Agent, event hooks.Event) (values []string, open bool, err error) {
+func firedBy(m *lives.Member, a configs.Agent, event hooks.Event) (values []string, open bool, err error) {
 	own := isOwn(a)
 	switch event {
 	case hooks.SubagentStart, hooks.SubagentStop:
-		return nil, a.Kind == configs.Builtin && roster.MayUse(m.Tools, builtin.AgentTool), nil
+		return nil, a.Kind == configs.Builtin && lives.MayUse(m.Tools, builtin.AgentTool), nil
 	case hooks.UserPromptExpansion, hooks.InstructionsLoaded, hooks.PostToolBatch:
 		return nil, own, nil
 	case hooks.CwdChanged:
-		return nil, own && roster.MayUse(m.Tools, "Bash"), nil
+		return nil, own && lives.MayUse(m.Tools, "Bash"), nil
 	case hooks.DirectoryAdded:
 		return nil, a.Kind != configs.Command, nil
 	}
@@ -109,25 +109,25 @@ func aboutTools(event hooks.Event) bool {
 }
 
 // ownTools returns the names of the tools that covey gives a member.
-func ownTools(m *roster.Member, a configs.Agent) ([]string, error) {
+func ownTools(m *lives.Member, a configs.Agent) ([]string, error) {
 	team, err := teamtools.Describe(teamtools.BuiltinNames, m)
 	if err != nil {
 		return nil, err
 	}
 	names := namesOf(team)
 	for _, name := range namesOf(tools.New(tools.Env{}).List()) {
-		if roster.MayUse(m.Tools, name) {
+		if lives.MayUse(m.Tools, name) {
 			names = append(names, name)
 		}
 	}
-	if a.Kind != configs.Given && roster.MayUse(m.Tools, builtin.AgentTool) {
+	if a.Kind != configs.Given && lives.MayUse(m.Tools, builtin.AgentTool) {
 		names = append(names, builtin.AgentTool)
 	}
 	return names, nil
 }
 
 // programTeamTools returns the names in hooks of the team tools of an agent program.
-func programTeamTools(m *roster.Member) ([]string, error) {
+func programTeamTools(m *lives.Member) ([]string, error) {
 	list, err := teamtools.Describe(teamtools.MCPNames, m)
 	if err != nil {
 		return nil, err

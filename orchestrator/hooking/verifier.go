@@ -13,7 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
@@ -54,7 +54,7 @@ func (m *Models) verify(
 	v := &verifier{member: who.member, dir: dir, asked: asked, tools: []agent.Tool{answerTool{}}}
 	for _, t := range set.List() {
 		name := t.Spec().Name
-		if slices.Contains(VerifierTools(), name) && roster.MayUse(member.Tools, name) {
+		if slices.Contains(VerifierTools(), name) && lives.MayUse(member.Tools, name) {
 			v.tools = append(v.tools, t)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -69,7 +69,7 @@ type Ports struct {
 	// Attached reports whether a person follows the team.
 	Attached func() bool
 	// Member finds a member of the team.
-	Member func(name string) (*roster.Member, bool)
+	Member func(name string) (*lives.Member, bool)
 	// Gone returns why a member takes no more turns, or "" if it takes turns.
 	Gone func(member string) string
 	// Lend releases a member's slot on its login to other members. takeBack waits
@@ -84,7 +84,7 @@ type Ports struct {
 	// and whether the task is completed if they agree.
 	Completer func(context.Context, hooks.Input) (who string, completes bool)
 	// Lead returns the team's lead.
-	Lead func() *roster.Member
+	Lead func() *lives.Member
 	// Letters holds texts that are too long for a message.
 	Letters mail.Folder
 	// SetMode sets the permission mode of a member that has started.

@@ -5,13 +5,13 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // usualMode returns a member's permission mode once its plan is approved. Mode
 // plan without PlanRequired is permanent.
-func usualMode(m *roster.Member) configs.PermissionMode {
+func usualMode(m *lives.Member) configs.PermissionMode {
 	if m.PermissionMode == "" || m.PermissionMode == configs.Plan && m.PlanRequired {
 		return configs.Default
 	}
@@ -20,7 +20,7 @@ func usualMode(m *roster.Member) configs.PermissionMode {
 
 // MayHaveMode returns an error for a mode that does not exist, or that only a
 // person may give the member.
-func MayHaveMode(byPerson bool, m *roster.Member, mode string) error {
+func MayHaveMode(byPerson bool, m *lives.Member, mode string) error {
 	want := modeRank(mode)
 	if want < 0 {
 		return noSuchMode(mode)

@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -59,7 +59,7 @@ type grantedMode struct {
 //
 // It is called while the member is hired. A grant of another session does not
 // count, because after `up --fresh` the member needs a new plan.
-func (g *PlanGate) StartingMode(ctx context.Context, m *roster.Member) (string, error) {
+func (g *PlanGate) StartingMode(ctx context.Context, m *lives.Member) (string, error) {
 	g.approve(m.Name, false)
 	var granted grantedMode
 	if err := tasks.ReadValue(ctx, g.inbox.ports.Store, keyPlan(m.Name), &granted); err != nil {
@@ -84,7 +84,7 @@ func (g *PlanGate) StartingMode(ctx context.Context, m *roster.Member) (string, 
 
 // Restart sets the mode of a member that restarts within the same run. A plan
 // may have been approved for the old seat while the new one was made.
-func (g *PlanGate) Restart(ctx context.Context, m *roster.Member) error {
+func (g *PlanGate) Restart(ctx context.Context, m *lives.Member) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
 	mode, err := g.StartingMode(ctx, m)
@@ -102,7 +102,7 @@ func (g *PlanGate) approve(member string, approved bool) {
 }
 
 // MustPlan reports whether a member still needs an approved plan.
-func (g *PlanGate) MustPlan(m *roster.Member) bool { return m.PlanRequired && !g.isApproved(m.Name) }
+func (g *PlanGate) MustPlan(m *lives.Member) bool { return m.PlanRequired && !g.isApproved(m.Name) }
 
 // isApproved reports whether a plan of a member is approved.
 func (g *PlanGate) isApproved(member string) bool {
@@ -116,7 +116,7 @@ func (g *PlanGate) isApproved(member string) bool {
 //
 // The member's goroutine calls it at each turn end. A member that must plan and
 // has not submitted a plan is not on hold, so that its gates can tell it to.
-func (g *PlanGate) OnHold(m *roster.Member) string {
+func (g *PlanGate) OnHold(m *lives.Member) string {
 	if !g.MustPlan(m) {
 		return ""
 	}
@@ -149,7 +149,7 @@ type planOutput struct {
 // call that is open for hours. The request is in the store, and the answer comes
 // as mail.
 func (g *PlanGate) Submit(
-	ctx context.Context, m *roster.Member, by actors.Actor, in PlanInput, fire Fire,
+	ctx context.Context, m *lives.Member, by actors.Actor, in PlanInput, fire Fire,
 ) agent.ToolResult {
 	switch {
 	case !g.MustPlan(m):
@@ -187,7 +187,7 @@ func (g *PlanGate) Submit(
 //
 // If they fail they decide nothing, and the plan goes to the approver as usual.
 func (g *PlanGate) planHooks(
-	ctx context.Context, m *roster.Member, in PlanInput, fire Fire,
+	ctx context.Context, m *lives.Member, in PlanInput, fire Fire,
 ) (r agent.ToolResult, decided bool) {
 	out, err := fire(ctx, hooks.PermissionRequestInput{ToolName: PlanTool, ToolInput: notation.Encode(in)})
 	if err != nil {
@@ -219,7 +219,7 @@ func (g *PlanGate) planHooks(
 
 // approvedByHook sets the mode of a member whose plan a hook has approved, and
 // withdraws the requests for its earlier plans.
-func (g *PlanGate) approvedByHook(ctx context.Context, m *roster.Member, in PlanInput, mode string) agent.ToolResult {
+func (g *PlanGate) approvedByHook(ctx context.Context, m *lives.Member, in PlanInput, mode string) agent.ToolResult {
 	if err := g.grant(ctx, m, mode); err != nil {
 		return refused(err)
 	}
@@ -239,7 +239,7 @@ func (g *PlanGate) approvedByHook(ctx context.Context, m *roster.Member, in Plan
 // It first withdraws the member's other plans, so that nobody approves an old
 // one. If covey crashes in between, no plan is open and the member submits it
 // again.
-func (g *PlanGate) askPlan(ctx context.Context, m *roster.Member, by actors.Actor, plan string) (requests.Request, error) {
+func (g *PlanGate) askPlan(ctx context.Context, m *lives.Member, by actors.Actor, plan string) (requests.Request, error) {
 	to := g.approver(m)
 	n := requests.New{
 		Kind: requests.AskPlan, Member: m.Name, To: to, Key: requests.KeyOf(m.Session.Session,
@@ -260,7 +260,7 @@ func (g *PlanGate) askPlan(ctx context.Context, m *roster.Member, by actors.Acto
 
 // approver returns who decides about a member's plan: the lead, or the operator
 // for the lead's own plan and if the lead takes no more turns.
-func (g *PlanGate) approver(m *roster.Member) string {
+func (g *PlanGate) approver(m *lives.Member) string {
 	lead := g.inbox.ports.Lead()
 	if m.Lead || g.inbox.ports.Gone(lead.Name) != "" {
 		return actors.Operator
@@ -306,7 +306,7 @@ func (g *PlanGate) ApplyAnswer(ctx context.Context, r requests.Request) error {
 // grant gives a member with an approved plan the mode in which it works. It does
 // nothing if a plan is approved already: the same answer may be acted on twice, and
 // the member may have got another mode since.
-func (g *PlanGate) grant(ctx context.Context, m *roster.Member, mode string) error {
+func (g *PlanGate) grant(ctx context.Context, m *lives.Member, mode string) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
 	if g.isApproved(m.Name) {
@@ -328,7 +328,7 @@ func (g *PlanGate) grant(ctx context.Context, m *roster.Member, mode string) err
 
 // GiveMode gives a member a permission mode for its session. It sets the mode
 // before it stores it; the call can be repeated after an error.
-func (g *PlanGate) GiveMode(ctx context.Context, m *roster.Member, mode string) error {
+func (g *PlanGate) GiveMode(ctx context.Context, m *lives.Member, mode string) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
 	if err := g.inbox.ports.SetMode(m.Name, mode); err != nil {

@@ -1,8 +1,8 @@
 package inbox
 
 import (
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -12,8 +12,8 @@ import (
 // seldom changes.
 type questions struct {
 	requests.Sorted
-	standing map[string]standing      // by member; only members that wait for an answer or owe one
-	places   *roster.Places[standing] // used by View, under reminders.mu
+	standing map[string]standing     // by member; only members that wait for an answer or owe one
+	places   *lives.Places[standing] // used by View, under reminders.mu
 }
 
 // standing is the meaning of the open requests for one member.
@@ -26,7 +26,7 @@ type standing struct {
 
 // sort sorts the open requests.
 func sort(open []requests.Request) questions {
-	q := questions{requests.Sort(open), map[string]standing{}, &roster.Places[standing]{}}
+	q := questions{requests.Sort(open), map[string]standing{}, &lives.Places[standing]{}}
 	for member, about := range q.About {
 		if s := waitsFor(about); s.awaits != "" {
 			q.standing[member] = s

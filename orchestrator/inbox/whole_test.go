@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -20,7 +20,7 @@ import (
 type planning struct {
 	*Inbox
 	store *tasks.Store
-	dev   *roster.Member
+	dev   *lives.Member
 	modes sync.Map // by member
 }
 
@@ -35,14 +35,14 @@ func newPlanning(t *testing.T, closed func(context.Context, requests.Request) er
 			t.Error(err)
 		}
 	})
-	p := &planning{store: store, dev: &roster.Member{Member: &configs.Member{Name: "dev", PlanRequired: true}}}
+	p := &planning{store: store, dev: &lives.Member{Member: &configs.Member{Name: "dev", PlanRequired: true}}}
 	p.dev.Session.Session = "s1"
 	var members routine.Group
 	t.Cleanup(members.Wait)
 	p.Inbox = New(&configs.Team{}, Ports{
 		Store: store, Log: slog.New(slog.DiscardHandler), Changed: func() {}, Go: members.Go, Closed: closed,
 		Notify: func(context.Context, string, requests.Request) {},
-		Member: func(name string) (*roster.Member, bool) { return p.dev, name == "dev" },
+		Member: func(name string) (*lives.Member, bool) { return p.dev, name == "dev" },
 		SetMode: func(member, mode string) error {
 			p.modes.Store(member, mode)
 			return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
@@ -52,14 +52,14 @@ type Options struct {
 
 	// Admit returns the URL of the team tools and a token for a member's program. lists
 	// says that the program must list the tools before it works.
-	Admit func(m *roster.Member, lists bool) (url, token string, err error)
+	Admit func(m *lives.Member, lists bool) (url, token string, err error)
 	// Revoke invalidates the token of a member's program.
-	Revoke func(m *roster.Member)
+	Revoke func(m *lives.Member)
 }
 
 // Request describes the member whose program is started.
 type Request struct {
-	Member  *roster.Member
+	Member  *lives.Member
 	History transcript.History
 	Rules   permission.Policy
 	Environ []string      // for this member, in addition to covey's
@@ -69,7 +69,7 @@ type Request struct {
 
 // memberProgram is the state of a member's program.
 type memberProgram struct {
-	member *roster.Member
+	member *lives.Member
 	// switched says that the member had another agent before, so that the session of
 	// this program lacks the work since.
 	switched bool
@@ -82,7 +82,7 @@ func NewPrograms(o Options) *Programs {
 }
 
 // of returns the state of a member; if begin is set, it creates a missing one.
-func (p *Programs) of(m *roster.Member, begin bool) *memberProgram {
+func (p *Programs) of(m *lives.Member, begin bool) *memberProgram {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known := p.members[m.Name]; known != nil && known.member == m {
@@ -99,7 +99,7 @@ func (p *Programs) of(m *roster.Member, begin bool) *memberProgram {
 // Switch prepares for the next agent of a member. It ends the previous agent's program,
 // and returns the conversation that the next agent continues. past is nil for a new
 // member.
-func (p *Programs) Switch(m *roster.Member, past *transcript.History) (transcript.History, error) {
+func (p *Programs) Switch(m *lives.Member, past *transcript.History) (transcript.History, error) {
 	if p.of(m, false) == nil {
 		p.of(m, true)
 		if past == nil {
@@ -155,7 +155,7 @@ func (p *Programs) Open(ctx context.Context, r Request) (agent.Agent, error) {
 
 // End ends the program of a member and its access to the team tools. The member takes
 // no more turns with it. End may be called twice.
-func (p *Programs) End(m *roster.Member) error {
+func (p *Programs) End(m *lives.Member) error {
 	run := p.running(m)
 	if run == nil {
 		return nil
@@ -166,7 +166,7 @@ func (p *Programs) End(m *roster.Member) error {
 }
 
 // running returns the program of a member; nil if it has none.
-func (p *Programs) running(m *roster.Member) *instance {
+func (p *Programs) running(m *lives.Member) *instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known := p.members[m.Name]; known != nil && known.member == m {
@@ -178,7 +178,7 @@ func (p *Programs) running(m *roster.Member) *instance {
 // Billed returns the cost of a member's program since the last call, in US dollars, and
 // whether there were prompts without a token count. Only the member's goroutine may
 // call it.
-func (p *Programs) Billed(m *roster.Member) (usd float64, unknown bool) {
+func (p *Programs) Billed(m *lives.Member) (usd float64, unknown bool) {
 	run := p.running(m)
 	if run == nil {
 		return 0, false

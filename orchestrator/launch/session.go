@@ -8,7 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -18,7 +18,7 @@ import (
 type programSession struct {
 	ID      string    `json:"id"`
 	Made    time.Time `json:"made"`
-	Agent   string    `json:"agent"`          // roster.AgentTitle then; another program cannot resume it
+	Agent   string    `json:"agent"`          // lives.AgentTitle then; another program cannot resume it
 	Member  string    `json:"session"`        // the member's own session at that time
 	CostUSD float64   `json:"cost,omitempty"` // the cost that the program reported last
 	LifeUSD float64   `json:"life,omitempty"` // the member's cost with all its agents
@@ -47,14 +47,14 @@ func (f *instance) loadSession(ctx context.Context, switched bool) error {
 		past.ID = "" // that session lacks the work since
 	}
 	before := budget.Cost{Life: past.LifeUSD}
-	if past.Agent == roster.AgentTitle(f.Member.CurrentAgent()) && past.Member == f.Member.Session.Session {
+	if past.Agent == lives.AgentTitle(f.Member.CurrentAgent()) && past.Member == f.Member.Session.Session {
 		f.past = past
 		before.Session = past.CostUSD
 	}
 	f.noMemory = f.past.ID == "" && f.last != ""
 	f.bill = f.programs.opts.Ledger.NewBill(f.Member.Name, before, func(now budget.Cost) {
 		f.past.CostUSD, f.past.LifeUSD = now.Session, now.Life
-		f.past.Agent, f.past.Member = roster.AgentTitle(f.Member.CurrentAgent()), f.Member.Session.Session
+		f.past.Agent, f.past.Member = lives.AgentTitle(f.Member.CurrentAgent()), f.Member.Session.Session
 		// If it is not stored, the next run may count the cost of this run again.
 		if err := f.put(f.past); err != nil {
 			f.programs.opts.Log.Warn("store the cost of a session", "member", f.Member.Name, "err", err)
@@ -66,7 +66,7 @@ func (f *instance) loadSession(ctx context.Context, switched bool) error {
 // keepSession stores the id of a new session before the program uses it.
 func (f *instance) keepSession(id string) error {
 	f.past = programSession{
-		ID: id, Made: time.Now(), Agent: roster.AgentTitle(f.Member.CurrentAgent()),
+		ID: id, Made: time.Now(), Agent: lives.AgentTitle(f.Member.CurrentAgent()),
 		Member: f.Member.Session.Session, LifeUSD: f.bill.NewSession(),
 	}
 	return f.put(f.past)

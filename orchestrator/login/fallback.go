@@ -6,7 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -52,7 +52,7 @@ func (l *Logins) chain(own configs.Agent) []configs.Agent {
 
 // usedUpUntil records that the member's current agent is used up, and returns when the
 // member can continue: at once (zero) if there is another agent.
-func (l *Logins) usedUpUntil(ctx context.Context, m *roster.Member, until time.Time) (time.Time, error) {
+func (l *Logins) usedUpUntil(ctx context.Context, m *lives.Member, until time.Time) (time.Time, error) {
 	chain := l.chain(m.Agent)
 	if len(chain) == 1 {
 		return until, nil
@@ -74,7 +74,7 @@ func (l *Logins) usedUpUntil(ctx context.Context, m *roster.Member, until time.T
 // Switch selects the agent with which an idle member continues: its own if that has no
 // limit, else the first fallback without one. It returns the agent, and whether it
 // changed.
-func (l *Logins) Switch(m *roster.Member, turn int) (a configs.Agent, changed bool) {
+func (l *Logins) Switch(m *lives.Member, turn int) (a configs.Agent, changed bool) {
 	l.mu.Lock()
 	used := l.of(m.Name).used
 	l.mu.Unlock()
@@ -86,7 +86,7 @@ func (l *Logins) Switch(m *roster.Member, turn int) (a configs.Agent, changed bo
 	if !ok || a.Name == before.Name {
 		return before, false
 	}
-	news := AgentChanged{From: roster.AgentName(before), To: roster.AgentName(a)}
+	news := AgentChanged{From: lives.AgentName(before), To: lives.AgentName(a)}
 	if a.Name == m.Agent.Name {
 		m.SwitchAgent(nil)
 	} else {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -88,9 +88,9 @@ func retryAt(now, announced time.Time, tries int) time.Time {
 // loginText says what a person has to do; then is the command that follows the login.
 func (l *Logins) loginText(a configs.Agent, hint, then string) string {
 	if run := l.ports.Command(a.Preset); run != "" {
-		return fmt.Sprintf("%s is not logged in; run `%s`, then `%s`", roster.AgentName(a), run, then)
+		return fmt.Sprintf("%s is not logged in; run `%s`, then `%s`", lives.AgentName(a), run, then)
 	}
-	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then `%s`", roster.AgentName(a),
+	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then `%s`", lives.AgentName(a),
 		notation.OneLine(hint), then)
 }
 
@@ -100,13 +100,13 @@ func limitText(a configs.Agent, l Lockout, now time.Time) string {
 	if l.Known {
 		then = "goes on"
 	}
-	return fmt.Sprintf("usage limit of %s reached; it %s at %s", roster.AgentName(a), then,
+	return fmt.Sprintf("usage limit of %s reached; it %s at %s", lives.AgentName(a), then,
 		notation.ShortTime(l.Until.Local(), now))
 }
 
 // LimitText says that a member that has reached a usage limit waits or continues with
 // another agent. again reports that the others know it already.
-func (l *Logins) LimitText(m *roster.Member, e agent.Limited) (text string, waits, again bool) {
+func (l *Logins) LimitText(m *lives.Member, e agent.Limited) (text string, waits, again bool) {
 	lockout := l.State(m.Name).Lockout
 	if lockout == nil || lockout.Until.IsZero() {
 		return fmt.Sprintf("Teammate %s has reached the usage limit of %s and goes on with another agent.",
@@ -117,7 +117,7 @@ func (l *Logins) LimitText(m *roster.Member, e agent.Limited) (text string, wait
 }
 
 // Ending returns the lock that a member has at the end of a run, and its text.
-func (l *Logins) Ending(m *roster.Member) (plan.Lock, string) {
+func (l *Logins) Ending(m *lives.Member) (plan.Lock, string) {
 	now := l.ports.Clock.Now()
 	lockout := l.State(m.Name).Lockout
 	if !lockout.Holds(now) {
@@ -135,7 +135,7 @@ func (l *Logins) Ending(m *roster.Member) (plan.Lock, string) {
 // HandleEvent records the lockout that a member's turn ended with, and adds what the member does
 // not know to the event. It returns other events unchanged. Call it before the event is
 // passed on, so that a crash cannot lose the lockout.
-func (l *Logins) HandleEvent(ctx context.Context, m *roster.Member, d agent.EventData) (agent.EventData, error) {
+func (l *Logins) HandleEvent(ctx context.Context, m *lives.Member, d agent.EventData) (agent.EventData, error) {
 	var out *Lockout
 	var unkept error
 	switch e := d.(type) {
@@ -144,12 +144,12 @@ func (l *Logins) HandleEvent(ctx context.Context, m *roster.Member, d agent.Even
 		at := retryAt(l.ports.Clock.Now(), e.Until, out.Tries)
 		out.Known = at.Equal(e.Until)
 		out.Until, unkept = l.usedUpUntil(ctx, m, at)
-		e.Agent, e.Known, e.Until = roster.AgentName(m.CurrentAgent()), out.Known, at
+		e.Agent, e.Known, e.Until = lives.AgentName(m.CurrentAgent()), out.Known, at
 		d = e
 	case agent.LoggedOut:
 		out = l.next(m.Name, e.Hint)
 		out.LoggedOut = true
-		e.Agent, e.Fix = roster.AgentName(m.CurrentAgent()), l.ports.Command(m.CurrentAgent().Preset)
+		e.Agent, e.Fix = lives.AgentName(m.CurrentAgent()), l.ports.Command(m.CurrentAgent().Preset)
 		d = e
 	case agent.TurnFailed:
 		out, d = l.failedTurn(m, e)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/orchestrator/roster"
 )
 
 // atThree is the time of these tests.
@@ -219,7 +219,7 @@ func TestRetryRest(t *testing.T) {
 // never the wait or the slot.
 func TestForget(t *testing.T) {
 	one := configs.Agent{Name: "one", Parallel: 1}
-	dev := &roster.Member{Member: &configs.Member{Name: "dev", Agent: one}}
+	dev := &lives.Member{Member: &configs.Member{Name: "dev", Agent: one}}
 	for _, same := range []bool{true, false} {
 		l := New(Ports{OnLimit: func() configs.OnLimit { return configs.WaitForLimit }})
 		l.Allot([]configs.Member{*dev.Member})

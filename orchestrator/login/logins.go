@@ -18,8 +18,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -48,7 +48,7 @@ type Logins struct {
 
 	mu      sync.Mutex
 	members map[string]*member // never removed
-	places  roster.Places[*member]
+	places  lives.Places[*member]
 	waits   string // the last reported wait for usage limits
 }
 
@@ -136,7 +136,7 @@ func Of(a *configs.Agent) string {
 	if a.Kind != configs.ACP && a.Kind != configs.Command || a.Model.Script != "" {
 		return a.Name
 	}
-	program := roster.ProgramName(*a)
+	program := lives.ProgramName(*a)
 	if a.Auth == configs.Key {
 		if key := cmp.Or(a.KeyFile, a.KeyVar); key != "" {
 			return "key " + key
@@ -165,7 +165,7 @@ func (m *member) loginOf(a *configs.Agent) string {
 // FillSeats sets Agent, Lock, Until, LockText and Borrowed of seats. who returns the
 // member of a seat. A lockout applies to all members on its login: while one is locked
 // out, or tries whether it still is, the others wait with it.
-func (l *Logins) FillSeats(seats []plan.Seat, who func(i int) *roster.Member) {
+func (l *Logins) FillSeats(seats []plan.Seat, who func(i int) *lives.Member) {
 	now := l.ports.Clock.Now()
 	told := l.ports.OnLimit() == configs.StopAtLimit
 	l.mu.Lock()

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
@@ -38,7 +38,7 @@ func retryRest(failed int, words string, now time.Time) time.Duration {
 // failedTurn returns the lockout after a failed turn, and the event with the text for
 // people. The lockout is nil if waiting cannot help, and if the spec has a restart policy
 // for the member.
-func (l *Logins) failedTurn(m *roster.Member, e agent.TurnFailed) (*Lockout, agent.TurnFailed) {
+func (l *Logins) failedTurn(m *lives.Member, e agent.TurnFailed) (*Lockout, agent.TurnFailed) {
 	if !e.Passing || m.Restart.Given {
 		return nil, e
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -77,8 +77,8 @@ func (l *Logins) Free() map[string]int {
 }
 
 // Admit waits for a slot of a member's agent before its turn. release gives it back.
-func (l *Logins) Admit(ctx context.Context, m *roster.Member, turn int) (release func(), err error) {
-	what := "a slot of " + roster.AgentName(m.CurrentAgent())
+func (l *Logins) Admit(ctx context.Context, m *lives.Member, turn int) (release func(), err error) {
+	what := "a slot of " + lives.AgentName(m.CurrentAgent())
 	give, err := l.slots.of(Of(m.AgentInUse())).acquire(ctx, func() {
 		l.change(m.Name, func(m *member) { m.state.Waits = what })
 		l.ports.Journal.Append(agent.Event{Member: m.Name, Turn: turn, Data: agent.Waiting{For: what}})

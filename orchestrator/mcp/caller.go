@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -25,7 +24,7 @@ import (
 // program, in one session of the member. Its methods may be called from any
 // goroutine.
 type Caller struct {
-	member *roster.Member
+	member *lives.Member
 	life   *lives.Life
 	mate   Teammate
 	asker  teammate.Asker
@@ -47,7 +46,7 @@ type Teammate interface {
 
 // Life holds the dependencies of a Caller. All fields must be set.
 type Life struct {
-	Member   *roster.Member
+	Member   *lives.Member
 	Life     *lives.Life
 	Teammate Teammate
 	Asker    teammate.Asker // asks a person about calls

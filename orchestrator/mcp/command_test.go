@@ -13,7 +13,6 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -33,7 +32,7 @@ func commandCalls() []any {
 // TestCommandCallsFitTheirTools: what hooks see of a command is what the builtin
 // agent's tool would have been called with, so that one policy reads both.
 func TestCommandCallsFitTheirTools(t *testing.T) {
-	tools, err := newRig(t).board.Tools(teamtools.BuiltinNames, teamtools.Caller{Member: &roster.Member{Member: &configs.Member{}}})
+	tools, err := newRig(t).board.Tools(teamtools.BuiltinNames, teamtools.Caller{Member: &lives.Member{Member: &configs.Member{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +53,7 @@ func TestCommandCallsFitTheirTools(t *testing.T) {
 // are the tools that they were asked about.
 func guardRig(t *testing.T, kind configs.AgentKind, out hooks.Outcome, err error) (server *Server, asked *[]string) {
 	r, asked := newRig(t), &[]string{}
-	ana := &roster.Member{Member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}
+	ana := &lives.Member{Member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}
 	r.callers["ana"] = NewCaller(Life{Member: ana, Life: &lives.Life{}, Teammate: fakeMate{
 		rights: permission.NewRights(permission.Policy{}, nil),
 		fire: func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
@@ -110,7 +110,7 @@ type Streams struct {
 // ctx ends. The team identifies the caller, which must be a member. ServeTools
 // closes both streams.
 func ServeTools(ctx context.Context, c *api.Client, s Streams) error {
-	tools, err := teamtools.Describe(teamtools.MCPNames, &roster.Member{Member: &configs.Member{}})
+	tools, err := teamtools.Describe(teamtools.MCPNames, &lives.Member{Member: &configs.Member{}})
 	if err != nil {
 		return err
 	}

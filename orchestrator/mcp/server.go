@@ -31,7 +31,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
@@ -86,7 +85,7 @@ func New(o Options) *Server {
 // request. A member has one token; another call revokes the one before. lists
 // says that the program must list the tools before it works; Missed warns if it
 // does not.
-func (t *Server) Admit(m *roster.Member, lists bool) (url, token string, err error) {
+func (t *Server) Admit(m *lives.Member, lists bool) (url, token string, err error) {
 	d, err := t.desk(m.Name)
 	if err != nil {
 		return "", "", err
@@ -122,7 +121,7 @@ func (t *Server) admit(g *grant) (old *grant, err error) {
 
 // Revoke revokes a member's token and closes its connections. Calls that have
 // begun continue, because they belong to the member and not to the connection.
-func (t *Server) Revoke(m *roster.Member) {
+func (t *Server) Revoke(m *lives.Member) {
 	t.mu.Lock()
 	g := t.grants[m.Name]
 	delete(t.grants, m.Name)

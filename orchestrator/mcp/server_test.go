@@ -25,7 +25,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -44,7 +43,7 @@ type rig struct {
 	store   *tasks.Store
 	board   *teamtools.Board
 	watch   *lives.Watch
-	members map[string]*roster.Member
+	members map[string]*lives.Member
 	callers map[string]*Caller
 
 	runs   atomic.Int32  // of task hooks
@@ -58,7 +57,7 @@ type rig struct {
 func newRig(t testing.TB, subjects ...string) *rig {
 	t.Helper()
 	r := &rig{
-		t: t, store: testkit.OpenStore(t), watch: &lives.Watch{}, members: map[string]*roster.Member{},
+		t: t, store: testkit.OpenStore(t), watch: &lives.Watch{}, members: map[string]*lives.Member{},
 		callers: map[string]*Caller{}, asked: make(chan struct{}, 100), agreed: make(chan struct{}), done: make(chan struct{}, 100),
 	}
 	r.agree = sync.OnceFunc(func() { close(r.agreed) })
@@ -73,7 +72,7 @@ func newRig(t testing.TB, subjects ...string) *rig {
 	for i, m := range team.Members() {
 		session, err := r.store.Members().Attach(t.Context(), m.Name, func() string { return "session-" + m.Name })
 		testkit.Must(t, err)
-		member := &roster.Member{Member: &m, Lead: i == 0, Session: session}
+		member := &lives.Member{Member: &m, Lead: i == 0, Session: session}
 		mate := fakeMate{fire: r.fire, rights: permission.NewRights(permission.Policy{}, nil)}
 		r.members[m.Name] = member
 		r.callers[m.Name] = NewCaller(Life{
@@ -179,7 +178,7 @@ func (r *rig) turn(member string, no int, in bool) {
 
 // What the board asks and tells.
 
-func (r *rig) Member(name string) (*roster.Member, bool) {
+func (r *rig) Member(name string) (*lives.Member, bool) {
 	m, ok := r.members[name]
 	return m, ok
 }

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -37,7 +37,7 @@ func (d *Desk) branchOf(member string) string {
 // with each line that another member writes.
 //
 // Nested repositories are not part of the tree; their presence still counts.
-func (d *Desk) TreeOf(ctx context.Context, m *roster.Member) (string, error) {
+func (d *Desk) TreeOf(ctx context.Context, m *lives.Member) (string, error) {
 	if !d.hasRepo() {
 		return "", nil
 	}
@@ -63,7 +63,7 @@ func (d *Desk) TreeOf(ctx context.Context, m *roster.Member) (string, error) {
 // writtenByOthers reports whether anybody other than this member can write in the
 // workspace.
 func (d *Desk) writtenByOthers(member string) bool {
-	return slices.ContainsFunc(d.opts.Members.All(), func(o *roster.Member) bool {
+	return slices.ContainsFunc(d.opts.Members.All(), func(o *lives.Member) bool {
 		_, has := d.opts.Trees.Of(o.Name)
 		s, ok := d.opts.Members.StateOf(o.Name)
 		return o.Name != member && !has && trees.CanWrite(*o.Member) && ok && s.Gone == ""

@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
@@ -26,7 +25,7 @@ import (
 // Members are the members of a running team.
 type Members interface {
 	// All lists the members that have a seat, in the order of the spec.
-	All() []*roster.Member
+	All() []*lives.Member
 	// StateOf returns the lifecycle state of a member; false if no member has this
 	// name.
 	StateOf(member string) (lives.State, bool)
@@ -55,7 +54,7 @@ type Options struct {
 	// Spawned registers the process of a gate of a merge.
 	Spawned func(pid int, h runner.Spawn) (ended func())
 	// SessionOf finds the member of a session.
-	SessionOf func(session string) (*roster.Member, bool)
+	SessionOf func(session string) (*lives.Member, bool)
 	// Landing is Queue.Landing.
 	Landing func() (landed func())
 	// Notify tells people that a question waits for an answer.

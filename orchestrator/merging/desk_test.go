@@ -10,7 +10,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
@@ -19,9 +18,9 @@ import (
 )
 
 // oneMember is a team of one member, which rests.
-type oneMember struct{ *roster.Member }
+type oneMember struct{ *lives.Member }
 
-func (m oneMember) All() []*roster.Member { return []*roster.Member{m.Member} }
+func (m oneMember) All() []*lives.Member { return []*lives.Member{m.Member} }
 
 func (m oneMember) StateOf(name string) (lives.State, bool) { return lives.State{}, name == m.Name }
 
@@ -41,10 +40,10 @@ func TestDeskWithoutRepository(t *testing.T) {
 		Member: "ana", Branch: "covey/crew/ana", Into: "main", From: "1", Commit: "2", State: tasks.MergeQueued,
 	})
 	testkit.Must(t, err)
-	ana := &roster.Member{Member: &configs.Member{Name: "ana"}}
+	ana := &lives.Member{Member: &configs.Member{Name: "ana"}}
 	d := New(Options{
 		Store: store, Trees: &trees.Trees{}, Members: oneMember{ana}, Log: slog.New(slog.DiscardHandler),
-		SessionOf: func(string) (*roster.Member, bool) { return ana, true },
+		SessionOf: func(string) (*lives.Member, bool) { return ana, true },
 		Changed:   func() { t.Error("something has changed") },
 	})
 	testkit.Must(t, d.Open(ctx))

@@ -13,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/owned"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -86,7 +86,7 @@ func (d *Desk) base(ctx context.Context, copy *worktree.Repo) (string, error) {
 // OutsideOf lists the files that a member changed, committed or not, outside of what it
 // owns, and the branch that its work is for. It lists none for a member without its own
 // working copy.
-func (d *Desk) OutsideOf(ctx context.Context, m *roster.Member) (files []string, into string, err error) {
+func (d *Desk) OutsideOf(ctx context.Context, m *lives.Member) (files []string, into string, err error) {
 	copy, ok, err := d.copyOf(ctx, m.Name)
 	if err != nil || !ok {
 		return nil, "", err

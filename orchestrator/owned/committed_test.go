@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -21,7 +21,7 @@ type repo struct {
 	dir  string
 	w    *Writes
 	team *folder
-	dev  *roster.Member
+	dev  *lives.Member
 }
 
 func newRepo(t *testing.T) repo {
@@ -50,8 +50,8 @@ func (r repo) begin(turn int) repo {
 	r.w = New(Options{
 		Scratch: scratch, Home: filepath.Dir(r.dir + ".state"), Past: NewPast(),
 		Team:    func() *configs.Team { return &configs.Team{Workspace: r.dir} },
-		Members: func() []*roster.Member { return r.team.members },
-		MemberOf: func(in hooks.Input) (*roster.Member, bool) {
+		Members: func() []*lives.Member { return r.team.members },
+		MemberOf: func(in hooks.Input) (*lives.Member, bool) {
 			return r.dev, in.Payload.(hooks.StopInput).TeammateName == "dev"
 		},
 		CopyOf:  func(string) (own, inGit bool) { return r.team.ownCopies, r.team.ownCopies },
@@ -64,13 +64,13 @@ func (r repo) begin(turn int) repo {
 
 // folder is who works in a repo, and how.
 type folder struct {
-	members   []*roster.Member
+	members   []*lives.Member
 	ownCopies bool // in git copies of their own
 	asked     bool // a gate names the policy
 }
 
-func (f *folder) sit(m configs.Member, dir string) *roster.Member {
-	member := &roster.Member{Member: &m, Dir: dir}
+func (f *folder) sit(m configs.Member, dir string) *lives.Member {
+	member := &lives.Member{Member: &m, Dir: dir}
 	f.members = append(f.members, member)
 	return member
 }
@@ -284,7 +284,7 @@ func TestWorkCommittedInASharedFolder(t *testing.T) {
 	r := newRepo(t)
 	r.team.ownCopies, r.dev.Agent.Kind = false, configs.Builtin
 	ops := r.team.sit(configs.Member{Name: "ops", Agent: configs.Agent{Kind: configs.ACP}}, r.dir)
-	see := func(m *roster.Member, d agent.EventData) { r.w.See(t.Context(), m, agent.Event{Turn: 2, Data: d}) }
+	see := func(m *lives.Member, d agent.EventData) { r.w.See(t.Context(), m, agent.Event{Turn: 2, Data: d}) }
 	call := func(id, file string) {
 		see(r.dev, agent.ToolCalled{ID: id, Name: "Bash"})
 		r.write(file, "dev's")

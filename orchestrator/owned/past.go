@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -109,7 +109,7 @@ func (s pastSpans) end(l journal.Line, key string) {
 }
 
 // of returns the spans of a member and its hooks in earlier runs, once.
-func (p *Past) of(member *roster.Member) []Span {
+func (p *Past) of(member *lives.Member) []Span {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	name := member.Name

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -39,7 +39,7 @@ func TestPastWrites(t *testing.T) {
 		configs.ACP:     "[13 14] dev[11 30]",
 	} {
 		p.told = map[string]bool{}
-		m := &roster.Member{Member: &configs.Member{Name: "dev", Agent: configs.Agent{Kind: kind}}}
+		m := &lives.Member{Member: &configs.Member{Name: "dev", Agent: configs.Agent{Kind: kind}}}
 		var got []string
 		for _, span := range p.of(m) {
 			got = append(got, fmt.Sprintf("%s[%d %d]", span.Who, span.From.Unix(), span.To.Unix()))
@@ -65,7 +65,7 @@ func TestSharedWatches(t *testing.T) {
 	w := New(Options{Team: func() *configs.Team { return team }, CopyOf: func(member string) (own, inGit bool) {
 		return member != "free", member == "tree"
 	}})
-	sit := func(m configs.Member) *roster.Member { return &roster.Member{Member: &m} }
+	sit := func(m configs.Member) *lives.Member { return &lives.Member{Member: &m} }
 	free, tree := sit(configs.Member{Name: "free"}), sit(configs.Member{Name: "tree"})
 	byHook := sit(configs.Member{Name: "hook", Owns: []string{"docs"}})
 	if !w.watches(free) || w.watches(tree) || !w.watches(byHook) || !w.mayWrite(byHook, "docs/law") ||

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // FilesPolicy is the policy that checks what members have written, with whatever
@@ -36,7 +36,7 @@ func WithPolicy(team *configs.Team, sources []settings.Source) []settings.Source
 // of what the member owns, also when a link leads to them. Protected files of the
 // workspace need a person's permission; in a working copy of its own, they need it when
 // they are merged.
-func (w *Writes) Writable(member *roster.Member) func(path string) (refusal string, ask bool) {
+func (w *Writes) Writable(member *lives.Member) func(path string) (refusal string, ask bool) {
 	return func(path string) (string, bool) {
 		owns, protect := member.Owns, w.protect(member)
 		if owns == nil && len(protect) == 0 {

@@ -10,7 +10,7 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -22,7 +22,7 @@ type announced struct {
 
 // See records an event of a member: when it could write, and which files it announced.
 // The goroutines of the member and its helpers call it before anything else happens.
-func (w *Writes) See(ctx context.Context, member *roster.Member, e agent.Event) {
+func (w *Writes) See(ctx context.Context, member *lives.Member, e agent.Event) {
 	if !w.ownCopy(member) {
 		w.seeShared(ctx, member, e)
 	}
@@ -30,7 +30,7 @@ func (w *Writes) See(ctx context.Context, member *roster.Member, e agent.Event) 
 }
 
 // seeShared is See for a member that shares its folder.
-func (w *Writes) seeShared(ctx context.Context, member *roster.Member, e agent.Event) {
+func (w *Writes) seeShared(ctx context.Context, member *lives.Member, e agent.Event) {
 	l, who, now := w.ledger(member.Dir), member.Name, time.Now()
 	switch d := e.Data.(type) {
 	case agent.TurnStarted:
@@ -70,13 +70,13 @@ func (w *Writes) seeShared(ctx context.Context, member *roster.Member, e agent.E
 
 // byCalls reports whether a member writes only while one of covey's tools runs. A
 // program, or an agent written in Go, may write at any time of its turn.
-func byCalls(member *roster.Member) bool { return member.CurrentAgent().Kind == configs.Builtin }
+func byCalls(member *lives.Member) bool { return member.CurrentAgent().Kind == configs.Builtin }
 
 // writesAnything reports whether a call of a tool can write to files that it does not name.
 func writesAnything(tool string) bool { return tool == "Bash" || strings.HasPrefix(tool, "mcp__") }
 
 // rest ends the spans of calls that left processes running, once those have ended.
-func (w *Writes) rest(member *roster.Member) {
+func (w *Writes) rest(member *lives.Member) {
 	if w.opts.Lingers(member.Name) {
 		return
 	}
@@ -90,7 +90,7 @@ func (w *Writes) rest(member *roster.Member) {
 }
 
 // called records a call that names the file it writes to.
-func (w *Writes) called(member *roster.Member, d agent.ToolCalled) {
+func (w *Writes) called(member *lives.Member, d agent.ToolCalled) {
 	path, ok := w.named(member, d)
 	if !ok {
 		return
@@ -107,7 +107,7 @@ func (w *Writes) called(member *roster.Member, d agent.ToolCalled) {
 }
 
 // decided records whether a call may run.
-func (w *Writes) decided(member *roster.Member, d agent.PermissionDecided) {
+func (w *Writes) decided(member *lives.Member, d agent.PermissionDecided) {
 	if !slices.Contains(editTools(), d.Tool) {
 		return
 	}
@@ -126,7 +126,7 @@ func (w *Writes) decided(member *roster.Member, d agent.PermissionDecided) {
 }
 
 // returned records the result of a call that names the file it writes to.
-func (w *Writes) returned(member *roster.Member, d agent.ToolReturned) {
+func (w *Writes) returned(member *lives.Member, d agent.ToolReturned) {
 	key := member.Name + "/" + d.ID
 	w.mu.Lock()
 	a, ok := w.calls[key]
@@ -144,7 +144,7 @@ func (w *Writes) returned(member *roster.Member, d agent.ToolReturned) {
 
 // leave reports whether a member may make a call. A permitted call to a protected file
 // was allowed by a person; a program that calls without asking does not own the file.
-func (w *Writes) leave(member *roster.Member, a announced) bool {
+func (w *Writes) leave(member *lives.Member, a announced) bool {
 	return a.may && len(Outside(member.Owns, []string{a.path})) == 0
 }
 
@@ -153,7 +153,7 @@ func editTools() []string { return []string{"Write", "Edit", "MultiEdit", "Noteb
 
 // named returns the file that a call announces to write, below its member's folder,
 // with links resolved.
-func (w *Writes) named(member *roster.Member, d agent.ToolCalled) (string, bool) {
+func (w *Writes) named(member *lives.Member, d agent.ToolCalled) (string, bool) {
 	var in struct {
 		FilePath     string `json:"file_path"`
 		NotebookPath string `json:"notebook_path"`

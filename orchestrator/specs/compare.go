@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // Compare returns what a new spec changes. It fails if a key differs that cannot change
@@ -23,17 +23,17 @@ func Compare(was, now *configs.Team) (api.SpecChange, error) {
 		old, known := Member(was, m.Name)
 		if !known {
 			change.Members = append(change.Members, api.MemberChange{
-				Name: m.Name, Change: api.MemberAdded, Agent: roster.AgentTitle(m.Agent),
+				Name: m.Name, Change: api.MemberAdded, Agent: lives.AgentTitle(m.Agent),
 			})
 		} else if keys := memberKeys(old, m); len(keys) > 0 {
 			change.Members = append(change.Members,
-				api.MemberChange{Name: m.Name, Change: api.MemberChanges, Agent: roster.AgentTitle(m.Agent), Keys: keys})
+				api.MemberChange{Name: m.Name, Change: api.MemberChanges, Agent: lives.AgentTitle(m.Agent), Keys: keys})
 		}
 	}
 	for _, m := range was.Members() {
 		if _, stays := Member(now, m.Name); !stays {
 			change.Members = append(change.Members, api.MemberChange{
-				Name: m.Name, Change: api.MemberRetires, Agent: roster.AgentTitle(m.Agent),
+				Name: m.Name, Change: api.MemberRetires, Agent: lives.AgentTitle(m.Agent),
 			})
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -29,7 +29,7 @@ func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (
 	change.Resumed = was != nil
 	for _, m := range team.Members() {
 		change.Members = append(change.Members, api.MemberChange{
-			Name: m.Name, Change: api.MemberStarts, Agent: roster.AgentTitle(m.Agent),
+			Name: m.Name, Change: api.MemberStarts, Agent: lives.AgentTitle(m.Agent),
 		})
 	}
 	for _, n := range loaded.New(team) {

@@ -22,7 +22,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -55,7 +55,7 @@ type Ports struct {
 // Members finds the members of the team. The crew implements it.
 type Members interface {
 	// Member finds a member.
-	Member(name string) (*roster.Member, bool)
+	Member(name string) (*lives.Member, bool)
 	// Now returns what a member does now, and why it takes no more turns. gone is
 	// empty for a member that takes turns.
 	Now(name string) (state, gone string)
@@ -69,8 +69,8 @@ type Requests interface {
 // Plans reports which members still need an approved plan, and submits plans. An
 // inbox.PlanGate implements it.
 type Plans interface {
-	MustPlan(m *roster.Member) bool
-	Submit(ctx context.Context, m *roster.Member, by actors.Actor, in inbox.PlanInput, fire inbox.Fire) agent.ToolResult
+	MustPlan(m *lives.Member) bool
+	Submit(ctx context.Context, m *lives.Member, by actors.Actor, in inbox.PlanInput, fire inbox.Fire) agent.ToolResult
 }
 
 // Commands carries out requests of one member about another, which exists. It

@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -39,10 +39,10 @@ type fakeCrew struct {
 	told int // calls of News and Work
 }
 
-func (c *fakeCrew) Member(name string) (*roster.Member, bool) {
+func (c *fakeCrew) Member(name string) (*lives.Member, bool) {
 	for i, m := range c.spec.Members() {
 		if m.Name == name {
-			return &roster.Member{Member: &m, Lead: i == 0}, true
+			return &lives.Member{Member: &m, Lead: i == 0}, true
 		}
 	}
 	return nil, false
@@ -73,10 +73,10 @@ func (c *fakeCrew) SetMode(_ context.Context, by actors.Actor, to, mode string) 
 	return nil
 }
 
-func (c *fakeCrew) MustPlan(m *roster.Member) bool { return m.PlanRequired }
+func (c *fakeCrew) MustPlan(m *lives.Member) bool { return m.PlanRequired }
 
 func (c *fakeCrew) Submit(
-	_ context.Context, m *roster.Member, _ actors.Actor, in inbox.PlanInput, _ inbox.Fire,
+	_ context.Context, m *lives.Member, _ actors.Actor, in inbox.PlanInput, _ inbox.Fire,
 ) agent.ToolResult {
 	c.note("%s plans: %s", m.Name, in.Plan)
 	return agent.ToolResult{Content: "submitted"}

@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -23,7 +23,7 @@ type memberList struct {
 func (b *Board) SetMembers(members []configs.Member) {
 	list := &memberList{terms: map[string]tasks.Terms{}}
 	for _, m := range members {
-		has := roster.Skills(&m)
+		has := lives.Skills(&m)
 		list.names = append(list.names, m.Name)
 		list.terms[m.Name] = tasks.Terms{Max: m.Limits.MaxInProgress, Skills: &has}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -30,7 +30,7 @@ func listMembers(_ context.Context, c call, _ struct{}) agent.ToolResult {
 			continue
 		}
 		one := rosterEntry{
-			Name: name, Lead: m.Lead, Agent: roster.AgentTitle(m.CurrentAgent()), Description: m.Description,
+			Name: name, Lead: m.Lead, Agent: lives.AgentTitle(m.CurrentAgent()), Description: m.Description,
 		}
 		one.State, _ = c.board.ports.Members.Now(name)
 		line := one.line(c.me.Name)

@@ -12,14 +12,14 @@ import (
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Caller is the member that calls the team tools.
 type Caller struct {
-	Member *roster.Member
+	Member *lives.Member
 	// Act returns the member as the actor of one call.
 	Act func(callID string) Actor
 }
@@ -70,7 +70,7 @@ type row struct {
 	repair          func(n ToolNames, input json.RawMessage) json.RawMessage
 	work
 	// has reports whether a member has the tool; nil for all members.
-	has func(m *roster.Member, n ToolNames) bool
+	has func(m *lives.Member, n ToolNames) bool
 }
 
 // work is the implementation of a tool.
@@ -83,7 +83,7 @@ type work struct {
 type call struct {
 	board  *Board
 	names  ToolNames // the tool names of the caller's agent
-	member *roster.Member
+	member *lives.Member
 	me     Actor
 }
 
@@ -131,10 +131,10 @@ func makeRows() []*row {
 
 // reports reports whether a member has the report tool: agent programs and the
 // lead have it. A teammate with the builtin agent uses SendMessage.
-func reports(m *roster.Member, n ToolNames) bool { return n == MCPNames || m.Lead }
+func reports(m *lives.Member, n ToolNames) bool { return n == MCPNames || m.Lead }
 
 // plans reports whether a member has the tool that submits plans.
-func plans(m *roster.Member, _ ToolNames) bool { return m.PlanRequired }
+func plans(m *lives.Member, _ ToolNames) bool { return m.PlanRequired }
 
 // Twins returns the builtin agent's tool names by MCP tool name.
 func Twins() map[string]string {
@@ -151,7 +151,7 @@ func Twins() map[string]string {
 }
 
 // Describe describes a member's tools.
-func Describe(n ToolNames, m *roster.Member) ([]Description, error) {
+func Describe(n ToolNames, m *lives.Member) ([]Description, error) {
 	var list []Description
 	var errs []error
 	for _, r := range rowsOf(n, m) {
@@ -180,7 +180,7 @@ func (b *Board) Tools(n ToolNames, c Caller) ([]Tool, error) {
 }
 
 // rowsOf returns the tools that a member has.
-func rowsOf(n ToolNames, m *roster.Member) []*row {
+func rowsOf(n ToolNames, m *lives.Member) []*row {
 	var list []*row
 	for _, r := range rows() {
 		if r.name(n) != "" && (r.has == nil || r.has(m, n)) {

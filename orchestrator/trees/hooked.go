@@ -11,14 +11,14 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // byHook lets the WorktreeCreate hooks create a working copy. made is false if none of
 // them ran, so that git must create it.
-func (t *Trees) byHook(ctx context.Context, m *roster.Member) (own Tree, made bool, err error) {
+func (t *Trees) byHook(ctx context.Context, m *lives.Member) (own Tree, made bool, err error) {
 	out, err := t.fire(ctx, m, hooks.WorktreeCreateInput{Name: m.Name})
 	switch {
 	case err != nil:
@@ -104,7 +104,7 @@ func (t *Trees) holder(root, but string) (string, bool) {
 }
 
 // fire runs hooks for a member that has not started yet.
-func (t *Trees) fire(ctx context.Context, m *roster.Member, p hooks.Payload) (hooks.Outcome, error) {
+func (t *Trees) fire(ctx context.Context, m *lives.Member, p hooks.Payload) (hooks.Outcome, error) {
 	team := t.opts.Team()
 	common := hooks.Common{
 		SessionID: m.Session.Session, Cwd: team.Workspace,
@@ -127,7 +127,7 @@ func (t *Trees) fire(ctx context.Context, m *roster.Member, p hooks.Payload) (ho
 func (t *Trees) fireRemoved(ctx context.Context, member, path string) {
 	m, ok := t.record.member(member)
 	if !ok {
-		m = &roster.Member{Member: &configs.Member{Name: member}}
+		m = &lives.Member{Member: &configs.Member{Name: member}}
 	}
 	if _, err := t.fire(ctx, m, hooks.WorktreeRemoveInput{WorktreePath: path}); err != nil && ctx.Err() == nil {
 		t.notices.warn("the WorktreeRemove hooks for %s could not run: %v", path, err)

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
 // plant creates a member's working copy, or adopts its existing one.
-func (t *Trees) plant(ctx context.Context, m *roster.Member) (Tree, error) {
+func (t *Trees) plant(ctx context.Context, m *lives.Member) (Tree, error) {
 	name := m.Name
 	was, had := t.record.all()[name]
 	if had && was.ByHook && IsFolder(was.Root) {
@@ -42,7 +42,7 @@ func (t *Trees) plant(ctx context.Context, m *roster.Member) (Tree, error) {
 }
 
 // byGit creates a working copy on a branch of the member.
-func (t *Trees) byGit(ctx context.Context, m *roster.Member, path string) (Tree, error) {
+func (t *Trees) byGit(ctx context.Context, m *lives.Member, path string) (Tree, error) {
 	if err := t.room(ctx); err != nil {
 		return Tree{}, err
 	}
@@ -72,7 +72,7 @@ func (t *Trees) byGit(ctx context.Context, m *roster.Member, path string) (Tree,
 // adopt adopts the working copy at path, if there is one: a restarted team continues in
 // it, and so does one that was killed before it recorded the copy. Anything else at
 // path is moved away, never deleted.
-func (t *Trees) adopt(ctx context.Context, m *roster.Member, path string) (Tree, bool, error) {
+func (t *Trees) adopt(ctx context.Context, m *lives.Member, path string) (Tree, bool, error) {
 	known, there, err := t.ground.copyAt(ctx, path)
 	if err != nil {
 		return Tree{}, false, err

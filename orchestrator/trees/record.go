@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -32,8 +32,8 @@ type record struct {
 	store *tasks.Store
 
 	mu      sync.Mutex
-	known   map[string]Tree           // by member, including former ones
-	members map[string]*roster.Member // by name, from settle until depart
+	known   map[string]Tree          // by member, including former ones
+	members map[string]*lives.Member // by name, from settle until depart
 }
 
 // recall reads the copies from the store.
@@ -42,14 +42,14 @@ func (r *record) recall(ctx context.Context) error {
 }
 
 // addMember records that a member has its folder, which is its Dir.
-func (r *record) addMember(m *roster.Member) {
+func (r *record) addMember(m *lives.Member) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.members[m.Name] = m
 }
 
 // assignCopy records that a settled member works in a copy.
-func (r *record) assignCopy(ctx context.Context, m *roster.Member, own Tree) error {
+func (r *record) assignCopy(ctx context.Context, m *lives.Member, own Tree) error {
 	r.mu.Lock()
 	m.Dir = own.Root
 	r.mu.Unlock()
@@ -64,7 +64,7 @@ func (r *record) removeMember(member string) {
 }
 
 // member returns a settled member; false if it was not settled, or has departed.
-func (r *record) member(member string) (*roster.Member, bool) {
+func (r *record) member(member string) (*lives.Member, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m, ok := r.members[member]

@@ -18,8 +18,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -34,7 +34,7 @@ const (
 // or the member works in the workspace. The member's goroutine calls it before the
 // session starts, so that members do not wait for each other. doing is called with each
 // command.
-func (t *Trees) Ready(ctx context.Context, m *roster.Member, doing func(what string)) error {
+func (t *Trees) Ready(ctx context.Context, m *lives.Member, doing func(what string)) error {
 	own, has := t.Of(m.Name)
 	if !has || own.Ready {
 		return nil

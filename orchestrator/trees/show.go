@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/roster"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -76,7 +76,7 @@ func (st *Status) look(ctx context.Context, repo *worktree.Repo, target string) 
 }
 
 // PlaceText tells a member's model where it works and how others get its work.
-func (t *Trees) PlaceText(m *roster.Member, workspace string) string {
+func (t *Trees) PlaceText(m *lives.Member, workspace string) string {
 	own, has := t.Of(m.Name)
 	if !has {
 		return fmt.Sprintf("You work in %s.", workspace)

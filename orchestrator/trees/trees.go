@@ -13,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -81,7 +81,7 @@ type Trees struct {
 func New(opts Options) *Trees {
 	t := &Trees{
 		opts: opts, notices: &notices{journal: opts.Journal}, branches: &branches{store: opts.Store},
-		record: record{store: opts.Store, known: map[string]Tree{}, members: map[string]*roster.Member{}},
+		record: record{store: opts.Store, known: map[string]Tree{}, members: map[string]*lives.Member{}},
 	}
 	t.git = gitOf(opts, t.notices.warn)
 	return t
@@ -212,7 +212,7 @@ func (t *Trees) unlock() error {
 
 // AssignDir sets the Dir of a member, and creates its working copy if it is to have one.
 // Call it before the member's agent starts.
-func (t *Trees) AssignDir(ctx context.Context, m *roster.Member) error {
+func (t *Trees) AssignDir(ctx context.Context, m *lives.Member) error {
 	team := t.opts.Team()
 	m.Dir = team.Workspace
 	t.record.addMember(m)
@@ -237,7 +237,7 @@ func (t *Trees) Of(member string) (Tree, bool) { return t.record.of(member) }
 
 // warnOfSharing warns once that members that can write share the workspace although it
 // is in a repository, because users may rely on the default.
-func (t *Trees) warnOfSharing(m *roster.Member) {
+func (t *Trees) warnOfSharing(m *lives.Member) {
 	team := t.opts.Team()
 	if t.ground.fault == nil || m.Isolation != "" || isolationOf(*m.Member, team.Members(), true) != configs.InWorktree {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/roster"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -43,7 +43,7 @@ func sh(t *testing.T, dir, script string) {
 type grove struct {
 	*Trees
 	team     *configs.Team
-	members  map[string]*roster.Member
+	members  map[string]*lives.Member
 	attended []string
 }
 
@@ -64,7 +64,7 @@ func newGrove(t *testing.T) *grove {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	g := &grove{members: map[string]*roster.Member{}, team: &configs.Team{
+	g := &grove{members: map[string]*lives.Member{}, team: &configs.Team{
 		Name: "crew", Workspace: dir, Lead: configs.Member{Name: "lead", Isolation: configs.Shared},
 		Teammates: []configs.Member{{Name: "ana"}, {Name: "ben"}},
 	}}
@@ -79,7 +79,7 @@ func newGrove(t *testing.T) *grove {
 		t.Fatal(err)
 	}
 	for _, m := range g.team.Members() {
-		g.members[m.Name] = &roster.Member{Member: &m, Lead: m.Name == "lead"}
+		g.members[m.Name] = &lives.Member{Member: &m, Lead: m.Name == "lead"}
 		if err := g.AssignDir(t.Context(), g.members[m.Name]); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestOf(t *testing.T) {
 	ben := *g.members["ben"].Member
 	ben.Isolation = configs.Shared
 	was, _ := g.Of("ben")
-	m := &roster.Member{Member: &ben}
+	m := &lives.Member{Member: &ben}
 	if err := g.AssignDir(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,4 @@
-// Package roster says who is on a running team: what every part of the team may
-// know about a member. It is covey's own and makes no promise to other programs.
-package roster
+package lives
 
 import (
 	"slices"

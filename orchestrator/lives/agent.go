@@ -1,4 +1,4 @@
-package roster
+package lives
 
 import (
 	"cmp"
@@ -7,8 +7,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 )
 
-// AgentTitle names what an agent is, for people: its kind and its program or
-// vendor, such as "acp/codex".
+// AgentTitle returns the kind of an agent and its program or vendor, such as
+// "acp/codex".
 func AgentTitle(a configs.Agent) string {
 	what := string(a.Model.Provider)
 	switch a.Kind {
@@ -20,10 +20,10 @@ func AgentTitle(a configs.Agent) string {
 	return string(a.Kind) + "/" + what
 }
 
-// AgentName is the name by which people know an agent.
+// AgentName returns the name of an agent for people: its own, or its title.
 func AgentName(a configs.Agent) string { return cmp.Or(a.Name, AgentTitle(a)) }
 
-// ProgramName is the preset of an agent program, or the file name of its command.
+// ProgramName returns the preset of an agent program, or the file name of its command.
 func ProgramName(a configs.Agent) string {
 	if a.Preset == "" && len(a.Command) > 0 {
 		return filepath.Base(a.Command[0])
