@@ -116,6 +116,7 @@ func heldBy(path string) (pid int, err error) {
 	}
 	defer f.Close()
 	if !errors.Is(tryLockShared(f), errLocked) {
+		_ = unlock(f)
 		return 0, nil
 	}
 	return signer(f), nil
@@ -123,7 +124,7 @@ func heldBy(path string) (pid int, err error) {
 
 // Release releases the lock. The file stays: removing it would let two processes lock
 // two files of the same name.
-func (l *teamLock) Release() error { return l.file.Close() }
+func (l *teamLock) Release() error { return errors.Join(unlock(l.file), l.file.Close()) }
 
 // LockHeld reports whether a process holds the lock file at path.
 func LockHeld(path string) bool {
@@ -132,5 +133,9 @@ func LockHeld(path string) bool {
 		return false
 	}
 	defer f.Close()
-	return errors.Is(tryLockShared(f), errLocked)
+	held := errors.Is(tryLockShared(f), errLocked)
+	if !held {
+		_ = unlock(f)
+	}
+	return held
 }

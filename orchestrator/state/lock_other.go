@@ -16,6 +16,9 @@ func tryLock(*os.File) error { return nil }
 // tryLockShared never finds a lock here.
 func tryLockShared(*os.File) error { return nil }
 
+// unlock does nothing here.
+func unlock(*os.File) error { return nil }
+
 // syncDir does nothing here: a rename is durable by itself.
 func syncDir(string) error { return nil }
 

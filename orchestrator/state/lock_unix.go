@@ -14,11 +14,15 @@ import (
 // errLocked reports that another process holds a lock.
 var errLocked = errors.New("locked")
 
-// tryLock takes the lock on f, which ends when f is closed.
+// tryLock takes the lock on f, which ends with unlock or with the process.
 func tryLock(f *os.File) error { return flock(f, unix.LOCK_EX) }
 
 // tryLockShared takes a lock that excludes only tryLock.
 func tryLockShared(f *os.File) error { return flock(f, unix.LOCK_SH) }
+
+// unlock releases the lock on f. Closing f is not enough: a child process that another
+// goroutine forks has the lock, too, until it runs its program.
+func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
 // flock locks without blocking, and retries after a signal: the Go runtime often sends
 // itself some.

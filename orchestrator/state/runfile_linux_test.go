@@ -46,3 +46,32 @@ func TestRunningIsNotFooledByAZombie(t *testing.T) {
 		t.Error("a run whose process is a zombie counts as running")
 	}
 }
+
+// TestReleaseOfALockThatAChildHas: a lock is released at once although a process that was
+// just forked still has its file, as any process has until it runs its program.
+func TestReleaseOfALockThatAChildHas(t *testing.T) {
+	stateHome(t)
+	p := mustPlace(t, "crew", t.TempDir(), "")
+	lock, err := LockTeam(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := unix.Dup(int(lock.file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(child) }()
+	if err := lock.Release(); err != nil {
+		t.Error(err)
+	}
+	if LockHeld(p.Lock()) {
+		t.Error("the lock is held after its release")
+	}
+	again, err := LockTeam(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Release(); err != nil {
+		t.Error(err)
+	}
+}
