@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -49,21 +49,7 @@ func TestMain(m *testing.M) {
 // alone runs the tests apart from what this machine's git is set to, from a repository
 // around the temporary folders, and from the teams of whoever runs them.
 func alone(m *testing.M) int {
-	flag.Parse()
-	// Teams wait more than they work, so more of them run at once than there are cores.
-	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
-		if err := p.Value.Set("8"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 2
-		}
-	}
-	// Cases of a property are for the long rounds as well: some begin a store or a journal.
-	if c := flag.Lookup("rapid.checks"); c.Value.String() == c.DefValue {
-		if err := c.Value.Set("40"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 2
-		}
-	}
+	testrun.Begin(40)
 	home, err := os.MkdirTemp("", "covey-state")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

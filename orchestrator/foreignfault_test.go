@@ -146,12 +146,9 @@ var allRounds = flag.Bool("all", false, "try all faults, and all rounds of killi
 // some are enough of the faults to come to each point and each kind: the steps have no
 // factor in common with the number of kinds, 5 or 10.
 func some(list []fault) []fault {
-	step := 7
-	switch {
-	case *allRounds:
+	step := 11
+	if *allRounds {
 		step = 1
-	case testing.Short():
-		step = 11
 	}
 	var few []fault
 	for i := 0; i < len(list); i += step {

@@ -81,9 +81,9 @@ func crowdSpec(program, dir string, members, each int) string {
 // is left behind.
 func TestCrowdOfPrograms(t *testing.T) {
 	const each = 10
-	members := 40
-	if testing.Short() {
-		members = 20
+	members := 12
+	if *allRounds {
+		members = 40
 	}
 	if text := os.Getenv(crowdVariable); text != "" {
 		n, err := strconv.Atoi(text)

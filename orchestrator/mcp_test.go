@@ -284,7 +284,7 @@ func TestManyMembersClaimOneTask(t *testing.T) {
 // Many agents at once: every task that they make is claimed and completed once.
 func TestManyAgentsAtOnce(t *testing.T) {
 	t.Parallel()
-	const members, each = 20, 5
+	const members, each = 12, 5
 	spec := pairSpec
 	for i := range members {
 		spec += fmt.Sprintf("  m%d: {model: dev}\n", i)

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -35,7 +36,8 @@ const (
 func TestMain(m *testing.M) {
 	switch os.Getenv(childEnv) {
 	case "":
-		os.Exit(quickly(m))
+		testrun.Begin(15)
+		os.Exit(m.Run())
 	case "load":
 		exitWith(loadChild(os.Getenv(pathEnv)))
 	case "history":
@@ -47,19 +49,6 @@ func TestMain(m *testing.M) {
 	case "file limit":
 		exitWith(fileLimitChild(os.Getenv(pathEnv)))
 	}
-}
-
-// quickly runs the tests with fewer cases of each property than rapid has by default,
-// unless it is told how many: each opens a store.
-func quickly(m *testing.M) int {
-	flag.Parse()
-	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		if err := f.Value.Set("15"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-	}
-	return m.Run()
 }
 
 func exitWith(err error) {

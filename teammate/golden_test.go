@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "REC" {
 		os.Exit(rec(os.Args[1], os.Args[2]))
 	}
+	testrun.Begin(0)
 	os.Exit(m.Run())
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 // crashes is how often TestCrash kills covey; .ci/run sets more, the long run has 1000.
-var crashes = flag.Int("crashes", 3, "how often TestCrash kills covey and all its children")
+var crashes = flag.Int("crashes", 2, "how often TestCrash kills covey and all its children")
 
 // crashBinary names a covey to kill instead of the test binary, which is the same
 // program with its tests: what `go build` made, or a release.

@@ -23,8 +23,8 @@ import (
 // themselves, the others are fought for by the clients. A client acts for one of
 // the hands, who do nothing but read.
 const (
-	crashWork  = 150
-	crashFight = 250
+	crashWork  = 100
+	crashFight = 150
 )
 
 var crashHands = []string{"h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8", "h9", "h10", "h11"}

@@ -10,11 +10,20 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/hooks/testrun"
 )
 
 // TestMain lets the test binary play covey, so that scripts need no build.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"covey": main, "mcpcall": mcpcall, "fakeagent": fakeagent})
+	testscript.Main(suite{m}, map[string]func(){"covey": main, "mcpcall": mcpcall, "fakeagent": fakeagent})
+}
+
+// suite is the tests, as opposed to a command that the test binary plays.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	testrun.Begin(0)
+	return s.M.Run()
 }
 
 // TestScript runs testdata/script: one behaviour a file.

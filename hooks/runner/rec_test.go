@@ -5,13 +5,10 @@ package runner
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +16,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	settingspkg "github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/testrun"
 )
 
 // The test binary plays the programs that hooks run: REC as the recordings have
@@ -30,12 +28,7 @@ func TestMain(m *testing.M) {
 	case "daemon":
 		os.Exit(daemon())
 	}
-	// Most tests wait for processes and time-outs: more of them fit side by side
-	// than there are processors.
-	flag.Parse()
-	if p := flag.Lookup("test.parallel"); p != nil && p.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = p.Value.Set("8")
-	}
+	testrun.Begin(0)
 	if err := makePrograms(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -95,7 +95,7 @@ func TestTornAndDamagedLines(t *testing.T) {
 
 func TestLongLines(t *testing.T) {
 	t.Parallel()
-	const long = 20 << 20
+	const long = 6 << 20
 	path := journalOf(t, lineText(1, 1), lineText(2, long), lineText(3, 1))
 	wantSeqs(t, Read(path, 0), 1, 2, 3)
 	wantSeqs(t, Backwards(path, 0), 3, 2, 1)

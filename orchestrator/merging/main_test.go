@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -13,6 +14,7 @@ import (
 
 // TestMain keeps the settings of whoever runs the tests out of them.
 func TestMain(m *testing.M) {
+	testrun.Begin(0)
 	testkit.QuietGit()
 	// What a gate has left behind is watched for a while, and each look takes as long as the
 	// machine has processes.

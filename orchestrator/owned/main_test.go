@@ -11,12 +11,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
 // TestMain keeps the settings of whoever runs the tests out of them.
 func TestMain(m *testing.M) {
+	testrun.Begin(0)
 	testkit.QuietGit()
 	goleak.VerifyTestMain(m)
 }

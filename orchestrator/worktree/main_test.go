@@ -8,11 +8,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestMain keeps the settings of whoever runs the tests out of them.
 func TestMain(m *testing.M) {
+	testrun.Begin(0)
 	testkit.QuietGit()
 	goleak.VerifyTestMain(m)
 }

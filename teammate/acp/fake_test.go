@@ -3,7 +3,6 @@ package acp
 import (
 	"bufio"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/testrun"
 	"go.uber.org/goleak"
 )
 
@@ -30,14 +30,7 @@ func TestMain(m *testing.M) {
 		(&fake{}).main(script)
 		os.Exit(0)
 	}
-	flag.Parse()
-	// The tests wait more than they work, so more of them run at once than there are cores.
-	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
-		if err := p.Value.Set("8"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(2)
-		}
-	}
+	testrun.Begin(0)
 	goleak.VerifyTestMain(m)
 }
 

@@ -5,7 +5,6 @@ package command
 import (
 	"bufio"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/testrun"
 	"go.uber.org/goleak"
 )
 
@@ -27,14 +27,7 @@ func TestMain(m *testing.M) {
 		(&fake{}).main(script)
 		os.Exit(0)
 	}
-	flag.Parse()
-	// The tests wait more than they work, so more of them run at once than there are cores.
-	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
-		if err := p.Value.Set("8"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(2)
-		}
-	}
+	testrun.Begin(0)
 	goleak.VerifyTestMain(m)
 }
 
