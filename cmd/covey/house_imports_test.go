@@ -17,6 +17,7 @@ type arrows struct{ from, to string }
 var floors = []arrows{
 	{"bus", ""},
 	{"hooks/proc", ""},
+	{"hooks/testrun", ""},
 	{"hooks/notation", ""},
 	{"hooks/rules", ""},
 	{"hooks", "hooks/rules"},
@@ -153,7 +154,7 @@ func uphillImports(t *tree) []string {
 		}
 		if f.test {
 			more, _ := mayImport(testsMayImport, f.folder())
-			may = slices.Concat(may, more, []string{f.folder()})
+			may = slices.Concat(may, more, []string{f.folder(), "hooks/testrun"})
 		}
 		if from := f.folder(); from != "tasks" && from != "bus" {
 			may = slices.Concat(may, leaves)
