@@ -87,7 +87,8 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 		"no, with advice": {api.InboxAnswer{Feedback: "use Read"}, "", "operator said no. What they said: use Read"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := start(newRig(t, asksFirst("on_ask: wait\n")), &handClock{})
+			// The gate keeps the team up until the second answer.
+			u := start(newRig(t, asksFirst("on_ask: wait\ngates: {task: ['until test -f go; do sleep 0.02; done']}\n")), &handClock{})
 			r := u.asked(requests.AskPermission)
 			c := u.client()
 			testkit.Eventually(t, "dev waits", func() bool { // it is shown a moment after the request
@@ -115,6 +116,7 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 			if !errors.Is(err, tasks.ErrAnswered) || !strings.Contains(err.Error(), "by operator") {
 				t.Errorf("a second answer: %v", err)
 			}
+			put(t, u.dir, "go", "")
 			u.want(u.end(), CodeDone, "all work is done")
 			if got := u.made(); got != tc.made {
 				t.Errorf("the command wrote %q", got)
