@@ -13,6 +13,7 @@ import (
 // TestStoreOverwrittenInRun: a store that is overwritten while the team rests ends the run
 // with one line that says what to do, and the next run has all that was committed.
 func TestStoreOverwrittenInRun(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: a, subject: First thing, owner: dev}]\nkeep: true\n",
 		"lead.yaml": `steps: [{say: Go., times: -1}]`,

@@ -94,6 +94,7 @@ func TestMemberCannotBeginAnew(t *testing.T) {
 
 // A change of the spec that is committed counts, also when run.json cannot be written.
 func TestSpecCountsWithoutItsRunFile(t *testing.T) {
+	t.Parallel()
 	l := newLiving(t, map[string]string{"ana.yaml": "steps: [{say: Fine., times: -1}]"})
 	path := l.o.Place().RunFile()
 	put(t, l.dir, "team.yaml", livingSpec+"  ana: {model: {provider: script, script: ana.yaml}}\n")

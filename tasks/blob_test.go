@@ -26,6 +26,7 @@ func countFiles(t testing.TB, s *Store) int {
 
 // TestLongPayloads go to files, come back whole, and go when nothing needs them.
 func TestLongPayloads(t *testing.T) {
+	t.Parallel()
 	s := open(t, &Options{BlobDir: filepath.Join(t.TempDir(), "deep", "payloads")})
 	long := func(c string, n int) string { return strings.Repeat(c, n) }
 	edge, over := long("e", kv.InlineLimit), long("ü", 5<<20)

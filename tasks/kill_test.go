@@ -70,6 +70,7 @@ func child(ctx context.Context, role, path string) *exec.Cmd {
 // TestKill kills a process that changes a store as fast as it can, again and
 // again, and looks each time whether all it acknowledged is there.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	var acks []string
 	for range *kills {

@@ -75,6 +75,7 @@ func TestSilenceIsNoDeath(t *testing.T) {
 // TestTenThousandTasks: a long list with long chains is read, and a cycle in it found,
 // within a second (ADVERSARIAL.md 26).
 func TestTenThousandTasks(t *testing.T) {
+	t.Parallel()
 	s := open(t, nil)
 	list := make([]New, 10_000)
 	for i := range list {

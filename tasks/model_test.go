@@ -22,6 +22,7 @@ import (
 // TestModel drives a store and a plain model of it with the same random calls
 // and compares all that can be seen after each of them.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {

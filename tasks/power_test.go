@@ -161,6 +161,7 @@ func (c *commitWrites) lied() []byte {
 // TestPowerLoss: whatever the power leaves, the store opens, is in order, and holds all
 // that was acknowledged and nothing by halves (ADVERSARIAL.md 18).
 func TestPowerLoss(t *testing.T) {
+	t.Parallel()
 	commits := recordCommits(t, 60)
 	n := *images
 	if testing.Short() {

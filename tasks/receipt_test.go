@@ -143,6 +143,7 @@ func TestRefusalsLeaveNoReceipt(t *testing.T) {
 }
 
 func TestOldReceiptsAreDropped(t *testing.T) {
+	t.Parallel()
 	s := open(t, &Options{MaxUnread: 2 * maxReceipts})
 	raw(t, s).NoSync = true
 	long := strings.Repeat("m", kv.InlineLimit+1)

@@ -322,6 +322,7 @@ func TestRequestOfALongPayload(t *testing.T) {
 // TestRequestsAreBounded: the oldest closed ones go, and a fault that asks
 // without end is stopped.
 func TestRequestsAreBounded(t *testing.T) {
+	t.Parallel()
 	s := open(t, nil)
 	raw(t, s).NoSync = true
 	plain := requests.New{Kind: requests.AskPermission, Member: "ann", To: actors.Operator, Key: "same"}

@@ -43,6 +43,7 @@ type requestMachine struct {
 
 // TestRequestModel compares a store with the model after each call.
 func TestRequestModel(t *testing.T) {
+	t.Parallel()
 	dir, round := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++

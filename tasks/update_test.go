@@ -197,6 +197,7 @@ func TestUpdateRefusesBadInput(t *testing.T) {
 
 // TestWideAndDeepGraphs: thousands of tasks in one web are no trouble.
 func TestWideAndDeepGraphs(t *testing.T) {
+	t.Parallel()
 	const n = 4000
 	s := open(t, nil)
 	list := make([]New, n)

@@ -85,6 +85,7 @@ func TestDocumentedLinks(t *testing.T) {
 // TestWhereDoesItGo holds the table of CONTRIBUTING.md that says where a change goes against
 // the code: the files of a row are those whose code names its example, and not too many.
 func TestWhereDoesItGo(t *testing.T) {
+	t.Parallel()
 	_, table, _ := strings.Cut(readDoc(t, "CONTRIBUTING.md"), "## Where does it go?\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	file := regexp.MustCompile("`([\\w./-]+/[a-z_]+\\.go)`")

@@ -43,6 +43,7 @@ func idleInput(t *testing.T, transcript string) string {
 }
 
 func TestNoOpenTasksPolicy(t *testing.T) {
+	t.Parallel()
 	const path = "idle-policy/policy/no-open-tasks.sh"
 	chain := []fields{task("1", "completed", "")}
 	for i := 2; i < 400; i++ {
@@ -102,6 +103,7 @@ func result(id, content string, isError bool) fields {
 }
 
 func TestReportSentPolicy(t *testing.T) {
+	t.Parallel()
 	const path = "idle-policy/policy/report-sent.sh"
 	said := fields{"type": "text", "text": `calls "SendMessage" {"is_error":true}`}
 	done := line(t, "assistant", said, call("a", "TaskUpdate", fields{"taskId": "1", "status": "completed"}))

@@ -133,6 +133,7 @@ func TestQuickstartPushHook(t *testing.T) {
 }
 
 func TestQuickstartTaskGate(t *testing.T) {
+	t.Parallel()
 	dir := copyExample(t, "quickstart")
 	if out, err := exec.Command(filepath.Join(dir, "reset.sh")).CombinedOutput(); err != nil {
 		t.Fatalf("reset.sh: %v\n%s", err, out)

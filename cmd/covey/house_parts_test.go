@@ -18,6 +18,7 @@ var updateParts = flag.Bool("update", false, "write the table of parts in docs/a
 // TestArchitectureHasTheParts: the table of parts is made from the list of arrows and the
 // first sentence of each package's comment.
 func TestArchitectureHasTheParts(t *testing.T) {
+	t.Parallel()
 	const page, begin, end = root + "/docs/architecture.md", "<!-- parts -->\n", "<!-- end of parts -->\n"
 	module, err := ownTree()
 	if err != nil {

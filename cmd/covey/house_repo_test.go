@@ -75,6 +75,7 @@ var machineTraces = regexp.MustCompile(`(?:^|[^\w.~/>-])/(?:wo` + `rk|fa` + `rm)
 	`ang\.org|registry\.npm` + `js\.|deb\.deb` + `ian\.`)
 
 func TestNoTracesOfOneMachine(t *testing.T) {
+	t.Parallel()
 	for _, name := range trackedFiles(t) {
 		src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 		if err != nil {

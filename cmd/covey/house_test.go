@@ -52,6 +52,7 @@ func houseRules() []rule {
 }
 
 func TestHouseRules(t *testing.T) {
+	t.Parallel()
 	module, err := ownTree()
 	if err != nil {
 		t.Fatal(err)

@@ -53,6 +53,7 @@ func TestCrowdCountsSeldom(t *testing.T) {
 
 // TestCrowdStops: a watch ends with what it watches.
 func TestCrowdStops(t *testing.T) {
+	t.Parallel()
 	p := sh("sleep 0.4 >/dev/null 2>&1 &", nil)
 	p.MaxProcesses, p.Marker = 50, "M="+t.TempDir()
 	p.Env = append(os.Environ(), p.Marker)

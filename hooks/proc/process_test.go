@@ -237,6 +237,7 @@ func TestProcessWriterFails(t *testing.T) {
 }
 
 func TestPlumbingClosesEverything(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("open files are counted by /proc")
 	}
@@ -267,6 +268,7 @@ func TestPlumbingClosesEverything(t *testing.T) {
 // TestProcessReap: what a program leaves in its group, or at an output, ends
 // with it.
 func TestProcessReap(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("children are named by /proc")
 	}

@@ -20,6 +20,7 @@ func ahead(t *testing.T, r *Repo, script string) string {
 }
 
 func TestAdvance(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	to := ahead(t, r, "echo new >b; echo x >a")
 	testkit.Shell(t, r.Top, "echo mine >untracked; git config merge.autostash true; git config merge.verifySignatures true")
@@ -36,6 +37,7 @@ func TestAdvance(t *testing.T) {
 
 // What a person has changed and not committed outlives everything.
 func TestAdvanceLeavesWorkAlone(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct{ mine, theirs, file string }{
 		"changed":         {"echo mine >a", "echo theirs >a", "a"},
 		"staged":          {"echo mine >a; git add a", "echo theirs >a", "a"},
@@ -65,6 +67,7 @@ func TestAdvanceLeavesWorkAlone(t *testing.T) {
 }
 
 func TestAdvanceInTheMiddleOfSomething(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	to := ahead(t, r, "echo theirs >b")
 	testkit.Shell(t, r.Top, `git checkout -q -b side; echo s >a; git commit -qam s; git checkout -q main; echo m >a; git commit -qam m
@@ -77,6 +80,7 @@ git merge side >/dev/null 2>&1 || true; git checkout -q --detach 2>/dev/null || 
 }
 
 func TestAdvanceOnlyForward(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	to := ahead(t, r, "echo theirs >b")
 	testkit.Shell(t, r.Top, "echo mine >c; git add c; git commit -qm mine")
@@ -90,6 +94,7 @@ func TestAdvanceOnlyForward(t *testing.T) {
 }
 
 func TestObstacleNamesFiles(t *testing.T) {
+	t.Parallel()
 	o := &Obstacle{Dir: "/w", Files: strings.Fields("a b c d e f g")}
 	if got := o.Error(); got != "/w has uncommitted changes in a, b, c, d, e and 2 more" {
 		t.Error(got)
@@ -101,6 +106,7 @@ func TestObstacleNamesFiles(t *testing.T) {
 }
 
 func TestDetachAndSwitch(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	first, second := testkit.Shell(t, r.Top, "git rev-parse HEAD"), ahead(t, r, "echo new >b; git rm -q a")
 	path := filepath.Join(testkit.Folder(t), "scratch")
@@ -131,6 +137,7 @@ func TestDetachAndSwitch(t *testing.T) {
 }
 
 func TestEntry(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	testkit.Shell(t, r.Top, "echo x >'*'; chmod +x '*'; ln -s a link; git add -A; git commit -qm more")
 	for path, want := range map[string]string{"a": "100644", "*": "100755", "link": "120000", "nothing": "", "b*": ""} {

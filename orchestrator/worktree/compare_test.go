@@ -10,6 +10,7 @@ import (
 )
 
 func TestChanged(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	first := testkit.Shell(t, r.Top, "git rev-parse HEAD")
 	testkit.Shell(t, r.Top, `mkdir "d d"; git mv a "d d/b"; ln -s x l; echo t >.gitignore; git add -A; git commit -qm second`)
@@ -24,6 +25,7 @@ func TestChanged(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
+	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	testkit.Shell(t, r.Top, `git config diff.external false; git config color.ui always; git config diff.noprefix true`)
 	testkit.Shell(t, r.Top, `echo 4 >>a; echo x >b; git add -A; git commit -qm second`)
@@ -42,6 +44,7 @@ func TestDiff(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
+	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	testkit.Shell(t, r.Top, `git branch clean; git branch clash
 		sed -i s/1/one/ a; git commit -qam main
@@ -69,6 +72,7 @@ func TestMerge(t *testing.T) {
 }
 
 func TestFile(t *testing.T) {
+	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	testkit.Shell(t, r.Top, "echo x >\"$(printf 'new\\nline')\"; printf '\\000bin' >-b; git add -A; git commit -qm names")
 	for path, want := range map[string]string{"a": "1\n2\n3\n", "new\nline": "x\n", "-b": "\x00bin"} {
@@ -84,6 +88,7 @@ func TestFile(t *testing.T) {
 }
 
 func TestTrackedAndIgnored(t *testing.T) {
+	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	testkit.Shell(t, r.Top, `mkdir d e; echo x >d/x; echo x >e/x.log; git add -A; git commit -qm d`)
 	for folder, want := range map[string]bool{"": true, "d": true, "e": false, "nowhere": false, "a": false} {
@@ -101,6 +106,7 @@ func TestTrackedAndIgnored(t *testing.T) {
 }
 
 func TestSize(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t) // "1\n2\n3\n" and "*.log\n"
 	if n, err := r.Size(t.Context(), "HEAD"); err != nil || n != 12 {
 		t.Errorf("%d bytes, %v", n, err)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestAddAndRemove(t *testing.T) {
+	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	path := filepath.Join(testkit.Folder(t), "with space", "ana")
 	testkit.Must(t, r.Copies.Add(ctx, New{Path: path, Branch: BranchName("crew", "ana"), Base: "main"}))
@@ -45,6 +46,7 @@ func TestAddAndRemove(t *testing.T) {
 }
 
 func TestAddRefuses(t *testing.T) {
+	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	dir := testkit.Folder(t)
 	other := add(t, r, "in-use")
@@ -75,6 +77,7 @@ func TestAddRefuses(t *testing.T) {
 
 // TestAddCutOff: nothing of a copy is left whose making was cut off.
 func TestAddCutOff(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	testkit.Shell(t, r.Top, `i=0; while [ $i -lt 300 ]; do echo $i >f$i; i=$((i+1)); done; git add -A; git commit -qm many`)
 	path := filepath.Join(testkit.Folder(t), "x")
@@ -103,6 +106,7 @@ func TestAddCutOff(t *testing.T) {
 
 // TestTenAtOnce: members of a team begin together, and so may two teams.
 func TestTenAtOnce(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	again := open(t, r.Top) // another team's view, which shares no lock
 	dir := testkit.Folder(t)
@@ -132,6 +136,7 @@ func TestTenAtOnce(t *testing.T) {
 }
 
 func TestGoneAndMoved(t *testing.T) {
+	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	lost := add(t, r, "lost")
 	testkit.Must(t, os.RemoveAll(lost.Top))
@@ -151,6 +156,7 @@ func TestGoneAndMoved(t *testing.T) {
 }
 
 func TestParseCopies(t *testing.T) {
+	t.Parallel()
 	out := "worktree /a b\x00HEAD 12\x00branch refs/heads/x/y\x00\x00" +
 		"worktree /line\nbreak\x00HEAD 34\x00detached\x00locked initializing\x00prunable gone\x00\x00worktree /c\x00bare\x00\x00"
 	want := []Copy{

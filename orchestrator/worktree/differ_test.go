@@ -67,6 +67,7 @@ func TestDiffering(t *testing.T) {
 // TestDifferingPlaces: without a commit all is new, in a folder only what lies there
 // counts, what is not written out is not gone, and a torn index is made again.
 func TestDifferingPlaces(t *testing.T) {
+	t.Parallel()
 	r, index := newRepo(t), filepath.Join(testkit.Folder(t), "index")
 	if got := differing(t, r, index, ""); got != ".gitignore a" {
 		t.Errorf("without a commit: %q", got)
@@ -92,6 +93,7 @@ func TestDifferingPlaces(t *testing.T) {
 // TestDifferingIsCheap: in a large repository git reads no file that is the same, also
 // the first time. Run with -v for the times.
 func TestDifferingIsCheap(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it makes many files")
 	}

@@ -32,6 +32,7 @@ func withheldBy(into *[]string) Git {
 // TestWithheld: files with a filter of the repository are neither checked out nor
 // committed, whatever is done to them, and it is said.
 func TestWithheld(t *testing.T) {
+	t.Parallel()
 	r := newSecret(t)
 	ctx := t.Context()
 	var told []string
@@ -76,6 +77,7 @@ func TestWithheld(t *testing.T) {
 // TestWithheldOnTheWay: files with a filter of the repository do not come into the user's
 // working copy with a merge, and stay out of a member's.
 func TestWithheldOnTheWay(t *testing.T) {
+	t.Parallel()
 	r := newSecret(t)
 	ctx := t.Context()
 	ana := add(t, r, "ana")
@@ -153,6 +155,7 @@ func TestFilterAllowed(t *testing.T) {
 // TestGitLeavesNothingBehind: what git has started has a session of its own, and ends
 // when git ends.
 func TestGitLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	note := filepath.Join(testkit.Folder(t), "session")
 	var started int

@@ -95,6 +95,7 @@ const hooksInConfig = `
 // TestHostileSettings is attack 47 of ADVERSARIAL.md: whatever a repository's own
 // configuration names, nothing of it runs.
 func TestHostileSettings(t *testing.T) {
+	t.Parallel()
 	arm := `
 		git config core.fsmonitor BAD; git config core.sshCommand BAD; git config core.editor BAD; git config core.pager BAD
 		git config core.askPass BAD; git config credential.helper '!BAD'; git config gpg.program BAD; git config commit.gpgSign true
@@ -131,6 +132,7 @@ func TestHostileSettings(t *testing.T) {
 // TestHostileCopy: a member that writes the configuration of its own working copy, or of
 // one that another member has, has nothing run.
 func TestHostileCopy(t *testing.T) {
+	t.Parallel()
 	withEachGit(t, func(t *testing.T) {
 		bad, ran := trap(t)
 		r := newFiltered(t)
@@ -156,6 +158,7 @@ func TestHostileCopy(t *testing.T) {
 // TestHostileRemote: an object that is missing is not fetched from where the configuration
 // says, since what fetches may be a program.
 func TestHostileRemote(t *testing.T) {
+	t.Parallel()
 	withEachGit(t, func(t *testing.T) {
 		bad, ran := trap(t)
 		r := newRepo(t)
@@ -178,6 +181,7 @@ func TestHostileRemote(t *testing.T) {
 
 // TestHostileSubmodule: git runs itself in submodules, by their own settings.
 func TestHostileSubmodule(t *testing.T) {
+	t.Parallel()
 	r, other := newRepo(t), newRepo(t)
 	trap := filepath.Join(testkit.Folder(t), "ran")
 	testkit.Shell(t, r.Top, `git -c protocol.file.allow=always submodule --quiet add '`+other.Top+`' sub; git commit -qm sub
@@ -215,6 +219,7 @@ func TestUsersFilterRuns(t *testing.T) {
 
 // TestStashIsLeftAlone: all working copies share it.
 func TestStashIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	testkit.Shell(t, r.Top, `git config user.name u; git config user.email u@x; echo mine >>a; git stash -q; echo more >>a`)
 	before := testkit.Shell(t, r.Top, "git stash list --format=%H; cat a")

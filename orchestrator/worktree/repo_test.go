@@ -13,6 +13,7 @@ import (
 )
 
 func TestVersions(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]Version{
 		"git version 2.39.5":                   {2, 39},
 		"git version 2.39.5 (Apple Git-154)":   {2, 39},
@@ -60,6 +61,7 @@ func TestOldGit(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	testkit.Shell(t, r.Top, `mkdir -p "sub dir/x"`)
 	sub := open(t, filepath.Join(r.Top, "sub dir", "x"))
@@ -85,6 +87,7 @@ func TestOpen(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	plain, bare, astray, victim := testkit.Folder(t), testkit.Folder(t), testkit.Folder(t), testkit.Folder(t)
 	testkit.Shell(t, bare, `git init -q --bare`)
 	testkit.Shell(t, astray, `git init -q; git config core.worktree '`+victim+`'`)
@@ -113,6 +116,7 @@ func TestOpenIgnoresTheEnvironment(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
+	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	h, err := r.Head(ctx)
 	if err != nil || h.Branch != "main" || h.Commit != testkit.Shell(t, r.Top, "git rev-parse HEAD") {
@@ -129,6 +133,7 @@ func TestHead(t *testing.T) {
 }
 
 func TestNamesOfCommits(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	for _, bad := range []string{"", "-h", "--all", "nobody", "HEAD:a", "a\x00b", "main..main", "HEAD^{blob}"} {
 		if id, err := r.Commit(t.Context(), bad); !errors.Is(err, ErrNoRef) {
@@ -142,6 +147,7 @@ func TestNamesOfCommits(t *testing.T) {
 }
 
 func TestMove(t *testing.T) {
+	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	first := testkit.Shell(t, r.Top, "git rev-parse HEAD")
 	second := testkit.Shell(t, r.Top, "git commit -q --allow-empty -m second; git rev-parse HEAD")
@@ -173,6 +179,7 @@ func TestMove(t *testing.T) {
 }
 
 func TestHoldsAndMergeBase(t *testing.T) {
+	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	base := testkit.Shell(t, r.Top, "git rev-parse HEAD")
 	side := testkit.Shell(t, r.Top, "git checkout -q -b side; git commit -q --allow-empty -m s; git rev-parse HEAD")
@@ -200,6 +207,7 @@ func TestHoldsAndMergeBase(t *testing.T) {
 }
 
 func TestContextEnds(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	because := errors.New("the team ends")
 	cancel(because)
@@ -210,6 +218,7 @@ func TestContextEnds(t *testing.T) {
 
 // TestWaitsForALock: whoever works in the repository holds its locks for moments.
 func TestWaitsForALock(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	lock := filepath.Join(r.GitDir, "refs", "heads", "late.lock")
 	testkit.Must(t, os.WriteFile(lock, nil, 0o600))

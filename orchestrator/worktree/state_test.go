@@ -20,6 +20,7 @@ func asGitAdd(t *testing.T, r *Repo) string {
 // TestState holds what State finds against git's own commands, in working copies
 // in every kind of disorder.
 func TestState(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{
 		"nothing":            `true`,
 		"changed":            `echo 4 >>a`,
@@ -66,6 +67,7 @@ func TestState(t *testing.T) {
 // TestStateHidesNothing: a member that marks a file as unchanged changes it for the
 // gates that run on the disk, and must not change it unseen.
 func TestStateHidesNothing(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	clean := state(t, r)
 	testkit.Shell(t, r.Top, `git update-index --assume-unchanged a; git config core.ignoreStat true; git config core.trustctime false; echo evil >>a`)
@@ -84,6 +86,7 @@ func TestStateHidesNothing(t *testing.T) {
 
 // TestStateKeepsAnIndex: with an index that is kept, each state is that without.
 func TestStateKeepsAnIndex(t *testing.T) {
+	t.Parallel()
 	r, index := newRepo(t), filepath.Join(testkit.Folder(t), "index")
 	for _, script := range []string{
 		`true`, `echo 1 >>a`, `echo 1 >b`, `git add -A; git commit -qm b`, `rm b`, `git checkout -q HEAD~1 2>&1 || git checkout -qf HEAD~1`,
@@ -99,6 +102,7 @@ func TestStateKeepsAnIndex(t *testing.T) {
 }
 
 func TestStateBeyond(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	testkit.Shell(t, r.Top, `git init -q "own repo"; echo x >"own repo/x"; git init -q deep/er; cd deep/er; echo y >y; git add y; git commit -qm y`)
 	got := state(t, r)
@@ -111,6 +115,7 @@ func TestStateBeyond(t *testing.T) {
 }
 
 func TestStateSparse(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	testkit.Shell(t, r.Top, `mkdir in out; echo i >in/f; echo o >out/f; git add -A; git commit -qm two; git sparse-checkout set in`)
 	clean := testkit.Shell(t, r.Top, "git rev-parse HEAD^{tree}")
@@ -125,6 +130,7 @@ func TestStateSparse(t *testing.T) {
 }
 
 func TestStateWithSubmodules(t *testing.T) {
+	t.Parallel()
 	r, other := newRepo(t), newRepo(t)
 	testkit.Shell(t, r.Top, `git -c protocol.file.allow=always submodule --quiet add '`+other.Top+`' sub; git commit -qm sub`)
 	clean := state(t, r)
@@ -142,6 +148,7 @@ func TestStateWithSubmodules(t *testing.T) {
 }
 
 func TestCommitAllAndRescue(t *testing.T) {
+	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	ana := add(t, r, "covey/crew/ana")
 	first, err := ana.CommitAll(ctx, "nothing", Person{})
@@ -176,6 +183,7 @@ func TestCommitAllAndRescue(t *testing.T) {
 }
 
 func TestIdentity(t *testing.T) {
+	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	if p, err := r.Config.User(ctx); err != nil || p != (Person{}) {
 		t.Errorf("nobody: %+v, %v", p, err)
@@ -193,6 +201,7 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestDirty(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	testkit.Shell(t, r.Top, `echo 4 >>a; mkdir d; echo x >d/x; echo x >"s p"; echo x >x.log`)
 	all, err := r.Dirty(t.Context())

@@ -11,6 +11,7 @@ import (
 // TestUnlock: a copy in which a git was killed can be worked in again; locks that may be
 // somebody else's stay.
 func TestUnlock(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	ana := add(t, r, "covey/crew/ana")
 	gone := []string{
@@ -53,6 +54,7 @@ func TestUnlock(t *testing.T) {
 // TestAdvanceOnceMore: a copy whose files were brought forward by a git that was killed
 // before it could say so is brought forward all the same, and a person's changes stay.
 func TestAdvanceOnceMore(t *testing.T) {
+	t.Parallel()
 	for name, half := range map[string]string{
 		"new files":     "echo new >b",
 		"changed files": "echo x >a",

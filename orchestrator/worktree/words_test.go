@@ -12,6 +12,7 @@ import (
 // is answered, under any name, and settings that run nothing are left alone. What the
 // user has under the same name counts.
 func TestGuardAgainst(t *testing.T) {
+	t.Parallel()
 	lfs := Filter{Name: "lfs", Clean: "lfs clean", Smudge: "lfs smudge", Required: true}
 	for _, test := range []struct {
 		name       string
@@ -52,6 +53,7 @@ func TestGuardAgainst(t *testing.T) {
 
 // TestSettingsEnv: a key of others' making reaches git whole.
 func TestSettingsEnv(t *testing.T) {
+	t.Parallel()
 	got := settingsEnv([]setting{{"filter.a=b.clean", ""}, {"merge.x.driver", "false"}})
 	want := []string{
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=filter.a=b.clean", "GIT_CONFIG_VALUE_0=",
@@ -68,6 +70,7 @@ func TestSettingsEnv(t *testing.T) {
 // TestEnvironment: git sees what it needs of covey's environment, and neither keys
 // nor what would lead it to another repository.
 func TestEnvironment(t *testing.T) {
+	t.Parallel()
 	given := []string{
 		"PATH=/bin", "HOME=/h", "GIT_AUTHOR_NAME=Ana=B", "GIT_COMMITTER_DATE=1", "GIT_CONFIG_GLOBAL=/g",
 		"GIT_DIR=/evil", "GIT_WORK_TREE=/evil", "GIT_INDEX_FILE=/evil", "GIT_EXTERNAL_DIFF=evil", "GIT_CONFIG_COUNT=1",
@@ -95,6 +98,7 @@ func TestEnvironment(t *testing.T) {
 
 // TestFailureText: people read what git said and why it was ended, whichever there is.
 func TestFailureText(t *testing.T) {
+	t.Parallel()
 	for want, f := range map[string]Failure{
 		"git add in /w: fatal: no":                           {Stderr: "fatal: no", Code: 128},
 		"git add in /w: exit code 3":                         {Code: 3},
@@ -114,6 +118,7 @@ func TestFailureText(t *testing.T) {
 // TestLocked: only the locks of another git are waited for; a call that was ended,
 // and a failure that another try would not mend, are not tried again.
 func TestLocked(t *testing.T) {
+	t.Parallel()
 	lock := "fatal: Unable to create '/w/.git/index.lock': File exists."
 	for _, test := range []struct {
 		f    Failure
@@ -136,6 +141,7 @@ func TestLocked(t *testing.T) {
 
 // TestMoved: a reference that somebody else has moved is told from other failures.
 func TestMoved(t *testing.T) {
+	t.Parallel()
 	for said, want := range map[string]bool{
 		"cannot lock ref 'refs/heads/x': is at 12 but expected 34":                   true,
 		"cannot lock ref 'refs/heads/x': reference already exists":                   true,
@@ -151,6 +157,7 @@ func TestMoved(t *testing.T) {
 
 // TestWords: a failure names the command as people do, never its arguments.
 func TestWords(t *testing.T) {
+	t.Parallel()
 	for want, args := range map[string][]string{
 		"":                {},
 		"status":          {"status", "--porcelain"},
@@ -169,6 +176,7 @@ func TestWords(t *testing.T) {
 // TestLineAndFields: what git prints is split where git splits it, and nowhere else:
 // a file's name may hold line breaks.
 func TestLineAndFields(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{"": "", "a": "a", "a\n": "a", "a\r\nb": "a", "\na": "", " a ": " a "} {
 		if got := line([]byte(text)); got != want {
 			t.Errorf("line of %q: %q", text, got)
@@ -185,6 +193,7 @@ func TestLineAndFields(t *testing.T) {
 
 // TestCalm: no setting of git's is given twice, and each stands behind a -c.
 func TestCalm(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	options := baseOptions()
 	for i := 0; i < len(options); i += 2 {

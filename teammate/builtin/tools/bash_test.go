@@ -87,6 +87,7 @@ func TestBashResults(t *testing.T) {
 }
 
 func TestTheDirectoryLastsHoweverACommandEnds(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, command, want string
 		bash                bool // other shells stay where they were
@@ -235,6 +236,7 @@ touch ready
 sleep 300; sleep 300`
 
 func TestATimeoutKillsTheWholeTree(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(e *Env) { e.Grace = 50 * time.Millisecond })
 	var got string
 	limit := 700
@@ -293,6 +295,7 @@ func TestAnInterruptKillsTheWholeTree(t *testing.T) {
 }
 
 func TestWhatACommandLeavesRunningEndsWithItsMember(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	known := map[int]int{}
 	b := newBench(t, func(e *Env) {
@@ -376,6 +379,7 @@ func TestTheEnvironmentIsTheOneGiven(t *testing.T) {
 }
 
 func TestAVeryLongCommand(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	text := strings.Repeat("0123456789abcde\n", 700_000) // 10 MiB, as a here document
 	got := b.ok("Bash", fields{"command": "cd /; cat <<'X' | wc -c\n" + text + "X\ncd - >/dev/null"})

@@ -151,6 +151,7 @@ func TestEditMakesAFile(t *testing.T) {
 }
 
 func TestEditOfTenMegabytes(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	path := b.write("f", strings.Repeat("0123456789 some text\r\n", 500_000)+"needle\r\nend")
 	b.ok("Read", fields{"file_path": path, "offset": 500_000})

@@ -150,6 +150,7 @@ func TestReadFails(t *testing.T) {
 }
 
 func TestWrite(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	path := filepath.Join(b.root, "a/b/new.txt")
 	r := b.call(t.Context(), "Write", fields{"file_path": "a/b/new.txt", "content": "one\n"})

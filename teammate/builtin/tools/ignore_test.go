@@ -54,6 +54,7 @@ var ignoreNames = []string{
 
 // Our reading of .gitignore files is git's.
 func TestIgnoreRulesAgainstGit(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("needs git")
 	}

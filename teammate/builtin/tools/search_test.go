@@ -242,6 +242,7 @@ func TestGrepResponses(t *testing.T) {
 }
 
 func TestGrepOfLongLinesAndLargeFiles(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	b.write("oneline", strings.Repeat("x", 10<<20)+"needle"+strings.Repeat("y", 1000))
 	got := b.ok("Grep", fields{"pattern": "needle", "output_mode": "content"})
@@ -354,6 +355,7 @@ func TestAWalkStaysOutOfKernelFiles(t *testing.T) {
 }
 
 func TestALargeTree(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	b.write(".gitignore", "*.o\nbuild/\n/tmp/**/x\n")
 	for i := range 600 {
