@@ -99,7 +99,9 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	for _, t := range all {
 		e.Tasks[t.Status]++
 	}
-	// Tasks and members are consistent, because no member works any more.
+	// Tasks and members are consistent, because no member works any more, and once the
+	// crew has seen all events of the store: the tally counts tasks by them.
+	r.journal.CatchUp(context.WithoutCancel(ctx))
 	limited := sumUp(r, &e)
 	e.Budget = r.accounts.ledger.Report()
 	err = errors.Join(err, r.accounts.ledger.KeepTime(context.WithoutCancel(ctx)))

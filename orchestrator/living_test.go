@@ -34,7 +34,7 @@ func grownFiles() map[string]string {
 		"lead.yaml": "steps: [{say: Fine., times: -1}]",
 		"dev.yaml":  "steps: [{say: Fine., times: -1}]",
 		"ana.yaml": `steps:
-  - {when: Look around, call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
+  - {when: Look around, times: -1, call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
   - {say: Fine., times: -1}
 `,
 	}
