@@ -31,11 +31,11 @@ func (a alarms) tellLeadOf(ctx context.Context, s *Seat, text string) error {
 // mailLead mails the lead a notice. A full mailbox is no error, because the loop must not
 // end the team over a lead that is slow to read: sent is then false.
 func (c *Crew) mailLead(ctx context.Context, by actors.Actor, text string) (sent bool, err error) {
-	_, err = c.store.Mail().Send(ctx, by, mail.Outgoing{
-		To: []string{c.seats.Lead().Member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
+	_, err = c.ports.Store.Mail().Send(ctx, by, mail.Outgoing{
+		To: []string{c.ports.Seats.Lead().Member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	})
 	if errors.Is(err, tasks.ErrFull) {
-		c.log.Warn("the lead cannot be told", "notice", text, "err", err)
+		c.ports.Log.Warn("the lead cannot be told", "notice", text, "err", err)
 		return false, nil
 	}
 	return err == nil, err
@@ -44,7 +44,7 @@ func (c *Crew) mailLead(ctx context.Context, by actors.Actor, text string) (sent
 // needsAttention marks a member that only a person or new mail can help, and tells the
 // lead.
 func (a alarms) needsAttention(ctx context.Context, s *Seat, reason string) error {
-	return errors.Join(a.team.asks.Attention.Need(ctx, s.Member.Name, reason, a.team.work.Writes.ForbiddenChanges(s.Member)),
+	return errors.Join(a.team.ports.Asks.Attention.Need(ctx, s.Member.Name, reason, a.team.ports.Work.Writes.ForbiddenChanges(s.Member)),
 		a.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.Member.Name, reason)))
 }
 
@@ -55,14 +55,14 @@ func (a alarms) giveUpOn(ctx context.Context, s *Seat, reason string) error {
 		Message: s.Member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
 	}
 	turn := s.Turn()
-	a.team.journal.Append(agent.Event{Member: s.Member.Name, Turn: turn, Data: agent.NeedsAttention{Reason: reason}})
-	a.team.journal.Append(agent.Event{
+	a.team.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: turn, Data: agent.NeedsAttention{Reason: reason}})
+	a.team.ports.Journal.Append(agent.Event{
 		Member: s.Member.Name, Turn: turn, Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
 	// The crew does not wait for the hooks, which may be slow.
-	a.team.group.Go(func() {
+	a.team.ports.Group.Go(func() {
 		if _, err := s.teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			a.team.log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
+			a.team.ports.Log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
 		}
 	})
 	return a.needsAttention(ctx, s, reason)
@@ -71,7 +71,7 @@ func (a alarms) giveUpOn(ctx context.Context, s *Seat, reason string) error {
 // GiveUpOn marks a member that only a person can help, and notifies the lead, the journal
 // and the Notification hooks.
 func (c *Crew) GiveUpOn(ctx context.Context, member, reason string) {
-	if s, ok := c.seats.Of(member); ok {
+	if s, ok := c.ports.Seats.Of(member); ok {
 		c.logError(ctx, s, (alarms{c}).giveUpOn(ctx, s, reason))
 	}
 }
@@ -81,13 +81,13 @@ func (c *Crew) GiveUpOn(ctx context.Context, member, reason string) {
 func (c *Crew) RequestClosed(ctx context.Context, r requests.Request) error {
 	switch r.Kind {
 	case requests.AskPlan:
-		return c.asks.Plans.ApplyAnswer(ctx, r)
+		return c.ports.Asks.Plans.ApplyAnswer(ctx, r)
 	case requests.AskShutdown:
 		departures{c}.shutdownAnswered(ctx, r)
 	case requests.AskAttention:
 		(alarms{c}).clearApproved(r)
 	case requests.AskMerge:
-		return c.work.Merges.Answered(ctx, r)
+		return c.ports.Work.Merges.Answered(ctx, r)
 	}
 	return nil
 }
@@ -95,39 +95,39 @@ func (c *Crew) RequestClosed(ctx context.Context, r requests.Request) error {
 // clearApproved clears the attention of a member that a person has told to continue during
 // its turn. An idle member loses it when the turn begins that the answer causes.
 func (a alarms) clearApproved(r requests.Request) {
-	s, ok := a.team.seats.Of(r.Member)
+	s, ok := a.team.ports.Seats.Of(r.Member)
 	if !ok || !r.Approved() {
 		return
 	}
 	if now := s.Life.State(); !now.Idle && now.Gone == "" {
-		a.team.asks.Attention.ClearReason(r.Member)
+		a.team.ports.Asks.Attention.ClearReason(r.Member)
 	}
-	a.team.work.Writes.AllowChanges(s.Member)
+	a.team.ports.Work.Writes.AllowChanges(s.Member)
 }
 
 // NotifyPeople fires the Notification hooks for a question to people, and journals it for
 // attached screens. Questions for permission are announced by the turn that asks.
 func (c *Crew) NotifyPeople(ctx context.Context, member string, r requests.Request) {
-	s, ok := c.seats.Of(member)
+	s, ok := c.ports.Seats.Of(member)
 	if !ok {
-		s = c.seats.Lead()
+		s = c.ports.Seats.Lead()
 	}
 	n := hooks.NotificationInput{
 		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", notation.FirstLine(r.Text), r.ID),
 		NotificationType: "agent_needs_input",
 	}
-	c.journal.Append(agent.Event{
+	c.ports.Journal.Append(agent.Event{
 		Member: member, Turn: s.Turn(), Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
 	if s.teammate == nil {
 		return
 	}
 	// Only the end of the team waits for the hooks, which may be slow.
-	ctx, done := c.asks.UntilEnd(ctx)
-	if !c.group.Go(func() {
+	ctx, done := c.ports.Asks.UntilEnd(ctx)
+	if !c.ports.Group.Go(func() {
 		defer done()
 		if _, err := s.teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			c.log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
+			c.ports.Log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
 		}
 	}) {
 		done()

@@ -8,7 +8,7 @@ import "github.com/coveyteam/covey/hooks"
 func (s *Seat) BackgroundTasks() []hooks.BackgroundTask {
 	var list []hooks.BackgroundTask
 	if s.Member.Lead {
-		list = s.crew.seats.teammates()
+		list = s.crew.ports.Seats.teammates()
 	}
 	if s.workspace == nil {
 		return list

@@ -97,46 +97,13 @@ type Work struct {
 // Crew makes the members take turns. The goroutine of Run directs the team; each member
 // has its own goroutine.
 type Crew struct {
-	team         func() *configs.Team
-	store        *tasks.Store
-	journal      *journal.Journal
-	short        *state.Shortage
-	bus          *bus.Bus
-	processes    *process.Processes
-	log          *slog.Logger
-	clock        routine.Clock
-	loop         *routine.Loop
-	group        *routine.Group
-	seats        *Seats
-	board        *teamtools.Board
-	tools        *mcp.Server
-	programs     *launch.Programs
-	hooks        Hooks
-	times        *schedule.Timetable
-	logins       *login.Logins
-	accounts     Accounts
-	work         Work
-	watch        *lives.Watch
-	asks         *inbox.Inbox
-	holds        *lives.Holds
-	notes        *teamtools.Notes
-	purpose      Purpose
-	staysUp      func() bool
-	makeTeammate func(context.Context, *Seat) error
-	opening      *lives.Opening // of all members' sessions
-	restarts     lives.Restarts
+	ports    Ports
+	opening  *lives.Opening // of all members' sessions
+	restarts lives.Restarts
 }
 
 // New returns a crew without members.
-func New(p Ports) *Crew {
-	return &Crew{
-		team: p.Team, store: p.Store, journal: p.Journal, short: p.Short, bus: p.Bus, processes: p.Processes,
-		log: p.Log, clock: p.Clock, loop: p.Loop, group: p.Group, seats: p.Seats, board: p.Board, tools: p.Tools,
-		programs: p.Programs, hooks: p.Hooks, times: p.Times, logins: p.Logins, accounts: p.Accounts, work: p.Work,
-		watch: p.Watch, asks: p.Asks, holds: p.Holds, notes: p.Notes, purpose: p.Purpose, staysUp: p.StaysUp,
-		makeTeammate: p.MakeTeammate, opening: lives.NewOpening(),
-	}
-}
+func New(p Ports) *Crew { return &Crew{ports: p, opening: lives.NewOpening()} }
 
 // Up returns a channel that is closed once every member has begun its session or cannot
 // begin.
@@ -145,18 +112,18 @@ func (c *Crew) Up() <-chan struct{} { return c.opening.Up() }
 // Run directs the team until it comes to rest. It returns why the team rests, or an error
 // if ctx ended or the store failed. When it returns, no member runs.
 func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
-	defer c.loop.Close() // also after an early error, because EndMember may wait for it
+	defer c.ports.Loop.Close() // also after an early error, because EndMember may wait for it
 	d := &director{c: c}
 	if err := d.recall(ctx); err != nil {
 		return plan.Move{}, err
 	}
-	woken, err := c.bus.OnWake(func(string) { c.loop.Poke() })
+	woken, err := c.ports.Bus.OnWake(func(string) { c.ports.Loop.Poke() })
 	if err != nil {
 		return plan.Move{}, err
 	}
 	defer woken.Close()
 	// Otherwise members that wait for a journal that cannot be written could not end.
-	defer context.AfterFunc(ctx, c.journal.Hurry)()
+	defer context.AfterFunc(ctx, c.ports.Journal.Hurry)()
 	closeInbox := func() {}
 	defer func() { closeInbox() }() // after finish, which waits for goroutines that may ask
 	mctx, cancel := context.WithCancelCause(ctx)
@@ -165,31 +132,31 @@ func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 	if err := c.setUp(ctx); err != nil {
 		return plan.Move{}, err
 	}
-	stop, err := c.asks.Begin(ctx)
+	stop, err := c.ports.Asks.Begin(ctx)
 	if err != nil {
 		return plan.Move{}, err
 	}
 	closeInbox = stop
-	if c.purpose.Merge != nil {
+	if c.ports.Purpose.Merge != nil {
 		return c.atMerge(ctx)
 	}
-	c.opening.Expect(len(c.seats.All()))
-	c.work.Trees.Begin()
+	c.opening.Expect(len(c.ports.Seats.All()))
+	c.ports.Work.Trees.Begin()
 	c.reportHolds()
-	for _, s := range c.seats.All() {
+	for _, s := range c.ports.Seats.All() {
 		c.enter(mctx, s)
 		// Yield, so that an idle member's goroutine can be reused.
 		runtime.Gosched()
 	}
-	c.group.Go(func() { c.work.Merges.Serve(mctx) })
+	c.ports.Group.Go(func() { c.ports.Work.Merges.Serve(mctx) })
 	rest := watchdog{c}.start(mctx)
 	end, err := d.direct(mctx)
 	rest()
-	c.work.Merges.Close()
-	c.loop.Close()
+	c.ports.Work.Merges.Close()
+	c.ports.Loop.Close()
 	// Members that wait for work end now; the others finish their turn first, unless ctx
 	// has ended.
-	for _, s := range c.seats.All() {
+	for _, s := range c.ports.Seats.All() {
 		s.Life.EndWork()
 	}
 	if err != nil {
@@ -201,10 +168,10 @@ func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 // finish ends everything that the crew has started, whatever Run returns, and waits for
 // it.
 func (c *Crew) finish(ctx context.Context) {
-	c.loop.Close()
-	c.group.Wait()
-	c.hooks.Live.EndAll(ctx)
-	c.tools.Close() // its calls write to the journal, which ends after the crew
+	c.ports.Loop.Close()
+	c.ports.Group.Wait()
+	c.ports.Hooks.Live.EndAll(ctx)
+	c.ports.Tools.Close() // its calls write to the journal, which ends after the crew
 }
 
 // begin counts a member's session as begun.

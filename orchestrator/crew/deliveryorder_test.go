@@ -23,7 +23,7 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 	reader := addSeat(c, &configs.Member{Name: "ops"}, false)
 	actors := map[string]teamtools.Actor{}
 	for _, name := range []string{"lead", "dev"} {
-		m, err := c.store.Members().Attach(t.Context(), name, func() string { return "session-" + name })
+		m, err := c.ports.Store.Members().Attach(t.Context(), name, func() string { return "session-" + name })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,13 +31,13 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 	}
 	send := func(rt *rapid.T, by teamtools.Actor, n int) {
 		in := teamtools.SendMessageInput{To: "ops", Message: notation.Encode(fmt.Sprint(n))}
-		if _, err := c.board.Send(t.Context(), by, in); err != nil {
+		if _, err := c.ports.Board.Send(t.Context(), by, in); err != nil {
 			rt.Fatal(err)
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++ // each has its own call ids and an empty mailbox
-		left, err := c.store.Mail().Unread(t.Context(), "ops")
+		left, err := c.ports.Store.Mail().Unread(t.Context(), "ops")
 		if err != nil {
 			rt.Fatal(err)
 		}

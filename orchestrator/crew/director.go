@@ -40,7 +40,7 @@ const maxSleep = time.Minute
 // recall restores what an earlier run told the lead and which members were locked out.
 func (d *director) recall(ctx context.Context) error {
 	for key, into := range map[string]*string{keyTold: &d.told, keyReported: &d.reported} {
-		value, ok, err := d.c.store.Value(ctx, key)
+		value, ok, err := d.c.ports.Store.Value(ctx, key)
 		if err != nil {
 			return err
 		}
@@ -50,16 +50,16 @@ func (d *director) recall(ctx context.Context) error {
 			}
 		}
 	}
-	return errors.Join(d.c.notes.Recall(ctx), d.recallLogins(ctx))
+	return errors.Join(d.c.ports.Notes.Recall(ctx), d.recallLogins(ctx))
 }
 
 // direct runs the loop until the team finishes or ctx ends.
 func (d *director) direct(ctx context.Context) (plan.Move, error) {
-	if d.c.purpose.Setup {
+	if d.c.ports.Purpose.Setup {
 		return d.atSetup(ctx)
 	}
 	for {
-		err := errors.Join(d.c.accounts.Ledger.CheckTime(ctx), d.c.times.Run(ctx), staffing{d.c}.fillVacated(ctx))
+		err := errors.Join(d.c.ports.Accounts.Ledger.CheckTime(ctx), d.c.ports.Times.Run(ctx), staffing{d.c}.fillVacated(ctx))
 		if err != nil {
 			return plan.Move{}, err
 		}
@@ -68,7 +68,7 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 			return plan.Move{}, err
 		}
 		for _, m := range moves {
-			if m.Kind == plan.Finish && (!d.c.staysUp() || m.Limit) {
+			if m.Kind == plan.Finish && (!d.c.ports.StaysUp() || m.Limit) {
 				d.announce(ctx, m)
 				return m, nil
 			}
@@ -76,15 +76,15 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 				return plan.Move{}, err
 			}
 		}
-		d.c.watch.RecordDue(s, nil)
+		d.c.ports.Watch.RecordDue(s, nil)
 		// One poke may stand for many changes. None is missed, because each round takes a
 		// new scene.
 		select {
-		case <-d.c.loop.Poked():
+		case <-d.c.ports.Loop.Poked():
 		case <-d.nextRetry(s.Seats):
-		case <-d.c.times.Wait():
-		case <-d.c.accounts.Ledger.Next():
-		case order := <-d.c.loop.Orders():
+		case <-d.c.ports.Times.Wait():
+		case <-d.c.ports.Accounts.Ledger.Next():
+		case order := <-d.c.ports.Loop.Orders():
 			order.Do(ctx)
 		case <-ctx.Done():
 			return plan.Move{}, context.Cause(ctx)
@@ -101,7 +101,7 @@ func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 	}
 	d.interruptOverrun(s.Seats)
 	moves := plan.Next(s)
-	d.c.watch.RecordDue(s, moves)
+	d.c.ports.Watch.RecordDue(s, moves)
 	return s, moves, nil
 }
 
@@ -110,36 +110,36 @@ func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 // more at rest than it is.
 func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 	s := plan.Scene{
-		Exhausted: d.c.accounts.Ledger.Exhausted(), AtLimit: d.c.accounts.Ledger.OnLimit() == configs.StopAtLimit,
+		Exhausted: d.c.ports.Accounts.Ledger.Exhausted(), AtLimit: d.c.ports.Accounts.Ledger.OnLimit() == configs.StopAtLimit,
 		LastImpasse: d.told, LastReport: d.reported,
 	}
-	seats := d.c.seats.All()
+	seats := d.c.ports.Seats.All()
 	s.Seats = make([]plan.Seat, len(seats))
 	for i, m := range seats {
 		s.Seats[i] = m.view()
 	}
-	d.c.logins.FillSeats(s.Seats, func(i int) *lives.Member { return seats[i].Member })
-	s.Noted, s.Digests = d.c.notes.Waits()
-	s.Free = d.c.logins.Free()
+	d.c.ports.Logins.FillSeats(s.Seats, func(i int) *lives.Member { return seats[i].Member })
+	s.Noted, s.Digests = d.c.ports.Notes.Waits()
+	s.Free = d.c.ports.Logins.Free()
 	// Read the questions before the mail: an answer in between then shows up as mail.
-	d.c.asks.View(s.Seats)
-	s.Asked = d.c.asks.Pending()
+	d.c.ports.Asks.View(s.Seats)
+	s.Asked = d.c.ports.Asks.Pending()
 	var err error
-	if s.Tasks, err = d.c.store.List(ctx); err != nil {
+	if s.Tasks, err = d.c.ports.Store.List(ctx); err != nil {
 		return s, err
 	}
-	s.Merging = d.c.work.Merges.OnWay(s.Tasks)
-	d.c.asks.Attention.ClearSolved(&s, d.c.accounts.Ledger.Raised)
-	if err := d.c.board.ViewMail(ctx, s.Seats); err != nil {
+	s.Merging = d.c.ports.Work.Merges.OnWay(s.Tasks)
+	d.c.ports.Asks.Attention.ClearSolved(&s, d.c.ports.Accounts.Ledger.Raised)
+	if err := d.c.ports.Board.ViewMail(ctx, s.Seats); err != nil {
 		return s, err
 	}
-	viewHolds(d.c.holds, s.Seats)
+	viewHolds(d.c.ports.Holds, s.Seats)
 	return s, nil
 }
 
 // carryOut carries out one move.
 func (d *director) carryOut(ctx context.Context, m plan.Move) error {
-	s, ok := d.c.seats.Of(m.Member)
+	s, ok := d.c.ports.Seats.Of(m.Member)
 	if !ok && m.Member != "" {
 		return fmt.Errorf("%s: %w", m.Member, api.ErrNoMember)
 	}
@@ -151,7 +151,7 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 	case plan.GiveNotes:
 		return d.handNotes(ctx, s)
 	case plan.WaitLimit:
-		d.c.logins.TellOfWait(m.Mark, journal.TeamWaits{Until: m.Until, Members: m.Names})
+		d.c.ports.Logins.TellOfWait(m.Mark, journal.TeamWaits{Until: m.Until, Members: m.Names})
 	case plan.GiveClaim:
 		return d.handClaim(ctx, s, m.Tasks[0])
 	case plan.GiveQuestions:
@@ -161,12 +161,12 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 			{Kind: agent.FromCovey, Text: teamtools.NamesFor(s.Member.CurrentAgent()).NudgeText(m.Tasks)},
 		}}, m.Mark)
 	case plan.NeedAttention:
-		d.c.asks.Attention.Stuck(s.Member.Name, plan.Fingerprint(m.Tasks))
+		d.c.ports.Asks.Attention.Stuck(s.Member.Name, plan.Fingerprint(m.Tasks))
 		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)
 	case plan.GiveLast:
 		d.handLast(s)
 	case plan.GiveUp:
-		d.c.accounts.Ledger.GiveUp(s.Member.Name)
+		d.c.ports.Accounts.Ledger.GiveUp(s.Member.Name)
 		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)
 	case plan.TellLead:
 		return d.mailLeadOnce(ctx, keyTold, m.Mark, plan.TellText(m))
@@ -196,7 +196,7 @@ func (d *director) nextRetry(seats []plan.Seat) <-chan time.Time {
 	if next.IsZero() {
 		return nil
 	}
-	return d.c.clock.After(min(max(next.Round(0).Sub(d.c.clock.Now().Round(0)), 0), maxSleep))
+	return d.c.ports.Clock.After(min(max(next.Round(0).Sub(d.c.ports.Clock.Now().Round(0)), 0), maxSleep))
 }
 
 // interruptOverrun interrupts turns that run too long after a limit was reached.
@@ -207,16 +207,16 @@ func (d *director) interruptOverrun(seats []plan.Seat) {
 		if v.Spent == "" || v.Idle || v.Gone {
 			continue
 		}
-		if s, ok := d.c.seats.Of(v.Name); ok {
+		if s, ok := d.c.ports.Seats.Of(v.Name); ok {
 			if turns == nil {
 				turns = map[string]int{}
 			}
 			turns[v.Name] = s.Turn()
 		}
 	}
-	for _, name := range d.c.accounts.Ledger.Overrun(turns) {
-		if s, ok := d.c.seats.Of(name); ok {
-			reason, _ := d.c.accounts.Ledger.Spent(name)
+	for _, name := range d.c.ports.Accounts.Ledger.Overrun(turns) {
+		if s, ok := d.c.ports.Seats.Of(name); ok {
+			reason, _ := d.c.ports.Accounts.Ledger.Spent(name)
 			s.teammate.Interrupt(reason)
 		}
 	}
@@ -225,24 +225,24 @@ func (d *director) interruptOverrun(seats []plan.Seat) {
 // announce fires the Notification hooks when the team comes to rest.
 func (d *director) announce(ctx context.Context, m plan.Move) {
 	n := hooks.NotificationInput{
-		Message: d.c.team().Name + " is waiting for your input", NotificationType: "idle_prompt",
+		Message: d.c.ports.Team().Name + " is waiting for your input", NotificationType: "idle_prompt",
 	}
-	if !d.c.staysUp() {
+	if !d.c.ports.StaysUp() {
 		if !m.Done {
 			return // members that need attention were reported before
 		}
 		n = hooks.NotificationInput{
-			Message: d.c.team().Name + " has completed its work", NotificationType: "agent_completed",
+			Message: d.c.ports.Team().Name + " has completed its work", NotificationType: "agent_completed",
 		}
 	}
-	lead := d.c.seats.Lead()
+	lead := d.c.ports.Seats.Lead()
 	if lead.Life.State().Gone != "" {
 		return
 	}
 	// As in giveUpOn, only the end of the crew waits for the hooks.
-	d.c.group.Go(func() {
+	d.c.ports.Group.Go(func() {
 		if _, err := lead.teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			d.c.log.Warn("Notification hooks", "member", lead.Member.Name, "err", err)
+			d.c.ports.Log.Warn("Notification hooks", "member", lead.Member.Name, "err", err)
 		}
 	})
 }
@@ -262,8 +262,8 @@ func (d *director) atSetup(ctx context.Context) (plan.Move, error) {
 // interrupted turn continues with the same agent.
 func (d *director) recallLogins(ctx context.Context) error {
 	var members []configs.Member
-	for _, s := range d.c.seats.All() {
-		if err := d.c.logins.Recall(ctx, s.Member.Name); err != nil {
+	for _, s := range d.c.ports.Seats.All() {
+		if err := d.c.ports.Logins.Recall(ctx, s.Member.Name); err != nil {
 			return err
 		}
 		if s.teammate != nil {
@@ -271,6 +271,6 @@ func (d *director) recallLogins(ctx context.Context) error {
 		}
 		members = append(members, *s.Member.Member)
 	}
-	d.c.logins.Allot(members)
+	d.c.ports.Logins.Allot(members)
 	return nil
 }

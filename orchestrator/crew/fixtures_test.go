@@ -94,7 +94,7 @@ func loginsOf(store *tasks.Store, j *journal.Journal) *login.Logins {
 func addSeat(c *Crew, m *configs.Member, lead bool) *Seat {
 	s := &Seat{Member: &lives.Member{Member: m, Lead: lead}, crew: c}
 	s.Member.Session.Session = "session-" + m.Name
-	c.seats.add(s)
+	c.ports.Seats.add(s)
 	return s
 }
 

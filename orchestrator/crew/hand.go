@@ -18,20 +18,20 @@ import (
 // it.
 func (d *director) hand(s *Seat, w teammate.Work, mark string) {
 	d.c.switchAgent(s)
-	d.c.accounts.Ledger.Begin(s.Member.Name)
-	d.c.logins.EndWait()
+	d.c.ports.Accounts.Ledger.Begin(s.Member.Name)
+	d.c.ports.Logins.EndWait()
 	if s.Member.Lead {
-		d.c.notes.GivenTurn(w.Inputs)
+		d.c.ports.Notes.GivenTurn(w.Inputs)
 	}
 	d.resting = nil
-	d.c.asks.Attention.Clear(s.Member.Name)
-	d.c.asks.Recheck() // it may have needed attention
+	d.c.ports.Asks.Attention.Clear(s.Member.Name)
+	d.c.ports.Asks.Recheck() // it may have needed attention
 	s.Life.Give(w, mark)
 }
 
 // handMail gives an idle member all its mail as one prompt.
 func (d *director) handMail(ctx context.Context, s *Seat) error {
-	mail, _, err := d.c.board.Unread(ctx, s.Member.Name)
+	mail, _, err := d.c.ports.Board.Unread(ctx, s.Member.Name)
 	if err != nil {
 		return err
 	}
@@ -40,11 +40,11 @@ func (d *director) handMail(ctx context.Context, s *Seat) error {
 		return err
 	}
 	if len(in) == 0 {
-		d.c.loop.Poke() // all of it was obsolete: plan again
+		d.c.ports.Loop.Poke() // all of it was obsolete: plan again
 		return nil
 	}
-	if _, held := d.c.holds.Of(s.Member.Name); held { // the operator's mail ends the hold: see Holds.Keeps
-		if err := d.c.holds.Lift(ctx, s.Member.Name, actors.Operator); err != nil {
+	if _, held := d.c.ports.Holds.Of(s.Member.Name); held { // the operator's mail ends the hold: see Holds.Keeps
+		if err := d.c.ports.Holds.Lift(ctx, s.Member.Name, actors.Operator); err != nil {
 			return err
 		}
 	}
@@ -56,13 +56,13 @@ func (d *director) handMail(ctx context.Context, s *Seat) error {
 // already, the next round finds other work.
 func (d *director) handClaim(ctx context.Context, s *Seat, t tasks.Task) error {
 	by := s.Member.Actor()
-	terms := d.c.board.TermsOf(s.Member.Name)
-	t, err := d.c.store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.Member.Name, Max: terms.Max, Skills: terms.Skills})
+	terms := d.c.ports.Board.TermsOf(s.Member.Name)
+	t, err := d.c.ports.Store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.Member.Name, Max: terms.Max, Skills: terms.Skills})
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed) {
 			return err
 		}
-		d.c.loop.Poke()
+		d.c.ports.Loop.Poke()
 		return nil
 	}
 	d.hand(s, teammate.Work{Cause: agent.ByTask, Inputs: []agent.Input{
@@ -73,16 +73,16 @@ func (d *director) handClaim(ctx context.Context, s *Seat, t tasks.Task) error {
 
 // handNotes gives the idle lead a turn for its notes alone.
 func (d *director) handNotes(ctx context.Context, lead *Seat) error {
-	in, err := d.c.notes.Take(ctx)
+	in, err := d.c.ports.Notes.Take(ctx)
 	if err != nil {
 		return err
 	}
 	if len(in) == 0 {
-		d.c.loop.Poke() // another prompt has contained them
+		d.c.ports.Loop.Poke() // another prompt has contained them
 		return nil
 	}
-	d.c.accounts.Notices.Showing(nil, in)
-	d.c.accounts.Notices.Digest()
+	d.c.ports.Accounts.Notices.Showing(nil, in)
+	d.c.ports.Accounts.Notices.Digest()
 	d.hand(lead, teammate.Work{Cause: agent.ByMessage, Inputs: in}, "")
 	return nil
 }
@@ -90,7 +90,7 @@ func (d *director) handNotes(ctx context.Context, lead *Seat) error {
 // handQuestions reminds an idle member of the questions that it has not answered. It
 // counts the reminder first, so that a crash loses a reminder instead of adding a turn.
 func (d *director) handQuestions(ctx context.Context, s *Seat, mark string) error {
-	all, err := d.c.asks.Remind(ctx, s.Member.Name)
+	all, err := d.c.ports.Asks.Remind(ctx, s.Member.Name)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (d *director) handQuestions(ctx context.Context, s *Seat, mark string) erro
 // handRetry lets a locked-out member continue its turn. The member kept its input; mail that
 // came meanwhile is added.
 func (d *director) handRetry(ctx context.Context, s *Seat) error {
-	mail, _, err := d.c.board.Unread(ctx, s.Member.Name)
+	mail, _, err := d.c.ports.Board.Unread(ctx, s.Member.Name)
 	if err != nil {
 		return fmt.Errorf("the mail of %s: %w", s.Member.Name, err)
 	}
@@ -114,7 +114,7 @@ func (d *director) handRetry(ctx context.Context, s *Seat) error {
 	}
 	d.c.TryNow(s)
 	goOn := agent.Input{Kind: agent.FromCovey, Text: teammate.GoOn}
-	if lockout := d.c.logins.State(s.Member.Name).Lockout; lockout != nil && lockout.Failed {
+	if lockout := d.c.ports.Logins.State(s.Member.Name).Lockout; lockout != nil && lockout.Failed {
 		goOn.Text = teammate.TryAgain
 	}
 	d.hand(s, teammate.Work{Cause: agent.ByResume, Inputs: append([]agent.Input{goOn}, in...)}, "")
@@ -123,9 +123,9 @@ func (d *director) handRetry(ctx context.Context, s *Seat) error {
 
 // handLast prompts a member to finish and hand over its work.
 func (d *director) handLast(s *Seat) {
-	in, ok := d.c.accounts.Ledger.HandOver(s.Member.Name)
+	in, ok := d.c.ports.Accounts.Ledger.HandOver(s.Member.Name)
 	if !ok { // the limit was just raised
-		d.c.loop.Poke()
+		d.c.ports.Loop.Poke()
 		return
 	}
 	d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{in}}, "")
@@ -141,7 +141,7 @@ func (d *director) mailLeadOnce(ctx context.Context, key, mark, text string) err
 	// Send the notice before the mark is stored: after a crash in between it is sent
 	// again under the same call id, which has no effect. The other order could lose it.
 	if sent {
-		if err := d.c.store.Put(ctx, key, notation.Encode(mark)); err != nil {
+		if err := d.c.ports.Store.Put(ctx, key, notation.Encode(mark)); err != nil {
 			return err
 		}
 	}
@@ -150,14 +150,14 @@ func (d *director) mailLeadOnce(ctx context.Context, key, mark, text string) err
 	} else {
 		d.reported = mark
 	}
-	d.c.loop.Poke()
+	d.c.ports.Loop.Poke()
 	return nil
 }
 
 // askForReport asks the lead for its report. It lists the completed tasks again, because
 // the lead may have lost its context since.
 func (d *director) askForReport(ctx context.Context, mark string) error {
-	all, err := d.c.store.List(ctx)
+	all, err := d.c.ports.Store.List(ctx)
 	if err != nil {
 		return err
 	}

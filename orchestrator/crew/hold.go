@@ -15,15 +15,15 @@ func viewHolds(h *lives.Holds, seats []plan.Seat) {
 
 // held reports whether the member is held.
 func (s *Seat) held() bool {
-	_, held := s.crew.holds.Of(s.Member.Name)
+	_, held := s.crew.ports.Holds.Of(s.Member.Name)
 	return held
 }
 
 // reportHolds journals the holds that an earlier run left.
 func (c *Crew) reportHolds() {
-	for _, s := range c.seats.All() {
-		if h, held := c.holds.Of(s.Member.Name); held {
-			c.journal.Append(agent.Event{Member: s.Member.Name, Data: lives.MemberHeld{By: h.By, Cut: h.Cut}})
+	for _, s := range c.ports.Seats.All() {
+		if h, held := c.ports.Holds.Of(s.Member.Name); held {
+			c.ports.Journal.Append(agent.Event{Member: s.Member.Name, Data: lives.MemberHeld{By: h.By, Cut: h.Cut}})
 		}
 	}
 }

@@ -22,24 +22,24 @@ func (s *Seat) Next(ctx context.Context) (teammate.Work, error) {
 		case now.Exit != lives.Stays:
 			return teammate.Work{}, now.Exit.LastWork()
 		}
-		s.crew.work.Merges.HarvestCompleted(ctx, s.Member.Name)
+		s.crew.ports.Work.Merges.HarvestCompleted(ctx, s.Member.Name)
 		s.waiting = true
 		s.Life.Wait()
-		s.crew.loop.Poke()
+		s.crew.ports.Loop.Poke()
 	}
 	w, err := s.Life.Take(ctx)
 	if err != nil {
 		return teammate.Work{}, err
 	}
 	s.waiting = false
-	s.crew.work.Merges.Freshen(ctx, s.Member.Name)
-	s.crew.asks.Attention.WithdrawQuestion(ctx, s.Member.Name)
+	s.crew.ports.Work.Merges.Freshen(ctx, s.Member.Name)
+	s.crew.ports.Asks.Attention.WithdrawQuestion(ctx, s.Member.Name)
 	return w, nil
 }
 
 // Waiting returns unread mail that may be shown during a turn.
 func (s *Seat) Waiting(ctx context.Context) ([]agent.Input, error) {
-	mail, _, err := s.crew.board.Unread(ctx, s.Member.Name)
+	mail, _, err := s.crew.ports.Board.Unread(ctx, s.Member.Name)
 	if err != nil || len(mail) == 0 {
 		return nil, err
 	}
@@ -50,44 +50,44 @@ func (s *Seat) Waiting(ctx context.Context) ([]agent.Input, error) {
 // the turn. After a crash between the two stores the mail is shown again, under an id
 // that the member's history knows.
 func (s *Seat) Taken(ctx context.Context, ids []string) error {
-	s.crew.accounts.Notices.Shown(ids, s.crew.watch.Of(s.Member.Name).Pass)
-	letters, err := s.crew.notes.Drop(ctx, s.Member.Actor(), ids)
+	s.crew.ports.Accounts.Notices.Shown(ids, s.crew.ports.Watch.Of(s.Member.Name).Pass)
+	letters, err := s.crew.ports.Notes.Drop(ctx, s.Member.Actor(), ids)
 	if err != nil || len(letters) == 0 && len(ids) > 0 {
 		return err
 	}
-	return s.crew.store.Mail().Deliver(ctx, s.Member.Actor(), letters)
+	return s.crew.ports.Store.Mail().Deliver(ctx, s.Member.Actor(), letters)
 }
 
 // read turns unread mail into inputs. It marks obsolete mail as delivered without showing
 // it, and leaves mail about unmerged work for later.
 func (s *Seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, error) {
-	about, err := s.crew.board.Concerned(ctx, mail)
+	about, err := s.crew.ports.Board.Concerned(ctx, mail)
 	if err != nil {
 		return nil, err
 	}
-	about = plan.WithUnmerged(about, s.crew.work.Merges.OnWay(about))
+	about = plan.WithUnmerged(about, s.crew.ports.Work.Merges.OnWay(about))
 	show, moot := plan.SortMail(mail, about, s.Member.Name)
 	if len(moot) > 0 {
-		if err := s.crew.store.Mail().Deliver(ctx, s.Member.Actor(), moot); err != nil {
+		if err := s.crew.ports.Store.Mail().Deliver(ctx, s.Member.Actor(), moot); err != nil {
 			return nil, err
 		}
 	}
 	if len(show) == 0 {
 		return nil, nil
 	}
-	if err := s.crew.asks.ActOn(ctx, show); err != nil {
+	if err := s.crew.ports.Asks.ActOn(ctx, show); err != nil {
 		return nil, err
 	}
-	s.crew.notes.Asked(s.Member.Name, show)
+	s.crew.ports.Notes.Asked(s.Member.Name, show)
 	in := teamtools.NamesFor(s.Member.CurrentAgent()).Inputs(show, about)
 	if !s.Member.Lead {
 		return in, nil
 	}
-	notes, err := s.crew.notes.Show(ctx)
+	notes, err := s.crew.ports.Notes.Show(ctx)
 	if err != nil {
 		return nil, err
 	}
 	in = append(in, notes...)
-	s.crew.accounts.Notices.Showing(show, in)
+	s.crew.ports.Accounts.Notices.Showing(show, in)
 	return in, nil
 }

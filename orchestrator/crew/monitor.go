@@ -20,16 +20,16 @@ func (m monitor) sinkOf(ctx context.Context, s *Seat) agent.Sink {
 	return func(e agent.Event) {
 		// Update the crew before the journal, because a slow journal blocks the member
 		// and must not delay ps.
-		data, err := m.c.logins.HandleEvent(ctx, s.Member, e.Data)
+		data, err := m.c.ports.Logins.HandleEvent(ctx, s.Member, e.Data)
 		m.c.logError(ctx, s, err)
 		e.Data = m.markEmpty(ctx, s, m.fillIdle(s, data))
-		m.c.accounts.Tally.See(e)
-		m.c.watch.Record(s.Member.Name, e)
+		m.c.ports.Accounts.Tally.See(e)
+		m.c.ports.Watch.Record(s.Member.Name, e)
 		if end, ok := e.Data.(agent.HookFinished); ok {
-			m.c.hooks.Live.Tallies.Add(s.Member.Name, hooklist.EndOf(end))
+			m.c.ports.Hooks.Live.Tallies.Add(s.Member.Name, hooklist.EndOf(end))
 		}
-		m.c.work.Writes.See(ctx, s.Member, e) // before slow steps, because it reads the clock
-		m.c.journal.Append(e)
+		m.c.ports.Work.Writes.See(ctx, s.Member, e) // before slow steps, because it reads the clock
+		m.c.ports.Journal.Append(e)
 		m.journalCoordination(s, e)
 		switch data := e.Data.(type) {
 		case agent.MemberStarted:
@@ -41,14 +41,14 @@ func (m monitor) sinkOf(ctx context.Context, s *Seat) agent.Sink {
 		case agent.ToolCalled:
 			m.vendorAnswered(s)
 		case agent.HelperEnded:
-			m.c.loop.Poke() // the team may have waited for it
+			m.c.ports.Loop.Poke() // the team may have waited for it
 		case agent.Idle:
 			m.c.logError(ctx, s, m.recordIdle(ctx, s, data))
 		case agent.Limited:
 			m.c.logError(ctx, s, m.tellOfLimit(ctx, s, data))
 		case agent.TurnEnded:
-			m.c.accounts.Ledger.TurnEnded(s.Member.Name, s.Turn(), data)
-			m.c.logError(ctx, s, m.c.logins.TurnEnded(ctx, s.Member.Name, data.Reason))
+			m.c.ports.Accounts.Ledger.TurnEnded(s.Member.Name, s.Turn(), data)
+			m.c.logError(ctx, s, m.c.ports.Logins.TurnEnded(ctx, s.Member.Name, data.Reason))
 		}
 	}
 }
@@ -63,8 +63,8 @@ func (m monitor) fillIdle(s *Seat, data agent.EventData) agent.EventData {
 	for _, b := range s.BackgroundTasks() {
 		idle.Background = append(idle.Background, notation.Short(b.Command, notation.LineWidth))
 	}
-	idle.Background = append(idle.Background, m.c.hooks.Background.Commands(s.Member.Name)...)
-	idle.Completed = m.c.notes.CompletedBy(s.Member.Name)
+	idle.Background = append(idle.Background, m.c.ports.Hooks.Background.Commands(s.Member.Name)...)
+	idle.Completed = m.c.ports.Notes.CompletedBy(s.Member.Name)
 	return idle
 }
 
@@ -76,9 +76,9 @@ func (m monitor) markEmpty(ctx context.Context, s *Seat, data agent.EventData) a
 	if !ok {
 		return data
 	}
-	end.Empty = !m.c.accounts.Tally.Of(s.Member.Name).Useful && !m.c.notes.WasAsked(s.Member.Name)
+	end.Empty = !m.c.ports.Accounts.Tally.Of(s.Member.Name).Useful && !m.c.ports.Notes.WasAsked(s.Member.Name)
 	if end.Empty && s.Member.Lead {
-		all, err := m.c.store.List(ctx)
+		all, err := m.c.ports.Store.List(ctx)
 		end.Empty = err == nil && len(tasks.OpenTasks(all)) > 0
 	}
 	return end
@@ -89,8 +89,8 @@ func (m monitor) journalCoordination(s *Seat, e agent.Event) {
 	if !s.Member.Lead || e.Helper != "" {
 		return
 	}
-	if spent, ok := m.c.accounts.Notices.See(e.Data); ok {
-		m.c.journal.Append(agent.Event{Member: e.Member, Turn: e.Turn, Data: spent})
+	if spent, ok := m.c.ports.Accounts.Notices.See(e.Data); ok {
+		m.c.ports.Journal.Append(agent.Event{Member: e.Member, Turn: e.Turn, Data: spent})
 	}
 }
 
@@ -98,28 +98,28 @@ func (m monitor) journalCoordination(s *Seat, e agent.Event) {
 // at once, or marks the member as needing attention if no reminder would reach it.
 func (m monitor) recordIdle(ctx context.Context, s *Seat, idle agent.Idle) error {
 	failed := "its last turn failed: " + idle.LastText
-	again, worn := m.c.logins.TriesAgain(s.Member.Name)
+	again, worn := m.c.ports.Logins.TriesAgain(s.Member.Name)
 	switch {
 	case again:
 		return nil // the turn is tried again
 	case worn != "":
 		failed = worn
 	}
-	note := m.c.notes.Of(s.Member.Name, idle)
+	note := m.c.ports.Notes.Of(s.Member.Name, idle)
 	if idle.Reason == agent.IdleStopped {
 		note.FailureReason = "a hook stopped its turn"
 	}
 	if idle.Reason == agent.IdleFailed && m.c.turnFailed(ctx, s, failed) {
-		return m.c.notes.Send(ctx, note, m.c.clock.Now())
+		return m.c.ports.Notes.Send(ctx, note, m.c.ports.Clock.Now())
 	}
 	switch {
 	case idle.Reason != agent.IdleFailed && idle.Reason != agent.IdleStopped:
 		if s.Member.Lead {
 			return nil
 		}
-		return m.c.notes.Put(ctx, note)
+		return m.c.ports.Notes.Put(ctx, note)
 	case idle.Reason == agent.IdleFailed:
-		all, err := m.c.store.List(ctx)
+		all, err := m.c.ports.Store.List(ctx)
 		if err != nil {
 			return err
 		}
@@ -129,18 +129,18 @@ func (m monitor) recordIdle(ctx context.Context, s *Seat, idle agent.Idle) error
 	case s.Member.Lead:
 		return nil
 	}
-	return m.c.notes.Send(ctx, note, m.c.clock.Now())
+	return m.c.ports.Notes.Send(ctx, note, m.c.ports.Clock.Now())
 }
 
 // tellOfLimit tells the lead of a member's usage limit, once for consecutive tries with
 // the same result.
 func (m monitor) tellOfLimit(ctx context.Context, s *Seat, e agent.Limited) error {
-	text, waits, again := m.c.logins.LimitText(s.Member, e)
+	text, waits, again := m.c.ports.Logins.LimitText(s.Member, e)
 	if again {
 		return nil
 	}
 	if waits {
-		owned, err := m.c.store.Owned(ctx, s.Member.Name)
+		owned, err := m.c.ports.Store.Owned(ctx, s.Member.Name)
 		if err != nil {
 			return fmt.Errorf("the tasks of %s: %w", s.Member.Name, err)
 		}
@@ -155,7 +155,7 @@ func (m monitor) tellOfLimit(ctx context.Context, s *Seat, e agent.Limited) erro
 // vendorAnswered records that the vendor has answered a member during its turn.
 func (m monitor) vendorAnswered(s *Seat) {
 	if !s.Life.State().Idle {
-		m.c.logins.Answered(s.Member.Name)
+		m.c.ports.Logins.Answered(s.Member.Name)
 	}
 }
 
@@ -165,15 +165,15 @@ func (s *Seat) Sink(ctx context.Context) agent.Sink {
 	next := monitor{s.crew}.sinkOf(ctx, s)
 	return func(e agent.Event) {
 		if end, ok := e.Data.(agent.TurnEnded); ok {
-			end.CostUSD = s.crew.accounts.Ledger.Purse(s.Member.Name).Price(end.Usage)
-			cost, unknown := s.crew.programs.Billed(s.Member)
+			end.CostUSD = s.crew.ports.Accounts.Ledger.Purse(s.Member.Name).Price(end.Usage)
+			cost, unknown := s.crew.ports.Programs.Billed(s.Member)
 			end.CostUSD, end.UsageUnknown = end.CostUSD+cost, unknown
 			e.Data = end
 		}
 		s.caller.See(e.Data)
 		next(e)
-		if warning := s.crew.tools.Missed(s.Member.Name, e.Data); warning != "" {
-			s.crew.journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: agent.Warning{Text: warning}})
+		if warning := s.crew.ports.Tools.Missed(s.Member.Name, e.Data); warning != "" {
+			s.crew.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: agent.Warning{Text: warning}})
 		}
 	}
 }

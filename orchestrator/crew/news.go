@@ -13,17 +13,17 @@ func (c *Crew) Stored(e tasks.Event) {
 	switch e.Type {
 	case tasks.TaskEvent:
 		(monitor{c}).noteTask(e.Data)
-		c.asks.Recheck() // an approval may wait for it
+		c.ports.Asks.Recheck() // an approval may wait for it
 	case tasks.RequestEvent:
-		c.asks.Recheck()
+		c.ports.Asks.Recheck()
 	case tasks.MessageEvent:
 		if to := (monitor{c}).noteMessage(e.Data); to != "" {
-			if err := c.bus.Wake(to); err != nil {
-				c.log.Debug("nobody was woken for a message", "to", to, "err", err)
+			if err := c.ports.Bus.Wake(to); err != nil {
+				c.ports.Log.Debug("nobody was woken for a message", "to", to, "err", err)
 			}
 		}
 	}
-	c.loop.Poke()
+	c.ports.Loop.Poke()
 }
 
 // noteTask records who completed a task.
@@ -32,21 +32,21 @@ func (m monitor) noteTask(data json.RawMessage) {
 	if json.Unmarshal(data, &change) != nil || change.Op != tasks.TaskCompleted {
 		return
 	}
-	if s, ok := m.c.seats.Of(change.Task.Owner); ok {
-		m.c.accounts.Tally.Completed(change.Task.Owner, change.Task.ID)
-		m.c.watch.Completed(s.Member.Name, change.Task.ID)
+	if s, ok := m.c.ports.Seats.Of(change.Task.Owner); ok {
+		m.c.ports.Accounts.Tally.Completed(change.Task.Owner, change.Task.ID)
+		m.c.ports.Watch.Completed(s.Member.Name, change.Task.ID)
 	}
 }
 
 // noteMessage records that a member has written to the lead, and returns the receiver.
 func (m monitor) noteMessage(data json.RawMessage) (to string) {
 	var letter mail.Message
-	if json.Unmarshal(data, &letter) != nil || len(m.c.seats.All()) == 0 {
+	if json.Unmarshal(data, &letter) != nil || len(m.c.ports.Seats.All()) == 0 {
 		return ""
 	}
 	// Any message counts as a report; the lead judges its content.
-	if s, ok := m.c.seats.Of(letter.From); ok && letter.To == m.c.seats.Lead().Member.Name {
-		m.c.watch.Reported(s.Member.Name)
+	if s, ok := m.c.ports.Seats.Of(letter.From); ok && letter.To == m.c.ports.Seats.Lead().Member.Name {
+		m.c.ports.Watch.Reported(s.Member.Name)
 	}
 	return letter.To
 }

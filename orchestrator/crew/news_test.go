@@ -22,9 +22,9 @@ func TestReportSent(t *testing.T) {
 		addSeat(c, &configs.Member{Name: name}, i == 0)
 	}
 	policies := hooking.NewPolicies(hooking.PolicyOptions{
-		Writes: &owned.Writes{}, Member: c.seats.Member, SessionOf: c.seats.SessionOf,
-		Lead:       func() *lives.Member { return c.seats.Lead().Member },
-		Unreported: func(_ context.Context, member string) []string { return c.watch.Of(member).Unreported },
+		Writes: &owned.Writes{}, Member: c.ports.Seats.Member, SessionOf: c.ports.Seats.SessionOf,
+		Lead:       func() *lives.Member { return c.ports.Seats.Lead().Member },
+		Unreported: func(_ context.Context, member string) []string { return c.ports.Watch.Of(member).Unreported },
 	})
 	completed := func(id, owner string) {
 		monitor{c}.noteTask(notation.Encode(tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: owner}}))

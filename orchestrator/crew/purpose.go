@@ -30,10 +30,10 @@ const prepared = "the workspace is prepared"
 
 // setUp runs the Setup hooks, once for the team, in the lead's session.
 func (c *Crew) setUp(ctx context.Context) error {
-	if c.purpose.Trigger == "" || c.seats.Lead().Life.State().Gone != "" {
+	if c.ports.Purpose.Trigger == "" || c.ports.Seats.Lead().Life.State().Gone != "" {
 		return nil
 	}
-	if err := c.seats.Lead().teammate.Setup(ctx, c.purpose.Trigger); err != nil {
+	if err := c.ports.Seats.Lead().teammate.Setup(ctx, c.ports.Purpose.Trigger); err != nil {
 		return fmt.Errorf("the Setup hooks: %w", err)
 	}
 	return nil
@@ -41,10 +41,10 @@ func (c *Crew) setUp(ctx context.Context) error {
 
 // atMerge merges and ends a run whose purpose is that.
 func (c *Crew) atMerge(ctx context.Context) (plan.Move, error) {
-	done, err := c.work.Merges.MergeHere(ctx, *c.purpose.Merge)
+	done, err := c.ports.Work.Merges.MergeHere(ctx, *c.ports.Purpose.Merge)
 	if err != nil {
 		return plan.Move{}, err
 	}
-	c.purpose.Merged(done)
-	return plan.Move{Kind: plan.Finish, Done: true, Reason: "merged " + c.purpose.Merge.String()}, nil
+	c.ports.Purpose.Merged(done)
+	return plan.Move{Kind: plan.Finish, Done: true, Reason: "merged " + c.ports.Purpose.Merge.String()}, nil
 }

@@ -21,9 +21,9 @@ func (MemberRestarts) EventType() string { return "member_restarts" }
 // failed records that a member has failed. It returns how long the member rests before
 // its restart; ok is false if the member is given up.
 func (c *Crew) failed(s *Seat, reason string) (rest time.Duration, ok bool) {
-	rest, left, ok := c.restarts.Fail(*s.Member.Member, c.clock.Now())
+	rest, left, ok := c.restarts.Fail(*s.Member.Member, c.ports.Clock.Now())
 	if ok {
-		c.journal.Append(agent.Event{
+		c.ports.Journal.Append(agent.Event{
 			Member: s.Member.Name, Turn: s.Turn(), Data: MemberRestarts{Reason: reason, Rest: rest, Left: left},
 		})
 	}
@@ -47,9 +47,9 @@ func (c *Crew) restartOrGiveUp(ctx context.Context, s *Seat, reason string) {
 func (c *Crew) vacateRested(ctx context.Context, s *Seat) {
 	if rest := s.Life.RestsFor(); rest > 0 {
 		select {
-		case <-c.clock.After(rest):
+		case <-c.ports.Clock.After(rest):
 		case <-ctx.Done():
-		case <-c.loop.Over():
+		case <-c.ports.Loop.Over():
 			return
 		}
 	}

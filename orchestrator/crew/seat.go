@@ -72,19 +72,19 @@ func (s *Seat) HasBackground() bool { return s.workspace != nil && s.workspace.H
 func (s *Seat) view() plan.Seat {
 	now := s.Life.State()
 	v := plan.Seat{
-		Name: s.Member.Name, Lead: s.Member.Lead, Began: s.crew.watch.Of(s.Member.Name).Turn > 0, Idle: now.Idle &&
+		Name: s.Member.Name, Lead: s.Member.Lead, Began: s.crew.ports.Watch.Of(s.Member.Name).Turn > 0, Idle: now.Idle &&
 			now.Leaving == "", Gone: now.Gone != "", GoneFor: now.Gone,
 		SelfClaim: s.Member.SelfClaim, DependsOn: s.Member.DependsOn, Skills: lives.Skills(s.Member.Member),
 		Nudged: now.Nudged,
 	}
-	v.Spent, v.LastWord = s.crew.accounts.Ledger.Spent(s.Member.Name)
-	v.Helped, v.Awaited = s.teammate != nil && s.teammate.Helpers() > 0, s.crew.hooks.Background.MayWake(s.Member.Name)
+	v.Spent, v.LastWord = s.crew.ports.Accounts.Ledger.Spent(s.Member.Name)
+	v.Helped, v.Awaited = s.teammate != nil && s.teammate.Helpers() > 0, s.crew.ports.Hooks.Background.MayWake(s.Member.Name)
 	return v
 }
 
 // TeamTools returns the team's tools for the member, under the given names.
 func (s *Seat) TeamTools(names teamtools.ToolNames) ([]teamtools.Tool, error) {
-	return s.crew.board.Tools(names, teamtools.Caller{Member: s.Member, Act: s.Actor})
+	return s.crew.ports.Board.Tools(names, teamtools.Caller{Member: s.Member, Act: s.Actor})
 }
 
 // Actor returns the member as the actor of a change.
@@ -98,7 +98,7 @@ func (s *Seat) Actor(callID string) teamtools.Actor {
 	// Task hooks of the lead name no teammate and cannot stop it: without its lead a team
 	// could not end in order.
 	if a.Lead = s.Member.Lead; !s.Member.Lead {
-		a.Teammate, a.Team, a.Halt = s.Member.Name, s.crew.team().Name, s.Life.Halt
+		a.Teammate, a.Team, a.Halt = s.Member.Name, s.crew.ports.Team().Name, s.Life.Halt
 	}
 	return a
 }
@@ -122,7 +122,7 @@ func (s *Seat) Reconfigure(p permission.Policy) {
 // per id.
 func (s *Seat) PostNotice(ctx context.Context, id, text string) error {
 	by := actors.Actor{CallID: actors.CallID("helper", s.Member.Name+" "+id)}
-	_, err := s.crew.store.Mail().Send(ctx, by, mail.Outgoing{
+	_, err := s.crew.ports.Store.Mail().Send(ctx, by, mail.Outgoing{
 		To: []string{s.Member.Name}, Kind: mail.HelperMessage, Text: text, Summary: mail.Summary(text),
 	})
 	return err

@@ -39,17 +39,17 @@ func (c *Crew) runMember(ctx context.Context, s *Seat) {
 // end records that a member's last goroutine has ended.
 func (c *Crew) end(s *Seat) {
 	s.Life.End()
-	c.loop.Poke()
+	c.ports.Loop.Poke()
 }
 
 // finishLife cleans up after a member whose Run returned err, and decides what follows.
 func (c *Crew) finishLife(ctx context.Context, s *Seat, err error) {
 	defer c.end(s)
 	defer s.Life.MarkLeft()
-	c.short.Note(err)
+	c.ports.Short.Note(err)
 	// End the agent before others can claim its tasks.
-	c.logError(ctx, s, c.programs.End(s.Member))
-	c.hooks.Functions.Session(s.Member.Session.Session).Release() // hooks that its agent registered
+	c.logError(ctx, s, c.ports.Programs.End(s.Member))
+	c.ports.Hooks.Functions.Session(s.Member.Session.Session).Release() // hooks that its agent registered
 	c.begin(s)
 	now := s.Life.State()
 	switch {
@@ -72,41 +72,41 @@ func (c *Crew) finishLife(ctx context.Context, s *Seat, err error) {
 // halted handles a member that a hook has stopped permanently, also for later runs.
 func (c *Crew) halted(ctx context.Context, s *Seat, reason string) {
 	s.Member.Session.State, s.Member.Session.Reason = stateHalted, reason
-	c.logError(ctx, s, c.store.Members().Set(ctx, s.Member.Session))
+	c.logError(ctx, s, c.ports.Store.Members().Set(ctx, s.Member.Session))
 	c.leave(ctx, s, reason)
 }
 
 // leave handles a member that will not restart in this run: its tasks become open again,
 // and the lead is told.
 func (c *Crew) leave(ctx context.Context, s *Seat, reason string) {
-	c.tools.Revoke(s.Member) // remaining processes of its agent must not act for it
-	c.store.Members().Detach(s.Member.Name)
+	c.ports.Tools.Revoke(s.Member) // remaining processes of its agent must not act for it
+	c.ports.Store.Members().Detach(s.Member.Name)
 	released, err := c.release(ctx, s.Member.Name, reason)
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.Member.Name, reason)
 	if len(released) > 0 {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
 	c.logError(ctx, s, errors.Join(err, (alarms{c}).tellLeadOf(ctx, s, text), departures{c}.announceLeft(ctx, s, reason, released),
-		c.asks.Leave(ctx, s.Member.Name)))
+		c.ports.Asks.Leave(ctx, s.Member.Name)))
 	// Retire last: the crew checks for the end when a member is gone, and must then see
 	// its open tasks and the lead's mail.
 	s.Life.Retire(reason)
-	c.loop.Poke()
+	c.ports.Loop.Poke()
 }
 
 // release makes all open tasks of a member pending and unowned, and returns them.
 func (c *Crew) release(ctx context.Context, member, reason string) ([]tasks.Task, error) {
-	released, err := c.store.Release(ctx, actors.Actor{}, member, reason)
+	released, err := c.ports.Store.Release(ctx, actors.Actor{}, member, reason)
 	if err != nil {
 		return released, err
 	}
-	owned, err := c.store.Owned(ctx, member)
+	owned, err := c.ports.Store.Owned(ctx, member)
 	if err != nil {
 		return released, err
 	}
 	nobody := ""
 	for _, t := range owned {
-		t, _, err := c.store.Update(ctx, actors.Actor{}, t.ID, tasks.Patch{Owner: &nobody})
+		t, _, err := c.ports.Store.Update(ctx, actors.Actor{}, t.ID, tasks.Patch{Owner: &nobody})
 		if err != nil {
 			return released, err
 		}
@@ -122,11 +122,11 @@ const stateHalted = "halted"
 // goroutine, which cannot handle it; only notifications to others were lost.
 func (c *Crew) logError(ctx context.Context, s *Seat, err error) {
 	if err != nil && ctx.Err() == nil {
-		c.log.Error("an event of a member could not be processed", "member", s.Member.Name, "err", err)
+		c.ports.Log.Error("an event of a member could not be processed", "member", s.Member.Name, "err", err)
 	}
 }
 
 // Turn returns the number of the member's turn.
 func (s *Seat) Turn() int {
-	return s.crew.watch.Of(s.Member.Name).Turn
+	return s.crew.ports.Watch.Of(s.Member.Name).Turn
 }

@@ -57,7 +57,7 @@ func ShutdownRequest(r requests.Request) mail.ShutdownRequest {
 // of the team. resume continues the member once it rests.
 func (c *Crew) memberContext(ctx context.Context, s *Seat) context.Context {
 	ctx, quit := context.WithCancelCause(ctx)
-	s.Life.Bind(quit, func() { c.group.Go(func() { c.runMember(ctx, s) }) })
+	s.Life.Bind(quit, func() { c.ports.Group.Go(func() { c.runMember(ctx, s) }) })
 	return ctx
 }
 
@@ -77,12 +77,12 @@ func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f EndOp
 	if f.Reason != "" {
 		why = ": " + notation.Preview(f.Reason, 4000)
 	}
-	return c.asks.Ask(ctx, by, requests.New{
+	return c.ports.Asks.Ask(ctx, by, requests.New{
 		Kind: requests.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
 		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
 		Payload: notation.Encode(inbox.Payload{Reason: f.Reason}),
 		Mail: func(r requests.Request) mail.Outgoing {
-			now := c.clock.Now()
+			now := c.ports.Clock.Now()
 			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
 			return mail.Outgoing{
 				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: notation.Encode(ShutdownRequest(r)),
@@ -96,11 +96,11 @@ func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f EndOp
 //
 // Only the lead, who assigns the work, and people, who own the team, may end members.
 func (d departures) mayEnd(by actors.Actor, to string) error {
-	s, ok := d.crew.seats.Of(to)
-	lead := d.crew.seats.Lead()
+	s, ok := d.crew.ports.Seats.Of(to)
+	lead := d.crew.ports.Seats.Lead()
 	switch {
 	case !ok:
-		return d.crew.board.Known(to)
+		return d.crew.ports.Board.Known(to)
 	case s.Member.Lead:
 		return notation.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
 			"`covey down` ends the team", to)
@@ -119,7 +119,7 @@ func (d departures) mayEnd(by actors.Actor, to string) error {
 // without a teammate has nothing to end yet. A refusal changes nothing: the sender gets
 // it by mail (closingMail).
 func (d departures) shutdownAnswered(ctx context.Context, r requests.Request) {
-	s, ok := d.crew.seats.Of(r.To)
+	s, ok := d.crew.ports.Seats.Of(r.To)
 	if !ok || !r.Approved() || s.teammate == nil {
 		return
 	}
@@ -147,8 +147,8 @@ func (d departures) dismissMember(ctx context.Context, s *Seat, reason string, g
 	if !underway {
 		return
 	}
-	ctx, done := d.crew.asks.UntilEnd(ctx)
-	if !d.crew.group.Go(func() { // ends with the member, or with the team
+	ctx, done := d.crew.ports.Asks.UntilEnd(ctx)
+	if !d.crew.ports.Group.Go(func() { // ends with the member, or with the team
 		defer done()
 		for _, step := range []struct {
 			after time.Duration
@@ -162,7 +162,7 @@ func (d departures) dismissMember(ctx context.Context, s *Seat, reason string, g
 				return
 			case <-ctx.Done():
 				return
-			case <-d.crew.clock.After(step.after):
+			case <-d.crew.ports.Clock.After(step.after):
 				step.do()
 			}
 		}
@@ -183,7 +183,7 @@ func (d departures) afterCall(s *Seat) {
 // killMember ends a member that did not leave by itself, and all its processes.
 func (d departures) killMember(s *Seat) {
 	s.Life.Kill()
-	d.crew.processes.KillOf(s.Member.Name)
+	d.crew.ports.Processes.KillOf(s.Member.Name)
 }
 
 // completeLeave completes the leave of a member: it ends its processes, opens its tasks and
@@ -193,9 +193,9 @@ func (d departures) killMember(s *Seat) {
 // because the last call may have started some. The context of the store and of the
 // messages outlives the member's own.
 func (d departures) completeLeave(ctx context.Context, s *Seat) {
-	s.Close(d.crew.log)
-	d.crew.processes.KillOf(s.Member.Name)
-	ctx, done := d.crew.asks.UntilEnd(ctx)
+	s.Close(d.crew.ports.Log)
+	d.crew.ports.Processes.KillOf(s.Member.Name)
+	ctx, done := d.crew.ports.Asks.UntilEnd(ctx)
 	defer done()
 	d.crew.leave(ctx, s, s.Life.State().Leaving)
 }
@@ -207,7 +207,7 @@ func (d departures) completeLeave(ctx context.Context, s *Seat) {
 // can claim them. The member itself gets no mail, because it may never return.
 func (d departures) announceLeft(ctx context.Context, s *Seat, reason string, released []tasks.Task) error {
 	others := []string{}
-	for _, other := range d.crew.seats.All() {
+	for _, other := range d.crew.ports.Seats.All() {
 		if other != s && !other.Member.Lead && other.Life.State().Gone == "" {
 			others = append(others, other.Member.Name)
 		}
@@ -220,10 +220,10 @@ func (d departures) announceLeft(ctx context.Context, s *Seat, reason string, re
 		ids[i] = t.ID
 	}
 	text := fmt.Sprintf("Member %s has left the team: %s", s.Member.Name, reason)
-	_, err := d.crew.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+	_, err := d.crew.ports.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
 		To: others, Kind: mail.Terminated, Text: text, Summary: mail.Summary(text),
 		Data: notation.Encode(mail.Termination{
-			Type: mail.Terminated, From: s.Member.Name, Reason: reason, TaskIDs: ids, Timestamp: d.crew.clock.Now(),
+			Type: mail.Terminated, From: s.Member.Name, Reason: reason, TaskIDs: ids, Timestamp: d.crew.ports.Clock.Now(),
 		}),
 	})
 	return err
@@ -238,7 +238,7 @@ func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, er
 		if err := (departures{c}).mayEnd(by, e.Member); err != nil {
 			return api.EndReply{}, err
 		}
-		s, _ := c.seats.Of(e.Member)
+		s, _ := c.ports.Seats.Of(e.Member)
 		reason := "a person ended it"
 		if e.Reason != "" {
 			reason += ": " + notation.Preview(e.Reason, 500)
@@ -251,16 +251,16 @@ func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, er
 		return api.EndReply{}, err
 	}
 	reply := api.EndReply{Request: r.ID}
-	if r, err = c.asks.Wait(ctx, r.ID); err != nil {
+	if r, err = c.ports.Asks.Wait(ctx, r.ID); err != nil {
 		return reply, err
 	}
 	if !r.Approved() {
 		reply.Reason = strings.TrimSuffix(inbox.ClosingText(r), ".")
 		return reply, nil
 	}
-	s, ok := c.seats.Of(e.Member)
+	s, ok := c.ports.Seats.Of(e.Member)
 	if !ok {
-		return reply, c.board.Known(e.Member)
+		return reply, c.ports.Board.Known(e.Member)
 	}
 	return awaitGone(ctx, s, reply)
 }

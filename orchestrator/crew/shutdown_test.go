@@ -124,7 +124,7 @@ func TestRetiresWithoutASeat(t *testing.T) {
 	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store, func(l journal.Line) { lines <- l })}, "lead")
 	addSeat(c, &configs.Member{Name: "lead"}, true)
 	c.ApplyChanges(t.Context(), []api.MemberChange{{Name: "dev", Change: api.MemberRetires}})
-	c.journal.Append(agent.Event{Member: "lead", Data: agent.Warning{Text: "the next line"}})
+	c.ports.Journal.Append(agent.Event{Member: "lead", Data: agent.Warning{Text: "the next line"}})
 	for l := range lines {
 		if l.Member == "lead" {
 			break

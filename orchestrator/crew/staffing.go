@@ -23,12 +23,12 @@ type staffing struct{ c *Crew }
 // SeatAll gives each member of the spec a seat, still without a teammate. All seats must
 // exist before the hooks are ready, because hooks find their member by its session.
 func (c *Crew) SeatAll(ctx context.Context) error {
-	for _, m := range memberPointers(c.team()) {
+	for _, m := range memberPointers(c.ports.Team()) {
 		s, err := staffing{c}.newSeat(ctx, m)
 		if err != nil {
 			return fmt.Errorf("member %s: %w", m.Name, err)
 		}
-		c.seats.add(s)
+		c.ports.Seats.add(s)
 	}
 	return nil
 }
@@ -36,19 +36,19 @@ func (c *Crew) SeatAll(ctx context.Context) error {
 // vacate ends a member's life in its seat: it closes what the member has open and leaves
 // the seat to the crew's loop.
 func (c *Crew) vacate(s *Seat) {
-	s.Close(c.log)
+	s.Close(c.ports.Log)
 	s.Life.Vacate()
-	c.loop.Poke()
+	c.ports.Loop.Poke()
 }
 
 // fillVacated processes vacated seats: their members restart with their current spec, or have
 // left the team. Only the crew's loop may call it.
 func (h staffing) fillVacated(ctx context.Context) error {
-	for _, s := range h.c.seats.All() {
+	for _, s := range h.c.ports.Seats.All() {
 		if !s.Life.Free() {
 			continue
 		}
-		if m, stays := specs.Member(h.c.team(), s.Member.Name); stays {
+		if m, stays := specs.Member(h.c.ports.Team(), s.Member.Name); stays {
 			err := h.seatAgain(ctx, s, m)
 			if errors.Is(err, errUnseated) {
 				h.keepUnseated(s, err)
@@ -73,26 +73,26 @@ func (h staffing) removeSeat(ctx context.Context, s *Seat) error {
 	if err != nil {
 		return err
 	}
-	if err := h.c.asks.Leave(ctx, s.Member.Name); err != nil {
+	if err := h.c.ports.Asks.Leave(ctx, s.Member.Name); err != nil {
 		return fmt.Errorf("the questions of %s: %w", s.Member.Name, err)
 	}
-	h.c.seats.put(slices.DeleteFunc(slices.Clone(h.c.seats.All()), func(o *Seat) bool { return o == s }))
-	h.c.accounts.Tally.Forget(s.Member.Name)
-	h.c.watch.Forget(s.Member.Name)
-	h.c.hooks.Live.Tallies.Forget(s.Member.Name)
-	h.c.logins.Forget(s.Member.Name, false)
-	h.c.hooks.Background.Forget(s.Member.Name)
-	h.c.notes.Forget(s.Member.Name)
-	h.c.asks.Forget(s.Member.Name)
-	h.c.work.Trees.Forget(s.Member.Name)
-	if err := h.c.work.Trees.Retire(ctx); err != nil { // unmerged work stays
+	h.c.ports.Seats.put(slices.DeleteFunc(slices.Clone(h.c.ports.Seats.All()), func(o *Seat) bool { return o == s }))
+	h.c.ports.Accounts.Tally.Forget(s.Member.Name)
+	h.c.ports.Watch.Forget(s.Member.Name)
+	h.c.ports.Hooks.Live.Tallies.Forget(s.Member.Name)
+	h.c.ports.Logins.Forget(s.Member.Name, false)
+	h.c.ports.Hooks.Background.Forget(s.Member.Name)
+	h.c.ports.Notes.Forget(s.Member.Name)
+	h.c.ports.Asks.Forget(s.Member.Name)
+	h.c.ports.Work.Trees.Forget(s.Member.Name)
+	if err := h.c.ports.Work.Trees.Retire(ctx); err != nil { // unmerged work stays
 		return fmt.Errorf("the working copy of %s: %w", s.Member.Name, err)
 	}
 	text := fmt.Sprintf("Teammate %s has left the team: it is no longer in the spec.", s.Member.Name)
 	if len(released) > 0 {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
-	h.c.loop.Poke()
+	h.c.ports.Loop.Poke()
 	return (alarms{h.c}).tellLeadOf(ctx, s, text)
 }
 
@@ -100,10 +100,10 @@ func (h staffing) removeSeat(ctx context.Context, s *Seat) error {
 func (h staffing) seatLate(ctx context.Context, m configs.Member) error {
 	s, err := h.seatOne(ctx, m)
 	if err != nil {
-		h.c.work.Trees.Forget(m.Name)
+		h.c.ports.Work.Trees.Forget(m.Name)
 		return err
 	}
-	h.c.seats.put(inFileOrder(append(slices.Clone(h.c.seats.All()), s), h.c.team().Members()))
+	h.c.ports.Seats.put(inFileOrder(append(slices.Clone(h.c.ports.Seats.All()), s), h.c.ports.Team().Members()))
 	h.c.enter(ctx, s)
 	return nil
 }
@@ -114,15 +114,15 @@ func (h staffing) seatAgain(ctx context.Context, old *Seat, m configs.Member) er
 	if err != nil {
 		return err
 	}
-	h.c.logins.Forget(m.Name, m.Agent.Name == old.Member.Agent.Name)
-	h.c.hooks.Background.Forget(m.Name)
-	h.c.notes.Forget(m.Name)
-	h.c.watch.Restart(m.Name)
-	h.c.asks.Forget(m.Name)
-	list := slices.Clone(h.c.seats.All())
+	h.c.ports.Logins.Forget(m.Name, m.Agent.Name == old.Member.Agent.Name)
+	h.c.ports.Hooks.Background.Forget(m.Name)
+	h.c.ports.Notes.Forget(m.Name)
+	h.c.ports.Watch.Restart(m.Name)
+	h.c.ports.Asks.Forget(m.Name)
+	list := slices.Clone(h.c.ports.Seats.All())
 	list[slices.Index(list, old)] = s
-	h.c.seats.put(list)
-	h.c.logError(ctx, s, h.c.asks.Plans.Restart(ctx, s.Member)) // after an error it keeps the stricter mode
+	h.c.ports.Seats.put(list)
+	h.c.logError(ctx, s, h.c.ports.Asks.Plans.Restart(ctx, s.Member)) // after an error it keeps the stricter mode
 	h.c.enter(ctx, s)
 	return nil
 }
@@ -135,9 +135,9 @@ var errUnseated = errors.New("it could not be started")
 // turns: its tasks and mail stay visible until a corrected spec brings it back. Only the
 // crew's loop may call it.
 func (h staffing) keepUnseated(s *Seat, why error) {
-	h.c.journal.Append(agent.Event{Member: s.Member.Name, Data: agent.Warning{Text: why.Error()}})
+	h.c.ports.Journal.Append(agent.Event{Member: s.Member.Name, Data: agent.Warning{Text: why.Error()}})
 	s.Life.Exclude(why.Error())
-	h.c.loop.Poke()
+	h.c.ports.Loop.Poke()
 }
 
 // seatOne makes a complete seat or none, because other code may use the teammate of every
@@ -148,22 +148,22 @@ func (h staffing) seatOne(ctx context.Context, m configs.Member) (*Seat, error) 
 		return nil, fmt.Errorf("member %s: %w", m.Name, err)
 	}
 	s.late = true
-	if err := h.c.makeTeammate(ctx, s); err != nil {
+	if err := h.c.ports.MakeTeammate(ctx, s); err != nil {
 		h.c.vacate(s)
 		return nil, fmt.Errorf("%w: %w", errUnseated, err)
 	}
-	return s, h.c.programs.RecallCost(ctx, m.Name)
+	return s, h.c.ports.Programs.RecallCost(ctx, m.Name)
 }
 
 // newSeat makes a seat for a member, with its session and without an agent. A member that
 // a hook has stopped permanently gets one too, so that its tasks, mail and cost are
 // shown; it takes no turns.
 func (h staffing) newSeat(ctx context.Context, m *configs.Member) (*Seat, error) {
-	session, err := h.c.store.Members().Attach(ctx, m.Name, uuid.NewString)
+	session, err := h.c.ports.Store.Members().Attach(ctx, m.Name, uuid.NewString)
 	if err != nil {
 		return nil, err
 	}
-	s := &Seat{Member: &lives.Member{Member: m, Lead: m.Name == h.c.team().Lead.Name, Session: session}, crew: h.c}
+	s := &Seat{Member: &lives.Member{Member: m, Lead: m.Name == h.c.ports.Team().Lead.Name, Session: session}, crew: h.c}
 	if session.State == stateHalted {
 		s.Life.Retire(session.Reason)
 	}
@@ -174,12 +174,12 @@ func (h staffing) newSeat(ctx context.Context, m *configs.Member) (*Seat, error)
 func (c *Crew) enter(ctx context.Context, s *Seat) {
 	gone := s.Life.State().Gone
 	if gone == "" {
-		c.group.Go(func() { c.serve(ctx, s) })
+		c.ports.Group.Go(func() { c.serve(ctx, s) })
 		return
 	}
 	c.begin(s)
 	s.Life.Exclude(gone)
-	c.loop.Poke()
+	c.ports.Loop.Poke()
 }
 
 // inFileOrder sorts seats in the order of the spec. Members that are no longer in it come
@@ -203,12 +203,12 @@ func inFileOrder(seats []*Seat, members []configs.Member) []*Seat {
 // nothing would wake them. A name that comes back later finds its session and its mail
 // again.
 func (c *Crew) ReleaseTasksOfRemoved(ctx context.Context) error {
-	known, err := c.store.Members().List(ctx)
+	known, err := c.ports.Store.Members().List(ctx)
 	if err != nil {
 		return err
 	}
 	for _, m := range known {
-		if _, ok := c.seats.Of(m.Name); ok {
+		if _, ok := c.ports.Seats.Of(m.Name); ok {
 			continue
 		}
 		if _, err := c.release(ctx, m.Name, "the spec has no member of this name any more"); err != nil {
@@ -223,7 +223,7 @@ func (c *Crew) ReleaseTasksOfRemoved(ctx context.Context) error {
 // others continue: the spec is in effect already, and the next covey up tries again.
 func (c *Crew) ApplyChanges(ctx context.Context, changes []api.MemberChange) {
 	for _, m := range changes {
-		s, seated := c.seats.Of(m.Name)
+		s, seated := c.ports.Seats.Of(m.Name)
 		switch {
 		case m.Change == api.MemberRetires && seated:
 			s.Life.LeaveSeat(lives.Removed)
@@ -231,13 +231,13 @@ func (c *Crew) ApplyChanges(ctx context.Context, changes []api.MemberChange) {
 		case seated: // it changes, or was retired and is still in its turn
 			s.Life.LeaveSeat(lives.Restarting)
 		default:
-			member, _ := specs.Member(c.team(), m.Name)
+			member, _ := specs.Member(c.ports.Team(), m.Name)
 			if err := (staffing{c}).seatLate(ctx, member); err != nil {
-				c.journal.Append(agent.Event{Member: m.Name, Data: agent.Warning{
+				c.ports.Journal.Append(agent.Event{Member: m.Name, Data: agent.Warning{
 					Text: fmt.Sprintf("it has no place in the team yet; covey up tries again: %v", err),
 				}})
 			}
 		}
 	}
-	c.loop.Poke()
+	c.ports.Loop.Poke()
 }

@@ -10,18 +10,18 @@ import (
 
 // State returns what the member does now.
 func (s *Seat) State(now lives.State) api.MemberState {
-	login := s.crew.logins.State(s.Member.Name)
+	login := s.crew.ports.Logins.State(s.Member.Name)
 	locked := login.Lockout
 	switch {
 	case now.Gone != "":
 		return api.Ended
 	case !now.Begun:
 		return api.Starting
-	case !now.Idle && (login.Waits != "" || s.crew.asks.MidTurnWait(s.Member.Name) != ""):
+	case !now.Idle && (login.Waits != "" || s.crew.ports.Asks.MidTurnWait(s.Member.Name) != ""):
 		return api.Waiting
 	case !now.Idle:
 		return api.Working
-	case now.Idle && s.waitsToRetry(s.crew.clock.Now()):
+	case now.Idle && s.waitsToRetry(s.crew.ports.Clock.Now()):
 		return api.Waiting
 	case s.held():
 		return api.Held
@@ -29,7 +29,7 @@ func (s *Seat) State(now lives.State) api.MemberState {
 		return api.LoggedOut
 	case locked != nil && !locked.Failed && !locked.Until.IsZero(), !login.Lent.IsZero():
 		return api.Limited
-	case s.crew.asks.Attention.Of(s.Member.Name) != "":
+	case s.crew.ports.Asks.Attention.Of(s.Member.Name) != "":
 		return api.NeedsAttention
 	}
 	return api.Resting
@@ -37,13 +37,13 @@ func (s *Seat) State(now lives.State) api.MemberState {
 
 // Status returns the member as `covey ps` shows it. own are the indexes of its tasks.
 func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
-	ran := s.crew.hooks.Live.Tallies.Of(s.Member.Name)
-	done, login, now := s.crew.accounts.Tally.Of(s.Member.Name), s.crew.logins.State(s.Member.Name), s.crew.watch.Of(s.Member.Name)
+	ran := s.crew.ports.Hooks.Live.Tallies.Of(s.Member.Name)
+	done, login, now := s.crew.ports.Accounts.Tally.Of(s.Member.Name), s.crew.ports.Logins.State(s.Member.Name), s.crew.ports.Watch.Of(s.Member.Name)
 	life := s.Life.State()
 	m := api.MemberStatus{
 		Name: s.Member.Name, Lead: s.Member.Lead, Agent: lives.AgentTitle(s.Member.CurrentAgent()),
 		State: s.State(life), Doing: now.Doing,
-		Turn: now.Turn, Attention: cmp.Or(life.Gone, s.crew.asks.Attention.Of(s.Member.Name)), Refusals: now.Refusals,
+		Turn: now.Turn, Attention: cmp.Or(life.Gone, s.crew.ports.Asks.Attention.Of(s.Member.Name)), Refusals: now.Refusals,
 		Turns: done.Turns, Empty: done.Empty,
 		FailedOpen: ran.FailedOpen(), Hooks: ran.Noteworthy(),
 		Tokens: done.Usage.Total(), TokensUnknown: done.UsageUnknown,
@@ -64,21 +64,21 @@ func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
 		}
 	}
 	if m.State != api.Resting {
-		m.WaitsFor = cmp.Or(login.Waits, s.crew.asks.MidTurnWait(s.Member.Name))
+		m.WaitsFor = cmp.Or(login.Waits, s.crew.ports.Asks.MidTurnWait(s.Member.Name))
 	}
-	if now := s.crew.clock.Now(); login.Lockout != nil && life.Idle && s.waitsToRetry(now) {
+	if now := s.crew.ports.Clock.Now(); login.Lockout != nil && life.Idle && s.waitsToRetry(now) {
 		m.WaitsFor = login.Lockout.RetryText(now)
 	}
-	if awaits := s.crew.asks.Awaits(s.Member.Name); life.Idle && life.Gone == "" && awaits != "" {
+	if awaits := s.crew.ports.Asks.Awaits(s.Member.Name); life.Idle && life.Gone == "" && awaits != "" {
 		m.WaitsFor = awaits
 	}
 	if m.State == api.Held {
 		m.WaitsFor = "covey resume " + s.Member.Name
 	}
 	m.Held = s.held()
-	m.Limits, m.CostUSD = s.crew.accounts.Ledger.ReportOf(s.Member.Name)
-	m.Background = s.crew.hooks.Background.Commands(s.Member.Name)
-	if m.State == api.Resting && m.WaitsFor == "" && s.crew.hooks.Background.MayWake(s.Member.Name) {
+	m.Limits, m.CostUSD = s.crew.ports.Accounts.Ledger.ReportOf(s.Member.Name)
+	m.Background = s.crew.ports.Hooks.Background.Commands(s.Member.Name)
+	if m.State == api.Resting && m.WaitsFor == "" && s.crew.ports.Hooks.Background.MayWake(s.Member.Name) {
 		m.WaitsFor = "hook " + m.Background[0]
 	}
 	if m.State == api.Limited {

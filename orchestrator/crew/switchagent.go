@@ -9,26 +9,26 @@ import (
 
 // switchAgent gives an idle member the agent for its next turn.
 func (c *Crew) switchAgent(s *Seat) {
-	if a, changed := c.logins.Switch(s.Member, s.Turn()); changed {
+	if a, changed := c.ports.Logins.Switch(s.Member, s.Turn()); changed {
 		s.teammate.Renew(s.Member.FallbackAgent())
-		c.accounts.Ledger.SetAgent(s.Member.Name, a)
+		c.ports.Accounts.Ledger.SetAgent(s.Member.Name, a)
 	}
 }
 
 // Admit waits for a slot of the member's agent. It implements teammate.Admitter.
 func (s *Seat) Admit(ctx context.Context) (release func(), err error) {
-	return s.crew.logins.Admit(ctx, s.Member, s.Turn())
+	return s.crew.ports.Logins.Admit(ctx, s.Member, s.Turn())
 }
 
 // Lend makes the member's slot available to others. takeBack waits for a slot again; it
 // does nothing if the member had none.
 func (c *Crew) Lend(member string) (takeBack func(context.Context) error) {
-	s, ok := c.seats.Of(member)
-	if !c.logins.GiveBack(member) || !ok {
+	s, ok := c.ports.Seats.Of(member)
+	if !c.ports.Logins.GiveBack(member) || !ok {
 		return func(context.Context) error { return nil }
 	}
 	return func(ctx context.Context) error {
-		if now, ok := c.seats.Of(member); !ok || now != s {
+		if now, ok := c.ports.Seats.Of(member); !ok || now != s {
 			return nil // the call outlived its member's life, and the slot belongs to the next one
 		}
 		_, err := s.Admit(ctx)
@@ -40,10 +40,10 @@ func (c *Crew) Lend(member string) (takeBack func(context.Context) error) {
 // a lockout.
 func (c *Crew) TryNow(s *Seat) bool {
 	now := s.Life.State()
-	return now.Idle && now.Gone == "" && c.logins.Retry(s.Member.Name)
+	return now.Idle && now.Gone == "" && c.ports.Logins.Retry(s.Member.Name)
 }
 
 // waitsToRetry reports whether an idle member waits to try its last turn again.
 func (s *Seat) waitsToRetry(now time.Time) bool {
-	return !s.held() && s.crew.logins.State(s.Member.Name).Lockout.State(now) == plan.LockFailed
+	return !s.held() && s.crew.ports.Logins.State(s.Member.Name).Lockout.State(now) == plan.LockFailed
 }

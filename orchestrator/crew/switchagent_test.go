@@ -53,14 +53,14 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	store := testkit.OpenStore(t)
 	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store)}, "lead", "dev")
 	member := configs.Member{Name: "dev", Agent: configs.Agent{Name: "one", Parallel: 1}}
-	c.logins.Allot([]configs.Member{member})
+	c.ports.Logins.Allot([]configs.Member{member})
 	s := addSeat(c, &member, false)
 	release, err := s.Admit(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	back := c.Lend("dev")
-	other, err := c.logins.Admit(ctx, &lives.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}}, 1)
+	other, err := c.ports.Logins.Admit(ctx, &lives.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	}
 	release()
 	release()
-	if n := c.logins.Free()["one"]; n != 1 {
+	if n := c.ports.Logins.Free()["one"]; n != 1 {
 		t.Errorf("%d slots are free", n)
 	}
 }

@@ -23,18 +23,18 @@ func (c *Crew) reportUnfit(ctx context.Context, s *Seat, reason string) {
 	if ctx.Err() != nil {
 		return
 	}
-	c.journal.Append(agent.Event{Member: s.Member.Name, Data: agent.NeedsAttention{Reason: reason}})
+	c.ports.Journal.Append(agent.Event{Member: s.Member.Name, Data: agent.NeedsAttention{Reason: reason}})
 	c.logError(ctx, s, (alarms{c}).tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.Member.Name, reason)))
 	s.Life.Retire(reason)
-	c.loop.Poke()
+	c.ports.Loop.Poke()
 }
 
 // setUpTree sets up a member's working copy, in its goroutine, and reports whether the
 // member can begin. If not, it tells people and the lead. The member keeps its tasks,
 // because the next run starts it again.
 func (c *Crew) setUpTree(ctx context.Context, s *Seat) bool {
-	doing := func(what string) { c.watch.SetDoing(s.Member.Name, what) }
-	err := c.work.Trees.Ready(ctx, s.Member, doing)
+	doing := func(what string) { c.ports.Watch.SetDoing(s.Member.Name, what) }
+	err := c.ports.Work.Trees.Ready(ctx, s.Member, doing)
 	doing("")
 	if err == nil {
 		return true

@@ -22,8 +22,8 @@ func (w watchdog) start(ctx context.Context) (stop func()) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		w.c.watch.Run(ctx, w.c.clock, w.watched, func(member string, f lives.Finding) {
-			if s, ok := w.c.seats.Of(member); ok {
+		w.c.ports.Watch.Run(ctx, w.c.ports.Clock, w.watched, func(member string, f lives.Finding) {
+			if s, ok := w.c.ports.Seats.Of(member); ok {
 				w.c.logError(ctx, s, w.handleFinding(ctx, s, f))
 			}
 		})
@@ -37,13 +37,13 @@ func (w watchdog) start(ctx context.Context) (stop func()) {
 // watched returns the members as the watchdog sees them. It also pokes the loop if a poke
 // was lost.
 func (w watchdog) watched() []lives.Watched {
-	w.c.loop.PokeSurely()
-	seats := w.c.seats.All()
+	w.c.ports.Loop.PokeSurely()
+	seats := w.c.ports.Seats.All()
 	list := make([]lives.Watched, len(seats))
 	for i, s := range seats {
 		m := lives.Watched{
 			Name: s.Member.Name, Helped: s.teammate != nil && s.teammate.Helpers() > 0,
-			Waits:  w.c.asks.Awaits(s.Member.Name) != "" || w.c.logins.State(s.Member.Name).Waits != "",
+			Waits:  w.c.ports.Asks.Awaits(s.Member.Name) != "" || w.c.ports.Logins.State(s.Member.Name).Waits != "",
 			ByWire: isProgram(*s.Member.Member), Limit: s.Member.Limits.TurnTimeout,
 		}
 		now := s.Life.State()
@@ -60,7 +60,7 @@ func (w watchdog) watched() []lives.Watched {
 // that continues the work is stored before the interrupt: a crash in between leaves an
 // extra notice, not a member without its work.
 func (w watchdog) handleFinding(ctx context.Context, s *Seat, f lives.Finding) error {
-	w.c.journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: f})
+	w.c.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: f})
 	switch f.Did {
 	case lives.LookedAgain:
 		return nil // watched has poked the loop
@@ -84,7 +84,7 @@ func (w watchdog) handleFinding(ctx context.Context, s *Seat, f lives.Finding) e
 func (w watchdog) mailRetry(ctx context.Context, s *Seat, reason string) error {
 	text := "covey has ended your last turn, because " + reason + ". Go on with what it was about; if something in it " +
 		"does not come to an end, do without."
-	_, err := w.c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+	_, err := w.c.ports.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
 		To: []string{s.Member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	})
 	return err

@@ -207,7 +207,7 @@ func hashOf(gate hooks.Handler, scripts []script, told string) (string, error) {
 		Args                []string
 		Env                 map[string]string
 		Scripts             []script
-		Told                string
+		Input               string `json:"Told"` // as it is in stored hashes
 	}{gate.Command, gate.Shell, gate.Cwd, gate.Args, gate.Env, scripts, told})
 	if err != nil {
 		return "", fmt.Errorf("hash a gate: %w", err)
