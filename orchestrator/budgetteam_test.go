@@ -142,7 +142,9 @@ func TestBudgetSurvivesKills(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, toilers("", ", limits: {max_tokens: 3000}", "dev"))
 	for i := range 4 {
-		r.killAt([]string{"budget", "tool_result"}[i%2])
+		if !r.killAt([]string{"budget", "tool_result"}[i%2]) {
+			break // the kills before came so late that nothing is left
+		}
 	}
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "limits.max_tokens is used up")

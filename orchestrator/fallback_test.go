@@ -81,7 +81,9 @@ func TestFallbackSurvivesKills(t *testing.T) {
 			r, dir := withSpare(t, act{When: "You own task #1", Do: []string{claims, inHours}})
 			r.rewrite("spare.yaml", "steps:\n", "steps:\n  - {when: 'cut off|own open tasks', call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}\n"+
 				"  - {when: 'task #2', call: [{tool: TaskUpdate, input: {taskId: \"2\", status: completed}}]}\n")
-			r.killAt(typ)
+			if !r.killAt(typ) {
+				t.Fatal("the team ended before")
+			}
 			r.want(r.run(Options{}), CodeDone, "all work is done")
 			if n := len(toldFake(t, dir, "prompt")); n != 1 {
 				t.Errorf("the used-up agent was asked %d times", n)

@@ -95,7 +95,6 @@ const hooksInConfig = `
 // TestHostileSettings is attack 47 of ADVERSARIAL.md: whatever a repository's own
 // configuration names, nothing of it runs.
 func TestHostileSettings(t *testing.T) {
-	t.Parallel()
 	arm := `
 		git config core.fsmonitor BAD; git config core.sshCommand BAD; git config core.editor BAD; git config core.pager BAD
 		git config core.askPass BAD; git config credential.helper '!BAD'; git config gpg.program BAD; git config commit.gpgSign true
@@ -132,7 +131,6 @@ func TestHostileSettings(t *testing.T) {
 // TestHostileCopy: a member that writes the configuration of its own working copy, or of
 // one that another member has, has nothing run.
 func TestHostileCopy(t *testing.T) {
-	t.Parallel()
 	withEachGit(t, func(t *testing.T) {
 		bad, ran := trap(t)
 		r := newFiltered(t)
@@ -158,7 +156,6 @@ func TestHostileCopy(t *testing.T) {
 // TestHostileRemote: an object that is missing is not fetched from where the configuration
 // says, since what fetches may be a program.
 func TestHostileRemote(t *testing.T) {
-	t.Parallel()
 	withEachGit(t, func(t *testing.T) {
 		bad, ran := trap(t)
 		r := newRepo(t)

@@ -189,16 +189,18 @@ func (a *Agent) prompt() string {
 // always lets every call of a batch be made.
 func always(agent.ToolCall) bool { return true }
 
-// batch makes calls one after another. Whatever happens on the way, each has
-// exactly one result in the conversation when batch returns: a call that may
-// not be made, or that ctx's end came before, is told to be interrupted. A
-// halt lets the rest of the batch finish.
+// batch makes calls one after another. Each has exactly one result in the
+// conversation when batch returns: a call that may not be made, or that ctx's
+// end came before, is told to be interrupted. Only a call that is left to
+// Resume has none. A halt lets the rest of the batch finish.
 func (t *turn) batch(ctx context.Context, calls []agent.ToolCall,
 	may func(agent.ToolCall) bool) error {
 	var broken error
 	for _, c := range calls {
 		var result agent.ToolResult
 		switch {
+		case broken == nil && t.leaves(ctx, c):
+			continue
 		case ctx.Err() != nil || broken != nil:
 			result = agent.Failed(skippedText)
 		case !may(c):
@@ -208,6 +210,9 @@ func (t *turn) batch(ctx context.Context, calls []agent.ToolCall,
 		default:
 			result = t.host.Call(ctx, c)
 			t.reply.ToolCalls++
+			if result.IsError && t.leaves(ctx, c) {
+				continue
+			}
 		}
 		if t.reply.Halted == "" {
 			t.reply.Halted = result.Halted
@@ -220,6 +225,12 @@ func (t *turn) batch(ctx context.Context, calls []agent.ToolCall,
 		return broken
 	}
 	return ctx.Err()
+}
+
+// leaves reports whether the member stops and leaves a call to Resume, which makes it as
+// after a crash: such a call gets no result now. After an interrupt no turn is resumed.
+func (t *turn) leaves(ctx context.Context, c agent.ToolCall) bool {
+	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), agent.ErrInterrupted) && t.repeatable(c)
 }
 
 // answer adds a call's result to the conversation, with the texts that hooks

@@ -93,6 +93,47 @@ func TestResumeAsksAgain(t *testing.T) {
 	}
 }
 
+// TestStoppedInACall: calls of team tools and of tools that read which failed, or were not
+// made, because their member stops are made by Resume. One that succeeded, one of another
+// tool and one that a person interrupted keep their results.
+func TestStoppedInACall(t *testing.T) {
+	for _, test := range []struct {
+		name, tool string
+		result     agent.ToolResult
+		cause      error
+		again      string // calls of Resume
+	}{
+		{"a team tool", "TaskUpdate", agent.Failed("context canceled"), context.Canceled, "[TaskUpdate c1 TaskUpdate c3]"},
+		{"a tool that reads", "Read", agent.Failed("context canceled"), context.Canceled, "[Read c1 TaskUpdate c3]"},
+		{"one that succeeded", "TaskUpdate", agent.ToolResult{Content: "done"}, context.Canceled, "[TaskUpdate c3]"},
+		{"a tool that changes files", "Bash", agent.Failed("killed"), context.Canceled, "[TaskUpdate c3]"},
+		{"an interrupt", "TaskUpdate", agent.Failed("interrupted"), agent.ErrInterrupted, "[]"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			h := &fakeHost{
+				results: map[string]agent.ToolResult{test.tool: test.result},
+				onCall:  func(agent.ToolCall) { cancel(test.cause) },
+			}
+			m := &fakeModel{t: t, answers: []any{answer(calls(test.tool, "c1"), calls("Edit", "c2"), calls("TaskUpdate", "c3"))}}
+			if _, err := newAgent(t, m).Run(ctx, prompt("x"), h); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			next := &fakeHost{}
+			m = &fakeModel{t: t, answers: []any{answer(says("ok"))}}
+			if _, err := newAgent(t, m, h.transcript()...).Resume(t.Context(), next); err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(next.calls); got != test.again {
+				t.Errorf("Resume called %s, want %s", got, test.again)
+			}
+			if err := checkResults(append(h.transcript(), next.transcript()...)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestRunSettlesWhatACrashLeftOpen(t *testing.T) {
 	m := &fakeModel{t: t, answers: []any{answer(says("ok"))}}
 	h := &fakeHost{}
@@ -191,14 +232,15 @@ var errCrash = errors.New("crash")
 
 // turn is one Run or Resume, and perhaps a crash.
 func (w *world) turn() {
-	ctx, cancel := context.WithCancel(w.t.Context())
-	defer cancel()
-	h := &randomHost{world: w, cancel: cancel,
+	ctx, cancel := context.WithCancelCause(w.t.Context())
+	cause := rapid.SampledFrom([]error{context.Canceled, agent.ErrInterrupted}).Draw(w.rt, "stopped or interrupted")
+	defer cancel(cause)
+	h := &randomHost{world: w, cancel: func() { cancel(cause) },
 		left: rapid.IntRange(0, 12).Draw(w.rt, "records until trouble")}
 	h.dies = rapid.Bool().Draw(w.rt, "dies")
 	_, err := w.run(ctx, h)
 	switch {
-	case h.dead:
+	case h.dead, errors.Is(err, context.Canceled) && cause == context.Canceled:
 		w.restart()
 		live := &randomHost{world: w, cancel: func() {}, left: 1000}
 		_, err = w.agent.Resume(w.t.Context(), live)
