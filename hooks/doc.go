@@ -1,6 +1,8 @@
 // Package hooks is the hook protocol of a team: the events at which hooks run, what hooks
 // read, what they may answer, and what their answers do. It follows the protocol of Claude
-// Code's hooks (HOOKS.md), so that scripts written for it run unchanged.
+// Code's hooks, so that scripts written for it run unchanged. Comments cite the notes on that
+// protocol as HOOKS.md and covey's own contracts as DESIGN; docs/hooks.md has what users need
+// of both.
 //
 // It does not know teams, tasks or turns: callers fill in an Input and act on the Outcome.
 // Failures inside a hook are part of the Outcome.
@@ -9,7 +11,7 @@
 //
 // This package holds what programs use: events and their inputs, configured handlers,
 // outcomes, and the Registry of hooks that are Go functions. The packages below it do the
-// work: rules (permission rules and matchers), settings, dialect and web, judging, and
+// work: rules (permission rules and matchers), settings (also of other programs' hook files) and web, judging, and
 // runner, which runs the hooks of an event. They make no promise of compatibility to
 // programs outside covey.
 //

@@ -32,6 +32,7 @@ func Gate(known *hooks.EventInfo, found Finding) Verdict {
 		return v
 	}
 	v.byAnswer = false
+	// The command in brackets is part of the protocol; covey's views cut it off again.
 	v.Refuse(known, max(known.Exit2, hooks.Refuses), fmt.Sprintf("[%s]: %s", found.Command, why))
 	return v
 }

@@ -81,7 +81,7 @@ type MemberStatus struct {
 	Unread     int         `json:"unread"`
 	Turns      int         `json:"turns"`       // in this run
 	Empty      int         `json:"empty_turns"` // turns that did nothing, in this run
-	Refusals   int         `json:"refusals"`    // by gates, in this run
+	Refusals   int         `json:"refusals"`    // by hooks and gates, in this run
 	FailedOpen int         `json:"failed_open"` // failures of hooks that fail open, in this run
 	Tokens     int64       `json:"tokens"`
 	// TokensUnknown is set if the agent program did not report all tokens that it

@@ -68,8 +68,10 @@ func (w watchdog) handleFinding(ctx context.Context, s *Seat, f lives.Finding) e
 		departures{w.c}.dismissMember(ctx, s, f.Reason, 0)
 		return nil // dismissMember reports it
 	case lives.MemberGivenUp:
+		// Before the interrupt, or the loop could remind the idle member of its task first.
+		err := (alarms{w.c}).giveUpOn(ctx, s, "twice in a row "+f.Reason)
 		s.teammate.Interrupt("covey's watchdog: " + f.Reason)
-		return (alarms{w.c}).giveUpOn(ctx, s, "twice in a row "+f.Reason)
+		return err
 	}
 	if err := w.mailRetry(ctx, s, f.Reason); err != nil {
 		return err

@@ -83,10 +83,10 @@ func TestAgents(t *testing.T) {
 		Teammates: []configs.Member{{Name: "api", Agent: mine}},
 	}
 	list := Agents(t.Context(), team)
-	if len(list) != 8 || list[0].Name != "builtin" || !list[0].Installed() || list[0].Members[0] != "lead" {
-		t.Fatalf("listed %+v", list)
+	if want := len(configs.Presets()) + 2; len(list) != want || list[0].Name != "builtin" || !list[0].Installed() || list[0].Members[0] != "lead" {
+		t.Fatalf("%d agents, want %d: %+v", len(list), want, list)
 	}
-	last := list[7]
+	last := list[len(list)-1]
 	if last.Name != "mine" || !last.Spec || last.Installed() || len(last.Members) != 1 || last.Members[0] != "api" {
 		t.Errorf("the spec's agent is %+v", last)
 	}

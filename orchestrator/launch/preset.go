@@ -72,7 +72,7 @@ type program struct {
 	// be disabled.
 	nativeHooksOff func(o *offer) error
 	// offline makes the program use the model server at url with an API key, in its own
-	// existing home directory; nil: not supported. It writes nothing outside of home.
+	// existing home directory. Every preset has one. It writes nothing outside of home.
 	offline func(o *offer, url, key, home string) error
 }
 

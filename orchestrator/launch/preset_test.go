@@ -49,7 +49,7 @@ func TestPresetsAreWhole(t *testing.T) {
 			}
 		}
 	}
-	if names := PresetNames(); len(names) != 6 || names[0] != "claude" {
+	if names := PresetNames(); len(names) != len(configs.Presets()) || names[0] != "claude" {
 		t.Errorf("presets are %v", names)
 	}
 	if _, ok := presetOf("nobody"); ok {

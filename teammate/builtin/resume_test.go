@@ -240,7 +240,7 @@ func (w *world) turn() {
 	h.dies = rapid.Bool().Draw(w.rt, "dies")
 	_, err := w.run(ctx, h)
 	switch {
-	case h.dead, errors.Is(err, context.Canceled) && cause == context.Canceled:
+	case h.dead, ctx.Err() != nil && cause == context.Canceled:
 		w.restart()
 		live := &randomHost{world: w, cancel: func() {}, left: 1000}
 		_, err = w.agent.Resume(w.t.Context(), live)

@@ -18,8 +18,8 @@ import (
 )
 
 // filesStatus returns the status of a team that does not run, from its files. It
-// leaves empty what only a process knows: passes, what a member does, who is
-// attached. A run that was cut off has no result.
+// leaves empty what only a process knows: the pass of the current turn, what a member
+// does, who is attached. What the journal counts comes from view.ReadLastRun. A run that was cut off has no result.
 func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	file, err := state.ReadRunFile(place)
 	if errors.Is(err, fs.ErrNotExist) {

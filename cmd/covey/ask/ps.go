@@ -27,7 +27,7 @@ func Ps(env *cli.Env) *cobra.Command {
 		Use:   "ps",
 		Short: "Show what each member does and waits for",
 		Long: `Show the team: for each member its agent, state, turn and pass, its task, what it
-waits for, unread mail, and how often gates have refused it; then the schedules with
+waits for, unread mail, and how often hooks have refused it; then the schedules with
 their next times. If the team does not run, show the result of its last run. A
 missed schedule runs with the next covey up.`,
 		Example: `  covey ps

@@ -120,8 +120,10 @@ func printTasks(out *term.Screen, list, all []tasks.Outline) {
 func tasksShowCommand(env *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "show ID",
-		Short:   "Show one task in full, with the verdicts of its gates",
+		Use:   "show ID",
+		Short: "Show one task in full",
+		Long: `Show one task in full, with the stored verdicts of its gates; they are stored for
+work in a working copy. covey logs MEMBER shows why hooks have refused a member.`,
 		Example: "  covey tasks show 3",
 		Args:    cli.ArgCount(1, 1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {

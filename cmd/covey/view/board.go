@@ -27,7 +27,7 @@ type board struct {
 	waits   string       // until when all members have to wait; empty: they need not
 	members []*memberRow // the lead first, then in order of appearance
 	tasks   map[string]taskInfo
-	refused int // refusals by gates in this run
+	refused int // refusals by hooks and gates in this run
 	news    []entry
 	notice  string // a notice of the program itself, such as that it stops
 }
