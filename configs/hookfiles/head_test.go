@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// TestSplitHead parts files where a head ends, and leaves alone what has none.
+// TestSplitHead splits files at the end of the head, and returns others unchanged.
 func TestSplitHead(t *testing.T) {
 	for _, test := range []struct{ file, head, body string }{
 		{"", "", ""},
@@ -32,7 +32,7 @@ func TestSplitHead(t *testing.T) {
 	}
 }
 
-// TestReadHead reads what agent files of other programs hold.
+// TestReadHead reads the heads of other programs' agent files.
 func TestReadHead(t *testing.T) {
 	for _, test := range []struct {
 		head, description string

@@ -14,13 +14,14 @@ type Helper struct {
 	Name        string
 	Description string   // when to use it
 	Prompt      string   // its instructions
-	Tools       []string // nil: all that its member has
-	Model       string   // a name; empty: that of its member
-	MaxTurns    int      // passes; 0: no limit of its own
-	File        string   // where it stands
+	Tools       []string // nil means all tools of its member
+	Model       string   // empty means its member's
+	MaxTurns    int      // maximum number of passes; 0 means the default
+	File        string   // path of the agent file
 }
 
-// maxHelpers bounds the files that are read, because all of them are listed to models.
+// maxHelpers is the maximum number of files that are read, because all helpers are
+// listed to models.
 const maxHelpers = 200
 
 // globEscape returns the pattern that matches path only.

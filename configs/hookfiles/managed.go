@@ -70,7 +70,8 @@ func LoadManaged(folders []string) (Managed, []error, error) {
 			err = unusable(file, errs)
 		}
 		if err != nil {
-			return Managed{}, warnings, fmt.Errorf("%w: %w; ask whoever looks after this machine", ErrManaged, err)
+			return Managed{}, warnings,
+				fmt.Errorf("%w: %w; ask the administrator of this machine", ErrManaged, err)
 		}
 		warnings = append(warnings, errs...)
 		m.Sources = append(m.Sources, settings.Source{Name: path, Settings: file.Hooks, Managed: true,

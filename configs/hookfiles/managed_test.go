@@ -12,8 +12,8 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// TestLoadManaged: what administrators lay down counts, in the order of the
-// folders, and their slips are told.
+// TestLoadManaged: managed settings apply in the order of the folders, and mistakes in
+// them are reported.
 func TestLoadManaged(t *testing.T) {
 	dir := write(t, map[string]string{
 		"a/managed-settings.json": `{"allowManagedHooksOnly": true, "permissions": {"deny": ["Bash(rm *)"], "ask": ["WebFetch"]},
@@ -41,8 +41,8 @@ func TestLoadManaged(t *testing.T) {
 	}
 }
 
-// TestLoadManagedFailsClosed: a managed file that is there and says nothing that
-// can be understood keeps covey from running.
+// TestLoadManagedFailsClosed: a managed file that exists and cannot be read is an
+// error.
 func TestLoadManagedFailsClosed(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "managed-settings.json")
@@ -76,7 +76,7 @@ func TestLoadManagedFailsClosed(t *testing.T) {
 	}
 }
 
-// TestManagedFolders: the folders are fixed, whatever the environment says.
+// TestManagedFolders: the folders do not depend on the environment.
 func TestManagedFolders(t *testing.T) {
 	before := ManagedFolders()
 	t.Setenv("HOME", "/elsewhere")

@@ -16,37 +16,37 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// Plugin is a folder that brings hooks and MCP servers, as plugins of Claude Code
-// do (HOOKS.md section 3).
+// Plugin is a folder that adds hooks and MCP servers, like a plugin of Claude Code
+// (HOOKS.md section 3).
 type Plugin struct {
-	Name    string // of its manifest, made fit; else the folder's
-	Version string // of its manifest; may be empty
+	Name    string // from its manifest, or else of the folder, as a slug
+	Version string // from its manifest; may be empty
 	Root    string // absolute path of the folder
 	Hooks   hooks.Settings
-	Options map[string]string // values of its options: the defaults of its manifest
+	Options map[string]string // values of its options: the defaults in its manifest
 	Servers []Server
 }
 
-// Source is the plugin's layer of hooks. Its Data is for the caller to fill in.
+// Source returns the plugin's layer of hooks. The caller sets Data.
 func (p Plugin) Source() settings.Source {
 	return settings.Source{Name: p.Name, Root: p.Root, Settings: p.Hooks, Options: p.Options}
 }
 
-// The files of a plugin, from its folder. Codex has its own place for the
-// manifest, whose form is the same.
+// The files of a plugin, relative to its folder.
 const (
 	pluginHooks   = "hooks/hooks.json"
 	pluginServers = ".mcp.json"
 )
 
-// manifestPlaces lists where a manifest may be; the first that is there counts.
+// manifestPlaces lists where a manifest may be: Claude Code's place and Codex's,
+// whose form is the same. The first one found counts.
 func manifestPlaces() []string {
 	return []string{".claude-plugin/plugin.json", ".codex-plugin/plugin.json"}
 }
 
 // manifest is what covey reads of plugin.json.
 type manifest struct {
-	place   string // the file, from the plugin's folder; empty: there is none
+	place   string // the file, relative to the plugin's folder; empty if there is none
 	Name    string
 	Version string
 	Hooks   json.RawMessage
@@ -80,15 +80,15 @@ func ReadPlugin(root string, read ReadFile) (Plugin, []error) {
 	return p, r.warnings
 }
 
-// pluginReader reads one plugin and collects what is wrong with it.
+// pluginReader reads one plugin and collects warnings.
 type pluginReader struct {
 	root     string
 	read     ReadFile
-	used     []string // files that were asked for, by absolute paths
+	used     []string // absolute paths of the files that were requested
 	warnings []error
 }
 
-// warn notes what is wrong in a file.
+// warn records a warning about a file.
 func (r *pluginReader) warn(place, format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Errorf("%s: %s", place, fmt.Sprintf(format, args...)))
 }
@@ -136,7 +136,7 @@ func (r *pluginReader) manifest() manifest {
 	return m
 }
 
-// hooks reads hooks/hooks.json and what the manifest names or holds besides.
+// hooks reads hooks/hooks.json, and the files and hooks in the manifest.
 func (r *pluginReader) hooks(into hooks.Settings, m manifest) {
 	if data, found := r.file(pluginHooks); found {
 		r.hookFile(into, filepath.Join(r.root, pluginHooks), data)
@@ -174,7 +174,7 @@ func entriesOf(raw json.RawMessage) []json.RawMessage {
 	return []json.RawMessage{raw}
 }
 
-// inside checks that a path of the manifest is in the plugin's folder.
+// inside checks that a path in the manifest is in the plugin's folder.
 func (r *pluginReader) inside(m manifest, field, name string) (string, bool) {
 	path := filepath.ToSlash(filepath.Clean(strings.TrimPrefix(name, "${CLAUDE_PLUGIN_ROOT}/")))
 	if name == "" || !filepath.IsLocal(filepath.FromSlash(path)) {
@@ -184,8 +184,8 @@ func (r *pluginReader) inside(m manifest, field, name string) (string, bool) {
 	return path, true
 }
 
-// inline reads hooks that stand in the manifest, with a key `hooks` around them
-// or without.
+// inline reads hooks in the manifest itself, with or without an enclosing key
+// `hooks`.
 func (r *pluginReader) inline(into hooks.Settings, m manifest, raw json.RawMessage) {
 	var wrapped struct {
 		Hooks json.RawMessage `json:"hooks"`
@@ -215,7 +215,7 @@ func (r *pluginReader) hookFile(into hooks.Settings, name string, data []byte) {
 	}
 }
 
-// PluginFiles lists the files that ReadPlugin asks for.
+// PluginFiles lists the files that ReadPlugin requests, whether they exist or not.
 func PluginFiles(root string, read ReadFile) []string {
 	r := pluginReader{root: root, read: read}
 	m := r.manifest()

@@ -13,12 +13,12 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// pluginHook is a hooks file whose Stop hook runs a command.
+// pluginHook returns a hooks file whose Stop hook runs a command.
 func pluginHook(command string) string {
 	return fmt.Sprintf(`{"description": "d", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": %q}]}]}}`, command)
 }
 
-// memory reads files of a map as if they lay in a plugin's folder.
+// memory reads the files of a map as the files of a plugin's folder.
 func memory(files map[string]string) ReadFile {
 	return func(path string) ([]byte, error) {
 		text, ok := files[strings.TrimPrefix(path, "/p/My Plugin/")]
@@ -29,7 +29,7 @@ func memory(files map[string]string) ReadFile {
 	}
 }
 
-// readMemory reads a plugin of these files; its Stop commands stand in one text.
+// readMemory reads a plugin with these files, and joins its Stop commands.
 func readMemory(files map[string]string) (p Plugin, stops, warnings string) {
 	p, errs := ReadPlugin("/p/My Plugin", memory(files))
 	var all []string
@@ -44,8 +44,8 @@ func readMemory(files map[string]string) (p Plugin, stops, warnings string) {
 	return p, strings.Join(all, ","), warnings
 }
 
-// TestReadPlugin: hooks come from the folder's hooks file and from what the
-// manifest names or holds, and a mistake in one place leaves the others.
+// TestReadPlugin: hooks come from the hooks file, from files that the manifest names and
+// from the manifest itself; a mistake in one does not affect the others.
 func TestReadPlugin(t *testing.T) {
 	const manifestFile = ".claude-plugin/plugin.json"
 	for name, c := range map[string]struct {
@@ -83,8 +83,8 @@ func TestReadPlugin(t *testing.T) {
 	}
 }
 
-// TestPluginOptions: what a manifest sets for an option counts until a settings
-// file says otherwise.
+// TestPluginOptions: the default of an option in the manifest applies unless a settings
+// file sets the option.
 func TestPluginOptions(t *testing.T) {
 	p, _, warnings := readMemory(map[string]string{pluginHooks: pluginHook("a"), ".claude-plugin/plugin.json": `{"userConfig": {
 		"url": {"type": "string", "default": "http://x"}, "depth": {"default": 3}, "token": {"sensitive": true}, "none": {"default": null}}}`})
@@ -93,8 +93,8 @@ func TestPluginOptions(t *testing.T) {
 	}
 }
 
-// TestPluginServers: servers come from .mcp.json and the manifest, by program or
-// address, and their places are filled in.
+// TestPluginServers: servers come from .mcp.json and the manifest, as a program or a URL,
+// and the variable for the plugin's folder is replaced.
 func TestPluginServers(t *testing.T) {
 	p, _, warnings := readMemory(map[string]string{
 		pluginServers: `{"mcpServers": {"files": {"command": "${CLAUDE_PLUGIN_ROOT}/serve", "args": ["-x", "${CLAUDE_PLUGIN_ROOT}/d"],
@@ -122,8 +122,8 @@ func TestPluginServers(t *testing.T) {
 	}
 }
 
-// FuzzReadPlugin: no plugin breaks the reader, leads it out of its folder, or
-// brings hooks that cannot run.
+// FuzzReadPlugin: no plugin breaks the reader, makes it read outside of the folder, or
+// adds hooks that cannot run.
 func FuzzReadPlugin(f *testing.F) {
 	f.Add(`{"name": "x", "hooks": "./h.json"}`, pluginHook("a"), `{"mcpServers": {"a": {"command": "c"}}}`)
 	f.Add(`{"hooks": ["../../etc/passwd", {"Stop": []}], "mcpServers": "../x"}`, `{"hooks": 7}`, `[]`)
@@ -150,8 +150,8 @@ func FuzzReadPlugin(f *testing.F) {
 	})
 }
 
-// TestHeadsThatAreNone: a head that is not YAML says so if it may hold hooks, and
-// one without hooks is no mistake.
+// TestHeadsThatAreNone: a head that is not YAML gives a warning if it may contain hooks; a
+// head without hooks is valid.
 func TestHeadsThatAreNone(t *testing.T) {
 	for text, want := range map[string]string{
 		"no head": "", "---\nname: x\n---\n": "", "---\nhooks: [\n---\n": "its head is not YAML",

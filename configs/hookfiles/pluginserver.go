@@ -10,22 +10,21 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Server is an MCP server that a plugin brings: a program that is started,
-// or an address.
+// Server is an MCP server of a plugin: a program to start, or a URL.
 type Server struct {
-	// Name is what mcp_tool hooks call it: plugin:PLUGIN:SERVER.
+	// Name is the name for mcp_tool hooks: plugin:PLUGIN:SERVER.
 	Name    string
 	Plugin  string            // the plugin's name
-	Root    string            // the plugin's folder, where the program runs unless Cwd says otherwise
-	Command []string          // the program and its arguments; empty: URL counts
+	Root    string            // the plugin's folder, in which the program runs unless Cwd is set
+	Command []string          // the program and its arguments; empty if URL is used
 	Env     map[string]string // variables for the program
-	Cwd     string            // absolute; empty: nothing is said
+	Cwd     string            // absolute; empty if not set
 	URL     string
 	Headers map[string]string
 }
 
-// servers reads .mcp.json and what the manifest names or holds besides. Of two
-// servers of one name the last counts.
+// servers reads .mcp.json, and the files and servers in the manifest. If two
+// servers have the same name, the last one counts.
 func (r *pluginReader) servers(p Plugin, m manifest) []Server {
 	all := map[string]Server{}
 	if data, found := r.file(pluginServers); found {
@@ -54,8 +53,8 @@ func (r *pluginReader) servers(p Plugin, m manifest) []Server {
 	return list
 }
 
-// serverFile takes the servers of one file, with a key `mcpServers` around them or
-// without.
+// serverFile reads the servers of one file, with or without an enclosing key
+// `mcpServers`.
 func (r *pluginReader) serverFile(into map[string]Server, p Plugin, name string, data []byte) {
 	at := filepath.Join(r.root, name)
 	var servers map[string]json.RawMessage
@@ -66,7 +65,7 @@ func (r *pluginReader) serverFile(into map[string]Server, p Plugin, name string,
 	if inner, ok := servers["mcpServers"]; ok {
 		servers = nil
 		if json.Unmarshal(inner, &servers) != nil {
-			r.warn(at, "mcpServers is no object: it is left out")
+			r.warn(at, "mcpServers is not an object: it is left out")
 			return
 		}
 	}
@@ -93,7 +92,7 @@ func (r *pluginReader) serverFile(into map[string]Server, p Plugin, name string,
 	}
 }
 
-// fill puts the plugin's folder in its places.
+// fill replaces the variable for the plugin's folder, and makes Cwd absolute.
 func (s *Server) fill() {
 	const root = "${CLAUDE_PLUGIN_ROOT}"
 	for i, word := range s.Command {

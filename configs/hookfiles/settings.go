@@ -30,7 +30,7 @@ func ReadSettings(path string, read ReadFile) (settings.File, []error) {
 	return settings.Parse(path, data)
 }
 
-// errTooLarge is what ReadBounded gives for a file above its limit.
+// errTooLarge is ReadBounded's error for a file above its limit.
 var errTooLarge = errors.New("the file is too large")
 
 // ReadBounded reads a regular file of at most limit bytes.
@@ -54,11 +54,11 @@ func ReadBounded(path string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// ReadFile reads one file of a team's hooks. A function other than Read gives the files
-// another content than that on disk, such as an earlier one.
+// ReadFile reads one file of a team's hooks. A function other than Read may return
+// content that differs from the disk, such as an earlier version.
 type ReadFile func(path string) ([]byte, error)
 
-// Read is the ReadFile that reads the disk: regular files of at most 1 MiB.
+// Read is the ReadFile for the disk: it reads regular files of at most 1 MiB.
 func Read(path string) ([]byte, error) { return ReadBounded(path, maxSettings) }
 
 // isMarkdown reports whether the hooks of a file are in its head.
@@ -74,8 +74,8 @@ func MayHook(path string, data []byte) bool {
 	return file.Broken || len(file.Hooks) > 0
 }
 
-// Fault returns why nothing of a file of hooks could count, or why its prohibitions
-// cannot be read; empty if neither is so.
+// Fault returns why a file of hooks cannot be used at all, or why its prohibitions
+// cannot be read, or "".
 func Fault(path string, data []byte) string {
 	file, warnings := ReadSettings(path, func(string) ([]byte, error) { return data, nil })
 	if err := unusable(file, warnings); err != nil {

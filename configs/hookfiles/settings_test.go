@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// write puts files into a new folder and returns it. Those in folders called bin
-// may be executed.
+// write writes files to a new folder and returns it. Files in folders called bin are
+// executable.
 func write(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func write(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// commands lists the commands of sources on an event.
+// commands returns the commands of sources on an event.
 func commands(sources []settings.Source, event hooks.Event) []string {
 	var out []string
 	for _, s := range sources {
@@ -45,7 +45,7 @@ func commands(sources []settings.Source, event hooks.Event) []string {
 	return out
 }
 
-// TestReadBounded reads files up to a limit, and nothing but files.
+// TestReadBounded reads regular files up to a limit, and nothing else.
 func TestReadBounded(t *testing.T) {
 	dir := write(t, map[string]string{"five": "12345"})
 	path := filepath.Join(dir, "five")

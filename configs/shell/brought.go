@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Brought is what the workspace brings of what a line runs.
+// Brought lists the files of the workspace that a line runs.
 type Brought struct {
 	Files   []string
-	Folders []string // what of them runs cannot be told
+	Folders []string // of which some unknown files run
 }
 
 // file adds a file once.
@@ -20,9 +20,9 @@ func (b *Brought) file(path string) {
 	}
 }
 
-// Line finds what the workspace brings of what a shell line runs: programs
-// wherever they are named, and files that an interpreter is given. cwd is where it
-// starts, from the workspace.
+// Line returns the files of the workspace that a shell line runs: programs wherever
+// they are named, and files that are arguments of an interpreter. cwd is the line's
+// directory, relative to the workspace.
 func (p Place) Line(line, cwd string) Brought {
 	var b Brought
 	r, ok := p.read(line, p.folder(cwd))
@@ -30,22 +30,22 @@ func (p Place) Line(line, cwd string) Brought {
 		r.texts = []string{line}
 	}
 	for _, c := range r.commands {
-		p.commandBrings(&b, c)
+		p.addCommand(&b, c)
 	}
 	for _, word := range r.loose {
-		p.wordBrings(&b, word, r.dirs, role{})
+		p.addWord(&b, word, r.dirs, role{})
 	}
 	for _, text := range r.texts {
 		c := simple{dirs: r.dirs}
 		for _, word := range shellWords(text) {
-			c.words = append(c.words, saying(word))
+			c.words = append(c.words, literalToken(word))
 		}
-		p.commandBrings(&b, c)
+		p.addCommand(&b, c)
 	}
 	return b
 }
 
-// Words is Line for a program and its arguments, which no shell reads.
+// Words is Line for a program and its arguments, which no shell evaluates.
 func (p Place) Words(words []string, cwd string) Brought {
 	var b Brought
 	c := simple{dirs: []string{p.folder(cwd)}}
@@ -53,38 +53,38 @@ func (p Place) Words(words []string, cwd string) Brought {
 		for _, name := range []string{"CLAUDE_PROJECT_DIR", "COVEY_WORKSPACE"} {
 			word = strings.NewReplacer("${"+name+"}", p.Workspace, "$"+name, p.Workspace).Replace(word)
 		}
-		c.words = append(c.words, saying(word))
+		c.words = append(c.words, literalToken(word))
 		if i > 0 && words[i-1] == "-c" {
 			inner := p.Line(word, cwd)
 			b.Files, b.Folders = append(b.Files, inner.Files...), append(b.Folders, inner.Folders...)
 		}
 	}
-	p.commandBrings(&b, c)
+	p.addCommand(&b, c)
 	return b
 }
 
-// folder is where a hook's command runs.
+// folder returns the directory of a hook's command.
 func (p Place) folder(cwd string) string { return resolved(p.Workspace, cwd) }
 
-// saying is a word that means itself.
-func saying(text string) token { return token{meanings: []string{text}, literal: text} }
+// literalToken returns a word that has only its literal meaning.
+func literalToken(text string) token { return token{meanings: []string{text}, literal: text} }
 
-// commandBrings looks at the words of one command.
-func (p Place) commandBrings(b *Brought, c simple) {
+// addCommand adds the files that one command runs.
+func (p Place) addCommand(b *Brought, c simple) {
 	command := true
-	var given givenTo
+	var given interpreterArgs
 	for _, word := range c.words {
 		interpreted := given.next(word.literal)
-		p.wordBrings(b, word, c.dirs, role{interpreted, command})
+		p.addWord(b, word, c.dirs, role{interpreted, command})
 		if given.module {
 			given.module = false
 			path := strings.ReplaceAll(word.literal, ".", "/")
 			for _, file := range []string{path + ".py", path + "/__main__.py", path + "/__init__.py"} {
-				p.wordBrings(b, saying(file), c.dirs, role{interpreted: true})
+				p.addWord(b, literalToken(file), c.dirs, role{interpreted: true})
 			}
 		}
 		if _, value, ok := strings.Cut(word.literal, "="); ok {
-			p.wordBrings(b, saying(value), c.dirs, role{interpreted: given.family != "" && !given.done})
+			p.addWord(b, literalToken(value), c.dirs, role{interpreted: given.family != "" && !given.done})
 		}
 		if !strings.HasPrefix(word.literal, "-") {
 			command = command && startsOthers(word.literal)
@@ -92,15 +92,15 @@ func (p Place) commandBrings(b *Brought, c simple) {
 	}
 }
 
-// role is what a word is to a command.
+// role is the role of a word in its command.
 type role struct {
-	interpreted bool // an interpreter gets it
-	command     bool // it stands where the program does
+	interpreted bool // it is the argument of an interpreter
+	command     bool // it is in the position of the program
 }
 
-// wordBrings adds what a word names: programs always, other files only if an
-// interpreter gets them, and a folder if what is run in it cannot be told.
-func (p Place) wordBrings(b *Brought, word token, dirs []string, is role) {
+// addWord adds the files that a word names: programs always, other files only if an
+// interpreter gets them, and a folder if the files that run in it are unknown.
+func (p Place) addWord(b *Brought, word token, dirs []string, is role) {
 	for _, meaning := range word.meanings {
 		files, folders := p.files(meaning, dirs)
 		for _, file := range files {
@@ -116,28 +116,28 @@ func (p Place) wordBrings(b *Brought, word token, dirs []string, is role) {
 				b.Folders = append(b.Folders, folder)
 				continue
 			}
-			for _, file := range programsIn(folder) { // members work in the rest of it
+			for _, file := range programsIn(folder) { // members change the other files
 				b.file(file)
 			}
 		}
 	}
 }
 
-// givenTo follows the words that an interpreter gets.
-type givenTo struct {
-	family string // the interpreter; empty: none yet
+// interpreterArgs tracks the arguments of an interpreter.
+type interpreterArgs struct {
+	family string // of the interpreter; empty if there was none yet
 	value  bool   // the next word is an option's value
 	module bool   // the last word was the name of a Python module
-	done   bool   // its script was seen
+	done   bool   // its script has been found
 }
 
-// next takes a word, and reports whether the interpreter runs or loads it if it is
-// a file.
-func (g *givenTo) next(word string) bool {
+// next processes a word. It reports whether the interpreter runs or loads the word
+// if it is a file.
+func (g *interpreterArgs) next(word string) bool {
 	switch {
 	case g.family == "" || g.done:
 		if isInterpreter(word) || filters(word) {
-			*g = givenTo{family: interpreterOf(word)}
+			*g = interpreterArgs{family: interpreterOf(word)}
 		}
 		return false
 	case g.value:
@@ -160,10 +160,10 @@ func (g *givenTo) next(word string) bool {
 	return true
 }
 
-// interpreterOf names the family of an interpreter.
+// interpreterOf returns the family of an interpreter.
 func interpreterOf(word string) string {
 	switch name := strings.TrimRight(filepath.Base(word), "0123456789."); name {
-	case "bash", "dash", "zsh", "ksh", "fish", "source", "": // the last is the command "."
+	case "bash", "dash", "zsh", "ksh", "fish", "source", "": // the empty name is the command "."
 		return "sh"
 	case "pypy":
 		return "python"
@@ -176,8 +176,8 @@ func interpreterOf(word string) string {
 	}
 }
 
-// filters reports whether a program runs a file that its option -f names, and works
-// on those that it is given.
+// filters reports whether a program runs the file of its option -f, and processes
+// its other files.
 func filters(program string) bool {
 	switch interpreterOf(program) {
 	case "awk", "sed", "jq":
@@ -186,7 +186,7 @@ func filters(program string) bool {
 	return false
 }
 
-// takesValue reports whether the word behind an option is its value.
+// takesValue reports whether the word after an option is its value.
 func takesValue(family, option string) bool {
 	letters := map[string]string{
 		"sh": "oOc", "python": "XWQc", "node": "rCep", "perl": "Iex", "ruby": "IreCE", "awk": "fvFiEel", "sed": "fe",
@@ -200,7 +200,7 @@ func takesValue(family, option string) bool {
 	return strings.ContainsRune(letters, rune(option[len(option)-1]))
 }
 
-// programsIn are the programs that lie in a folder, not below it.
+// programsIn returns the programs directly in a folder.
 func programsIn(folder string) []string {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -215,9 +215,9 @@ func programsIn(folder string) []string {
 	return found
 }
 
-// shellWords cuts a command line into words, roughly: quotes are taken off
-// and whatever separates commands separates words. It serves to find file
-// names, where a word too many does no harm.
+// shellWords roughly splits a command line into words: it removes quotes, and
+// splits at everything that separates commands. It serves to find file names, where
+// extra words do no harm.
 func shellWords(command string) []string {
 	command = strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(command)
 	return strings.FieldsFunc(command, func(r rune) bool {

@@ -7,11 +7,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Located returns a command and its arguments with the programs that the workspace
-// brings named by where they are there (Runs lists the same ones). A member may work in a
-// copy of the workspace, and its copy of a script is not the one that was trusted. If
-// args is nil, command is a line for /bin/sh; words that only the shell can expand stay
-// as they are.
+// Located returns a command and its arguments, with the programs of the workspace
+// replaced by their paths in it (Line lists the same programs). A member may work
+// in a copy of the workspace, and its copy of a script is not the trusted one. If
+// args is nil, command is a line for /bin/sh; words that only the shell can expand
+// stay unchanged.
 func (p Place) Located(command string, args []string) (string, []string) {
 	if args == nil {
 		return p.LocatedLine(command), nil
@@ -27,13 +27,13 @@ func (p Place) Located(command string, args []string) (string, []string) {
 func (p Place) LocatedLine(line string) string {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
 	if err != nil {
-		return line // the shell says what is wrong with it
+		return line // the shell reports the error
 	}
 	var out strings.Builder
 	done := 0
-	dir := ""  // where the commands run, from the workspace
-	inner := 0 // how many nodes are around the innermost subshell
-	// What dir and inner are after each node that is being read.
+	dir := ""  // directory of the commands, relative to the workspace
+	inner := 0 // number of nodes around the innermost subshell
+	// scope holds the values of dir and inner after a node.
 	type scope struct {
 		dir   string
 		inner int
@@ -61,7 +61,7 @@ func (p Place) LocatedLine(line string) string {
 		found := p.relative(words, dir)
 		if len(words) == 2 && words[0] == "cd" && words[1] != "" && !filepath.IsAbs(words[1]) {
 			dir = filepath.Join(dir, words[1])
-			// It counts for what follows, up to the end of the subshell around it.
+			// The new directory applies up to the end of the enclosing subshell.
 			for i := inner; i < len(before); i++ {
 				before[i].dir = dir
 			}
@@ -78,15 +78,13 @@ func (p Place) LocatedLine(line string) string {
 	return out.String() + line[done:]
 }
 
-// relative finds those of some words that are run: the command, or what an
-// interpreter is given, if it is a program of the workspace and no absolute path;
-// and where they are there, by index. Other words are what the command works on,
-// which is the member's: `shellcheck ./deploy.sh` is to look at its copy.
+// relative returns, by index, the paths in the workspace of those words that are
+// run: the command, or the argument of an interpreter, if it is a program of the
+// workspace and not an absolute path. Other words stay as they are, because they
+// name the files that the command works on: `shellcheck ./deploy.sh` must check the
+// member's own copy.
 //
-// Words of other kinds stay as they are: one that is named by its place in the workspace
-// though the member's own file is meant would have a check look at the wrong files.
-//
-// dir is the folder that they start in, from the workspace.
+// dir is the directory of the command, relative to the workspace.
 func (p Place) relative(words []string, dir string) map[int]string {
 	found := map[int]string{}
 	command, interpreted := true, false
@@ -97,7 +95,7 @@ func (p Place) relative(words []string, dir string) map[int]string {
 		case interpreted, command && strings.Contains(word, "/") && IsProgram(path):
 			found[i] = path
 		}
-		if !strings.HasPrefix(word, "-") { // options may stand before what is run
+		if !strings.HasPrefix(word, "-") { // options may precede the program
 			command = command && startsOthers(word)
 			interpreted = isInterpreter(word)
 		}
@@ -105,13 +103,14 @@ func (p Place) relative(words []string, dir string) map[int]string {
 	return found
 }
 
-// startsOthers reports whether a word in a command's place runs what follows it.
+// startsOthers reports whether a word in the position of a command runs the words
+// after it.
 func startsOthers(word string) bool {
-	// A variable for env, or the time for timeout.
+	// An assignment is an argument of env, and a number one of timeout.
 	return startsByName(word) || strings.Contains(word, "=") || word != "" && strings.Trim(word, "0123456789.smhd") == ""
 }
 
-// startsByName reports whether a program runs the one that its arguments name.
+// startsByName reports whether a program runs another one that its arguments name.
 func startsByName(word string) bool {
 	switch word {
 	case "env", "timeout", "nice", "nohup", "exec", "command", "time", "setsid":
@@ -120,10 +119,9 @@ func startsByName(word string) bool {
 	return false
 }
 
-// constantWord is what a word of a command line means, if it means the same always.
-//
-// Words with globs, a tilde, a variable or a command in them mean what the shell makes
-// of them at that moment; ok is false then, and the word stays as it is.
+// constantWord returns the text of a word of a command line. ok is false if the
+// text depends on the shell, because the word contains globs, a tilde, a variable
+// or a command.
 func constantWord(w *syntax.Word) (text string, ok bool) {
 	for _, part := range w.Parts {
 		switch part := part.(type) {

@@ -1,6 +1,6 @@
 // Package shell reads the command lines of a spec without running them: which files
-// of the workspace they run, which of their programs are missing, and where a script
-// is run from.
+// of the workspace they run, which of their programs are missing, and the location from
+// which a script runs.
 //
 // It is part of package configs, and makes no promise of compatibility to programs
 // outside covey.
@@ -14,14 +14,14 @@ import (
 	"strings"
 )
 
-// Place is where the lines of a spec run, and whose files they may name.
+// Place describes where the lines of a spec run, and whose files they may name.
 type Place struct {
 	Workspace string
 	Spec      string // the folder of the spec
 }
 
-// Own resolves a word that names a regular file in the workspace or the
-// spec's folder, be it by another way than theirs.
+// Own resolves a word that names a regular file in the workspace or in the spec's
+// folder, also through symbolic links.
 func (p Place) Own(word, cwd string) (string, bool) {
 	for _, variable := range []string{"${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"} {
 		word = strings.ReplaceAll(word, variable, p.Workspace)
@@ -40,8 +40,9 @@ func (p Place) Own(word, cwd string) (string, bool) {
 	return path, err == nil && info.Mode().IsRegular()
 }
 
-// Brings reports whether a path lies in the workspace or in the spec's folder, as it
-// is written or by what its links lead to: who works there can change the file.
+// Brings reports whether a path lies in the workspace or in the spec's folder, as
+// written or after resolving symbolic links. Whoever works there can change the
+// file.
 func (p Place) Brings(path string) bool {
 	for _, dir := range []string{p.Workspace, p.Spec} {
 		if Within(dir, path) {
@@ -75,7 +76,7 @@ func isInterpreter(word string) bool {
 	return word == "." || word == "run" // `go run x.go`, `deno run x.ts`
 }
 
-// IsProgram reports whether the system would execute the file.
+// IsProgram reports whether a file is executable or begins with #!.
 func IsProgram(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -9,17 +9,18 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Lack is a program of a shell line that cannot be run.
+// Lack is a program of a shell line that cannot run.
 type Lack struct {
-	Word   string // as the line has it, without quotes
-	Path   string // where it should be; empty: on the PATH
+	Word   string // as in the line, without quotes
+	Path   string // where it should be; empty if it is looked up in PATH
 	Fault  string // "is not there"
 	WayOut string
 }
 
-// Lacks finds the programs of a line that /bin/sh could not run in the workspace. Only
-// those count without which the line cannot succeed, and that can be told without
-// running anything: what stands behind a condition may be meant for other machines.
+// Lacks returns the programs of a line that /bin/sh could not run in the workspace.
+// It returns only programs without which the line is sure to fail, and runs nothing
+// to find out. It skips what follows a condition, which may be meant for other
+// machines.
 func (at Place) Lacks(line string) []Lack {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	if err != nil {
@@ -34,15 +35,15 @@ func (at Place) Lacks(line string) []Lack {
 	return p.found
 }
 
-// programs looks for the programs of one line.
+// programs finds the missing programs of one line.
 type programs struct {
 	*reader
-	path  []string        // folders; empty: what the shell searches is not known
-	known map[string]bool // functions of the line, and what it asks for itself
+	path  []string        // folders; empty if the value of PATH is not known
+	known map[string]bool // functions of the line, and programs that it checks for itself
 	found []Lack
 }
 
-// prepare notes what holds for the whole line.
+// prepare collects what applies to the whole line.
 func (p *programs) prepare(file *syntax.File) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -67,7 +68,8 @@ func (p *programs) prepare(file *syntax.File) {
 	})
 }
 
-// constantWords are the words of a command; empty ones depend on something.
+// constantWords returns the words of a command; words that are not constant are
+// empty.
 func constantWords(call *syntax.CallExpr) []string {
 	words := make([]string, len(call.Args))
 	for i, word := range call.Args {
@@ -76,8 +78,8 @@ func constantWords(call *syntax.CallExpr) []string {
 	return words
 }
 
-// statements looks at statements that run one after another. goOn reports that what
-// follows them runs as well.
+// statements checks statements that run one after another. goOn reports whether the
+// statements after them run as well.
 func (p *programs) statements(list []*syntax.Stmt) (goOn bool) {
 	for _, stmt := range list {
 		if !p.statement(stmt) {
@@ -87,12 +89,12 @@ func (p *programs) statements(list []*syntax.Stmt) (goOn bool) {
 	return true
 }
 
-// statement looks at one statement that is sure to run.
+// statement checks one statement that is sure to run.
 func (p *programs) statement(stmt *syntax.Stmt) (goOn bool) {
 	switch cmd := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
 		p.simple(cmd)
-		return !leaves(cmd)
+		return !mayLeave(cmd)
 	case *syntax.DeclClause: // export NAME=value
 		for _, assign := range cmd.Args {
 			p.assign(assign)
@@ -106,30 +108,30 @@ func (p *programs) statement(stmt *syntax.Stmt) (goOn bool) {
 	case *syntax.TimeClause:
 		return cmd.Stmt == nil || p.statement(cmd.Stmt)
 	case *syntax.BinaryCmd:
-		return p.both(cmd)
+		return p.binary(cmd)
 	}
-	return !leaves(stmt)
+	return !mayLeave(stmt)
 }
 
-// both looks at two commands that an operator joins.
-func (p *programs) both(cmd *syntax.BinaryCmd) (goOn bool) {
+// binary checks two commands with an operator between them.
+func (p *programs) binary(cmd *syntax.BinaryCmd) (goOn bool) {
 	switch {
 	case cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll:
 		p.statement(cmd.X)
 		p.statement(cmd.Y)
 		return true
-	case cmd.Op == syntax.AndStmt && !asks(cmd.X): // the line needs both
+	case cmd.Op == syntax.AndStmt && !isCondition(cmd.X): // the line needs both
 		return p.statement(cmd.X) && p.statement(cmd.Y)
-	case cmd.Op == syntax.OrStmt && refuses(cmd.Y):
+	case cmd.Op == syntax.OrStmt && fails(cmd.Y):
 		p.statement(cmd.X)
 		return true
 	}
-	return !leaves(cmd)
+	return !mayLeave(cmd)
 }
 
-// asks reports whether a command is a condition: what follows it is meant to run on
-// some machines only.
-func asks(stmt *syntax.Stmt) bool {
+// isCondition reports whether a command is a condition, so that what follows is
+// meant for some machines only.
+func isCondition(stmt *syntax.Stmt) bool {
 	switch cmd := stmt.Cmd.(type) {
 	case *syntax.TestClause:
 		return true
@@ -142,16 +144,16 @@ func asks(stmt *syntax.Stmt) bool {
 			return true
 		}
 	case *syntax.BinaryCmd:
-		return asks(cmd.Y)
+		return isCondition(cmd.Y)
 	}
 	return false
 }
 
-// refuses reports whether a command ends the line without success.
-func refuses(stmt *syntax.Stmt) bool {
+// fails reports whether a command ends the line with a failure.
+func fails(stmt *syntax.Stmt) bool {
 	switch cmd := stmt.Cmd.(type) {
 	case *syntax.Block:
-		return len(cmd.Stmts) > 0 && refuses(cmd.Stmts[len(cmd.Stmts)-1])
+		return len(cmd.Stmts) > 0 && fails(cmd.Stmts[len(cmd.Stmts)-1])
 	case *syntax.CallExpr:
 		words := constantWords(cmd)
 		return len(words) == 1 && words[0] == "false" ||
@@ -160,9 +162,9 @@ func refuses(stmt *syntax.Stmt) bool {
 	return false
 }
 
-// leaves reports whether something in a command may end the line, or bring what cannot
-// be read here.
-func leaves(node syntax.Node) bool {
+// mayLeave reports whether a command may end the line, or run text that is not
+// known here.
+func mayLeave(node syntax.Node) bool {
 	found := false
 	syntax.Walk(node, func(n syntax.Node) bool {
 		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
@@ -176,14 +178,15 @@ func leaves(node syntax.Node) bool {
 	return found
 }
 
-// assign notes the value of a variable.
+// assign records the value of a variable.
 func (p *programs) assign(a *syntax.Assign) {
 	if a.Name != nil && a.Value != nil {
 		p.set(a.Name.Value, a.Value)
 	}
 }
 
-// simple looks at the program of a simple command, and at the one that this starts.
+// simple checks the program of a simple command, and the program that this one
+// starts.
 func (p *programs) simple(cmd *syntax.CallExpr) {
 	for _, a := range cmd.Assigns {
 		p.assign(a)
@@ -193,9 +196,9 @@ func (p *programs) simple(cmd *syntax.CallExpr) {
 		first := word.meanings[0]
 		switch {
 		case i > 0 && strings.HasPrefix(first, "-"):
-			return // which of the next words is its value cannot be told
+			return // it is not known whether the next word is its value
 		case i > 0 && (strings.Contains(first, "=") || first != "" && first[0] >= '0' && first[0] <= '9'):
-			continue // a variable for env, or the time for timeout
+			continue // an assignment for env, or a duration for timeout
 		}
 		p.program(word.meanings)
 		if !startsByName(first) {
@@ -207,7 +210,7 @@ func (p *programs) simple(cmd *syntax.CallExpr) {
 	}
 }
 
-// program looks for a program, whatever its word may mean.
+// program records a program as missing if none of the meanings of its word can run.
 func (p *programs) program(meanings []string) {
 	var missing *Lack
 	for _, word := range meanings {
@@ -215,7 +218,7 @@ func (p *programs) program(meanings []string) {
 			IsBuiltin(word) || p.known[word] {
 			return
 		}
-		l := p.look(word)
+		l := p.lookUp(word)
 		if l == nil {
 			return
 		}
@@ -228,14 +231,15 @@ func (p *programs) program(meanings []string) {
 	}
 }
 
-// look looks for a program as the shell would; nil: it can be run, or nobody can tell.
-func (p *programs) look(word string) *Lack {
+// lookUp looks for a program as the shell would. It returns nil if the program can
+// run or if that is not known.
+func (p *programs) lookUp(word string) *Lack {
 	if !strings.Contains(word, "/") {
 		if len(p.path) == 0 {
 			return nil
 		}
 		for _, dir := range p.path {
-			// An empty entry is the folder that the shell is in.
+			// An empty entry means the current directory.
 			if programFault(filepath.Join(resolved(p.place.Workspace, dir), word)) == "" {
 				return nil
 			}
@@ -250,7 +254,7 @@ func (p *programs) look(word string) *Lack {
 		case fault == "" || strings.Contains(path, unknownText):
 			return nil
 		case found != nil && found.Fault != notThere:
-			continue // what is there and cannot be run is the likelier one
+			continue // a file that exists but cannot run is the more likely one
 		}
 		found = &Lack{Word: word, Path: path, Fault: fault}
 		switch fault {
@@ -265,13 +269,13 @@ func (p *programs) look(word string) *Lack {
 	return found
 }
 
-// What may be wrong with a program's file.
+// The possible faults of a program's file.
 const (
 	notThere      = "is not there"
 	notExecutable = "may not be executed"
 )
 
-// programFault says why a file cannot be run; empty: it can.
+// programFault returns why a file cannot run, or "".
 func programFault(path string) string {
 	info, err := os.Stat(path)
 	switch {
@@ -285,8 +289,8 @@ func programFault(path string) string {
 	return ""
 }
 
-// IsBuiltin reports whether a shell knows a word in a program's place without a
-// program.
+// IsBuiltin reports whether a word in the position of a program is a builtin or a
+// keyword of a shell.
 func IsBuiltin(word string) bool {
 	return slices.Contains([]string{
 		"", ".", ":", "alias", "bg", "break", "builtin", "case", "cd", "command", "continue", "declare", "dirs", "echo", "eval",

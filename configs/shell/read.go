@@ -10,43 +10,41 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// What a shell line runs is read in one place, for trust (Place.Line) and for where a
-// script is run from (LocatedLine). Nothing is executed to find it out. A word may
-// mean several things, as a variable has several values in a loop: all of them
-// count. What covey cannot expand is unknown.
+// This file finds out what a shell line runs, for trust (Place.Line) and for missing
+// programs (Place.Lacks). It executes nothing. A word may have several meanings, for
+// example because a variable has several values in a loop; all of them count. What
+// covey cannot expand is unknown.
 
-// unknownText stands in a word for what only the shell will know.
+// unknownText represents the part of a word that only the shell will know.
 const unknownText = "\x00"
 
-// maxMeanings bounds how many meanings of one word are followed.
+// maxMeanings is the maximum number of meanings of one word.
 const maxMeanings = 64
 
 // token is one word of a simple command.
 type token struct {
-	meanings   []string // without quotes, in which globs are still globs
-	literal    string   // what it says if nothing in it is expanded; else empty
-	start, end int      // its place in the line
+	meanings []string // without quotes; globs are not expanded
+	literal  string   // its text if it is constant; empty otherwise
 }
 
 // simple is one simple command of a line.
 type simple struct {
 	words []token
-	dirs  []string // where it may run
+	dirs  []string // directories in which it may run
 }
 
 // reader reads one line.
 type reader struct {
 	place    Place
-	dirs     []string // where a command may run, after the cd commands so far
+	dirs     []string // directories of the next command, after the cd commands so far
 	values   map[string][]string
 	commands []simple
-	loose    []token  // words that are no command's: values of variables
+	loose    []token  // words that are not part of a command: values of variables
 	texts    []string // here-documents, which may be scripts
 	depth    int
 }
 
-// read reads a line that starts in a folder; ok is false if it cannot be
-// read as shell.
+// read reads a line that starts in dir. ok is false if the line is not valid shell.
 func (p Place) read(line, dir string) (r *reader, ok bool) {
 	r = &reader{place: p, dirs: []string{dir}, values: map[string][]string{}}
 	return r, r.lines(line)
@@ -86,7 +84,7 @@ func (r *reader) lines(line string) bool {
 	return true
 }
 
-// set notes a value that a variable may have.
+// set records a value that a variable may have.
 func (r *reader) set(name string, value *syntax.Word) {
 	word := r.word(value)
 	r.loose = append(r.loose, word)
@@ -97,7 +95,7 @@ func (r *reader) set(name string, value *syntax.Word) {
 	}
 }
 
-// call notes a simple command, and what a cd, an eval or a shell's -c does.
+// call adds a simple command, and applies cd, eval and the -c of a shell.
 func (r *reader) call(n *syntax.CallExpr) {
 	c := simple{dirs: slices.Clone(r.dirs)}
 	for _, arg := range n.Args {
@@ -133,8 +131,7 @@ func (r *reader) call(n *syntax.CallExpr) {
 	}
 }
 
-// resolved is where a path leads from a folder. Of an unknown part the folder
-// before it stays, with the unknown part behind it.
+// resolved returns path relative to dir, or path if it is absolute.
 func resolved(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -142,14 +139,14 @@ func resolved(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// word reads a word.
+// word converts a word.
 func (r *reader) word(w *syntax.Word) token {
-	out := token{meanings: r.meanings(w.Parts), start: int(w.Pos().Offset()), end: int(w.End().Offset())}
+	out := token{meanings: r.meanings(w.Parts)}
 	out.literal, _ = constantWord(w)
 	return out
 }
 
-// meanings are what the parts of a word may be together.
+// meanings returns the possible texts of the parts of a word together.
 func (r *reader) meanings(parts []syntax.WordPart) []string {
 	all := []string{""}
 	for _, part := range parts {
@@ -166,7 +163,7 @@ func (r *reader) meanings(parts []syntax.WordPart) []string {
 	return all
 }
 
-// part is what one part of a word may be.
+// part returns the possible texts of one part of a word.
 func (r *reader) part(part syntax.WordPart) []string {
 	switch p := part.(type) {
 	case *syntax.Lit:
@@ -191,7 +188,7 @@ func (r *reader) part(part syntax.WordPart) []string {
 	return []string{unknownText}
 }
 
-// parameter is what a variable may be.
+// parameter returns the possible values of a variable.
 func (r *reader) parameter(p *syntax.ParamExp) []string {
 	if p.Param == nil || p.Excl || p.Length || p.Index != nil || p.Slice != nil || p.Repl != nil {
 		return []string{unknownText}
@@ -223,9 +220,9 @@ func (r *reader) parameter(p *syntax.ParamExp) []string {
 	return values[:min(len(values), maxMeanings)]
 }
 
-// files are the regular files that one meaning of a word names from some folders.
-// folder is where they lie if covey cannot tell which ones: the folder that stands
-// before what is unknown; empty: there is none.
+// files returns the regular files that one meaning of a word names, relative to
+// each of dirs. If a part of the path is unknown, it returns the folder before that
+// part in folders.
 func (p Place) files(meaning string, dirs []string) (files, folders []string) {
 	for _, dir := range dirs {
 		path := resolved(dir, meaning)

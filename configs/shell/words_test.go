@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestShellWords cuts commands so that no file name hides in punctuation.
+// TestShellWords checks that no file name is lost in punctuation.
 func TestShellWords(t *testing.T) {
 	for command, want := range map[string]string{
 		"a b  c":                   "a|b|c",
@@ -24,7 +24,7 @@ func TestShellWords(t *testing.T) {
 	}
 }
 
-// TestIsInterpreter knows what runs a file that is handed to it.
+// TestIsInterpreter checks which programs run a file that they are given.
 func TestIsInterpreter(t *testing.T) {
 	for word, want := range map[string]bool{
 		"sh": true, "/bin/sh": true, "bash": true, "python3": true, "python3.12": true, "/usr/bin/node": true,
@@ -37,7 +37,7 @@ func TestIsInterpreter(t *testing.T) {
 	}
 }
 
-// TestWithin tells paths in a folder from paths that only begin alike.
+// TestWithin distinguishes paths in a folder from paths with the same prefix.
 func TestWithin(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/a/b": true, "/a/b/c": true, "/a/bc": false, "/a": false, "/": false, "/a/b/../c": false, "/a/b/..x": true,

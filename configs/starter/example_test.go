@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/configs/starter"
 )
 
-// Make gives a spec that runs at once, and the files that it needs.
+// Make returns a spec that runs at once, and the files that it needs.
 func ExampleMake() {
 	dir, err := os.MkdirTemp("", "team")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// write puts files into a new folder and returns it. Those in folders called bin
-// may be executed.
+// write writes files to a new folder and returns it. Files in folders called bin are
+// executable.
 func write(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,5 +1,5 @@
-// Package starter writes the spec that `covey init` begins a team with, and finds out
-// how a folder's tests are run.
+// Package starter writes the spec with which `covey init` starts a team, and finds
+// out how the tests of a folder are run.
 //
 // It is part of package configs, and makes no promise of compatibility to programs
 // outside covey.
@@ -21,43 +21,44 @@ import (
 //go:embed *.tmpl
 var templateFiles embed.FS
 
-// starter is what the templates of `covey init` are filled with.
+// starter is the data for the templates of `covey init`.
 type starter struct {
-	Name    string         // the team's, in quotes if YAML needs them
+	Name    string         // name of the team, in quotes if YAML needs them
 	Scripts string         // folder of the scripts, relative to the spec
-	Test    string         // the test command; empty: none found
-	Found   string         // what gave it away
-	Program string         // set if the test command's program is not installed
-	Lead    configs.Preset // with agent programs only, as Mates
+	Test    string         // the test command; empty if none was found
+	Found   string         // the file by which the test command was found
+	Program string         // the program of the test command if it is not installed
+	Lead    configs.Preset // for agent programs only, like Mates
 	Mates   []starterMate
 }
 
-// starterMate is a teammate on an agent program.
+// starterMate is a teammate that is an agent program.
 type starterMate struct {
 	Name  string
 	Agent configs.Preset
 	Does  string // its description
 }
 
-// Rule is the permission rule that lets members run the tests, in quotes.
+// Rule returns the permission rule that allows members to run the tests, in quotes.
 func (s starter) Rule() string { return fmt.Sprintf("%q", "Bash("+s.Test+")") }
 
-// Options say what a starter is made of.
+// Options configure a starter.
 type Options struct {
-	// Agents are the agent programs to use: the first leads, the others are
-	// teammates; one alone is both. Empty: the members play scripts, offline.
+	// Agents are the agent programs to use: the first is the lead, the others are
+	// teammates; a single one is used for both. If empty, the members play scripts,
+	// offline.
 	Agents []configs.Preset
 }
 
-// The templates lie in this folder. They are what a newcomer reads first, so they
-// say what each part is for, in the words of DESIGN 1, and promise nothing that
-// this version does not do.
+// The templates are in this folder. New users read them first, so they explain each
+// part in the terms of DESIGN 1, and describe only what this version does.
 
-// Make makes a spec for dir that runs at once. Without Options.Agents it runs
-// offline: its members play scripts, which are in files by their paths relative to
-// dir. A team on agent programs needs no files, and starting it needs the programs'
-// logins. Its gate is the test command that dir seems to have. It writes nothing. It
-// fails if dir cannot be read, and for a preset that there is not.
+// Make returns a spec for dir that runs at once, and the files that it needs, by
+// their paths relative to dir. Without Options.Agents the team runs offline: its
+// members play scripts, which are in files. A team of agent programs needs no
+// files, but its programs must be logged in when it starts. The gate is the test
+// command found in dir. Make writes nothing. It fails if dir cannot be read or if a
+// preset does not exist.
 func Make(dir string, opts Options) (spec []byte, files map[string][]byte, err error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -71,14 +72,14 @@ func Make(dir string, opts Options) (spec []byte, files map[string][]byte, err e
 	if len(opts.Agents) == 0 {
 		return s.scripted()
 	}
-	if err := s.staff(opts.Agents); err != nil {
+	if err := s.addMembers(opts.Agents); err != nil {
 		return nil, nil, err
 	}
 	out, err := s.fill("agents.yaml")
 	return out["agents.yaml"], map[string][]byte{}, err
 }
 
-// scripted is the starter whose members play scripts.
+// scripted returns the starter whose members play scripts.
 func (s *starter) scripted() (spec []byte, files map[string][]byte, err error) {
 	out, err := s.fill("team.yaml", "lead.yaml", "worker.yaml")
 	if err != nil {
@@ -90,9 +91,9 @@ func (s *starter) scripted() (spec []byte, files map[string][]byte, err error) {
 	}, nil
 }
 
-// staff gives the team its members. What the first teammates do is there to be
-// changed; who comes after them is named after its program.
-func (s *starter) staff(agents []configs.Preset) error {
+// addMembers sets the members of the team. The first two teammates have roles that
+// users are expected to change; the others are named after their programs.
+func (s *starter) addMembers(agents []configs.Preset) error {
 	for _, agent := range agents {
 		if !slices.Contains(configs.Presets(), agent) {
 			return fmt.Errorf("configs: there is no preset %q; name one of %s", agent, presetNames())
@@ -116,7 +117,7 @@ func (s *starter) staff(agents []configs.Preset) error {
 	return nil
 }
 
-// fill fills templates and returns them by their names, without the ending.
+// fill executes templates and returns the results by name, without the extension.
 func (s *starter) fill(names ...string) (map[string][]byte, error) {
 	templates, err := template.ParseFS(templateFiles, "*.tmpl")
 	if err != nil {
@@ -133,7 +134,7 @@ func (s *starter) fill(names ...string) (map[string][]byte, error) {
 	return out, nil
 }
 
-// yamlText writes a name so that YAML reads it as text: 007 and true need quotes.
+// yamlText returns a name that YAML reads as text: 007 and true need quotes.
 func yamlText(name string) string {
 	if yaml.IsText(name) {
 		return name
@@ -141,7 +142,7 @@ func yamlText(name string) string {
 	return fmt.Sprintf("%q", name)
 }
 
-// presetNames lists the presets for people.
+// presetNames returns the presets for messages.
 func presetNames() string {
 	var names []string
 	for _, p := range configs.Presets() {
@@ -150,7 +151,7 @@ func presetNames() string {
 	return strings.Join(names, ", ")
 }
 
-// freeFolder is where the scripts go: a folder in which they overwrite nothing.
+// freeFolder returns a folder for the scripts in which they overwrite nothing.
 func freeFolder(dir string) string {
 	const usual = "scripts"
 	for _, file := range []string{"lead.yaml", "worker.yaml"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// start writes what Starter makes for dir and loads it.
+// start writes the result of Make for dir and loads it.
 func start(t *testing.T, dir string) (*configs.Team, string) {
 	t.Helper()
 	spec, files, err := Make(dir, Options{})
@@ -42,7 +42,7 @@ func start(t *testing.T, dir string) (*configs.Team, string) {
 	return team, string(spec)
 }
 
-// onPath makes programs of these names all that is installed.
+// onPath sets PATH so that only programs with these names are installed.
 func onPath(t *testing.T, names ...string) {
 	t.Helper()
 	bin := t.TempDir()
@@ -100,7 +100,7 @@ func TestStarter(t *testing.T) {
 	}
 }
 
-// TestFoundCommand: what a command lacks on this machine is told beside it.
+// TestFoundCommand: the spec says what the command needs and is not installed.
 func TestFoundCommand(t *testing.T) {
 	onPath(t, "go")
 	for name, test := range map[string]struct {
@@ -118,7 +118,7 @@ func TestFoundCommand(t *testing.T) {
 	}
 }
 
-// TestStarterIsHonest: everything in it runs now, and it says what does not yet.
+// TestStarterIsHonest: everything in the spec runs now, and it says what does not run yet.
 func TestStarterIsHonest(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "My Shop")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -141,8 +141,8 @@ func TestStarterIsHonest(t *testing.T) {
 	tidy(t, spec)
 }
 
-// TestStarterWith makes teams of agent programs; each must be read without a
-// warning, and name nothing that is not there.
+// TestStarterWith makes teams of agent programs; each spec must load without a warning
+// and name only files that exist.
 func TestStarterWith(t *testing.T) {
 	onPath(t, "go")
 	goFiles := map[string]string{"go.mod": "module x\n", "a.go": "package x\n"}
@@ -191,7 +191,7 @@ func TestStarterWith(t *testing.T) {
 	}
 }
 
-// uncommented reads the spec with its commented examples brought to life.
+// uncommented returns the spec with its commented examples enabled.
 func uncommented(t *testing.T, dir, spec string) {
 	t.Helper()
 	for _, start := range []string{"# agents:\n", "# tasks:\n"} {
@@ -208,7 +208,7 @@ func uncommented(t *testing.T, dir, spec string) {
 	}
 }
 
-// tidy finds lines that are too long, and blanks that nobody sees.
+// tidy finds lines that are too long, and trailing blanks.
 func tidy(t *testing.T, spec string) {
 	t.Helper()
 	if strings.HasSuffix(spec, "\n\n") || !strings.HasSuffix(spec, "\n") {
@@ -231,7 +231,7 @@ func TestStarterWithFails(t *testing.T) {
 	}
 }
 
-// TestStarterNames: a folder may be called what YAML takes for something else.
+// TestStarterNames: a folder's name may be something other than text in YAML.
 func TestStarterNames(t *testing.T) {
 	for _, name := range []string{"001", "true", "null", "1e3", "0x1f", "2026-11-21", "y"} {
 		dir := filepath.Join(t.TempDir(), name)
@@ -244,7 +244,7 @@ func TestStarterNames(t *testing.T) {
 	}
 }
 
-// TestStarterOverwritesNothing: scripts of the same names are somebody's.
+// TestStarterOverwritesNothing: existing scripts with the same names are kept.
 func TestStarterOverwritesNothing(t *testing.T) {
 	dir := write(t, map[string]string{"scripts/worker.yaml": "mine\n"})
 	team, _ := start(t, dir)

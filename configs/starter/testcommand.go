@@ -13,19 +13,20 @@ import (
 	"github.com/coveyteam/covey/configs/hookfiles"
 )
 
-// maxManifest is how much of a project file is read, in bytes.
+// maxManifest is the maximum size of a project file that is read, in bytes.
 const maxManifest = 1 << 20
 
-// toolchain knows one kind of project by its file.
+// toolchain recognizes one kind of project by its file.
 type toolchain struct {
 	file string
-	// command gives the test command for the file's content in dir, or "" if
-	// the project has no tests that could run.
+	// command returns the test command for a project in dir with this manifest, or ""
+	// if the project has no tests that could run.
 	command func(dir string, manifest []byte) string
 }
 
-// toolchains are tried in order: what a person wrote for this very project
-// comes before what a kind of project has in common.
+// toolchains returns the toolchains in the order in which they are tried. A
+// Makefile, which is written for one project, takes precedence over what a kind of
+// project has in common.
 func toolchains() []toolchain {
 	always := func(command string) func(string, []byte) string {
 		return func(string, []byte) string { return command }
@@ -38,8 +39,8 @@ func toolchains() []toolchain {
 	}
 }
 
-// TestCommand is how the project in dir seems to be tested; empty: there is no
-// sign of tests. missing is what the command needs and is not installed here.
+// TestCommand returns the likely test command of the project in dir, or "" if no
+// tests were found. missing is what the command needs and is not installed.
 func TestCommand(dir string) (command, missing string) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -49,8 +50,9 @@ func TestCommand(dir string) (command, missing string) {
 	return command, missing
 }
 
-// testCommand finds how the project in dir is tested. missing is what the command
-// needs and is not installed: its program, or a module of that.
+// testCommand returns the test command of the project in dir, and the file by which
+// it was found. missing is what the command needs and is not installed: its
+// program, or a module of that program.
 func testCommand(dir string) (command, found, missing string) {
 	for _, t := range toolchains() {
 		manifest, err := hookfiles.ReadBounded(filepath.Join(dir, t.file), maxManifest)
@@ -71,7 +73,8 @@ func testCommand(dir string) (command, found, missing string) {
 
 var makeTarget = regexp.MustCompile(`(?m)^test\s*:([^=]|$)`)
 
-// makeTest answers if the Makefile has the target; a variable of that name is none.
+// makeTest returns a command if the Makefile has the target test, not only a
+// variable of that name.
 func makeTest(_ string, manifest []byte) string {
 	if makeTarget.Match(manifest) {
 		return "make test"
@@ -79,7 +82,8 @@ func makeTest(_ string, manifest []byte) string {
 	return ""
 }
 
-// goTest answers only where there is Go code: without any, `go test` fails.
+// goTest returns a command only if there is Go code, because `go test` fails
+// without any.
 func goTest(dir string, _ []byte) string {
 	if hasGoFile(dir) {
 		return "go test ./..."
@@ -87,7 +91,7 @@ func goTest(dir string, _ []byte) string {
 	return ""
 }
 
-// maxEntries bounds the search for a Go file in folders full of other things.
+// maxEntries limits the search for a Go file in large folders.
 const maxEntries = 20_000
 
 // hasGoFile reports whether `./...` finds a package in dir.
@@ -99,7 +103,7 @@ func hasGoFile(dir string) bool {
 			return stop
 		}
 		if err != nil {
-			return nil // a folder that cannot be read holds no package for us
+			return nil // unreadable folders are skipped
 		}
 		name := entry.Name()
 		if entry.IsDir() && path != dir && ignoredByGo(name, path) {
@@ -115,7 +119,7 @@ func hasGoFile(dir string) bool {
 	return found
 }
 
-// ignoredByGo reports whether `./...` does not go into a folder.
+// ignoredByGo reports whether `./...` skips a folder.
 func ignoredByGo(name, path string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "vendor" {
 		return true
@@ -124,7 +128,8 @@ func ignoredByGo(name, path string) bool {
 	return err == nil
 }
 
-// nodeTest answers if the package has a test script that npm did not make up.
+// nodeTest returns a command if the package has a test script other than the
+// placeholder of npm.
 func nodeTest(dir string, manifest []byte) string {
 	var pkg struct {
 		Scripts struct {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMakeTest finds the target of a Makefile and takes nothing else for it.
+// TestMakeTest finds the target test of a Makefile, and nothing similar.
 func TestMakeTest(t *testing.T) {
 	for file, want := range map[string]string{
 		"test:\n\tgo test\n":             "make test",
@@ -31,7 +31,7 @@ func TestMakeTest(t *testing.T) {
 	}
 }
 
-// TestHasGoFile looks where `./...` looks.
+// TestHasGoFile checks the same folders as `./...`.
 func TestHasGoFile(t *testing.T) {
 	for path, want := range map[string]bool{
 		"a.go": true, "a_test.go": true, "x/y/z/a.go": true, "a.go.txt": false, "a.GO": false,
@@ -48,7 +48,7 @@ func TestHasGoFile(t *testing.T) {
 	}
 }
 
-// TestHasGoFileUnreadable: a folder that nobody may enter is no reason to stop.
+// TestHasGoFileUnreadable: an unreadable folder does not end the search.
 func TestHasGoFileUnreadable(t *testing.T) {
 	dir := write(t, map[string]string{"a/x.txt": "", "b/x.go": ""})
 	if err := os.Chmod(filepath.Join(dir, "a"), 0); err != nil {

@@ -19,30 +19,30 @@ const (
 	python     = "python3"
 	pytest     = "pytest"
 	pytestLine = python + " -m " + pytest + " -q"
-	// probeLimit is how long an interpreter may take to say what it has.
+	// probeLimit is the time limit for asking an interpreter for a module.
 	probeLimit = 10 * time.Second
 )
 
-// pythonFiles are the files that give a Python project away.
+// pythonFiles lists the files that identify a Python project.
 func pythonFiles() []string {
 	return []string{"pyproject.toml", "pytest.ini", "setup.cfg", "setup.py", "tox.ini", "requirements.txt"}
 }
 
-// pythonTests are the test files of a Python project, relative to it.
+// pythonTests holds the test files of a Python project, relative to it.
 type pythonTests struct {
-	all      []string // that pytest finds by their names
-	unittest []string // those of them that unittest finds and can run
+	all      []string // files that pytest finds by name
+	unittest []string // those that unittest also finds and can run
 }
 
 var importsUnittest = regexp.MustCompile(`(?m)^[ \t]*(import|from)[ \t]+([\w. ,]+,[ \t]*)?(unittest|django\.test)\b`)
 
-// plainPath matches what need not be quoted, neither for a shell nor for YAML. Files with
-// other names do not count.
+// plainPath matches paths that need no quotes in a shell or in YAML. Other files
+// are ignored.
 var plainPath = regexp.MustCompile(`^[\w.][\w./-]*$`)
 
-// pythonTest finds how the Python project in dir is tested: with pytest if that is installed
-// or if its tests need it, else with unittest, which comes with Python. Without any test
-// both would fail, so then there is no command.
+// pythonTest returns the test command of the Python project in dir: pytest if it is
+// installed or if the tests need it, or else unittest, which is part of Python.
+// Without tests both would fail, so then there is no command.
 func pythonTest(dir string) (command, found, missing string) {
 	tests := findPythonTests(dir)
 	if len(tests.all) == 0 {
@@ -67,8 +67,9 @@ func pythonTest(dir string) (command, found, missing string) {
 	return unittestLine(dir, tests.unittest), found, ""
 }
 
-// hasPytest asks the interpreter whether it has pytest. It is asked in an empty folder, and
-// told not to look there: nothing of the project may run before somebody has trusted it.
+// hasPytest asks the interpreter whether it has pytest. It runs in an empty folder
+// that is not on the module path, because nothing of the project may run before the
+// operator has trusted it.
 func hasPytest() bool {
 	empty, err := os.MkdirTemp("", "covey-python-")
 	if err != nil {
@@ -85,8 +86,8 @@ func hasPytest() bool {
 	return ask.Run() == nil
 }
 
-// findPythonTests looks for test files, as pytest does: not in hidden folders, and not in
-// what was installed into the project.
+// findPythonTests finds test files as pytest does: it skips hidden folders and
+// installed packages.
 func findPythonTests(dir string) (tests pythonTests) {
 	seen := 0
 	stop := errors.New("seen enough")
@@ -95,7 +96,7 @@ func findPythonTests(dir string) (tests pythonTests) {
 			return stop
 		}
 		if err != nil {
-			return nil // a folder that cannot be read holds no test for us
+			return nil // unreadable folders are skipped
 		}
 		name := entry.Name()
 		if entry.IsDir() {
@@ -122,7 +123,7 @@ func findPythonTests(dir string) (tests pythonTests) {
 	return tests
 }
 
-// ignoredByPytest reports whether pytest does not go into a folder.
+// ignoredByPytest reports whether pytest skips a folder.
 func ignoredByPytest(name, path string) bool {
 	if strings.HasPrefix(name, ".") || slices.Contains([]string{"build", "dist", "node_modules", "venv",
 		"_darcs", "CVS"}, name) {
@@ -132,8 +133,9 @@ func ignoredByPytest(name, path string) bool {
 	return err == nil
 }
 
-// unittestLine is the command that finds test files. unittest goes only into packages, so it
-// begins where the packages of the tests lie; of several such folders, in that with most tests.
+// unittestLine returns the command that finds test files. unittest enters only
+// packages, so it starts in the folder that contains the packages of the tests; of
+// several such folders, in the one with the most tests.
 func unittestLine(dir string, files []string) string {
 	count := map[string]int{}
 	best := "."

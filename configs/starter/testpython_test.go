@@ -10,7 +10,7 @@ import (
 
 const unittestFile = "import unittest\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertTrue(True)\n"
 
-// pythonOnPath makes a python3 that has pytest, or has not, all that is installed.
+// pythonOnPath sets PATH so that only a python3, with or without pytest, is installed.
 func pythonOnPath(t *testing.T, pytest bool) {
 	t.Helper()
 	text := "#!/bin/sh\nexit 1\n"
@@ -71,8 +71,8 @@ func TestPythonTestCommand(t *testing.T) {
 	}
 }
 
-// TestPythonStarter: what cannot run here stands in the spec as a comment, and the other
-// command runs.
+// TestPythonStarter: a command that cannot run here is a comment in the spec, and the
+// other command runs.
 func TestPythonStarter(t *testing.T) {
 	pythonOnPath(t, false)
 	_, spec := start(t, write(t, map[string]string{"setup.py": "", "test_a.py": "def test_it(): pass\n"}))
@@ -85,8 +85,8 @@ func TestPythonStarter(t *testing.T) {
 	}
 }
 
-// TestPythonForReal: the real interpreter finds the tests by the command, and is not asked
-// among the project's own files, which would run.
+// TestPythonForReal: the real interpreter finds the tests with the command. It is not asked
+// for pytest in the project's folder, whose files would run.
 func TestPythonForReal(t *testing.T) {
 	if _, err := exec.LookPath(python); err != nil {
 		t.Skip("no python3")

@@ -10,9 +10,9 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// Answer is what a hook of the dialect has written to its stdout and its exit code, in
-// Claude Code's words. given is the event in those. What is no JSON object stays as it
-// is.
+// Answer converts the stdout and the exit code of a hook of the dialect to Claude
+// Code's form. given is the event in that form. Output that is not a JSON object is
+// returned unchanged, unless Copilot gives it another meaning.
 func Answer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, code int) (string, int) {
 	if d.Program == "" {
 		return stdout, code
@@ -22,11 +22,11 @@ func Answer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, cod
 	refused := isCopilot(d.Program) && event == hooks.PermissionRequest && code == 2
 	switch {
 	case err != nil && text != "" && !refused && (strings.HasPrefix(text, "{") || notation.Hidden(text)):
-		return stdout, code // nearly an answer, which somebody should know
+		return stdout, code // probably an invalid answer, which is to be reported
 	case refused && err != nil:
-		top = nil // a no without a word
+		top = nil // a refusal without a reason
 	case err != nil && d.Program == hooks.Copilot && (event == hooks.SessionStart || event == hooks.UserPromptSubmit):
-		return "", code // Copilot's model does not get to see it
+		return "", code // Copilot does not show it to its model
 	case err != nil:
 		return stdout, code
 	}
@@ -39,33 +39,33 @@ func Answer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, cod
 		t.inner = inner
 	}
 	if refused {
-		code = 0 // Claude Code says it in the answer alone
+		code = 0 // Claude Code refuses in the answer only
 	}
 	return string(notation.Object(t.translate(top))), code
 }
 
-// copilot reports whether the hook's program is Copilot.
+// isCopilot reports whether the hook's program is Copilot.
 func isCopilot(p hooks.Program) bool { return p == hooks.Copilot || p == hooks.CopilotSnake }
 
-// translation is an answer on its way to Claude Code's words.
+// translation converts one answer to Claude Code's form.
 type translation struct {
 	hooks.Dialect
 	event hooks.Event
 	given []byte
 	inner []notation.Field // of hookSpecificOutput
-	// refused says that the exit code answers a permission request with no.
+	// refused says that the exit code refuses a permission request.
 	refused bool
 }
 
-// translate gives the answer's fields.
+// translate returns the fields of the converted answer.
 func (t *translation) translate(top []notation.Field) []notation.Field {
 	var out, request []notation.Field
 	for _, f := range top {
 		switch {
 		case f.Name == "hookSpecificOutput":
-		case f.Name == "decision" && notation.Text(f.Value) == "allow": // Claude Code says nothing then
+		case f.Name == "decision" && notation.Text(f.Value) == "allow": // Claude Code omits it
 		case f.Name == "permissionDecision":
-			t.inner = stricter(t.inner, f)
+			t.inner = setStricter(t.inner, f)
 		case f.Name == "modifiedArgs":
 			t.inner = notation.Put(t.inner, notation.Field{Name: "updatedInput", Value: f.Value})
 		case f.Name == "permissionDecisionReason", f.Name == "updatedInput", f.Name == "additionalContext":
@@ -86,7 +86,7 @@ func (t *translation) translate(top []notation.Field) []notation.Field {
 		t.inner = notation.Put(t.inner, notation.Field{Name: "decision", Value: notation.Object(request)})
 	}
 	out = t.turnEnd(out)
-	t.input()
+	t.convertInput()
 	if len(t.inner) > 0 {
 		name := hooks.Event(notation.Text(notation.Get(t.inner, "hookEventName")))
 		if name == "" || Event(string(name)) == t.event {
@@ -97,8 +97,8 @@ func (t *translation) translate(top []notation.Field) []notation.Field {
 	return out
 }
 
-// turnEnd takes what VS Code says of a turn's end inside of hookSpecificOutput to
-// where Claude Code says it.
+// turnEnd moves VS Code's decision and reason for a turn's end from
+// hookSpecificOutput to the top level, where Claude Code has them.
 func (t *translation) turnEnd(out []notation.Field) []notation.Field {
 	if t.event == hooks.PermissionRequest {
 		return out
@@ -118,8 +118,8 @@ func (t *translation) turnEnd(out []notation.Field) []notation.Field {
 	return out
 }
 
-// stricter sets a permission unless what is there is stricter.
-func stricter(inner []notation.Field, f notation.Field) []notation.Field {
+// setStricter sets a permission field, unless the present one is stricter.
+func setStricter(inner []notation.Field, f notation.Field) []notation.Field {
 	order := []string{"", "allow", "ask", "deny"}
 	had, has := notation.Text(notation.Get(inner, f.Name)), notation.Text(f.Value)
 	if notation.Get(inner, f.Name) != nil && slices.Index(order, had) > slices.Index(order, has) &&
@@ -129,20 +129,21 @@ func stricter(inner []notation.Field, f notation.Field) []notation.Field {
 	return notation.Put(inner, f)
 }
 
-// input translates the input that the hook wants instead. One that cannot be had is a
-// no: the call must not be made as if the hook had agreed.
-func (t *translation) input() {
+// convertInput converts the changed input of the answer. If that is impossible, the
+// answer refuses: the call must not run as if the hook had agreed.
+func (t *translation) convertInput() {
 	target := &t.inner
 	var request []notation.Field
 	if t.event == hooks.PermissionRequest {
-		request, _ = notation.Fields(notation.Get(t.inner, "decision")) // of what is no object nothing is taken
+		// A decision that is not an object has no fields.
+		request, _ = notation.Fields(notation.Get(t.inner, "decision"))
 		target = &request
 	}
 	wanted := notation.Get(*target, "updatedInput")
 	if wanted == nil {
 		return
 	}
-	given, _ := notation.Fields(t.given) // covey's own
+	given, _ := notation.Fields(t.given) // written by covey, so always valid
 	tool, had := t.call(given)
 	input, err := newInput(t.Dialect, tool, had, wanted)
 	if err == nil {
@@ -151,13 +152,13 @@ func (t *translation) input() {
 	switch {
 	case t.event == hooks.PermissionRequest && err != nil:
 		request = []notation.Field{notation.TextField("behavior", "deny"),
-			notation.TextField("message", cannotHave(err))}
+			notation.TextField("message", badInput(err))}
 	case err != nil:
 		t.inner = slices.DeleteFunc(slices.Clone(t.inner),
 			func(f notation.Field) bool { return f.Name == "updatedInput" })
 		if notation.Text(notation.Get(t.inner, "permissionDecision")) != "deny" {
 			t.inner = notation.Put(notation.Put(t.inner, notation.TextField("permissionDecision", "deny")),
-				notation.TextField("permissionDecisionReason", cannotHave(err)))
+				notation.TextField("permissionDecisionReason", badInput(err)))
 		}
 	}
 	if t.event == hooks.PermissionRequest {
@@ -165,13 +166,14 @@ func (t *translation) input() {
 	}
 }
 
-// cannotHave words that a hook's input cannot be had.
-func cannotHave(err error) string {
+// badInput returns the reason of a refusal because of a changed input that cannot
+// be used.
+func badInput(err error) string {
 	return fmt.Sprintf("the input that the hook wants cannot be had: %v", err)
 }
 
-// call is the tool of the event, by Claude Code's name, and its input in the
-// program's words. given is what covey sent, in Claude Code's.
+// call returns the tool of the event by Claude Code's name, and its input in the
+// program's form. given is the event in Claude Code's form.
 func (t *translation) call(given []notation.Field) (tool string, input json.RawMessage) {
 	tool = notation.Text(notation.Get(given, "tool_name"))
 	return tool, toolInput(t.Dialect, tool, notation.Get(given, "tool_input"))

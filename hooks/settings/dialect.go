@@ -13,17 +13,16 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
-// otherTimeout is the time-out, in seconds, of a hook of Copilot or VS Code that
-// names none.
+// otherTimeout is the default timeout, in seconds, of hooks of Copilot and VS Code.
 const otherTimeout = 30
 
-// Of says whose words a hook uses. name is its file, event the event as it
-// is written there, and bare that no group stands around the hook.
+// Of returns the program for which a hook is written. name is the hook's file,
+// event is the event's name in that file, and bare says that the hook has no group
+// around it.
 func Of(name, event string, bare bool, fields []notation.Field) hooks.Program {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(fields, func(f notation.Field) bool {
-			return slices.Contains(names,
-				f.Name)
+			return slices.Contains(names, f.Name)
 		})
 	}
 	slashed := "/" + strings.ReplaceAll(name, `\`, "/")
@@ -40,13 +39,14 @@ func Of(name, event string, bare bool, fields []notation.Field) hooks.Program {
 	return ""
 }
 
-// otherNames gives the dialect's names of a tool.
+// otherNames returns the dialect's names of a tool. only says that Claude Code's
+// name does not match as well.
 func otherNames(d hooks.Dialect, tool string) (names []string, only bool) {
 	names = namesOf(d.Program, tool)
 	return names, d.Program != hooks.Codex && len(names) > 0
 }
 
-// Tools lists the names of tools that matchers of the dialect may be about.
+// Tools returns the tool names that matchers of the dialect may use.
 func Tools(d hooks.Dialect) []string {
 	names := rules.ToolNames()
 	for _, w := range toolsOf(d.Program) {
@@ -55,7 +55,8 @@ func Tools(d hooks.Dialect) []string {
 	return names
 }
 
-// Matcher reads the group's matcher, in the dialect of its hooks.
+// Matcher returns the group's matcher in the dialect of its hooks. A matcher that
+// can never match is an error.
 func Matcher(g *hooks.Group, known *hooks.EventInfo) (*rules.Matcher, error) {
 	if len(g.Hooks) == 0 || !known.AboutTool() {
 		return known.NewMatcher(g.Matcher, nil)
@@ -67,7 +68,7 @@ func Matcher(g *hooks.Group, known *hooks.EventInfo) (*rules.Matcher, error) {
 		return nil, err
 	}
 	if _, ok := m.Expression(); ok && isCopilot(d.Program) {
-		// Copilot's expressions are about whole names.
+		// Copilot's expressions match whole names.
 		if whole, err := known.NewMatcher("^(?:"+g.Matcher+")$", other); err == nil {
 			m = whole
 		}
@@ -75,13 +76,14 @@ func Matcher(g *hooks.Group, known *hooks.EventInfo) (*rules.Matcher, error) {
 	return m, checkMatcher(d, m, g.Matcher)
 }
 
-// checkMatcher says why a matcher on a tool event would never fire: it uses a name
-// that covey cannot translate. Hooks that listen to nothing let everything pass.
+// checkMatcher returns an error for a matcher on a tool event that can never match,
+// because it uses a name that covey cannot translate. A hook that never runs would
+// silently allow everything.
 func checkMatcher(d hooks.Dialect, m *rules.Matcher, text string) error {
 	if m.All() || d.Program == "" || d.Program == hooks.Codex {
 		return nil
 	}
-	// Copilot's names of MCP tools are SERVER-TOOL; nobody can list them.
+	// Copilot names MCP tools SERVER-TOOL; these names are not known in advance.
 	foreign := func(name string) bool {
 		return strings.HasPrefix(name, "mcp__") || d.Program != hooks.VSCode && strings.Contains(name, "-")
 	}
@@ -99,12 +101,12 @@ func checkMatcher(d hooks.Dialect, m *rules.Matcher, text string) error {
 	if slices.ContainsFunc(rules.ToolNames(), fits) || fits("mcp__server__tool") || foreign(expression) {
 		return nil
 	}
-	return fmt.Errorf("the matcher %q fits no tool of %s that covey has: write the tool's whole name",
+	return fmt.Errorf("the matcher %q matches no tool of %s that covey has: write the tool's whole name",
 		text, d.Program)
 }
 
-// Translate marks a hook as one that was written in a dialect. The error says why
-// it cannot be translated.
+// Translate sets the dialect of a hook. Its error says why the hook cannot be
+// translated.
 func Translate(h *hooks.Handler, d hooks.Dialect) error {
 	if d.Program != hooks.VSCode {
 		d.Words = nil
@@ -121,8 +123,9 @@ func Translate(h *hooks.Handler, d hooks.Dialect) error {
 	return nil
 }
 
-// WithoutMatcher takes the matcher out of a hook that has no group around it, where
-// its program goes by it.
+// WithoutMatcher removes the matcher from a hook without a group, because it counts
+// as the group's. It keeps a matcher that VS Code ignores, which is then reported
+// as unknown.
 func WithoutMatcher(raw json.RawMessage, p hooks.Program) json.RawMessage {
 	fields, err := notation.Fields(raw)
 	if err != nil || p == hooks.VSCode {
@@ -132,18 +135,19 @@ func WithoutMatcher(raw json.RawMessage, p hooks.Program) json.RawMessage {
 	return notation.Object(fields)
 }
 
-// NamesVSCode reports whether words name a tool that VS Code alone has.
+// NamesVSCode reports whether words contain the name of a tool that only VS Code
+// has.
 func NamesVSCode(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return !slices.Contains(rules.ToolNames(), word) &&
 			slices.ContainsFunc(vscodeTools(), func(w toolWord) bool {
-				return slices.Contains(w.names,
-					word)
+				return slices.Contains(w.names, word)
 			})
 	})
 }
 
-// Event is the event that a file means by a name.
+// Event returns the event for a name in a file, which may be in another program's
+// form.
 func Event(name string) hooks.Event {
 	switch name {
 	case "userPromptSubmitted":
@@ -164,5 +168,5 @@ func Event(name string) hooks.Event {
 	return hooks.Event(name)
 }
 
-// IsTOML reports whether a file is one of Codex's configuration.
+// IsTOML reports whether a file is a TOML file, as Codex has them.
 func IsTOML(name string) bool { return strings.EqualFold(filepath.Ext(name), ".toml") }

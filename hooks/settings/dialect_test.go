@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// TestRefused: what covey cannot translate makes the file one that must not be used,
-// and says where; what it can makes none.
+// TestRefused: a file with something that covey cannot translate is refused, with the
+// position; other files are not.
 func TestRefused(t *testing.T) {
 	hook := `{"type": "command", "bash": "guard"}`
 	for _, c := range []struct{ file, text, want string }{
@@ -20,9 +20,9 @@ func TestRefused(t *testing.T) {
 		{"f.json", `{"preToolUse": [{"matcher": "(?!bash).*", "hooks": [` + hook + `]}]}`, ""},
 		{"f.json", `{"preToolUse": [{"matcher": "bash|report_intent", "hooks": [` + hook + `]}]}`,
 			"f.json:1: hooks.preToolUse[0].matcher: the matcher names report_intent, and covey has no tool that Copilot calls so"},
-		{"f.json", `{"preToolUse": [{"matcher": "report.*", "hooks": [` + hook + `]}]}`, `fits no tool of Copilot`},
+		{"f.json", `{"preToolUse": [{"matcher": "report.*", "hooks": [` + hook + `]}]}`, `matches no tool of Copilot`},
 		{"f.json", `{"preToolUse": [{"matcher": "ba", "hooks": [` + hook + `]}]}`, `names ba,`},
-		{"f.json", `{"preToolUse": [{"matcher": "b.", "hooks": [` + hook + `]}]}`, `"b." fits no tool`}, // whole names
+		{"f.json", `{"preToolUse": [{"matcher": "b.", "hooks": [` + hook + `]}]}`, `"b." matches no tool`}, // whole names
 		{"f.json", `{"preToolUse": [{"type": "http", "url": "http://localhost:1"}]}`, "hooks.preToolUse[0]: covey translates only commands"},
 		{"f.json", `{"sessionStart": [{"type": "prompt", "prompt": "hi"}]}`, "covey translates only commands"},
 		{"f.json", `{"modelCalled": [` + hook + `]}`, "hooks.modelCalled: covey has no event for modelCalled of Copilot"},
@@ -42,7 +42,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestDialectMatchers: a group listens to what its program would call the tool.
+// TestDialectMatchers: a group's matcher uses its program's name of the tool.
 func TestDialectMatchers(t *testing.T) {
 	for _, c := range []struct {
 		program hooks.Program
@@ -74,8 +74,8 @@ func TestDialectMatchers(t *testing.T) {
 	}
 }
 
-// TestDialectAnswers: of two decisions in one answer the stricter counts, and what is
-// no answer stays what it is.
+// TestDialectAnswers: of two decisions in one answer the stricter counts, and output that
+// is not an answer is unchanged.
 func TestDialectAnswers(t *testing.T) {
 	for _, c := range []struct {
 		program            hooks.Program

@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// Mistakes are found with their place and with what to write instead.
+// Mistakes are reported with their position and a fix.
 func ExampleValidate() {
 	for _, problem := range settings.Validate(hooks.Settings{
 		"TaskComplete": {{Hooks: []hooks.Handler{{Type: "command", Command: "go test ./..."}}}},
@@ -20,7 +20,7 @@ func ExampleValidate() {
 	// TaskComplete: there is no event "TaskComplete": did you mean TaskCompleted?
 }
 
-// A settings file is read as far as it can be used.
+// Parse uses the valid parts of a settings file.
 func ExampleParse() {
 	file, warnings := settings.Parse(".claude/settings.json", []byte(`{
 		"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./stop.sh"}, {"type": "comand"}]}]},

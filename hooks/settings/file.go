@@ -6,7 +6,7 @@
 //
 // A mistake never makes it refuse a whole file: what cannot be used is left out with a
 // Flaw. Permission rules that cannot be parsed are reported separately, because they were
-// to forbid something.
+// meant to forbid something.
 package settings
 
 import (

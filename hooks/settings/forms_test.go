@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// TestOtherHosts: files of Codex, VS Code and Copilot give the hooks that Claude
-// Code's own would.
+// TestOtherHosts: files of Codex, VS Code and Copilot give the same hooks as Claude
+// Code's own.
 func TestOtherHosts(t *testing.T) {
 	want := hooks.Settings{
 		hooks.PreToolUse: {{Matcher: "Bash", Hooks: []hooks.Handler{{Type: "command", Command: "guard", Timeout: 5}}}},
@@ -36,8 +36,8 @@ func TestOtherHosts(t *testing.T) {
 	}
 }
 
-// TestBareHooks: a hook without a group listens to everything, and has the folder
-// and the variables that it names.
+// TestBareHooks: a hook without a group runs on everything, with the folder and the
+// variables that it names.
 func TestBareHooks(t *testing.T) {
 	file, warnings := Parse("f", []byte(`{"hooks": {"PostToolUse": [
 		{"type": "command", "command": "fmt", "cwd": "web", "env": {"A": "b"}},
@@ -55,7 +55,7 @@ func TestBareHooks(t *testing.T) {
 	}
 }
 
-// TestCommandFor: each system has its own command, and else the one for all.
+// TestCommandFor: each system uses its own command, or else the one for all.
 func TestCommandFor(t *testing.T) {
 	all := forms{windows: "w", linux: "l", osx: "m", bash: "b", powershell: "p", timeoutSec: 3}
 	shells := forms{bash: "b", powershell: "p"}
@@ -80,8 +80,8 @@ func TestCommandFor(t *testing.T) {
 	}
 }
 
-// TestNoCommandHere: a hook that has a command for other systems only is left out,
-// and people are told.
+// TestNoCommandHere: a hook with commands for other systems only is left out, with a
+// warning.
 func TestNoCommandHere(t *testing.T) {
 	r := settingsReader{name: "f"}
 	h := hooks.Handler{Type: "command"}
@@ -95,7 +95,7 @@ func TestNoCommandHere(t *testing.T) {
 	}
 }
 
-// TestBrokenTOML: a TOML file that is none is like a JSON file that is none.
+// TestBrokenTOML: an invalid TOML file is treated like an invalid JSON file.
 func TestBrokenTOML(t *testing.T) {
 	for _, text := range []string{"[", "hooks = 3", "a = 1\na = 2"} {
 		file, warnings := Parse("config.toml", []byte(text))
@@ -108,8 +108,8 @@ func TestBrokenTOML(t *testing.T) {
 	}
 }
 
-// FuzzOtherHosts: no file of another host breaks the reader, and what is kept can
-// run.
+// FuzzOtherHosts: no file of another host breaks the reader, and the hooks that it keeps
+// can run.
 func FuzzOtherHosts(f *testing.F) {
 	f.Add("hooks.json", `{"hooks": {"preToolUse": [{"type": "command", "bash": "x", "timeoutSec": 1}]}}`)
 	f.Add("config.toml", "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = \"x\"\n")

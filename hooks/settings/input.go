@@ -13,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// Input is what a hook of the dialect finds on its stdin, where Claude Code's would
-// find wire.
+// Input converts the stdin of a Claude Code hook, wire, to that of a hook of the
+// dialect.
 func Input(d hooks.Dialect, wire []byte, clock func() time.Time) ([]byte, error) {
 	if d.Program == "" {
 		return wire, nil
@@ -56,7 +56,7 @@ func Input(d hooks.Dialect, wire []byte, clock func() time.Time) ([]byte, error)
 	return append(notation.Object(out), '\n'), nil
 }
 
-// camel makes Copilot's fields of Claude Code's.
+// camel converts Claude Code's fields to Copilot's.
 func camel(event hooks.Event, fields []notation.Field, now time.Time) []notation.Field {
 	out := []notation.Field{{Name: "sessionId", Value: notation.Get(fields, "session_id")},
 		{Name: "timestamp", Value: json.RawMessage(fmt.Sprint(now.UnixMilli()))}}
@@ -64,7 +64,7 @@ func camel(event hooks.Event, fields []notation.Field, now time.Time) []notation
 		switch f.Name {
 		case "session_id", "hook_event_name":
 			continue
-		case "tool_input": // a text that holds JSON, as Copilot's scripts expect it
+		case "tool_input": // a string that contains JSON, as Copilot's scripts expect
 			var compact bytes.Buffer
 			if json.Compact(&compact, f.Value) == nil {
 				f = notation.TextField("toolArgs", compact.String())
@@ -73,7 +73,7 @@ func camel(event hooks.Event, fields []notation.Field, now time.Time) []notation
 			f.Name = "agentName"
 		case "reason":
 			if event == hooks.SessionEnd {
-				f = notation.TextField("reason", "complete") // Copilot's own word for an end without trouble
+				f = notation.TextField("reason", "complete") // Copilot's word for a normal end
 			}
 		case "error":
 			if event == hooks.StopFailure {
@@ -92,16 +92,16 @@ func camel(event hooks.Event, fields []notation.Field, now time.Time) []notation
 	return out
 }
 
-// failure is the error of Copilot's errorOccurred.
+// failure returns the error field of Copilot's errorOccurred.
 func failure(fields []notation.Field) notation.Field {
 	name, message := notation.Text(notation.Get(fields, "error")),
 		notation.Text(notation.Get(fields, "error_details"))
 	value, _ := notation.Marshal(map[string]string{"name": name,
-		"message": cmp.Or(message, name)}) // texts always marshal
+		"message": cmp.Or(message, name)}) // strings always marshal
 	return notation.Field{Name: "error", Value: value}
 }
 
-// camelName turns tool_use_id into toolUseId.
+// camelName converts tool_use_id to toolUseId.
 func camelName(name string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(name, "_") {
@@ -115,8 +115,8 @@ func camelName(name string) string {
 	return b.String()
 }
 
-// copilotResult is a tool's result as Copilot tells it: the text in what Claude
-// Code's tools answer, or all of it.
+// copilotResult returns a tool's result in Copilot's form: the text in the response
+// of Claude Code's tool, or the whole response.
 func copilotResult(p hooks.Program, response json.RawMessage) notation.Field {
 	var parts struct {
 		Stdout string `json:"stdout"`

@@ -6,7 +6,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// TestListens asks groups for tools as an event would.
+// TestListens matches groups with tools as an event does.
 func TestListens(t *testing.T) {
 	for _, tc := range []struct {
 		event         hooks.Event

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMisspeltInSettings: a rule of a settings file for a tool that is none stays,
-// with a warning that has its line.
+// TestMisspeltInSettings: a rule for an unknown tool stays in its list, with a warning
+// that has its line.
 func TestMisspeltInSettings(t *testing.T) {
 	const text = `{
   "hooks": {},

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestForbiddingRules: what was to forbid something forbids at least that, or says
-// that nobody can tell; what was to allow something and is broken allows nothing.
+// TestForbiddingRules: an invalid deny or ask rule forbids at least what it was meant to
+// forbid, or is reported as unreadable; an invalid allow rule allows nothing.
 func TestForbiddingRules(t *testing.T) {
 	for text, want := range map[string]struct {
 		rules      string // of the list

@@ -12,14 +12,15 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
-// toolWord is what another program calls a tool.
+// toolWord is another program's name of a tool.
 type toolWord struct {
-	tool   string   // as Claude Code calls it
-	names  []string // as the program does; the first unless a matcher names another
-	fields []string // pairs of names of the input's fields: Claude Code's and the program's
+	tool   string   // Claude Code's name
+	names  []string // the program's names; the first one, unless a matcher uses another
+	fields []string // pairs of names of input fields: Claude Code's and the program's
 }
 
-// tools is the table of a program's tools. A tool that is not in it keeps its name.
+// toolsOf returns the table of a program's tools. A tool that is not in it keeps
+// its name.
 func toolsOf(p hooks.Program) []toolWord {
 	switch p {
 	case hooks.Copilot, hooks.CopilotSnake:
@@ -34,7 +35,7 @@ func toolsOf(p hooks.Program) []toolWord {
 	return nil
 }
 
-// copilotTools are the tools of Copilot's CLI.
+// copilotTools returns the tools of Copilot CLI.
 func copilotTools() []toolWord {
 	return []toolWord{
 		{"Bash", []string{"bash"}, nil},
@@ -60,7 +61,7 @@ func copilotTools() []toolWord {
 	}
 }
 
-// vscodeTools are the tools of VS Code, which has called them by several names.
+// vscodeTools returns the tools of VS Code, which has used several names for some.
 func vscodeTools() []toolWord {
 	edit := []string{"editFiles", "replace_string_in_file", "multi_replace_string_in_file",
 		"insert_edit_into_file"}
@@ -84,7 +85,7 @@ func vscodeTools() []toolWord {
 	}
 }
 
-// word is the table's entry for a tool; the zero word: it has none.
+// wordOf returns the table's entry for a tool, or the zero toolWord.
 func wordOf(p hooks.Program, tool string) toolWord {
 	tools := toolsOf(p)
 	if i := slices.IndexFunc(tools, func(w toolWord) bool { return w.tool == tool }); i >= 0 {
@@ -93,7 +94,7 @@ func wordOf(p hooks.Program, tool string) toolWord {
 	return toolWord{}
 }
 
-// toolNames are the program's names of a tool; none: it keeps its own.
+// namesOf returns the program's names of a tool; nil if the tool keeps its name.
 func namesOf(p hooks.Program, tool string) []string {
 	if names := wordOf(p, tool).names; len(names) > 0 {
 		return slices.Clone(names)
@@ -104,7 +105,7 @@ func namesOf(p hooks.Program, tool string) []string {
 	return nil
 }
 
-// toolName is what a hook of the dialect reads as the name of a tool.
+// toolName returns the name of a tool for a hook of the dialect.
 func toolName(d hooks.Dialect, tool string) string {
 	names := namesOf(d.Program, tool)
 	for _, name := range names {
@@ -118,7 +119,7 @@ func toolName(d hooks.Dialect, tool string) string {
 	return names[0]
 }
 
-// rename gives fields the names in a list of pairs, or takes those back.
+// rename replaces field names by a list of pairs, or reverses that if back is set.
 func rename(fields []notation.Field, pairs []string, back bool) []notation.Field {
 	renamed := slices.Clone(fields)
 	for i, f := range renamed {
@@ -136,7 +137,7 @@ func rename(fields []notation.Field, pairs []string, back bool) []notation.Field
 	return renamed
 }
 
-// toolInput is a call's input in the program's words.
+// toolInput returns the input of a call in the program's form.
 func toolInput(d hooks.Dialect, tool string, input json.RawMessage) json.RawMessage {
 	fields, err := notation.Fields(input)
 	if err != nil {
@@ -148,7 +149,7 @@ func toolInput(d hooks.Dialect, tool string, input json.RawMessage) json.RawMess
 			return notation.Object(append(fields, notation.TextField("command", patch)))
 		}
 		return input
-	case hooks.VSCode: // beside Claude Code's fields, which VS Code's scripts may know, too
+	case hooks.VSCode: // in addition to Claude Code's fields, which VS Code's scripts may also use
 		renamed := rename(fields, wordOf(d.Program, tool).fields, false)
 		for i, f := range renamed {
 			if f.Name != fields[i].Name {
@@ -164,12 +165,12 @@ func toolInput(d hooks.Dialect, tool string, input json.RawMessage) json.RawMess
 	return notation.Object(rename(fields, wordOf(d.Program, tool).fields, false))
 }
 
-// newInput turns an input that a hook wants instead into Claude Code's words. given
-// is the input in the program's words, as the hook got it. The error says why the
-// call cannot be made so.
+// newInput converts an input that a hook has changed to Claude Code's form. given
+// is the input in the program's form, as the hook got it. The error says why the
+// changed input cannot be used.
 func newInput(d hooks.Dialect, tool string, given, wanted json.RawMessage) (json.RawMessage, error) {
 	if text := notation.Text(wanted); d.Program == hooks.Copilot && text != "" {
-		wanted = json.RawMessage(text) // Copilot's arguments are a text that holds JSON
+		wanted = json.RawMessage(text) // Copilot's arguments are a string that contains JSON
 	}
 	fields, err := notation.Fields(wanted)
 	if err != nil {
@@ -194,8 +195,8 @@ func newInput(d hooks.Dialect, tool string, given, wanted json.RawMessage) (json
 	return notation.Object(fields), nil
 }
 
-// onlyOwn takes VS Code's names out of an input that has Claude Code's beside them.
-// Of two names for one value that one counts which the hook has changed.
+// onlyOwn removes VS Code's names from an input that has Claude Code's names as
+// well. If a value has two names, the one that the hook has changed counts.
 func onlyOwn(fields, was []notation.Field, pairs []string) []notation.Field {
 	if path := notation.Get(fields, "path"); path != nil && !bytes.Equal(path, notation.Get(was, "path")) {
 		fields = notation.Put(fields, notation.Field{Name: "filePath", Value: path})
@@ -219,8 +220,8 @@ func onlyOwn(fields, was []notation.Field, pairs []string) []notation.Field {
 	})
 }
 
-// patchOf is the patch by which Codex would make a change of a file; empty: the tool
-// changes none.
+// patchOf returns the patch by which Codex would change a file, or "" if the tool
+// changes no file.
 func patchOf(tool string, fields []notation.Field) string {
 	text := func(name string) string { return notation.Text(notation.Get(fields, name)) }
 	lines := func(mark, content string) string {
@@ -239,7 +240,7 @@ func patchOf(tool string, fields []notation.Field) string {
 			New string `json:"new_string"`
 		}{{text("old_string"), text("new_string")}}
 		if tool == "MultiEdit" {
-			_ = json.Unmarshal(notation.Get(fields, "edits"), &edits) // of what is none nothing is shown
+			_ = json.Unmarshal(notation.Get(fields, "edits"), &edits) // an invalid list is shown as empty
 		}
 		body = "*** Update File: " + text("file_path") + "\n"
 		for _, e := range edits {

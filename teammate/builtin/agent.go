@@ -9,27 +9,27 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Options make an Agent. Model is required.
+// Options configure an Agent. Model is required.
 type Options struct {
 	Model  agent.Model
-	System func() string // gives the system prompt, request by request; nil: none
-	Tools  []agent.Spec  // what the model may call, team tools included
-	// History is the conversation so far, as the transcript tells it.
+	System func() string // returns the system prompt for each request; nil means none
+	Tools  []agent.Spec  // the tools of the model, team tools included
+	// History is the conversation so far, from the transcript.
 	History []agent.Message
 }
 
-// Agent is the builtin agent: it asks its model, makes the tool calls that the
-// model wants, shows it the results and asks again, until an answer calls
-// nothing. It is a agent.Agent and a agent.Resumer.
+// Agent is the builtin agent. It asks its model, runs the tool calls of the answer,
+// adds their results and asks again, until an answer has no calls. It implements
+// agent.Agent and agent.Resumer.
 type Agent struct {
 	model  agent.Model
 	system func() string
 	tools  []agent.Spec
-	talk   conversation
+	conv   conversation
 }
 
-// New returns an agent that goes on with opts.History. Tool calls in the
-// middle of the history that never got a result are given one.
+// New returns an agent that continues opts.History. Tool calls without a result get
+// one, except those of the last answer, which are for Run and Resume.
 func New(opts Options) (*Agent, error) {
 	if opts.Model == nil {
 		return nil, errors.New("builtin: an agent needs a model")
@@ -38,55 +38,57 @@ func New(opts Options) (*Agent, error) {
 		model:  opts.Model,
 		system: opts.System,
 		tools:  opts.Tools,
-		talk:   newConversation(opts.History),
+		conv:   newConversation(opts.History),
 	}, nil
 }
 
-// Run is agent.Agent's. Tool calls that an earlier crash left without a
-// result are told to be interrupted before the prompt is added.
+// Run implements agent.Agent. It reports tool calls that a crash left without a
+// result as interrupted, and then adds the prompt.
 func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
-	// Whoever calls Run instead of Resume does not go on with the old turn; its
-	// calls must have results all the same before anything else is said.
+	// Run does not continue the old turn as Resume does, but its calls need results
+	// before the next message.
 	t := turn{Agent: a, host: h}
-	for _, c := range a.talk.open() {
+	for _, c := range a.conv.unanswered() {
 		if err := t.answer(c, agent.Failed(lostText)); err != nil {
 			return t.reply, err
 		}
 	}
-	if err := t.hear(prompt); err != nil {
+	if err := t.addInputs(prompt); err != nil {
 		return t.reply, err
 	}
 	return t.run(ctx)
 }
 
-// Resume is agent.Resumer's. Of the calls that have no result yet, those of
-// team tools and of tools that only read are made (again): the store answers a
-// team call that had its effect from its id (DESIGN 10.6). So are one that still
-// waited for somebody's leave and those behind it. All others may have done half of
-// their work; they are told to be interrupted, and the model decides what to do about it.
+// Resume implements agent.Resumer. Of the calls without a result, it runs these:
+// calls of team tools, because the store recognizes a call that took effect by its
+// id (DESIGN 10.6); calls of read-only tools; a call that was waiting for
+// permission, and all calls after it. Other calls may have done part of their work.
+// They are reported as interrupted, and the model decides what to do.
 func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	t := turn{Agent: a, host: h}
-	open := a.talk.open()
-	if len(open) == 0 && a.talk.silent() {
-		// The agent had fallen silent before the crash, or had never begun: only
-		// the turn end is left to do.
+	unanswered := a.conv.unanswered()
+	if len(unanswered) == 0 && a.conv.endsWithAnswer() {
+		// The agent had finished before the crash, or had not begun. Only the turn end
+		// is left.
 		return t.done(), nil
 	}
-	unbegun := false // calls come one after another: behind one that never began none has
-	may := func(c agent.ToolCall) bool {
-		unbegun = unbegun || waited(ctx, h, c)
-		return unbegun || a.repeatable(c)
+	// Calls run one after another: after one that did not start, none has started.
+	notStarted := false
+	allowed := func(c agent.ToolCall) bool {
+		notStarted = notStarted || waited(ctx, h, c)
+		return notStarted || a.repeatable(c)
 	}
-	if err := t.batch(ctx, open, may); err != nil || t.reply.Halted != "" {
+	if err := t.batch(ctx, unanswered, allowed); err != nil || t.reply.Halted != "" {
 		return t.done(), err
 	}
 	return t.run(ctx)
 }
 
-// Retains is agent.Retainer's: the conversation has each prompt, whatever came of it.
+// Retains implements agent.Retainer: the conversation keeps each prompt, even if
+// the turn fails.
 func (a *Agent) Retains() {}
 
-// repeatable reports whether a call that may have been made may be made again.
+// repeatable reports whether a call that may have run before may run again.
 func (a *Agent) repeatable(c agent.ToolCall) bool {
 	for _, s := range a.tools {
 		if s.Name == c.Name {
@@ -96,7 +98,7 @@ func (a *Agent) repeatable(c agent.ToolCall) bool {
 	return false
 }
 
-// waited reports whether a call was cut off while it waited to be allowed.
+// waited reports whether a call was interrupted while it waited for permission.
 func waited(ctx context.Context, h agent.Host, c agent.ToolCall) bool {
 	r, ok := h.(agent.Reminder)
 	return ok && r.Unbegun(ctx, c.ID)
@@ -109,15 +111,15 @@ type turn struct {
 	reply agent.Reply
 }
 
-// run asks the model until it calls nothing, a hook halts, or something fails.
-// The reply tells what was done even then.
+// run asks the model until an answer has no calls, a hook halts, or an error
+// occurs. The reply describes what was done even then.
 func (t *turn) run(ctx context.Context) (agent.Reply, error) {
 	for {
 		mail, err := t.host.Pass(ctx)
 		if err != nil {
 			return t.done(), err
 		}
-		if err := t.hear(mail); err != nil {
+		if err := t.addInputs(mail); err != nil {
 			return t.done(), err
 		}
 		calls, err := t.ask(ctx)
@@ -133,8 +135,9 @@ func (t *turn) run(ctx context.Context) (agent.Reply, error) {
 	}
 }
 
-// hear adds inputs to the conversation as one user message, one block each.
-func (t *turn) hear(inputs []agent.Input) error {
+// addInputs adds inputs to the conversation as one user message, with one block
+// each.
+func (t *turn) addInputs(inputs []agent.Input) error {
 	if len(inputs) == 0 {
 		return nil
 	}
@@ -145,17 +148,17 @@ func (t *turn) hear(inputs []agent.Input) error {
 	if err := t.host.Record(agent.Record{Message: m, Inputs: inputs}); err != nil {
 		return fmt.Errorf("builtin: recording a prompt: %w", err)
 	}
-	t.talk.add(m)
+	t.conv.add(m)
 	return nil
 }
 
-// ask makes one model request and returns the calls that the answer holds.
+// ask makes one model request and returns the calls of the answer.
 //
-// A step of a script that failed is recorded as an empty answer, so that a
-// resumed script goes on behind it.
+// A failed step of a script is recorded as an empty answer, so that a resumed
+// script continues after it.
 func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
-	response, err := t.model.Generate(ctx, t.talk.request(t.prompt(), t.tools))
-	// A model whose request was cut off may call that an error of its own.
+	response, err := t.model.Generate(ctx, t.conv.request(t.prompt(), t.tools))
+	// A model may return an error of its own for a cancelled request.
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -165,7 +168,7 @@ func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 	var m agent.Message
 	var calls []agent.ToolCall
 	if err == nil {
-		m, calls = t.talk.tidy(response.Content)
+		m, calls = t.conv.sanitize(response.Content)
 	} else {
 		m.Role = agent.Assistant
 	}
@@ -173,12 +176,12 @@ func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 	if lost := t.host.Record(record); lost != nil {
 		return nil, errors.Join(err, fmt.Errorf("builtin: recording an answer: %w", lost))
 	}
-	t.talk.add(m)
+	t.conv.add(m)
 	t.reply.Usage = t.reply.Usage.Plus(response.Usage)
 	return calls, err
 }
 
-// prompt is the system prompt for the next request.
+// prompt returns the system prompt for the next request.
 func (a *Agent) prompt() string {
 	if a.system == nil {
 		return ""
@@ -186,15 +189,15 @@ func (a *Agent) prompt() string {
 	return a.system()
 }
 
-// always lets every call of a batch be made.
+// always allows every call of a batch.
 func always(agent.ToolCall) bool { return true }
 
-// batch makes calls one after another. Each has exactly one result in the
-// conversation when batch returns: a call that may not be made, or that ctx's
-// end came before, is told to be interrupted. Only a call that is left to
-// Resume has none. A halt lets the rest of the batch finish.
+// batch runs calls one after another. When it returns, each call has exactly one
+// result in the conversation: a call that allowed refuses, or that ctx's end
+// prevented, is reported as interrupted. Only a call that is left to Resume has no
+// result. After a halt the rest of the batch still runs.
 func (t *turn) batch(ctx context.Context, calls []agent.ToolCall,
-	may func(agent.ToolCall) bool) error {
+	allowed func(agent.ToolCall) bool) error {
 	var broken error
 	for _, c := range calls {
 		var result agent.ToolResult
@@ -203,9 +206,9 @@ func (t *turn) batch(ctx context.Context, calls []agent.ToolCall,
 			continue
 		case ctx.Err() != nil || broken != nil:
 			result = agent.Failed(skippedText)
-		case !may(c):
+		case !allowed(c):
 			result = agent.Failed(lostText)
-		case c.Input == nil: // see conversation.tidy
+		case c.Input == nil: // see conversation.sanitize
 			result = agent.Failed(badInputText)
 		default:
 			result = t.host.Call(ctx, c)
@@ -227,16 +230,16 @@ func (t *turn) batch(ctx context.Context, calls []agent.ToolCall,
 	return ctx.Err()
 }
 
-// leaves reports whether the member stops and leaves a call to Resume, which makes it as
-// after a crash: such a call gets no result now. After an interrupt no turn is resumed.
+// leaves reports whether the member is stopping and leaves a call to Resume, which runs
+// it again as after a crash. Such a call gets no result now. After an interrupt no turn
+// is resumed.
 func (t *turn) leaves(ctx context.Context, c agent.ToolCall) bool {
 	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), agent.ErrInterrupted) && t.repeatable(c)
 }
 
-// answer adds a call's result to the conversation, with the texts that hooks
-// put beside it. Each result is recorded by itself as soon as it is there, so
-// that a crash takes the result of no call that had ended. The conversation
-// has it even when recording fails.
+// answer adds a call's result to the conversation, with the texts that hooks added
+// to it. Each result is recorded at once, so that a crash loses no result of a
+// finished call. The conversation has the result even if recording fails.
 func (t *turn) answer(c agent.ToolCall, r agent.ToolResult) error {
 	m := agent.Message{Role: agent.User, Content: []agent.Block{{
 		Type:      agent.ToolResultBlock,
@@ -249,7 +252,7 @@ func (t *turn) answer(c agent.ToolCall, r agent.ToolResult) error {
 		m.Content = append(m.Content, agent.Block{Type: agent.TextBlock, Text: text})
 		record.Inputs = append(record.Inputs, agent.Input{Kind: agent.FromContext, Text: text})
 	}
-	t.talk.add(m)
+	t.conv.add(m)
 	record.Message = m
 	if err := t.host.Record(record); err != nil {
 		return fmt.Errorf("builtin: recording the result of %s: %w", c.Name, err)
@@ -257,13 +260,13 @@ func (t *turn) answer(c agent.ToolCall, r agent.ToolResult) error {
 	return nil
 }
 
-// done completes the reply with the last answer's text.
+// done returns the reply, with the text of the last answer.
 func (t *turn) done() agent.Reply {
-	t.reply.Text = t.talk.lastText()
+	t.reply.Text = t.conv.lastText()
 	return t.reply
 }
 
-// What a model is told of calls that have no result of their own.
+// The results for the model of calls that did not run or did not finish.
 const (
 	skippedText = "Not run: the turn was interrupted before this call."
 	lostText    = "interrupted: covey was stopped while this call was under way. It may have done all, " +
@@ -272,7 +275,7 @@ const (
 		"schema says."
 )
 
-// textOf joins the text blocks of m, as last_assistant_message wants it.
+// textOf joins the text blocks of m, for last_assistant_message.
 func textOf(m agent.Message) string {
 	var texts []string
 	for _, b := range m.Content {

@@ -65,7 +65,7 @@ user: =c1 did Read | =c2 out | a hook says so | <mail>
 	}
 }
 
-// written is a conversation as text, one message a line.
+// written returns a conversation as text, one message per line.
 func written(messages []agent.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
@@ -106,7 +106,7 @@ func TestAnEmptyAnswerEndsTheRun(t *testing.T) {
 	if err != nil || reply.Text != "" {
 		t.Errorf("%+v, %v", reply, err)
 	}
-	// It is recorded, because a resumed script must know of it, but no request holds it.
+	// It is recorded for a resumed script, but no request contains it.
 	if last := h.records[len(h.records)-1]; last.Step == nil || *last.Step != 3 ||
 		len(last.Message.Content) != 0 {
 		t.Errorf("recorded as %+v", last)
@@ -133,13 +133,13 @@ func TestAModelErrorLeavesTheConversationSound(t *testing.T) {
 	if err != nil || reply.Text != "ok" {
 		t.Errorf("%+v, %v", reply, err)
 	}
-	// The failed request has held the result already, so only the prompt is new.
+	// The failed request contained the result, so only the prompt is new.
 	if r := m.requests[2]; written(r.Messages[r.New:]) != "user: go on\n" {
 		t.Errorf("new:\n%s", written(r.Messages[r.New:]))
 	}
 }
 
-// failingScript is a model whose step fails, as a script's does.
+// failingScript is a model whose step fails, like a step of a script.
 type failingScript struct{ step int }
 
 func (m failingScript) Generate(context.Context, agent.Request) (agent.Response, error) {

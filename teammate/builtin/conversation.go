@@ -8,30 +8,29 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// conversation is all that an agent's model has said and been told. It keeps
-// the messages as they were recorded; request brings them into the form that
-// model APIs want.
+// conversation holds all messages between an agent and its model, as they were
+// recorded. request converts them to the form that model APIs require.
 type conversation struct {
 	messages []agent.Message
-	// seen is how many messages some request has held, from the first on.
+	// seen is the number of messages, from the first, that were part of a request.
 	seen int
-	// ids are the tool call ids in use. Results, hooks and the store tell calls
-	// apart by nothing else.
+	// ids holds the tool call ids in use. Results, hooks and the store distinguish
+	// calls only by their ids.
 	ids map[string]bool
 }
 
-// newConversation takes over a recorded history. Messages behind the last
-// answer count as new: nothing shows that a model has seen them. Results that
-// answer no call, or one that has its result, are left out; calls in the
-// middle that have none get one.
+// newConversation returns a conversation that continues history. Messages after the
+// last answer count as new, because no request may have held them. It drops results
+// without a call and second results of a call, and adds results for earlier calls
+// without one.
 func newConversation(history []agent.Message) conversation {
 	c := conversation{ids: map[string]bool{}}
-	open := map[string]bool{}
+	pending := map[string]bool{}
 	for _, m := range history {
 		if m.Role == agent.Assistant {
-			c.close(open)
+			c.closeCalls(pending)
 		}
-		c.add(mend(m, open))
+		c.add(keepResults(m, pending))
 		if m.Role != agent.Assistant {
 			continue
 		}
@@ -39,42 +38,44 @@ func newConversation(history []agent.Message) conversation {
 		for _, b := range m.Content {
 			if b.Type == agent.ToolUseBlock {
 				c.ids[b.ID] = true
-				open[b.ID] = true
+				pending[b.ID] = true
 			}
 		}
 	}
 	return c
 }
 
-// mend returns m with only those results that answer an open call, and closes those.
-func mend(m agent.Message, open map[string]bool) agent.Message {
+// keepResults returns m with only those results that answer a pending call, and
+// removes these calls from pending.
+func keepResults(m agent.Message, pending map[string]bool) agent.Message {
 	kept := agent.Message{Role: m.Role, Content: make([]agent.Block, 0, len(m.Content))}
 	for _, b := range m.Content {
 		if b.Type == agent.ToolResultBlock {
-			if !open[b.ToolUseID] {
+			if !pending[b.ToolUseID] {
 				continue
 			}
-			delete(open, b.ToolUseID)
+			delete(pending, b.ToolUseID)
 		}
 		kept.Content = append(kept.Content, b)
 	}
 	return kept
 }
 
-// close gives the calls of the last answer that are still open a result.
-func (c *conversation) close(open map[string]bool) {
-	clear(open)
-	for _, call := range c.open() {
+// closeCalls clears pending, and adds a result for each unanswered call of the last
+// answer.
+func (c *conversation) closeCalls(pending map[string]bool) {
+	clear(pending)
+	for _, call := range c.unanswered() {
 		c.add(agent.Message{Role: agent.User, Content: []agent.Block{{
 			Type: agent.ToolResultBlock, ToolUseID: call.ID, Content: lostText, IsError: true,
 		}}})
 	}
 }
 
-// add puts m at the end.
+// add appends m.
 func (c *conversation) add(m agent.Message) { c.messages = append(c.messages, m) }
 
-// lastAnswer is the index of the last assistant message, or -1.
+// lastAnswer returns the index of the last assistant message, or -1.
 func (c *conversation) lastAnswer() int {
 	for i := len(c.messages) - 1; i >= 0; i-- {
 		if c.messages[i].Role == agent.Assistant {
@@ -84,7 +85,7 @@ func (c *conversation) lastAnswer() int {
 	return -1
 }
 
-// lastText is the text of the last assistant message, trimmed.
+// lastText returns the trimmed text of the last assistant message, or "".
 func (c *conversation) lastText() string {
 	if i := c.lastAnswer(); i >= 0 {
 		return textOf(c.messages[i])
@@ -92,36 +93,37 @@ func (c *conversation) lastText() string {
 	return ""
 }
 
-// silent reports whether nobody has said anything since the last answer.
-func (c *conversation) silent() bool { return c.lastAnswer() == len(c.messages)-1 }
+// endsWithAnswer reports whether the last message is an answer, or there are no
+// messages.
+func (c *conversation) endsWithAnswer() bool { return c.lastAnswer() == len(c.messages)-1 }
 
-// open are the calls of the last answer that have no result, in order.
-func (c *conversation) open() []agent.ToolCall {
+// unanswered returns the calls of the last answer that have no result, in order.
+func (c *conversation) unanswered() []agent.ToolCall {
 	last := c.lastAnswer()
 	if last < 0 {
 		return nil
 	}
-	closed := map[string]bool{}
+	answered := map[string]bool{}
 	for _, m := range c.messages[last+1:] {
 		for _, b := range m.Content {
 			if b.Type == agent.ToolResultBlock {
-				closed[b.ToolUseID] = true
+				answered[b.ToolUseID] = true
 			}
 		}
 	}
 	var calls []agent.ToolCall
 	for _, b := range c.messages[last].Content {
-		if b.Type == agent.ToolUseBlock && !closed[b.ID] {
+		if b.Type == agent.ToolUseBlock && !answered[b.ID] {
 			calls = append(calls, agent.ToolCall{ID: b.ID, Name: b.Name, Input: b.Input})
 		}
 	}
 	return calls
 }
 
-// request is the next model request. Model APIs want user and assistant to
-// take turns, no empty message, and tool results in the first place of the
-// message after their calls; so neighbours of one role are put together, but
-// never what is new with what is not.
+// request returns the next model request. Model APIs require alternating user and
+// assistant messages, no empty messages, and tool results at the beginning of the
+// message after their calls. So request joins consecutive messages of one role, but
+// never a new message with an old one.
 func (c *conversation) request(system string, tools []agent.Spec) agent.Request {
 	r := agent.Request{System: system, Tools: tools}
 	for i, m := range c.messages {
@@ -131,8 +133,8 @@ func (c *conversation) request(system string, tools []agent.Spec) agent.Request 
 		if len(m.Content) == 0 {
 			continue
 		}
-		// A message of its own begins with another role, and where the new part
-		// begins: New must be able to point between two messages.
+		// Another role begins a new message. So does the first new message, because New
+		// is an index of a message.
 		last := len(r.Messages) - 1
 		if last < 0 || r.Messages[last].Role != m.Role || i >= c.seen && last < r.New {
 			r.Messages = append(r.Messages, agent.Message{Role: m.Role})
@@ -147,7 +149,7 @@ func (c *conversation) request(system string, tools []agent.Spec) agent.Request 
 	return r
 }
 
-// merge appends more to blocks, tool results before everything else.
+// merge appends more to blocks, with tool results before everything else.
 func merge(blocks, more []agent.Block) []agent.Block {
 	results := 0
 	for results < len(blocks) && blocks[results].Type == agent.ToolResultBlock {
@@ -166,11 +168,11 @@ func merge(blocks, more []agent.Block) []agent.Block {
 	return append(append(merged, blocks[results:]...), rest...)
 }
 
-// tidy makes an assistant message and its calls of what a model answered, so
-// that the conversation stays sound whatever that was: ids are present and
-// unique, inputs are JSON objects, and there are no other blocks than text and
-// tool calls. A call whose input was no object has a nil Input.
-func (c *conversation) tidy(blocks []agent.Block) (agent.Message, []agent.ToolCall) {
+// sanitize returns the assistant message and the calls of a model's answer. It
+// keeps the conversation valid whatever the model returns: every call has a unique
+// id, inputs are JSON objects, and there are only text and tool calls. A call whose
+// input is not an object has a nil Input.
+func (c *conversation) sanitize(blocks []agent.Block) (agent.Message, []agent.ToolCall) {
 	m := agent.Message{Role: agent.Assistant}
 	var calls []agent.ToolCall
 	for _, b := range blocks {
@@ -180,12 +182,12 @@ func (c *conversation) tidy(blocks []agent.Block) (agent.Message, []agent.ToolCa
 				continue
 			}
 			m.Content = append(m.Content, agent.Block{Type: b.Type, Text: b.Text})
-		// A name that no tool has goes to the host, which answers that there is no
-		// such tool: the model learns from that.
+		// The host answers a call of an unknown tool, so that the model learns that
+		// there is no such tool.
 		case agent.ToolUseBlock:
 			call := agent.ToolCall{ID: c.freshID(b.ID), Name: b.Name, Input: object(b.Input)}
 			calls = append(calls, call)
-			// The transcript must be JSON, whatever the model wrote.
+			// The transcript needs valid JSON, whatever the model wrote.
 			input := call.Input
 			if input == nil {
 				input = json.RawMessage("{}")
@@ -197,7 +199,7 @@ func (c *conversation) tidy(blocks []agent.Block) (agent.Message, []agent.ToolCa
 	return m, calls
 }
 
-// freshID is id if no call has it yet, and otherwise one made from it.
+// freshID returns id if no call has it yet, or else an unused id derived from it.
 func (c *conversation) freshID(id string) string {
 	if id == "" {
 		id = "toolu_none"
@@ -210,8 +212,8 @@ func (c *conversation) freshID(id string) string {
 	return fresh
 }
 
-// object is input as a compact JSON object, an absent input as an empty one,
-// and nil when input is anything else.
+// object returns input as a compact JSON object: {} for an empty input, and nil if
+// input is not an object.
 func object(input json.RawMessage) json.RawMessage {
 	if len(bytes.TrimSpace(input)) == 0 {
 		return json.RawMessage("{}")

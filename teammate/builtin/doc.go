@@ -1,7 +1,7 @@
-// Package builtin is the agent that covey brings itself: a loop around an
-// agent.Model, and the tool Agent with its helpers.
+// Package builtin is covey's own agent: a loop around an agent.Model, and the tool
+// Agent with its helpers.
 //
-// The Agent knows conversations and nothing else: its model may be an API or a
-// script, and every tool call goes to the Host, which puts hooks and
-// permissions around the tools. Its workspace tools are in package tools.
+// The Agent manages only the conversation. Its model may be an API or a script.
+// Every tool call goes to the Host, which applies hooks and permissions. The
+// workspace tools are in package tools.
 package builtin

@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin"
 )
 
-// stubborn is a model that looks before it answers.
+// stubborn is a model that reads a file before it answers.
 type stubborn struct{}
 
 func (stubborn) Generate(_ context.Context, r agent.Request) (agent.Response, error) {
@@ -23,7 +23,7 @@ func (stubborn) Generate(_ context.Context, r agent.Request) (agent.Response, er
 	}}}, nil
 }
 
-// host is the least that a member owes its agent.
+// host is a minimal agent.Host.
 type host struct{}
 
 func (host) Pass(ctx context.Context) ([]agent.Input, error) { return nil, ctx.Err() }
@@ -38,8 +38,8 @@ func (host) Record(r agent.Record) error {
 	return nil
 }
 
-// An agent asks its model, makes the calls that the model wants, and returns
-// once an answer calls nothing.
+// An agent asks its model, runs the calls of the answer, and returns after an answer
+// without calls.
 func ExampleAgent_Run() {
 	a, err := builtin.New(builtin.Options{Model: stubborn{}})
 	if err != nil {
@@ -58,8 +58,8 @@ func ExampleAgent_Run() {
 	// It says: buy milk 1 <nil>
 }
 
-// A member that was cut off goes on from its transcript: the call that had no
-// result yet is made again, because its tool only reads.
+// An interrupted member continues from its transcript: the call without a result runs
+// again, because its tool is read-only.
 func ExampleAgent_Resume() {
 	history := []agent.Message{
 		{Role: agent.User, Content: []agent.Block{{Type: agent.TextBlock, Text: "What is in the notes?"}}},

@@ -12,36 +12,37 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// AgentTool is the name of the tool that lets a helper work.
+// AgentTool is the name of the tool that runs a helper.
 const AgentTool = "Agent"
 
 // GeneralPurpose is the helper that every member has.
 const GeneralPurpose = "general-purpose"
 
-// Helpers is what the tool Agent makes helpers of. Model is required.
+// Helpers configures the helpers of the tool Agent. Model is required.
 type Helpers struct {
-	// Types are the kinds of helpers beside general-purpose, by any of which that
-	// name can be taken. It is asked with each call; nil: there are none.
+	// Types returns the kinds of helpers in addition to general-purpose, and may
+	// replace that one. It is called for each use of the tool; nil means none.
 	Types func() []HelperType
-	// Model gives what answers a helper.
+	// Model returns the model of a helper.
 	Model func(HelperModel) (agent.Model, error)
-	// System gives the system prompt of a helper; nil: its kind's own.
+	// System returns the system prompt of a helper; nil means the prompt of its kind.
 	System func(HelperType) string
-	// May says which tools the member itself has; nil: all. A helper has no others.
+	// May reports whether the member has a tool; nil means it has all. A helper has no
+	// others.
 	May func(tool string) bool
-	// MaxPasses is how many model requests one helper may make; 0: 50.
+	// MaxPasses is how many model requests one helper may make; 0 means 50.
 	MaxPasses int
 }
 
-// defaultPasses is what agent hooks have in recorded hosts, too.
+// defaultPasses is also the limit of agent hooks in recorded hosts.
 const defaultPasses = 50
 
-// HelperModel says what a helper's model is to be.
+// HelperModel describes the model that a helper needs.
 type HelperModel struct {
-	ID     string      // of the helper
-	Prompt string      // its first one
-	Name   string      // the model that the call or the kind of helper wants; empty: the member's
-	Served map[int]int // of a helper that goes on: how often each step of its script has served
+	ID     string      // the id of the helper
+	Prompt string      // the first prompt of the helper
+	Name   string      // the model that the call or the kind of helper names; empty means the member's
+	Served map[int]int // for a helper that continues: how often each step of its script has served
 }
 
 // HelperType is one kind of helper.
@@ -49,12 +50,12 @@ type HelperType struct {
 	Name        string
 	Description string   // when to use it, for the model that calls
 	Prompt      string   // its instructions; may be empty
-	Tools       []string // names; nil: all that the member has
-	Model       string   // empty: the member's
-	MaxPasses   int      // 0: as Helpers says
+	Tools       []string // names; nil means all tools of the member
+	Model       string   // empty means the member's
+	MaxPasses   int      // 0 means Helpers.MaxPasses
 }
 
-// agentInput is what a model asks of Agent.
+// agentInput is the input of Agent.
 type agentInput struct {
 	Description string `json:"description"`
 	Prompt      string `json:"prompt"`
@@ -63,15 +64,15 @@ type agentInput struct {
 	Background  bool   `json:"run_in_background,omitempty"`
 }
 
-// agentTool is the tool Agent. It is a teammate.Delegator.
+// agentTool is the tool Agent. It implements teammate.Delegator.
 type agentTool struct {
 	*tools.Typed[agentInput]
 	tools   *tools.Set
 	helpers Helpers
 }
 
-// NewAgentTool returns the tool Agent, whose helpers work with tools like t, in
-// a directory of their own.
+// NewAgentTool returns the tool Agent. Its helpers have tools like t, with a
+// directory of their own.
 func NewAgentTool(t *tools.Set, h Helpers) agent.Tool {
 	if h.MaxPasses <= 0 {
 		h.MaxPasses = defaultPasses
@@ -85,7 +86,7 @@ func NewAgentTool(t *tools.Set, h Helpers) agent.Tool {
 		"model":             "The model to think with; that of this conversation unless given",
 		"run_in_background": "Do not wait for the helper; what it comes to is told later",
 	}
-	spec := agent.Spec{Name: AgentTool, Description: a.about(), Delegates: true}
+	spec := agent.Spec{Name: AgentTool, Description: a.description(), Delegates: true}
 	a.Typed = tools.NewTyped(spec, about, nil, func(context.Context, agentInput) agent.ToolResult {
 		return agent.Failed(AgentTool + ": there is nobody here for whom a helper could work.")
 	})
@@ -93,8 +94,8 @@ func NewAgentTool(t *tools.Set, h Helpers) agent.Tool {
 	return a
 }
 
-// about describes the tool and the kinds of helpers to a model.
-func (a *agentTool) about() string {
+// description describes the tool and the kinds of helpers for a model.
+func (a *agentTool) description() string {
 	var b strings.Builder
 	b.WriteString("Lets a helper do a piece of work by itself: it has a conversation and tools of its own, and its last " +
 		"message is the result. Use it for work whose many steps would only fill this conversation. Kinds of helpers:")
@@ -104,7 +105,7 @@ func (a *agentTool) about() string {
 	return b.String()
 }
 
-// kinds are all kinds of helpers, general-purpose first.
+// kinds returns all kinds of helpers, general-purpose first.
 func (a *agentTool) kinds() []HelperType {
 	kinds := []HelperType{{Name: GeneralPurpose, Description: "any work, with all tools of this conversation's own"}}
 	if a.helpers.Types == nil {
@@ -112,7 +113,7 @@ func (a *agentTool) kinds() []HelperType {
 	}
 	for _, kind := range a.helpers.Types() {
 		if i := slices.IndexFunc(kinds, func(k HelperType) bool { return k.Name == kind.Name }); i >= 0 {
-			kinds[i] = kind // a workspace may have a general-purpose helper of its own
+			kinds[i] = kind // a workspace may define its own general-purpose helper
 			continue
 		}
 		kinds = append(kinds, kind)
@@ -120,7 +121,7 @@ func (a *agentTool) kinds() []HelperType {
 	return kinds
 }
 
-// kind finds a kind of helper; the error names those that there are.
+// kind returns the kind of helper with the given name; the error lists all kinds.
 func (a *agentTool) kind(name string) (HelperType, error) {
 	if name == "" {
 		name = GeneralPurpose
@@ -135,7 +136,7 @@ func (a *agentTool) kind(name string) (HelperType, error) {
 	return HelperType{}, fmt.Errorf("there is no helper of type %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// Delegate is teammate.Delegator's.
+// Delegate implements teammate.Delegator.
 func (a *agentTool) Delegate(ctx context.Context, call agent.ToolCall, e teammate.Employer) agent.ToolResult {
 	in, err := a.Read(call)
 	if err != nil {
@@ -160,13 +161,13 @@ func (a *agentTool) Delegate(ctx context.Context, call agent.ToolCall, e teammat
 	case help.Background:
 		return launched(in, help)
 	case help.Problem != "":
-		return agent.Failed(trouble(help))
+		return agent.Failed(failureText(help))
 	}
 	output := newAgentOutput(in, kind, help)
 	return tools.Success(output.text(), output)
 }
 
-// equip makes what a helper works with.
+// equip returns the agent and the tools of a helper.
 func (a *agentTool) equip(
 	s teammate.HelperSetting, kind HelperType, in agentInput,
 ) (teammate.HelperGear, error) {
@@ -187,7 +188,7 @@ func (a *agentTool) equip(
 	}
 	var specs []agent.Spec
 	for _, t := range own.List() {
-		if a.may(kind, t.Spec().Name) {
+		if a.allows(kind, t.Spec().Name) {
 			gear.Tools, specs = append(gear.Tools, t), append(specs, t.Spec())
 		}
 	}
@@ -199,8 +200,8 @@ func (a *agentTool) equip(
 	return gear, err
 }
 
-// firstPrompt is what a helper was asked first; prompt, if it is new. What hooks
-// gave it stands before that.
+// firstPrompt returns the first prompt of a helper, or prompt if the helper is new.
+// Texts of hooks come before the prompt in its message.
 func firstPrompt(past transcript.History, prompt string) string {
 	for _, m := range past.Messages {
 		for _, b := range slices.Backward(m.Content) {
@@ -212,9 +213,9 @@ func firstPrompt(past transcript.History, prompt string) string {
 	return prompt
 }
 
-// may reports whether a helper has a tool: its member has it, and its kind does.
-// Who has Bash can also read and end what it runs in the background.
-func (a *agentTool) may(kind HelperType, tool string) bool {
+// allows reports whether a helper has a tool: both its member and its kind must
+// have it. A kind with Bash also has the tools for background commands.
+func (a *agentTool) allows(kind HelperType, tool string) bool {
 	if a.helpers.May != nil && !a.helpers.May(tool) {
 		return false
 	}

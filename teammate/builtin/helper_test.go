@@ -22,7 +22,7 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// asks is a script whose member lets a helper work and then ends; helper are the
+// asks returns a script whose member runs a helper and then ends; helper holds the
 // helper's steps.
 func asks(input, helper string) []byte {
 	return []byte(`usage: {input_tokens: 100, output_tokens: 10}
@@ -38,7 +38,7 @@ helpers:
 
 const doIt = `{description: some work, prompt: do it}`
 
-// result is the first result that the member's own model was shown.
+// result returns the first result in a request to the member's model.
 func (m *member) result(t *testing.T) string {
 	t.Helper()
 	for _, text := range m.conversations()["a"] {
@@ -50,7 +50,7 @@ func (m *member) result(t *testing.T) string {
 	return ""
 }
 
-// What goes wrong with a helper is told to its caller, which goes on.
+// Errors of a helper are reported to its caller, which continues.
 func TestHelperTrouble(t *testing.T) {
 	for _, test := range []struct {
 		name, input, helper, want string
@@ -95,7 +95,7 @@ func TestHelperTrouble(t *testing.T) {
 	}
 }
 
-// lastText is what the member itself said last.
+// lastText returns the last text of the member itself.
 func (m *member) lastText() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -140,7 +140,7 @@ func TestHelperTools(t *testing.T) {
 	}
 }
 
-// judge is a runner of hooks that answers by a function.
+// judge is a runner of hooks that calls a function.
 type judge func(in hooks.Input) hooks.Outcome
 
 func (j judge) Run(ctx context.Context, in hooks.Input, _ func(hooks.Progress)) (hooks.Outcome, error) {
@@ -152,7 +152,7 @@ func (j judge) Run(ctx context.Context, in hooks.Input, _ func(hooks.Progress)) 
 	return out, ctx.Err()
 }
 
-// Rules, modes and hooks hold for a helper's calls, and their inputs say whose.
+// Rules, modes and hooks apply to a helper's calls, and hook inputs name the helper.
 func TestHelperPermissions(t *testing.T) {
 	m := newMember(t, asks(doIt, `{call: [{tool: Bash, input: {command: rm x}}, {tool: Bash, input: {command: echo two}}]}, {say: done}`))
 	m.cut = func(o *teammate.Options) {
@@ -190,7 +190,7 @@ func TestHelperPermissions(t *testing.T) {
 	}
 }
 
-// SubagentStop hooks that never agree are overruled at the cap, as Stop's are.
+// SubagentStop hooks that always block are overruled at the cap, like Stop hooks.
 func TestHelperStopCap(t *testing.T) {
 	m := newMember(t, asks(doIt, `{say: enough, times: -1}`))
 	active := []bool{}
@@ -217,7 +217,7 @@ func TestHelperStopCap(t *testing.T) {
 	}
 }
 
-// A hook that halts a helper's call ends the helper, and nobody else.
+// A hook that halts a helper's call ends the helper only.
 func TestHelperHalted(t *testing.T) {
 	m := newMember(t, asks(doIt, `{say: first, call: [{tool: Glob, input: {pattern: x}}]}, {say: never}`))
 	var stops []hooks.Event
@@ -243,8 +243,8 @@ func TestHelperHalted(t *testing.T) {
 	}
 }
 
-// What helpers use counts for the member: in its turn, for its limit, and in its
-// next life.
+// The tokens of helpers count for the member: in its turn, for its limit, and after a
+// restart.
 func TestHelperUsage(t *testing.T) {
 	m := newMember(t, asks(doIt, `{call: [{tool: Glob, input: {pattern: x}}]}, {say: done}`))
 	m.run(t, "go")
@@ -301,7 +301,7 @@ helpers:
 	}
 }
 
-// Helpers that one message asks for work one after another.
+// Helpers that one message requests run one after another.
 func TestHelpersInARow(t *testing.T) {
 	m := newMember(t, []byte(`
 steps:
@@ -342,7 +342,7 @@ helpers:
 	}
 }
 
-// Interrupting the member ends its helper and what that runs.
+// Interrupting the member ends its helper and the helper's commands.
 func TestHelperInterrupted(t *testing.T) {
 	m := newMember(t, asks(doIt, `{call: [{tool: Bash, input: {command: sleep 100}}]}, {say: never}`))
 	m.watch = func(e agent.Event) {
@@ -372,8 +372,8 @@ func TestHelperInterrupted(t *testing.T) {
 	}
 }
 
-// What changes a member's rights while its helper works counts for the helper:
-// rules are reloaded, and hooks change them.
+// Changes of a member's permissions apply to its running helper: reloaded rules, and
+// rules that hooks change.
 func TestHelperRightsChange(t *testing.T) {
 	m := newMember(t, asks(doIt, `{call: [{tool: Bash, input: {command: echo hi}}]}, {say: done}`))
 	rule, err := rules.Parse("Bash(echo *)")
@@ -396,7 +396,7 @@ func TestHelperRightsChange(t *testing.T) {
 	}
 }
 
-// purse bounds the tokens of a member.
+// purse limits the tokens of a member.
 type purse struct {
 	mu          sync.Mutex
 	limit, used int64

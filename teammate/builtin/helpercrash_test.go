@@ -15,8 +15,8 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// copyTo copies the member's transcripts as they are at this moment, which is
-// what a kill leaves.
+// copyTo copies the member's transcripts in their current state, which is the state
+// after a kill.
 func (m *member) copyTo(t *testing.T, path string) {
 	t.Helper()
 	data, err := os.ReadFile(m.path)
@@ -35,9 +35,8 @@ func (m *member) copyTo(t *testing.T, path string) {
 	}
 }
 
-// After a crash in the middle of a helper the call is told to be interrupted, the
-// helper is not started again, and what it had used by then counts. So it is at
-// each event on the way.
+// After a crash during a helper, at any event, the call is reported as interrupted, the
+// helper does not start again, and the tokens it has used count.
 func TestHelperKilledAtAnyMoment(t *testing.T) {
 	text := asks(doIt, `{call: [{tool: Bash, input: {command: echo x >>made}}]}, {say: done}`)
 	whole := newMember(t, text)
@@ -99,8 +98,8 @@ func TestHelperKilledAtAnyMoment(t *testing.T) {
 
 const besideIt = `{description: long work, prompt: do it, run_in_background: true}`
 
-// A helper in the background goes on when the turn has ended; what it came to is
-// the member's next prompt.
+// A helper in the background continues after the turn; its result is the member's next
+// prompt.
 func TestHelperBeside(t *testing.T) {
 	m := newMember(t, asks(besideIt, `{say: "tell </result> and </task-notification>", delay: 50ms}`))
 	m.run(t, "go")
@@ -119,7 +118,7 @@ func TestHelperBeside(t *testing.T) {
 	if n := strings.Count(prompt, "</task-notification>"); n != 1 {
 		t.Errorf("the frame ends %d times", n)
 	}
-	// The first turn ended before the helper; its tokens are told with the second.
+	// The first turn ended before the helper, so the second reports its tokens.
 	ends := all[agent.TurnEnded](m)
 	if got := ends[0].Usage.InputTokens + ends[1].Usage.InputTokens; got != 400 {
 		t.Errorf("%d tokens in %+v", got, ends)
@@ -129,8 +128,8 @@ func TestHelperBeside(t *testing.T) {
 	}
 }
 
-// A member that is stopped stops its helpers, and its next life hears of them,
-// once.
+// A member that is stopped stops its helpers. After a restart it gets one report about
+// them.
 func TestHelperBesideCutOff(t *testing.T) {
 	m := newMember(t, asks(besideIt, `{call: [{tool: Bash, input: {command: sleep 100}}]}, {say: never}`))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -158,8 +157,8 @@ func TestHelperBesideCutOff(t *testing.T) {
 	}
 }
 
-// A mailbox that cannot be reached, and a helper that fails inside, are told to
-// people; the member goes on.
+// An unreachable mailbox and an internal error of a helper are reported to the operator;
+// the member continues.
 func TestHelperBesideTrouble(t *testing.T) {
 	m := newMember(t, asks(besideIt, `{say: hi}`))
 	m.cut = func(o *teammate.Options) {

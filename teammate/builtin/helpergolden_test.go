@@ -20,17 +20,17 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// TestMain lets the test binary play REC, the program that recorded hooks run,
-// and sees to it that no test leaves a goroutine behind.
+// TestMain makes the test binary act as REC, the program that recorded hooks run, and
+// checks that no test leaks a goroutine.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "REC" {
 		os.Exit(rec(os.Args[1], os.Args[2]))
 	}
-	// The clock of the regular expressions stops by itself, a while after the last.
+	// The clock goroutine of the regular expressions ends some time after the last use.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock"))
 }
 
-// recSpec is what REC does in one call.
+// recSpec describes one call of REC.
 type recSpec struct {
 	Stdout json.RawMessage
 	Stderr string
@@ -66,7 +66,7 @@ func rec(tag, text string) int {
 	return spec.Exit
 }
 
-// recorded is one conversation of a real agent host with its helpers.
+// recorded is a recorded conversation of a real agent host with its helpers.
 type recorded struct {
 	Name   string
 	Hooks  json.RawMessage
@@ -90,8 +90,8 @@ type recorded struct {
 	}
 }
 
-// What the recordings show a model, a helper and the hooks is what covey shows
-// them, through a whole member on a script.
+// A member with a script shows the model, the helper and the hooks the same as the
+// recordings.
 func TestConformanceHelpers(t *testing.T) {
 	data, err := os.ReadFile("testdata/golden_helpers.json")
 	if err != nil {
@@ -139,13 +139,13 @@ func replay(t *testing.T, c recorded) {
 	}
 }
 
-// missing reports a request of which the recording left out the most: of what a
-// helper in the background came to it has only the model's own words.
+// missing reports a request that is incomplete in the recording: for the result of a
+// background helper it has only the model's own text.
 func missing(c recorded, texts []string) bool {
 	return c.Name == "sub_background" && len(texts) == 1 && texts[0] == "assistant: main end"
 }
 
-// order sorts the hooks of one event run, which start side by side.
+// order sorts the hooks of one event, which start concurrently.
 func order(fired []string) {
 	for i := 0; i < len(fired); {
 		j := i
@@ -157,17 +157,17 @@ func order(fired []string) {
 	}
 }
 
-// after is what was fired without the handler.
+// after returns a hook run without the handler.
 func after(fired string) string {
 	_, rest, _ := strings.Cut(fired, " ")
 	return rest
 }
 
-// variable is what differs between any two runs.
+// variable matches what differs between two runs.
 var variable = regexp.MustCompile(`\ba[0-9a-f]{16}\b|duration_ms: \d+|output_file: \S+`)
 
-// normal is text without what differs between any two runs, and with JSON as one
-// program writes it.
+// normal returns text without what differs between two runs, and with JSON in one
+// format.
 func normal(text string) string {
 	text = variable.ReplaceAllStringFunc(text, func(s string) string {
 		name, _, _ := strings.Cut(s, ": ")
@@ -179,8 +179,8 @@ func normal(text string) string {
 	return strings.NewReplacer(`": `, `":`, `", "`, `","`, `false, "`, `false,"`, `true, "`, `true,"`).Replace(text)
 }
 
-// notices is what differs between any two notices of a helper. What stands between its file
-// and the last line of its result is a gap of the recording.
+// notices matches what differs between two notices of a helper. The recording lacks the text
+// between its file and the last line of its result.
 var notices = []struct {
 	find *regexp.Regexp
 	put  string
@@ -191,7 +191,7 @@ var notices = []struct {
 	{regexp.MustCompile(`(<duration_ms>)\d+`), "$1<X>"},
 }
 
-// notice is a notice of a helper without these.
+// notice returns a notice of a helper without these differences.
 func notice(prompt string) string {
 	for _, n := range notices {
 		prompt = n.find.ReplaceAllString(prompt, n.put)
@@ -199,7 +199,7 @@ func notice(prompt string) string {
 	return prompt
 }
 
-// scriptText is the case's script in the form of covey's.
+// scriptText returns the case's script in covey's form.
 func (c recorded) scriptText(t *testing.T) []byte {
 	t.Helper()
 	type call struct {
@@ -239,7 +239,7 @@ func (c recorded) scriptText(t *testing.T) []byte {
 	return text
 }
 
-// settingsOf reads a section of hooks.
+// settingsOf parses a section of hooks.
 func settingsOf(t *testing.T, section json.RawMessage) hooks.Settings {
 	t.Helper()
 	if section == nil {
@@ -252,7 +252,7 @@ func settingsOf(t *testing.T, section json.RawMessage) hooks.Settings {
 	return file.Hooks
 }
 
-// runner is a real runner for the hooks of a case.
+// runner returns a real runner for the hooks of a case.
 func (c recorded) runner(t *testing.T) *runner.Runner {
 	t.Helper()
 	bin := t.TempDir()

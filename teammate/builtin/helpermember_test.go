@@ -26,13 +26,13 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// hookRunner is what a member needs of a runner.Runner.
+// hookRunner is the part of runner.Runner that a member uses.
 type hookRunner interface {
 	Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error)
 }
 
-// member is a whole member on a script: the builtin agent with its tools, the
-// hooks of runner, a transcript on disk. It is its own inbox.
+// member is a complete member with a script: the builtin agent with its tools, the
+// hooks of runner, and a transcript on disk. It is its own inbox.
 type member struct {
 	dir    string
 	path   string // of the transcript
@@ -54,7 +54,7 @@ type member struct {
 	told   map[string]bool
 }
 
-// newMember makes a lead that plays the script in text.
+// newMember returns a lead that plays the script in text.
 func newMember(t *testing.T, text []byte) *member {
 	t.Helper()
 	played, err := script.Parse("test.yaml", text)
@@ -72,7 +72,7 @@ func newMember(t *testing.T, text []byte) *member {
 	}
 }
 
-// run gives the member a prompt and lets it work until nothing is left to do.
+// run gives the member a prompt and waits until nothing is left to do.
 func (m *member) run(t *testing.T, prompt string) {
 	t.Helper()
 	if err := m.live(t, t.Context(), prompt); err != nil {
@@ -80,7 +80,7 @@ func (m *member) run(t *testing.T, prompt string) {
 	}
 }
 
-// live is one life of the member. An empty prompt is none.
+// live runs the member once. An empty prompt means no prompt.
 func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 	t.Helper()
 	if prompt != "" {
@@ -129,7 +129,7 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 	return m.mate.Run(ctx)
 }
 
-// helperModel is the script for helpers with that prompt.
+// helperModel returns the script for helpers with the prompt.
 func (m *member) helperModel(h builtin.HelperModel) (agent.Model, error) {
 	own, ok := m.script.Helper(h.Prompt)
 	if !ok {
@@ -138,7 +138,7 @@ func (m *member) helperModel(h builtin.HelperModel) (agent.Model, error) {
 	return &shown{m, "sub", own.Model(&script.Options{IDPrefix: h.ID + "_", Served: h.Served})}, nil
 }
 
-// shown is a model that notes what it is shown.
+// shown is a model that records its requests.
 type shown struct {
 	m    *member
 	name string
@@ -162,7 +162,7 @@ func (s *shown) Generate(ctx context.Context, r agent.Request) (agent.Response, 
 	return s.Model.Generate(ctx, r)
 }
 
-// blockText is a block as the recordings write it.
+// blockText returns a block in the form of the recordings.
 func blockText(b agent.Block) string {
 	switch b.Type {
 	case agent.ToolUseBlock:
@@ -173,8 +173,8 @@ func blockText(b agent.Block) string {
 	return b.Text
 }
 
-// conversations are what the models were shown. What came from a helper in the
-// background is left out, as in the recordings.
+// conversations returns the conversations of all models. It omits results of background
+// helpers, like the recordings.
 func (m *member) conversations() map[string][]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,7 +191,7 @@ func (m *member) conversations() map[string][]string {
 	return seen
 }
 
-// Run notes which hooks run with which input.
+// Run records the hooks and their inputs.
 func (m *member) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error) {
 	wire, err := in.Wire()
 	if err != nil {
@@ -207,7 +207,7 @@ func (m *member) Run(ctx context.Context, in hooks.Input, observe func(hooks.Pro
 	})
 }
 
-// fired are the hooks that ran, as wanted writes them.
+// fired returns the hooks that ran, in the form of wanted.
 func (m *member) fired() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -228,7 +228,7 @@ func (m *member) fired() []string {
 	return all
 }
 
-// line is a hook run without what differs between any two runs.
+// line returns a hook run without what differs between two runs.
 func (m *member) line(handler string, in map[string]any) string {
 	for field, as := range map[string]string{"agent_transcript_path": "<FILE>", "tool_use_id": "<TOOLUSE-1>"} {
 		if in[field] != nil {
@@ -264,7 +264,7 @@ func (m *member) sink(e agent.Event) {
 	}
 }
 
-// Next gives the member its work, and waits for helpers in the background.
+// Next returns the member's next work, and waits for background helpers.
 func (m *member) Next(ctx context.Context) (teammate.Work, error) {
 	for {
 		m.mu.Lock()
@@ -290,7 +290,7 @@ func (m *member) Waiting(context.Context) ([]agent.Input, error) { return nil, n
 
 func (m *member) Taken(context.Context, []string) error { return nil }
 
-// later is the mailbox for what helpers came to.
+// later is the mailbox for the results of helpers.
 func (m *member) later(_ context.Context, id, text string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -303,7 +303,7 @@ func (m *member) later(_ context.Context, id, text string) error {
 	return nil
 }
 
-// all are the events of one type, of whomever.
+// all returns the events of one type, of the member and its helpers.
 func all[T agent.EventData](m *member) []T {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -316,7 +316,7 @@ func all[T agent.EventData](m *member) []T {
 	return found
 }
 
-// fooType is a kind of helper that a workspace describes.
+// fooType returns a kind of helper that a workspace describes.
 func fooType() builtin.HelperType {
 	return builtin.HelperType{Name: "foo", Description: "does foo", Prompt: "be foo", Tools: []string{"Bash"}}
 }

@@ -10,16 +10,17 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
-// sender is a tool that sends messages, and lets helpers go on that they are
-// addressed to.
+// sender is a tool for messages that also resumes helpers to which messages are
+// addressed.
 type sender struct {
 	agent.Tool
 	agent *agentTool
 }
 
-// ForHelpers returns send, the member's tool for messages, so that a message to
-// the id of a helper that has ended lets it go on, with all that it knows. What
-// it comes to is the result. agent is what AgentTool returned.
+// ForHelpers returns send, the member's tool for messages, extended for helpers: a
+// message to the id of a helper that has ended resumes it with its conversation.
+// The result of the call is the helper's report. agent is the result of
+// NewAgentTool.
 func ForHelpers(send, agent agent.Tool) agent.Tool {
 	a, ok := agent.(*agentTool)
 	if !ok {
@@ -28,7 +29,7 @@ func ForHelpers(send, agent agent.Tool) agent.Tool {
 	return &sender{send, a}
 }
 
-// Repair is agent.Repairer's.
+// Repair implements agent.Repairer.
 func (s *sender) Repair(input json.RawMessage) json.RawMessage {
 	if r, ok := s.Tool.(agent.Repairer); ok {
 		return r.Repair(input)
@@ -36,7 +37,7 @@ func (s *sender) Repair(input json.RawMessage) json.RawMessage {
 	return input
 }
 
-// Delegate is teammate.Delegator's.
+// Delegate implements teammate.Delegator.
 func (s *sender) Delegate(ctx context.Context, call agent.ToolCall, e teammate.Employer) agent.ToolResult {
 	var in struct {
 		To      string          `json:"to"`
@@ -62,7 +63,7 @@ func (s *sender) Delegate(ctx context.Context, call agent.ToolCall, e teammate.E
 		},
 	})
 	if help.Problem != "" {
-		return agent.Failed(trouble(help))
+		return agent.Failed(failureText(help))
 	}
 	output := newAgentOutput(asked, kind, help)
 	return tools.Success(output.text(), output)

@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// mailer is a team's tool for messages.
+// mailer is the team's tool for messages.
 type mailer struct{}
 
 func (mailer) Spec() agent.Spec { return agent.Spec{Name: "SendMessage", Team: true} }
@@ -24,13 +24,13 @@ func (mailer) Run(_ context.Context, call agent.ToolCall) agent.ToolResult {
 	return agent.ToolResult{Content: "sent " + string(call.Input)}
 }
 
-// first is the id of the helper that the first call of a script asks for.
+// first is the id of the helper that the first call of a script starts.
 func first() string {
 	sum := sha256.Sum256([]byte("s1\x00toolu_0_0_0"))
 	return "a" + hex.EncodeToString(sum[:8])
 }
 
-// goesOn is a script whose member lets a helper work, and then sends a message.
+// goesOn is a script whose member runs a helper and then sends a message.
 func goesOn(ask, send string) []byte {
 	return fmt.Appendf(nil, `
 steps:
@@ -46,8 +46,8 @@ helpers:
 `, ask, send)
 }
 
-// A message to a helper that has ended lets it go on with all that it knows, also
-// in the member's next life; its script goes on, too.
+// A message to a helper that has ended resumes it with its conversation and its script,
+// also after a restart of the member.
 func TestMessageToHelper(t *testing.T) {
 	m := newMember(t, goesOn("", `{to: `+first()+`, message: now more, summary: s}`))
 	var events []string
@@ -76,7 +76,7 @@ func TestMessageToHelper(t *testing.T) {
 	}
 }
 
-// What cannot go on is told; what is for others goes its way.
+// A helper that cannot continue is reported; messages to others are sent.
 func TestMessageToNoHelper(t *testing.T) {
 	for _, test := range []struct{ name, ask, send, want string }{
 		{"a member", "", `{to: api, message: hi}`, `sent {"to":"api","message":"hi"}`},
@@ -97,7 +97,7 @@ func TestMessageToNoHelper(t *testing.T) {
 	}
 }
 
-// A kind of helper that is there no more cannot go on.
+// A helper whose kind no longer exists cannot continue.
 func TestMessageToHelperOfLostKind(t *testing.T) {
 	m := newMember(t, goesOn(", subagent_type: foo", `{to: `+first()+`, message: more}`))
 	m.types = append(m.types, fooType())
@@ -114,8 +114,8 @@ func TestMessageToHelperOfLostKind(t *testing.T) {
 	}
 }
 
-// Team tools are called again after a crash, since the store knows what they have
-// done. Of a helper it knows nothing: the message must not reach it twice.
+// Team tools run again after a crash, because the store recognizes their calls. It knows
+// nothing of helpers, so a message to a helper must not be sent again.
 func TestMessageToHelperCutOff(t *testing.T) {
 	m := newMember(t, goesOn("", `{to: `+first()+`, message: now more}`))
 	left := filepath.Join(m.dir, "left", "s1.jsonl")

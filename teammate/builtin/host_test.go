@@ -10,8 +10,8 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// fakeHost is a member without hooks, rules and disk. It notes what an agent
-// does, and fails where a test wants it to.
+// fakeHost is a member without hooks, rules and disk. It records the agent's calls, and
+// fails where a test requires it.
 type fakeHost struct {
 	mail    [][]agent.Input // what each Pass brings
 	passErr error           // what Pass answers once mail is used up
@@ -61,7 +61,7 @@ func (h *fakeHost) Record(r agent.Record) error {
 	return nil
 }
 
-// transcript is what a resumed agent would find.
+// transcript returns the history of a resumed agent.
 func (h *fakeHost) transcript() []agent.Message {
 	var list []agent.Message
 	for _, r := range h.records {
@@ -70,8 +70,8 @@ func (h *fakeHost) transcript() []agent.Message {
 	return list
 }
 
-// checkResults holds a conversation to the rule that every call has exactly one
-// result, behind it and before the next answer.
+// checkResults checks that every call has exactly one result, between the call and the
+// next answer.
 func checkResults(messages []agent.Message) error {
 	open := map[string]bool{}
 	used := map[string]bool{}
@@ -100,13 +100,13 @@ func checkResults(messages []agent.Message) error {
 	return nil
 }
 
-// checkRequest holds a request to what model APIs want.
+// checkRequest checks the requirements of model APIs.
 func checkRequest(r agent.Request) error {
 	for i, m := range r.Messages {
 		if len(m.Content) == 0 {
 			return fmt.Errorf("message %d is empty", i)
 		}
-		// Neighbours of one role come only where the new part begins.
+		// Consecutive messages of one role occur only where the new part begins.
 		if i > 0 && m.Role == r.Messages[i-1].Role && i != r.New {
 			return fmt.Errorf("messages %d and %d are both of the %s", i-1, i, m.Role)
 		}
@@ -130,7 +130,7 @@ func rank(b agent.Block) int {
 	return 1
 }
 
-// fakeModel answers from a list; every request it gets must be sound.
+// fakeModel answers from a list, and checks every request.
 type fakeModel struct {
 	t        testing.TB
 	answers  []any // agent.Response or error
@@ -160,7 +160,7 @@ func (m *fakeModel) Generate(ctx context.Context, r agent.Request) (agent.Respon
 	return next.(agent.Response), nil
 }
 
-// answer is a response with the usage that every answer of these tests has.
+// answer returns a response with the usage that all answers of these tests have.
 func answer(blocks ...agent.Block) agent.Response {
 	return agent.Response{Content: blocks, Usage: agent.Usage{InputTokens: 10, OutputTokens: 1}}
 }

@@ -78,8 +78,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestResumeAsksAgain: a call that had only been asked about has not begun, nor has any
-// behind it, so they are made; one before it may have.
+// TestResumeAsksAgain: a call that was waiting for permission has not started, nor has any
+// call after it, so they run; a call before it may have started.
 func TestResumeAsksAgain(t *testing.T) {
 	h := &fakeHost{unbegun: "c2"}
 	batch := message(agent.Assistant, calls("Bash", "c1"), calls("Bash", "c2"), calls("Edit", "c3"))
@@ -176,9 +176,9 @@ user: go
 	}
 }
 
-// Whatever models answer, hosts do, and whenever a turn is interrupted, the
-// disk is full or the process dies: every call has exactly one result, no call
-// that is not repeatable is made twice, and the conversation goes on.
+// For all answers of models and errors of hosts, and for interrupts, full disks and
+// crashes at any time: every call has exactly one result, no unrepeatable call runs
+// twice, and the conversation continues.
 func TestEveryCallHasExactlyOneResult(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &world{rt: rt, t: t, made: map[string]int{}}
@@ -189,7 +189,7 @@ func TestEveryCallHasExactlyOneResult(t *testing.T) {
 	})
 }
 
-// world is an agent's life in a property test.
+// world is the state of a property test.
 type world struct {
 	rt    *rapid.T
 	t     *testing.T
@@ -199,12 +199,12 @@ type world struct {
 	next  int
 }
 
-// restart begins another life from what is on disk.
+// restart makes a new agent from the transcript on disk.
 func (w *world) restart() {
 	w.agent = newAgent(w.t, w, w.disk...)
 }
 
-// Generate answers with some texts and calls, or fails.
+// Generate answers with random texts and calls, or fails.
 func (w *world) Generate(ctx context.Context, r agent.Request) (agent.Response, error) {
 	if err := checkRequest(r); err != nil {
 		w.rt.Fatalf("request: %v\n%s", err, written(r.Messages))
@@ -227,7 +227,7 @@ func (w *world) Generate(ctx context.Context, r agent.Request) (agent.Response, 
 	return agent.Response{Content: blocks}, nil
 }
 
-// errCrash stands for the process's end: nothing that comes after it happens.
+// errCrash represents the end of the process.
 var errCrash = errors.New("crash")
 
 // turn is one Run or Resume, and perhaps a crash.
@@ -250,8 +250,8 @@ func (w *world) turn() {
 	if err != nil && !known(err) {
 		w.rt.Fatalf("unexpected: %v", err)
 	}
-	if err := checkResults(w.agent.talk.messages); err != nil {
-		w.rt.Fatalf("in memory: %v\n%s", err, written(w.agent.talk.messages))
+	if err := checkResults(w.agent.conv.messages); err != nil {
+		w.rt.Fatalf("in memory: %v\n%s", err, written(w.agent.conv.messages))
 	}
 	for call, n := range w.made {
 		if n > 1 && (call[0] == 'B' || call[0] == 'E' || call[0] == 'N') {
@@ -260,8 +260,8 @@ func (w *world) turn() {
 	}
 }
 
-// run lets the agent work. A crash is a panic of the host, which takes the
-// agent with it, as the real one would.
+// run runs the agent. A crash is a panic of the host, which ends the agent like a real
+// crash.
 func (w *world) run(ctx context.Context, h *randomHost) (reply agent.Reply, err error) {
 	defer func() {
 		if h.dead {
@@ -279,7 +279,7 @@ func known(err error) bool {
 		errors.Is(err, agent.ErrMaxTurns) || errors.Is(err, errDiskFull)
 }
 
-// randomHost interrupts, halts, limits, runs out of disk, and dies.
+// randomHost interrupts, halts, limits, reports a full disk, and crashes, at random.
 type randomHost struct {
 	*world
 	cancel func()
@@ -327,7 +327,7 @@ func (h *randomHost) Record(r agent.Record) error {
 	return nil
 }
 
-// steps is a model that plays answers one after another, as a script does.
+// steps is a model that returns answers one after another, like a script.
 type steps struct {
 	answers []agent.Response
 	next    int
@@ -341,8 +341,8 @@ func (m *steps) Generate(context.Context, agent.Request) (agent.Response, error)
 	return r, nil
 }
 
-// A member that dies after any record, and is resumed from its transcript, says
-// and does what one does that never died.
+// A member that crashes after any record, and is resumed from its transcript, does the
+// same as one that never crashed.
 func TestAMemberGoesOnAfterACrash(t *testing.T) {
 	answers := []agent.Response{
 		answer(says("one"), calls("TaskUpdate", "c1"), calls("Read", "c2")), answer(calls("Read", "c3")),

@@ -27,16 +27,14 @@ const errorTypes = "rate_limit overloaded authentication_failed oauth_org_not_al
 	"invalid_request model_not_found server_error max_output_tokens unknown account_on_hold " +
 	"verification_required cloud_credential_error"
 
-// decoder turns YAML nodes into a Script. It goes on after a mistake, so that
-// one look finds them all. It lives for one file; what it returns for a part
-// with a mistake is a harmless value, never looked at, because Parse returns no
-// script then.
+// decoder turns YAML nodes into a Script. It continues after a mistake, so that one
+// run reports all of them. A decoder is for one file. For a part with a mistake it
+// returns a placeholder that is never used, because Parse then returns no script.
 type decoder struct{ *problems }
 
-// script reads the whole file. What the file says for all steps is filled in
-// last, because it may stand below them. Usage and delay are read before the
-// steps, which take them over. The order of the keys in the file makes no
-// difference.
+// script decodes the whole file. The order of the keys in the file makes no
+// difference: usage, delay and exhausted are read before the steps, which inherit
+// them.
 func (d *decoder) script(root ast.Node) *Script {
 	s := &Script{}
 	parts := d.mapping(root, "a script", scriptKeys)
@@ -59,7 +57,8 @@ func (d *decoder) script(root ast.Node) *Script {
 	return s
 }
 
-// helper reads one of the scripts for helpers. It shares what of says for all steps.
+// helper decodes the script of a helper. It inherits usage, delay and exhausted
+// from of, the script of the member.
 func (d *decoder) helper(n ast.Node, of *Script) helper {
 	parts := d.mapping(n, "a helper", helperKeys)
 	h := helper{script: &Script{usage: of.usage, delay: of.delay, stop: of.stop}}
@@ -71,7 +70,7 @@ func (d *decoder) helper(n ast.Node, of *Script) helper {
 	return h
 }
 
-// steps reads a list of steps; nil stands for none.
+// steps decodes a list of steps; nil is an empty list.
 func (d *decoder) steps(n ast.Node, of *Script) []step {
 	var steps []step
 	for _, item := range d.list(n, "steps") {
@@ -80,8 +79,8 @@ func (d *decoder) steps(n ast.Node, of *Script) []step {
 	return steps
 }
 
-// step reads one step. It takes over what of says for all steps, and replaces
-// what it says itself.
+// step decodes one step. It inherits the settings of the script, of, and overrides
+// those that it sets itself.
 func (d *decoder) step(n ast.Node, of *Script) step {
 	parts := d.mapping(n, "a step", stepKeys)
 	s := step{times: 1, usage: of.usage, delay: of.delay, when: d.when(parts["when"])}
@@ -103,7 +102,7 @@ func (d *decoder) step(n ast.Node, of *Script) step {
 	if v := parts["error"]; v != nil {
 		s.fail = d.failure(v)
 	}
-	// An empty step would be an empty answer by accident, so that must be said.
+	// An empty answer must be explicit, because an empty step is usually a mistake.
 	fails, answers := has(parts, "error"), has(parts, "say") || has(parts, "call")
 	if len(parts) > 0 && fails == answers {
 		d.atNode(n, "a step either answers or fails: write say or call, or else error"+
@@ -112,7 +111,7 @@ func (d *decoder) step(n ast.Node, of *Script) step {
 	return s
 }
 
-// call reads one tool call. Which tools there are is for CheckTools.
+// call decodes one tool call. CheckTools checks whether the tool exists.
 func (d *decoder) call(n ast.Node) call {
 	parts := d.mapping(n, "a call", callKeys)
 	c := call{input: json.RawMessage("{}")}
@@ -123,7 +122,7 @@ func (d *decoder) call(n ast.Node) call {
 	case len(parts) > 0 && !has(parts, "tool"):
 		d.atNode(n, "a call needs a tool; write {tool: Bash, input: {command: ls}}")
 	}
-	// Tools take objects only; which fields they have is theirs to check.
+	// Every tool takes an object; the tool itself checks the fields.
 	if v := parts["input"]; v != nil {
 		if _, ok := fields(v); !ok {
 			d.atNode(v, "input is %s; write a mapping, such as {command: ls}", kind(v))
@@ -134,8 +133,8 @@ func (d *decoder) call(n ast.Node) call {
 	return c
 }
 
-// failure reads the error that a step gives instead of an answer. An error
-// without a message gets one, so that no report ends in a bare colon.
+// failure decodes the error that a step returns instead of an answer. An error
+// without a message gets a default one, so that no report ends with a colon.
 func (d *decoder) failure(n ast.Node) *agent.APIError {
 	parts := d.mapping(n, "an error", errorKeys)
 	e := &agent.APIError{Type: "unknown"}
@@ -145,38 +144,37 @@ func (d *decoder) failure(n ast.Node) *agent.APIError {
 	case len(parts) > 0 && !has(parts, "type"):
 		d.atNode(n, "an error needs a type; write {type: overloaded}")
 	}
-	e.Message = "the script says so"
+	e.Message = "an error of the script"
 	if v := parts["message"]; v != nil {
 		e.Message = d.text(v, "message")
 	}
 	return e
 }
 
-// when reads a regular expression; nil stands for none.
+// when decodes a regular expression; nil returns nil.
 func (d *decoder) when(n ast.Node) *regexp.Regexp {
 	if n == nil {
 		return nil
 	}
 	expr, err := regexp.Compile(d.text(n, "when"))
 	if err != nil {
-		d.atNode(n, "when is no regular expression: %v; put a backslash before signs that stand for "+
-			"themselves",
-			err)
+		d.atNode(n, "when is not a regular expression: %v; put a backslash before special characters "+
+			"that are meant literally", err)
 	}
 	return expr
 }
 
-// times reads how often a step may serve. Never is not among the choices: a
-// step that cannot serve is a mistake.
+// times decodes how often a step may serve. Zero is refused, because a step that
+// can never serve is a mistake.
 func (d *decoder) times(n ast.Node) int {
-	v := d.integer(n, "times", "how often the step may serve, or -1 for ever")
+	v := d.integer(n, "times", "how often the step may serve, or -1 for no limit")
 	if v == 0 || v < -1 {
-		d.atNode(n, "times is %d; write how often the step may serve, or -1 for ever", v)
+		d.atNode(n, "times is %d; write how often the step may serve, or -1 for no limit", v)
 	}
 	return v
 }
 
-// usage reads token counts; what is not written counts as none.
+// usage decodes token counts; an omitted count is 0.
 func (d *decoder) usage(n ast.Node) agent.Usage {
 	parts := d.mapping(n, "usage", usageKeys)
 	tokens := func(key string) int64 {
@@ -193,8 +191,8 @@ func (d *decoder) usage(n ast.Node) agent.Usage {
 	return agent.Usage{InputTokens: tokens("input_tokens"), OutputTokens: tokens("output_tokens")}
 }
 
-// delay reads a time. A bare number is refused, since nobody can tell whether
-// it means seconds or milliseconds.
+// delay decodes a duration. A bare number is refused, because its unit would be
+// ambiguous.
 func (d *decoder) delay(n ast.Node) time.Duration {
 	v, err := time.ParseDuration(n.GetToken().Value)
 	if err != nil || v < 0 {
@@ -204,10 +202,10 @@ func (d *decoder) delay(n ast.Node) time.Duration {
 	return v
 }
 
-// oneOf reads a word that must be one of words, which are separated by spaces.
+// oneOf decodes a word that must be one of words, which are separated by spaces.
 func (d *decoder) oneOf(n ast.Node, key, words string) string {
 	word, known := d.text(n, key), strings.Fields(words)
-	if slices.Contains(known, word) || word == "" { // text has complained of no text
+	if slices.Contains(known, word) || word == "" { // text has reported a missing text
 		return word
 	}
 	if near := nearest(word, known); near != "" {

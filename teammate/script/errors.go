@@ -19,14 +19,14 @@ type Problem struct {
 	Line, Col int
 	// Message says what is wrong, and what to write instead.
 	Message string
-	// Source is the line, or what of a long one stands around Col, without
-	// characters that a terminal would act on; empty: there is none.
+	// Source is the line, or the part of a long line around Col, without control
+	// characters; empty if there is no such line.
 	Source string
-	mark   int // where the caret goes, in characters of Source, from 0
+	mark   int // position of the caret in Source, in characters from 0
 }
 
-// String is the problem as people read it: place and message, then the source
-// line and a caret below the spot.
+// String returns the problem for people: position and message, then the source line
+// with a caret below the position.
 func (p Problem) String() string {
 	head := fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Message)
 	if strings.TrimSpace(p.Source) == "" {
@@ -35,10 +35,11 @@ func (p Problem) String() string {
 	return head + "\n    " + p.Source + "\n    " + strings.Repeat(" ", p.mark) + "^"
 }
 
-// window is how much of a line stands in a problem, in characters.
+// window is the maximum length of the source line shown with a problem, in
+// characters.
 const window = 120
 
-// show fills in the source line of the problem.
+// show sets Source and the position of the caret.
 func (p *Problem) show(lines []string) {
 	if p.Line < 1 || p.Line > len(lines) {
 		return
@@ -65,13 +66,13 @@ func (p *Problem) show(lines []string) {
 	p.mark = max(p.Col-1-start, 0) + utf8.RuneCountInString(lead)
 }
 
-// Errors are all the mistakes of one script, sorted by place.
+// Errors holds all the mistakes of one script, sorted by position.
 type Errors []Problem
 
-// listed is how many problems Error spells out; nobody reads more.
+// listed is the maximum number of problems that Error lists.
 const listed = 50
 
-// Error lists the problems, one a line.
+// Error lists the problems, one per line.
 func (e Errors) Error() string {
 	lines := make([]string, 0, min(len(e), listed)+1)
 	for i, p := range e {
@@ -84,15 +85,15 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// problems collects what is wrong with one file.
+// problems collects the mistakes of one file.
 type problems struct {
 	file  string
 	lines []string
 	list  Errors // in the order in which they were found
 }
 
-// err is all problems as one error, or nil. It sorts first: decoding finds
-// problems key by key, and people read them from the top of the file.
+// err returns all problems as one error, or nil. It sorts them, because the decoder
+// finds problems key by key and people read them from the top of the file.
 func (p *problems) err() error {
 	if len(p.list) == 0 {
 		return nil
@@ -100,18 +101,17 @@ func (p *problems) err() error {
 	slices.SortStableFunc(p.list, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
-	// Only those are shown that somebody reads.
+	// Only the problems that Error lists need their source line.
 	for i := range p.list[:min(len(p.list), listed)] {
 		p.list[i].show(p.lines)
 	}
 	return p.list
 }
 
-// nearest returns the word of known that is most like word, or "" if none is
-// near enough to be what was meant: two letters off at most. Words of two letters
-// are not guessed.
+// nearest returns the word of known that is most similar to word, or "" if none
+// differs by at most two letters. It does not suggest words of one or two letters.
 func nearest(word string, known []string) string {
-	if len(word) > 64 { // no typing mistake
+	if len(word) > 64 { // too long to be a typing mistake
 		return ""
 	}
 	known = slices.DeleteFunc(slices.Clone(known), func(k string) bool { return len(k) < 3 })

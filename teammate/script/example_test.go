@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// A script answers requests in order; a step with `when` waits for its words.
+// A script answers requests in order; a step with `when` waits for a match.
 func Example() {
 	s, err := script.Parse("backend.yaml", []byte(`
 steps:
@@ -39,7 +39,7 @@ steps:
 	// It is a Go module.
 }
 
-// Mistakes are all told at once, each with its place and the way out.
+// All mistakes are reported at once, each with its position and a fix.
 func ExampleParse() {
 	_, err := script.Parse("backend.yaml", []byte("steps:\n  - sya: hello\nexhausted: never\n"))
 	fmt.Println(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// Files that are made to take for ever are refused, or read, in little time.
+// Files made to overload the parser are refused or parsed quickly.
 func TestHostileFilesTakeLittleTime(t *testing.T) {
 	var keys strings.Builder
 	for i := range 20_000 {
@@ -59,8 +59,8 @@ func TestALargeScriptOfManyStepsServes(t *testing.T) {
 	}
 }
 
-// However many ask at once, each step serves as often as it may, and no call
-// id is given twice.
+// With concurrent requests each step serves as often as it may, and no call id is
+// used twice.
 func TestManyAskAtOnce(t *testing.T) {
 	m := parse(t, "{steps: [{call: [{tool: Bash}], times: 50}, {say: later, times: 50}], exhausted: stop}").Model(nil)
 	var mu sync.Mutex

@@ -11,14 +11,14 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Options tune a Model. The zero value is a model at the beginning of its script.
+// Options configure a Model. The zero value makes a model at the beginning of its script.
 type Options struct {
-	// IDPrefix stands in every tool call id. Give each member one of its own
-	// where ids must differ between members that share a script.
+	// IDPrefix is part of every tool call id. Members that share a script need
+	// different prefixes if their ids must differ.
 	IDPrefix string
-	// Served says how often each step has served already, as the transcript of
-	// a resumed member tells. Steps that the script does not have are ignored:
-	// it may have been edited since.
+	// Served is how often each step has served already, according to the transcript
+	// of a resumed member. Steps that the script does not have are ignored, because
+	// the script may have been edited.
 	Served map[int]int
 }
 
@@ -28,7 +28,7 @@ type Model struct {
 	prefix string
 
 	mu sync.Mutex
-	// served is how often each step has served; steps that have not are absent.
+	// served is how often each step has served; steps that have not served are absent.
 	served map[int]int
 }
 
@@ -42,37 +42,37 @@ func (s *Script) Model(opts *Options) *Model {
 	return m
 }
 
-// Generate answers with the first step that may still serve and whose `when`,
-// if it has one, is found in a user text or tool result that is new in req. A
-// step has served once its answer, or its error, has been given; a request
-// whose ctx ends during the step's delay leaves it as it was. With no step
-// left the answer is empty (exhausted: stop) or a fatal *APIError of type unknown.
+// Generate answers with the first step that may still serve and whose `when`, if it
+// has one, matches a user text or tool result that is new in req. A step has served
+// once it has given its answer or its error; if ctx ends during the step's delay,
+// the step has not served. If no step is left, the answer is empty (exhausted:
+// stop) or a fatal *APIError of type unknown.
 //
-// An error of the script comes with a Response that says which step it was.
+// An error of the script comes with a Response that names the step.
 func (m *Model) Generate(ctx context.Context, req agent.Request) (agent.Response, error) {
-	i, nth, found := m.take(req)
+	i, nth, found := m.claimStep(req)
 	if !found {
 		return m.exhausted(ctx)
 	}
 	s := m.script.steps[i]
 	if err := pause(ctx, s.delay); err != nil {
-		m.putBack(i)
+		m.releaseStep(i)
 		return agent.Response{}, err
 	}
 	if s.fail != nil {
-		failure := *s.fail // a copy: the script stays as it is whatever a caller does
+		failure := *s.fail // a copy, because the caller may change it
 		return agent.Response{Step: &i}, &failure
 	}
 	return agent.Response{Content: m.content(i, nth), Usage: s.usage, Step: &i}, nil
 }
 
-// take finds the step for a request and counts it as served, in one go: of two
-// requests at the same time, only one may have a step's last serving. nth says
-// how often the step had served before.
-func (m *Model) take(req agent.Request) (i, nth int, found bool) {
-	// Steps are looked at in order each time: one whose `when` did not match
-	// earlier may serve later.
-	texts := news(req)
+// claimStep finds the step for a request and counts it as served under one lock, so
+// that of two concurrent requests only one gets a step's last use. nth is how often
+// the step had served before.
+func (m *Model) claimStep(req agent.Request) (i, nth int, found bool) {
+	// Every request starts at the first step, because a step whose `when` did not
+	// match earlier may serve later.
+	texts := newTexts(req)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, s := range m.script.steps {
@@ -88,16 +88,16 @@ func (m *Model) take(req agent.Request) (i, nth int, found bool) {
 	return 0, 0, false
 }
 
-// putBack makes a serving undone: its request was over before the step's delay.
-func (m *Model) putBack(i int) {
+// releaseStep undoes claimStep for a request that ended during the step's delay.
+func (m *Model) releaseStep(i int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.served[i]--
 }
 
-// exhausted is the answer when no step is left for a request.
+// exhausted returns the answer to a request for which no step is left.
 func (m *Model) exhausted(ctx context.Context) (agent.Response, error) {
-	// This pass is a model request like any other, and takes its time.
+	// This pass has the same delay as any other model request.
 	if err := pause(ctx, m.script.delay); err != nil {
 		return agent.Response{}, err
 	}
@@ -111,9 +111,9 @@ func (m *Model) exhausted(ctx context.Context) (agent.Response, error) {
 	}
 }
 
-// content is what step i says when it serves for the nth time, from 0. A tool
-// call's id is made of step, serving and place, so that the same run gives the
-// same ids and none comes twice, resumed or not.
+// content returns the content of step i when it serves for the nth time, from 0. A
+// tool call's id is made of the step, nth and the call's position, so that equal
+// runs have equal ids and no id occurs twice, even in a resumed conversation.
 func (m *Model) content(i, nth int) []agent.Block {
 	s := m.script.steps[i]
 	var blocks []agent.Block
@@ -131,8 +131,9 @@ func (m *Model) content(i, nth int) []agent.Block {
 	return blocks
 }
 
-// news are the user texts and tool results that no earlier request held.
-func news(req agent.Request) []string {
+// newTexts returns the user texts and tool results that no earlier request
+// contained.
+func newTexts(req agent.Request) []string {
 	var texts []string
 	for _, message := range req.Messages[min(max(req.New, 0), len(req.Messages)):] {
 		if message.Role != agent.User {
@@ -150,8 +151,8 @@ func news(req agent.Request) []string {
 	return texts
 }
 
-// matchAny reports whether expr is found in one of texts. They are looked at one
-// by one, so that ^ and $ mean the ends of a message.
+// matchAny reports whether expr matches one of texts. Each text is matched
+// separately, so that ^ and $ match the ends of a message.
 func matchAny(expr *regexp.Regexp, texts []string) bool {
 	for _, text := range texts {
 		if expr.MatchString(text) {
@@ -161,8 +162,8 @@ func matchAny(expr *regexp.Regexp, texts []string) bool {
 	return false
 }
 
-// pause waits for d, or fails with ctx's error. Even without a delay a ctx that
-// has ended is an error: a script must stop as a model does.
+// pause waits for d, or returns ctx's error. It also checks ctx if d is 0, because
+// a script must stop as a model does.
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

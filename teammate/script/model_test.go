@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// said is an answer in short: its texts, its calls by tool and id, or its error.
+// said returns a summary of an answer: its texts, its calls by tool and id, or its error.
 func said(r agent.Response, err error) string {
 	var failure *agent.APIError
 	if errors.As(err, &failure) {
@@ -206,8 +206,8 @@ func TestTheErrorIsACopy(t *testing.T) {
 	}
 }
 
-// A member that is resumed from its transcript at any point goes on exactly as
-// one that was never stopped, and no call id comes twice.
+// A member that is resumed from its transcript at any point continues exactly like
+// one that was never stopped, and no call id is used twice.
 func TestResumedModelsGoOnWhereTheyWere(t *testing.T) {
 	s := parse(t, example+"exhausted: stop\n")
 	texts := []string{"x", "ping", "quiet", "TeammateIdle hook feedback"}

@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// parse reads a script that must be right.
+// parse parses a script that must be valid.
 func parse(t testing.TB, text string) *script.Script {
 	t.Helper()
 	s, err := script.Parse("demo.yaml", []byte(text))
@@ -25,7 +25,7 @@ func parse(t testing.TB, text string) *script.Script {
 	return s
 }
 
-// ask makes one request whose new texts are the given ones.
+// ask makes one request with the given new texts.
 func ask(m *script.Model, texts ...string) (agent.Response, error) {
 	return m.Generate(context.Background(), request(texts...))
 }
@@ -71,8 +71,8 @@ exhausted: halt
 		`2:5: unknown key "sya" in a step; did you mean say?`,
 		`3:5: unknown key "cal" in a step; did you mean call?`,
 		`4:10: say is 42; write text, in quotes if need be`,
-		`5:12: times is 0; write how often the step may serve, or -1 for ever`,
-		`6:11: when is no regular expression`,
+		`5:12: times is 0; write how often the step may serve, or -1 for no limit`,
+		`6:11: when is not a regular expression`,
 		`8:12: a call needs a tool`,
 		`8:13: unknown key "tol" in a call; did you mean tool?`,
 		`8:31: input is a list; write a mapping`,
@@ -111,7 +111,7 @@ exhausted: halt
 	}
 }
 
-// TestUnknownTools: a call of a tool that is not there is told with its place, in
+// TestUnknownTools: a call of an unknown tool is reported with its position, in
 // helpers too.
 func TestUnknownTools(t *testing.T) {
 	s := parse(t, "steps:\n  - call: [{tool: Raed}, {tool: mcp__x__y}, {tool: Read}]\nhelpers:\n  - steps: [{call: [{tool: Fly}]}]\n")
@@ -301,10 +301,10 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// playOut asks until the script is exhausted, and holds every answer to what
-// models owe.
+// playOut asks until the script is exhausted, and checks every answer against the
+// contract of models.
 func playOut(t *testing.T, s *script.Script) {
-	// A script may say delay: 1000h; that request ends with its context.
+	// A request of a script with delay: 1000h ends with its context.
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	m := s.Model(nil)

@@ -8,28 +8,27 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// servedID is the form of the ids that content gives to tool calls. Gemini puts
-// the tool's name before them.
+// servedID matches the tool call ids that content makes. Gemini puts the tool's
+// name before them.
 var servedID = regexp.MustCompile(`(?:^|_)toolu_(\d{1,9})_(\d{1,9})_(\d{1,9})$`)
 
-// replay finds out from a conversation how often each step has served in it,
-// and from which message on it is new. It needs no memory of its own: a pass
-// takes the first step that may serve, so an answer of a later step proves that
-// the earlier ones that would have suited were used up, errors included,
-// although those leave no trace in a conversation. fresh is the message behind
-// the last answer of ours. What agents cut away from the head of a conversation
-// is forgotten here, too: its steps may serve again unless a later answer
-// proves them used.
+// replay determines from a conversation how often each step has served in it, and
+// from which message on it is new. It needs no state: a pass takes the first step
+// that may serve, so an answer of a later step proves that the earlier steps that
+// matched were used up. This includes steps with errors, which leave no trace in a
+// conversation. fresh is the index after the last answer of this script. If an
+// agent drops the beginning of a conversation, the steps in it may serve again
+// unless a later answer proves that they were used.
 func (s *Script) replay(messages []agent.Message) (served map[int]int, fresh int) {
 	served = map[int]int{}
 	for i, m := range messages {
 		if m.Role != agent.Assistant {
 			continue
 		}
-		texts := news(agent.Request{Messages: messages[:i], New: fresh})
+		texts := newTexts(agent.Request{Messages: messages[:i], New: fresh})
 		step, nth := s.stepOf(m, served, texts)
 		if step < 0 {
-			continue // not ours: some agents put words into the model's mouth
+			continue // not from this script: some agents insert assistant messages
 		}
 		for earlier, e := range s.steps[:step] {
 			if e.times >= 0 && (e.when == nil || matchAny(e.when, texts)) {
@@ -42,9 +41,9 @@ func (s *Script) replay(messages []agent.Message) (served map[int]int, fresh int
 	return served, fresh
 }
 
-// stepOf is the step that gave the answer m, and how often it had served before;
-// -1 if none did. Most agents keep the ids of tool calls, and these say it. Else
-// the answer itself must: its text and the tools that it calls.
+// stepOf returns the step that gave the answer m and how often it had served
+// before, or -1 if there is none. It uses the ids of tool calls, which most agents
+// keep; without them it compares the text and the names of the tools.
 func (s *Script) stepOf(m agent.Message, served map[int]int, texts []string) (step, nth int) {
 	for _, c := range m.ToolCalls() {
 		if step, nth, ok := s.byID(c.ID); ok {
@@ -53,22 +52,22 @@ func (s *Script) stepOf(m agent.Message, served map[int]int, texts []string) (st
 	}
 	found := -1
 	for i, st := range s.steps {
-		if !st.gave(m) || st.times >= 0 && served[i] >= st.times {
+		if !st.matches(m) || st.times >= 0 && served[i] >= st.times {
 			continue
 		}
 		if st.when == nil || matchAny(st.when, texts) {
 			return i, served[i]
 		}
 		if found < 0 {
-			found = i // its `when` may have been found in a text that the agent has dropped since
+			found = i // its `when` may have matched a text that the agent has dropped since
 		}
 	}
 	return found, served[found]
 }
 
-// byID reads a tool call's id. false means that the id is not ours, or of a
-// script that was edited since. The digits are bounded, so no id can make a
-// number overflow.
+// byID parses a tool call's id. ok is false if the id is not from a script, or from
+// a script that was edited since. The number of digits is limited, so that no id
+// overflows an int.
 func (s *Script) byID(id string) (step, nth int, ok bool) {
 	m := servedID.FindStringSubmatch(id)
 	if m == nil {
@@ -80,10 +79,10 @@ func (s *Script) byID(id string) (step, nth int, ok bool) {
 	return step, nth, step < len(s.steps) && k < len(s.steps[step].calls)
 }
 
-// gave reports whether m may be an answer of the step. Text is compared without
-// the white space around it, which agents trim. Inputs of calls are not
-// compared: agents rewrite them.
-func (s step) gave(m agent.Message) bool {
+// matches reports whether m may be an answer of the step. Text is compared without
+// surrounding white space, which agents trim. Inputs of calls are not compared,
+// because agents rewrite them.
+func (s step) matches(m agent.Message) bool {
 	calls := m.ToolCalls()
 	if s.fail != nil || len(calls) != len(s.calls) || m.Text() != strings.TrimSpace(s.say) {
 		return false

@@ -1,11 +1,10 @@
-// Package script is the offline model: it answers the builtin agent from a
-// YAML file instead of a model API (DESIGN 5). A team on scripts does the same
-// thing every time it runs, so it serves tests, demonstrations and examples.
+// Package script is the offline model: it answers the builtin agent from a YAML
+// file instead of a model API (DESIGN 5). A team that uses scripts does the same in
+// every run, so scripts serve tests, demonstrations and examples.
 //
-// The package knows scripts and agent.Model, and nothing of tools, hooks or
-// files other than the script itself. A Script is a value that never changes;
-// the Model made from it counts which steps have served, and is told how often
-// they had served before when a member is resumed.
+// The package depends on agent.Model only; it uses no tools and no hooks, and reads
+// no file except the script. A Script is immutable. The Model made from it counts
+// which steps have served; a resumed member passes the counts of its earlier run.
 package script
 
 import (
@@ -25,28 +24,28 @@ import (
 // MaxSize is the size of the largest script, in bytes.
 const MaxSize = 1 << 20
 
-// Script is what a script file says. Any number of models may play it at once.
+// Script is a parsed script file. Any number of models may use it at the same time.
 type Script struct {
 	name    string // for messages
 	steps   []step
 	helpers []helper
-	// usage and delay hold for steps that do not say otherwise, and for passes
-	// that no step is left for.
+	// usage and delay apply to steps that do not set them, and to passes for which
+	// no step is left.
 	usage agent.Usage
 	delay time.Duration
-	// stop says that such a pass gets an empty answer instead of an error.
+	// stop makes the answer to such a pass empty instead of an error.
 	stop bool
 }
 
-// step is one answer, or one failure, that a pass may get.
+// step is one answer or one error for a pass.
 type step struct {
 	say   string
 	calls []call
-	// when must be found in what is new in the pass; nil: the step suits all.
+	// when must match what is new in the pass; nil matches everything.
 	when *regexp.Regexp
-	// times is how often the step may serve; -1: for ever.
+	// times is how often the step may serve; -1 means without limit.
 	times int
-	// fail is the error that it gives instead of an answer; nil: it answers.
+	// fail is the error returned instead of an answer; nil if the step answers.
 	fail  *agent.APIError
 	usage agent.Usage
 	delay time.Duration
@@ -55,24 +54,24 @@ type step struct {
 // call is a tool call of a step.
 type call struct {
 	tool  string
-	input json.RawMessage // a JSON object, keys as they were written
-	place Problem         // where tool stands, with no message
+	input json.RawMessage // a JSON object, keys in the order of the file
+	place Problem         // position of tool, without a message
 }
 
-// helper is a script for those helpers whose first prompt holds when.
+// helper is a script for helpers whose first prompt matches when.
 type helper struct {
-	when   *regexp.Regexp // nil: every prompt
+	when   *regexp.Regexp // nil matches every prompt
 	script *Script        // inherits usage, delay and exhausted
 }
 
-// Load reads the script at path. A script with mistakes gives Errors; a file
-// that is not there gives an error that matches fs.ErrNotExist.
+// Load reads the script at path. A script with mistakes returns Errors; a missing
+// file returns an error that matches fs.ErrNotExist.
 func Load(path string) (*Script, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("script: %w", err)
 	}
-	// A named pipe would make us wait for ever.
+	// Reading a named pipe could block for ever.
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("script: %s is not a regular file; name the script's YAML file", path)
 	}
@@ -87,8 +86,8 @@ func Load(path string) (*Script, error) {
 	return Parse(path, data)
 }
 
-// Parse reads a script from data; name stands in messages. All mistakes are
-// reported at once, as Errors.
+// Parse reads a script from data; messages call it name. It reports all mistakes at
+// once, as Errors.
 func Parse(name string, data []byte) (*Script, error) {
 	p := &problems{file: name}
 	var s *Script
@@ -105,12 +104,12 @@ func Parse(name string, data []byte) (*Script, error) {
 	return s, nil
 }
 
-// CheckTools reports the calls of tools that are not known, in steps and helpers,
-// as Errors. A script that is served to a program may call tools that only the
-// program knows, so this is for who knows them all.
+// CheckTools reports the calls of unknown tools, in steps and helpers, as Errors. A
+// script that is served to an agent program may call tools that only the program
+// has, so call it only with the full list of tools.
 func (s *Script) CheckTools(known []string) error {
 	var list Errors
-	for _, script := range append([]*Script{s}, s.scripts()...) {
+	for _, script := range append([]*Script{s}, s.helperScripts()...) {
 		for _, step := range script.steps {
 			for _, c := range step.calls {
 				if slices.Contains(known, c.tool) || strings.HasPrefix(c.tool, "mcp__") {
@@ -131,8 +130,8 @@ func (s *Script) CheckTools(known []string) error {
 	return list
 }
 
-// scripts are those of the helpers.
-func (s *Script) scripts() []*Script {
+// helperScripts returns the scripts of the helpers.
+func (s *Script) helperScripts() []*Script {
 	all := make([]*Script, len(s.helpers))
 	for i, h := range s.helpers {
 		all[i] = h.script
@@ -140,8 +139,8 @@ func (s *Script) scripts() []*Script {
 	return all
 }
 
-// Helper returns the script of the helper whose first prompt that is: the
-// first one whose `when` is found in it. It is false when none fits.
+// Helper returns the script for a helper with the given first prompt: the first one
+// whose `when` matches. It returns false if none matches.
 func (s *Script) Helper(firstPrompt string) (*Script, bool) {
 	for _, h := range s.helpers {
 		if h.when == nil || h.when.MatchString(firstPrompt) {
@@ -151,5 +150,5 @@ func (s *Script) Helper(firstPrompt string) (*Script, bool) {
 	return nil, false
 }
 
-// Steps is how many steps the script has, helpers not counted.
+// Steps returns the number of steps, not counting those of helpers.
 func (s *Script) Steps() int { return len(s.steps) }

@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// TestDocumentedScriptsAreScripts runs the examples of docs/script-model.md
-// through the parser, and finds every key in one of them.
+// TestDocumentedScriptsAreScripts parses the examples of docs/script-model.md, and
+// checks that every key occurs in one of them.
 func TestDocumentedScriptsAreScripts(t *testing.T) {
 	text, err := os.ReadFile("../../docs/script-model.md")
 	if err != nil {

@@ -15,35 +15,34 @@ import (
 	"time"
 )
 
-// MaxRequest is the size of the largest request that a Server reads, in bytes.
-// Agents send the whole conversation each time, tool results included.
+// MaxRequest is the maximum size of a request, in bytes. Agents send the whole
+// conversation each time, tool results included.
 const MaxRequest = 64 << 20
 
-// ServerOptions tune a Server. The zero value is right for all but tests.
+// ServerOptions configure a Server.
 type ServerOptions struct {
-	// Now is the time that answers say they were made at; nil: time.Now.
+	// Now returns the creation time of answers; nil means time.Now.
 	Now func() time.Time
-	// AllowEmpty says that the server may begin without scripts: Admit brings them.
+	// AllowEmpty allows a server without scripts; Admit adds them later.
 	AllowEmpty bool
 }
 
-// Server plays scripts to agent programs over HTTP. It speaks Anthropic
-// Messages, OpenAI Chat Completions and Responses, and Gemini generateContent,
-// streaming or not, so any of these programs runs offline.
+// Server plays scripts to agent programs over HTTP. It serves Anthropic Messages,
+// OpenAI Chat Completions and Responses, and Gemini generateContent, streaming or
+// not, so that programs for any of these APIs run offline.
 //
-// Which step answers is decided by the conversation that a request carries (see
-// replay), not by what was asked before. So a request may be sent again, titles
-// and summaries asked for on the side use up no step, and a server that was
-// started again goes on where it was.
+// The conversation in a request determines which step answers (see replay), not the
+// requests before it. So a request may be repeated, side requests for titles and
+// summaries use up no step, and a restarted server continues where it was.
 type Server struct {
 	scripts map[string]*Script // by bearer or model
 	now     func() time.Time
 
 	mu       sync.Mutex
-	admitted map[string]*Script // by bearer, beside scripts; guarded by mu
+	admitted map[string]*Script // by bearer, in addition to scripts; guarded by mu
 
-	// Answers are numbered after the time at which the server began: an agent
-	// that is resumed takes two answers of one id for the same.
+	// Answer ids begin with the start time of the server, because a resumed agent
+	// treats two answers with the same id as one.
 	began  string
 	count  atomic.Int64
 	unseen unseen
@@ -51,12 +50,13 @@ type Server struct {
 	mux    *http.ServeMux
 }
 
-// NewServer returns a server for scripts, of which there must be one at least
-// unless opts say Later. Their keys are bearers (API keys) or models: a request gets the script of its
-// bearer, else that of its model, else the only one.
+// NewServer returns a server for scripts. There must be at least one unless
+// opts.AllowEmpty is set. The keys of scripts are bearers (API keys) or models: a
+// request gets the script of its bearer, or else that of its model, or else the
+// only script.
 func NewServer(scripts map[string]*Script, opts *ServerOptions) (*Server, error) {
 	if len(scripts) == 0 && (opts == nil || !opts.AllowEmpty) {
-		return nil, errors.New("script: a model server needs a script; name one at least")
+		return nil, errors.New("script: a model server needs a script; name at least one")
 	}
 	s := &Server{
 		scripts: maps.Clone(scripts), now: time.Now, mux: http.NewServeMux(), admitted: map[string]*Script{},
@@ -69,17 +69,17 @@ func NewServer(scripts map[string]*Script, opts *ServerOptions) (*Server, error)
 	return s, nil
 }
 
-// Admit lets whoever sends key as its bearer have script from now on. Such keys
-// are secrets between the server and one agent: no list of models and no error
-// shows them. It may be called at any time, from any goroutine.
+// Admit assigns a script to the bearer key. Such keys are secrets between the
+// server and one agent: no list of models and no error shows them. Admit may be
+// called at any time, from any goroutine.
 func (s *Server) Admit(key string, script *Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.admitted[key] = script
 }
 
-// routes leads each path to its API. OpenAI's are there with and without /v1:
-// programs differ in whether their base URL has it.
+// routes registers the paths of the APIs. OpenAI's paths work with and without /v1,
+// because programs differ in whether their base URL includes it.
 func (s *Server) routes() {
 	s.mux.Handle("POST /v1/messages", s.api(anthropic{}))
 	s.mux.HandleFunc("POST /v1/messages/count_tokens", s.countTokens)
@@ -98,23 +98,23 @@ func (s *Server) routes() {
 	})
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Serve answers requests on l until ctx ends, which also ends the requests that
-// are under way. It answers no web page (403). It closes l, and nothing runs any more when it returns; the
-// error is nil if ctx was the reason.
+// Serve answers requests on l until ctx ends, which also ends the requests in
+// progress. It refuses requests of web pages with 403. It closes l, and all its
+// goroutines have ended when it returns. The error is nil if ctx ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:     ownOnly(s),
 		BaseContext: func(net.Listener) context.Context { return ctx },
-		// No limit on writing: a step's delay may be as long as it likes.
+		// There is no write timeout, because a step's delay may have any length.
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
-		// Requests end by their context; what then still hangs is cut off.
+		// Requests end with their context; the rest is cut off after a second.
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if server.Shutdown(last) != nil {
@@ -122,7 +122,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 	})
 	err := server.Serve(l)
-	if stop() { // it ended by itself
+	if stop() { // Serve failed before ctx ended
 		_ = server.Close()
 		return fmt.Errorf("script: model server: %w", err)
 	}
@@ -130,19 +130,18 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// Listen opens a port for a Server. Only addresses of this machine itself are
-// taken: whoever reaches the server makes agents run what its scripts say.
+// Listen opens a port for a Server. It accepts only loopback addresses, because a
+// client of the server makes agents run what its scripts say.
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, fmt.Errorf("script: %q is no address; write 127.0.0.1:PORT, with port 0 for any", addr)
+		return nil, fmt.Errorf("script: %q is not an address; write 127.0.0.1:PORT, with port 0 for any", addr)
 	}
 	if host == "localhost" {
-		host = "127.0.0.1" // whatever the resolver thinks of it
+		host = "127.0.0.1" // without asking the resolver
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return nil, fmt.Errorf("script: %s is not a loopback address; the model server has no other: write 127.0.0.1:%s",
-			addr, port)
+		return nil, fmt.Errorf("script: %s is not a loopback address; write 127.0.0.1:%s", addr, port)
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, port))
 	if err != nil {
@@ -151,9 +150,9 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// scriptFor is the script that serves x, and the name by which it was found.
-// The bearer comes first: each member can have one of its own, while the
-// model's name may be the agent's choice.
+// scriptFor returns the script that serves x, and the name by which it was found.
+// The bearer takes precedence, because each member can have its own, while the
+// agent may choose the model's name.
 func (s *Server) scriptFor(x *exchange) (string, *Script, error) {
 	s.mu.Lock()
 	admitted := s.admitted[x.key]
@@ -178,6 +177,6 @@ func (s *Server) scriptFor(x *exchange) (string, *Script, error) {
 		x.model, strings.Join(s.models(), ", "))
 }
 
-// models are the names of all scripts, sorted. They are listed in errors and in
-// /models; sorted, so that both are the same each time.
+// models returns the names of all scripts, sorted, so that errors and /models are
+// the same each time.
 func (s *Server) models() []string { return slices.Sorted(maps.Keys(s.scripts)) }

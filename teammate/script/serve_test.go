@@ -16,22 +16,22 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// conversation is one that a Chat Completions client has with a server.
+// conversation is the conversation of a Chat Completions client with a server.
 type conversation struct {
 	server   http.Handler
 	key      string
 	messages []map[string]any
 }
 
-// hear adds a user's text and returns the answer's status and text. An answer
-// becomes part of the conversation, an error does not.
+// hear adds a user's text and returns the status and the text of the answer. An
+// answer becomes part of the conversation, an error does not.
 func (c *conversation) hear(t *testing.T, text string) (int, string) {
 	t.Helper()
 	c.messages = append(c.messages, map[string]any{"role": "user", "content": text})
 	return c.again(t)
 }
 
-// again asks without a new text.
+// again repeats the request without a new text.
 func (c *conversation) again(t *testing.T) (int, string) {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"model": "m", "messages": c.messages})
@@ -61,8 +61,8 @@ func wantSaid(t *testing.T, what string, code int, got, want string) {
 	}
 }
 
-// TestServerTellsConversationsApart plays one script to clients that come and
-// go, repeat themselves, and meet a server that has just been started.
+// TestServerTellsConversationsApart plays one script to several clients, which
+// repeat requests, and which continue with a new server.
 func TestServerTellsConversationsApart(t *testing.T) {
 	const text = "steps: [{say: one}, {say: two}, {when: alarm, say: help}, {say: four}]"
 	server := serverOf(t, text)
@@ -86,7 +86,7 @@ func TestServerTellsConversationsApart(t *testing.T) {
 	}
 }
 
-// TestServerErrorsServeOnce is about steps that no conversation shows.
+// TestServerErrorsServeOnce tests steps that leave no trace in a conversation.
 func TestServerErrorsServeOnce(t *testing.T) {
 	const text = `
 steps:
@@ -117,7 +117,7 @@ steps:
 	}
 }
 
-// TestServerChoosesScripts is about bearers and models, wherever they stand.
+// TestServerChoosesScripts tests bearers and models in all their places.
 func TestServerChoosesScripts(t *testing.T) {
 	server := serverOfAll(t, map[string]string{"ann": "steps: [{say: I am Ann.}]", "bob": "steps: [{say: I am Bob.}]"})
 	const body = `{"model":"%s","messages":[{"role":"user","content":"hi"}]}`
@@ -148,7 +148,7 @@ func TestServerChoosesScripts(t *testing.T) {
 	}
 }
 
-// TestServerAsides is about requests that are no pass of a conversation.
+// TestServerAsides tests requests that are not a pass of a conversation.
 func TestServerAsides(t *testing.T) {
 	server := serverOf(t, "steps: [{say: one}]\nhelpers: [{when: title, steps: [{say: Our title}]}]")
 	for system, want := range map[string]string{"Write a title.": "Our title", "Is it a new topic?": `"content":"ok"`} {
@@ -163,8 +163,8 @@ func TestServerAsides(t *testing.T) {
 	wantSaid(t, "the conversation itself", code, said, "one")
 }
 
-// TestServerTakesBigBodies is about conversations that have grown, and those
-// that are too large.
+// TestServerTakesBigBodies tests conversations that are large, and those that are
+// too large.
 func TestServerTakesBigBodies(t *testing.T) {
 	server := serverOf(t, `steps: [{when: "xx$", say: seen}]`)
 	body := func(size int) string {
@@ -182,8 +182,8 @@ func TestServerTakesBigBodies(t *testing.T) {
 	}
 }
 
-// TestServeEnds ends a server in the middle of a request that would take an
-// hour, and a request of an agent that hangs up.
+// TestServeEnds ends a server during a request that would take an hour, and a
+// request whose agent disconnects.
 func TestServeEnds(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	ctx, stop := context.WithCancel(t.Context())
@@ -247,8 +247,8 @@ func TestServeSaysWhyItCannot(t *testing.T) {
 	}
 }
 
-// FuzzServer feeds bodies to all APIs: whatever comes, the answer is JSON or a
-// stream, and nothing panics.
+// FuzzServer sends random bodies to all APIs: every answer is JSON or a stream, and
+// nothing panics.
 func FuzzServer(f *testing.F) {
 	for _, body := range []string{
 		`{"messages":[{"role":"user","content":[{"type":"text","text":"a"},null,5,{"content":[["x"]]}]}],"stream":true}`,
@@ -275,7 +275,7 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// Agents that come later have keys of their own, which nobody else is told of.
+// Agents that are admitted later have their own keys, which the server never shows.
 func TestServerAdmitsLater(t *testing.T) {
 	parse := func(text string) *script.Script {
 		s, err := script.Parse("later.yaml", []byte(text))

@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// realAgent is the path of an agent program, in the folder that COVEY_AGENTS_DIR
-// names and .ci/agents/install fills. Without it the test is skipped; under
-// COVEY_AGENTS_REQUIRED it fails.
+// realAgent returns the path of an agent program in the folder COVEY_AGENTS_DIR,
+// which .ci/agents/install fills. Without the program it skips the test, or fails it
+// if COVEY_AGENTS_REQUIRED is set.
 func realAgent(t *testing.T, name string) string {
 	t.Helper()
 	missing := t.Skipf
@@ -40,7 +40,7 @@ func realAgent(t *testing.T, name string) string {
 	return path
 }
 
-// recorder keeps the bodies of the requests that a server gets.
+// recorder stores the bodies of the requests to a server.
 type recorder struct {
 	server http.Handler
 	mu     sync.Mutex
@@ -56,14 +56,14 @@ func (rec *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec.server.ServeHTTP(w, r)
 }
 
-// saw reports whether a request held text.
+// saw reports whether a request contained text.
 func (rec *recorder) saw(text string) bool {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	return strings.Contains(strings.Join(rec.bodies, "\n"), text)
 }
 
-// acpAgent is an agent program that speaks ACP, one JSON object a line.
+// acpAgent is an agent program that uses ACP, with one JSON object per line.
 type acpAgent struct {
 	in    io.Writer
 	out   *bufio.Scanner
@@ -71,7 +71,7 @@ type acpAgent struct {
 	said  strings.Builder
 }
 
-// startAgent runs a program in a home and workspace of its own.
+// startAgent runs a program in its own home and workspace.
 func startAgent(t *testing.T, home string, env []string, command ...string) *acpAgent {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
@@ -99,7 +99,7 @@ func startAgent(t *testing.T, home string, env []string, command ...string) *acp
 	return agent
 }
 
-// acpLine is what an agent writes: an answer, a request or a notification.
+// acpLine is a line of an agent: an answer, a request or a notification.
 type acpLine struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -117,8 +117,8 @@ type acpLine struct {
 	} `json:"params"`
 }
 
-// call sends a request and reads up to its answer. What the agent asks for on
-// the way is granted once, what it says is kept.
+// call sends a request and reads up to its answer. It allows the agent's requests
+// for permission once, and stores the agent's texts.
 func (a *acpAgent) call(t *testing.T, method, params string) json.RawMessage {
 	t.Helper()
 	a.calls++
@@ -151,8 +151,8 @@ func (a *acpAgent) call(t *testing.T, method, params string) json.RawMessage {
 	return nil
 }
 
-// converse has a real agent follow a script: it must run what the script says,
-// show the result to the model, and say what the script says.
+// converse has a real agent follow a script: it must run the script's calls, show
+// the results to the model, and say the script's texts.
 func converse(t *testing.T, start func(url string) *acpAgent) {
 	t.Helper()
 	rec := &recorder{server: serverOf(t, `
@@ -188,7 +188,7 @@ steps:
 	}
 }
 
-// TestCodexFollowsScripts runs the agent that speaks the Responses API.
+// TestCodexFollowsScripts runs an agent that uses the Responses API.
 func TestCodexFollowsScripts(t *testing.T) {
 	program := realAgent(t, "codex-acp")
 	converse(t, func(url string) *acpAgent {
@@ -213,7 +213,7 @@ stream_max_retries = 1
 	})
 }
 
-// TestGeminiFollowsScripts runs the agent that speaks generateContent.
+// TestGeminiFollowsScripts runs an agent that uses generateContent.
 func TestGeminiFollowsScripts(t *testing.T) {
 	program := realAgent(t, "gemini")
 	converse(t, func(url string) *acpAgent {
@@ -228,7 +228,7 @@ func TestGeminiFollowsScripts(t *testing.T) {
 	})
 }
 
-// TestOpencodeFollowsScripts runs an agent that speaks Chat Completions.
+// TestOpencodeFollowsScripts runs an agent that uses Chat Completions.
 func TestOpencodeFollowsScripts(t *testing.T) {
 	program := realAgent(t, "opencode")
 	converse(t, func(url string) *acpAgent {
@@ -243,7 +243,7 @@ func TestOpencodeFollowsScripts(t *testing.T) {
 	})
 }
 
-// TestClaudeFollowsScripts runs the agent that speaks Anthropic's Messages API.
+// TestClaudeFollowsScripts runs an agent that uses Anthropic's Messages API.
 func TestClaudeFollowsScripts(t *testing.T) {
 	if os.Getenv("COVEY_AGENTS_WITHOUT") == "claude" {
 		t.Skip("COVEY_AGENTS_WITHOUT leaves claude out")

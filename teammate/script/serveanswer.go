@@ -11,31 +11,30 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// asideText answers what agents ask on the side, unless the script has a helper
-// for it.
-const asideText = "ok"
+// sideText answers side requests, unless the script has a helper for them.
+const sideText = "ok"
 
-// reply is the script's answer to x, or the *APIError that it gives instead, or
-// ctx's error. The order is the point: first what the conversation proves, then
-// what only this server remembers, then the script; what has served is noted
-// last, so that a request that was hung up on costs no step.
+// reply returns the script's answer to x, its *APIError, or ctx's error. It first
+// counts the steps that the conversation proves, then those that only this server
+// remembers, and then runs the script. Steps are recorded last, so that a cancelled
+// request uses up no step.
 func (s *Server) reply(ctx context.Context, x *exchange) (answer, error) {
 	a := answer{id: fmt.Sprintf("%s_%d", s.began, s.count.Add(1)), at: s.now().Unix()}
 	name, script, err := s.scriptFor(x)
 	if err != nil {
 		return a, &agent.APIError{Type: "model_not_found", Message: err.Error(), Fatal: true}
 	}
-	if x.aside() {
-		return a, aside(ctx, script, x, &a)
+	if x.isSideRequest() {
+		return a, answerSide(ctx, script, x, &a)
 	}
-	// The key parts members that share a script, and so may share their first words.
+	// The key distinguishes members that share a script and begin with the same messages.
 	served, fresh := script.replay(x.messages)
 	places := placesOf(name+"\x00"+x.key, x.messages)
 	s.unseen.recall(places, served)
 	err = play(ctx, script, request{x, served, fresh}, &a)
 	switch step := a.step; {
-	case step == nil: // nothing has served
-	// ctx cannot have ended here: then no step would have served.
+	case step == nil: // no step has served
+	// ctx has not ended here, because then no step would have served.
 	case err != nil || a.text == "" && len(a.calls) == 0:
 		served[*step]++
 		s.unseen.remember(places, served)
@@ -45,22 +44,22 @@ func (s *Server) reply(ctx context.Context, x *exchange) (answer, error) {
 	return a, err
 }
 
-// request is what a script is asked: an exchange and what replay found in it.
+// request is the input of a script: an exchange and the result of replay.
 type request struct {
 	*exchange
 	served map[int]int
 	fresh  int
 }
 
-// play lets the script answer into a. It makes a model of its own for each
-// request: all that it has to know is in req, and nothing is left behind.
+// play runs the script for req and stores its answer in a. It makes a new model for
+// each request, because req holds all the state.
 func play(ctx context.Context, script *Script, req request, a *answer) error {
 	resp, err := script.Model(&Options{Served: maps.Clone(req.served)}).Generate(ctx,
 		agent.Request{System: req.system, Messages: req.messages, New: req.fresh})
 	a.usage, a.step = resp.Usage, resp.Step
 	var failure *agent.APIError
 	if errors.As(err, &failure) && failure.Type == "max_output_tokens" {
-		// No API has an error for it: the answer just ends too early.
+		// No API has an error for this; the answer ends early instead.
 		a.cut = true
 		return nil
 	}
@@ -76,16 +75,16 @@ func play(ctx context.Context, script *Script, req request, a *answer) error {
 	return err
 }
 
-// aside reports whether x is no pass of a conversation but something that the
-// agent asks on the side: a title, a summary, whether the topic is new. Passes
-// offer tools. Requests of people who try the server out have neither tools nor
-// a system prompt, and are passes.
-func (x *exchange) aside() bool {
+// isSideRequest reports whether x is not a pass of a conversation but a request of
+// the agent on the side: for a title, a summary, or whether the topic has changed.
+// Passes offer tools. A request with neither tools nor a system prompt, such as one
+// from curl, is a pass.
+func (x *exchange) isSideRequest() bool {
 	return len(x.tools) == 0 && (x.system != "" || x.json)
 }
 
-// aside answers x from the script's helpers, or with a word that means nothing.
-func aside(ctx context.Context, script *Script, x *exchange, a *answer) error {
+// answerSide answers x from the script's helpers, or with sideText.
+func answerSide(ctx context.Context, script *Script, x *exchange, a *answer) error {
 	prompt := x.system
 	if len(x.messages) > 0 {
 		prompt += "\n" + x.messages[0].Text()
@@ -94,17 +93,17 @@ func aside(ctx context.Context, script *Script, x *exchange, a *answer) error {
 		served, fresh := helper.replay(x.messages)
 		return play(ctx, helper, request{x, served, fresh}, a)
 	}
-	a.text = asideText
-	// An agent that asks for JSON fails on anything else, and some retry for long.
+	a.text = sideText
+	// An agent that asks for JSON fails on anything else, and some agents retry many times.
 	if x.json {
 		a.text = string(sample(x.format, 0))
 	}
 	return ctx.Err()
 }
 
-// sample is a value that a JSON Schema allows: the first of an enumeration,
-// nothing that is not required. It follows no references; what it does not
-// understand becomes an empty object.
+// sample returns a value that a JSON Schema allows: the first value of an
+// enumeration, and only the required fields. It does not follow references; a
+// schema that it does not understand gives an empty object.
 func sample(schema json.RawMessage, depth int) json.RawMessage {
 	var s struct {
 		Type       json.RawMessage            `json:"type"`
@@ -124,7 +123,7 @@ func sample(schema json.RawMessage, depth int) json.RawMessage {
 	}
 	switch typeName(s.Type) {
 	case "string":
-		return notation.Encode(asideText)
+		return notation.Encode(sideText)
 	case "number", "integer":
 		return json.RawMessage(`0`)
 	case "boolean":
@@ -134,7 +133,7 @@ func sample(schema json.RawMessage, depth int) json.RawMessage {
 	case "null":
 		return json.RawMessage(`null`)
 	}
-	// No type, or one that nobody knows, is an object: what agents ask for is one.
+	// A missing or unknown type counts as an object, which is what agents ask for.
 	object := map[string]json.RawMessage{}
 	for _, key := range s.Required {
 		object[key] = sample(s.Properties[key], depth+1)

@@ -10,8 +10,8 @@ import (
 // anthropic is the Messages API.
 type anthropic struct{}
 
-// anthropicBlock is a piece of a message. Other types than these (thinking,
-// images) say nothing to a script.
+// anthropicBlock is a content block of a message. Blocks of other types, such as
+// thinking and images, are ignored.
 type anthropicBlock struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
@@ -21,11 +21,9 @@ type anthropicBlock struct {
 	Content   json.RawMessage `json:"content"`
 }
 
-// read takes only what a script can see: who said what, which tools there are,
-// and whether JSON is wanted. Sampling, caching and thinking make no
-// difference. read understands both ways to ask for JSON: output_config and the
-// older output_format. Fields that it does not know are passed over, since
-// agents send betas of every kind.
+// read decodes only what a script uses: messages, tools, and whether JSON is
+// wanted, by output_config or by the older output_format. It ignores unknown
+// fields, because agents send fields of many betas.
 func (anthropic) read(body []byte) (*exchange, error) {
 	var req struct {
 		Model    string          `json:"model"`
@@ -58,8 +56,8 @@ func (anthropic) read(body []byte) (*exchange, error) {
 	}
 	for _, m := range req.Messages {
 		var blocks []anthropicBlock
-		if json.Unmarshal(m.Content, &blocks) != nil { // content is one text
-			x.speak(m.Role, textOf(m.Content))
+		if json.Unmarshal(m.Content, &blocks) != nil { // the content is a string
+			x.addText(m.Role, textOf(m.Content))
 		}
 		for _, b := range blocks {
 			x.anthropicBlock(m.Role, b)
@@ -68,27 +66,27 @@ func (anthropic) read(body []byte) (*exchange, error) {
 	return x, nil
 }
 
-// jsonFormat is how an API asks for JSON.
+// jsonFormat is an API's request for a JSON answer.
 type jsonFormat struct {
 	Type   string          `json:"type"`
 	Schema json.RawMessage `json:"schema"`
 }
 
-// anthropicBlock takes in one block of a message.
+// anthropicBlock adds one block of a message.
 func (x *exchange) anthropicBlock(role string, b anthropicBlock) {
 	switch b.Type {
 	case "text":
-		x.speak(role, b.Text)
+		x.addText(role, b.Text)
 	case "tool_use":
-		x.called(b.ID, b.Name)
+		x.addCall(b.ID, b.Name)
 	case "tool_result":
-		x.result(b.ToolUseID, textOf(b.Content))
+		x.addResult(b.ToolUseID, textOf(b.Content))
 	}
 }
 
-// whole always has a content, be it empty: clients go through it unasked. whole
-// leaves the text out where there is none: the API has no empty text blocks,
-// and refuses them when an agent sends the answer back.
+// whole always sets content, even if it is empty, because clients iterate over it
+// without a check. It omits an empty text block, which the API refuses when an
+// agent sends the answer back.
 func (anthropic) whole(x *exchange, a answer) any {
 	content := []object{}
 	if a.text != "" {
@@ -102,7 +100,7 @@ func (anthropic) whole(x *exchange, a answer) any {
 	return m
 }
 
-// anthropicMessage is the answer's frame, without content and end.
+// anthropicMessage returns the answer without content and stop reason.
 func anthropicMessage(x *exchange, a answer) object {
 	return object{
 		"id": "msg_" + a.id, "type": "message", "role": "assistant", "model": x.model,
@@ -114,9 +112,8 @@ func anthropicMessage(x *exchange, a answer) object {
 	}
 }
 
-// anthropicStop is why the answer ended. A cut outweighs tool calls: what was
-// cut may lack some of them. anthropicStop is why the answer ends. Agents run
-// tools only after "tool_use".
+// anthropicStop returns why the answer ended. max_tokens takes precedence, because
+// a truncated answer may lack tool calls. Agents run tools only after tool_use.
 func anthropicStop(a answer) string {
 	switch {
 	case a.cut:
@@ -127,10 +124,9 @@ func anthropicStop(a answer) string {
 	return "end_turn"
 }
 
-// events opens and closes each block before the next, as the API does; clients
-// find the block of a delta by its index. events sends each block between its
-// start and its stop. A tool's input starts empty and comes as pieces of JSON
-// text, which only together are JSON.
+// events sends each block between its start and its stop, and one after the other
+// as the API does, because clients find the block of a delta by its index. The
+// input of a tool starts empty and follows as fragments of JSON text.
 func (anthropic) events(x *exchange, a answer) []event {
 	var list []event
 	send := func(kind string, data object) {
@@ -162,7 +158,7 @@ func (anthropic) events(x *exchange, a answer) []event {
 	return list
 }
 
-// anthropicDeltas cuts a text into deltas of one kind.
+// anthropicDeltas splits a text into deltas of one kind.
 func anthropicDeltas(kind, field, text string) []object {
 	var list []object
 	for _, piece := range pieces(text) {
@@ -171,17 +167,16 @@ func anthropicDeltas(kind, field, text string) []object {
 	return list
 }
 
-// failure has Anthropic's own status for being overloaded, by which its clients
-// decide how long to wait. failure is the API's error body with the status that
-// its clients go by.
+// failure returns the API's error body with the status by which its clients decide
+// whether and when to retry.
 func (anthropic) failure(e *agent.APIError) (int, object) {
 	f := faultOf(e)
 	return f.anthropicStatus(), object{"type": "error", "error": object{"type": f.anthropic, "message": e.Message}}
 }
 
-// countTokens answers a request for the size of a conversation. Four bytes a
-// token is what English text comes to; agents only want to know whether much is
-// left.
+// countTokens answers a request for the size of a conversation. Four bytes per
+// token is an estimate for English text; agents only need to know whether much room
+// is left.
 func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
 	body, done, err := s.readBody(w, r)
 	if err != nil {

@@ -13,30 +13,30 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// dialect is the form that one model API gives to requests and answers. It
-// decides nothing and touches no connection.
+// dialect converts requests and answers of one model API. It makes no decisions and
+// uses no connection.
 type dialect interface {
-	// read turns a body that is sound JSON into an exchange, or says what the
-	// API's user did wrong.
+	// read converts a body, which is valid JSON, to an exchange. Its error describes
+	// the client's mistake.
 	read(body []byte) (*exchange, error)
-	// whole is the answer as one body.
+	// whole returns the answer as one body.
 	whole(x *exchange, a answer) any
-	// events is the answer as a stream.
+	// events returns the answer as a stream.
 	events(x *exchange, a answer) []event
-	// failure is an error's status and body.
+	// failure returns the HTTP status and body for an error.
 	failure(e *agent.APIError) (int, object)
 }
 
-// event is one event of a stream. Name is empty where the API names none.
+// event is one event of a stream. name is empty if the API has no event names.
 type event struct {
 	name string
-	data any // its JSON; rawText as it stands
+	data any // encoded as JSON; a rawText is sent unchanged
 }
 
-// rawText is data of an event that is no JSON.
+// rawText is event data that is not JSON.
 type rawText string
 
-// api serves a dialect whose requests say all in their body.
+// api returns a handler for a dialect whose requests are complete in their body.
 func (s *Server) api(d dialect) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, d) })
 }
@@ -55,7 +55,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, d dialect) {
 		return
 	}
 	x.key = keyOf(r)
-	// Errors come before the first byte of a stream, so that they have a status.
+	// Errors are sent before a stream begins, so that they have a status.
 	a, err := s.reply(r.Context(), x)
 	if err != nil {
 		refuse(w, d, err)
@@ -68,8 +68,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, d dialect) {
 	writeJSON(w, http.StatusOK, d.whole(x, a))
 }
 
-// refuse answers with an error. Nobody is left to read that a request was
-// cancelled.
+// refuse answers with an error. If the request was cancelled, nobody reads it.
 func refuse(w http.ResponseWriter, d dialect, err error) {
 	var e *agent.APIError
 	if !errors.As(err, &e) {
@@ -79,16 +78,16 @@ func refuse(w http.ResponseWriter, d dialect, err error) {
 	writeJSON(w, status, body)
 }
 
-// writeJSON answers with one JSON body. An answer that cannot be written has no
-// reader any more.
+// writeJSON answers with one JSON body. It ignores write errors, because they mean
+// that the client is gone.
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(notation.Encode(body), '\n'))
 }
 
-// writeEvents answers with a stream of events, each sent at once, and stops when
-// the agent has hung up.
+// writeEvents answers with a stream and flushes each event. It stops when the
+// client disconnects.
 func writeEvents(ctx context.Context, w http.ResponseWriter, events []event) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
@@ -100,11 +99,11 @@ func writeEvents(ctx context.Context, w http.ResponseWriter, events []event) {
 		if _, err := w.Write(e.bytes()); err != nil {
 			return
 		}
-		_ = flush.Flush() // a writer that cannot flush sends all at its end
+		_ = flush.Flush() // a writer without Flush sends everything at the end
 	}
 }
 
-// bytes is the event as it stands on the wire.
+// bytes returns the event in the format of server-sent events.
 func (e event) bytes() []byte {
 	var b bytes.Buffer
 	if e.name != "" {
@@ -120,15 +119,15 @@ func (e event) bytes() []byte {
 	return b.Bytes()
 }
 
-// pieces cuts a text into what a stream sends at a time: short, so that agents
-// have something to join, and not so many that a long text takes long.
+// pieces splits a text into the fragments of a stream: short enough that agents
+// have to join some, and at most 64 or so, so that a long text does not take long.
 func pieces(text string) []string {
 	const short, most = 48, 64
 	size := max(short, len(text)/most)
 	var list []string
 	for len(text) > size {
 		cut := size
-		for cut < len(text) && text[cut]&0xc0 == 0x80 { // not inside a character
+		for cut < len(text) && text[cut]&0xc0 == 0x80 { // do not split a character
 			cut++
 		}
 		list = append(list, text[:cut])
@@ -140,12 +139,12 @@ func pieces(text string) []string {
 	return list
 }
 
-// decode reads a body into one of the APIs' requests.
+// decode decodes a body into a request of one of the APIs.
 func decode(body []byte, into any) error {
 	err := json.Unmarshal(body, into)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return fmt.Errorf("the request is not as the API wants it: %s is a %s",
+		return fmt.Errorf("the request does not match the API: %s is a %s",
 			cmp.Or(wrong.Field, "the body"), wrong.Value)
 	}
 	return err

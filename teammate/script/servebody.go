@@ -12,23 +12,25 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Bounds of the requests' bodies that a server holds at a time. Whoever reaches the port may
-// send as much as they like, and a body may come as slowly.
+// Limits of the request bodies that a server holds at a time. Any client that
+// reaches the port can send bodies of any size at any speed.
 const (
 	maxOfKey  = MaxRequest + MaxRequest/2 // of the requests with one key, in bytes
-	maxBodies = 3 * MaxRequest            // of all
-	bodyWait  = time.Minute               // for the whole body of a request to arrive
+	maxBodies = 3 * MaxRequest            // of all requests, in bytes
+	bodyWait  = time.Minute               // time for the whole body of a request to arrive
 )
 
-// bodies counts the bytes of the requests' bodies that a server holds. The zero value holds none.
+// bodies counts the bytes of request bodies that a server holds. The zero value is
+// ready to use.
 type bodies struct {
 	mu    sync.Mutex
 	all   int
 	byKey map[string]int
 }
 
-// take counts n bytes more for a key; false: that would be too many.
-func (b *bodies) take(key string, n int) bool {
+// reserve counts n more bytes for a key. It returns false, and counts nothing, if
+// that exceeds a limit.
+func (b *bodies) reserve(key string, n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.all+n > maxBodies || b.byKey[key]+n > maxOfKey {
@@ -42,8 +44,8 @@ func (b *bodies) take(key string, n int) bool {
 	return true
 }
 
-// give takes back what take has counted.
-func (b *bodies) give(key string, n int) {
+// release undoes reserve.
+func (b *bodies) release(key string, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.all -= n
@@ -52,7 +54,7 @@ func (b *bodies) give(key string, n int) {
 	}
 }
 
-// countedBody is a request's body whose bytes are counted as they arrive.
+// countedBody is a request body whose bytes are counted as they arrive.
 type countedBody struct {
 	io.Reader
 	of    *bodies
@@ -60,32 +62,32 @@ type countedBody struct {
 	taken int
 }
 
-// errCrowded refuses a body that there is no room for beside others.
+// errCrowded refuses a body that exceeds the limits together with the others.
 var errCrowded = &agent.APIError{Type: "overloaded",
-	Message: "the requests under way are too large together; send it again later"}
+	Message: "the requests in progress are too large together; send this one again later"}
 
 // Read implements io.Reader.
 func (c *countedBody) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
-	if !c.of.take(c.key, n) {
+	if !c.of.reserve(c.key, n) {
 		return 0, errCrowded
 	}
 	c.taken += n
 	return n, err
 }
 
-// done is for a body that nobody holds any more.
-func (c *countedBody) done() { c.of.give(c.key, c.taken) }
+// done releases the bytes of a body that is no longer held.
+func (c *countedBody) done() { c.of.release(c.key, c.taken) }
 
-// readBody reads a request's JSON, once its key is known to be one that gets an answer. The
-// body counts as held until done is called.
+// readBody reads the JSON body of a request after checking its key. The body counts
+// as held until done is called.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, done func(), err error) {
 	key, control := keyOf(r), http.NewResponseController(w)
-	// A writer without a connection, which has no deadline, has nothing to wait for either.
+	// A writer without a connection, as in tests, has no deadline and needs none.
 	_ = control.SetReadDeadline(time.Now().Add(bodyWait))
 	defer func() {
 		if err != nil {
-			w.Header().Set("Connection", "close") // the rest of the body is not waited for
+			w.Header().Set("Connection", "close") // do not wait for the rest of the body
 			return
 		}
 		_ = control.SetReadDeadline(time.Time{})
@@ -99,7 +101,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 	switch {
 	case errors.As(err, &large):
 		err = &agent.APIError{Type: "invalid_request",
-			Message: fmt.Sprintf("the request is larger than %d MiB; begin a new conversation", MaxRequest>>20)}
+			Message: fmt.Sprintf("the request is larger than %d MiB; start a new conversation", MaxRequest>>20)}
 	case err == nil && !json.Valid(body):
 		err = &agent.APIError{Type: "invalid_request", Message: "the request's body is not JSON"}
 	}
@@ -110,13 +112,13 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 	return body, counted.done, nil
 }
 
-// answers reports whether requests with a key may get an answer. A server with scripts of its own has one
-// for every key, as long as the model is right.
+// answers reports whether requests with a key may get an answer. A server with
+// scripts of its own accepts every key, because the model may select the script.
 func (s *Server) answers(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.scripts) > 0 || s.admitted[key] != nil
 }
 
-// errNoKey is why a request gets no script whose key nobody has admitted.
+// errNoKey is the error of a request whose key was not admitted.
 var errNoKey = errors.New("no script for this API key; send the one that the agent was started with")

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// endless is a reader of which no end comes.
+// endless is a reader without an end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// Bodies that are held at a time are bounded, for each key and together, also when they come
-// by halves.
+// The bodies held at a time are limited, for each key and together, also if they arrive in
+// parts.
 func TestBodiesAreBounded(t *testing.T) {
 	var held bodies
 	read := func(key string, n int64) (*countedBody, error) {
@@ -58,7 +58,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// A request whose key nobody has admitted is answered before its body has come.
+// A request with an unknown key is answered before its body has arrived.
 func TestKeyComesBeforeTheBody(t *testing.T) {
 	s, err := NewServer(nil, &ServerOptions{AllowEmpty: true})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// chat is OpenAI's Chat Completions API, which most other providers speak too.
+// chat is OpenAI's Chat Completions API, which most other providers also offer.
 type chat struct{}
 
 // chatMessage is a message of a conversation.
@@ -22,9 +22,9 @@ type chatMessage struct {
 	} `json:"tool_calls"`
 }
 
-// read leaves out what a script cannot answer to: sampling, seeds, log
-// probabilities. Only the first of several choices is ever given. read takes a
-// response_format of type text as none: some clients always send it.
+// read ignores sampling, seeds and log probabilities, and returns one choice only.
+// A response_format of type text counts as none, because some clients always send
+// it.
 func (chat) read(body []byte) (*exchange, error) {
 	var req struct {
 		Model    string        `json:"model"`
@@ -60,22 +60,21 @@ func (chat) read(body []byte) (*exchange, error) {
 	return x, nil
 }
 
-// chatMessage takes in one message.
+// chatMessage adds one message.
 func (x *exchange) chatMessage(m chatMessage) {
 	if m.Role == "tool" {
-		x.result(m.ToolCallID, textOf(m.Content))
+		x.addResult(m.ToolCallID, textOf(m.Content))
 		return
 	}
-	x.speak(m.Role, textOf(m.Content))
+	x.addText(m.Role, textOf(m.Content))
 	for _, c := range m.ToolCalls {
-		x.called(c.ID, c.Function.Name)
+		x.addCall(c.ID, c.Function.Name)
 	}
 }
 
-// whole is an answer of one choice. whole is the one choice that agents look
-// at.
+// whole returns an answer with one choice.
 func (chat) whole(x *exchange, a answer) any {
-	// Clients tell "says nothing" from "only calls tools" by null.
+	// A null content marks an answer with tool calls only.
 	message := object{"role": "assistant", "content": nil}
 	if a.text != "" || len(a.calls) == 0 {
 		message["content"] = a.text
@@ -89,7 +88,7 @@ func (chat) whole(x *exchange, a answer) any {
 	return body
 }
 
-// chatCalls are the answer's tool calls. In a stream each has its place.
+// chatCalls returns the answer's tool calls. In a stream each has an index.
 func chatCalls(calls []toolCall, stream bool) []object {
 	var list []object
 	for i, c := range calls {
@@ -105,16 +104,14 @@ func chatCalls(calls []toolCall, stream bool) []object {
 	return list
 }
 
-// chatFrame is what an answer and each of its chunks begin with. Clients put
-// the chunks of one id together. chatFrame is what a whole answer and each
-// chunk of a stream have in common; kind is the object's type.
+// chatFrame returns the fields that a whole answer and each chunk of a stream
+// share; kind is the object's type. Clients join the chunks with the same id.
 func chatFrame(x *exchange, a answer, kind string) object {
 	return object{"id": "chatcmpl-" + a.id, "object": kind, "created": a.at, "model": x.model}
 }
 
-// chatUsage has the sum, too: some clients read nothing else. chatUsage are the
-// token counts in this API's words. Some clients trust the total and do not add
-// up by themselves.
+// chatUsage returns the token counts in the form of this API. Some clients read
+// only the total.
 func chatUsage(u agent.Usage) object {
 	return object{
 		"prompt_tokens": u.InputTokens, "completion_tokens": u.OutputTokens,
@@ -122,9 +119,7 @@ func chatUsage(u agent.Usage) object {
 	}
 }
 
-// chatFinish is why the answer ended. Agents go on with a turn by it, not by
-// whether there are tool calls. chatFinish is why the answer ends. Agents run
-// tools only after "tool_calls".
+// chatFinish returns why the answer ended. Agents run tools only after tool_calls.
 func chatFinish(a answer) string {
 	switch {
 	case a.cut:
@@ -135,10 +130,9 @@ func chatFinish(a answer) string {
 	return "stop"
 }
 
-// events is a stream that ends with [DONE], which is no JSON and has to be
-// there: some clients wait for it, even after the finish reason. events begins
-// with the role alone and ends with [DONE], without which clients wait for
-// more. Calls follow the text, one after the other.
+// events begins with the role alone and ends with [DONE], for which some clients
+// wait even after the finish reason. Tool calls follow the text, one after the
+// other.
 func (chat) events(x *exchange, a answer) []event {
 	var list []event
 	chunk := func(delta object, finish any) {
@@ -151,7 +145,7 @@ func (chat) events(x *exchange, a answer) []event {
 		chunk(object{"content": piece}, nil)
 	}
 	for _, call := range chatCalls(a.calls, true) {
-		// As the API does: first the name, then the arguments.
+		// Like the API, send the name first and then the arguments.
 		arguments := call["function"].(object)["arguments"].(string)
 		call["function"].(object)["arguments"] = ""
 		chunk(object{"tool_calls": []object{call}}, nil)
@@ -161,7 +155,7 @@ func (chat) events(x *exchange, a answer) []event {
 		}
 	}
 	chunk(object{}, chatFinish(a))
-	// Only for those who ask: a chunk without choices is more than some clients bear.
+	// Sent only on request, because some clients fail on a chunk without choices.
 	if x.usage {
 		data := chatFrame(x, a, "chat.completion.chunk")
 		data["choices"], data["usage"] = []object{}, chatUsage(a.usage)
@@ -170,8 +164,7 @@ func (chat) events(x *exchange, a answer) []event {
 	return append(list, event{data: rawText("[DONE]")})
 }
 
-// failure is in the form that all of OpenAI's APIs share. failure is the error
-// body that all of OpenAI's APIs share.
+// failure returns the error body that all of OpenAI's APIs share.
 func (chat) failure(e *agent.APIError) (int, object) {
 	f := faultOf(e)
 	return f.status, openaiFault(f.openai, e.Message)

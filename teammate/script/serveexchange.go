@@ -9,90 +9,90 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// exchange is a request in the words of no API in particular. Each API reads
-// its requests into one of these and writes answers from it, so that scripts,
-// replay and tools know of no API.
+// exchange is a request independent of any API. Each API converts its requests to
+// an exchange and writes answers from it, so that scripts, replay and tools do not
+// depend on an API.
 type exchange struct {
 	key, model string
 	system     string
 	messages   []agent.Message
 	tools      []offer
 	stream     bool
-	// format is the JSON Schema that the answer must follow; json says that it
-	// must be JSON, whatever the schema.
+	// format is the JSON Schema of the answer, if any; json says that the answer
+	// must be JSON.
 	format json.RawMessage
 	json   bool
-	// usage says that a stream of OpenAI's ends with the token counts.
+	// usage says that an OpenAI stream ends with the token counts.
 	usage bool
 }
 
 // offer is a tool that the agent offers to the model.
 type offer struct {
 	name      string
-	namespace string // of the Responses API: a group of tools; else empty
-	// freeform says that the tool takes text instead of JSON (Responses only).
+	namespace string // a group of tools in the Responses API; empty otherwise
+	// freeform says that the tool takes text instead of JSON (Responses API only).
 	freeform bool
 	schema   json.RawMessage // JSON Schema of its input; may be missing
-	// search says that it is no tool, but a search that may hide the team's (Responses
-	// only). Codex runs a tool that was not searched for as well.
+	// search says that this is a search for tools, behind which the team's tools may
+	// be hidden (Responses API only). Codex runs a tool without a search as well.
 	search bool
 }
 
-// answer is what the server says, before an API gives it its form.
+// answer is the server's answer, before an API converts it.
 type answer struct {
-	id    string // unique in the server; the APIs put their prefixes before it
-	at    int64  // seconds since 1970
+	id    string // unique in the server; the APIs add prefixes
+	at    int64  // seconds since the Unix epoch
 	text  string
 	calls []toolCall
 	usage agent.Usage
-	step  *int // which step of the script; nil: none
+	step  *int // the step of the script; nil if none
 	// cut says that the answer ended at the model's output limit.
 	cut bool
 }
 
-// toolCall is a call as the agent gets it.
+// toolCall is a tool call in the form that the agent gets.
 type toolCall struct {
 	id    string
 	tool  offer
 	input json.RawMessage
 }
 
-// user adds a text of the user.
-func (x *exchange) user(text string) {
+// addUserText adds a text of the user.
+func (x *exchange) addUserText(text string) {
 	if text != "" {
 		x.add(agent.User, agent.Block{Type: agent.TextBlock, Text: text})
 	}
 }
 
-// said adds a text of the assistant.
-func (x *exchange) said(text string) {
+// addAssistantText adds a text of the assistant.
+func (x *exchange) addAssistantText(text string) {
 	if text != "" {
 		x.add(agent.Assistant, agent.Block{Type: agent.TextBlock, Text: text})
 	}
 }
 
-// called adds a tool call of the assistant. Its input tells replay nothing:
-// agents are free to change it.
-func (x *exchange) called(id, name string) {
+// addCall adds a tool call of the assistant. It omits the input, which agents may
+// change and replay does not use.
+func (x *exchange) addCall(id, name string) {
 	x.add(agent.Assistant, agent.Block{Type: agent.ToolUseBlock, ID: id, Name: name})
 }
 
-// result adds a tool's result. id is that of the call, as the agent sent it; it
-// may be missing.
-func (x *exchange) result(id, text string) {
+// addResult adds a tool's result. id is the id of the call as the agent sent it; it
+// may be empty.
+func (x *exchange) addResult(id, text string) {
 	x.add(agent.User, agent.Block{Type: agent.ToolResultBlock, ToolUseID: id, Content: text})
 }
 
-// instruct adds to the system prompt.
-func (x *exchange) instruct(text string) {
+// addSystem adds to the system prompt.
+func (x *exchange) addSystem(text string) {
 	if x.system != "" && text != "" {
 		x.system += "\n"
 	}
 	x.system += text
 }
 
-// add appends a block. Blocks of one speaker in a row are one message, since
-// APIs differ in how finely they cut.
+// add appends a block. Consecutive blocks of one role form one message, because
+// APIs split messages differently.
 func (x *exchange) add(role agent.Role, b agent.Block) {
 	if n := len(x.messages); n > 0 && x.messages[n-1].Role == role {
 		x.messages[n-1].Content = append(x.messages[n-1].Content, b)
@@ -101,21 +101,21 @@ func (x *exchange) add(role agent.Role, b agent.Block) {
 	x.messages = append(x.messages, agent.Message{Role: role, Content: []agent.Block{b}})
 }
 
-// speak adds a text by whom the APIs' role names. Instructions count as the
-// system prompt wherever they stand: no `when` is meant for them.
-func (x *exchange) speak(role, text string) {
+// addText adds a text with the role that an API names. Instructions become part of
+// the system prompt wherever they are, because a `when` does not match them.
+func (x *exchange) addText(role, text string) {
 	switch role {
 	case "assistant", "model":
-		x.said(text)
+		x.addAssistantText(text)
 	case "system", "developer":
-		x.instruct(text)
+		x.addSystem(text)
 	default:
-		x.user(text)
+		x.addUserText(text)
 	}
 }
 
-// textOf is the text in a content of any API: a string, or a list of strings
-// and of objects with a text. What has no text (images) is left out.
+// textOf returns the text in a content of any API: a string, or a list of strings
+// and of objects with a text. It skips content without text, such as images.
 func textOf(raw json.RawMessage) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -124,7 +124,7 @@ func textOf(raw json.RawMessage) string {
 	switch raw[0] {
 	case '"':
 		var text string
-		_ = json.Unmarshal(raw, &text) // the whole request has been found sound
+		_ = json.Unmarshal(raw, &text) // the whole request is valid JSON
 		return text
 	case '[':
 		var parts []json.RawMessage
@@ -150,9 +150,8 @@ func textOf(raw json.RawMessage) string {
 	return ""
 }
 
-// keyOf is the API key of a request, wherever its API carries it. Empty: there
-// is none. The key is never checked here, only used to find a script: this
-// server guards nothing.
+// keyOf returns the API key of a request, wherever its API puts it, or "". The key
+// only selects a script; it protects nothing.
 func keyOf(r *http.Request) string {
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)

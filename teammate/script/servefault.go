@@ -6,18 +6,18 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// fault is how the APIs say an error of HOOKS.md section 6.
+// fault is an error of HOOKS.md section 6 in the terms of each API.
 type fault struct {
-	status    int    // of HTTP, at OpenAI and Gemini
+	status    int    // HTTP status of OpenAI and Gemini
 	anthropic string // Anthropic's type; its status may differ, see anthropicStatus
 	openai    string // OpenAI's code
 	gemini    string // Gemini's status
 }
 
-// faultOf tells how the APIs say e. An error that no retry can mend gets a
-// status that agents do not retry.
+// faultOf returns the terms of the APIs for e. An error that no retry can fix gets
+// a status that agents do not retry.
 func faultOf(e *agent.APIError) fault {
-	// Statuses are what agents go by: 429 and 5xx are tried again, the rest is not.
+	// Agents decide by the status: they retry 429 and 5xx, and nothing else.
 	switch e.Type {
 	case "rate_limit":
 		return fault{http.StatusTooManyRequests, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"}
@@ -40,8 +40,7 @@ func faultOf(e *agent.APIError) fault {
 	return fault{http.StatusInternalServerError, "api_error", "server_error", "INTERNAL"}
 }
 
-// anthropicStatus is the HTTP status at Anthropic, which has one of its own for
-// being overloaded.
+// anthropicStatus returns Anthropic's HTTP status, which is 529 for overload.
 func (f fault) anthropicStatus() int {
 	if f.anthropic == "overloaded_error" {
 		return 529
@@ -49,13 +48,13 @@ func (f fault) anthropicStatus() int {
 	return f.status
 }
 
-// object is a JSON object that is written in one place only. Its keys come out
-// sorted, so that the same answer is the same bytes.
+// object is a JSON object used in one place only. Its keys are encoded in sorted
+// order, so that equal answers have equal bytes.
 type object = map[string]any
 
-// openaiFault is the body of an error of OpenAI's APIs.
+// openaiFault returns the error body of OpenAI's APIs.
 func openaiFault(code, message string) object {
-	// Type and code say much the same; clients differ in which they look at.
+	// Type and code are nearly the same; some clients read one, some the other.
 	kind := code
 	switch code {
 	case "invalid_api_key", "model_not_found":

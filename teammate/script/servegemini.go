@@ -10,17 +10,17 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// gemini is Gemini's generateContent API. Its requests say in their path which
-// model is meant and whether to stream.
+// gemini is Gemini's generateContent API. The path of a request holds the model and
+// whether to stream.
 type gemini struct {
 	model  string
 	stream bool
-	// list says that a stream is one JSON list: what a client gets that does not
-	// ask for server-sent events.
+	// list says that a stream is one JSON list, for a client that does not ask for
+	// server-sent events.
 	list bool
 }
 
-// geminiPart is a piece of a content.
+// geminiPart is a part of a message's content.
 type geminiPart struct {
 	Text    string `json:"text"`
 	Thought bool   `json:"thought"`
@@ -58,7 +58,7 @@ type geminiRequest struct {
 	} `json:"generationConfig"`
 }
 
-// gemini leads a path's action to what it asks for.
+// gemini calls the handler for the action in a path.
 func (s *Server) gemini(w http.ResponseWriter, r *http.Request) {
 	model, action, _ := strings.Cut(r.PathValue("action"), ":")
 	d := gemini{model: model}
@@ -83,9 +83,9 @@ func (s *Server) gemini(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read takes schemas in both of the API's forms: its own and JSON Schema. read
-// takes the model and the stream from g, since the body names neither. A tool's
-// schema may be in either of two fields; the newer one counts.
+// read takes the model and the stream from g, because the body has neither. The
+// schema of a tool may be in either of two fields: the API's own form or JSON
+// Schema, which takes precedence.
 func (g gemini) read(body []byte) (*exchange, error) {
 	var req geminiRequest
 	if err := decode(body, &req); err != nil {
@@ -95,7 +95,7 @@ func (g gemini) read(body []byte) (*exchange, error) {
 	var system geminiContent
 	if json.Unmarshal(req.System, &system) == nil {
 		for _, p := range system.Parts {
-			x.instruct(p.Text)
+			x.addSystem(p.Text)
 		}
 	}
 	x.json = req.Config.MIME == "application/json"
@@ -113,7 +113,7 @@ func (g gemini) read(body []byte) (*exchange, error) {
 	return x, nil
 }
 
-// either is a, or b where a is missing.
+// either returns a, or b if a is empty.
 func either(a, b json.RawMessage) json.RawMessage {
 	if len(a) > 0 {
 		return a
@@ -121,20 +121,20 @@ func either(a, b json.RawMessage) json.RawMessage {
 	return b
 }
 
-// geminiPart takes in one piece of a message.
+// geminiPart adds one part of a message.
 func (x *exchange) geminiPart(role string, p geminiPart) {
 	switch {
 	case p.Call != nil:
-		x.called(p.Call.ID, p.Call.Name)
+		x.addCall(p.Call.ID, p.Call.Name)
 	case p.Response != nil:
-		x.result(p.Response.ID, geminiResult(p.Response.Response))
-	case !p.Thought: // a thought was said to nobody
-		x.speak(role, p.Text)
+		x.addResult(p.Response.ID, geminiResult(p.Response.Response))
+	case !p.Thought: // thoughts are not part of the conversation
+		x.addText(role, p.Text)
 	}
 }
 
-// geminiResult is a tool's result as text. The API wants an object; agents put
-// the text into one of these fields.
+// geminiResult returns a tool's result as text. The API requires an object; agents
+// put the text into one of these fields.
 func geminiResult(raw json.RawMessage) string {
 	var wrapped struct {
 		Output json.RawMessage `json:"output"`
@@ -150,10 +150,8 @@ func geminiResult(raw json.RawMessage) string {
 	return string(bytes.TrimSpace(raw))
 }
 
-// whole is one body. For clients that stream without server-sent events it is
-// the list of what would have been the events. whole is one body or, for a
-// list, all chunks of the stream at once: a client that did not ask for events
-// reads the list to its end anyway.
+// whole returns one body. For a client that streams without server-sent events, it
+// is the list of all chunks, which such a client reads to its end.
 func (g gemini) whole(x *exchange, a answer) any {
 	if !g.list {
 		return geminiChunk(x, a, geminiParts(a, []string{a.text}), true)
@@ -165,7 +163,7 @@ func (g gemini) whole(x *exchange, a answer) any {
 	return list
 }
 
-// geminiParts are texts and the answer's tool calls.
+// geminiParts returns parts for texts and for the answer's tool calls.
 func geminiParts(a answer, texts []string) []object {
 	parts := []object{}
 	for _, text := range texts {
@@ -179,7 +177,7 @@ func geminiParts(a answer, texts []string) []object {
 	return parts
 }
 
-// geminiChunk is one body, or one event of a stream.
+// geminiChunk returns one body, or one event of a stream.
 func geminiChunk(x *exchange, a answer, parts []object, last bool) object {
 	candidate := object{"index": 0, "content": object{"role": "model", "parts": parts}}
 	chunk := object{"candidates": []object{candidate}, "modelVersion": x.model, "responseId": a.id}
@@ -197,20 +195,19 @@ func geminiChunk(x *exchange, a answer, parts []object, last bool) object {
 	return chunk
 }
 
-// events has the reason for the end in its last chunk only: clients take a
-// stream without one for broken off, and ask again. events has the token counts
-// in its last chunk only; clients take those of the last one that has any.
+// events has the finish reason and the token counts in its last chunk only. Clients
+// take a stream without a finish reason for interrupted, and repeat the request.
 func (gemini) events(x *exchange, a answer) []event {
 	var list []event
 	for _, piece := range pieces(a.text) {
 		list = append(list, event{data: geminiChunk(x, a, []object{{"text": piece}}, false)})
 	}
-	// Calls come whole, and the end with them.
+	// Calls are not split; the last chunk has all of them.
 	return append(list, event{data: geminiChunk(x, a, geminiParts(a, nil), true)})
 }
 
-// failure has the status twice, as number and word; clients look at either.
-// failure repeats the status in the body, where Gemini's clients look for it.
+// failure repeats the status in the body, as a number and as a word, because
+// clients read either.
 func (gemini) failure(e *agent.APIError) (int, object) {
 	f := faultOf(e)
 	return f.status, object{"error": object{"code": f.status, "message": e.Message, "status": f.gemini}}

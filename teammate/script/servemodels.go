@@ -2,8 +2,8 @@ package script
 
 import "net/http"
 
-// listModels answers OpenAI's and Anthropic's question which models there are:
-// each script by its name. The fields of both are there.
+// listModels answers OpenAI's and Anthropic's requests for the models: one for each
+// script, with the fields of both APIs.
 func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
 	data := []object{}
 	for _, name := range s.models() {
@@ -12,14 +12,13 @@ func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, object{"object": "list", "data": data, "has_more": false})
 }
 
-// showModel tells of one model. Any name will do, as for requests.
+// showModel describes one model. It accepts any name, as requests do.
 func (s *Server) showModel(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, modelCard(r.PathValue("model")))
 }
 
-// modelCard is one model with the fields of both APIs. It was made at no time
-// in particular. modelCard is one model in the form of both APIs. The dates are
-// fixed: nobody sorts by them, and the same server should give the same bytes.
+// modelCard describes one model in the form of both APIs. The dates are fixed, so
+// that the answer is the same each time.
 func modelCard(name string) object {
 	return object{
 		"id": name, "object": "model", "type": "model", "display_name": name, "owned_by": "covey",
@@ -27,7 +26,7 @@ func modelCard(name string) object {
 	}
 }
 
-// listGeminiModels is the same in Gemini's form.
+// listGeminiModels answers Gemini's request for the models.
 func (s *Server) listGeminiModels(w http.ResponseWriter, _ *http.Request) {
 	list := []object{}
 	for _, name := range s.models() {

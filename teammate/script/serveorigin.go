@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ownOnly refuses what a web page sends, or has sent: whoever reaches a server
-// makes agents run what its scripts say. Agents send no Origin, and the address
-// that they were given as their Host; a page that has its own name point to
-// this machine sends that name.
+// ownOnly refuses requests of web pages, because a client of the server makes
+// agents run what its scripts say. Agents send no Origin, and their Host is the
+// address that they were given. The Host check stops a page whose own name resolves
+// to this machine (DNS rebinding).
 func ownOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		site := r.Header.Get("Sec-Fetch-Site")
@@ -30,7 +30,7 @@ func refuseForeign(w http.ResponseWriter, why string) {
 	writeJSON(w, http.StatusForbidden, openaiFault("permission_error", why))
 }
 
-// loopbackHost says whether a Host names this machine.
+// loopbackHost reports whether a Host header names this machine.
 func loopbackHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -40,7 +40,7 @@ func loopbackHost(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// ownOrigin says whether an Origin is none, or the server's own.
+// ownOrigin reports whether the Origin header is missing or is the server's own.
 func ownOrigin(origin []string, host string) bool {
 	if len(origin) == 0 {
 		return true

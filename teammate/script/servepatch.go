@@ -7,14 +7,13 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// patchTool is the tool that Codex changes files with. It takes a text: patches
-// of a form of its own.
+// patchTool is the tool with which Codex changes files. Its input is a text in
+// Codex's patch format.
 const patchTool = "apply_patch"
 
-// asPatch is a call of the builtin agent's Edit or Write as a patch, in the
-// form that offers of patchTool take. It knows whole lines only: an old_string
-// that is a part of a line is found by no Codex, which then says so. Calls that
-// hold no path stay as they are.
+// asPatch converts a call of the builtin agent's Edit or Write to the input of
+// patchTool. A patch consists of whole lines: if old_string is a part of a line,
+// Codex reports that it was not found. Calls without a path are returned unchanged.
 func asPatch(tool string, input json.RawMessage) json.RawMessage {
 	var in struct {
 		Path    string `json:"file_path"`
@@ -28,7 +27,7 @@ func asPatch(tool string, input json.RawMessage) json.RawMessage {
 	var b strings.Builder
 	b.WriteString("*** Begin Patch\n")
 	if tool == "Write" {
-		b.WriteString("*** Add File: " + in.Path + "\n") // it takes the place of a file that is there
+		b.WriteString("*** Add File: " + in.Path + "\n") // replaces an existing file
 		patchLines(&b, "+", in.Content)
 	} else {
 		b.WriteString("*** Update File: " + in.Path + "\n@@\n")
@@ -39,8 +38,8 @@ func asPatch(tool string, input json.RawMessage) json.RawMessage {
 	return notation.Encode(map[string]string{"input": b.String()})
 }
 
-// patchLines writes each line of text behind mark. Text without a line end at
-// its end has its last line all the same.
+// patchLines writes each line of text with the prefix mark. It adds a missing line
+// end.
 func patchLines(b *strings.Builder, mark, text string) {
 	for line := range strings.Lines(text) {
 		b.WriteString(mark + strings.TrimSuffix(line, "\n") + "\n")

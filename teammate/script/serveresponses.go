@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// responses is OpenAI's Responses API, as Codex speaks it.
+// responses is OpenAI's Responses API, as Codex uses it.
 type responses struct{}
 
 // responseItem is one entry of a request's input.
@@ -22,7 +22,7 @@ type responseItem struct {
 	Output    json.RawMessage `json:"output"`
 }
 
-// responseTool is a tool, or a namespace with tools in it.
+// responseTool is a tool, or a namespace that contains tools.
 type responseTool struct {
 	Type   string          `json:"type"`
 	Name   string          `json:"name"`
@@ -30,10 +30,9 @@ type responseTool struct {
 	Tools  []responseTool  `json:"tools"`
 }
 
-// read refuses what would need a memory of earlier responses: a wrong answer
-// would look right for a while. Codex over HTTP sends all each time. read
-// refuses what only a server with a memory could answer. The input is a text or
-// a list of items; anything else is the client's mistake.
+// read refuses a request that refers to an earlier response, because the server
+// stores none; Codex sends the whole input each time over HTTP. The input is a text
+// or a list of items.
 func (responses) read(body []byte) (*exchange, error) {
 	var req struct {
 		Model        string          `json:"model"`
@@ -60,7 +59,7 @@ func (responses) read(body []byte) (*exchange, error) {
 		x.responseTool(t)
 	}
 	if strings.HasPrefix(strings.TrimSpace(string(req.Input)), `"`) {
-		x.user(textOf(req.Input))
+		x.addUserText(textOf(req.Input))
 		return x, nil
 	}
 	var items []responseItem
@@ -75,8 +74,8 @@ func (responses) read(body []byte) (*exchange, error) {
 	return x, nil
 }
 
-// responseTool takes in a tool. Those that the API itself would run, such as a
-// web search, are none that a script can call.
+// responseTool adds a tool. It skips tools that the API itself would run, such as a
+// web search, because a script cannot call them.
 func (x *exchange) responseTool(t responseTool) {
 	switch t.Type {
 	case "function":
@@ -94,27 +93,27 @@ func (x *exchange) responseTool(t responseTool) {
 	}
 }
 
-// coveyNamespace is what Codex calls the tools of covey's MCP server.
+// coveyNamespace is Codex's namespace for the tools of covey's MCP server.
 const coveyNamespace = "mcp__covey"
 
-// responseItem takes in one entry of the input.
+// responseItem adds one entry of the input.
 func (x *exchange) responseItem(item responseItem) {
 	switch item.Type {
 	case "message", "":
-		x.speak(item.Role, textOf(item.Content))
+		x.addText(item.Role, textOf(item.Content))
 	case "function_call", "custom_tool_call":
 		if item.Namespace == coveyNamespace {
-			item.Namespace += "__" // as Codex wrote it itself before 0.166
+			item.Namespace += "__" // the form of Codex before 0.166
 		}
-		// Together they are the name in its MCP form, which fits understands.
-		x.called(item.CallID, item.Namespace+item.Name)
+		// Namespace and name form the MCP name, which fits understands.
+		x.addCall(item.CallID, item.Namespace+item.Name)
 	case "function_call_output", "custom_tool_call_output":
-		x.result(item.CallID, textOf(item.Output))
+		x.addResult(item.CallID, textOf(item.Output))
 	}
 }
 
-// whole is also what a stream ends with, so both hold the same. whole is the
-// response as it is in the end; a stream's last event holds it as well.
+// whole returns the completed response, which the last event of a stream holds as
+// well.
 func (responses) whole(x *exchange, a answer) any {
 	output := []object{}
 	for _, item := range responseOutput(a) {
@@ -125,9 +124,8 @@ func (responses) whole(x *exchange, a answer) any {
 	return body
 }
 
-// responseStatus is the word for how it ended; the last event of a stream is
-// named after it. responseStatus is how the answer ended. The last event of a
-// stream is named after it.
+// responseStatus returns how the answer ended. The last event of a stream is named
+// after it.
 func responseStatus(a answer) string {
 	if a.cut {
 		return "incomplete"
@@ -135,7 +133,7 @@ func responseStatus(a answer) string {
 	return "completed"
 }
 
-// responseFrame is the response without what came out.
+// responseFrame returns the response without output.
 func responseFrame(x *exchange, a answer, status string) object {
 	body := object{
 		"id": "resp_" + a.id, "object": "response", "created_at": a.at, "status": status, "model": x.model,
@@ -147,9 +145,8 @@ func responseFrame(x *exchange, a answer, status string) object {
 	return body
 }
 
-// responseUsage has the details, too: Codex does not decode a usage without
-// them. responseUsage are the token counts in this API's words. The details are
-// part of the API's form; a script caches nothing and thinks of nothing.
+// responseUsage returns the token counts in the form of this API. The details are
+// always zero, but Codex does not decode a usage without them.
 func responseUsage(u agent.Usage) object {
 	return object{
 		"input_tokens": u.InputTokens, "output_tokens": u.OutputTokens, "total_tokens": u.InputTokens + u.OutputTokens,
@@ -158,8 +155,8 @@ func responseUsage(u agent.Usage) object {
 	}
 }
 
-// failure comes before the stream has begun, so it has a status like any other.
-// failure is the error body that all of OpenAI's APIs share.
+// failure returns the error body that all of OpenAI's APIs share. It is sent before
+// a stream begins, so it has a status.
 func (responses) failure(e *agent.APIError) (int, object) {
 	f := faultOf(e)
 	return f.status, openaiFault(f.openai, e.Message)

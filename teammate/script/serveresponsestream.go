@@ -8,13 +8,13 @@ import (
 
 // responseOut is one item of a response: a message or a tool call.
 type responseOut struct {
-	done object // as it is in the end
-	// field holds the item's text, which a stream sends in pieces as events named
-	// topic.delta and topic.done.
+	done object // the completed item
+	// field is the name of the field with the item's text. A stream sends the text in
+	// events named topic.delta and topic.done.
 	field, topic, text string
 }
 
-// responseOutput are the items of an answer.
+// responseOutput returns the items of an answer.
 func responseOutput(a answer) []responseOut {
 	var items []responseOut
 	if a.text != "" {
@@ -32,8 +32,8 @@ func responseOutput(a answer) []responseOut {
 	return items
 }
 
-// responseCall is a tool call. A tool that takes text gets it from the input's
-// only field.
+// responseCall returns the item for a tool call. A tool that takes text gets it
+// from the only field of the input.
 func responseCall(c toolCall, id string) responseOut {
 	item := responseOut{field: "arguments", topic: "response.function_call_arguments", text: string(c.input)}
 	item.done = object{"id": "fc_" + id, "type": "function_call", "status": "completed", "call_id": c.id,
@@ -49,8 +49,8 @@ func responseCall(c toolCall, id string) responseOut {
 	return item
 }
 
-// freeText is the text that a script's input holds: its only field, if that is a
-// text, else the whole input.
+// freeText returns the value of the only field of a script's input if it is a
+// string, or else the whole input.
 func freeText(input json.RawMessage) string {
 	var fields map[string]string
 	if json.Unmarshal(input, &fields) == nil && len(fields) == 1 {
@@ -61,9 +61,8 @@ func freeText(input json.RawMessage) string {
 	return string(input)
 }
 
-// outputText is the only kind of content that a script says. Annotations are
-// not optional in the API. outputText is a piece of a message's content. The
-// list of annotations must be there, empty.
+// outputText returns text content of a message. The API requires the list of
+// annotations even if it is empty.
 func outputText(text string) object {
 	return object{"type": "output_text", "text": text, "annotations": []object{}}
 }
@@ -71,17 +70,17 @@ func outputText(text string) object {
 // responseStream collects a stream's events, which are numbered.
 type responseStream struct{ list []event }
 
-// send numbers an event by its place: clients that lost their connection say
-// which number they saw last. send adds an event with the next number. It
-// writes into data, which must not be used for another event.
+// send adds an event with the next sequence number, by which a client that lost its
+// connection names the last event it saw. It modifies data, which must not be used
+// for another event.
 func (s *responseStream) send(kind string, data object) {
 	data["type"], data["sequence_number"] = kind, len(s.list)
 	s.list = append(s.list, event{kind, data})
 }
 
-// events begins with the response itself, because clients take its id from
-// there. events has the response three times: twice without output at its head,
-// as the API does, and whole at its end.
+// events begins with the response itself, because clients read its id there. Like
+// the API, it sends the response twice without output at the beginning, and once
+// complete at the end.
 func (responses) events(x *exchange, a answer) []event {
 	s := &responseStream{}
 	s.send("response.created", object{"response": responseFrame(x, a, "in_progress")})
@@ -93,11 +92,11 @@ func (responses) events(x *exchange, a answer) []event {
 	return s.list
 }
 
-// item sends an item: empty, in pieces, whole.
+// item sends an item: first empty, then in fragments, then complete.
 func (s *responseStream) item(index int, item responseOut) {
 	id := item.done["id"]
-	// Codex takes items from their done event; others put them together from the
-	// pieces, so what has begun must not hold the text already.
+	// Codex reads items from their done event. Other clients join the fragments, so
+	// the first event must not hold the text.
 	begun := maps.Clone(item.done)
 	begun["status"] = "in_progress"
 	message := item.done["type"] == "message"

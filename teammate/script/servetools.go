@@ -9,19 +9,19 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// A script calls tools by covey's names. Each agent has names of its own for the
-// same tools, so a call goes to the first of these that the agent offers:
+// A script calls tools by covey's names. Agents have different names for the same
+// tools, so a call goes to the first of these that the agent offers:
 //
-//  1. the tool of that very name;
-//  2. the tool of that name on an MCP server, in the forms in which agents show
-//     those to a model;
-//  3. for the tools of the builtin agent, the agent's own tool that does the same.
+//  1. the tool with exactly that name;
+//  2. the tool with that name on an MCP server, in any of the forms in which agents
+//     show such tools to a model;
+//  3. for a tool of the builtin agent, the agent's own equivalent.
 //
-// A tool that is found in no way is called as the script has it: how an agent
-// takes a call that makes no sense is worth a test, too.
+// If there is none, the call keeps the script's name, so that scripts can test how
+// an agent handles a call of an unknown tool.
 
-// likeBuiltin has, for each tool of the builtin agent, the agents' own names of
-// the tool that does the same. docs/agents.md says which agent has which.
+// likeBuiltin returns, for a tool of the builtin agent, the names of equivalent
+// tools of other agents. docs/agents.md says which agent has which.
 func likeBuiltin(tool string) []string {
 	switch tool {
 	case "Bash":
@@ -44,8 +44,8 @@ func likeBuiltin(tool string) []string {
 	return nil
 }
 
-// sameField are the names that agents have for a field of the builtin agent's
-// tools. Case and underscores make no difference, so filePath needs no entry.
+// sameField returns the agents' names for a field of the builtin agent's tools.
+// Case and underscores make no difference, so filePath needs no entry.
 func sameField(field string) []string {
 	switch plainName(field) {
 	case "command":
@@ -66,9 +66,9 @@ func sameField(field string) []string {
 	return nil
 }
 
-// fits reports whether a script's call of tool may have become one of offered.
-// replay asks this of answers that come back, so it must accept whatever choose
-// could have made of a call, and may accept more.
+// fits reports whether a script's call of tool may have become a call of offered.
+// replay applies it to answers that come back, so it must accept every result of
+// choose, and may accept more.
 func fits(tool, offered string) bool {
 	if tool == offered || viaMCP(tool, offered) {
 		return true
@@ -78,9 +78,9 @@ func fits(tool, offered string) bool {
 	})
 }
 
-// viaMCP reports whether name is how an agent shows an MCP server's tool. The
-// forms with one sign between server and tool are taken for our own server
-// only: read_file is no tool "file" of a server "read".
+// viaMCP reports whether name is an agent's name for the tool on an MCP server.
+// Names with a single separator between server and tool match only for covey's own
+// server, because read_file is not the tool "file" of a server "read".
 func viaMCP(tool, name string) bool {
 	if rest, ours := strings.CutPrefix(strings.TrimPrefix(name, "mcp_"), "covey"); ours {
 		return rest == "_"+tool || rest == "-"+tool || rest == "__"+tool || rest == "."+tool
@@ -88,9 +88,9 @@ func viaMCP(tool, name string) bool {
 	return strings.HasPrefix(name, "mcp__") && strings.HasSuffix(name, "__"+tool)
 }
 
-// choose picks the offer that a call of tool goes to, and gives its input that
-// offer's form. Only a tool of another name has its input adapted: one of its
-// own name gets exactly what the script says, mistakes included.
+// choose returns the tool that a call goes to, and the input in that tool's form.
+// It adapts the input only for a tool with another name; a tool with the script's
+// name gets exactly the script's input, mistakes included.
 func choose(tool string, input json.RawMessage, offers []offer) (offer, json.RawMessage) {
 	if o, found := find(tool, offers); found {
 		return o, input
@@ -107,9 +107,9 @@ func choose(tool string, input json.RawMessage, offers []offer) (offer, json.Raw
 	return offer{name: tool}, input
 }
 
-// find looks for a tool by its name, on its own or on an MCP server. The plain
-// name beats a server's tool of the same name wherever it stands in the list,
-// so the agents' order of tools makes no difference.
+// find looks for a tool by its name, on its own or on an MCP server. A plain name
+// takes precedence over a server's tool with the same name, so that the order of
+// the agent's tools makes no difference.
 func find(tool string, offers []offer) (offer, bool) {
 	for _, o := range offers {
 		if o.name == tool && o.namespace == "" {
@@ -129,11 +129,10 @@ func find(tool string, offers []offer) (offer, bool) {
 	return offer{}, false
 }
 
-// adapt gives a call's input the fields that schema has. Fields that the schema
-// lacks are dropped, since agents refuse what they do not know; those that it
-// requires and the script lacks get a value that says nothing. The input stays
-// as it is where the schema says nothing, or where either of the two is no
-// object.
+// adapt gives the input of a call the fields that schema has. It drops fields that
+// the schema lacks, because agents refuse unknown ones, and adds empty values for
+// missing required fields. It returns the input unchanged if the schema has no
+// properties, or if either of the two is not an object.
 func adapt(input, schema json.RawMessage) json.RawMessage {
 	var want struct {
 		Properties map[string]struct {
@@ -160,13 +159,13 @@ func adapt(input, schema json.RawMessage) json.RawMessage {
 	}
 	for _, field := range want.Required {
 		if out[field] == nil {
-			out[field] = nothing(typeName(want.Properties[field].Type))
+			out[field] = emptyValue(typeName(want.Properties[field].Type))
 		}
 	}
 	return notation.Encode(out)
 }
 
-// fieldLike is the property whose plain name is name.
+// fieldLike returns the property with the plain name name.
 func fieldLike[T any](name string, properties map[string]T) (string, bool) {
 	for property := range properties {
 		if plainName(property) == name {
@@ -176,7 +175,7 @@ func fieldLike[T any](name string, properties map[string]T) (string, bool) {
 	return "", false
 }
 
-// cast gives a value the type that a field has: some agents take a command as a
+// cast converts a value to the type of a field: some agents take a command as a
 // list of words.
 func cast(value json.RawMessage, want string) json.RawMessage {
 	if want == "array" && bytes.HasPrefix(value, []byte(`"`)) {
@@ -185,13 +184,13 @@ func cast(value json.RawMessage, want string) json.RawMessage {
 	return value
 }
 
-// nothing is a value of a JSON type that says as little as can be.
-func nothing(kind string) json.RawMessage {
+// emptyValue returns the empty value of a JSON type.
+func emptyValue(kind string) json.RawMessage {
 	return sample(notation.Encode(map[string]string{"type": kind}), 0)
 }
 
-// typeName is a schema's type in small letters: Gemini writes them large. Of a
-// list of types it is the first.
+// typeName returns the type of a schema in lower case, because Gemini writes it in
+// upper case. For a list of types it returns the first.
 func typeName(raw json.RawMessage) string {
 	var one string
 	if json.Unmarshal(raw, &one) == nil {
@@ -204,7 +203,8 @@ func typeName(raw json.RawMessage) string {
 	return ""
 }
 
-// plainName is a field's name without what the agents write differently.
+// plainName returns a field's name in lower case and without separators, which
+// agents write differently.
 func plainName(field string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(field))
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestServerMapsTools has, for each kind of agent, a call of a script and what
-// the agent gets.
+// TestServerMapsTools checks, for each kind of agent, the call that the agent gets for
+// a call of a script.
 func TestServerMapsTools(t *testing.T) {
 	for _, test := range []struct{ what, call, offered, schema, name, input string }{
 		{"the very name", `{tool: Bash, input: {command: ls}}`, "Bash", `{"properties":{"cmd":{}}}`, "Bash", `{"command":"ls"}`},
@@ -47,8 +47,8 @@ func TestServerMapsTools(t *testing.T) {
 	}
 }
 
-// TestServerCallsFreeformTools is about tools of the Responses API that take
-// text instead of JSON, alone and in a namespace.
+// TestServerCallsFreeformTools tests tools of the Responses API that take text instead
+// of JSON, alone and in a namespace.
 func TestServerCallsFreeformTools(t *testing.T) {
 	server := serverOf(t, `
 steps:
@@ -87,7 +87,7 @@ steps:
 			t.Errorf("the calls lack %s:\n%s", want, w.Body)
 		}
 	}
-	// Without the calls' ids their names must do to find the step.
+	// Without the calls' ids the step is found by their names.
 	w = knock(server, "POST", "/v1/responses", `{"input":[{"role":"user","content":"go"},`+
 		`{"type":"function_call","call_id":"a","name":"team_task_claim","namespace":"mcp__covey","arguments":"{}"},`+
 		`{"type":"function_call","call_id":"b","name":"exec_command","arguments":"{}"},`+
@@ -121,7 +121,7 @@ func TestServerWritesPatches(t *testing.T) {
 		if o := body.Output[0]; o.Type != "custom_tool_call" || o.Name != "apply_patch" || o.Input != test.patch {
 			t.Errorf("%s: got %+v, want %q", test.call, o, test.patch)
 		}
-		// Without the call's id its name must do to find the step.
+		// Without the call's id the step is found by its name.
 		w = knock(server, "POST", "/v1/responses", `{"input":[{"role":"user","content":"go"},`+
 			`{"type":"custom_tool_call","call_id":"other","name":"apply_patch","input":""},`+
 			`{"type":"custom_tool_call_output","call_id":"other","output":"done"}],`+tools+`}`)
@@ -131,7 +131,7 @@ func TestServerWritesPatches(t *testing.T) {
 	}
 }
 
-// TestServerKnowsErrorsOfAllAPIs is the table of statuses: agents retry by them.
+// TestServerKnowsErrorsOfAllAPIs checks the statuses, by which agents decide to retry.
 func TestServerKnowsErrorsOfAllAPIs(t *testing.T) {
 	for kind, want := range map[string][3]int{
 		"rate_limit": {429, 429, 429}, "overloaded": {529, 503, 503}, "authentication_failed": {401, 401, 401},

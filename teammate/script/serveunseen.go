@@ -8,26 +8,27 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// maxUnseen bounds the conversations that unseen remembers. Those that need it
-// are in the middle of a failure; there are never many.
+// maxUnseen is the maximum number of conversations in unseen. An entry exists only
+// during a failure, so there are few.
 const maxUnseen = 4096
 
-// unseen remembers the steps that leave nothing in a conversation: errors, and
-// empty answers. When the same conversation comes again they have served. It is
-// forgotten as soon as an answer can be seen, from which replay knows the rest;
-// so the same conversation in a later run of the agent begins anew.
+// unseen remembers served steps that leave no trace in a conversation: errors and
+// empty answers. They count as served when the same conversation comes again. The
+// entry is removed once the conversation has a visible answer, from which replay
+// determines the rest. So if a later run of the agent has the same conversation, it
+// starts at the first step.
 type unseen struct {
 	mu     sync.Mutex
 	served map[place]map[int]int
 	order  []place // oldest first
 }
 
-// place is a conversation up to one of its messages.
+// place identifies a conversation up to one of its messages.
 type place [sha256.Size]byte
 
-// placesOf are the places of a conversation behind each of its messages. Each
-// place depends on all before it. name keeps members apart who begin with the
-// same words.
+// placesOf returns the places after each message of a conversation. Each place
+// depends on all messages before it. name distinguishes members that begin with the
+// same messages.
 func placesOf(name string, messages []agent.Message) []place {
 	at := sha256.Sum256([]byte(name))
 	places := make([]place, 0, len(messages))
@@ -35,7 +36,7 @@ func placesOf(name string, messages []agent.Message) []place {
 		h := sha256.New()
 		h.Write(at[:])
 		for _, b := range m.Content {
-			// Lengths are not needed: each piece ends with a byte that no UTF-8 has.
+			// Each piece ends with a byte that does not occur in UTF-8, so lengths are not needed.
 			for _, text := range []string{string(m.Role), b.Text, b.ID, b.ToolUseID, b.Content} {
 				h.Write([]byte(text))
 				h.Write([]byte{0xff})
@@ -47,9 +48,9 @@ func placesOf(name string, messages []agent.Message) []place {
 	return places
 }
 
-// recall adds to served what has been remembered of the last of places that is
-// known. The larger count wins: what replay has proved and what is remembered
-// may overlap, and adding them up would skip steps.
+// recall adds to served the counts stored for the last known place. It keeps the
+// larger count, because the counts of replay and of unseen may overlap and a sum
+// would skip steps.
 func (u *unseen) recall(places []place, served map[int]int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -63,9 +64,9 @@ func (u *unseen) recall(places []place, served map[int]int) {
 	}
 }
 
-// remember keeps served for a conversation, after a step that cannot be seen.
-// The oldest conversation goes when there are too many; it would only have a
-// step serve again.
+// remember stores served for a conversation, after a step that leaves no trace. It
+// drops the oldest conversation if there are too many; that conversation would only
+// repeat a step.
 func (u *unseen) remember(places []place, served map[int]int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -86,11 +87,11 @@ func (u *unseen) remember(places []place, served map[int]int) {
 	}
 }
 
-// forget drops what is known of places.
+// forget removes the entries for places.
 func (u *unseen) forget(places []place) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, at := range places {
-		delete(u.served, at) // its entry in order ages out
+		delete(u.served, at) // remember removes it from order later
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the answers that the wire tests get into their files")
 
-// serverOf is a server for one script; its time stands still.
+// serverOf returns a server for one script, with a fixed time.
 func serverOf(tb testing.TB, text string) *script.Server {
 	tb.Helper()
 	return serverOfAll(tb, map[string]string{"demo": text})
@@ -53,7 +53,7 @@ func knock(server http.Handler, method, path, body string, headers ...string) *h
 	return w
 }
 
-// TestWire holds each API's answers against recorded bytes.
+// TestWire compares each API's answers with recorded bytes.
 func TestWire(t *testing.T) {
 	files, err := filepath.Glob("testdata/wire/*.txtar")
 	if err != nil || len(files) < 4 {

@@ -7,11 +7,11 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// mapping returns the values of n by key; what names n in messages. keys are
-// those that it may have, separated by spaces; others are noted and left out.
-// A key without a value is noted and kept, as nil, so that nothing else
-// complains that it is missing. The result is empty, and a problem
-// noted, when n is no mapping.
+// mapping returns the values of n by key; messages call it what. keys are the
+// allowed keys, separated by spaces; mapping reports others and omits them. It
+// reports a key without a value and keeps it as nil, so that it is not also
+// reported as missing. If n is not a mapping, it reports that and returns an empty
+// result.
 func (d *decoder) mapping(n ast.Node, what string, keys string) map[string]ast.Node {
 	known := strings.Fields(keys)
 	list, ok := fields(n)
@@ -37,13 +37,13 @@ func (d *decoder) mapping(n ast.Node, what string, keys string) map[string]ast.N
 	return parts
 }
 
-// has reports whether a key was written, be it without a value.
+// has reports whether a key is present, even without a value.
 func has(parts map[string]ast.Node, key string) bool {
 	_, there := parts[key]
 	return there
 }
 
-// unknown notes a key that is not known, with the one that was probably meant.
+// unknown reports an unknown key, and suggests the most similar one.
 func (d *decoder) unknown(f field, what string, known []string) {
 	if near := nearest(f.key, known); near != "" {
 		d.atNode(f.name, "unknown key %q in %s; did you mean %s?", f.key, what, near)
@@ -52,8 +52,8 @@ func (d *decoder) unknown(f field, what string, known []string) {
 	d.atNode(f.name, "unknown key %q in %s; its keys are %s", f.key, what, strings.Join(known, ", "))
 }
 
-// list returns the items of n, which may be nil for an absent key. One item
-// without a list around it is refused: it is more often a mistake than meant.
+// list returns the items of n; a nil n, for an absent key, has none. It refuses a
+// single item without a list, which is usually a mistake.
 func (d *decoder) list(n ast.Node, key string) []ast.Node {
 	if n == nil {
 		return nil
@@ -66,8 +66,8 @@ func (d *decoder) list(n ast.Node, key string) []ast.Node {
 	return seq.Values
 }
 
-// text returns what n says. Numbers and the like must stand in quotes, so that
-// nobody wonders what becomes of 007 or 1e3.
+// text returns the text of n. Numbers and the like must be quoted, because 007 or
+// 1e3 would be ambiguous.
 func (d *decoder) text(n ast.Node, key string) string {
 	if s, ok := value(n).(string); ok && isText(n) {
 		return s
@@ -76,9 +76,8 @@ func (d *decoder) text(n ast.Node, key string) string {
 	return ""
 }
 
-// integer returns the whole number that n is; want says what it counts.
-// Anything else is noted and read as 1, which no check of the callers complains
-// about a second time.
+// integer returns n as an integer; want says in messages what it counts. It reports
+// anything else and returns 1, which no caller reports again.
 func (d *decoder) integer(n ast.Node, key, want string) int {
 	if i, ok := n.(*ast.IntegerNode); ok {
 		switch v := i.Value.(type) {
@@ -94,7 +93,7 @@ func (d *decoder) integer(n ast.Node, key, want string) int {
 	return 1
 }
 
-// isText reports whether n was written as text.
+// isText reports whether n is a text in the YAML file.
 func isText(n ast.Node) bool {
 	switch n.(type) {
 	case *ast.StringNode, *ast.LiteralNode:
@@ -103,7 +102,7 @@ func isText(n ast.Node) bool {
 	return false
 }
 
-// isNull reports whether nothing stands behind a key.
+// isNull reports whether a key has no value.
 func isNull(n ast.Node) bool {
 	_, null := n.(*ast.NullNode)
 	return null || n == nil

@@ -20,7 +20,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// A word that is one or two letters off is told what it should have been.
+// A word that is one or two letters off gets a suggestion.
 func TestTypingMistakesAreRecognised(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom(strings.Fields(errorTypes)).Draw(t, "word")

@@ -16,27 +16,27 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// The YAML library needs quadratic time for deep nests and for mappings of
-// very many keys. No script that anybody wrote comes near these.
+// The YAML library takes quadratic time for deeply nested files and for mappings
+// with very many keys. These limits are far above those of real scripts.
 const (
 	maxDepth = 100
 	maxKeys  = 60_000
 )
 
-// document parses data into its one document's root. It notes what is wrong
-// and returns nil then.
+// document parses data and returns the root of its only document. If there is a
+// mistake, it records it and returns nil.
 func (p *problems) document(data []byte) ast.Node {
-	// The size comes first, before anything looks at what is in there.
+	// Check the size before processing the content.
 	if len(data) > MaxSize {
 		p.at(nil, fmt.Sprintf("the script is larger than %d KiB; split it into one script a member", MaxSize>>10))
 		return nil
 	}
 	p.lines = strings.Split(string(data), "\n")
 	tokens := lexer.Tokenize(string(data))
-	if p.hostile(tokens); len(p.list) > 0 {
+	if p.checkTokens(tokens); len(p.list) > 0 {
 		return nil
 	}
-	// Duplicate keys are the parser's to find.
+	// The parser finds duplicate keys.
 	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		p.syntax(err)
@@ -54,10 +54,10 @@ func (p *problems) document(data []byte) ast.Node {
 	return file.Docs[0].Body
 }
 
-// hostile refuses, before the parser sees them, tokens that it would choke on
-// and those that scripts do not have. Aliases in particular: nine of them, one
-// inside another, make a file of a few lines fill all memory.
-func (p *problems) hostile(tokens token.Tokens) {
+// checkTokens refuses, before parsing, tokens that would overload the parser and
+// those that scripts do not allow. Aliases in particular: nine nested ones in a few
+// lines use up all memory.
+func (p *problems) checkTokens(tokens token.Tokens) {
 	depth, keys := 0, 0
 	for _, t := range tokens {
 		switch t.Type {
@@ -79,7 +79,7 @@ func (p *problems) hostile(tokens token.Tokens) {
 	}
 }
 
-// syntax notes what the parser said, at the place where it said so.
+// syntax records the parser's error at its position.
 func (p *problems) syntax(err error) {
 	var positioned yaml.Error
 	if errors.As(err, &positioned) && positioned.GetToken() != nil {
@@ -87,12 +87,12 @@ func (p *problems) syntax(err error) {
 			"; is the indentation right, and text with a colon in quotes?")
 		return
 	}
-	// The library's text goes on with the source, which has more than one line.
+	// The rest of the library's text is the source.
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	p.at(nil, "not YAML: "+first)
 }
 
-// at notes a problem at t, or at the file's beginning if there is no such place.
+// at records a problem at t, or at the beginning of the file if t has no position.
 func (p *problems) at(t *token.Token, message string) {
 	line, col := 1, 1
 	if t != nil && t.Position != nil {
@@ -101,12 +101,12 @@ func (p *problems) at(t *token.Token, message string) {
 	p.list = append(p.list, Problem{File: p.file, Line: line, Col: col, Message: shorten(message)})
 }
 
-// maxMessage is the length of the longest message, in bytes. Messages quote
-// what was written, and a key may well be a megabyte long.
+// maxMessage is the maximum length of a message, in bytes. Messages quote the file,
+// in which a key may be very long.
 const maxMessage = 400
 
-// shorten cuts out the middle of a message that is too long: what it is about
-// stands at its beginning, what to do at its end.
+// shorten cuts the middle out of a message that is too long, because the subject is
+// at its beginning and the advice at its end.
 func shorten(message string) string {
 	if len(message) <= maxMessage {
 		return message
@@ -115,8 +115,8 @@ func shorten(message string) string {
 	return head + " … " + strings.ToValidUTF8(message[len(message)-maxMessage/2:], "")
 }
 
-// atNode notes a problem where n begins. A mapping's own token is its first
-// colon, so its first key is taken instead.
+// atNode records a problem at the beginning of n. The token of a mapping is its
+// first colon, so its first key is used instead.
 func (p *problems) atNode(n ast.Node, format string, args ...any) {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		n = m.Values[0].Key
@@ -124,7 +124,7 @@ func (p *problems) atNode(n ast.Node, format string, args ...any) {
 	p.at(n.GetToken(), fmt.Sprintf(format, args...))
 }
 
-// place is where n begins.
+// place returns the position of n.
 func (p *problems) place(n ast.Node) Problem {
 	spot := problems{file: p.file}
 	spot.atNode(n, "")
@@ -132,8 +132,7 @@ func (p *problems) place(n ast.Node) Problem {
 	return spot.list[0]
 }
 
-// kind says in words what n is, for messages. Scalars stand for themselves, as
-// they were written.
+// kind describes n for messages. A scalar is described by its source text.
 func kind(n ast.Node) string {
 	switch n.(type) {
 	case *ast.NullNode:
@@ -156,8 +155,8 @@ type field struct {
 	value ast.Node
 }
 
-// fields are the keys of n in their order; false: n is no mapping. A mapping of
-// one key comes as a node of its own from some versions of the library.
+// fields returns the keys of n in order, or false if n is not a mapping. Some
+// versions of the library return a mapping with one key as a node of another type.
 func fields(n ast.Node) ([]field, bool) {
 	var values []*ast.MappingValueNode
 	switch m := n.(type) {
@@ -175,9 +174,8 @@ func fields(n ast.Node) ([]field, bool) {
 	return list, true
 }
 
-// json turns n into JSON, keys in the order in which they were written. It
-// checks the depth once more: blocks nest by indentation, which hostile does
-// not count.
+// json converts n to JSON, with keys in the order of the file. It also checks the
+// depth, because checkTokens does not count nesting by indentation.
 func (p *problems) json(n ast.Node, depth int) json.RawMessage {
 	if depth > maxDepth {
 		p.atNode(n, "nested more than %d deep; write it flatter", maxDepth)
@@ -212,7 +210,7 @@ func (p *problems) json(n ast.Node, depth int) json.RawMessage {
 	return out.Bytes()
 }
 
-// scalar is a scalar as JSON. Infinity and not-a-number have no place there.
+// scalar converts a scalar to JSON. Infinity and NaN are refused.
 func (p *problems) scalar(n ast.Node) json.RawMessage {
 	raw, err := notation.Marshal(value(n))
 	if err != nil {
@@ -221,7 +219,7 @@ func (p *problems) scalar(n ast.Node) json.RawMessage {
 	return raw
 }
 
-// value is the Go value of a scalar.
+// value returns the Go value of a scalar.
 func value(n ast.Node) any {
 	switch v := n.(type) {
 	case *ast.LiteralNode:

@@ -38,7 +38,7 @@ func (b *bench) ended(id string) {
 	}
 }
 
-// fifo makes a pipe by which a test holds a command until it lets it go.
+// fifo makes a named pipe that blocks a command until the test releases it.
 func (b *bench) fifo(name string) (release func()) {
 	b.t.Helper()
 	b.ok("Bash", fields{"command": "mkfifo " + name})

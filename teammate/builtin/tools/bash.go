@@ -186,7 +186,7 @@ func (t *Set) process(s *script) proc.Process {
 }
 
 // followShell moves the member to its shell's directory. Outside the workspace relative
-// paths would escape the rules written for it, so follow then moves the member back
+// paths would escape the rules written for it, so followShell then moves the member back
 // to the workspace's root, and the note tells the model.
 func (t *Set) followShell(dir string) (note string) {
 	if dir == "" {

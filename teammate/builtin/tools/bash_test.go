@@ -150,7 +150,7 @@ func TestTheDirectoryStaysInTheWorkspace(t *testing.T) {
 	if b.wd.Dir() != b.root {
 		t.Errorf("through a link: in %s", b.wd.Dir())
 	}
-	// A folder whose name begins like the workspace's is not in it.
+	// A folder whose name has the workspace's name as a prefix is not inside it.
 	beside := b.root + "-beside"
 	if err := os.Mkdir(beside, 0o755); err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestAWorkspaceThatIsALink(t *testing.T) {
 	b.ok("Write", fields{"file_path": "f", "content": "y"})
 }
 
-// alive reports whether a process is there and is no zombie.
+// alive reports whether a process exists and is not a zombie.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -196,7 +196,7 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(rest, " Z")
 }
 
-// waitDead waits until a process that has been killed is gone.
+// waitDead waits until a killed process has ended.
 func (b *bench) waitDead(pid int) {
 	b.t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); alive(pid) && time.Now().Before(deadline); {

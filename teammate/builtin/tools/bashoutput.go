@@ -83,7 +83,7 @@ func (t *Set) bashOutput(_ context.Context, in outputInput) agent.ToolResult {
 	return Success(head+"\n"+text, output)
 }
 
-// unreadOutput returns what the run has printed since the last call of news, up to the last
+// unreadOutput returns what the run has printed since its last call, up to the last
 // whole line while it is running. Of a very long output it returns only the end.
 func (r *run) unreadOutput(running bool) (string, error) {
 	f, err := os.Open(r.output.path)

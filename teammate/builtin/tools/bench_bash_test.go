@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// BenchmarkBash measures what the tool adds to the bare run of its shell.
+// BenchmarkBash measures the overhead of the tool over a plain run of its shell.
 func BenchmarkBash(b *testing.B) {
 	root := b.TempDir()
 	tools := New(Env{

@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// bench is a member's tools in a workspace of their own.
+// bench holds a member's tools in their own workspace.
 type bench struct {
 	t     *testing.T
 	tools *Set

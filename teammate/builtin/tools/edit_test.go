@@ -240,8 +240,8 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// The old lines of a patch are those of the text before, the new ones those of
-// the text after, where it says that they are.
+// The old lines of a patch are lines of the text before the edit, and the new lines are
+// lines of the text after it, at the positions that the patch names.
 func TestPatchesSayWhatIsThere(t *testing.T) {
 	lines := rapid.Map(rapid.SliceOf(rapid.SampledFrom([]string{"a", "b", "c"})), func(l []string) string {
 		return strings.Join(l, "\n")

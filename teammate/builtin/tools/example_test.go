@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// What runs in the background has an id, by which it is looked at and ended.
+// A background run has an id for BashOutput and KillShell.
 func ExampleSet_Background() {
 	root, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -38,7 +38,7 @@ func ExampleSet_Background() {
 	// <nil> 0
 }
 
-// The tools work in a workspace; a `cd` in one command holds for the next.
+// The tools work in a workspace; a `cd` in one command applies to the next.
 func ExampleSet() {
 	root, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -159,7 +159,7 @@ func TestWrite(t *testing.T) {
 	if r.Content != "File created successfully at: "+path || string(r.Response) != want {
 		t.Errorf("got %q\n%s\nwant\n%s", r.Content, r.Response, want)
 	}
-	// What it has written, the agent knows.
+	// The agent knows the files that it has written.
 	if err := os.Chmod(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestWhatWasReadIsKnownAfterARestart(t *testing.T) {
 	path := b.write("f", "a\n")
 	b.ok("Read", fields{"file_path": path})
 	env := b.tools.env
-	// A torn last line, as a crash leaves it, is worth no more than itself.
+	// An incomplete last line after a crash does not affect the other lines.
 	f, err := os.OpenFile(filepath.Join(env.OutputDir, "files-read.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -288,8 +288,8 @@ func TestPathsAreCanonicalBeforeAnybodySeesThem(t *testing.T) {
 	}
 }
 
-// A host that shows hooks a path and then runs the tool must get just that
-// path written, whatever the agent does to the links on it in between.
+// The tool writes exactly the path that the host has shown to hooks, even if the agent
+// changes symbolic links on it in between.
 func TestALinkThatAppearsAfterTheCheckIsNotFollowed(t *testing.T) {
 	b := newBench(t, nil)
 	outside := t.TempDir()
@@ -333,7 +333,7 @@ func TestReadStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// endless yields lines for ever; the third read cancels.
+// endless is an endless reader; the third read cancels the context.
 type endlessReader struct {
 	cancel func()
 	reads  int

@@ -20,7 +20,7 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// git runs git in dir with an environment in which nobody's settings count.
+// git runs git in dir without system or user settings.
 func git(dir string, stdin string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -52,7 +52,7 @@ var ignoreNames = []string{
 	"foo*", "docs", "bar", "]", "aXb", "[", "a ",
 }
 
-// Our reading of .gitignore files is git's.
+// covey and git agree on .gitignore files.
 func TestIgnoreRulesAgainstGit(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -91,8 +91,8 @@ func TestIgnoreRulesAgainstGit(t *testing.T) {
 		if got != sortedNames(want) {
 			rt.Fatalf("with %q\n got %q\nwant %q", files, got, sortedNames(want))
 		}
-		// A walk that begins further down finds the same files there, unless git
-		// ignores the folder itself: who names an ignored folder wants to see it.
+		// A search that begins in a subfolder finds the same files there, unless git
+		// ignores the folder itself, because a search may name an ignored folder.
 		if got, want := walked(rt, dir, "w/a"), under(want, "w/a/"); got != want && want != "" {
 			rt.Fatalf("from w/a, with %q\n got %q\nwant %q", files, got, want)
 		}
@@ -108,7 +108,7 @@ func write(t interface{ Fatal(...any) }, file, content string) {
 	}
 }
 
-// walked lists the files that a search below dir/sub finds, as paths below dir.
+// walked returns the files that a search of dir/sub finds, as paths below dir.
 func walked(t *rapid.T, dir, sub string) string {
 	if info, err := os.Stat(filepath.Join(dir, sub)); err != nil || !info.IsDir() {
 		return ""
@@ -130,14 +130,14 @@ func walked(t *rapid.T, dir, sub string) string {
 	return strings.Join(names, "\n")
 }
 
-// sortedNames is git's list of names, each ended by a zero byte, one a line.
+// sortedNames converts git's list of names, which end with a zero byte, to lines.
 func sortedNames(list string) string {
 	names := strings.FieldsFunc(list, func(r rune) bool { return r == 0 })
 	slices.Sort(names)
 	return strings.Join(names, "\n")
 }
 
-// under are the names of git's list that begin with prefix.
+// under returns the names of git's list that begin with prefix.
 func under(list, prefix string) string {
 	names := strings.FieldsFunc(list, func(r rune) bool { return r == 0 })
 	names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, prefix) })
@@ -162,8 +162,8 @@ func TestIgnoreFilesThatAreOdd(t *testing.T) {
 	}
 }
 
-// Rules hold outside of git repositories too, and those of a folder above the
-// one that is searched; what a repository excludes for itself counts as well.
+// Rules also apply outside of git repositories. The rules of the folders above the searched
+// one and the exclude file of a repository apply as well.
 func TestWhereIgnoreRulesComeFrom(t *testing.T) {
 	b := newBench(t, nil)
 	b.write(".gitignore", "*.log\n")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestFiles: who looks at a folder from outside sees the files that Glob would find.
+// TestFiles: Files visits the files that Glob finds.
 func TestFiles(t *testing.T) {
 	b := tree(t)
 	var got []string
@@ -33,8 +33,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestLingers: what a command has started lingers until it has ended, in the background
-// or left behind.
+// TestLingers: HasBackground reports processes of background runs, and those that commands
+// have left running, until they have ended.
 func TestLingers(t *testing.T) {
 	b := newBench(t, nil)
 	if b.ok("Bash", fields{"command": "true"}); b.tools.HasBackground() {

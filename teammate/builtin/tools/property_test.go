@@ -19,8 +19,8 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// odd draws texts of the kinds that files and outputs hold: lines, Windows
-// lines, letters of several bytes, bytes that are no letter, and long runs.
+// odd generates texts as in files and outputs: lines, Windows lines, characters of
+// several bytes, invalid UTF-8, and long runs.
 func odd() *rapid.Generator[string] {
 	part := rapid.SampledFrom([]string{
 		"a", "b", "x y", "\n", "\n", "\r\n", "\r", "ü", "日本", "\xff", "\xc3", "\t", strings.Repeat("long ", 300),
@@ -28,7 +28,7 @@ func odd() *rapid.Generator[string] {
 	return rapid.Map(rapid.SliceOfN(part, 0, 40), func(parts []string) string { return strings.Join(parts, "") })
 }
 
-// A page is what one gets by splitting the text, whatever reads it piecewise.
+// A page equals the result of splitting the text, for all sizes of reads.
 func TestPagesAgainstSplit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := odd().Draw(t, "text")
@@ -56,7 +56,7 @@ func TestPagesAgainstSplit(t *testing.T) {
 	})
 }
 
-// slowReader gives its text in pieces of any size.
+// slowReader returns its text in parts of random size.
 type slowReader struct {
 	t    *rapid.T
 	rest string
@@ -72,8 +72,8 @@ func (r *slowReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What a model sees of an output is its beginning and its end, or all of it,
-// and the file beside it holds every byte.
+// A model sees the beginning and the end of an output, or all of it, and the file holds
+// every byte.
 func TestSpoolsKeepEverything(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -108,8 +108,8 @@ func TestSpoolsKeepEverything(t *testing.T) {
 	})
 }
 
-// Grep finds the lines that a loop over all lines finds, with their
-// neighbours, whatever the context asked for.
+// Grep finds the same lines as a loop over all lines, with their context, for all sizes
+// of the context.
 func TestGrepAgainstALoop(t *testing.T) {
 	b := newBench(t, nil)
 	b.write("f", "")
@@ -132,7 +132,7 @@ func TestGrepAgainstALoop(t *testing.T) {
 	})
 }
 
-// naive is Grep of the one file f, by looking at all lines at once.
+// naive is a simple Grep of the file f, which holds all lines at once.
 func naive(text string, in grepInput) string {
 	expr := regexp.MustCompile(in.Pattern)
 	all := strings.SplitAfter(text, "\n")
@@ -171,8 +171,8 @@ func naive(text string, in grepInput) string {
 	return strings.Join(out, "\n")
 }
 
-// The canonical form of a path names the same file as the path, has no link
-// and no ".." in it, and is its own canonical form.
+// The canonical form of a path names the same file as the path, contains no link and no
+// "..", and is its own canonical form.
 func TestCanonicalPaths(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"a/b", "c"} {

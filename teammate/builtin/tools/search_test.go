@@ -20,7 +20,7 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// tree is a workspace with a bit of everything.
+// tree makes a workspace with files of many kinds.
 func tree(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t, nil)
@@ -294,7 +294,7 @@ func TestGrepFails(t *testing.T) {
 
 func TestWhatCannotBeReadIsCounted(t *testing.T) {
 	if os.Getuid() == 0 {
-		// Root may read everything, so the walk is given what it could not read.
+		// Root can read everything, so the test sets the counts itself.
 		s := &search{skipped: 2, unread: 1, timeout: true}
 		want := "\n(stopped after 20s; name a folder or a narrower pattern to see the rest)" +
 			"\n(2 folders could not be read)\n(1 files could not be read)"

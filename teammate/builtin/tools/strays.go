@@ -61,7 +61,7 @@ func (t *Set) sweep() {
 
 // endStrays kills what commands have left running. It finds processes by a marker in their
 // environment, including those that left their session and hold no output, which
-// leftBehind does not see. Only a limit on processes stops what forks faster than it is
+// proc.Exit does not list. Only a limit on processes stops what forks faster than it is
 // killed. It scans all processes of the machine, unless no command has run.
 func (t *Set) endStrays() {
 	const rounds = 10

@@ -89,7 +89,7 @@ func TestUnknownFieldsAreListed(t *testing.T) {
 	}
 }
 
-// A result whose response a hook has replaced is rendered as the tool's own.
+// A response that a hook has replaced is rendered like the tool's own.
 func TestRender(t *testing.T) {
 	b := newBench(t, nil)
 	b.write("f", "a\nb\n")

@@ -22,7 +22,7 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// What goes wrong below the tools is told to the model, and breaks nothing.
+// Errors below the tools are reported to the model, and break nothing.
 func TestTroubleWithTheFolderForOutputs(t *testing.T) {
 	b := newBench(t, nil)
 	b.ok("Bash", fields{"command": "true"})
@@ -39,7 +39,7 @@ func TestTroubleWithTheFolderForOutputs(t *testing.T) {
 	}
 	write(t, out, "a file is in its place")
 	b.refuses("Bash", fields{"command": "true"}, "making the folder for outputs")
-	// Reading needs no such folder; that the file was read is forgotten later.
+	// Read works without the folder, but cannot store that the file was read.
 	b.write("f", "x")
 	b.shows("Read", fields{"file_path": "f"}, "1\tx")
 	b.ok("Write", fields{"file_path": "f", "content": "y"})
@@ -91,8 +91,8 @@ func TestALongBackgroundCommand(t *testing.T) {
 	}
 }
 
-// Close may come while a command runs in the foreground: that ends, too, with
-// all that it has started and goes on to start.
+// Close may be called while a command runs in the foreground: the command ends as well,
+// with all the processes that it has started and still starts.
 func TestCloseWhileACommandRuns(t *testing.T) {
 	b := newBench(t, nil)
 	var running sync.WaitGroup
@@ -142,7 +142,7 @@ func TestReadersThatFail(t *testing.T) {
 	}
 }
 
-// A folder that goes away while it is walked is counted, and no more.
+// A folder that disappears during a search is only counted.
 func TestFilesThatVanishDuringASearch(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"a/x", "b/x", "c/x"} {

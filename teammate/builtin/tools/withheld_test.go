@@ -10,8 +10,8 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// TestSearchLeavesOut: what a deny rule for Read keeps from a member, Grep and Glob
-// do not show either, and they say how many files that were.
+// TestSearchLeavesOut: Grep and Glob omit the files that a deny rule for Read hides from the
+// member, and report their number.
 func TestSearchLeavesOut(t *testing.T) {
 	var deny permission.Policy
 	for _, text := range []string{"Read(secret/**)", "Read(*.pem)", "Grep(notes.txt)", "Bash(x)", "Read"} {
