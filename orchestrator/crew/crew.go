@@ -124,21 +124,32 @@ func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 	defer woken.Close()
 	// Otherwise members that wait for a journal that cannot be written could not end.
 	defer context.AfterFunc(ctx, c.ports.Journal.Hurry)()
-	closeInbox := func() {}
-	defer func() { closeInbox() }() // after finish, which waits for goroutines that may ask
 	mctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil) // after finish, which interrupts nothing
-	defer c.finish(ctx)
-	if err := c.setUp(ctx); err != nil {
-		return plan.Move{}, err
-	}
-	stop, err := c.ports.Asks.Begin(ctx)
+	defer cancel(nil)
+	closeInbox, end, err := c.work(ctx, mctx, d)
 	if err != nil {
-		return plan.Move{}, err
+		cancel(err)
 	}
-	closeInbox = stop
+	// This is not deferred: a panic ends the process with its trace and waits for nobody.
+	c.finish(ctx)
+	cancel(nil)
+	closeInbox() // finish waits for goroutines that may ask
+	return end, err
+}
+
+// work does what the run is for, until the team comes to rest. mctx is the context of the
+// members. closeInbox is valid with an error, too.
+func (c *Crew) work(ctx, mctx context.Context, d *director) (closeInbox func(), end plan.Move, err error) {
+	if err := c.setUp(ctx); err != nil {
+		return func() {}, end, err
+	}
+	closeInbox, err = c.ports.Asks.Begin(ctx)
+	if err != nil {
+		return func() {}, end, err
+	}
 	if c.ports.Purpose.Merge != nil {
-		return c.atMerge(ctx)
+		end, err = c.atMerge(ctx)
+		return closeInbox, end, err
 	}
 	c.opening.Expect(len(c.ports.Seats.All()))
 	c.ports.Work.Trees.Begin()
@@ -150,7 +161,7 @@ func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 	}
 	c.ports.Group.Go(func() { c.ports.Work.Merges.Serve(mctx) })
 	rest := watchdog{c}.start(mctx)
-	end, err := d.direct(mctx)
+	end, err = d.direct(mctx)
 	rest()
 	c.ports.Work.Merges.Close()
 	c.ports.Loop.Close()
@@ -159,10 +170,7 @@ func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 	for _, s := range c.ports.Seats.All() {
 		s.Life.EndWork()
 	}
-	if err != nil {
-		cancel(err)
-	}
-	return end, err
+	return closeInbox, end, err
 }
 
 // finish ends everything that the crew has started, whatever Run returns, and waits for

@@ -60,7 +60,8 @@ func (w watchdog) watched() []lives.Watched {
 // that continues the work is stored before the interrupt: a crash in between leaves an
 // extra notice, not a member without its work.
 func (w watchdog) handleFinding(ctx context.Context, s *Seat, f lives.Finding) error {
-	w.c.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: f})
+	turn := s.Turn()
+	w.c.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: turn, Data: f})
 	switch f.Did {
 	case lives.LookedAgain:
 		return nil // watched has poked the loop
@@ -70,7 +71,9 @@ func (w watchdog) handleFinding(ctx context.Context, s *Seat, f lives.Finding) e
 	case lives.MemberGivenUp:
 		// Before the interrupt, or the loop could remind the idle member of its task first.
 		err := (alarms{w.c}).giveUpOn(ctx, s, "twice in a row "+f.Reason)
-		s.teammate.Interrupt("covey's watchdog: " + f.Reason)
+		if s.Turn() == turn { // it may have ended by itself meanwhile
+			s.teammate.Interrupt("covey's watchdog: " + f.Reason)
+		}
 		return err
 	}
 	if err := w.mailRetry(ctx, s, f.Reason); err != nil {
