@@ -318,11 +318,11 @@ func (g *PlanGate) grant(ctx context.Context, m *lives.Member, mode string) erro
 	if err := g.inbox.ports.SetMode(m.Name, mode); err != nil {
 		return err
 	}
-	g.approve(m.Name, true)
 	granted := grantedMode{Session: m.Session.Session, Mode: mode}
 	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), notation.Encode(granted)); err != nil {
 		return fmt.Errorf("store that the plan of %s is approved: %w", m.Name, err)
 	}
+	g.approve(m.Name, true) // only now: whoever acts on the answer again after an error must store it
 	return nil
 }
 

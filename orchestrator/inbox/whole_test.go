@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
@@ -13,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -96,6 +98,29 @@ func TestAnswerIsActedOn(t *testing.T) {
 	}
 	if _, err := p.Answer(ctx, actors.Actor{Name: actors.Operator}, Answer{ID: p.ask(t, "dev", actors.Operator).ID}); err == nil {
 		t.Error("who has hung up before can answer")
+	}
+}
+
+// TestApprovalIsStoredOnceMore: an approval whose storing failed is stored when the answer is
+// acted on again, or the next run would want another plan.
+func TestApprovalIsStoredOnceMore(t *testing.T) {
+	p := newPlanning(t, nil)
+	r, err := p.store.Requests().Answer(t.Context(), actors.Actor{Name: "lead"}, p.ask(t, "dev", "lead").ID, requests.Ruling{
+		Approve: true, Mail: func(r requests.Request) mail.Outgoing { return AnswerMail(r, time.Time{}) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Plans.ApplyAnswer(ended, r); err == nil || !p.Plans.MustPlan(p.dev) {
+		t.Fatalf("%v; must plan: %v, although nothing is stored", err, p.Plans.MustPlan(p.dev))
+	}
+	if err := p.Plans.ApplyAnswer(t.Context(), r); err != nil || p.Plans.MustPlan(p.dev) {
+		t.Errorf("%v; must plan: %v", err, p.Plans.MustPlan(p.dev))
+	}
+	if mode, err := p.Plans.StartingMode(t.Context(), p.dev); err != nil || mode != "default" {
+		t.Errorf("the next run begins in mode %s, %v", mode, err)
 	}
 }
 
