@@ -202,7 +202,7 @@ func (t *turn) batch(ctx context.Context, calls []agent.ToolCall,
 	for _, c := range calls {
 		var result agent.ToolResult
 		switch {
-		case broken == nil && t.leaves(ctx, c):
+		case broken == nil && t.leftToResume(ctx, c):
 			continue
 		case ctx.Err() != nil || broken != nil:
 			result = agent.Failed(skippedText)
@@ -213,7 +213,7 @@ func (t *turn) batch(ctx context.Context, calls []agent.ToolCall,
 		default:
 			result = t.host.Call(ctx, c)
 			t.reply.ToolCalls++
-			if result.IsError && t.leaves(ctx, c) {
+			if result.IsError && t.leftToResume(ctx, c) {
 				continue
 			}
 		}
@@ -230,11 +230,11 @@ func (t *turn) batch(ctx context.Context, calls []agent.ToolCall,
 	return ctx.Err()
 }
 
-// leaves reports whether the member is stopping and leaves a call to Resume, which runs
-// it again as after a crash. Such a call gets no result now. After an interrupt no turn
-// is resumed.
-func (t *turn) leaves(ctx context.Context, c agent.ToolCall) bool {
-	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), agent.ErrInterrupted) && t.repeatable(c)
+// leftToResume reports whether the member is stopping and a call is left to Resume, which
+// runs it again as after a crash. Such a call gets no result now. Interrupts and deadlines
+// end the turn: it is not resumed.
+func (t *turn) leftToResume(ctx context.Context, c agent.ToolCall) bool {
+	return errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), agent.ErrInterrupted) && t.repeatable(c)
 }
 
 // answer adds a call's result to the conversation, with the texts that hooks added

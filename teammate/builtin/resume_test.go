@@ -95,7 +95,7 @@ func TestResumeAsksAgain(t *testing.T) {
 
 // TestStoppedInACall: calls of team tools and of tools that read which failed, or were not
 // made, because their member stops are made by Resume. One that succeeded, one of another
-// tool and one that a person interrupted keep their results.
+// tool, one that a person interrupted and one whose turn took too long keep their results.
 func TestStoppedInACall(t *testing.T) {
 	for _, test := range []struct {
 		name, tool string
@@ -108,15 +108,17 @@ func TestStoppedInACall(t *testing.T) {
 		{"one that succeeded", "TaskUpdate", agent.ToolResult{Content: "done"}, context.Canceled, "[TaskUpdate c3]"},
 		{"a tool that changes files", "Bash", agent.Failed("killed"), context.Canceled, "[TaskUpdate c3]"},
 		{"an interrupt", "TaskUpdate", agent.Failed("interrupted"), agent.ErrInterrupted, "[]"},
+		{"a turn that took too long", "TaskUpdate", agent.Failed("too long"), context.DeadlineExceeded, "[]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			ctx, cancel := context.WithCancelCause(t.Context())
+			ctx, cancel := stoppable(t.Context(), test.cause)
+			defer cancel()
 			h := &fakeHost{
 				results: map[string]agent.ToolResult{test.tool: test.result},
-				onCall:  func(agent.ToolCall) { cancel(test.cause) },
+				onCall:  func(agent.ToolCall) { cancel() },
 			}
 			m := &fakeModel{t: t, answers: []any{answer(calls(test.tool, "c1"), calls("Edit", "c2"), calls("TaskUpdate", "c3"))}}
-			if _, err := newAgent(t, m).Run(ctx, prompt("x"), h); !errors.Is(err, context.Canceled) {
+			if _, err := newAgent(t, m).Run(ctx, prompt("x"), h); err != ctx.Err() {
 				t.Fatal(err)
 			}
 			next := &fakeHost{}
@@ -132,6 +134,26 @@ func TestStoppedInACall(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stoppable returns a context that cancel ends with a cause; with DeadlineExceeded it ends
+// as by a deadline.
+func stoppable(parent context.Context, cause error) (ctx context.Context, cancel func()) {
+	ctx, end := context.WithCancelCause(parent)
+	if cause == context.DeadlineExceeded {
+		return late{ctx}, func() { end(cause) }
+	}
+	return ctx, func() { end(cause) }
+}
+
+// late is a context whose end is that of a deadline.
+type late struct{ context.Context }
+
+func (l late) Err() error {
+	if l.Context.Err() != nil {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 func TestRunSettlesWhatACrashLeftOpen(t *testing.T) {
@@ -232,10 +254,10 @@ var errCrash = errors.New("crash")
 
 // turn is one Run or Resume, and perhaps a crash.
 func (w *world) turn() {
-	ctx, cancel := context.WithCancelCause(w.t.Context())
-	cause := rapid.SampledFrom([]error{context.Canceled, agent.ErrInterrupted}).Draw(w.rt, "stopped or interrupted")
-	defer cancel(cause)
-	h := &randomHost{world: w, cancel: func() { cancel(cause) },
+	cause := rapid.SampledFrom([]error{context.Canceled, agent.ErrInterrupted, context.DeadlineExceeded}).Draw(w.rt, "cause")
+	ctx, cancel := stoppable(w.t.Context(), cause)
+	defer cancel()
+	h := &randomHost{world: w, cancel: cancel,
 		left: rapid.IntRange(0, 12).Draw(w.rt, "records until trouble")}
 	h.dies = rapid.Bool().Draw(w.rt, "dies")
 	_, err := w.run(ctx, h)
@@ -275,7 +297,7 @@ func (w *world) run(ctx context.Context, h *randomHost) (reply agent.Reply, err 
 
 func known(err error) bool {
 	var failure *agent.APIError
-	return errors.As(err, &failure) || errors.Is(err, context.Canceled) ||
+	return errors.As(err, &failure) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, agent.ErrMaxTurns) || errors.Is(err, errDiskFull)
 }
 

@@ -112,8 +112,9 @@ func (t *talk) finish(ctx context.Context, err error, end ending, usage agent.Us
 		why = "the agent program ended before this call did"
 	}
 	// If covey is stopped, the next run continues the turn. Text after the last call would
-	// tell that run that only the gates are left.
-	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), agent.ErrInterrupted) {
+	// tell that run that only the gates are left. Interrupts and deadlines end the turn, so
+	// their text stays.
+	if errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), agent.ErrInterrupted) {
 		t.rec.dropTrailingText()
 	}
 	return t.rec.breakOff(why, usage)
