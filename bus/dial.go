@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -14,10 +15,10 @@ import (
 )
 
 // Dial connects to the team that listens at path. It fails with ErrRefused if the team
-// rejects this process, with ErrForeign if the listener does not speak the bus's
-// protocol, with ErrSocketDir if the socket's folder is not private to this user, and
-// with the system's error if nothing listens there. The Bus is done when the team is
-// gone; it never reconnects.
+// rejects this process, with ErrHungUp if it ends just then, with ErrForeign if the
+// listener does not speak the bus's protocol, with ErrSocketDir if the socket's folder is
+// not private to this user, and with the system's error if nothing listens there. The Bus
+// is done when the team is gone; it never reconnects.
 func Dial(ctx context.Context, path string) (*Bus, error) {
 	if err := privateDir(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("control socket %s: %w", path, err)
@@ -56,8 +57,11 @@ func handshake(c net.Conn) (*Bus, error) {
 	}
 	r := bufio.NewReaderSize(c, maxHello)
 	line, err := r.ReadSlice('\n')
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, fmt.Errorf("control socket: the team says nothing: %w", err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("control socket: the team hung up: %w", err)
+		return nil, fmt.Errorf("control socket: %w: %w", ErrHungUp, err)
 	}
 	var h hello
 	if err := json.Unmarshal(line, &h); err != nil {

@@ -22,6 +22,10 @@ var ErrSocketDir = errors.New("the socket's folder is not private to this user")
 // ErrRefused is returned by Dial when the team rejects this caller.
 var ErrRefused = errors.New("the team refused the connection")
 
+// ErrHungUp is returned by Dial when the listener closed the connection before it said
+// anything, as the kernel does for a process that is being killed.
+var ErrHungUp = errors.New("the team hung up")
+
 // ErrForeign is returned by Dial when the listener does not speak the bus's protocol: it
 // is another version, or another program.
 var ErrForeign = errors.New("it speaks another protocol")

@@ -37,7 +37,7 @@ func (p *places) reserve(id Identity, o Options) error {
 	return nil
 }
 
-// reservedShare is the share of connections reserved for favoured callers: one in keptFree.
+// reservedShare is the share of connections reserved for favoured callers: one in so many.
 const reservedShare = 8
 
 // release uncounts a connection that has ended.

@@ -61,7 +61,7 @@ func (c *Client) Ended() error {
 func (c *Client) Place() state.Place { return c.place }
 
 // JournalWake returns a channel that receives a value when the journal has grown,
-// and is closed when the team has ended. It can be passed to FollowJournal.
+// and is closed when the team has ended. It can be passed to journal.Follow.
 func (c *Client) JournalWake() (<-chan struct{}, error) {
 	if c.other != nil {
 		return nil, c.other
@@ -135,7 +135,7 @@ func (c *Client) explain(err error) error {
 func dialAt(ctx context.Context, p state.Place, run state.RunFile) (*Client, error) {
 	b, err := dialSocket(ctx, p, run)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, bus.ErrHungUp):
 		return nil, fmt.Errorf("team %s does not listen, because it is starting or ending: %w", p.Team, ErrNotRunning)
 	case errors.Is(err, bus.ErrRefused):
 		return nil, fmt.Errorf("team %s: %w: %w", p.Team, ErrDenied, err)

@@ -528,6 +528,24 @@ func TestDialByPlace(t *testing.T) {
 	if _, err := Dial(t.Context(), p); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("a team that does not listen yet: %v", err)
 	}
+	l, err := net.Listen("unix", p.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hungUp := make(chan error)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			err = c.Close() // as the kernel does for a process that is killed
+		}
+		hungUp <- err
+	}()
+	if _, err := Dial(t.Context(), p); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("a team that is killed while it is asked: %v", err)
+	}
+	if err := errors.Join(<-hungUp, l.Close()); err != nil {
+		t.Fatal(err)
+	}
 	b, err := bus.Embed(bus.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -36,8 +36,8 @@ const (
 	Ended          MemberState = "ended"
 )
 
-// Status is the state of a running team, as `covey ps` shows it. ReadStatus
-// returns one for a team that does not run.
+// Status is the state of a running team, as `covey ps` shows it. For a
+// team that does not run, `covey ps` fills one in from its files.
 type Status struct {
 	Team      string         `json:"team"`
 	Goal      string         `json:"goal"`
