@@ -143,6 +143,9 @@ func TestBudgetSurvivesKills(t *testing.T) {
 	r := newRig(t, toilers("", ", limits: {max_tokens: 3000}", "dev"))
 	for i := range 4 {
 		if !r.killAt([]string{"budget", "tool_result"}[i%2]) {
+			if i == 0 {
+				t.Fatal("the team ended before it was killed")
+			}
 			break // the kills before came so late that nothing is left
 		}
 	}

@@ -418,6 +418,9 @@ func (r *rig) killAt(typ string) (found bool) {
 	}
 	_ = cmd.Process.Kill() // it may have ended by itself: found says so
 	_ = cmd.Wait()
+	if !found && !late.Stop() {
+		r.t.Fatalf("no line of type %s came in %v", typ, testPatience)
+	}
 	return found
 }
 

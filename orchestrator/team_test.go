@@ -249,7 +249,8 @@ tasks:
 `,
 		"dev.yaml": `steps:
   - when: "You own task #1: Add the endpoint"
-    call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
+    call: [{tool: TaskList}]
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
   - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
   - say: Task 1 is done.
   - when: "claimed task #2"
@@ -257,7 +258,7 @@ tasks:
   - say: Task 2 as well.
 `,
 	})
-	ending := r.run(Options{})
+	ending := r.run(Options{Hooks: r.hold("dev", "TaskList", turnEnded("lead"))})
 	r.want(ending, CodeDone, "all work is done")
 	if ending.Answer != "dev did both." {
 		t.Errorf("the last answer is %q", ending.Answer)
