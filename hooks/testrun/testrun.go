@@ -13,16 +13,16 @@ import (
 // Begin sets up a test binary. Call it in TestMain, before the tests run; it ends the
 // process if that fails.
 //
-// More tests run at once than there are processors, because tests of processes wait more
-// than they work. A rapid property gets the given number of cases if that is not 0, because
-// each may start a store or a team. Temporary files are in memory if the system has a file
-// system there, because tests sync files thousands of times, and none of them cuts the
-// power. The flags -parallel and -rapid.checks and the variable TMPDIR come first.
+// At least 8 tests run at once, because tests of processes wait more than they work. A
+// rapid property gets the given number of cases if that is not 0, because each may start a
+// store or a team. Temporary files are in memory if the system has a file system there,
+// because tests sync files thousands of times, and none of them cuts the power. The flags
+// -parallel and -rapid.checks and the variable TMPDIR come first.
 func Begin(cases int) {
 	flag.Parse()
-	setDefault("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)), "8")
+	setDefault("test.parallel", max(8, runtime.GOMAXPROCS(0)))
 	if cases != 0 {
-		setDefault("rapid.checks", "100", strconv.Itoa(cases))
+		setDefault("rapid.checks", cases)
 	}
 	if dir := memoryDir(); dir != "" && os.Getenv("TMPDIR") == "" {
 		if err := os.Setenv("TMPDIR", dir); err != nil {
@@ -31,16 +31,14 @@ func Begin(cases int) {
 	}
 }
 
-// setDefault sets a flag that still has its default.
-func setDefault(name, preset, value string) {
-	f := flag.Lookup(name)
-	if f == nil {
-		fail(fmt.Errorf("there is no flag -%s", name))
-	}
-	if f.Value.String() != preset {
+// setDefault sets a flag that the command line does not set.
+func setDefault(name string, value int) {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	if given {
 		return
 	}
-	if err := f.Value.Set(value); err != nil {
+	if err := flag.Set(name, strconv.Itoa(value)); err != nil {
 		fail(err)
 	}
 }
