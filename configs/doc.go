@@ -4,7 +4,7 @@
 // It is strict: a spec with mistakes yields no Team but Errors, which lists all mistakes
 // at once, each with its position and a remedy. The package reads the spec and the files
 // that the spec names (it reads prompts, and checks that scripts exist), writes nothing
-// and starts nothing. Sources and SettingsPermissions read settings files; they warn where
+// and starts nothing. Sources and Permissions read settings files; they warn where
 // Load would fail, because such files are not covey's (DESIGN 10.7). Of covey's own
 // environment the package reads the variables that values of `env` name, and it never
 // prints their values.
@@ -24,8 +24,8 @@
 // aliases, tags or second document, at most 10,000 keys, 2,000 teammates and 1,000 entries
 // in a list of texts. Text from a spec is escaped before it reaches a terminal.
 //
-// Package yaml parses the bytes into nodes with positions, and package schema decodes nodes
-// by tables. Each topic of the spec has one file, such as member.go or budget.go. The file
+// Package yaml parses the bytes into nodes with positions, and decodes nodes by tables
+// of keys. Each topic of the spec has one file, such as member.go or budget.go. The file
 // has the type that a Team holds, the type of what is written, with the position of each
 // value, the table of its keys, and the methods that resolve one into the other. The
 // tables are the only source of keys, kinds of values and descriptions: the decoder, its

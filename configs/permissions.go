@@ -170,7 +170,7 @@ func permissions(p permissionSpec) Permissions {
 	return out
 }
 
-// ruleTexts returns the rules of a list, as schema.Words does.
+// ruleTexts returns the rules of a list, as yaml.Words does.
 func ruleTexts(l yaml.List[ruleSpec]) []string {
 	texts := yaml.List[yaml.Value[string]]{At: l.At}
 	for _, r := range l.Items {

@@ -49,7 +49,7 @@ func Check(team *configs.Team, managed []string) (missing []error, wrong error) 
 }
 
 // splitMissing separates the programs that are not installed from the other errors of
-// findPrograms.
+// launch.Find.
 func splitMissing(err error) (missing, rest error) {
 	var gone, others []error
 	for _, part := range parts(err) {

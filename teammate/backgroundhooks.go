@@ -8,7 +8,7 @@ import (
 )
 
 // drainer is a HookRunner whose hooks may go on in the background; *runner.Runner
-// is one. Settle waits for the hooks of a session, and kills them when ctx ends.
+// is one. Drain waits for the hooks of a session, and kills them when ctx ends.
 type drainer interface {
 	Drain(ctx context.Context, session string)
 }

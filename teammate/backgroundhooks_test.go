@@ -31,7 +31,7 @@ func newWakingInbox(base *fakeInbox) *wakingInbox {
 	return &wakingInbox{fakeInbox: base, more: make(chan struct{}, 100)}
 }
 
-// behind is the Options.Behind of its member.
+// behind is the Options.OnBackgroundHook of its member.
 func (b *wakingInbox) behind(p hooks.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -165,7 +165,7 @@ func TestLateRefusals(t *testing.T) {
 // slowRunner has a hook in the background that does not end by itself.
 type slowRunner struct {
 	*fakeRunner
-	settled []time.Duration // how long each Settle waited
+	settled []time.Duration // how long each Drain waited
 	until   time.Time       // when the hook ends by itself
 }
 

@@ -42,7 +42,7 @@ type Helper struct {
 	Equip       func(HelperSetting) (HelperGear, error) // makes its agent and tools
 	// Done, if set, runs the helper in the background: the member's call returns at
 	// once. Done is called with the result, from a goroutine of the member, and returns
-	// the notice that the member gets as its next prompt. It needs Options.Later.
+	// the notice that the member gets as its next prompt. It needs Options.PostNotice.
 	Done func(Help) string
 }
 

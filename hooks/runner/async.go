@@ -78,8 +78,8 @@ func (s *backgroundSet) of(session string) []*backgroundHook {
 
 // Drain waits until no hook of a session runs in the background; "" means all
 // sessions. When ctx ends, it cancels those that still run, with all processes they
-// started. All observers have been told everything when Settle returns. A caller of Run
-// must settle each session, or all of them, in the end; a hook that is never settled runs
+// started. All observers have been told everything when Drain returns. A caller of Run
+// must drain each session, or all of them, in the end; a hook that is never waited for runs
 // until its time is up.
 func (r *Runner) Drain(ctx context.Context, session string) {
 	for {

@@ -327,7 +327,7 @@ func TestAsyncTimesOut(t *testing.T) {
 	}
 }
 
-func TestSettleEndsWhatStillRuns(t *testing.T) {
+func TestDrainEndsWhatStillRuns(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	b := newBench(t)
 	r := b.runner(t, hooks.Settings{hooks.Stop: slices.Concat(async(hooks.Stop, "sleep 61")[hooks.Stop],
@@ -498,8 +498,8 @@ func TestFirstLine(t *testing.T) {
 	}
 }
 
-// Settle waits for exactly what runs, also for what comes while it waits.
-func TestSettleWaits(t *testing.T) {
+// Drain waits for exactly what runs, also for what comes while it waits.
+func TestDrainWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, err := New(nil, nil)
 		if err != nil {

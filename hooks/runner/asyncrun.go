@@ -34,7 +34,7 @@ func (r *run) startInBackground(ctx context.Context, h *armed) {
 	b := r.detach(h, end, false)
 	c := &commandRun{limit: h.backgroundTimeout(r.known), started: r.opts.Now()}
 	timer := time.AfterFunc(c.limit, func() { end(errTimedOut) })
-	go func() { // Settle waits for it
+	go func() { // Drain waits for it
 		defer timer.Stop()
 		select {
 		case r.background.slots <- struct{}{}:
@@ -110,7 +110,7 @@ func (c *commandRun) follow(ctx context.Context, l *launched) {
 		c.asked <- limit // does not block: the channel has capacity 1 and is written once
 		go wait()
 	case <-slow.C:
-		go wait() // runForeground or Settle waits for it
+		go wait() // runForeground or Drain waits for it
 	}
 }
 
@@ -171,7 +171,7 @@ func (r *run) continueInBackground(ctx context.Context, b *backgroundHook, c *co
 	case <-c.ended:
 		end() // so that the observer is told before Run returns
 	default:
-		go end() // Settle waits for it
+		go end() // Drain waits for it
 	}
 }
 

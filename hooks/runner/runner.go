@@ -179,8 +179,8 @@ func (o *Options) complete() error {
 //
 // observe, which may be nil, is called at each hook's start and end, one call at a time.
 // All calls have returned when Run returns, except those about hooks in the background
-// (Progress.Background), which return before Settle does. observe must not call Run or
-// Settle.
+// (Progress.Background), which return before Drain does. observe must not call Run or
+// Drain.
 //
 // Run fails only if ctx ends, with ctx's error and the outcome so far; all hooks have been
 // ended by then, too. in.Payload is required.

@@ -180,7 +180,7 @@ func TestJournalProperties(t *testing.T) {
 	})
 }
 
-// following runs FollowJournal in a goroutine and hands out what it yields.
+// following runs Follow in a goroutine and hands out what it yields.
 func following(t *testing.T, path string, after uint64, wake <-chan struct{}) (lines chan Line, end func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

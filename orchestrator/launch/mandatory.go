@@ -26,7 +26,7 @@ type demand struct {
 // CheckMandatory refuses a spec in which a mandatory rule or hook concerns calls that a
 // member's agent makes without asking. Its error, a configs.ErrSpec, lists all of them.
 func CheckMandatory(team *configs.Team) error {
-	sources, _ := team.Sources() // loadHooks reports problems of settings files
+	sources, _ := team.Sources() // problems of settings files are reported where hooks are loaded
 	return CheckDemands(team, sources, LookPath)
 }
 

@@ -126,7 +126,7 @@ func TestMandatoryTexts(t *testing.T) {
 	}
 }
 
-// demandsOf is checkDemands for the hooks of a team, with nothing installed.
+// demandsOf is CheckDemands for the hooks of a team, with nothing installed.
 func demandsOf(team *configs.Team) error {
 	sources, _ := team.Sources()
 	return CheckDemands(team, sources, nothingInstalled)

@@ -48,7 +48,7 @@ type Case struct {
 	Trust string         // folder for scripts that Base lacks; empty: none
 	Index string         // index file that speeds up reading Copy; empty: none (worktree.Repo.State)
 	Cwd   string         // where gates run, below Copy.Top
-	// Subject, Moment and Member go into the verdict (verdicts.Verdict). Without a
+	// Subject, Moment and Member go into the verdict (requests.Verdict). Without a
 	// Subject no verdict is stored, because gates of a turn end judge more than files.
 	Subject, Moment, Member string
 	Input                   string // what else the gate reads; part of the gate's hash

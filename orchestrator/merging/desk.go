@@ -149,7 +149,7 @@ func (d *Desk) Serve(ctx context.Context) {
 		return
 	}
 	for _, m := range d.opts.Members.All() {
-		if s, _ := d.opts.Members.StateOf(m.Name); s.Gone != "" { // the others call Settle when they become idle
+		if s, _ := d.opts.Members.StateOf(m.Name); s.Gone != "" { // the others call HarvestCompleted when they become idle
 			d.HarvestCompleted(ctx, m.Name)
 		}
 	}

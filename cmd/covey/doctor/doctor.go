@@ -1,6 +1,6 @@
-// Package doctor examines a machine, a spec and its hooks, and says what is wrong and
-// what to do about it: covey doctor. covey hooks lists the hooks, fires an event by hand,
-// and examines the hooks alone. The package makes no promise of compatibility to programs
+// Package doctor has covey doctor and covey hooks: they examine a machine, a spec and its
+// hooks, say what is wrong and what to do about it, list hooks and events, and fire an
+// event by hand. The package makes no promise of compatibility to programs
 // outside covey.
 package doctor
 
