@@ -85,7 +85,7 @@ func newToolTeam(t *testing.T, by process.Caller) toolTeam {
 		return api.TeamAnswer{Text: "done", Structured: []byte(`{"done":true}`)}, nil
 	}))
 	testkit.Must(t, err)
-	testkit.Must(t, b.Listen(p.Socket(), func(net.Conn) (bus.Identity, error) { return by.Identity(), nil }))
+	testkit.Must(t, b.Listen(p.Socket(), func(net.Conn) (bus.Identity, error) { return api.Identity(by), nil }))
 	f.client, err = api.Dial(t.Context(), p)
 	testkit.Must(t, err)
 	t.Cleanup(func() { testkit.Must(t, errors.Join(f.client.Close(), b.Close())) })

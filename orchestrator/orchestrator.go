@@ -238,7 +238,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		Log: o.opts.Log, Version: o.opts.Version, Protocol: api.Protocol,
 		OnError:     func(err error) { o.opts.Log.Error("the bus", "err", err) },
 		MaxOfCaller: api.MaxCallerConns,
-		Favoured:    func(id bus.Identity) bool { return process.CallerFrom(id).Kind == process.Operator },
+		Favoured:    func(id bus.Identity) bool { return api.CallerFrom(id).Kind == process.Operator },
 	})
 	if err != nil {
 		return Ending{}, errors.Join(err, j.Abandon())
@@ -337,7 +337,7 @@ func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, 
 	}
 	// Listen after the reaper has started: callers are identified by their ancestors, and
 	// an orphan would have none of ours.
-	if err := r.bus.Listen(o.place.Socket(), r.processes.Identify); err != nil {
+	if err := r.bus.Listen(o.place.Socket(), api.Identify(r.processes)); err != nil {
 		return plan.Move{}, err
 	}
 	if err := r.control.Serve(r.bus, commands{o, r}.handlers()...); err != nil {

@@ -169,7 +169,7 @@ func newFakeTeam(t testing.TB) *fakeTeam {
 	if err := b.Listen(f.path, func(net.Conn) (bus.Identity, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		return f.caller.Identity(), nil
+		return Identity(f.caller), nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -599,7 +599,7 @@ func BenchmarkCommand(b *testing.B) {
 	if err := NewServer(noChecks()).Serve(team, f.handlers()...); err != nil {
 		b.Fatal(err)
 	}
-	if err := team.Listen(p.Socket(), process.New("").Identify); err != nil {
+	if err := team.Listen(p.Socket(), Identify(process.New(""))); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

@@ -41,7 +41,7 @@ func HandleAttach(f func(context.Context) (AttachReply, error)) Handler {
 		if err != nil {
 			return rep, err
 		}
-		if rep.Counted = process.CallerFrom(from.Identity).Kind == process.Operator; rep.Counted {
+		if rep.Counted = CallerFrom(from.Identity).Kind == process.Operator; rep.Counted {
 			s.watch(from)
 		}
 		return rep, nil

@@ -94,7 +94,7 @@ func (v Verb[Req, Rep]) Handle(f func(context.Context, Req) (Rep, error)) Handle
 	return v.handle(func(ctx context.Context, s *Server, from bus.Caller, r Req) (Rep, error) {
 		var none Rep
 		if d, ok := any(r).(actingRequest[Req]); ok {
-			by := process.CallerFrom(from.Identity)
+			by := CallerFrom(from.Identity)
 			if by.Kind != process.Operator {
 				r = d.inNameOf(by.Member)
 			}
@@ -114,7 +114,7 @@ func (v Verb[Req, Rep]) handle(f func(context.Context, *Server, bus.Caller, Req)
 		_, err := bus.Handle(b, v.name, func(ctx context.Context, from bus.Caller, r Req) (Rep, error) {
 			// The identity was determined when the connection was made. No
 			// request can change it.
-			if err := v.may(process.CallerFrom(from.Identity), r); err != nil {
+			if err := v.may(CallerFrom(from.Identity), r); err != nil {
 				var none Rep
 				return none, codedError(err)
 			}

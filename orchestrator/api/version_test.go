@@ -107,8 +107,7 @@ func oldTeam(t *testing.T, opts bus.Options, protocol int) state.Place {
 	}
 	t.Cleanup(func() { b.Close() })
 	if err := b.Listen(p.Socket(), func(net.Conn) (bus.Identity, error) {
-		return byOperator.Identity(),
-			nil
+		return Identity(byOperator), nil
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,6 @@
 package process
 
-import (
-	"fmt"
-
-	"github.com/coveyteam/covey/bus"
-)
+import "fmt"
 
 // CallerKind says what sent a request to a running team.
 type CallerKind string
@@ -56,31 +52,3 @@ func (c Caller) String() string {
 
 // IsHook reports whether the caller is a process of a hook or gate.
 func (c Caller) IsHook() bool { return c.Kind == Hook || c.Kind == ActingHook }
-
-// nobody replaces the member in the bus identity of a caller without one; no member can
-// have this name.
-const nobody = "_"
-
-// Identity returns the caller's identity on the bus.
-func (c Caller) Identity() bus.Identity {
-	id := bus.Identity{Kind: string(c.Kind), Name: c.Member, PID: c.PID}
-	if c.Member == "" {
-		id.Name = nobody
-	}
-	return id
-}
-
-// CallerFrom is the inverse of Identity. An unknown kind becomes a stray.
-func CallerFrom(id bus.Identity) Caller {
-	c := Caller{Kind: CallerKind(id.Kind), PID: id.PID}
-	switch c.Kind {
-	case MemberTool, Hook, ActingHook:
-		if id.Name != nobody {
-			c.Member = id.Name
-		}
-	case Operator, Unowned, OtherNamespace:
-	default:
-		c.Kind = Unowned
-	}
-	return c
-}

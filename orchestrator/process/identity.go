@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
@@ -164,18 +163,18 @@ func (p *Processes) sift() {
 // Identify identifies the process at the other end of a control connection: a member's
 // tool, a hook, a stray, a process in another namespace, or the operator. It refuses
 // other users, and callers that it cannot see.
-func (p *Processes) Identify(c net.Conn) (bus.Identity, error) {
+func (p *Processes) Identify(c net.Conn) (Caller, error) {
 	peer, err := peerOf(c)
 	if err != nil {
-		return bus.Identity{}, fmt.Errorf("cannot tell who calls: %w", err)
+		return Caller{}, fmt.Errorf("cannot tell who calls: %w", err)
 	}
 	defer peer.close()
 	if peer.uid != os.Geteuid() {
-		return bus.Identity{}, fmt.Errorf(
+		return Caller{}, fmt.Errorf(
 			"only the user who runs the team may control it (you are user %d, it is %d)", peer.uid, os.Geteuid())
 	}
 	if peer.pid <= 0 {
-		return bus.Identity{}, errors.New("cannot tell who calls: the process is in another PID namespace")
+		return Caller{}, errors.New("cannot tell who calls: the process is in another PID namespace")
 	}
 	by, err := p.locate(peer.pid, Read)
 	if by.Kind == Operator && !sameNamespace(peer.pid) {
@@ -185,9 +184,9 @@ func (p *Processes) Identify(c net.Conn) (bus.Identity, error) {
 		err = errNoProcess // the pid may have been reused meanwhile
 	}
 	if err != nil {
-		return bus.Identity{}, fmt.Errorf("cannot tell who calls: process %d: %w", peer.pid, err)
+		return Caller{}, fmt.Errorf("cannot tell who calls: process %d: %w", peer.pid, err)
 	}
-	return by.Identity(), nil
+	return by, nil
 }
 
 // locate determines the owner of process pid. It waits shortly for the registration of

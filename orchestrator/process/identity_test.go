@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"github.com/coveyteam/covey/bus"
 )
 
 // tree is a process table for tests.
@@ -257,24 +255,5 @@ func TestReleaseIsOfOneRegistration(t *testing.T) {
 	p.release(60, old)
 	if by, err := p.locate(60, tr.read); err != nil || by.Member != "docs" {
 		t.Errorf("after releasing an older registration: %+v, %v", by, err)
-	}
-}
-
-func TestCallerIdentityRoundTrip(t *testing.T) {
-	for _, c := range []Caller{
-		{Kind: Operator, Member: "", PID: 1}, {Kind: MemberTool, Member: "api", PID: 2}, {Kind: Hook,
-			Member: "docs-2", PID: 3}, {Kind: ActingHook, Member: "docs-2", PID: 6}, {Kind: Hook, Member: "", PID: 4}, {Kind: Unowned, Member: "", PID: 5},
-	} {
-		if got := CallerFrom(c.Identity()); got != c {
-			t.Errorf("%+v came back as %+v", c, got)
-		}
-		if c.String() == "" {
-			t.Errorf("%+v has no description", c)
-		}
-	}
-	for _, kind := range []string{"self", "", "Operator", "root"} {
-		if got := CallerFrom(bus.Identity{Kind: kind, Name: "api", PID: 9}); got.Kind != Unowned || got.Member != "" {
-			t.Errorf("a caller of kind %q is %+v", kind, got)
-		}
 	}
 }

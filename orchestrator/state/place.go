@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/kv"
 )
@@ -64,7 +63,7 @@ func (p Place) Transcript(member, session string) string {
 
 // Socket returns where the team listens while it runs. Its run.json records the path
 // too, which is right even if the environment has changed.
-func (p Place) Socket() string { return bus.SocketPath(p.Dir) }
+func (p Place) Socket() string { return socketPath(p.Dir) }
 
 // Worktrees returns the folder of the members' working copies. Forget does not remove
 // it, because it may contain uncommitted work.
