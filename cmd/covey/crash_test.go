@@ -37,6 +37,7 @@ const crashesOfATeam = 50
 // acknowledged may be lost, no task may have two owners, and each message is shown
 // exactly once. A failure names the seed.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	rounds := *crashes
 	if testing.Short() {
 		rounds = min(rounds, 10)
@@ -86,17 +87,17 @@ func newCrashTeam(t *testing.T, seed uint64) *crashTeam {
 // crashTeamOf is a team named crash of these files, without clients.
 func crashTeamOf(t *testing.T, seed uint64, files map[string]string) *crashTeam {
 	t.Helper()
-	t.Setenv("COVEY_STATE_HOME", t.TempDir())
+	home := t.TempDir()
 	c := &crashTeam{
 		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 17)), dir: t.TempDir(), history: newClaimHistory(),
 	}
-	c.env = os.Environ()
+	c.env = append(os.Environ(), "COVEY_STATE_HOME="+home, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	place, err := state.PlaceOf("crash", c.dir)
+	place, err := state.PlaceIn(home, "crash", c.dir)
 	if err != nil {
 		t.Fatal(err)
 	}

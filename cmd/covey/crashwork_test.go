@@ -111,8 +111,6 @@ type branchCrash struct {
 
 func newBranchCrash(t *testing.T, seed uint64) *branchCrash {
 	t.Helper()
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	tested := filepath.Join(t.TempDir(), "tested")
 	c := &branchCrash{crashTeam: crashTeamOf(t, seed, branchFiles(tested)), tested: tested, accepted: map[string]int{}}
 	c.git("init -q -b main; git config user.name dev; git config user.email dev@x; echo up.log >.git/info/exclude; " +
@@ -137,6 +135,7 @@ func (c *branchCrash) git(args string) string {
 // lost, nothing be merged untested or by half, no question be lost or answered twice, and
 // each moment of the schedule come at most once. A failure names the seed.
 func TestCrashOfBranches(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git")
 	}

@@ -160,6 +160,7 @@ func codeOfFiles(t *testing.T) map[string]string {
 // TestDocumentedCommands finds that the commands which the documents name are
 // there.
 func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
 	command := regexp.MustCompile("(?:`|\\$ |    )covey ([a-z]+)")
 	known := map[string]bool{}
 	for _, doc := range []string{

@@ -138,7 +138,7 @@ func TestQuickstartTaskGate(t *testing.T) {
 	if out, err := exec.Command(filepath.Join(dir, "reset.sh")).CombinedOutput(); err != nil {
 		t.Fatalf("reset.sh: %v\n%s", err, out)
 	}
-	for _, tc := range []struct {
+	for i, tc := range []struct {
 		description string
 		code        int
 		text        string
@@ -151,10 +151,8 @@ func TestQuickstartTaskGate(t *testing.T) {
 	} {
 		compact, spaced := asJSON(t, fields{"hook_event_name": "TaskCompleted", "task_id": "2", "task_subject": "S",
 			"task_description": tc.description, "teammate_name": "ana"})
-		for _, in := range []string{compact, spaced} {
-			script{path: "quickstart/gates/tests-pass.sh", stdin: in,
-				env: []string{"CLAUDE_PROJECT_DIR=" + filepath.Join(dir, "workspace")}}.run(t).want(t, tc.code, tc.text)
-		}
+		script{path: "quickstart/gates/tests-pass.sh", stdin: [2]string{compact, spaced}[i%2], // each run links a program
+			env: []string{"CLAUDE_PROJECT_DIR=" + filepath.Join(dir, "workspace")}}.run(t).want(t, tc.code, tc.text)
 	}
 }
 

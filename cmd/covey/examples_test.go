@@ -44,6 +44,7 @@ func examplePrograms() map[string][]string {
 // TestExamples runs the team of every folder of examples/ as its README says:
 // through the program, and in a clone, which a run must leave clean.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the examples' scripts are for /bin/sh")
 	}

@@ -32,7 +32,7 @@ func TestFullDiskOfTheState(t *testing.T) {
 	}
 	t.Parallel() // it waits more than it works
 	dir := t.TempDir()
-	const tasks = 120
+	const tasks = 40
 	for name, text := range fullDiskTeam(tasks) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ func fullDiskTeam(tasks int) map[string]string {
 	dev.WriteString("steps:\n")
 	for i := range tasks {
 		fmt.Fprintf(&lead, "  - call: [{tool: TaskCreate, input: {subject: t%d, description: \"%s\"}}]\n",
-			i, strings.Repeat("x", 7000))
+			i, strings.Repeat("x", 21_000))
 		fmt.Fprintf(&dev, `  - when: '(?s)(claimed task|own open tasks.*) ?#%[1]d\b'
     call: [{tool: TaskUpdate, input: {taskId: "%[1]d", status: completed}}]
     times: -1

@@ -87,6 +87,7 @@ func others(says map[string]string, folder string) []string {
 // TestArchitectureWalks: in a walk of docs/architecture.md, from one file to the next, one
 // package is the other or one of both imports the other.
 func TestArchitectureWalks(t *testing.T) {
+	t.Parallel()
 	module, err := ownTree()
 	if err != nil {
 		t.Fatal(err)

@@ -82,6 +82,7 @@ func TestFloors(t *testing.T) {
 // TestCeilingsFall keeps the figures of above near the truth, so that what was
 // won is not lost again unseen.
 func TestCeilingsFall(t *testing.T) {
+	t.Parallel()
 	module, err := ownTree()
 	if err != nil {
 		t.Fatal(err)

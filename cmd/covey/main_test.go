@@ -28,6 +28,7 @@ func (s suite) Run() int {
 
 // TestScript runs testdata/script: one behaviour a file.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,

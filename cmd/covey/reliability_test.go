@@ -63,6 +63,7 @@ func brokenProof(t *testing.T, folder, pattern, rest string) string {
 
 // TestReliabilityCommands: each row of docs/reliability.md names a test that is there.
 func TestReliabilityCommands(t *testing.T) {
+	t.Parallel()
 	command := regexp.MustCompile("`go test \\./(\\S+) -run '?([^ '`]+)'?([^`]*)` \\|$")
 	rows := 0
 	_, table, _ := strings.Cut(readDoc(t, "docs/reliability.md"), "| fault | rounds | lost | command |\n")
