@@ -55,10 +55,7 @@ func TestFlippedBits(t *testing.T) {
 	must(t, err)
 	data, err := os.ReadFile(path)
 	must(t, err)
-	rounds, found := 1500, 0
-	if testing.Short() {
-		rounds = 400
-	}
+	rounds, found := 400, 0
 	var pages []int
 	for page, used := range sound.seen {
 		if used {

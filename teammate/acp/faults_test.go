@@ -104,9 +104,9 @@ func TestBurst(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it reads 85 MiB, one line behind the other")
+		t.Skip("it reads 67 MiB, one line behind the other")
 	}
-	r := newRig(t, life{Prompts: [][]string{{"big 20480 c1", "say ok", "end end_turn"}, {"big 66560 c2",
+	r := newRig(t, life{Prompts: [][]string{{"big 2048 c1", "say ok", "end end_turn"}, {"big 66560 c2",
 		"say still here", "end end_turn"}}})
 	r.mustTurn(t)
 	if len(r.host.said) != 4 || !strings.HasPrefix(r.host.said[2], "result c1 (error false): xxx") {

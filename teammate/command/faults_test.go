@@ -479,7 +479,7 @@ func TestLongLines(t *testing.T) {
 	t.Parallel()
 	item := `half {"type":"item.completed","item":{"id":"item_`
 	r := newRig(t, life{`print {"type":"thread.started","thread_id":"t"}`,
-		item + `1","type":"command_execution","command":"cat big","status":"completed","aggregated_output":"`, "bytes 20000000", `print "}}`,
+		item + `1","type":"command_execution","command":"cat big","status":"completed","aggregated_output":"`, "bytes 2000000", `print "}}`,
 		item + `2","type":"agent_message","text":"`, "bytes 40000000", `print "}}`,
 		item + `3","type":"agent_message","text":"`, "bytes 2000000", `print "}}`,
 		item + `4","type":"agent_message","text":"dropped"}}` + "\n", `print {"type":"turn.completed"}`})

@@ -170,8 +170,8 @@ func TestServerTakesBigBodies(t *testing.T) {
 	body := func(size int) string {
 		return `{"messages":[{"role":"user","content":"` + strings.Repeat("x", size) + `"}]}`
 	}
-	if w := knock(server, "POST", "/v1/messages", body(4<<20)); !strings.Contains(w.Body.String(), "seen") {
-		t.Errorf("4 MB: %d %.200s", w.Code, w.Body)
+	if w := knock(server, "POST", "/v1/messages", body(1<<20)); !strings.Contains(w.Body.String(), "seen") {
+		t.Errorf("1 MiB: %d %.200s", w.Code, w.Body)
 	}
 	if w := knock(server, "POST", "/v1/messages", body(script.MaxRequest)); w.Code != 400 ||
 		!strings.Contains(w.Body.String(), "larger than 64 MiB") {
