@@ -173,13 +173,16 @@ func (b *Inbox) act(ctx context.Context, r requests.Request) error {
 	return b.ports.Store.Requests().MarkTaken(ctx, r.ID)
 }
 
-// ActOn acts on the answers to plans in mail that is about to be shown, unless Answer
-// has done so already. The mail can be read as soon as the answer is stored, and a
-// member that reads "approved" must be able to work.
+// ActOn prepares the inbox for mail that is about to be shown. Both a question and an
+// answer can be read as soon as they are stored: whoever reads "approved" must be able to
+// work, and whoever reads a question must be able to answer it by its asker's name. So it
+// acts on answers to plans, unless Answer has done so already, and reads the open
+// questions again.
 func (b *Inbox) ActOn(ctx context.Context, letters []mail.Message) error {
+	about := false
 	for _, m := range letters {
 		id := requestIn(m)
-		if m.Kind != mail.PlanAnswered || id == "" {
+		if about = about || id != ""; m.Kind != mail.PlanAnswered || id == "" {
 			continue
 		}
 		r, err := b.ports.Store.Requests().Get(ctx, id)
@@ -195,7 +198,10 @@ func (b *Inbox) ActOn(ctx context.Context, letters []mail.Message) error {
 			return err
 		}
 	}
-	return nil
+	if !about {
+		return nil
+	}
+	return b.refresh(ctx)
 }
 
 // requestIn returns the id of the request that a message is about, or "".

@@ -101,6 +101,33 @@ func TestAnswerIsActedOn(t *testing.T) {
 	}
 }
 
+// TestAnsweredAtOnce: whoever reads a question may answer it by its asker's name, even if
+// the call that asks has not returned.
+func TestAnsweredAtOnce(t *testing.T) {
+	p := newPlanning(t, func(context.Context, requests.Request) error { return nil })
+	p.begin(t)
+	r, err := p.store.Requests().Ask(t.Context(), actors.Actor{Name: "dev"}, requests.New{
+		Kind: requests.AskPlan, Member: "dev", To: "lead", Text: "May I?",
+		Mail: func(r requests.Request) mail.Outgoing { return p.Plans.planMail(r, "one") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	letters, err := p.store.Mail().Unread(t.Context(), "lead")
+	if err != nil || len(letters) != 1 {
+		t.Fatalf("%+v, %v", letters, err)
+	}
+	if err := p.ActOn(t.Context(), letters); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.store.Mail().Deliver(t.Context(), actors.Actor{Name: "lead"}, []string{letters[0].ID}); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := p.Find(t.Context(), "lead", "dev"); err != nil || found.ID != r.ID {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
 // TestApprovalIsStoredOnceMore: an approval whose storing failed is stored when the answer is
 // acted on again, or the next run would want another plan.
 func TestApprovalIsStoredOnceMore(t *testing.T) {
