@@ -21,7 +21,7 @@ func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
 		return Verdict{}, err
 	}
 	v := decide(out)
-	u.at.report(out, v)
+	u.at.report(gate, out, v)
 	return v, nil
 }
 
@@ -100,7 +100,7 @@ func haltReason(out hooks.Outcome) string {
 
 // report writes a gate's decision to the journal and, after Stop hooks, their
 // summary.
-func (at *scope) report(out hooks.Outcome, v Verdict) {
+func (at *scope) report(gate hooks.Payload, out hooks.Outcome, v Verdict) {
 	texts := out.Feedback
 	if v.Decision == Awaits { // hook_finished reports it, and the model gets nothing
 		texts = nil
@@ -108,8 +108,11 @@ func (at *scope) report(out hooks.Outcome, v Verdict) {
 	if len(texts) == 0 && v.Decision == Refused { // by a Stop hook's context, or without a word
 		texts = inputTexts(v.Feedback)
 	}
+	judged, _ := gate.(hooks.TaskCompletedInput)
 	for _, text := range texts {
-		at.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "turn_end"})
+		at.emit(agent.HookFeedback{
+			Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "turn_end", TaskID: judged.TaskID,
+		})
 	}
 	halted := v.Decision == Halted
 	if halted {

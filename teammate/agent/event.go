@@ -108,12 +108,14 @@ type (
 		// Awaits says whose answer a gate with outcome await waits for.
 		Awaits string `json:"awaits,omitempty"`
 	}
-	// HookFeedback is feedback that goes to the model. Path is turn_end or tool.
+	// HookFeedback is feedback that goes to the model. Path is turn_end or tool. TaskID is
+	// the task that a TaskCompleted hook judged at a turn end.
 	HookFeedback struct {
 		Event     string `json:"event"`
 		ToolUseID string `json:"tool_use_id"`
 		Text      string `json:"text"`
 		Path      string `json:"path"`
+		TaskID    string `json:"task_id,omitempty"`
 	}
 	// HookStopped is sent when a hook halted the turn or the member.
 	HookStopped struct {

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -122,8 +124,8 @@ func tasksShowCommand(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one task in full",
-		Long: `Show one task in full, with the stored verdicts of its gates; they are stored for
-work in a working copy. covey logs MEMBER shows why hooks have refused a member.`,
+		Long: `Show one task in full: also why hooks last refused its completion, and the stored
+verdicts of its gates, which are stored for work in a working copy.`,
 		Example: "  covey tasks show 3",
 		Args:    cli.ArgCount(1, 1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -143,9 +145,12 @@ work in a working copy. covey logs MEMBER shows why hooks have refused a member.
 			if err != nil {
 				return err
 			}
-			return env.Out.Show(asJSON, shownTask{viewTask(all[i]), standing}, func() {
-				showTask(env.Out,
-					shownTask{all[i], standing}, all)
+			refusals, err := view.ReadRefusals(place, all[i].ID)
+			if err != nil {
+				return err
+			}
+			return env.Out.Show(asJSON, shownTask{viewTask(all[i]), standing, refusals}, func() {
+				showTask(env.Out, shownTask{all[i], standing, refusals}, all)
 			})
 		},
 		ValidArgsFunction: env.CompleteTask,
@@ -205,6 +210,11 @@ func showTask(out *term.Screen, task shownTask, all []tasks.Task) {
 			out.Printf("%s\n", indented(v.Feedback))
 		}
 	}
+	if n := len(task.Refusals); n > 0 {
+		last := task.Refusals[n-1]
+		line("refused", refusalText(n, last))
+		out.Printf("%s\n", indented(last.Text))
+	}
 	for _, m := range task.Merges {
 		line("merge", out.Paint(view.MergeStyle(m.State), term.PlainLine(view.MergeState(m)+view.Because(m))))
 	}
@@ -214,6 +224,19 @@ func showTask(out *term.Screen, task shownTask, all []tasks.Task) {
 	if task.Description != "" {
 		out.Printf("\n%s\n", term.Plain(strings.TrimRight(task.Description, "\n")))
 	}
+}
+
+// refusalText says how often hooks have refused a task's completion, and when last.
+func refusalText(n int, last view.Refusal) string {
+	times := ""
+	if n > 1 {
+		times = fmt.Sprintf("%d times, last ", n)
+	}
+	whose := "when the operator completed it"
+	if last.Member != "" {
+		whose = fmt.Sprintf("in turn %d of %s", last.Turn, last.Member)
+	}
+	return term.PlainLine(times + whose + " at " + notation.ShortTime(last.Time.Local(), time.Now()))
 }
 
 // tasksGraphCommand returns `covey tasks graph`. --json prints the tasks themselves,

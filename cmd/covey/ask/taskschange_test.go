@@ -171,7 +171,7 @@ func TestShowTask(t *testing.T) {
 		Merges:   []tasks.Merge{{State: tasks.MergeDone, Into: "main", Result: "fedcba9876543", Commit: "00"}, {State: tasks.MergeHeld, Reason: "in the\x1b[2J way"}},
 		Requests: []requests.Request{{ID: "r7", Kind: requests.AskMerge, To: actors.Operator, Member: "api"}},
 	}
-	showTask(c.Out, shownTask{task, standing}, []tasks.Task{{ID: "1", Status: tasks.Pending}, task})
+	showTask(c.Out, shownTask{task, standing, nil}, []tasks.Task{{ID: "1", Status: tasks.Pending}, task})
 	want := `task 2: Server
 status       in_progress
 owner        api

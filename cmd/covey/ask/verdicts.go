@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -14,11 +15,12 @@ import (
 )
 
 // shownTask is a task as `tasks show --json` prints it: with the verdicts of its
-// gates and the state of its work. The task's own fields stay where scripts look for
+// gates, the state of its work, and why hooks have refused its completion. The task's own fields stay where scripts look for
 // them.
 type shownTask struct {
 	tasks.Task
 	api.Standing
+	Refusals []view.Refusal `json:"refusals"`
 }
 
 // readStanding asks the running team for the standing of a task, or reads the store
