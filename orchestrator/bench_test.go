@@ -23,7 +23,7 @@ import (
 func BenchmarkIdleMembers(b *testing.B) {
 	const members = 1000
 	for b.Loop() {
-		one, many := restingTeam(b, 1), restingTeam(b, members)
+		one, many := restingTeam(b, 1, anyLoad), restingTeam(b, members, anyLoad)
 		b.ReportMetric(float64(many.bytes-one.bytes)/(members-1), "B/member")
 		b.ReportMetric(float64(many.goroutines-one.goroutines)/(members-1), "goroutines/member")
 		b.ReportMetric(float64(many.opened.Milliseconds()), "open-ms")
@@ -41,18 +41,27 @@ type load struct {
 // The goal is 5 KiB; more is allowed here, because other tests' garbage is counted too.
 func TestIdleMembersCostLittle(t *testing.T) {
 	const members = 200
-	one, many := restingTeam(t, 1), restingTeam(t, members)
-	if more := many.goroutines - one.goroutines; more > members/20 {
-		t.Errorf("%d members more have %d goroutines more", members-1, more)
+	one := restingTeam(t, 1, anyLoad)
+	cost := func(many load) (each int64, more int) {
+		return (many.bytes - one.bytes) / (members - 1), many.goroutines - one.goroutines
 	}
-	if each := (many.bytes - one.bytes) / (members - 1); each > 8<<10 {
-		t.Errorf("an idle member costs %d bytes", each)
+	little := func(many load) bool {
+		each, more := cost(many)
+		return each <= 8<<10 && more <= members/20
+	}
+	// What is still being written costs something, too, but not for long.
+	if many := restingTeam(t, members, little); !little(many) {
+		each, more := cost(many)
+		t.Errorf("an idle member costs %d bytes, and %d members more have %d goroutines more", each, members-1, more)
 	}
 }
 
-// restingTeam starts a team, waits until everybody is idle, measures, and ends
-// it.
-func restingTeam(b testing.TB, members int) load {
+// anyLoad accepts the first measurement of restingTeam.
+func anyLoad(load) bool { return true }
+
+// restingTeam starts a team, waits until everybody is idle, measures, and ends it. It
+// measures again until enough accepts the result, or for half a minute.
+func restingTeam(b testing.TB, members int, enough func(load) bool) load {
 	b.Helper()
 	b.Setenv("COVEY_STATE_HOME", b.TempDir())
 	dir := b.TempDir()
@@ -99,7 +108,11 @@ func restingTeam(b testing.TB, members int) load {
 		atWork = slices.ContainsFunc(status.Members, func(m api.MemberStatus) bool { return m.State != "idle" })
 	}
 	opened := time.Since(begun)
-	after := measured()
+	takes := measured().since(before, opened)
+	for limit := time.Now().Add(30 * time.Second); !enough(takes) && time.Now().Before(limit); {
+		time.Sleep(10 * time.Millisecond)
+		takes = measured().since(before, opened)
+	}
 	if err := c.Close(); err != nil {
 		b.Error(err)
 	}
@@ -107,7 +120,12 @@ func restingTeam(b testing.TB, members int) load {
 	if err := <-done; err != nil {
 		b.Error(err)
 	}
-	return load{after.bytes - before.bytes, after.goroutines - before.goroutines, opened}
+	return takes
+}
+
+// since returns what was added to an earlier measurement.
+func (l load) since(before load, opened time.Duration) load {
+	return load{l.bytes - before.bytes, l.goroutines - before.goroutines, opened}
 }
 
 func measured() load {
