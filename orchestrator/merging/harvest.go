@@ -65,13 +65,13 @@ func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outloo
 	if err != nil {
 		return o, fmt.Errorf("foresee the merge: %w", err)
 	}
-	o.Outside = owned.Outside(q.rules().Owns[m.Member], own)
+	o.Outside = owned.Outside(q.Rules().Owns[m.Member], own)
 	if len(o.Conflicts) > 0 {
 		return o, nil
 	}
 	changes, err := q.Repo.Changed(ctx, base, o.Tree)
 	o.Files, o.Empty = Paths(changes, q.Repo.Prefix), len(changes) == 0
-	o.Protected = owned.Protected(q.rules().Protect, o.Files)
+	o.Protected = owned.Protected(q.Rules().Protect, o.Files)
 	return o, err
 }
 
@@ -80,7 +80,7 @@ func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outloo
 // of others that it merged without changing them do not count.
 func (q *Queue) Written(ctx context.Context, member, from, work string) ([]string, error) {
 	changes, err := q.Repo.Changed(ctx, from, work)
-	if err != nil || q.rules().Owns[member] == nil {
+	if err != nil || q.Rules().Owns[member] == nil {
 		return Paths(changes, q.Repo.Prefix), err
 	}
 	all, err := q.Store.Merges().List(ctx)
@@ -122,7 +122,7 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	}
 	m := tasks.Merge{Member: w.Member, Into: into, Title: "work of " + w.Member, State: tasks.MergeWaiting}
 	// A task that repairs returned work belongs to a merge that was already requested.
-	if now || q.rules().Auto || w.Task != nil && w.Task.Metadata[KeyMerge] != nil {
+	if now || q.Rules().Auto || w.Task != nil && w.Task.Metadata[KeyMerge] != nil {
 		m.State = tasks.MergeQueued
 	}
 	if w.Task != nil {
@@ -223,7 +223,7 @@ func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, erro
 	if err == nil && head.Branch == "" {
 		err = fmt.Errorf("%s is on no branch, so no branch would hold the work of %s", w.Copy.Top, w.Member)
 	}
-	if w.Task == nil || q.rules().PerMember || err != nil {
+	if w.Task == nil || q.Rules().PerMember || err != nil {
 		return head.Branch, err
 	}
 	branch := taskBranch(head.Branch, w.Task.ID)

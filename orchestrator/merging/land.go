@@ -52,9 +52,7 @@ func (q *Queue) advance(ctx context.Context, m tasks.Merge) error {
 		if err != nil {
 			return fmt.Errorf("%s is checked out in %s: %w", m.Into, c.Path, err)
 		}
-		if q.Landing != nil {
-			defer q.Landing()()
-		}
+		defer q.Landing()()
 		return there.Advance(ctx, m.Result)
 	}
 	return q.Repo.Move(ctx, ref(m.Into), worktree.Step{From: m.Base, To: m.Result, Why: "covey: " + subject(m)})

@@ -41,26 +41,25 @@ type Answer struct {
 	Text    string // the reason for No
 }
 
-// Queue merges finished work, one piece after another. Set its fields before first use
-// and do not change them; Repo, Store and Scratch are required.
+// Queue merges finished work, one piece after another. Set its fields before first use and
+// do not change them. Reviews of work need Rules, Repo, Store, Scratch and Papers; Work
+// needs all.
 type Queue struct {
-	Rules   Rules
-	Spec    func() Rules   // replaces Rules where they can change; may be nil
+	Rules   func() Rules   // the current ones: the spec of a running team can change
 	Repo    *worktree.Repo // seen from the workspace
 	Store   *tasks.Store
 	Scratch string // folder of the queue's working copy; need not exist
 	Papers  string // folder for the files of pull requests
 	// Prepare makes a new working copy ready for gates: it runs setup commands and
-	// copies files that are not in the repository; may be nil.
+	// copies files that are not in the repository.
 	Prepare func(ctx context.Context, dir string) error
 	// Gates runs the gates and returns what they refuse; empty if they pass. An error
-	// says nothing about the work. It may be nil.
+	// says nothing about the work.
 	Gates func(ctx context.Context, t Trial) (refusal string, err error)
-	// Ask requests the approval of a change of protected files, or of any work; nil:
-	// nobody can be asked.
+	// Ask requests the approval of a change of protected files, or of any work.
 	Ask func(ctx context.Context, m tasks.Merge, files []string) (Answer, error)
 	// Landing is called before the files of a working copy move along with their
-	// branch, and landed after; may be nil.
+	// branch, and landed after.
 	Landing func() (landed func())
 
 	working sync.Mutex
@@ -73,22 +72,14 @@ const maxTries = 5
 // maxRounds bounds how often work is returned to its author before a person decides.
 const maxRounds = 3
 
-// rules returns the current rules.
-func (q *Queue) rules() Rules {
-	if q.Spec != nil {
-		return q.Spec()
-	}
-	return q.Rules
-}
-
 // Target returns the branch that work is merged into. It fails if the spec names none
 // and the workspace has none checked out.
 //
 // It is read for each piece of work, because people check out other branches while a
 // team works.
 func (q *Queue) Target(ctx context.Context) (string, error) {
-	if q.rules().Into != "" {
-		return q.rules().Into, nil
+	if q.Rules().Into != "" {
+		return q.Rules().Into, nil
 	}
 	head, err := q.Repo.Head(ctx)
 	if err == nil && head.Branch == "" {
@@ -254,9 +245,9 @@ func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 	case o.Empty:
 		return q.set(ctx, m, tasks.MergeDropped, "it changes nothing in "+m.Into)
 	case len(o.Outside) > 0:
-		return q.returnToAuthor(ctx, m, notOwned(m, o.Outside, q.rules().Owns[m.Member]))
+		return q.returnToAuthor(ctx, m, notOwned(m, o.Outside, q.Rules().Owns[m.Member]))
 	}
-	if len(o.Protected) > 0 || q.rules().Approve {
+	if len(o.Protected) > 0 || q.Rules().Approve {
 		if next, ok, err := q.approved(ctx, m, o.Protected); !ok || err != nil {
 			return next, err
 		}
@@ -287,7 +278,7 @@ func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree strin
 		return m, err
 	case refusal != "":
 		return q.returnToAuthor(ctx, m, refused(m, refusal))
-	case q.rules().Pull:
+	case q.Rules().Pull:
 		return q.prepare(ctx, m)
 	}
 	if m, err = q.set(ctx, m, tasks.MergeLanding, ""); err != nil {

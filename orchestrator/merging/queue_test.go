@@ -22,15 +22,16 @@ import (
 type shop struct {
 	*Queue
 	t      testing.TB
+	spec   Rules
 	copies map[string]*worktree.Repo
 	tested []string // trees, in the order in which the gates saw them
 }
 
 func newShop(t testing.TB, files string, members ...string) *shop {
 	t.Helper()
-	s := &shop{t: t, copies: map[string]*worktree.Repo{}}
+	s := &shop{t: t, copies: map[string]*worktree.Repo{}, spec: Rules{Auto: true, Members: members}}
 	s.Queue = &Queue{
-		Rules: Rules{Auto: true, Members: members},
+		Rules: func() Rules { return s.spec },
 		Repo:  newRepo(t, files), Store: newStore(t), Scratch: filepath.Join(testkit.Folder(t), "scratch"), Papers: testkit.Folder(t),
 		Gates: func(ctx context.Context, tr Trial) (string, error) {
 			tree, err := tr.Copy.TreeOf(ctx, "HEAD")
@@ -40,6 +41,12 @@ func newShop(t testing.TB, files string, members ...string) *shop {
 			}
 			return "", err
 		},
+		Prepare: func(context.Context, string) error { return nil },
+		Ask: func(context.Context, tasks.Merge, []string) (Answer, error) {
+			t.Error("somebody was asked")
+			return Answer{}, nil
+		},
+		Landing: func() func() { return func() {} },
 	}
 	for _, m := range members {
 		s.copies[m] = copyOf(t, s.Repo, m)
@@ -271,7 +278,7 @@ func TestBranchThatIsNowhereCheckedOut(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
 	testkit.Shell(t, s.Repo.Top, "git branch release; echo mine >a")
-	s.Rules.Into = "release"
+	s.spec.Into = "release"
 	s.does("ana", "echo ana >a")
 	s.work()
 	s.want("merged")
@@ -310,8 +317,8 @@ func TestBaseMovesMeanwhile(t *testing.T) {
 func TestOwnsAndProtect(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "mkdir docs; echo 1 >docs/a; echo 1 >main.go", "ana", "ben")
-	s.Rules.Owns = map[string][]string{"ana": {"docs/**"}}
-	s.Rules.Protect = []string{"policy/**"}
+	s.spec.Owns = map[string][]string{"ana": {"docs/**"}}
+	s.spec.Protect = []string{"policy/**"}
 	s.does("ana", "echo 2 >docs/a; echo 2 >main.go")
 	s.work()
 	s.want("returned")
@@ -354,7 +361,7 @@ func TestOwnsAndProtect(t *testing.T) {
 func TestPullRequest(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
-	s.Rules.Pull = true
+	s.spec.Pull = true
 	s.does("ana", "echo ana >x")
 	testkit.Must(t, s.Store.Verdicts().Add(t.Context(), requests.Verdict{
 		VerdictKey: requests.VerdictKey{Tree: "t", Gate: "g", Subject: "1"}, Command: "go test | tail", Pass: true,
@@ -385,7 +392,7 @@ func TestPullRequest(t *testing.T) {
 func TestOneBranchPerMember(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
-	s.Rules.PerMember, s.Rules.Auto = true, false
+	s.spec.PerMember, s.spec.Auto = true, false
 	s.does("ana", "echo 1 >x")
 	s.does("ana", "echo 2 >y")
 	s.work()
@@ -560,7 +567,7 @@ func TestFreshen(t *testing.T) {
 func TestFreshenForATask(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")
-	s.Rules.Auto = false
+	s.spec.Auto = false
 	m := s.does("ana", "echo ana >x")
 	came, err := s.Freshen(t.Context(), s.copies["ben"], m.Commit)
 	testkit.Must(t, err)
@@ -579,7 +586,7 @@ func TestFreshenForATask(t *testing.T) {
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
-	s.Rules.Approve = true
+	s.spec.Approve = true
 	yes := map[string]bool{}
 	s.Ask = func(_ context.Context, m tasks.Merge, _ []string) (Answer, error) {
 		return Answer{ID: "q" + m.ID, Yes: yes[m.ID]}, nil
@@ -602,7 +609,7 @@ func TestApproval(t *testing.T) {
 func TestMergeOnRequest(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")
-	s.Rules.Auto = false
+	s.spec.Auto = false
 	s.does("ana", "echo 1 >x")
 	s.does("ben", "echo 2 >y")
 	s.work()
@@ -620,7 +627,7 @@ func TestMergeOnRequest(t *testing.T) {
 func TestForgottenWorkIsRescued(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
-	s.Rules.Auto = false
+	s.spec.Auto = false
 	old := s.does("ana", "echo old >x")
 	testkit.Shell(t, s.copies["ana"].Top, "git reset -q --hard main")
 	s.Store = newStore(t)
@@ -641,7 +648,7 @@ func TestTargets(t *testing.T) {
 	if _, err := s.Target(t.Context()); err == nil || !strings.Contains(err.Error(), "merge: {into: main}") {
 		t.Errorf("error %v", err)
 	}
-	s.Rules.Into = "nowhere"
+	s.spec.Into = "nowhere"
 	testkit.Shell(t, s.copies["ana"].Top, "echo 1 >x")
 	if _, err := s.Harvest(t.Context(), Work{Member: "ana", Copy: s.copies["ana"]}, true); err == nil {
 		t.Error("work for a branch that is not there was taken")

@@ -16,7 +16,7 @@ func queueOf(p state.Place, team func() *configs.Team, repo *worktree.Repo, stor
 		dir = p.Dir
 	}
 	return &Queue{
-		Spec: func() Rules { return rulesOf(team()) }, Repo: repo, Store: store,
+		Rules: func() Rules { return rulesOf(team()) }, Repo: repo, Store: store,
 		Scratch: filepath.Join(dir, "merge"), Papers: p.Pulls(),
 	}
 }

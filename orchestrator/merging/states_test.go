@@ -15,7 +15,7 @@ import (
 // has written down alone.
 func paperQueue(t testing.TB, members ...string) *Queue {
 	t.Helper()
-	return &Queue{Store: newStore(t), Rules: Rules{Members: members}}
+	return &Queue{Store: newStore(t), Rules: func() Rules { return Rules{Members: members} }}
 }
 
 // stands brings a piece of work into a state, with each step on the way.
@@ -143,11 +143,10 @@ func TestStatesAfterAQuestion(t *testing.T) {
 		reason string
 		err    error
 	}{
-		"nobody to ask": {nil, []string{"a"}, tasks.MergeHeld, "protected files, and there is nobody to ask", nil},
-		"open":          {says(Answer{ID: "q"}, nil), nil, tasks.MergeHeld, "waits for approval; covey inbox", nil},
-		"yes":           {says(Answer{Yes: true}, nil), []string{"a"}, tasks.MergeTesting, "because", nil},
-		"no":            {says(Answer{No: true}, nil), []string{"a"}, tasks.MergeReturned, "not to be changed", nil},
-		"trouble":       {says(Answer{Yes: true}, broken), []string{"a"}, tasks.MergeTesting, "because", broken},
+		"open":    {says(Answer{ID: "q"}, nil), nil, tasks.MergeHeld, "waits for approval; covey inbox", nil},
+		"yes":     {says(Answer{Yes: true}, nil), []string{"a"}, tasks.MergeTesting, "because", nil},
+		"no":      {says(Answer{No: true}, nil), []string{"a"}, tasks.MergeReturned, "not to be changed", nil},
+		"trouble": {says(Answer{Yes: true}, broken), []string{"a"}, tasks.MergeTesting, "because", broken},
 	} {
 		q := paperQueue(t, "ana")
 		q.Ask = tc.ask

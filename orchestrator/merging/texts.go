@@ -87,7 +87,7 @@ func (q *Queue) returnToAuthor(ctx context.Context, m tasks.Merge, s setback) (t
 	fix := &tasks.New{
 		Subject: s.title, Description: s.todo, Metadata: map[string]json.RawMessage{KeyMerge: json.RawMessage(`"` + m.ID + `"`)},
 	}
-	if slices.Contains(q.rules().Members, m.Member) {
+	if slices.Contains(q.Rules().Members, m.Member) {
 		fix.Owner = m.Member
 	}
 	m.State, m.Reason = tasks.MergeReturned, s.reason
@@ -101,10 +101,6 @@ func (q *Queue) approved(ctx context.Context, m tasks.Merge, files []string) (ta
 	why := "it waits for approval"
 	if len(files) > 0 {
 		why = "it changes protected files"
-	}
-	if q.Ask == nil {
-		held, err := q.set(ctx, m, tasks.MergeHeld, why+", and there is nobody to ask")
-		return held, false, err
 	}
 	a, err := q.Ask(ctx, m, files)
 	switch {

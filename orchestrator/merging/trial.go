@@ -13,9 +13,6 @@ import (
 
 // test runs the gates on the commit m.Result.
 func (q *Queue) test(ctx context.Context, m tasks.Merge) (refusal string, err error) {
-	if q.Gates == nil {
-		return "", nil
-	}
 	scratch, err := q.scratch(ctx, m.Result)
 	if err != nil {
 		return "", fmt.Errorf("a working copy for the merged state: %w", err)
@@ -45,10 +42,8 @@ func (q *Queue) scratch(ctx context.Context, commit string) (*worktree.Repo, err
 	if err := q.Repo.Copies.Detach(ctx, q.Scratch, commit); err != nil {
 		return nil, fmt.Errorf("create it again: %w", err)
 	}
-	if q.Prepare != nil {
-		if err := q.Prepare(ctx, q.Scratch); err != nil {
-			return nil, errors.Join(err, q.Close(ctx)) // a half prepared copy is worse than none
-		}
+	if err := q.Prepare(ctx, q.Scratch); err != nil {
+		return nil, errors.Join(err, q.Close(ctx)) // a half prepared copy is worse than none
 	}
 	return q.Repo.At(ctx, q.Scratch)
 }
