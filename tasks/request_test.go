@@ -352,6 +352,20 @@ func TestRequestsAreBounded(t *testing.T) {
 	wantError(t, err, ErrFull, "1000 requests about ann are open")
 }
 
+// TestAnswerToAFullMailbox: who cannot be told of anything else still gets its answer.
+func TestAnswerToAFullMailbox(t *testing.T) {
+	s := open(t, &Options{MaxUnread: 1})
+	r := askFor(t, s, planOf("a"))
+	sent, err := s.mail.Send(t.Context(), as("bob"), mail.Outgoing{To: []string{"ann"}, Text: "Hello."})
+	ok(t, sent, err)
+	_, err = s.requests.Expire(t.Context(), r.ID, func(requests.Request) mail.Outgoing { return mail.Outgoing{Text: "No answer."} })
+	ok(t, 0, err)
+	unread, err := s.mail.Unread(t.Context(), "ann")
+	if ok(t, unread, err); len(unread) != 2 || unread[1].Text != "No answer." {
+		t.Errorf("ann has %+v", unread)
+	}
+}
+
 // TestRequestToAFullMailbox: who cannot be told is not asked.
 func TestRequestToAFullMailbox(t *testing.T) {
 	s := open(t, &Options{MaxUnread: 1})

@@ -33,7 +33,7 @@ type Options struct {
 	LockTimeout time.Duration
 	// MaxUnread bounds the unread messages of one member: Send to a full mailbox
 	// fails with ErrFull. Default 1,000. Messages of the store itself (task
-	// assignments) are never refused.
+	// assignments) and answers to a member's questions are never refused.
 	MaxUnread int
 	// Backups is how many verified backups are kept in the folder path + ".backups";
 	// 0: none. With backups, Open checks the whole file and replaces a damaged one by

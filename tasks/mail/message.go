@@ -251,7 +251,12 @@ func (b *Boxes) Put(t *kv.Tx, p Packed) ([]Record, error) {
 			return nil, fmt.Errorf("%w: %s has %d unread messages; wait until it reads them", ErrFull, name, n)
 		}
 	}
-	var sent []Record
+	return PutAnswer(t, p), nil
+}
+
+// PutAnswer puts a message into the mailbox of each recipient, even a full one. It is for
+// answers to the recipient's questions, whose number is bounded.
+func PutAnswer(t *kv.Tx, p Packed) (sent []Record) {
 	for i, name := range p.to {
 		m := p.template
 		m.To = name
@@ -261,7 +266,7 @@ func (b *Boxes) Put(t *kv.Tx, p Packed) ([]Record, error) {
 		post(t, &m)
 		sent = append(sent, m)
 	}
-	return sent, nil
+	return sent
 }
 
 // Post puts a short message of the store itself into a mailbox, even a full one, and

@@ -221,9 +221,7 @@ func (d *Desk) conclude(ctx context.Context, c *kv.Job, id string, how closing) 
 			c.Unused(err == nil)
 			return &receipt{Op: c.Op, Request: rec}, err
 		}
-		if _, err := d.boxes.Put(t, message); err != nil {
-			return nil, err
-		}
+		mail.PutAnswer(t, message)
 		how.close(&rec.Request)
 		rec.closed(t)
 		return &receipt{Op: c.Op, Request: rec}, nil
