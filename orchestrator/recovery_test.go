@@ -11,8 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -31,9 +33,24 @@ func worked(t *testing.T) (*rig, state.Place) {
   - {say: Done., times: -1}
 `,
 	})
-	o := r.orchestrator(Options{})
-	r.want(r.run(Options{}), CodeDone, "all work is done")
-	return r, o.Place()
+	place := r.place()
+	registry := &hooks.Registry{}
+	_, err := registry.On(hooks.PreToolUse, "TaskUpdate", func(context.Context, hooks.Input) (hooks.Answer, error) {
+		testkit.Eventually(t, "a backup before anybody works", func() bool { return len(backupsIn(t, place)) >= 2 })
+		return hooks.Answer{}, nil
+	})
+	testkit.Must(t, err)
+	r.want(r.run(Options{Hooks: registry}), CodeDone, "all work is done")
+	return r, place
+}
+
+// backupsIn lists the backups of a team's store, the oldest first.
+func backupsIn(t *testing.T, place state.Place) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(place.Store()+".backups", "*.db"))
+	testkit.Must(t, err)
+	slices.Sort(list)
+	return list
 }
 
 // damage flips a bit in every place of the store where the text stands.
@@ -50,13 +67,12 @@ func damage(t *testing.T, path, text string) {
 }
 
 // oldBackup leaves of all backups the one alone that was made before anybody worked.
-func oldBackup(t *testing.T, dir string) (path string) {
+func oldBackup(t *testing.T, place state.Place) (path string) {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(dir, "*.db"))
-	if err != nil || len(list) != 3 {
-		t.Fatalf("backups %v, %v", list, err)
+	list := backupsIn(t, place)
+	if len(list) != 3 {
+		t.Fatalf("backups %v", list)
 	}
-	slices.Sort(list)
 	for _, path := range slices.Delete(slices.Clone(list), 1, 2) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -84,7 +100,7 @@ func withoutLog(t *testing.T, place state.Place) {
 func TestDamagedStoreIsMadeWhole(t *testing.T) {
 	r, place := worked(t)
 	before := r.list()
-	oldBackup(t, place.Store()+".backups") // of the moment when the team started
+	oldBackup(t, place) // of the moment when the team started
 	damage(t, place.Store(), "Second thing")
 	e := r.run(Options{})
 	r.want(e, CodeDone, "all work")
@@ -109,7 +125,7 @@ func TestDamagedStoreIsRestored(t *testing.T) {
 	t.Parallel()
 	r, place := worked(t)
 	before := r.list()
-	oldBackup(t, place.Store()+".backups") // of the moment when the team started
+	oldBackup(t, place) // of the moment when the team started
 	withoutLog(t, place)
 	damage(t, place.Store(), "Second thing")
 	e := r.run(Options{})
@@ -156,7 +172,7 @@ func (r *rig) checkStoreNumbers(place state.Place) {
 // what the journal knows.
 func TestOlderStoreIsRefilled(t *testing.T) {
 	r, place := worked(t)
-	old, err := os.ReadFile(oldBackup(t, place.Store()+".backups"))
+	old, err := os.ReadFile(oldBackup(t, place))
 	if err != nil {
 		t.Fatal(err)
 	}
