@@ -19,9 +19,12 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// handClock is the machine's clock, put forward by hand.
+// handClock is the machine's clock, put forward by hand. A still one does not go on by
+// itself, so that no pause ends before the test has seen it.
 type handClock struct {
+	still  bool
 	mu     sync.Mutex
+	begun  time.Time // when a still clock was read first
 	ahead  time.Duration
 	timers []handTimer
 }
@@ -42,7 +45,15 @@ func (t handTimer) fire() {
 func (c *handClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Now().Add(c.ahead)
+	return c.moment()
+}
+
+// moment returns what the clock shows; the caller holds mu.
+func (c *handClock) moment() time.Time {
+	if !c.still || c.begun.IsZero() {
+		c.begun = time.Now()
+	}
+	return c.begun.Add(c.ahead)
 }
 
 // after may ring too early, as the crew's sleep may: the clock can be put
@@ -61,7 +72,7 @@ func (c *handClock) forward(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ahead += d
-	now := time.Now().Add(c.ahead)
+	now := c.moment()
 	for _, t := range c.timers {
 		if !t.at.After(now) {
 			t.fire()

@@ -41,7 +41,7 @@ func TestFailedTurnIsTriedAgain(t *testing.T) {
 		act{When: "You own task #1", Do: []string{claims, tooMany}},
 		act{When: teammate.TryAgain, Do: []string{tooMany}},
 		act{When: teammate.TryAgain, Do: []string{finishes}})
-	u := start(r, &handClock{})
+	u := start(r, &handClock{still: true})
 	u.until("turn_failed", 1)
 	m := u.member("dev")
 	for m.State != api.Waiting { // the turn is just ending
@@ -140,7 +140,7 @@ func TestPauseEnds(t *testing.T) {
 		act{When: "I paid.", Do: []string{tooMany}},
 		act{When: teammate.TryAgain, Do: []string{tooMany}},
 		act{When: teammate.TryAgain, Do: []string{finishes}})
-	u := start(r, &handClock{})
+	u := start(r, &handClock{still: true})
 	u.inPause("dev", 1)
 	client, err := api.Dial(t.Context(), u.o.Place())
 	if err != nil {
