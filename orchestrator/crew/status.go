@@ -35,7 +35,8 @@ func (s *Seat) State(now lives.State) api.MemberState {
 	return api.Resting
 }
 
-// Status returns the member as `covey ps` shows it. own are the indexes of its tasks.
+// Status returns the member as `covey ps` shows it. own are the indexes in
+// all of the tasks that it owns, completed ones too.
 func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
 	ran := s.crew.ports.Hooks.Live.Tallies.Of(s.Member.Name)
 	done, login, now := s.crew.ports.Accounts.Tally.Of(s.Member.Name), s.crew.ports.Logins.State(s.Member.Name), s.crew.ports.Watch.Of(s.Member.Name)

@@ -15,7 +15,7 @@ import (
 type preset struct {
 	name     configs.Preset
 	programs []program // the first that is installed serves
-	keyVars  []string  // variables that hold API keys; the first is the one to set
+	keyVars  []string  // variables that hold API keys, which pass with `auth: key` only; the first is the one to set
 	// pass are variables that its programs get from covey's environment in addition to
 	// the usual ones, because they locate the login or select the account. None of them
 	// holds a secret.

@@ -33,8 +33,13 @@ func TestPresetsAreWhole(t *testing.T) {
 		}
 		for _, w := range p.programs {
 			h := w.honours
-			if w.bin == "" || w.offline == nil || h.Version == "" || h.Date == "" || h.MCP == "" {
-				t.Errorf("%s: %s lacks something: %+v", p.name, w.bin, h)
+			for what, missing := range map[string]bool{
+				"bin": w.bin == "", "offline": w.offline == nil, "honours.Version": h.Version == "",
+				"honours.Date": h.Date == "", "honours.MCP": h.MCP == "",
+			} {
+				if missing {
+					t.Errorf("%s: %s has no %s", p.name, w.bin, what)
+				}
 			}
 			if (w.kind == configs.Command) != (w.dialect != "") || (w.kind == configs.Command) != (w.resume != nil) {
 				t.Errorf("%s: %s is %s, with dialect %q and resume %q", p.name, w.bin, w.kind, w.dialect, w.resume)

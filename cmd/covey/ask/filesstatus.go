@@ -19,7 +19,8 @@ import (
 
 // filesStatus returns the status of a team that does not run, from its files. It
 // leaves empty what only a process knows: the pass of the current turn, what a member
-// does, who is attached. What the journal counts comes from view.ReadLastRun. A run that was cut off has no result.
+// does, who is attached. What the journal counts comes from view.ReadLastRun; what the store
+// knows, such as tasks and unread mail, is read here. A run that was cut off has no result.
 func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	file, err := state.ReadRunFile(place)
 	if errors.Is(err, fs.ErrNotExist) {

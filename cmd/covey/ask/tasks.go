@@ -125,7 +125,8 @@ func tasksShowCommand(env *cli.Env) *cobra.Command {
 		Use:   "show ID",
 		Short: "Show one task in full",
 		Long: `Show one task in full: also why hooks last refused its completion, and the stored
-verdicts of its gates, which are stored for work in a working copy.`,
+verdicts of its gates, which are stored for work in a working copy. covey logs
+MEMBER shows why Stop and TeammateIdle hooks refused to end a turn.`,
 		Example: "  covey tasks show 3",
 		Args:    cli.ArgCount(1, 1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {

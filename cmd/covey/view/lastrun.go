@@ -44,19 +44,26 @@ func ReadLastRun(place state.Place) (*lastRun, error) {
 	return run, nil
 }
 
-// lastStart returns the number of the line before the last start of a team; 0 if
-// there is none. It reads backwards, so earlier runs cost nothing. It skips damaged
-// lines.
+// lastStart returns the number of the line before the last start of a team in whose run a
+// member began: a run that finds nothing new has no members to show. Without such a run it
+// is the last start; 0 if there is none. It reads backwards, so earlier runs cost nothing.
+// It skips damaged lines.
 func lastStart(place state.Place) (uint64, error) {
+	last, began := uint64(0), false
 	for l, err := range journal.Backwards(place.Journal(), 0) {
 		if err != nil {
 			return 0, err
 		}
-		if l.Type == "team_started" && data(l).Merge == "" {
+		began = began || l.Type == "member_started"
+		if l.Type != "team_started" || data(l).Merge != "" {
+			continue
+		}
+		if began {
 			return l.Seq - 1, nil
 		}
+		last = max(last, l.Seq-1)
 	}
-	return 0, nil
+	return last, nil
 }
 
 // apply handles the next line. Another turn ends the need for attention.

@@ -38,6 +38,23 @@ func TestReadLastRun(t *testing.T) {
 	}
 }
 
+// TestReadLastRunWithNothingNew: a run that found nothing to do does not hide what the run
+// before it did.
+func TestReadLastRunWithNothingNew(t *testing.T) {
+	teamtest.StateHome(t)
+	place := teamtest.Place(t, "crew")
+	teamtest.WriteJournal(t, place, append(teamtest.TwoRuns(),
+		teamtest.Line(0, "", "team_started", `{"goal":"Ship","members":["lead","ana"],"resumed":true}`),
+		teamtest.Line(0, "", "team_ended", `{"reason":"all work was done before; nothing is new","exit_code":0}`))...)
+	run, err := ReadLastRun(place)
+	if err != nil || len(run.Members) != 2 {
+		t.Fatalf("%+v, %v", run, err)
+	}
+	if ana := run.Members[1]; ana.State != api.Resting || ana.Agent != "builtin/script" || ana.Turns != 1 {
+		t.Errorf("ana is %+v", ana)
+	}
+}
+
 // TestReadLastRunThatIsDone: a team that was done has nobody who needs attention, however
 // the trouble came to an end.
 func TestReadLastRunThatIsDone(t *testing.T) {
