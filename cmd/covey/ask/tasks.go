@@ -233,7 +233,7 @@ func refusalText(n int, last view.Refusal) string {
 	if n > 1 {
 		times = fmt.Sprintf("%d times, last ", n)
 	}
-	whose := "when the operator completed it"
+	whose := "when the operator wanted to complete it"
 	if last.Member != "" {
 		whose = fmt.Sprintf("in turn %d of %s", last.Turn, last.Member)
 	}
