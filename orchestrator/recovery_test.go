@@ -35,9 +35,11 @@ func worked(t *testing.T) (*rig, state.Place) {
 	})
 	place := r.place()
 	registry := &hooks.Registry{}
-	_, err := registry.On(hooks.PreToolUse, "TaskUpdate", func(context.Context, hooks.Input) (hooks.Answer, error) {
-		testkit.Eventually(t, "a backup before anybody works", func() bool { return len(backupsIn(t, place)) >= 2 })
-		return hooks.Answer{}, nil
+	_, err := registry.On(hooks.PreToolUse, "TaskUpdate", func(ctx context.Context, _ hooks.Input) (hooks.Answer, error) {
+		for ctx.Err() == nil && len(backupsIn(t, place)) < 2 { // the second is made before anybody works
+			time.Sleep(time.Millisecond)
+		}
+		return hooks.Answer{}, ctx.Err()
 	})
 	testkit.Must(t, err)
 	r.want(r.run(Options{Hooks: registry}), CodeDone, "all work is done")
