@@ -166,7 +166,21 @@ func actsAtOnce(r requests.Request) bool { return r.Kind != requests.AskPermissi
 
 // act acts on an answer, and then marks it as taken. After a crash in between
 // recall acts on it again, so everything that Closed does must be idempotent.
+//
+// Of two calls for one answer to be acted on before it is read (ActOn), the second has no
+// effect: changes that the member has made since the first are not what a person allowed.
 func (b *Inbox) act(ctx context.Context, r requests.Request) error {
+	if r.Kind == requests.AskPlan || r.Kind == requests.AskAttention {
+		b.acting.Lock()
+		defer b.acting.Unlock()
+		now, err := b.ports.Store.Requests().Get(ctx, r.ID)
+		if err != nil {
+			return fmt.Errorf("read the answer to %s: %w", r.ID, err)
+		}
+		if now.Taken {
+			return nil
+		}
+	}
 	if err := b.ports.Closed(ctx, r); err != nil {
 		return fmt.Errorf("act on the answer to %s: %w", r.ID, err)
 	}
@@ -176,13 +190,13 @@ func (b *Inbox) act(ctx context.Context, r requests.Request) error {
 // ActOn prepares the inbox for mail that is about to be shown. Both a question and an
 // answer can be read as soon as they are stored: whoever reads "approved" must be able to
 // work, and whoever reads a question must be able to answer it by its asker's name. So it
-// acts on answers to plans, unless Answer has done so already, and reads the open
-// questions again.
+// acts on answers to plans and about members that need attention, unless Answer has done
+// so already, and reads the open questions again.
 func (b *Inbox) ActOn(ctx context.Context, letters []mail.Message) error {
 	about := false
 	for _, m := range letters {
 		id := requestIn(m)
-		if about = about || id != ""; m.Kind != mail.PlanAnswered || id == "" {
+		if about = about || id != ""; id == "" || m.Kind != mail.PlanAnswered && m.Kind != mail.OperatorMessage {
 			continue
 		}
 		r, err := b.ports.Store.Requests().Get(ctx, id)
@@ -254,7 +268,10 @@ func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 			out.Kind = mail.ShutdownApproved
 		}
 	case requests.AskAttention:
-		return mail.Outgoing{Kind: mail.OperatorMessage, Text: cmp.Or(r.Feedback, "Go on.")}
+		// The id lets ActOn find the answer.
+		return mail.Outgoing{
+			Kind: mail.OperatorMessage, Text: cmp.Or(r.Feedback, "Go on."), Data: notation.Encode(mail.Ref(r.ID)),
+		}
 	}
 	answer.Type = out.Kind
 	out.Data, out.Summary = notation.Encode(answer), mail.Summary(out.Text)

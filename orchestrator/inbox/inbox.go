@@ -47,6 +47,8 @@ type Inbox struct {
 	reminders reminders
 	waits     midTurnWaits
 
+	acting sync.Mutex // held by act for answers that ActOn acts on too
+
 	mu      sync.Mutex
 	open    questions
 	due     map[string]time.Time // deadlines by id, on the monotonic clock

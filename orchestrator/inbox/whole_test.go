@@ -128,6 +128,38 @@ func TestAnsweredAtOnce(t *testing.T) {
 	}
 }
 
+// TestAllowedBeforeItIsRead: what a person allows a member that needs attention is allowed
+// when the member reads of it, and once: what it changes afterwards is not allowed.
+func TestAllowedBeforeItIsRead(t *testing.T) {
+	var allowed []requests.Request
+	p := newPlanning(t, func(_ context.Context, r requests.Request) error {
+		allowed = append(allowed, r)
+		return nil
+	})
+	p.begin(t)
+	if err := p.Attention.Need(t.Context(), "dev", "stuck", ""); err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.store.Requests().Answer(t.Context(), actors.Actor{Name: actors.Operator}, p.Open()[0].ID,
+		requests.Ruling{Approve: true, Mail: p.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	letters, err := p.store.Mail().Unread(t.Context(), "dev")
+	if err != nil || len(letters) != 1 {
+		t.Fatalf("%+v, %v", letters, err)
+	}
+	if err := p.ActOn(t.Context(), letters); err != nil {
+		t.Fatal(err)
+	}
+	if len(allowed) != 1 || allowed[0].ID != r.ID {
+		t.Fatalf("acted on %+v before dev reads %q", allowed, letters[0].Text)
+	}
+	if err := p.concluded(t.Context(), r); err != nil || len(allowed) != 1 {
+		t.Errorf("%v; acted on %d times", err, len(allowed))
+	}
+}
+
 // TestApprovalIsStoredOnceMore: an approval whose storing failed is stored when the answer is
 // acted on again, or the next run would want another plan.
 func TestApprovalIsStoredOnceMore(t *testing.T) {
