@@ -167,8 +167,8 @@ func sumUp(r *rooms, e *Ending) (limited bool) {
 		done := r.accounts.tally.Of(s.Member.Name)
 		m := MemberEnding{
 			Name: s.Member.Name, Agent: lives.AgentTitle(s.Member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
-			Completed: done.Completed, Refusals: r.watch.Of(s.Member.Name).Refusals, State: api.Resting,
-			Tokens: done.Usage.Total(), CostUSD: done.CostUSD, TokensUnknown: done.UsageUnknown,
+			Completed: done.Completed, Refusals: done.Refusals, State: api.Resting,
+			Tokens: done.Tokens, CostUSD: done.CostUSD, TokensUnknown: done.TokensUnknown,
 		}
 		m.Limits, _ = r.accounts.ledger.ReportOf(s.Member.Name)
 		lock, text := r.logins.Ending(s.Member)

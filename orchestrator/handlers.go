@@ -274,10 +274,7 @@ func (q commands) status(ctx context.Context) (api.Status, error) {
 		st.Up = true
 	default:
 	}
-	owned := map[string][]int{} // indexes of each member's tasks
-	for i := range all {
-		owned[all[i].Owner] = append(owned[all[i].Owner], i)
-	}
+	owned := api.OwnedTasks(all)
 	var names []string
 	for _, s := range r.seats.All() {
 		m := s.Status(owned[s.Member.Name], all)

@@ -100,7 +100,8 @@ func TestWhereDoesItGo(t *testing.T) {
 		{"a hook event", `\bConfigChange(Input)?\b`, 4},
 		{"a key of the spec", `MaxInProgress|maxInProgress|"max_in_progress"`, 3},
 		{"a line of the journal", `\bTaskUnchanged\b|"task_unchanged"`, 2},
-		{"a fact in `covey ps`", `Ahead int|(st|w)\.Ahead\b`, 2},
+		{"a column of `covey ps`", `\bTasksDone\b`, 2},
+		{"a fact about a worktree in `covey ps`", `Ahead int|(st|w)\.Ahead\b`, 2},
 	} {
 		line := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(row.change) + ` \|.*$`).FindString(table)
 		var says []string

@@ -66,27 +66,21 @@ type Status struct {
 
 // MemberStatus is one member in a Status.
 type MemberStatus struct {
-	Name       string      `json:"name"`
-	Lead       bool        `json:"lead"`
-	Agent      string      `json:"agent"` // builtin/script, …
-	State      MemberState `json:"state"`
-	Doing      string      `json:"doing,omitempty"` // the running tool call or hook, on one line
-	Turn       int         `json:"turn"`            // counts from 1; 0 before the first
-	Pass       int         `json:"pass"`            // of this turn, from 1; 0 between turns
-	Task       string      `json:"task,omitempty"`  // id of the task in progress with the lowest id
-	Subject    string      `json:"task_subject,omitempty"`
-	WaitsFor   string      `json:"waits_for,omitempty"` // text for people: "task 3 (api)", "nothing", …
-	Attention  string      `json:"attention,omitempty"` // why it needs attention
-	Held       bool        `json:"held,omitempty"`      // it begins no turn until it is resumed; it may still be in one
-	Unread     int         `json:"unread"`
-	Turns      int         `json:"turns"`       // in this run
-	Empty      int         `json:"empty_turns"` // turns that did nothing, in this run
-	Refusals   int         `json:"refusals"`    // by hooks and gates, in this run
-	FailedOpen int         `json:"failed_open"` // failures of hooks that fail open, in this run
-	Tokens     int64       `json:"tokens"`
-	// TokensUnknown is set if the agent program did not report all tokens that it
-	// used; Tokens counts the reported ones.
-	TokensUnknown bool `json:"tokens_unknown,omitempty"`
+	Name          string      `json:"name"`
+	Lead          bool        `json:"lead"`
+	Agent         string      `json:"agent"` // builtin/script, …
+	State         MemberState `json:"state"`
+	Doing         string      `json:"doing,omitempty"` // the running tool call or hook, on one line
+	Turn          int         `json:"turn"`            // counts from 1; 0 before the first
+	Pass          int         `json:"pass"`            // of this turn, from 1; 0 between turns
+	Task          string      `json:"task,omitempty"`  // id of the task in progress with the lowest id
+	Subject       string      `json:"task_subject,omitempty"`
+	WaitsFor      string      `json:"waits_for,omitempty"` // text for people: "task 3 (api)", "nothing", …
+	Attention     string      `json:"attention,omitempty"` // why it needs attention
+	Held          bool        `json:"held,omitempty"`      // it begins no turn until it is resumed; it may still be in one
+	Unread        int         `json:"unread"`
+	FailedOpen    int         `json:"failed_open"` // failures of hooks that fail open, in this run
+	budget.Counts             // in this run
 	// Background lists the running background hooks.
 	Background []string `json:"background_hooks,omitempty"`
 	// Worktree is its working copy. It is nil if the member works in the
@@ -101,6 +95,25 @@ type MemberStatus struct {
 	CostUSD float64 `json:"cost_usd,omitempty"`
 	// LimitedUntil is when a member of state Limited tries again.
 	LimitedUntil time.Time `json:"limited_until,omitzero"`
+}
+
+// SetTask sets the member's task in progress. own are the indexes in all of its tasks.
+func (m *MemberStatus) SetTask(own []int, all []tasks.Outline) {
+	for _, i := range own {
+		if all[i].Status == tasks.InProgress {
+			m.Task, m.Subject = all[i].ID, all[i].Subject
+			return
+		}
+	}
+}
+
+// OwnedTasks returns the indexes in all of each member's tasks, completed ones too.
+func OwnedTasks(all []tasks.Outline) map[string][]int {
+	owned := map[string][]int{}
+	for i := range all {
+		owned[all[i].Owner] = append(owned[all[i].Owner], i)
+	}
+	return owned
 }
 
 // TaskCounts counts the team's tasks. Ready and Blocked are parts of Pending.

@@ -1,9 +1,11 @@
 package budget
 
 import (
+	"encoding/json"
 	"sync"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -16,13 +18,29 @@ type Tally struct {
 
 // Done is what one member has done in this run.
 type Done struct {
-	Turns, Passes int
-	Empty         int      // turns
-	Useful        bool     // its current turn has done something
-	Completed     []string // tasks
-	Usage         agent.Usage
-	UsageUnknown  bool // some turn used tokens that its program did not report
-	CostUSD       float64
+	Counts
+	Passes    int
+	Useful    bool     // its current turn has done something
+	Completed []string // tasks
+	CostUSD   float64
+}
+
+// Counts are what `covey ps` shows of a Done. The counts of a running team come from the
+// events of its members, those of a stopped one from its journal, see Read.
+type Counts struct {
+	Turns     int   `json:"turns"`
+	Empty     int   `json:"empty_turns"` // turns that did nothing
+	TasksDone int   `json:"tasks_done"`  // tasks that it completed
+	Refusals  int   `json:"refusals"`    // by hooks and gates
+	Tokens    int64 `json:"tokens"`
+	// TokensUnknown is set if the agent program did not report all tokens that it
+	// used; Tokens counts the reported ones.
+	TokensUnknown bool `json:"tokens_unknown,omitempty"`
+}
+
+// AddTo returns the team's count with this member's added.
+func (c Counts) AddTo(n journal.TurnCount) journal.TurnCount {
+	return n.Of(c.Turns, c.Empty, c.TasksDone)
 }
 
 // Of returns what a member has done.
@@ -49,6 +67,9 @@ func (t *Tally) add(member string, do func(*Done)) {
 
 // See counts an event of a member.
 func (t *Tally) See(e agent.Event) {
+	if _, refused := e.Data.(agent.HookFeedback); refused {
+		t.add(e.Member, func(d *Done) { d.Refusals++ })
+	}
 	if e.Helper != "" {
 		return // a helper's turns are part of its member's turn
 	}
@@ -61,8 +82,8 @@ func (t *Tally) See(e agent.Event) {
 		t.add(e.Member, func(d *Done) { d.Useful = true })
 	case agent.TurnEnded:
 		t.add(e.Member, func(d *Done) {
-			d.Usage, d.CostUSD = d.Usage.Plus(data.Usage), d.CostUSD+data.CostUSD
-			d.UsageUnknown = d.UsageUnknown || data.UsageUnknown
+			d.Tokens, d.CostUSD = d.Tokens+data.Usage.Total(), d.CostUSD+data.CostUSD
+			d.TokensUnknown = d.TokensUnknown || data.UsageUnknown
 			if data.Empty {
 				d.Empty++
 			}
@@ -72,12 +93,42 @@ func (t *Tally) See(e agent.Event) {
 
 // Completed records that a member has completed a task.
 func (t *Tally) Completed(member, task string) {
-	t.add(member, func(d *Done) { d.Useful, d.Completed = true, append(d.Completed, task) })
+	t.add(member, func(d *Done) {
+		d.Useful, d.Completed, d.TasksDone = true, append(d.Completed, task), d.TasksDone+1
+	})
 }
 
 // Spend adds usage of a member outside of its turns.
 func (t *Tally) Spend(member string, u agent.Usage) {
-	t.add(member, func(d *Done) { d.Usage = d.Usage.Plus(u) })
+	t.add(member, func(d *Done) { d.Tokens += u.Total() })
+}
+
+// Read counts a line of the journal of a run, to show a team that does not run. It calls See,
+// Completed or Spend, as the running team did.
+func (t *Tally) Read(l journal.Line) {
+	e := agent.Event{Member: l.Member, Turn: l.Turn, Helper: l.Helper}
+	switch l.Type {
+	case agent.TurnStarted{}.EventType():
+		e.Data = decoded[agent.TurnStarted](l)
+	case agent.TurnEnded{}.EventType():
+		e.Data = decoded[agent.TurnEnded](l)
+	case agent.HookFeedback{}.EventType():
+		e.Data = decoded[agent.HookFeedback](l)
+	case "hook_model": // a hooking.ModelAsked
+		t.Spend(l.Member, decoded[struct{ Usage agent.Usage }](l).Usage)
+	case string(tasks.TaskEvent):
+		if change := decoded[tasks.Change](l); change.Op == tasks.TaskCompleted {
+			t.Completed(change.Task.Owner, change.Task.ID)
+		}
+	}
+	t.See(e)
+}
+
+// decoded returns the data of a line. Data of an unknown shape gives what can be decoded,
+// because a reader must survive journals of newer versions.
+func decoded[T any](l journal.Line) (data T) {
+	_ = json.Unmarshal(l.Data, &data) // see above
+	return data
 }
 
 // Forget drops the counts of a member that has left the team.
@@ -93,7 +144,7 @@ func (t *Tally) Sum() journal.TurnCount {
 	defer t.mu.Unlock()
 	var n journal.TurnCount
 	for _, d := range t.members {
-		n = n.Of(d.Turns, d.Empty, len(d.Completed))
+		n = d.AddTo(n)
 	}
 	return n
 }

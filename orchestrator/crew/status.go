@@ -44,19 +44,16 @@ func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
 	m := api.MemberStatus{
 		Name: s.Member.Name, Lead: s.Member.Lead, Agent: lives.AgentTitle(s.Member.CurrentAgent()),
 		State: s.State(life), Doing: now.Doing,
-		Turn: now.Turn, Attention: cmp.Or(life.Gone, s.crew.ports.Asks.Attention.Of(s.Member.Name)), Refusals: now.Refusals,
-		Turns: done.Turns, Empty: done.Empty,
+		Turn: now.Turn, Attention: cmp.Or(life.Gone, s.crew.ports.Asks.Attention.Of(s.Member.Name)),
+		Counts:     done.Counts,
 		FailedOpen: ran.FailedOpen(), Hooks: ran.Noteworthy(),
-		Tokens: done.Usage.Total(), TokensUnknown: done.UsageUnknown,
 	}
 	if !life.Idle {
 		m.Pass = now.Pass
 	}
+	m.SetTask(own, all)
 	for _, i := range own {
 		t := &all[i]
-		if t.Status == tasks.InProgress && m.Task == "" {
-			m.Task, m.Subject = t.ID, t.Subject
-		}
 		if t.Status != tasks.Pending || m.WaitsFor != "" {
 			continue
 		}

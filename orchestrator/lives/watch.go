@@ -23,7 +23,6 @@ type Activity struct {
 	InTurn     bool
 	Doing      string // for people; empty: nothing
 	LastText   string
-	Refusals   int
 	Unreported []string // tasks completed since its last message to the lead
 }
 
@@ -148,8 +147,6 @@ func (a *activity) record(e agent.Event) {
 		if a.hooking == 0 && len(a.open) > 0 { // others of the same event may still run
 			a.Doing = a.busyWith()
 		}
-	case agent.HookFeedback:
-		a.Refusals++
 	case agent.TurnEnded:
 		a.InTurn, a.Doing, a.open = false, "", nil
 	}
@@ -170,13 +167,8 @@ func (a *activity) busyWith() string {
 // seeHelper processes an event of the member's helper: it is the member's work, but not
 // its text.
 func (a *activity) seeHelper(e agent.Event) {
-	switch data := e.Data.(type) {
-	case agent.HookFeedback:
-		a.Refusals++
-	case agent.ToolCalled:
-		if a.InTurn {
-			a.Doing = "helper: " + notation.OneLine(data.Name+" "+notation.MainInput(data.Input))
-		}
+	if call, ok := e.Data.(agent.ToolCalled); ok && a.InTurn {
+		a.Doing = "helper: " + notation.OneLine(call.Name+" "+notation.MainInput(call.Input))
 	}
 }
 

@@ -80,11 +80,11 @@ func TestLives(t *testing.T) {
 		t.Errorf("it does %+v", now)
 	}
 	w.Restart("dev")
-	if now := w.Of("dev"); now.InTurn || now.Turn != 3 || now.Doing != "" || now.Refusals != 1 || len(now.Unreported) != 2 {
+	if now := w.Of("dev"); now.InTurn || now.Turn != 3 || now.Doing != "" || len(now.Unreported) != 2 {
 		t.Errorf("its next life does %+v", now)
 	}
 	w.Forget("dev")
-	if now := w.Of("dev"); now.Turn != 0 || now.Refusals != 0 || len(now.Unreported) != 0 {
+	if now := w.Of("dev"); now.Turn != 0 || len(now.Unreported) != 0 {
 		t.Errorf("it has left, and does %+v", now)
 	}
 }

@@ -58,7 +58,9 @@ func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Tasks = api.CountTasks(tasks.Outlines(snapshot.Tasks))
+	all := tasks.Outlines(snapshot.Tasks)
+	s.Tasks = api.CountTasks(all)
+	owned := api.OwnedTasks(all)
 	for _, m := range run.Members {
 		m.Unread = snapshot.Unread[m.Name]
 		if slices.Contains(held, m.Name) {
@@ -67,11 +69,7 @@ func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 		if tally := run.Hooks[m.Name]; tally != nil {
 			m.FailedOpen, m.Hooks = tally.FailedOpen(), tally.Noteworthy()
 		}
-		for _, t := range snapshot.Tasks {
-			if t.Owner == m.Name && t.Status == tasks.InProgress && m.Task == "" {
-				m.Task, m.Subject = t.ID, t.Subject
-			}
-		}
+		m.SetTask(owned[m.Name], all)
 		s.Members = append(s.Members, *m)
 	}
 	return s, nil

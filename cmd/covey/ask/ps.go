@@ -27,9 +27,9 @@ func Ps(env *cli.Env) *cobra.Command {
 		Use:   "ps",
 		Short: "Show what each member does and waits for",
 		Long: `Show the team: for each member its agent, state, turn and pass, its task, what it
-waits for, unread mail, and how often hooks have refused it; then the schedules with
-their next times. If the team does not run, show the result of its last run. A
-missed schedule runs with the next covey up.`,
+waits for, how many tasks it has completed in this run, unread mail, and how often
+hooks have refused it; then the schedules with their next times. If the team does not
+run, show its last run and the result. A missed schedule runs with the next covey up.`,
 		Example: `  covey ps
   covey ps --all          # every team of this user
   covey ps --json`,
@@ -136,6 +136,7 @@ func memberTable(members []api.MemberStatus, now time.Time) *term.Table {
 		term.Text("PASS", func(m member) string { return count(m.Pass) }),
 		term.Text("TASK", func(m member) string { return m.Task + " " + m.Subject }),
 		term.Text("WAITS FOR", busyText),
+		term.Text("DONE", func(m member) string { return fmt.Sprint(m.TasksDone) }),
 		term.Text("UNREAD", func(m member) string { return fmt.Sprint(m.Unread) }),
 		term.Text("REFUSALS", func(m member) string { return fmt.Sprint(m.Refusals) }),
 		term.Column[member]{Head: "USED", Hidden: !limited,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -48,14 +49,14 @@ func TestPrintStatus(t *testing.T) {
 			{Name: "ana", Agent: "builtin/script", State: api.Resting, Turn: 1, WaitsFor: "task 1", Unread: 4},
 			{Name: "ben", Agent: "builtin/script", State: api.NeedsAttention, Attention: "8\nrefusals",
 				Task:    "2",
-				Subject: "Do it", Refusals: 8, Hooks: []hooklist.Count{{Command: "./x", FailedOpen: 2,
+				Subject: "Do it", Counts: budget.Counts{Refusals: 8, TasksDone: 1}, Hooks: []hooklist.Count{{Command: "./x", FailedOpen: 2,
 					Why: "exit 1"}}},
 		}}, time.Now())
 	_, got, _ := strings.Cut(out.String(), "\n\n")
-	want := `MEMBER  AGENT           STATE            TURN  PASS  TASK     WAITS FOR  UNREAD  REFUSALS
-lead    builtin/script  working          2     3     -        Bash ls    0       0
-ana     builtin/script  idle             1     -     -        task 1     4       0
-ben     builtin/script  needs attention  -     -     2 Do it  -          0       8
+	want := `MEMBER  AGENT           STATE            TURN  PASS  TASK     WAITS FOR  DONE  UNREAD  REFUSALS
+lead    builtin/script  working          2     3     -        Bash ls    0     0       0
+ana     builtin/script  idle             1     -     -        task 1     0     4       0
+ben     builtin/script  needs attention  -     -     2 Do it  -          1     0       8
 ! ben needs attention: 8 refusals
   covey logs ben tells what happened; covey send ben TEXT helps it on
 ! ben: 2 hooks failed open: ./x (exit 1) ×2
@@ -78,10 +79,10 @@ func TestPsOfLockouts(t *testing.T) {
 		}}, now)
 	want := `crew in /w · running for 0s (process 7)
 
-MEMBER  AGENT       STATE                TURN  PASS  TASK  WAITS FOR        UNREAD  REFUSALS
-lead    acp/codex   waiting              -     -     -     a slot of codex  0       0
-api     acp/codex   limited until 15:00  -     -     -     -                0       0
-docs    acp/gemini  logged out           -     -     -     -                0       0
+MEMBER  AGENT       STATE                TURN  PASS  TASK  WAITS FOR        DONE  UNREAD  REFUSALS
+lead    acp/codex   waiting              -     -     -     a slot of codex  0     0       0
+api     acp/codex   limited until 15:00  -     -     -     -                0     0       0
+docs    acp/gemini  logged out           -     -     -     -                0     0       0
 ! docs: gemini is not logged in; run ` + "`gemini`" + `
 `
 	if out.String() != want {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -18,6 +19,7 @@ type lastRun struct {
 	Members []*api.MemberStatus        // in the order in which they appear
 	Hooks   map[string]*hooklist.Tally // by member
 	merges  hooklist.Tally             // gates at merges
+	done    budget.Tally
 	Turns   journal.TurnCount
 }
 
@@ -40,6 +42,10 @@ func ReadLastRun(place state.Place) (*lastRun, error) {
 		case !errors.As(err, &damaged):
 			return nil, err
 		}
+	}
+	for _, m := range run.Members {
+		m.Counts = run.done.Of(m.Name).Counts
+		run.Turns = m.AddTo(run.Turns)
 	}
 	return run, nil
 }
@@ -75,6 +81,7 @@ func (r *lastRun) apply(l journal.Line) {
 	if l.Type == "team_ended" && p.Merge == "" && p.ExitCode != nil && *p.ExitCode == 0 {
 		r.clearAttention()
 	}
+	r.done.Read(l)
 	m := r.find(l.Member)
 	if m == nil {
 		if l.Member == "" && l.Type == "hook_finished" { // gates at a merge belong to no member
@@ -85,12 +92,9 @@ func (r *lastRun) apply(l journal.Line) {
 		return
 	}
 	m.Turn = max(m.Turn, l.Turn)
-	r.count(l, m, p)
 	switch l.Type {
 	case "member_started":
 		m.Agent, m.State = p.Agent, api.Resting
-	case "turn_ended":
-		m.Tokens += p.Usage.InputTokens + p.Usage.OutputTokens
 	case "needs_attention":
 		m.Attention = p.Reason
 		if p.Kind != "login" {
@@ -102,8 +106,6 @@ func (r *lastRun) apply(l journal.Line) {
 		m.State = api.LoggedOut
 	case "turn_started":
 		m.State, m.Attention, m.LimitedUntil = api.Resting, "", time.Time{}
-	case "hook_feedback":
-		m.Refusals++
 	case "hook_finished":
 		if r.Hooks[m.Name] == nil {
 			r.Hooks[m.Name] = &hooklist.Tally{}
@@ -120,20 +122,6 @@ func (r *lastRun) clearAttention() {
 		if m.State == api.NeedsAttention {
 			m.State = api.Resting
 		}
-	}
-}
-
-// count counts turns and their results.
-func (r *lastRun) count(l journal.Line, m *api.MemberStatus, p payload) {
-	switch {
-	case l.Type == "turn_started" && l.Helper == "":
-		m.Turns++
-		r.Turns = r.Turns.Of(1, 0, 0)
-	case l.Type == "turn_ended" && p.Empty && l.Helper == "":
-		m.Empty++
-		r.Turns = r.Turns.Of(0, 1, 0)
-	case l.Type == "task" && p.Op == "completed":
-		r.Turns = r.Turns.Of(0, 0, 1)
 	}
 }
 

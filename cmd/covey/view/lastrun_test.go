@@ -8,7 +8,9 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 func TestReadLastRun(t *testing.T) {
@@ -24,7 +26,7 @@ func TestReadLastRun(t *testing.T) {
 	}
 	want := api.MemberStatus{
 		Name: "ana", Agent: "builtin/script", State: api.NeedsAttention, Attention: "8 refusals", Turn: 2,
-		Turns: 1, Refusals: 1, Tokens: 1200,
+		Counts: budget.Counts{Turns: 1, Refusals: 1, Tokens: 1200},
 	}
 	if got := *run.Members[1]; !reflect.DeepEqual(got, want) {
 		t.Errorf("ana is %+v, want %+v", got, want)
@@ -35,6 +37,38 @@ func TestReadLastRun(t *testing.T) {
 	}
 	if n := run.HooksOfAll().FailedOpen(); n != 2 {
 		t.Errorf("%d failed open, want 2: those of the last run", n)
+	}
+}
+
+// TestReadLastRunCounts: a stopped team's counts are those that the running team had. A
+// helper's turns are part of its member's, its refusals count; a model that a hook asked
+// costs tokens; a task counts for its owner, whoever completed it.
+func TestReadLastRunCounts(t *testing.T) {
+	teamtest.StateHome(t)
+	place := teamtest.Place(t, "crew")
+	helper := func(kind, data string) journal.Line {
+		l := teamtest.Line(0, "ana", kind, data)
+		l.Helper = "search"
+		return l
+	}
+	teamtest.WriteJournal(t, place, append(teamtest.TwoRuns(),
+		helper("turn_started", `{"cause":"task"}`),
+		helper("hook_feedback", `{"event":"SubagentStop","text":"no"}`),
+		helper("turn_ended", `{"reason":"completed","usage":{"input_tokens":5000}}`),
+		teamtest.Line(0, "ana", "hook_model", `{"event":"Stop","usage":{"input_tokens":30,"output_tokens":4}}`),
+		teamtest.Line(0, "ana", "turn_ended", `{"reason":"completed","empty":true,"usage_unknown":true}`),
+		teamtest.Line(0, "operator", "task", `{"op":"completed","by":"operator","task":{"id":"1","owner":"ana"}}`),
+		teamtest.Line(0, "ana", "task", `{"op":"claimed","by":"ana","task":{"id":"2","owner":"ana"}}`))...)
+	run, err := ReadLastRun(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := budget.Counts{Turns: 1, Empty: 1, TasksDone: 1, Refusals: 2, Tokens: 1234, TokensUnknown: true}
+	if got := run.Members[1].Counts; got != want {
+		t.Errorf("ana has done %+v, want %+v", got, want)
+	}
+	if n := run.Turns; n.Turns != 1 || n.Empty != 1 || n.Completed != 1 {
+		t.Errorf("the team has %+v", n)
 	}
 }
 

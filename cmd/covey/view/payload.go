@@ -26,7 +26,6 @@ type payload struct {
 	Content     string          `json:"content"`
 	Decision    string          `json:"decision"`
 	Description string          `json:"description"`
-	Empty       bool            `json:"empty"`
 	Event       string          `json:"event"`
 	ExitCode    *int            `json:"exit_code"`
 	Failed      int             `json:"failed"`
@@ -69,14 +68,7 @@ type payload struct {
 	To          string          `json:"to"`
 	Tool        string          `json:"tool"`
 	Until       time.Time       `json:"until"`
-	Usage       usage           `json:"usage"`
 	Warning     string          `json:"warning"`
-}
-
-// usage holds the tokens of a turn.
-type usage struct {
-	InputTokens  int64 `json:"input_tokens"`
-	OutputTokens int64 `json:"output_tokens"`
 }
 
 // taskInfo is the part of a task in a journal line that the board needs.
