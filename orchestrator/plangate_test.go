@@ -2,6 +2,8 @@ package orchestrator
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +85,40 @@ func TestPlanIsAGate(t *testing.T) {
 	}
 	if waiting != 2 {
 		t.Errorf("%d turns ended in a wait", waiting)
+	}
+}
+
+// TestPlanThatTheLeadIgnores: a lead that answers no plan is reminded, then needs attention:
+// the Notification hooks, the members' states and the inbox say so. A person can answer the
+// plan instead, and the lead is out of trouble then.
+func TestPlanThatTheLeadIgnores(t *testing.T) {
+	u := start(newRig(t, planned("steps: [{say: well, times: -1}]\n",
+		"ask_limit: 1h\nhooks: {Notification: [{hooks: [{type: command, command: 'cat >>told'}]}]}\n")), &handClock{})
+	plan := u.asked(requests.AskPlan)
+	trouble := u.asked(requests.AskAttention)
+	if trouble.Member != "lead" || !strings.Contains(trouble.Text, "reminded 3 times of what others ask") ||
+		!strings.Contains(trouble.Text, plan.ID) {
+		t.Errorf("asked %+v", trouble)
+	}
+	if s := u.member("lead"); s.State != api.NeedsAttention || !strings.Contains(s.Attention, plan.ID) {
+		t.Errorf("the lead is %+v", s)
+	}
+	u.lines.wait(t, "the notification", func(l journal.Line) bool {
+		return l.Type == "notification" && l.Member == "lead" && strings.Contains(string(l.Data), plan.ID)
+	})
+	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: plan.ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	u.lines.wait(t, "its trouble to be over", func(l journal.Line) bool {
+		q, ok := requestOf(l)
+		return ok && q.ID == trouble.ID && q.State == requests.Withdrawn
+	})
+	u.want(u.end(), CodeDone, "all work is done")
+	if u.made() != "ran\n" {
+		t.Errorf("made %q", u.made())
+	}
+	if told, err := os.ReadFile(filepath.Join(u.dir, "told")); err != nil || !strings.Contains(string(told), "lead needs attention") {
+		t.Errorf("the hooks were told %q, %v", told, err)
 	}
 }
 

@@ -129,7 +129,9 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 		return s, err
 	}
 	s.Merging = d.c.ports.Work.Merges.OnWay(s.Tasks)
-	d.c.ports.Asks.Attention.ClearSolved(&s, d.c.ports.Accounts.Ledger.Raised)
+	for _, member := range d.c.ports.Asks.Attention.ClearSolved(&s, d.c.ports.Accounts.Ledger.Raised) {
+		d.c.ports.Asks.Attention.WithdrawQuestion(ctx, member)
+	}
 	if err := d.c.ports.Board.ViewMail(ctx, s.Seats); err != nil {
 		return s, err
 	}
@@ -162,6 +164,7 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 		}}, m.Mark)
 	case plan.NeedAttention:
 		d.c.ports.Asks.Attention.Stuck(s.Member.Name, plan.Fingerprint(m.Tasks))
+		d.c.ports.Asks.Attention.Ignores(s.Member.Name, m.Mark)
 		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)
 	case plan.GiveLast:
 		d.handLast(s)

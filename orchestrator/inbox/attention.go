@@ -22,8 +22,9 @@ type Attention struct {
 
 // trouble is why a member needs attention.
 type trouble struct {
-	reason string
-	tasks  string // fingerprint of the tasks that the member makes no progress on; empty: another reason
+	reason     string
+	tasks      string // fingerprint of the tasks that the member makes no progress on; empty: another reason
+	unanswered string // the requests that it does not answer (plan.Seat); empty: another reason
 }
 
 // change updates the trouble of a member.
@@ -69,6 +70,11 @@ func (a *Attention) Stuck(member, tasks string) {
 	a.change(member, func(t *trouble) { t.tasks = tasks })
 }
 
+// Ignores records the requests that a member does not answer.
+func (a *Attention) Ignores(member, unanswered string) {
+	a.change(member, func(t *trouble) { t.unanswered = unanswered })
+}
+
 // Clear drops the trouble of a member.
 func (a *Attention) Clear(member string) {
 	a.change(member, func(t *trouble) { *t = trouble{} })
@@ -81,12 +87,14 @@ func (a *Attention) ClearReason(member string) {
 }
 
 // ClearSolved clears the attention of members whose trouble is solved: the tasks
-// that they made no progress on have changed since, or their limits were raised.
-// It sets the Attention of all seats in trouble.
+// that they made no progress on have changed since, the requests that they did not
+// answer are closed, or their limits were raised.
+// It sets the Attention of all seats in trouble, and returns the members whose trouble
+// is solved; the questions about them are to be withdrawn.
 //
 // Without it a member would stay in trouble over a task that now belongs to
 // another member, and the team would end as unfinished. raised must not call a.
-func (a *Attention) ClearSolved(s *plan.Scene, raised func(member string) bool) {
+func (a *Attention) ClearSolved(s *plan.Scene, raised func(member string) bool) (solved []string) {
 	var index *plan.TaskIndex // made only if needed: in most scenes nobody is stuck
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,12 +113,18 @@ func (a *Attention) ClearSolved(s *plan.Scene, raised func(member string) bool) 
 				t = trouble{}
 			}
 		}
+		if t.unanswered != "" && t.unanswered != seat.Unanswered {
+			t = trouble{}
+		}
 		if over {
 			t.reason = ""
 		}
 		a.set(seat.Name, t)
-		seat.Attention = t.reason
+		if seat.Attention = t.reason; t.reason == "" {
+			solved = append(solved, seat.Name)
+		}
 	}
+	return solved
 }
 
 // WithdrawQuestion withdraws the question about a member that works again. It only logs an

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/coveyteam/covey/hooks/notation"
@@ -51,6 +52,14 @@ func (r *reminders) mark(ids []string) (mark string) {
 		}
 	}
 	return mark
+}
+
+// unanswered lists the ids of the requests of which a member was reminded in vain.
+// r.mu must be held.
+func (r *reminders) unanswered(ids []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return r.times[id] < plan.MaxNudges
+	}), ", ")
 }
 
 // count adds one reminder to each request in of, and drops the counts of requests

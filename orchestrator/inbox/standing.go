@@ -78,7 +78,7 @@ func (b *Inbox) View(seats []plan.Seat) {
 		s := q.places.At(i, v.Name, find)
 		v.Awaits, v.AwaitsFrom, v.Questions = s.awaits, s.from, s.mark
 		if reminded && s.mark != "" {
-			v.Questions = b.reminders.mark(s.owes)
+			v.Questions, v.Unanswered = b.reminders.mark(s.owes), b.reminders.unanswered(s.owes)
 		}
 	}
 }

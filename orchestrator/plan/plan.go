@@ -76,6 +76,9 @@ type Seat struct {
 	// AwaitsFrom is the member that has to give that answer; empty for a person.
 	AwaitsFrom string
 	Questions  string // the requests that it is to be reminded of, as a mark; empty: none
+	// Unanswered lists the ids of requests that it was reminded of MaxNudges times
+	// and has not answered; empty: none.
+	Unanswered string
 	// Nudged counts the reminders by mark since it last had other work. A single
 	// count would never reach its limit for a member that owes an answer and a
 	// task, because reminders of the one would reset the count of the other.
@@ -197,14 +200,11 @@ func next(s Scene, seat Seat) (Move, bool) {
 	if len(show)+len(moot) > 0 && !(len(moot) == 0 && leadWaits(s, seat, show)) {
 		return Move{Kind: GiveMail, Member: seat.Name}, true
 	}
-	// Reminders are limited like those of tasks, but a member does not need
-	// attention for them: the question has a deadline, and its asker is told
-	// then.
 	if seat.Questions != "" && seat.Attention == "" {
 		return Move{Kind: GiveQuestions, Member: seat.Name, Mark: seat.Questions}, true
 	}
 	if seat.Awaits != "" {
-		return Move{}, false // the answer is mail
+		return ignored(seat) // the answer is mail
 	}
 	// Mail comes before attention, because it may help a member in trouble, and
 	// own tasks come before tasks without an owner.
@@ -218,6 +218,9 @@ func next(s Scene, seat Seat) (Move, bool) {
 	if len(own) > 0 {
 		return remind(seat, own), true
 	}
+	if m, ok := ignored(seat); ok {
+		return m, true
+	}
 	// Mail and reminders are the member's own and can wait for a slot. A task
 	// without an owner is not claimed before there is one, because another member
 	// might do it meanwhile.
@@ -228,6 +231,19 @@ func next(s Scene, seat Seat) (Move, bool) {
 		return Move{Kind: GiveClaim, Member: seat.Name, Tasks: t}, true
 	}
 	return Move{}, false
+}
+
+// ignored reports that a member needs attention because it does not answer. Without
+// it a team waits for the deadline of the request, and no person knows why.
+func ignored(seat Seat) (Move, bool) {
+	if seat.Unanswered == "" || seat.Attention != "" {
+		return Move{}, false
+	}
+	return Move{
+		Kind: NeedAttention, Member: seat.Name, Mark: seat.Unanswered,
+		Reason: "it was reminded " + strconv.Itoa(MaxNudges) + " times of what others ask and does not answer: " +
+			seat.Unanswered + " (covey inbox shows it)",
+	}, true
 }
 
 // remind reminds a member of its own tasks, or reports that it needs attention.

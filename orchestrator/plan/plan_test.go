@@ -102,6 +102,20 @@ func TestPlan(t *testing.T) {
 			s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")}
 			s.Seats[1].Nudged = map[string]int{Fingerprint(s.Tasks): 3}
 		}, "attention a 1"},
+		{"after three reminders of a question", func(s *Scene) {
+			s.Tasks = []tasks.Task{task("1", tasks.Pending, "")}
+			s.Seats[1].Unanswered = "r1"
+		}, "attention a; claim b 1"},
+		{"it waits for an answer itself", func(s *Scene) {
+			s.Seats[1].Unanswered, s.Seats[1].Awaits = "r1", "b's approval"
+		}, "attention a"},
+		{"that is known", func(s *Scene) {
+			s.Seats[1].Unanswered, s.Seats[1].Attention, s.Asked = "r1", "r1", true
+		}, ""},
+		{"its own tasks come first", func(s *Scene) {
+			s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")}
+			s.Seats[1].Unanswered = "r1"
+		}, "nudge a 1"},
 		{"a change in between starts the count again", func(s *Scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")}
 			s.Seats[1].Nudged = map[string]int{"1.0 ": 3}
