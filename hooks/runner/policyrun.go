@@ -12,29 +12,27 @@ import (
 // runPolicy asks a policy. A program that embeds covey may have written it, so a panic
 // refuses instead of ending the team.
 func (r *run) runPolicy(ctx context.Context, h *armed) (v judging.Verdict) {
-	refuse := func(format string, args ...any) {
-		v = judging.Verdict{Result: hooks.Result{ExitCode: -1}}
-		v.Refuse(r.known, max(r.known.Exit2, hooks.Refuses), fmt.Sprintf("[%s]: ", h.label)+fmt.Sprintf(format,
-			args...))
+	refuse := func(result hooks.Result, text string) {
+		v = judging.Verdict{Result: result}
+		v.Refuse(r.known, max(r.known.Exit2, hooks.Refuses), fmt.Sprintf("[%s]: %s", h.label, text))
 	}
 	var policy Policy
 	if r.opts.Policies != nil {
 		policy = r.opts.Policies(h.Policy)
 	}
 	if policy == nil {
-		refuse("there is no policy of that name")
+		refuse(hooks.Result{ExitCode: -1}, "there is no policy of that name")
 		return v
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			refuse("the policy panicked: %v", cause)
+			refuse(hooks.Result{ExitCode: -1}, fmt.Sprintf("the policy panicked: %v", cause))
 		}
 	}()
 	result := policy(ctx, r.in)
 	if result.Outcome == hooks.Success || result.Outcome == hooks.Cancelled && ctx.Err() != nil || result.Waits() {
 		return judging.Verdict{Result: result}
 	}
-	v.Result = result
-	v.Refuse(r.known, max(r.known.Exit2, hooks.Refuses), cmp.Or(result.Feedback, judging.NoReason))
+	refuse(result, cmp.Or(result.Feedback, judging.NoReason))
 	return v
 }

@@ -411,8 +411,8 @@ func TestPolicies(t *testing.T) {
 		"error": func(context.Context, hooks.Input) hooks.Result { return hooks.Result{Outcome: hooks.NonBlockingError} },
 	})}
 	for name, want := range map[string]string{
-		"ok": "", "no": "no, " + b.cwd, "panic": "[panic]: the policy panicked: ouch",
-		"error":   "Blocked by hook",
+		"ok": "", "no": "[no]: no, " + b.cwd, "panic": "[panic]: the policy panicked: ouch",
+		"error":   "[error]: Blocked by hook",
 		"missing": "[missing]: there is no policy of that name",
 	} {
 		out := b.fire(t, b.runnerWith(t, opts, settings.Source{Settings: policy(name)}), hooks.TeammateIdleInput{})
