@@ -174,6 +174,9 @@ func (p preset) loginState(env func(string) string, there func(string) bool) (Lo
 			return LoginKey, name + " is set; `auth: key` uses it"
 		}
 	}
+	if p.login == "" {
+		return LoginNo, "it has no login of its own; set " + p.keyVars[0] + " and write `auth: key`"
+	}
 	way := "log in with `" + p.login + "`"
 	if len(p.keyVars) > 0 {
 		way += ", or set " + p.keyVars[0] + " and write `auth: key`"

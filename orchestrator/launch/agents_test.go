@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -28,6 +29,8 @@ func TestLoginState(t *testing.T) {
 		{codex(), nil, "", LoginNo, "log in with `codex login`"},
 		{gemini(), map[string]string{"HOME": "/h"}, "", LoginUnknown, "it may keep its login elsewhere"},
 		{copilot(), map[string]string{"HOME": "/h"}, "", LoginUnknown, "where covey does not look"},
+		{keyOnly(), nil, "", LoginNo, "no login of its own; set ACME_API_KEY and write `auth: key`"},
+		{keyOnly(), map[string]string{"ACME_API_KEY": "k"}, "", LoginKey, "ACME_API_KEY is set"},
 	} {
 		state, by := tc.preset.loginState(func(name string) string { return tc.env[name] },
 			func(path string) bool { return path == filepath.FromSlash(tc.there) })
@@ -36,6 +39,30 @@ func TestLoginState(t *testing.T) {
 		}
 		if state != tc.want || !strings.Contains(by, tc.by) {
 			t.Errorf("%s with %v and %q: %s (%s), want %s (%s)", tc.preset.name, tc.env, tc.there, state, by, tc.want, tc.by)
+		}
+	}
+}
+
+// keyOnly returns a preset whose program knows no login but an API key.
+func keyOnly() preset { return preset{name: "acme", keyVars: []string{"ACME_API_KEY"}} }
+
+// TestKeyOnly: an agent whose program has no login needs `auth: key`. Its key is not taken
+// away silently.
+func TestKeyOnly(t *testing.T) {
+	t.Setenv("ACME_API_KEY", "k")
+	found := Found{preset: keyOnly()}
+	want := "a: acme has no login of its own, only an API key; set ACME_API_KEY and write auth: key"
+	if _, err := found.readKey(configs.Agent{Name: "a", Auth: configs.Login}); !errors.Is(err, configs.ErrSpec) ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("auth: login: %v, want %q", err, want)
+	}
+	key, err := found.readKey(configs.Agent{Name: "a", Auth: configs.Key})
+	if err != nil || key != (configs.EnvVar{Name: "ACME_API_KEY", Value: "k"}) {
+		t.Errorf("auth: key: %v, %v", key.Name, err)
+	}
+	for _, found := range []Found{{}, {preset: codex()}} { // a command of the spec, a preset with a login
+		if key, err := found.readKey(configs.Agent{Name: "a", Auth: configs.Login}); err != nil || key.Name != "" {
+			t.Errorf("%q: %v, %v", found.preset.name, key.Name, err)
 		}
 	}
 }

@@ -151,7 +151,14 @@ func (l Found) Kind(own configs.AgentKind) configs.AgentKind { return cmp.Or(l.p
 // readKey returns the API key of an agent that uses one, with the variable that passes
 // it to the program.
 func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
-	if a.Auth != configs.Key || a.Model.Script != "" { // a script needs no key
+	switch {
+	case a.Model.Script != "": // a script needs no key
+		return configs.EnvVar{}, nil
+	case a.Auth != configs.Key && l.preset.login == "" && len(l.preset.keyVars) > 0:
+		// The environment of such an agent lacks keys, because they may cost money.
+		return configs.EnvVar{}, notation.Errorf(configs.ErrSpec,
+			"%s: %s has no login of its own, only an API key; set %s and write auth: key", a.Name, l.preset.name, l.preset.keyVars[0])
+	case a.Auth != configs.Key:
 		return configs.EnvVar{}, nil
 	}
 	names := slices.Clone(l.preset.keyVars)

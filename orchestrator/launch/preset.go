@@ -25,7 +25,7 @@ type preset struct {
 	// they create it at the same time.
 	firstAlone bool
 	sure       bool   // without these files there is no login (macOS may have a keychain)
-	login      string // the command to log in
+	login      string // the command to log in; empty: it knows only an API key, and keyVars has its variable
 	install    string // the command that installs the first program
 }
 

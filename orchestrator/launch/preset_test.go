@@ -19,7 +19,7 @@ import (
 // TestPresetsAreWhole: no field of the table was forgotten.
 func TestPresetsAreWhole(t *testing.T) {
 	for _, p := range presets() {
-		if p.login == "" || p.install == "" || strings.Contains(p.install, "://") {
+		if p.login == "" && len(p.keyVars) == 0 || p.install == "" || strings.Contains(p.install, "://") {
 			t.Errorf("%s: login %q, install %q", p.name, p.login, p.install)
 		}
 		if len(p.programs) == 0 || p.programs[0].kind != configs.ACP {
