@@ -181,12 +181,11 @@ func (q *Queue) from(ctx context.Context, m tasks.Merge, earlier []tasks.Merge) 
 // A task that changed no file (an answered question, a review) creates no merge: there
 // would be nothing to judge, and its dependents would wait for it.
 func (q *Queue) nothing(ctx context.Context, m tasks.Merge, task bool) (bool, error) {
-	held, err := q.Repo.Holds(ctx, ref(m.Into), m.Commit)
-	if err != nil || held {
-		return held, err
+	if m.From == m.Commit {
+		return true, nil // from found that the target branch contains it
 	}
-	if !task || m.From == m.Commit {
-		return m.From == m.Commit, nil
+	if held, err := q.Repo.Holds(ctx, ref(m.Into), m.Commit); err != nil || held || !task {
+		return held, err
 	}
 	changes, err := q.Repo.Changed(ctx, m.From, m.Commit)
 	return err == nil && len(changes) == 0, err
@@ -227,6 +226,10 @@ func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, erro
 		return head.Branch, err
 	}
 	branch := taskBranch(head.Branch, w.Task.ID)
+	step := worktree.Step{To: commit, Why: "covey: task " + w.Task.ID + " is done"}
+	if err := q.Repo.Move(ctx, ref(branch), step); !errors.Is(err, worktree.ErrMoved) {
+		return branch, err // usually the branch is new
+	}
 	was, err := q.Repo.Commit(ctx, ref(branch))
 	if err != nil && !errors.Is(err, worktree.ErrNoRef) {
 		return "", err
@@ -237,7 +240,7 @@ func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, erro
 	if err := q.rescue(ctx, branch, was, commit); err != nil {
 		return "", fmt.Errorf("find the branch of the work: %w", err)
 	}
-	step := worktree.Step{From: was, To: commit, Why: "covey: task " + w.Task.ID + " is done"}
+	step.From = was
 	return branch, q.Repo.Move(ctx, ref(branch), step)
 }
 

@@ -47,28 +47,27 @@ func (u unmerged) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// openWork returns the unmerged work in a working copy, where the commit target
+// openWork returns the unmerged work in a working copy at head, where the commit target
 // contains finished work.
-func openWork(ctx context.Context, own *worktree.Repo, target string) (unmerged, error) {
+func openWork(ctx context.Context, own *worktree.Repo, head worktree.Head, target string) (unmerged, error) {
 	var u unmerged
 	state, err := own.State(ctx, "")
 	if err != nil {
 		return u, fmt.Errorf("read its state: %w", err)
 	}
-	changed, err := own.Changed(ctx, "HEAD", state.Tree)
+	changed, err := own.Changed(ctx, head.Tree, state.Tree)
 	if err != nil {
 		return u, fmt.Errorf("compare it with its last commit: %w", err)
 	}
 	u.Changed, u.Beyond, u.Withheld = len(changed), state.Beyond, state.Withheld
-	head, err := own.Commit(ctx, "HEAD")
-	if err != nil {
-		return u, err
+	if head.Commit == target {
+		return u, nil
 	}
-	if u.Commits, err = own.Ahead(ctx, target, head); err != nil || u.Commits == 0 {
+	if u.Commits, err = own.Ahead(ctx, target, head.Commit); err != nil || u.Commits == 0 {
 		return u, err
 	}
 	// Commits that were squashed into one, as pull requests often are, count as merged.
-	merge, err := own.Merge(ctx, target, head)
+	merge, err := own.Merge(ctx, target, head.Commit)
 	if err != nil {
 		return u, nil // no common history: not merged
 	}
@@ -103,16 +102,19 @@ func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why s
 	if err != nil {
 		return fmt.Sprintf("find the target of finished work: %v", err)
 	}
-	open, err := openWork(ctx, repo, target)
+	head, err := repo.Head(ctx)
+	if err == nil && head.Commit == "" {
+		err = fmt.Errorf("%w: its branch %s has no commit", worktree.ErrNoRef, head.Branch)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	open, err := openWork(ctx, repo, head, target)
 	switch {
 	case err != nil:
 		return err.Error()
 	case !open.none():
 		return "it holds " + open.String()
-	}
-	head, err := repo.Head(ctx)
-	if err != nil {
-		return err.Error()
 	}
 	if err := t.ground.repo.Copies.Remove(ctx, own.Top); err != nil {
 		return err.Error()

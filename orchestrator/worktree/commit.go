@@ -137,11 +137,7 @@ func (r *Repo) keep(ctx context.Context, head Head, message string, author Perso
 	}
 	c := Commit{Tree: state.Tree, Message: message, Author: author}
 	if head.Commit != "" {
-		was, err := r.TreeOf(ctx, head.Commit)
-		if err != nil {
-			return "", err
-		}
-		if was == state.Tree {
+		if head.Tree == state.Tree {
 			return head.Commit, nil
 		}
 		c.Parents = []string{head.Commit}

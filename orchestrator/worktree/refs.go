@@ -18,18 +18,22 @@ const zero = "0000000000000000000000000000000000000000"
 type Head struct {
 	Branch string // short name, as in "main"; empty: detached
 	Commit string // full id; empty: the branch has no commit yet
+	Tree   string // the id of the commit's tree; empty without a commit
 }
 
 // Head returns what the working copy has checked out.
 func (r *Repo) Head(ctx context.Context) (Head, error) {
-	if out, err := r.plain(ctx, "rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"); err == nil {
-		if commit, ref, ok := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n"); ok && ref != "HEAD" {
-			return Head{Branch: strings.TrimPrefix(ref, "refs/heads/"), Commit: commit}, nil
+	out, err := r.plain(ctx, "rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--symbolic-full-name", "HEAD")
+	if said := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"); err == nil && len(said) == 3 {
+		h := Head{Commit: said[0], Tree: said[1]}
+		if said[2] != "HEAD" {
+			h.Branch = strings.TrimPrefix(said[2], "refs/heads/")
 		}
+		return h, nil
 	}
-	// The head is detached, or its branch has no commit.
+	// The branch has no commit.
 	var h Head
-	out, err := r.plain(ctx, "symbolic-ref", "--quiet", "HEAD")
+	out, err = r.plain(ctx, "symbolic-ref", "--quiet", "HEAD")
 	var f *Failure
 	switch {
 	case err == nil:

@@ -122,8 +122,11 @@ func TestHead(t *testing.T) {
 	if err != nil || h.Branch != "main" || h.Commit != testkit.Shell(t, r.Top, "git rev-parse HEAD") {
 		t.Errorf("%+v, %v", h, err)
 	}
+	if tree := testkit.Shell(t, r.Top, "git rev-parse HEAD^{tree}"); h.Tree != tree {
+		t.Errorf("the tree is %s, want %s", h.Tree, tree)
+	}
 	testkit.Shell(t, r.Top, "git checkout -q --detach")
-	if d, err := r.Head(ctx); err != nil || d.Branch != "" || d.Commit != h.Commit {
+	if d, err := r.Head(ctx); err != nil || d.Branch != "" || d.Commit != h.Commit || d.Tree != h.Tree {
 		t.Errorf("detached: %+v, %v", d, err)
 	}
 	testkit.Shell(t, r.Top, "git checkout -q --orphan new/born")
