@@ -34,10 +34,16 @@ type stdio struct {
 // serveStdio serves a client's tools to an agent.
 func serveStdio(t *testing.T, ctx context.Context, c *api.Client) stdio {
 	t.Helper()
+	return serveStdioTo(t, ctx, c, false)
+}
+
+// serveStdioTo is serveStdio for an agent whose member may have to plan.
+func serveStdioTo(t *testing.T, ctx context.Context, c *api.Client, mustPlan bool) stdio {
+	t.Helper()
 	toServer, fromAgent := io.Pipe()
 	toAgent, fromServer := io.Pipe()
 	s := stdio{in: toAgent, out: fromAgent, ended: make(chan error, 1)}
-	go func() { s.ended <- mcp.ServeTools(ctx, c, mcp.Streams{In: toServer, Out: fromServer}) }()
+	go func() { s.ended <- mcp.ServeTools(ctx, c, mcp.Streams{In: toServer, Out: fromServer, Plan: mustPlan}) }()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).
 		Connect(t.Context(), &sdk.IOTransport{Reader: toAgent, Writer: fromAgent}, nil)
 	if err != nil {
@@ -113,6 +119,18 @@ func TestStdioToolsReachTheTeam(t *testing.T) {
 	}
 	if err := s.end(t); err != nil {
 		t.Errorf("after the agent hung up: %v", err)
+	}
+}
+
+// TestStdioOffersPlans: an agent whose member must plan can submit its plan over stdio too.
+func TestStdioOffersPlans(t *testing.T) {
+	for _, must := range []bool{true, false} {
+		f := newToolTeam(t, memberAPI)
+		tools, err := serveStdioTo(t, t.Context(), f.client, must).ListTools(t.Context(), nil)
+		testkit.Must(t, err)
+		if slices.ContainsFunc(tools.Tools, func(o *sdk.Tool) bool { return o.Name == teamtools.PlanTool }) != must {
+			t.Errorf("must plan: %v, and is offered %+v", must, tools.Tools)
+		}
 	}
 }
 

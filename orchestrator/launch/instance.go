@@ -113,6 +113,9 @@ func (f *instance) scripted(ctx context.Context, start *offer) error {
 func (f *instance) connect() ([]acp.MCPServer, error) {
 	if f.launch.program.stdioMCP {
 		argv, env := mcpCommand(f.programs.opts.Bin, f.programs.opts.Place)
+		if f.Member.Current().PlanRequired {
+			argv = append(argv, "--plan")
+		}
 		s := acp.MCPServer{Name: MCPName, Command: argv[0], Args: argv[1:]}
 		for _, kv := range env {
 			name, value, _ := strings.Cut(kv, "=")

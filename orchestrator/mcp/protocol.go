@@ -102,6 +102,9 @@ func (d *desk) list() []teamtools.Description {
 type Streams struct {
 	In  io.ReadCloser
 	Out io.WriteCloser
+	// Plan offers the tool that submits a plan, for a member that must plan. The
+	// team refuses its calls by others.
+	Plan bool
 }
 
 // ServeTools serves the team tools of c's team as an MCP server on a pair of
@@ -110,7 +113,7 @@ type Streams struct {
 // ctx ends. The team identifies the caller, which must be a member. ServeTools
 // closes both streams.
 func ServeTools(ctx context.Context, c *api.Client, s Streams) error {
-	tools, err := teamtools.Describe(teamtools.MCPNames, &lives.Member{Member: &configs.Member{}})
+	tools, err := teamtools.Describe(teamtools.MCPNames, &lives.Member{Member: &configs.Member{PlanRequired: s.Plan}})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,8 @@ import (
 
 // MCP returns `covey mcp`.
 func MCP(env *cli.Env) *cobra.Command {
-	return &cobra.Command{
+	plan := false
+	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the team tools to a member's agent over MCP",
 		Long: `Serve the team tools (messages, members, tasks) as an MCP server on standard input
@@ -27,10 +28,13 @@ the team.`,
 			}
 			defer client.Close()
 			return mcp.ServeTools(cmd.Context(), client, mcp.Streams{
-				In: io.NopCloser(env.In), Out: nopCloser{env.Out.Writer},
+				In: io.NopCloser(env.In), Out: nopCloser{env.Out.Writer}, Plan: plan,
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&plan, "plan", false, "offer the tool that submits a plan")
+	_ = cmd.Flags().MarkHidden("plan") // covey sets it for members that must plan; the flag is defined above
+	return cmd
 }
 
 // nopCloser is a writer whose Close does nothing, because the caller owns it.
