@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -209,15 +210,16 @@ func TestLookingDoesNotKeepATeamOut(t *testing.T) {
 	if err := tryLockShared(f); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(lockTimeout/4, func() { f.Close() })
-	defer timer.Stop()
-	lock, err := LockTeam(p)
-	if err != nil {
-		t.Fatalf("somebody only looked: %v", err)
-	}
-	if err := lock.Release(); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) { // a slow machine would let the real time run out
+		time.AfterFunc(lockTimeout/4, func() { f.Close() })
+		lock, err := LockTeam(p)
+		if err != nil {
+			t.Fatalf("somebody only looked: %v", err)
+		}
+		if err := lock.Release(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestLockWithoutPlace(t *testing.T) {
