@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 )
 
@@ -53,6 +54,26 @@ func matcherCell(e hooks.EventInfo) string {
 		return "—"
 	}
 	return "`" + e.Matcher + "`"
+}
+
+// TestDocumentedPresets holds the lists of presets that are written by hand against the
+// presets: the spec's own tables and the schema are generated.
+func TestDocumentedPresets(t *testing.T) {
+	t.Parallel()
+	for _, list := range []struct{ doc, passage string }{
+		{"README.md", `A member is an agent program(.|\n)*?\n\n`},
+		{"docs/spec.md", `A member that names (.|\n)*?\n\n`},
+		{"configs/starter/team.yaml.tmpl", `an agent program that you have \([^)]*\)`},
+		{"configs/starter/agents.yaml.tmpl", "(?m)^# claude, codex.*$"},
+		{"docs/agents.md", "(?m)^\\| `use: claude`.*$"},
+	} {
+		text := regexp.MustCompile(list.passage).FindString(readDoc(t, list.doc))
+		for _, p := range configs.Presets() {
+			if !regexp.MustCompile(`\b` + string(p) + `\b`).MatchString(text) {
+				t.Errorf("%s does not list the preset %s in the passage %q", list.doc, p, text)
+			}
+		}
+	}
 }
 
 // TestDocumentedLinks follows the links between documents, and finds the files

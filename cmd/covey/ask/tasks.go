@@ -125,8 +125,10 @@ func tasksShowCommand(env *cli.Env) *cobra.Command {
 		Use:   "show ID",
 		Short: "Show one task in full",
 		Long: `Show one task in full: also why hooks last refused its completion, and the stored
-verdicts of its gates, which are stored for work in a working copy. covey logs
-MEMBER shows why Stop and TeammateIdle hooks refused to end a turn.`,
+verdicts of its gates, which are stored for work in a working copy. The epoch
+rises with every claim, release and resumption of the task; an update for an older
+epoch is refused. covey logs MEMBER shows why Stop and TeammateIdle hooks refused to
+end a turn.`,
 		Example: "  covey tasks show 3",
 		Args:    cli.ArgCount(1, 1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
