@@ -5,6 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // PermissionMode says what a member may do without asking.
@@ -85,7 +86,7 @@ func checkRule(d *yaml.Decoder, rule yaml.Value[string]) {
 	}
 	// A rule for a tool that does not exist forbids nothing. A name that resembles no known
 	// tool may belong to an agent program.
-	switch known, near := rules.KnownTool(parsed.Tool); {
+	switch known, near := settings.KnownTool(parsed.Tool); {
 	case known:
 	case near != "":
 		d.Fail(rule.At.At, "there is no tool %s; write %s", yaml.Quote(parsed.Tool), near)

@@ -6,6 +6,7 @@ import (
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // prompt is the content of a prompt file, or why it cannot be used.
@@ -67,7 +68,7 @@ func (r *resolver) headTools(file yaml.Value[string], root *yaml.Node) {
 			if err != nil {
 				continue
 			}
-			known, near := rules.KnownTool(rule.Tool)
+			known, near := settings.KnownTool(rule.Tool)
 			if known || near == "" {
 				continue
 			}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Task is a task of the spec.
@@ -80,7 +79,7 @@ func (r *taskRules) taskIDs(tasks []taskSpec) []string {
 	}
 	for i, t := range tasks {
 		if ids[i] == "" {
-			ids[i] = freeID(notation.Slug(t.subject.V), line)
+			ids[i] = freeID(yaml.Slug(t.subject.V), line)
 			line[ids[i]] = -1
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/coveyteam/covey/configs/shell"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Team is a spec with all references resolved and all defaults filled in. It does not
@@ -215,7 +214,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 
 // DefaultName returns the name of a team that gives none: that of its folder, as a slug.
 func DefaultName(dir string) string {
-	if name := notation.Slug(filepath.Base(dir)); name != "" && reserved(name) == "" {
+	if name := yaml.Slug(filepath.Base(dir)); name != "" && reserved(name) == "" {
 		return name
 	}
 	return "team"

@@ -61,10 +61,10 @@ type manifest struct {
 func ReadPlugin(root string, read ReadFile) (Plugin, []error) {
 	r := pluginReader{root: root, read: read}
 	m := r.manifest()
-	p := Plugin{Name: notation.Slug(m.Name), Version: m.Version, Root: root, Hooks: hooks.Settings{},
+	p := Plugin{Name: yaml.Slug(m.Name), Version: m.Version, Root: root, Hooks: hooks.Settings{},
 		Options: map[string]string{}}
 	if p.Name == "" {
-		p.Name = notation.Slug(filepath.Base(root))
+		p.Name = yaml.Slug(filepath.Base(root))
 	}
 	for name, option := range m.Config {
 		if len(option.Default) > 0 && string(option.Default) != "null" {

@@ -3,8 +3,6 @@ package yaml
 import (
 	"fmt"
 	"strings"
-
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Kind says what a node is.
@@ -113,4 +111,9 @@ func Quote(s string) string { return fmt.Sprintf("%q", Clip(s)) }
 const clipped = 60
 
 // Clip shortens text of a file for a message.
-func Clip(s string) string { return notation.Clip(s, clipped) }
+func Clip(s string) string {
+	if first := fmt.Sprintf("%.*s", clipped, s); len(first) < len(s) {
+		return first + "…"
+	}
+	return s
+}

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Value is a scalar of the spec with its place.
@@ -105,12 +103,30 @@ func (d *Decoder) fitName(key, n *Node) bool {
 		return true
 	}
 	const rule = "a name is 1 to 32 lower-case letters, digits and \"-\", and does not begin with \"-\""
-	if fit := notation.Slug(n.Text); fit != "" {
+	if fit := Slug(n.Text); fit != "" {
 		d.Fail(n.At, "%s cannot be %s: %s; write %s", NameOf(key), Quote(n.Text), rule, fit)
 	} else {
 		d.Fail(n.At, "%s cannot be %s: %s", NameOf(key), Quote(n.Text), rule)
 	}
 	return false
+}
+
+// Slug returns s as a name: at most 32 lower-case letters, digits and single dashes.
+// It is empty if s has no letter or digit of ASCII.
+func Slug(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(s) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() == 32 {
+			break
+		}
+	}
+	return strings.TrimRight(b.String(), "-")
 }
 
 // wholePart takes a whole number.

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // takes decodes text, the value of the key k, by a part. The result is the
@@ -231,15 +229,15 @@ func TestNotYet(t *testing.T) {
 // a name stays as it is.
 func TestMakeFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		fit := notation.Slug(rapid.String().Draw(t, "s"))
+		fit := Slug(rapid.String().Draw(t, "s"))
 		if fit != "" && !nameForm.MatchString(fit) {
 			t.Fatalf("%q is not a name", fit)
 		}
-		if again := notation.Slug(fit); again != fit {
+		if again := Slug(fit); again != fit {
 			t.Fatalf("%q becomes %q", fit, again)
 		}
 		name := rapid.StringMatching(`[a-z0-9]([a-z0-9]|-[a-z0-9]){0,10}`).Draw(t, "name")
-		if got := notation.Slug(name); got != name {
+		if got := Slug(name); got != name {
 			t.Fatalf("the name %q becomes %q", name, got)
 		}
 	})

@@ -148,21 +148,3 @@ func Cause(err error) string {
 	}
 	return err.Error()
 }
-
-// Slug returns s as a name: at most 32 lower-case letters, digits and single dashes.
-// It is empty if s has no letter or digit of ASCII.
-func Slug(s string) string {
-	var b strings.Builder
-	for _, r := range strings.ToLower(s) {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			b.WriteRune(r)
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
-			b.WriteByte('-')
-		}
-		if b.Len() == 32 {
-			break
-		}
-	}
-	return strings.TrimRight(b.String(), "-")
-}

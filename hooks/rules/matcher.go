@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/dlclark/regexp2"
-
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // matchTimeout bounds one search: JavaScript's expressions can take exponential time, and
@@ -107,8 +105,7 @@ func (m *Matcher) Matches(subject string) (yes bool, doubt string) {
 	for _, name := range names {
 		found, err := search(m.regex, name)
 		if err != nil {
-			return true, fmt.Sprintf("matcher %q could not be decided: the hook ran",
-				notation.Preview(m.regex.String(), 80))
+			return true, fmt.Sprintf("matcher %.80q could not be decided: the hook ran", m.regex.String())
 		}
 		if found {
 			return true, ""

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
-
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // askDomain answers a question about a tool that opens a URL. A rule that forbids a domain
@@ -37,17 +35,14 @@ func (r Rule) askParameter(c Call, q question) bool {
 	if !found && (c.Tool == "Agent" || c.Tool == "Task") {
 		name, value, found = "subagent_type", r.Spec, true
 	}
-	fields, err := notation.Fields(c.Input)
-	if !found || err != nil {
+	var fields map[string]json.RawMessage
+	if !found || json.Unmarshal(c.Input, &fields) != nil || fields == nil {
 		return q.doubt()
 	}
-	for _, f := range fields {
-		if f.Name != name {
-			continue
-		}
-		text := notation.Text(f.Value)
-		if notation.Kind(f.Value) != "string" {
-			text = string(f.Value)
+	if field, given := fields[name]; given {
+		var text string
+		if json.Unmarshal(field, &text) != nil || string(field) == "null" {
+			text = string(field)
 		}
 		return Wild(value, text)
 	}

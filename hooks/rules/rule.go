@@ -14,8 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Rule is one permission rule, `Tool` or `Tool(specifier)`. Permission lists and the `if` of
@@ -53,23 +51,19 @@ func Parse(s string) (Rule, error) {
 	tool, spec, bracket := strings.Cut(text, "(")
 	if bracket {
 		if !strings.HasSuffix(spec, ")") || escaped(spec, len(spec)-1) {
-			return Rule{}, fmt.Errorf("%w: %q lacks a closing bracket at its end", Err,
-				notation.Preview(s, 80))
+			return Rule{}, fmt.Errorf("%w: %.80q lacks a closing bracket at its end", Err, s)
 		}
 		spec = spec[:len(spec)-1]
 	}
 	switch {
 	case tool == "":
-		return Rule{}, fmt.Errorf("%w: %q names no tool: write Tool or Tool(specifier)", Err,
-			notation.Preview(s,
-				80))
+		return Rule{}, fmt.Errorf("%w: %.80q names no tool: write Tool or Tool(specifier)", Err, s)
 	case tool == "*":
 		return Rule{}, fmt.Errorf("%w: * cannot stand for all tools: write one rule for each tool", Err)
 	case !toolName.MatchString(tool):
-		return Rule{}, fmt.Errorf("%w: %q cannot be a tool: write Tool or Tool(specifier)", Err,
-			notation.Preview(tool, 80))
+		return Rule{}, fmt.Errorf("%w: %.80q cannot be a tool: write Tool or Tool(specifier)", Err, tool)
 	case strings.ContainsRune(spec, 0):
-		return Rule{}, fmt.Errorf("%w: %q contains the character NUL", Err, notation.Preview(s, 80))
+		return Rule{}, fmt.Errorf("%w: %.80q contains the character NUL", Err, s)
 	}
 	spec = strings.NewReplacer(`\(`, `(`, `\)`, `)`).Replace(strings.TrimSpace(spec))
 	if spec == "*" || spec == ":*" {

@@ -76,7 +76,8 @@ func (r *Runner) armOne(known *hooks.EventInfo, source *settings.Source, m *rule
 	a.closed = r.opts.FailClosed
 	switch h.Type {
 	case "http":
-		a.endpoint = web.Prepare(&a.Handler, r.limits.Of(source.Managed),
+		request := web.Request{URL: h.URL, Headers: h.Headers, AllowedEnvVars: h.AllowedEnvVars}
+		a.endpoint = request.Prepare(r.limits.Of(source.Managed),
 			func(name string) string { return proc.Getenv(r.opts.Env, name) })
 	case "prompt", "agent":
 		a.key += "\x00" + h.Model

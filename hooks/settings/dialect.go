@@ -48,7 +48,7 @@ func otherNames(d hooks.Dialect, tool string) (names []string, only bool) {
 
 // Tools returns the tool names that matchers of the dialect may use.
 func Tools(d hooks.Dialect) []string {
-	names := rules.ToolNames()
+	names := ToolNames()
 	for _, w := range toolsOf(d.Program) {
 		names = append(names, w.names...)
 	}
@@ -98,7 +98,7 @@ func checkMatcher(d hooks.Dialect, m *rules.Matcher, text string) error {
 		return nil
 	}
 	fits := func(name string) bool { yes, _ := m.Matches(name); return yes }
-	if slices.ContainsFunc(rules.ToolNames(), fits) || fits("mcp__server__tool") || foreign(expression) {
+	if slices.ContainsFunc(ToolNames(), fits) || fits("mcp__server__tool") || foreign(expression) {
 		return nil
 	}
 	return fmt.Errorf("the matcher %q matches no tool of %s that covey has: write the tool's whole name",
@@ -139,7 +139,7 @@ func WithoutMatcher(raw json.RawMessage, p hooks.Program) json.RawMessage {
 // has.
 func NamesVSCode(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
-		return !slices.Contains(rules.ToolNames(), word) &&
+		return !slices.Contains(ToolNames(), word) &&
 			slices.ContainsFunc(vscodeTools(), func(w toolWord) bool {
 				return slices.Contains(w.names, word)
 			})

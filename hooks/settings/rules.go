@@ -116,7 +116,7 @@ func (r *settingsReader) misspelt(path, text string) {
 	if err != nil {
 		return
 	}
-	known, near := rules.KnownTool(rule.Tool)
+	known, near := KnownTool(rule.Tool)
 	if known {
 		return
 	}

@@ -90,13 +90,29 @@ func checkHandler(known *hooks.EventInfo, h hooks.Handler, at hooks.Problem) []h
 func checkFields(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
 	switch h.Type {
 	case "http":
-		return web.Check(h, at)
+		return checkRequest(h, at)
 	case "prompt", "agent":
 		return checkModel(h, at)
 	case "mcp_tool":
 		return checkTool(h, at)
 	}
 	return nil
+}
+
+// checkRequest returns what is wrong with an http handler.
+func checkRequest(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
+	request := web.Request{URL: h.URL, Headers: h.Headers, AllowedEnvVars: h.AllowedEnvVars}
+	found := request.Check()
+	if h.Async || h.AsyncRewake {
+		found = append(found, web.Problem{Field: "async", Odd: true,
+			Text: "only command hooks run in the background: an http hook is waited for"})
+	}
+	var problems []hooks.Problem
+	for _, p := range found {
+		at.Field, at.Text, at.Odd = p.Field, p.Text, p.Odd
+		problems = append(problems, at)
+	}
+	return problems
 }
 
 // CheckType returns what is wrong with a handler's type, or "".

@@ -6,20 +6,22 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
-
-	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// Check returns what is wrong with an http handler, whose position is at. A problem that is
-// only odd does not keep the hook from running.
-func Check(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
-	var problems []hooks.Problem
+// Problem is something wrong with a field of a request. One that is only odd does not keep
+// the request from being made.
+type Problem struct {
+	Field, Text string
+	Odd         bool
+}
+
+// Check returns what is wrong with a request.
+func (r *Request) Check() []Problem {
+	var problems []Problem
 	add := func(odd bool, field, format string, args ...any) {
-		at.Field, at.Text, at.Odd = field, fmt.Sprintf(format, args...), odd
-		problems = append(problems, at)
+		problems = append(problems, Problem{field, fmt.Sprintf(format, args...), odd})
 	}
-	to, err := ParseTarget(h.URL)
+	to, err := ParseTarget(r.URL)
 	switch {
 	case err != nil:
 		add(false, "url", "%v", err)
@@ -35,34 +37,28 @@ func Check(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
 			add(true, "url", "%s is %s: hooks never connect there", to.addr, what)
 		}
 	}
-	if h.Async || h.AsyncRewake {
-		add(true, "async", "only command hooks run in the background: an http hook is waited for")
-	}
 	// Sorted, so that two runs of a check over the same file print the same
 	// text.
-	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		key := textproto.CanonicalMIMEHeaderKey(name)
 		switch {
 		case !isToken(name):
-			add(false, "headers", "%q cannot name a header: use letters, digits and -",
-				notation.Preview(name, 40))
+			add(false, "headers", "%.40q cannot name a header: use letters, digits and -", name)
 		case slices.Contains(ownHeaders(), key):
 			add(true, "headers", "%s is not for hooks to set: it is left out", key)
 		}
 		// A variable that no list allows becomes empty (HOOKS.md section 3);
 		// seen from outside that is a 401 from the server, and nobody looks for
 		// it in the list.
-		for _, found := range variableForm.FindAllString(h.Headers[name], -1) {
-			if variable := strings.Trim(found, "${}"); !slices.Contains(h.AllowedEnvVars, variable) {
-				add(true, "headers", "%s: $%s will be empty: name it in allowedEnvVars",
-					notation.Preview(name, 40), variable)
+		for _, found := range variableForm.FindAllString(r.Headers[name], -1) {
+			if variable := strings.Trim(found, "${}"); !slices.Contains(r.AllowedEnvVars, variable) {
+				add(true, "headers", "%.40s: $%s will be empty: name it in allowedEnvVars", name, variable)
 			}
 		}
 	}
-	for _, name := range h.AllowedEnvVars {
+	for _, name := range r.AllowedEnvVars {
 		if variableForm.FindString("${"+name+"}") != "${"+name+"}" {
-			add(true, "allowedEnvVars", "%q cannot name a variable: use letters, digits and _",
-				notation.Preview(name, 40))
+			add(true, "allowedEnvVars", "%.40q cannot name a variable: use letters, digits and _", name)
 		}
 	}
 	return problems

@@ -18,8 +18,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/coveyteam/covey/hooks"
 )
 
 // Bounds of a response.
@@ -44,6 +42,13 @@ type Permits interface {
 	Variable(name string) bool
 }
 
+// Request is what an http handler says of its requests.
+type Request struct {
+	URL            string
+	Headers        map[string]string // values may name variables, as in $TOKEN
+	AllowedEnvVars []string          // the variables that have a value in Headers
+}
+
 // Endpoint is an http handler that is ready to run: everything of a call but its body.
 type Endpoint struct {
 	// Fault is why it is never called; empty if it is.
@@ -53,15 +58,15 @@ type Endpoint struct {
 	guard  guard
 }
 
-// Prepare parses an http handler and decides what it may call and use in headers. value
-// returns the variables of the environment.
-func Prepare(h *hooks.Handler, may Permits, value func(name string) string) *Endpoint {
-	to, err := ParseTarget(h.URL)
+// Prepare parses a request and decides what it may call and use in headers. value returns
+// the variables of the environment.
+func (r *Request) Prepare(may Permits, value func(name string) string) *Endpoint {
+	to, err := ParseTarget(r.URL)
 	if err != nil {
 		return &Endpoint{Fault: err.Error()}
 	}
 	why, listed := may.URL(to)
-	return &Endpoint{to: to, Fault: why, header: headersOf(h, may.Variable, value),
+	return &Endpoint{to: to, Fault: why, header: r.header(may.Variable, value),
 		guard: guard{local: to.local(), listed: listed}}
 }
 

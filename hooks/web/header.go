@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/coveyteam/covey/hooks"
 )
 
 // variableForm matches variables in the value of a header.
@@ -28,18 +26,18 @@ func isToken(name string) bool {
 	})
 }
 
-// headersOf returns the headers of an http hook. Variables that may allows are replaced by
+// header returns the headers of the request. Variables that may allows are replaced by
 // their values, all others by "".
-func headersOf(h *hooks.Handler, may func(name string) bool, value func(name string) string) http.Header {
+func (r *Request) header(may func(name string) bool, value func(name string) string) http.Header {
 	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {"covey-hooks"}}
-	for name, text := range h.Headers {
+	for name, text := range r.Headers {
 		key := textproto.CanonicalMIMEHeaderKey(name)
 		if !isToken(name) || slices.Contains(ownHeaders(), key) {
 			continue
 		}
 		text = variableForm.ReplaceAllStringFunc(text, func(found string) string {
 			variable := strings.Trim(found, "${}")
-			if !slices.Contains(h.AllowedEnvVars, variable) || !may(variable) {
+			if !slices.Contains(r.AllowedEnvVars, variable) || !may(variable) {
 				return ""
 			}
 			return value(variable)

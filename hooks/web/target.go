@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Target is the URL of an http hook, in the parts that patterns are applied to.
@@ -32,13 +30,13 @@ func ParseTarget(text string) (*Target, error) {
 	var fault *url.Error
 	switch {
 	case errors.As(err, &fault):
-		return nil, fmt.Errorf("%q is no URL: %w", notation.Preview(text, 80), fault.Err)
+		return nil, fmt.Errorf("%.80q is no URL: %w", text, fault.Err)
 	case err != nil:
-		return nil, fmt.Errorf("%q is no URL: %w", notation.Preview(text, 80), err)
+		return nil, fmt.Errorf("%.80q is no URL: %w", text, err)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("%q begins with neither http:// nor https://", notation.Preview(text, 80))
+		return nil, fmt.Errorf("%.80q begins with neither http:// nor https://", text)
 	case u.Hostname() == "":
-		return nil, fmt.Errorf("%q names no host: write it behind %s://", notation.Preview(text, 80), u.Scheme)
+		return nil, fmt.Errorf("%.80q names no host: write it behind %s://", text, u.Scheme)
 	}
 	t := &Target{scheme: u.Scheme, port: u.Port(), host: canonicalHost(u.Hostname())}
 	if err := t.checkHost(); err != nil {
@@ -53,7 +51,7 @@ func ParseTarget(text string) (*Target, error) {
 	}
 	t.url, err = withoutDots(u)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no URL: %w", notation.Preview(text, 80), err)
+		return nil, fmt.Errorf("%.80q is no URL: %w", text, err)
 	}
 	t.rest = t.url.RequestURI()
 	return t, nil
@@ -63,7 +61,7 @@ func ParseTarget(text string) (*Target, error) {
 // address, and invalid ports.
 func (t *Target) checkHost() error {
 	if n, err := strconv.Atoi(t.port); t.port != "" && (err != nil || n < 1 || n > 65535) {
-		return fmt.Errorf("there is no port %s: write 1 to 65535", notation.Preview(t.port, 20))
+		return fmt.Errorf("there is no port %.20s: write 1 to 65535", t.port)
 	}
 	if addr, err := netip.ParseAddr(strings.Trim(t.host, "[]")); err == nil {
 		t.addr = addr
@@ -74,8 +72,8 @@ func (t *Target) checkHost() error {
 	}
 	last := t.host[strings.LastIndexByte(t.host, '.')+1:]
 	if looksNumeric(last) {
-		return fmt.Errorf("the host %s is a number that may mean an address: write four decimal numbers, as in 127.0.0.1",
-			notation.Preview(t.host, 60))
+		return fmt.Errorf("the host %.60s is a number that may mean an address: write four decimal numbers, as in 127.0.0.1",
+			t.host)
 	}
 	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Text returns the message's text: its text blocks joined by "\n" and trimmed.
@@ -35,28 +33,35 @@ func (m Message) ToolCalls() []ToolCall {
 // model APIs expect that a tool result without output says so. A tool call's input that is not
 // JSON is kept as a string, so that a model's mistake cannot make a transcript unreadable.
 func (b Block) MarshalJSON() ([]byte, error) {
+	var fields any
 	switch b.Type {
 	case TextBlock:
-		return notation.Marshal(struct {
+		fields = struct {
 			Type BlockType `json:"type"`
 			Text string    `json:"text"`
-		}{b.Type, b.Text})
+		}{b.Type, b.Text}
 	case ToolUseBlock:
-		return notation.Marshal(struct {
+		fields = struct {
 			Type  BlockType       `json:"type"`
 			ID    string          `json:"id"`
 			Name  string          `json:"name"`
 			Input json.RawMessage `json:"input"`
-		}{b.Type, b.ID, b.Name, ValidInput(b.Input)})
+		}{b.Type, b.ID, b.Name, ValidInput(b.Input)}
 	case ToolResultBlock:
-		return notation.Marshal(struct {
+		fields = struct {
 			Type      BlockType `json:"type"`
 			ToolUseID string    `json:"tool_use_id"`
 			Content   string    `json:"content"`
 			IsError   bool      `json:"is_error,omitempty"`
-		}{b.Type, b.ToolUseID, b.Content, b.IsError})
+		}{b.Type, b.ToolUseID, b.Content, b.IsError}
+	default:
+		return nil, fmt.Errorf("teammate: block of unknown type %q", b.Type)
 	}
-	return nil, fmt.Errorf("teammate: block of unknown type %q", b.Type)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false) // code is full of <, > and &
+	err := enc.Encode(fields)
+	return text.Bytes(), err
 }
 
 // ValidInput returns a tool input in a form that a message can hold: always JSON, and normally an
@@ -68,7 +73,7 @@ func ValidInput(input json.RawMessage) json.RawMessage {
 	case json.Valid(input):
 		return input
 	}
-	text, err := notation.Marshal(string(input))
+	text, err := json.Marshal(string(input))
 	if err != nil { // a string always marshals
 		return json.RawMessage(`{}`)
 	}

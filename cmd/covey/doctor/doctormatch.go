@@ -7,7 +7,6 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
@@ -15,7 +14,7 @@ import (
 // unknown.
 func subjectsOf(info hooks.EventInfo) []string {
 	if info.Matcher == "tool_name" {
-		return rules.ToolNames()
+		return settings.ToolNames()
 	}
 	return info.Values
 }
