@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -40,7 +40,7 @@ func TestProgramLeaves(t *testing.T) {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"claimed"`)
 	})
 	mark := fakeVariable + "=" + dir
-	if len(process.Marked(mark)) == 0 {
+	if len(proc.Marked(mark)) == 0 {
 		t.Fatal("the program cannot be found")
 	}
 	reply, err := u.client().EndMember(t.Context(), api.EndMember{Member: "dev", Reason: "enough", Now: true})
@@ -51,7 +51,7 @@ func TestProgramLeaves(t *testing.T) {
 	if len(s) != 1 || s[0].Status != tasks.Pending || s[0].Owner != "" {
 		t.Errorf("tasks %+v", s)
 	}
-	testkit.Eventually(t, "the program to end", func() bool { return len(process.Marked(mark)) == 0 })
+	testkit.Eventually(t, "the program to end", func() bool { return len(proc.Marked(mark)) == 0 })
 	if _, err := u.client().Down(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/crew"
@@ -216,7 +217,7 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 // clearUp ends the processes and removes the files that a killed run has left. The team's
 // lock must be held.
 func (o *Orchestrator) clearUp() {
-	if left := process.KillMarked(o.place.Mark()); len(left) > 0 {
+	if left := proc.KillMarked(o.place.Mark()); len(left) > 0 {
 		o.leftovers = fmt.Sprintf("the last run was killed and had left processes running; they were ended: %v", left)
 	}
 	if err := state.Sweep(o.place); err != nil {

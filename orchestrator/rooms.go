@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/crew"
@@ -88,7 +89,7 @@ func newRooms(
 	r := &rooms{
 		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, loop: routine.NewLoop(o.lost),
 		goals:     specs.NewGoals(store, filepath.Join(o.place.Scratch(), "effort.json")),
-		processes: process.New(o.place.Mark()), around: surroundingsOf(o.team().Workspace),
+		processes: process.New(func(pid int) bool { return proc.Carries(pid, o.place.Mark()) }), around: surroundingsOf(o.team().Workspace),
 	}
 	if r.hooks.functions = o.opts.Hooks; r.hooks.functions == nil {
 		r.hooks.functions = &hooks.Registry{}

@@ -101,7 +101,7 @@ func TestOutlineBetweenBuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	older := &fakeTeam{t: t, bus: b, path: f.path + "old"}
-	if err := b.Listen(older.path, Identify(process.New(""))); err != nil {
+	if err := b.Listen(older.path, Identify(process.New(process.Unmarked))); err != nil {
 		t.Fatal(err)
 	}
 	have, err := older.dial(byOperator).Outline(t.Context())

@@ -599,7 +599,7 @@ func BenchmarkCommand(b *testing.B) {
 	if err := NewServer(noChecks()).Serve(team, f.handlers()...); err != nil {
 		b.Fatal(err)
 	}
-	if err := team.Listen(p.Socket(), Identify(process.New(""))); err != nil {
+	if err := team.Listen(p.Socket(), Identify(process.New(process.Unmarked))); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

@@ -36,7 +36,7 @@ func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 	}
 	p.Team, p.StaysUp = func() *configs.Team { return team }, func() bool { return false }
 	if p.Store == nil {
-		p.Store = testkit.OpenStore(t)
+		p.Store = testkit.OpenStore(t, tasks.Open)
 	}
 	p.Log, p.Loop, p.Group, p.Seats, p.Watch = slog.New(slog.DiscardHandler), routine.NewLoop(nil), &routine.Group{}, &Seats{}, &lives.Watch{}
 	p.Logins, p.Holds = loginsOf(p.Store, p.Journal), &lives.Holds{}

@@ -52,7 +52,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 				{Name: "ben", Idle: true, SelfClaim: true, Unread: tc.mail},
 			}}
 			then := routine.Clock{TimeNow: func() time.Time { return tc.ben.Since }}
-			held, err := lives.OpenHolds(t.Context(), testkit.OpenStore(t), then, func(string, agent.EventData) {})
+			held, err := lives.OpenHolds(t.Context(), testkit.OpenStore(t, tasks.Open), then, func(string, agent.EventData) {})
 			if err != nil {
 				t.Fatal(err)
 			}

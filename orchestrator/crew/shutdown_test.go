@@ -94,8 +94,8 @@ func listedTask(id string, status tasks.Status, owner string, blockedBy ...strin
 // is gone, whether it is killed or its rest ends first.
 func TestLeavesWhileItRests(t *testing.T) {
 	for name, rest := range map[string]time.Duration{"killed": time.Hour, "the rest is over": time.Nanosecond} {
-		store := testkit.OpenStore(t)
-		processes := process.New(t.TempDir())
+		store := testkit.OpenStore(t, tasks.Open)
+		processes := process.New(process.Unmarked)
 		c := crewOf(t, Ports{
 			Store: store, Journal: runJournal(t, store), Processes: processes,
 			Tools: mcp.New(mcp.Options{Log: slog.New(slog.DiscardHandler), Processes: processes, Watch: &lives.Watch{}}),
@@ -119,7 +119,7 @@ func TestLeavesWhileItRests(t *testing.T) {
 // TestRetiresWithoutASeat: a member without a seat that is removed from the spec is not
 // seated, and there is no warning.
 func TestRetiresWithoutASeat(t *testing.T) {
-	store := testkit.OpenStore(t)
+	store := testkit.OpenStore(t, tasks.Open)
 	lines := make(chan journal.Line, 10)
 	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store, func(l journal.Line) { lines <- l })}, "lead")
 	addSeat(c, &configs.Member{Name: "lead"}, true)

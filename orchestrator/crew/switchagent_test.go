@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // TestNextRetry: the crew sleeps until the first locked-out member may try again, for
@@ -50,7 +51,7 @@ var limitOver = time.Date(2026, 11, 21, 15, 4, 0, 0, time.UTC)
 // the same login.
 func TestPermissionLendsTheSlot(t *testing.T) {
 	ctx := t.Context()
-	store := testkit.OpenStore(t)
+	store := testkit.OpenStore(t, tasks.Open)
 	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store)}, "lead", "dev")
 	member := configs.Member{Name: "dev", Agent: configs.Agent{Name: "one", Parallel: 1}}
 	c.ports.Logins.Allot([]configs.Member{member})

@@ -35,7 +35,7 @@ type Hand struct {
 // NewHand makes a Hand. It starts nothing.
 func NewHand(o HandOptions) *Hand {
 	lead := handMember{&lives.Member{Member: &o.Team.Lead, Lead: true}, o.Permissions}
-	processes := process.New("")
+	processes := process.New(process.Unmarked)
 	return &Hand{
 		models: NewModels(ModelOptions{
 			Spec:    func() (*configs.Team, map[string]*script.Script) { return o.Team, o.Scripts },

@@ -108,7 +108,7 @@ func rigServers(t *testing.T) *Servers {
 	if err := os.Mkdir(root, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	processes := process.New("")
+	processes := process.New(process.Unmarked)
 	servers := NewServers(ServerOptions{
 		Workspace: root, Environ: os.Environ(), Fault: func(err error) { t.Error(err) },
 		Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },

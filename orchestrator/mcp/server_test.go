@@ -57,7 +57,7 @@ type rig struct {
 func newRig(t testing.TB, subjects ...string) *rig {
 	t.Helper()
 	r := &rig{
-		t: t, store: testkit.OpenStore(t), watch: &lives.Watch{}, members: map[string]*lives.Member{},
+		t: t, store: testkit.OpenStore(t, tasks.Open), watch: &lives.Watch{}, members: map[string]*lives.Member{},
 		callers: map[string]*Caller{}, asked: make(chan struct{}, 100), agreed: make(chan struct{}), done: make(chan struct{}, 100),
 	}
 	r.agree = sync.OnceFunc(func() { close(r.agreed) })
@@ -90,7 +90,7 @@ func newRig(t testing.TB, subjects ...string) *rig {
 		_, err := r.store.Add(t.Context(), actors.Actor{}, []tasks.New{{Subject: subject, Owner: "dev"}})
 		testkit.Must(t, err)
 	}
-	r.server = New(Options{Log: slog.New(slog.DiscardHandler), Processes: process.New(""), Watch: r.watch, Members: r})
+	r.server = New(Options{Log: slog.New(slog.DiscardHandler), Processes: process.New(process.Unmarked), Watch: r.watch, Members: r})
 	t.Cleanup(r.server.Close)
 	return r
 }

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // Owner is what a process was started for.
@@ -24,9 +22,9 @@ type Owner struct {
 // its own session (setsid), because orphans keep their session when their parents end.
 // It is safe for concurrent use. Create it with New.
 type Processes struct {
-	mark  string        // environment entry of all processes of the team
-	self  int           // our own pid
-	grace time.Duration // how long Reap leaves a zombie to other waiters
+	marked func(pid int) bool // reports whether a process is one of this team, also of a killed run
+	self   int                // our own pid
+	grace  time.Duration      // how long Reap leaves a zombie to other waiters
 
 	mu      sync.Mutex
 	live    map[int]registration // by pid of the started process, until it is released
@@ -71,15 +69,18 @@ const (
 	maxPast = 256
 )
 
-// New returns an empty registry for this process. mark is an environment entry,
-// NAME=value, of all processes of the team: it identifies processes that are no longer
-// below this one.
-func New(mark string) *Processes {
+// New returns an empty registry for this process. marked reports whether a process was
+// started by the team, also if it is no longer below this one: proc.Carries does, for the
+// environment entry that all processes of a team have.
+func New(marked func(pid int) bool) *Processes {
 	return &Processes{
-		mark: mark, self: os.Getpid(), grace: reapGrace, live: map[int]registration{}, past: map[int]registration{},
+		marked: marked, self: os.Getpid(), grace: reapGrace, live: map[int]registration{}, past: map[int]registration{},
 		changed: make(chan struct{}),
 	}
 }
+
+// Unmarked is for teams whose processes carry no mark.
+func Unmarked(pid int) bool { return false }
 
 // Register records that process pid, just started and not yet waited for, and all
 // processes below it belong to owner. Call release after waiting for it; what it left
@@ -309,7 +310,7 @@ func (p *Processes) registered(chain []Process, read reader) (registration, bool
 // leftBehind reports whether a chain contains a process of this team that is no longer
 // below this one: a killed run left it, or it escaped.
 func (p *Processes) leftBehind(chain []Process) bool {
-	return slices.ContainsFunc(chain, func(at Process) bool { return at.PID != p.self && proc.Carries(at.PID, p.mark) })
+	return slices.ContainsFunc(chain, func(at Process) bool { return at.PID != p.self && p.marked(at.PID) })
 }
 
 // ofSession returns the registered process whose session or process group contains a

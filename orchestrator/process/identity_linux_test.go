@@ -173,7 +173,7 @@ func TestIdentifyRealProcesses(t *testing.T) {
 			Member: "api"}, "stray _"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := New("")
+			p := New(Unmarked)
 			g := newGatekeeper(t, p)
 			cmd, read := g.shell(t, c.script)
 			runFor(t, p, cmd, c.owner)
@@ -194,7 +194,7 @@ func TestIdentifyOperator(t *testing.T) {
 		_ = beside.Process.Kill()
 		_ = beside.Wait()
 	}()
-	p := New("")
+	p := New(Unmarked)
 	p.self = beside.Process.Pid
 	g := newGatekeeper(t, p)
 	out, err := g.caller(t).Output()
@@ -241,7 +241,7 @@ func TestIdentifyRefusesOtherUsers(t *testing.T) {
 		}
 		return string(out)
 	}
-	g := newGatekeeper(t, New(""))
+	g := newGatekeeper(t, New(Unmarked))
 	if got := as(g.path); !strings.Contains(got, "refused: only the user who runs the team") {
 		t.Errorf("another user was told %q", got)
 	}
@@ -277,7 +277,7 @@ func TestIdentifyRefusesTheGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if id, err := New("").Identify(c); err == nil {
+	if id, err := New(Unmarked).Identify(c); err == nil {
 		t.Errorf("a process that has ended is taken for %+v", id)
 	}
 }
@@ -286,7 +286,7 @@ func TestIdentifyRefusesWhatIsNoSocket(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
 	defer b.Close()
-	if id, err := New("").Identify(a); err == nil {
+	if id, err := New(Unmarked).Identify(a); err == nil {
 		t.Errorf("a pipe is taken for %+v", id)
 	}
 }
@@ -368,7 +368,7 @@ func isZombie(pid int) bool {
 }
 
 func TestReapTakesOrphansOnly(t *testing.T) {
-	p := New("")
+	p := New(Unmarked)
 	pid := startOrphan(t, "exit 0")
 	own := exec.Command("true") // its zombie is ours to wait for: registered
 	own.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -404,7 +404,7 @@ func TestReapTakesOrphansOnly(t *testing.T) {
 }
 
 func TestReapRuns(t *testing.T) {
-	p := New("")
+	p := New(Unmarked)
 	p.grace = 10 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -419,7 +419,7 @@ func TestReapRuns(t *testing.T) {
 }
 
 func TestKillStrays(t *testing.T) {
-	p := New("")
+	p := New(Unmarked)
 	daemon := startOrphan(t, "trap '' TERM; sleep 60 & sleep 60; true")
 	kept := exec.Command("sleep", "60")
 	if err := kept.Start(); err != nil {
@@ -452,7 +452,7 @@ func TestKillStrays(t *testing.T) {
 }
 
 func TestSiftForgetsEmptySessions(t *testing.T) {
-	p := New("")
+	p := New(Unmarked)
 	cmd := exec.Command("/bin/sh", "-c", "(sleep 60) >/dev/null 2>&1 &")
 	runForSession := func(cmd *exec.Cmd) int {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

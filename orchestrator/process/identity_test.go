@@ -43,7 +43,7 @@ func forest() tree {
 // registryOf is a registry of process 50 with the tool 60 of api and the hook
 // 70 for docs.
 func registryOf(t tree) *Processes {
-	p := New("")
+	p := New(Unmarked)
 	p.self = 50
 	p.live[60] = registration{Owner: Owner{Kind: MemberTool, Member: "api"}, Birth: t[60].Birth, Mark: new(int)}
 	p.live[70] = registration{Owner: Owner{Kind: Hook, Member: "docs"}, Birth: t[70].Birth, Mark: new(int)}
@@ -210,7 +210,7 @@ func TestWalkGivesUp(t *testing.T) {
 // A process may call before its starter has come to register it.
 func TestCallerIsRegisteredLate(t *testing.T) {
 	tr := forest()
-	p := New("")
+	p := New(Unmarked)
 	p.self = 50
 	begun := make(chan struct{})
 	read := func(pid int) (Process, error) {

@@ -18,7 +18,7 @@ func TestCallersInOtherNamespaces(t *testing.T) {
 		_ = beside.Process.Kill()
 		_ = beside.Wait() // it was killed, which is an error
 	}()
-	p := New("")
+	p := New(Unmarked)
 	p.self = beside.Process.Pid // covey is a process beside the callers
 	g := newGatekeeper(t, p)
 	for _, c := range []struct {

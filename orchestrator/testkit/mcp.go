@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Bearer sends a token with every request.
@@ -76,7 +74,11 @@ func (a MCPAgent) Try(ctx context.Context, tool, args string, request ...string)
 	if err != nil {
 		return MCPAnswer{}, err
 	}
-	f := MCPAnswer{IsError: result.IsError, Structured: string(notation.Encode(result.StructuredContent))}
+	structured, err := json.Marshal(result.StructuredContent)
+	if err != nil {
+		return MCPAnswer{}, err
+	}
+	f := MCPAnswer{IsError: result.IsError, Structured: string(structured)}
 	for _, c := range result.Content {
 		f.Text += c.(*mcp.TextContent).Text
 	}
@@ -90,7 +92,9 @@ func (f MCPAnswer) Want(t testing.TB, isError bool, words ...string) {
 		t.Errorf("the answer is an error: %v, want %v: %s", f.IsError, isError, f.Text)
 	}
 	for _, w := range words {
-		quoted := strings.Trim(string(notation.Encode(w)), `"`)
+		text, err := json.Marshal(w)
+		Must(t, err)
+		quoted := strings.Trim(string(text), `"`)
 		if !strings.Contains(f.Text, w) || !strings.Contains(f.Structured, quoted) {
 			t.Errorf("%q is not in both forms of the answer:\n%s\n%s", w, f.Text, f.Structured)
 		}

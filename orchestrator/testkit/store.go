@@ -4,15 +4,19 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
-
-	"github.com/coveyteam/covey/tasks"
 )
 
-// OpenStore opens a store that is checked and closed at the end of the test.
-func OpenStore(t testing.TB) *tasks.Store {
+// Store is what OpenStore needs of a store: tasks.Store has it.
+type Store interface {
+	Check(context.Context) error
+	Close() error
+}
+
+// OpenStore opens a store that is checked and closed at the end of the test, with tasks.Open
+// for open.
+func OpenStore[S Store, Options any](t testing.TB, open func(path string, opts *Options) (S, error)) S {
 	t.Helper()
-	dir := t.TempDir()
-	store, err := tasks.Open(filepath.Join(dir, "tasks.db"), &tasks.Options{BlobDir: filepath.Join(dir, "blobs")})
+	store, err := open(filepath.Join(t.TempDir(), "tasks.db"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

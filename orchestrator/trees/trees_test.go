@@ -69,7 +69,7 @@ func newGrove(t *testing.T) *grove {
 		Teammates: []configs.Member{{Name: "ana"}, {Name: "ben"}},
 	}}
 	g.Trees = New(Options{
-		Place: place, Store: store, Processes: process.New(""), Functions: &hooks.Registry{}, Hooks: noHooks{},
+		Place: place, Store: store, Processes: process.New(process.Unmarked), Functions: &hooks.Registry{}, Hooks: noHooks{},
 		Team: func() *configs.Team { return g.team }, Attention: func(_ context.Context, member, why string) {
 			g.attended = append(g.attended, member+": "+why)
 		},

@@ -1,4 +1,4 @@
-package process
+package proc
 
 import (
 	"os"
@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/coveyteam/covey/hooks/proc"
 )
+
+// killRounds bounds how often KillMarked repeats: a process may start others before it
+// is killed.
+const killRounds = 50
 
 // KillMarked kills the processes that carry an environment entry: processes that a
 // killed run left behind are orphans of the system and continue to write in the
@@ -36,15 +38,15 @@ func Marked(entry string) []int {
 	var above []int
 	for pid := os.Getpid(); pid > 0 && !slices.Contains(above, pid); {
 		above = append(above, pid)
-		p, err := Read(pid)
-		if err != nil {
+		p, ok := Read(pid)
+		if !ok {
 			break
 		}
 		pid = p.Parent
 	}
 	var found []int
-	for _, s := range proc.Table() {
-		if !s.Dead && !slices.Contains(above, s.PID) && proc.Carries(s.PID, entry) {
+	for _, s := range Table() {
+		if !s.Dead && !slices.Contains(above, s.PID) && Carries(s.PID, entry) {
 			found = append(found, s.PID)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package process
+package proc
 
 // KillMarked does nothing here.
 func KillMarked(string) []int { return nil }
