@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 )
@@ -18,18 +17,18 @@ type Layers struct {
 	Sources []settings.Source
 	// Permissions are those of all settings files. They are added to every member's.
 	Permissions Permissions
-	Servers     []hookfiles.Server // MCP servers of plugins
-	Warnings    []error            // what is wrong with the files
+	Servers     []settings.Server // MCP servers of plugins
+	Warnings    []error           // what is wrong with the files
 	// Ineffective lists permissions that are valid but have no effect here.
 	Ineffective []error
 }
 
-// Layers reads the files of the team's hooks with read; nil means hookfiles.Read. A file
+// Layers reads the files of the team's hooks with read; nil means settings.Read. A file
 // that has vanished or is broken yields a warning and those of its hooks that can be used.
 // The caller fills in the data folders of plugins (settings.Source.Data).
-func (t *Team) Layers(read hookfiles.ReadFile) Layers {
+func (t *Team) Layers(read settings.ReadFile) Layers {
 	if read == nil {
-		read = hookfiles.Read
+		read = settings.Read
 	}
 	var l Layers
 	l.addSpec(t)
@@ -56,8 +55,8 @@ func (l *Layers) addSpec(t *Team) {
 }
 
 // addSettings adds a settings file, and collects in options what it sets for plugins.
-func (l *Layers) addSettings(path string, read hookfiles.ReadFile, options map[string]map[string]string) {
-	file, warnings := hookfiles.ReadSettings(path, read)
+func (l *Layers) addSettings(path string, read settings.ReadFile, options map[string]map[string]string) {
+	file, warnings := settings.ReadSettings(path, read)
 	l.Warnings = append(l.Warnings, warnings...)
 	if len(file.Hooks) > 0 || file.Restrictions.Any() {
 		l.Sources = append(l.Sources, settings.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
@@ -83,8 +82,8 @@ func (l *Layers) addSettings(path string, read hookfiles.ReadFile, options map[s
 }
 
 // addPlugin adds a plugin's hooks and servers.
-func (l *Layers) addPlugin(root string, read hookfiles.ReadFile, options map[string]map[string]string) {
-	p, warnings := hookfiles.ReadPlugin(root, read)
+func (l *Layers) addPlugin(root string, read settings.ReadFile, options map[string]map[string]string) {
+	p, warnings := settings.ReadPlugin(root, read)
 	l.Warnings = append(l.Warnings, warnings...)
 	for name, value := range options[p.Name] {
 		p.Options[name] = value
@@ -97,7 +96,7 @@ func (l *Layers) addPlugin(root string, read hookfiles.ReadFile, options map[str
 
 // addMemberHeads adds the hooks in the heads of members' agent files. Each applies to its
 // member only.
-func (l *Layers) addMemberHeads(t *Team, read hookfiles.ReadFile) {
+func (l *Layers) addMemberHeads(t *Team, read settings.ReadFile) {
 	known := map[string]hooks.Settings{}
 	for _, m := range t.Members() {
 		if m.PromptFile == "" {
@@ -105,7 +104,7 @@ func (l *Layers) addMemberHeads(t *Team, read hookfiles.ReadFile) {
 		}
 		section, ok := known[m.PromptFile]
 		if !ok {
-			file, warnings := hookfiles.ReadFront(m.PromptFile, read)
+			file, warnings := settings.ReadFront(m.PromptFile, read)
 			section, known[m.PromptFile] = file.Hooks, file.Hooks
 			l.Warnings = append(l.Warnings, warnings...)
 		}
@@ -117,12 +116,12 @@ func (l *Layers) addMemberHeads(t *Team, read hookfiles.ReadFile) {
 
 // addHelperHeads adds the hooks in the heads of the workspace's agent files. Each applies
 // to helpers of its kind only.
-func (l *Layers) addHelperHeads(t *Team, read hookfiles.ReadFile) {
+func (l *Layers) addHelperHeads(t *Team, read settings.ReadFile) {
 	for _, h := range t.Helpers() {
 		if _, err := read(h.File); errors.Is(err, fs.ErrNotExist) {
 			continue // created after the team was started, so it does not count
 		}
-		file, warnings := hookfiles.ReadFront(h.File, read)
+		file, warnings := settings.ReadFront(h.File, read)
 		l.Warnings = append(l.Warnings, warnings...)
 		if len(file.Hooks) > 0 {
 			l.Sources = append(l.Sources, settings.Source{Name: h.File, Settings: file.Hooks.ForHelper(), Helper: h.Name})
@@ -135,7 +134,7 @@ func (l *Layers) addHelperHeads(t *Team, read hookfiles.ReadFile) {
 func (t *Team) HookFiles() []string {
 	files := slices.Clone(t.Settings)
 	for _, root := range t.Plugins {
-		files = append(files, hookfiles.PluginFiles(root, hookfiles.Read)...)
+		files = append(files, settings.PluginFiles(root, settings.Read)...)
 	}
 	for _, m := range t.Members() {
 		if m.PromptFile != "" {
@@ -158,9 +157,9 @@ func (t *Team) Sources() ([]settings.Source, []error) {
 
 // Helpers lists the kinds of helpers that the workspace describes now, by file name. It
 // lists none if no member can use helpers.
-func (t *Team) Helpers() []hookfiles.Helper {
+func (t *Team) Helpers() []settings.Helper {
 	if slices.ContainsFunc(t.Members(), t.mayUseHelpers) {
-		return hookfiles.Helpers(t.Workspace)
+		return settings.Helpers(t.Workspace)
 	}
 	return nil
 }

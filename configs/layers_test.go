@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // pluginHook is a hooks file whose Stop hook runs a command.
@@ -96,7 +96,7 @@ func TestHookFiles(t *testing.T) {
 	team, dir := layersTeam(t)
 	held := map[string][]byte{}
 	before := team.Layers(func(path string) ([]byte, error) {
-		data, err := hookfiles.Read(path)
+		data, err := settings.Read(path)
 		held[path] = data
 		return data, err
 	})

@@ -3,7 +3,6 @@ package configs
 import (
 	"strings"
 
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -19,7 +18,7 @@ func (r *resolver) promptFile(m *Member, v yaml.Value[string]) {
 	m.PromptFile = r.path(v, "prompt file")
 	p, known := r.prompts[m.PromptFile]
 	if !known {
-		p.data, p.fault = hookfiles.ReadPrompt(m.PromptFile)
+		p.data, p.fault = settings.ReadPrompt(m.PromptFile)
 		r.prompts[m.PromptFile] = p
 	}
 	data, message := p.data, p.fault
@@ -30,7 +29,7 @@ func (r *resolver) promptFile(m *Member, v yaml.Value[string]) {
 		}
 		return
 	}
-	head, body := hookfiles.SplitHead(data)
+	head, body := settings.SplitHead(data)
 	m.Instructions = strings.TrimSpace(body)
 	if m.Instructions == "" {
 		r.Fail(v.At.At, "the prompt file %s holds no instructions; write some, or remove prompt_file", yaml.Quote(v.V))
@@ -49,7 +48,7 @@ func (r *resolver) promptFile(m *Member, v yaml.Value[string]) {
 		m.Description = root.TextOf("description")
 	}
 	if m.Tools == nil {
-		m.Tools = hookfiles.HeadTools(root.Lookup("tools"))
+		m.Tools = settings.HeadTools(root.Lookup("tools"))
 	}
 }
 
@@ -63,7 +62,7 @@ func (r *resolver) headTools(file yaml.Value[string], root *yaml.Node) {
 			yaml.Quote(file.V))
 	}
 	for _, list := range lists {
-		for i, name := range hookfiles.HeadTools(list) {
+		for i, name := range settings.HeadTools(list) {
 			rule, err := rules.Parse(name)
 			if err != nil {
 				continue

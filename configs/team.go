@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/configs/shell"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // Team is a spec with all references resolved and all defaults filled in. It does not
@@ -197,13 +197,13 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Gates = gates.gates(&s.gates)
 	for _, path := range s.settings.Items {
 		file := r.path(path, "settings file")
-		_, warnings := hookfiles.ReadSettings(file, hookfiles.Read)
+		_, warnings := settings.ReadSettings(file, settings.Read)
 		r.reportRefused(path, warnings)
 		t.Settings = append(t.Settings, file)
 	}
 	for _, path := range s.plugins.Items {
 		dir, _ := r.existingFolder(path, "plugin")
-		_, warnings := hookfiles.ReadPlugin(dir, hookfiles.Read)
+		_, warnings := settings.ReadPlugin(dir, settings.Read)
 		r.reportRefused(path, warnings)
 		t.Plugins = append(t.Plugins, dir)
 	}

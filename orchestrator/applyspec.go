@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
@@ -91,7 +91,7 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 				"run covey up again", r.Spec)
 		}
 	}
-	managed, warnings, err := hookfiles.LoadManaged(o.opts.ManagedFolders)
+	managed, warnings, err := settings.LoadManaged(o.opts.ManagedFolders)
 	if err != nil {
 		return design{}, fmt.Errorf("managed settings: %w", err)
 	}

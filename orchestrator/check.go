@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -36,9 +36,9 @@ func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing,
 
 // Check is New without running the team here: it returns what is not installed and what
 // is wrong separately. Both wrap configs.ErrSpec, except for managed settings that cannot
-// be read (hookfiles.ErrManaged). managed is Options.ManagedFolders.
+// be read (settings.ErrManaged). managed is Options.ManagedFolders.
 func Check(team *configs.Team, managed []string) (missing []error, wrong error) {
-	if _, _, err := hookfiles.LoadManaged(managed); err != nil {
+	if _, _, err := settings.LoadManaged(managed); err != nil {
 		return nil, err
 	}
 	_, gone, wrong := check(team, nil)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -39,7 +39,7 @@ func (h hiring) withHelpers(s *crew.Seat, workspace *tools.Set, team []agent.Too
 }
 
 // helperTypes returns the kinds of helpers that a workspace describes.
-func helperTypes(files []hookfiles.Helper) []builtin.HelperType {
+func helperTypes(files []settings.Helper) []builtin.HelperType {
 	kinds := make([]builtin.HelperType, len(files))
 	for i, f := range files {
 		kinds[i] = builtin.HelperType{

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
@@ -44,7 +44,7 @@ func newBackground(r *rooms) *hooking.Background {
 }
 
 // newServers returns the MCP servers of a team's plugins.
-func newServers(o *Orchestrator, r *rooms, list []hookfiles.Server) *hooking.Servers {
+func newServers(o *Orchestrator, r *rooms, list []settings.Server) *hooking.Servers {
 	return hooking.NewServers(hooking.ServerOptions{
 		Workspace: o.team().Workspace, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		Started: func(pid int) func() { return r.processes.Register(pid, process.Owner{Kind: process.Hook}) },

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // leave writes a file below dir, with the folders that it needs.
@@ -65,7 +65,7 @@ func TestManagedSettingsBroken(t *testing.T) {
 	managed := leave(t, t.TempDir(), "etc/managed-settings.json", `{"hooks": `)
 	_, _, err := given(t, t.TempDir(), givenSpec, Options{ManagedFolders: []string{managed},
 		Agents: map[string]AgentMaker{"boss": made(quiet), "dev": made(quiet)}})
-	if !errors.Is(err, hookfiles.ErrManaged) || errors.Is(err, configs.ErrSpec) {
+	if !errors.Is(err, settings.ErrManaged) || errors.Is(err, configs.ErrSpec) {
 		t.Errorf("error %v", err)
 	}
 }

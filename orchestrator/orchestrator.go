@@ -15,9 +15,9 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/crew"
@@ -63,7 +63,7 @@ type Options struct {
 	// to those of the spec. The program may add and remove hooks while the team runs.
 	Hooks *hooks.Registry
 	// ManagedFolders hold an administrator's settings, which bind every team
-	// (hookfiles.ManagedFolders); nil: none.
+	// (settings.ManagedFolders); nil: none.
 	ManagedFolders []string
 	// OnUp is called once the team is up and can be reached.
 	OnUp func(state.Place)
@@ -97,7 +97,7 @@ type Orchestrator struct {
 
 // New checks that a team can run: every file that its spec names can be read and
 // understood. It starts nothing and writes nothing. Its errors wrap configs.ErrSpec or
-// hookfiles.ErrManaged.
+// settings.ErrManaged.
 func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -116,7 +116,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if err != nil {
 		return nil, err
 	}
-	managed, warnings, err := hookfiles.LoadManaged(opts.ManagedFolders)
+	managed, warnings, err := settings.LoadManaged(opts.ManagedFolders)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/configs/starter"
 	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
@@ -75,7 +74,7 @@ func initFolder(env *cli.Env, dir string, f initFlags) error {
 			return err
 		}
 	}
-	wrote, err := writeStarter(dir, starter.Options{Agents: agents}, f.force)
+	wrote, err := writeStarter(dir, starterOptions{Agents: agents}, f.force)
 	switch {
 	case err != nil:
 		return err
@@ -103,8 +102,8 @@ func initFolder(env *cli.Env, dir string, f initFlags) error {
 // writeStarter writes the starter into dir and returns the paths of its files. If a
 // file exists already it writes nothing, because a spec without its scripts would be
 // worse than no starter.
-func writeStarter(dir string, opts starter.Options, force bool) (wrote []string, err error) {
-	spec, files, err := starter.Make(dir, opts)
+func writeStarter(dir string, opts starterOptions, force bool) (wrote []string, err error) {
+	spec, files, err := makeStarter(dir, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // TestManagedHooks: what an administrator lays down counts by hand, too.
@@ -43,7 +43,7 @@ func TestManagedHooks(t *testing.T) {
 		t.Errorf("%s\n%s\n%v", out, errOut, err)
 	}
 	write("managed-settings.json", `{`)
-	if _, _, err = run(); !errors.Is(err, hookfiles.ErrManaged) {
+	if _, _, err = run(); !errors.Is(err, settings.ErrManaged) {
 		t.Errorf("a broken file: %v", err)
 	}
 }

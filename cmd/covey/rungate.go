@@ -6,7 +6,6 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/configs/starter"
 )
 
 // findGates determines the gates of a team without a spec: those of --gate, else the
@@ -20,7 +19,7 @@ func findGates(env *cli.Env, dir string, f *runFlags) error {
 	case f.noGate || len(f.gates) > 0:
 		return nil
 	}
-	test, missing := starter.TestCommand(dir)
+	test, missing := foundTest(dir)
 	if test != "" && missing == "" {
 		f.gates = []string{test}
 		env.Err.Printf("gate: %s (this folder's tests; --gate names another command, --no-gate none)\n", term.PlainLine(test))

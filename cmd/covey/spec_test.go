@@ -8,7 +8,6 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/configs/starter"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -97,7 +96,7 @@ func TestInitTellsWhatIsMissing(t *testing.T) {
 
 func TestInit(t *testing.T) {
 	dir := t.TempDir()
-	wrote, err := writeStarter(dir, starter.Options{}, false)
+	wrote, err := writeStarter(dir, starterOptions{}, false)
 	if err != nil || len(wrote) < 2 {
 		t.Fatalf("wrote %v (%v)", wrote, err)
 	}
@@ -113,14 +112,14 @@ func TestInit(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, cli.DefaultSpec), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := writeStarter(dir, starter.Options{}, false); err == nil || !strings.Contains(err.Error(),
+	if _, err := writeStarter(dir, starterOptions{}, false); err == nil || !strings.Contains(err.Error(),
 		"--force") {
 		t.Errorf("overwrote a spec: %v", err)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, cli.DefaultSpec)); err != nil || string(data) != "mine" {
 		t.Errorf("the spec is now %q (%v)", data, err)
 	}
-	if _, err := writeStarter(dir, starter.Options{}, true); err != nil {
+	if _, err := writeStarter(dir, starterOptions{}, true); err != nil {
 		t.Error(err)
 	}
 	if after, err := os.ReadFile(filepath.Join(dir, cli.DefaultSpec)); err != nil || len(after) < len(before)/2 {

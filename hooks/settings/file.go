@@ -1,5 +1,6 @@
-// Package settings reads the settings files of Claude Code and of similar programs, finds
-// mistakes in configured hooks, combines the restrictions of all layers, and translates
+// Package settings reads the files that add hooks to a team in addition to its spec: settings
+// files of Claude Code and of similar programs, managed settings, plugins, and the heads of
+// agent files. It finds mistakes in configured hooks, combines the restrictions of all layers, and translates
 // between the hooks of Claude Code and those of other agent programs: names of events and
 // tools, what a hook reads, and what it answers. It runs nothing. It makes no promise of
 // compatibility to programs outside covey.

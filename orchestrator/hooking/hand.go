@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -18,7 +18,7 @@ import (
 type HandOptions struct {
 	Team        *configs.Team
 	Scripts     map[string]*script.Script // of the team's models, by path
-	Servers     []hookfiles.Server
+	Servers     []settings.Server
 	Permissions permission.Policy // the lead's
 	Environ     []string
 	Scratch     string

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/trust"
@@ -76,7 +76,7 @@ func NewReloader(o ReloaderOptions) *Reloader {
 // use makes the files of layers the current ones.
 func (r *Reloader) use(team *configs.Team, l hooklist.Layers) {
 	files := l.Files.With(nil)
-	for _, path := range hookfiles.ManagedFiles(r.opts.Managed) {
+	for _, path := range settings.ManagedFiles(r.opts.Managed) {
 		files[path] = hooklist.ReadFile(path)
 	}
 	r.team, r.counts, r.kept = team, files, map[string]keptChange{}
@@ -197,7 +197,7 @@ func (r *Reloader) Adopt(ctx context.Context, team *configs.Team, l hooklist.Lay
 func (r *Reloader) look(ctx context.Context, all bool) api.ReloadReply {
 	reply := api.ReloadReply{Applied: []string{}, Kept: []api.KeptFile{}}
 	taken := hooklist.Files{}
-	for _, path := range r.counts.Paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.opts.Managed))) {
+	for _, path := range r.counts.Paths(slices.Concat(r.team.HookFiles(), settings.ManagedFiles(r.opts.Managed))) {
 		if !all && !r.touched(path) {
 			continue
 		}
@@ -227,7 +227,7 @@ func (r *Reloader) settled(path string, now hooklist.File) bool {
 	if known && now.Same(was) || !known && now.Err != nil {
 		return true
 	}
-	if now.Err != nil || hookfiles.MayHook(path, now.Data) || hookfiles.MayHook(path, was.Data) {
+	if now.Err != nil || settings.MayHook(path, now.Data) || settings.MayHook(path, was.Data) {
 		return false
 	}
 	r.counts[path] = now
@@ -259,13 +259,13 @@ func (r *Reloader) touched(path string) bool {
 // The file must be readable before it can be trusted, and trusted before ConfigChange hooks
 // run for it.
 func (r *Reloader) against(ctx context.Context, path string, now hooklist.File) string {
-	managed := slices.Contains(hookfiles.ManagedFiles(r.opts.Managed), path)
+	managed := slices.Contains(settings.ManagedFiles(r.opts.Managed), path)
 	switch {
 	case managed && errors.Is(now.Err, fs.ErrNotExist): // the administrator has removed it
 	case now.Err != nil:
 		return fmt.Sprintf("it cannot be read any more (%v)", now.Err)
 	default:
-		if fault := hookfiles.Fault(path, now.Data); fault != "" {
+		if fault := settings.Fault(path, now.Data); fault != "" {
 			return fault
 		}
 	}
@@ -302,10 +302,10 @@ func (r *Reloader) keep(path string, now hooklist.File, reason string) api.KeptF
 func (r *Reloader) takeUp(taken hooklist.Files, reply *api.ReloadReply) {
 	next := r.counts.With(taken)
 	l, err := hooklist.Read(r.team, next.Read)
-	var managed hookfiles.Managed
+	var managed settings.Managed
 	if err == nil {
 		var warnings []error
-		if managed, warnings, err = hookfiles.LoadManaged(r.opts.Managed); err == nil {
+		if managed, warnings, err = settings.LoadManaged(r.opts.Managed); err == nil {
 			l.AddManaged(managed, warnings)
 		}
 	}
@@ -337,7 +337,7 @@ func (r *Reloader) takeUp(taken hooklist.Files, reply *api.ReloadReply) {
 // sourceOf returns the source of a file in the input of ConfigChange.
 func (r *Reloader) sourceOf(path string) string {
 	switch {
-	case slices.Contains(hookfiles.ManagedFiles(r.opts.Managed), path):
+	case slices.Contains(settings.ManagedFiles(r.opts.Managed), path):
 		return "policy_settings"
 	case !slices.Contains(r.team.Settings, path), filepath.Base(path) == "SKILL.md":
 		return "skills" // plugins and heads of agent files
@@ -351,7 +351,7 @@ func (r *Reloader) sourceOf(path string) string {
 
 // rewatch watches the files of the hooks and the programs that they run.
 func (r *Reloader) rewatch() {
-	paths := r.counts.Paths(slices.Concat(r.team.HookFiles(), hookfiles.ManagedFiles(r.opts.Managed)))
+	paths := r.counts.Paths(slices.Concat(r.team.HookFiles(), settings.ManagedFiles(r.opts.Managed)))
 	paths = slices.AppendSeq(paths, maps.Keys(r.programs()))
 	if err := r.opts.Watch.Set(paths); err != nil && !r.warned[err.Error()] {
 		r.warned[err.Error()] = true

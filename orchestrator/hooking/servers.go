@@ -19,9 +19,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // Limits of the MCP servers of plugins.
@@ -54,7 +54,7 @@ type ServerOptions struct {
 
 // server is one MCP server.
 type server struct {
-	hookfiles.Server
+	settings.Server
 	dir     string
 	environ []string
 	started func(pid int) (release func())
@@ -69,14 +69,14 @@ type server struct {
 }
 
 // NewServers makes the servers of a team; none is started.
-func NewServers(o ServerOptions, list []hookfiles.Server) *Servers {
+func NewServers(o ServerOptions, list []settings.Server) *Servers {
 	t := &Servers{ServerOptions: o, all: map[string]*server{}}
 	t.Replace(list)
 	return t
 }
 
 // serve makes a server without starting it.
-func (t *Servers) serve(s hookfiles.Server) *server {
+func (t *Servers) serve(s settings.Server) *server {
 	environ := slices.Clone(t.Environ)
 	for name, value := range s.Env {
 		environ = append(environ, name+"="+value)
@@ -90,7 +90,7 @@ func (t *Servers) serve(s hookfiles.Server) *server {
 // Replace makes list the servers of the team from the next call on. Unchanged servers stay as
 // they are, connected or not. Others are ended in the background, after their running calls
 // have ended (45 s at most).
-func (t *Servers) Replace(list []hookfiles.Server) {
+func (t *Servers) Replace(list []settings.Server) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	next := map[string]*server{}

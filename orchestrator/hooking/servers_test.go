@@ -17,8 +17,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
@@ -112,7 +112,7 @@ func rigServers(t *testing.T) *Servers {
 	servers := NewServers(ServerOptions{
 		Workspace: root, Environ: os.Environ(), Fault: func(err error) { t.Error(err) },
 		Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },
-	}, []hookfiles.Server{
+	}, []settings.Server{
 		{Name: "plugin:p:rig", Root: root, Command: []string{self, "-test.run=^TestAsMCPServer$"},
 			Env: map[string]string{hookServerName: "1", "RIG_WORD": "word"}},
 		{Name: "plugin:p:web", URL: web.URL, Headers: map[string]string{"X-Word": "please"}},
@@ -223,7 +223,7 @@ func TestHookServersReplaced(t *testing.T) {
 	if _, err := servers.CallTool(t.Context(), rigCall(same.Name, "echo")); err != nil {
 		t.Fatal(err)
 	}
-	servers.Replace([]hookfiles.Server{same})
+	servers.Replace([]settings.Server{same})
 	if servers.named(same.Name) != rig {
 		t.Error("a server that is the same begins anew")
 	}
@@ -239,7 +239,7 @@ func TestHookServersReplaced(t *testing.T) {
 	}()
 	other := same
 	other.Env = map[string]string{hookServerName: "1", "RIG_WORD": "another word"}
-	servers.Replace([]hookfiles.Server{other})
+	servers.Replace([]settings.Server{other})
 	if reply, err := servers.CallTool(t.Context(), rigCall(same.Name, "echo")); err != nil ||
 		!strings.Contains(reply.Text, "another word") {
 		t.Errorf("a server that has changed: %+v, %v", reply, err)

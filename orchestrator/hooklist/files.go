@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // Files holds the contents of a team's hook files by path, as the team uses them. The
@@ -23,7 +23,7 @@ type File struct {
 
 // ReadFile reads a file from disk.
 func ReadFile(path string) File {
-	data, err := hookfiles.Read(path)
+	data, err := settings.Read(path)
 	return File{data, err}
 }
 

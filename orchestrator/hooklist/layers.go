@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
@@ -15,7 +14,7 @@ import (
 type Layers struct {
 	Sources  []settings.Source
 	Settings configs.Permissions // permissions of the settings files, for all members
-	Servers  []hookfiles.Server  // MCP servers of plugins
+	Servers  []settings.Server   // MCP servers of plugins
 	Files    Files               // all files that were read
 	Warnings []error
 }
@@ -31,7 +30,7 @@ func Load(team *configs.Team) (Layers, error) {
 // Read is Load with another function to read files, which does not fill Files. It fails
 // if a file that may forbid something cannot be read, because the team must not run
 // without it.
-func Read(team *configs.Team, read hookfiles.ReadFile) (Layers, error) {
+func Read(team *configs.Team, read settings.ReadFile) (Layers, error) {
 	var l Layers
 	given := team.Layers(read)
 	l.Sources, l.Servers = given.Sources, given.Servers
@@ -50,7 +49,7 @@ func Read(team *configs.Team, read hookfiles.ReadFile) (Layers, error) {
 
 // AddManaged adds an administrator's settings, and warnings about hooks of one layer that
 // another disables.
-func (l *Layers) AddManaged(m hookfiles.Managed, warnings []error) {
+func (l *Layers) AddManaged(m settings.Managed, warnings []error) {
 	l.Sources = append(l.Sources, m.Sources...)
 	l.Settings.Allow = append(l.Settings.Allow, m.Permissions.Allow...)
 	l.Settings.Ask = append(l.Settings.Ask, m.Permissions.Ask...)

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/configs/shell"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // Kind says what a Run is.
@@ -73,7 +73,7 @@ func RunsOf(t *configs.Team) []Run {
 	l.teamwork()
 	for _, path := range t.Settings {
 		l.add(Run{Kind: Settings, Path: path})
-		file, _ := hookfiles.ReadSettings(path, hookfiles.Read) // Sources warns of its problems
+		file, _ := settings.ReadSettings(path, settings.Read) // Sources warns of its problems
 		l.settings(Hook, file.Hooks)
 	}
 	for _, root := range t.Plugins {
@@ -83,7 +83,7 @@ func RunsOf(t *configs.Team) []Run {
 		if m.PromptFile == "" {
 			continue
 		}
-		if file, _ := hookfiles.ReadFront(m.PromptFile, hookfiles.Read); len(file.Hooks) > 0 || file.Broken {
+		if file, _ := settings.ReadFront(m.PromptFile, settings.Read); len(file.Hooks) > 0 || file.Broken {
 			l.add(Run{Kind: Head, Path: m.PromptFile})
 			l.settings(Hook, file.Hooks)
 		}
@@ -95,7 +95,7 @@ func RunsOf(t *configs.Team) []Run {
 // helpers lists the agent files of the workspace that have hooks.
 func (l *lister) helpers() {
 	for _, h := range l.team.Helpers() {
-		if file, _ := hookfiles.ReadFront(h.File, hookfiles.Read); len(file.Hooks) > 0 || file.Broken {
+		if file, _ := settings.ReadFront(h.File, settings.Read); len(file.Hooks) > 0 || file.Broken {
 			l.add(Run{Kind: Head, Path: h.File})
 			l.settings(Hook, file.Hooks.ForHelper())
 		}
@@ -106,7 +106,7 @@ func (l *lister) helpers() {
 // files that they name.
 func (l *lister) plugin(root string) {
 	l.add(Run{Kind: Plugin, Path: root})
-	p, _ := hookfiles.ReadPlugin(root, hookfiles.Read)
+	p, _ := settings.ReadPlugin(root, settings.Read)
 	l.settings(Hook, p.Hooks)
 	for _, s := range p.Servers {
 		line := s.URL

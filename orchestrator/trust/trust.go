@@ -16,7 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -288,7 +288,7 @@ func Covers(team *configs.Team, path string, data []byte, counts func(api.TrustN
 	}
 	entry, known := all.find(key)
 	known = known && counts(key.notice(entry.digest()))
-	if !hookfiles.MayHook(path, data) { // such files are in no list of items
+	if !settings.MayHook(path, data) { // such files are in no list of items
 		return known && !slices.ContainsFunc(entry.Items, func(i Item) bool { return i.Path == path })
 	}
 	sum := sha256.Sum256(data)

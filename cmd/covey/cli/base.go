@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // Env holds what all commands share: the streams and the global flags. There is one
@@ -35,7 +35,7 @@ type Env struct {
 // New returns the program on three streams. It checks once which of them are
 // terminals, so that a command does not change its behaviour halfway.
 func New(stdin io.Reader, stdout, stderr io.Writer, version string) *Env {
-	return &Env{In: stdin, Out: term.NewScreen(stdout), Err: term.NewScreen(stderr), Version: version, Managed: hookfiles.ManagedFolders()}
+	return &Env{In: stdin, Out: term.NewScreen(stdout), Err: term.NewScreen(stderr), Version: version, Managed: settings.ManagedFolders()}
 }
 
 // Path returns p relative to the folder of -C. The process's own folder is not

@@ -9,8 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -84,7 +84,7 @@ func SpecTrouble(path string, err error) error {
 		return &specError{err}
 	case errors.Is(err, fs.ErrNotExist):
 		return Usagef("there is no spec %s; name another, or let covey init write one", path)
-	case errors.Is(err, hookfiles.ErrManaged):
+	case errors.Is(err, settings.ErrManaged):
 		return err
 	case errors.Is(err, configs.ErrSpec):
 		return Usagef("%s: %v", path, err)

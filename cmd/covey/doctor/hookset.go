@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/hookfiles"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -43,8 +42,8 @@ type hookSet struct {
 	Workspace string
 	Folder    string // the current folder, to which relative names are relative
 	Sources   []settings.Source
-	Servers   []hookfiles.Server // MCP servers that plugins bring
-	Warnings  []error            // mistakes in single entries, and what is disabled
+	Servers   []settings.Server // MCP servers that plugins bring
+	Warnings  []error           // mistakes in single entries, and what is disabled
 }
 
 // readHookSet reads what the flags name, and managed settings. It changes nothing.
@@ -139,7 +138,7 @@ func (s *hookSet) addPlugin(c *cli.Env, dir string, options map[string]map[strin
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return cli.Usagef("there is no plugin folder %s", dir)
 	}
-	plugin, warnings := hookfiles.ReadPlugin(root, hookfiles.Read)
+	plugin, warnings := settings.ReadPlugin(root, settings.Read)
 	s.Warnings = append(s.Warnings, warnings...)
 	for name, value := range options[plugin.Name] {
 		plugin.Options[name] = value
@@ -152,7 +151,7 @@ func (s *hookSet) addPlugin(c *cli.Env, dir string, options map[string]map[strin
 // addManaged adds managed settings, and warnings about what the layers disable in
 // each other.
 func (s *hookSet) addManaged(folders []string) error {
-	managed, warnings, err := hookfiles.LoadManaged(folders)
+	managed, warnings, err := settings.LoadManaged(folders)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package hookfiles
+package settings
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // TestLoadManaged: managed settings apply in the order of the folders, and mistakes in
@@ -31,7 +30,7 @@ func TestLoadManaged(t *testing.T) {
 	if got := commands(m.Sources, hooks.Stop); !reflect.DeepEqual(got, []string{"./a.sh", "./b.sh"}) {
 		t.Errorf("commands %v", got)
 	}
-	want := settings.Permissions{Allow: []string{"Read"}, Ask: []string{"WebFetch"}, Deny: []string{"Bash(rm *)", "Edit"}}
+	want := Permissions{Allow: []string{"Read"}, Ask: []string{"WebFetch"}, Deny: []string{"Bash(rm *)", "Edit"}}
 	if !reflect.DeepEqual(m.Permissions, want) {
 		t.Errorf("permissions %+v, want %+v", m.Permissions, want)
 	}

@@ -1,4 +1,4 @@
-package hookfiles
+package settings
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 	"runtime"
 
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // ErrManaged is wrapped by LoadManaged's error: a managed settings file exists and
@@ -21,8 +20,8 @@ const managedFile = "managed-settings.json"
 
 // Managed holds the hooks and rules of an administrator for all teams of a machine.
 type Managed struct {
-	Sources     []settings.Source    // one for each file, with Managed set
-	Permissions settings.Permissions // rules for all members
+	Sources     []Source    // one for each file, with Managed set
+	Permissions Permissions // rules for all members
 }
 
 // ManagedFolders lists the folders of managed settings on this system, in the order in
@@ -60,13 +59,13 @@ func LoadManaged(folders []string) (Managed, []error, error) {
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		var file settings.File
+		var file File
 		var errs []error
 		data, err := ReadBounded(path, maxSettings)
 		if err != nil {
 			err = fmt.Errorf("%s: %s", path, notation.Cause(err))
 		} else {
-			file, errs = settings.Parse(path, data)
+			file, errs = Parse(path, data)
 			err = unusable(file, errs)
 		}
 		if err != nil {
@@ -74,7 +73,7 @@ func LoadManaged(folders []string) (Managed, []error, error) {
 				fmt.Errorf("%w: %w; ask the administrator of this machine", ErrManaged, err)
 		}
 		warnings = append(warnings, errs...)
-		m.Sources = append(m.Sources, settings.Source{Name: path, Settings: file.Hooks, Managed: true,
+		m.Sources = append(m.Sources, Source{Name: path, Settings: file.Hooks, Managed: true,
 			Restrictions: file.Restrictions})
 		m.Permissions.Allow = append(m.Permissions.Allow, file.Permissions.Allow...)
 		m.Permissions.Ask = append(m.Permissions.Ask, file.Permissions.Ask...)

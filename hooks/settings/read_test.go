@@ -1,4 +1,4 @@
-package hookfiles
+package settings
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // write writes files to a new folder and returns it. Files in folders called bin are
@@ -33,7 +32,7 @@ func write(t testing.TB, files map[string]string) string {
 }
 
 // commands returns the commands of sources on an event.
-func commands(sources []settings.Source, event hooks.Event) []string {
+func commands(sources []Source, event hooks.Event) []string {
 	var out []string
 	for _, s := range sources {
 		for _, g := range s.Settings[event] {

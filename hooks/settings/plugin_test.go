@@ -1,4 +1,4 @@
-package hookfiles
+package settings_test
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ func pluginHook(command string) string {
 }
 
 // memory reads the files of a map as the files of a plugin's folder.
-func memory(files map[string]string) ReadFile {
+func memory(files map[string]string) settings.ReadFile {
 	return func(path string) ([]byte, error) {
 		text, ok := files[strings.TrimPrefix(path, "/p/My Plugin/")]
 		if !ok {
@@ -30,8 +30,8 @@ func memory(files map[string]string) ReadFile {
 }
 
 // readMemory reads a plugin with these files, and joins its Stop commands.
-func readMemory(files map[string]string) (p Plugin, stops, warnings string) {
-	p, errs := ReadPlugin("/p/My Plugin", memory(files))
+func readMemory(files map[string]string) (p settings.Plugin, stops, warnings string) {
+	p, errs := settings.ReadPlugin("/p/My Plugin", memory(files))
 	var all []string
 	for _, g := range p.Hooks[hooks.Stop] {
 		for _, h := range g.Hooks {
@@ -54,24 +54,24 @@ func TestReadPlugin(t *testing.T) {
 		stops   string
 		warning string // empty: none
 	}{
-		"only hooks": {map[string]string{pluginHooks: pluginHook("a")}, "my-plugin", "a", ""},
+		"only hooks": {map[string]string{"hooks/hooks.json": pluginHook("a")}, "my-plugin", "a", ""},
 		"named": {map[string]string{manifestFile: `{"name": "Other one", "version": "1.2", "hooks": "./more.json"}`,
-			"more.json": pluginHook("b"), pluginHooks: pluginHook("a")}, "other-one", "a,b", ""},
+			"more.json": pluginHook("b"), "hooks/hooks.json": pluginHook("a")}, "other-one", "a,b", ""},
 		"twice the same": {map[string]string{manifestFile: `{"hooks": ["./hooks/hooks.json", "x.json", "x.json"]}`,
-			"x.json": pluginHook("b"), pluginHooks: pluginHook("a")}, "my-plugin", "a,b", ""},
+			"x.json": pluginHook("b"), "hooks/hooks.json": pluginHook("a")}, "my-plugin", "a,b", ""},
 		"inline":        {map[string]string{manifestFile: `{"hooks": ` + pluginHook("a") + `}`}, "my-plugin", "a", ""},
 		"inline, bare":  {map[string]string{manifestFile: `{"hooks": {"Stop": [{"type": "command", "command": "a"}]}}`}, "my-plugin", "a", ""},
 		"codex":         {map[string]string{".codex-plugin/plugin.json": `{"name": "c", "hooks": ` + pluginHook("a") + `}`}, "c", "a", ""},
-		"outside":       {map[string]string{manifestFile: `{"hooks": "../x.json"}`, pluginHooks: pluginHook("a")}, "my-plugin", "a", "does not lie in the plugin"},
-		"absolute":      {map[string]string{manifestFile: `{"hooks": "/etc/x.json"}`, pluginHooks: pluginHook("a")}, "my-plugin", "a", "does not lie in the plugin"},
-		"gone":          {map[string]string{manifestFile: `{"hooks": "x.json"}`, pluginHooks: pluginHook("a")}, "my-plugin", "a", "x.json cannot be read"},
-		"no object":     {map[string]string{manifestFile: `[]`, pluginHooks: pluginHook("a")}, "my-plugin", "a", "not one JSON object"},
-		"wrong types":   {map[string]string{manifestFile: `{"name": 7, "version": "1"}`, pluginHooks: pluginHook("a")}, "my-plugin", "a", "name is of the wrong type"},
-		"evil name":     {map[string]string{manifestFile: `{"name": "../../x"}`, pluginHooks: pluginHook("a")}, "x", "a", ""},
-		"broken hooks":  {map[string]string{manifestFile: `{"hooks": "x.json"}`, "x.json": pluginHook("b"), pluginHooks: "{"}, "my-plugin", "b", "not one JSON object"},
-		"broken entry":  {map[string]string{pluginHooks: `{"hooks": {"Stop": [7, {"type": "command", "command": "a"}], "Stopp": []}}`}, "my-plugin", "a", "did you mean Stop"},
-		"limits":        {map[string]string{pluginHooks: `{"disableAllHooks": true, ` + pluginHook("a")[1:]}, "my-plugin", "a", "no permissions and no limits"},
-		"permissions":   {map[string]string{pluginHooks: `{"permissions": {"allow": ["Bash"]}, ` + pluginHook("a")[1:]}, "my-plugin", "a", "no permissions and no limits"},
+		"outside":       {map[string]string{manifestFile: `{"hooks": "../x.json"}`, "hooks/hooks.json": pluginHook("a")}, "my-plugin", "a", "does not lie in the plugin"},
+		"absolute":      {map[string]string{manifestFile: `{"hooks": "/etc/x.json"}`, "hooks/hooks.json": pluginHook("a")}, "my-plugin", "a", "does not lie in the plugin"},
+		"gone":          {map[string]string{manifestFile: `{"hooks": "x.json"}`, "hooks/hooks.json": pluginHook("a")}, "my-plugin", "a", "x.json cannot be read"},
+		"no object":     {map[string]string{manifestFile: `[]`, "hooks/hooks.json": pluginHook("a")}, "my-plugin", "a", "not one JSON object"},
+		"wrong types":   {map[string]string{manifestFile: `{"name": 7, "version": "1"}`, "hooks/hooks.json": pluginHook("a")}, "my-plugin", "a", "name is of the wrong type"},
+		"evil name":     {map[string]string{manifestFile: `{"name": "../../x"}`, "hooks/hooks.json": pluginHook("a")}, "x", "a", ""},
+		"broken hooks":  {map[string]string{manifestFile: `{"hooks": "x.json"}`, "x.json": pluginHook("b"), "hooks/hooks.json": "{"}, "my-plugin", "b", "not one JSON object"},
+		"broken entry":  {map[string]string{"hooks/hooks.json": `{"hooks": {"Stop": [7, {"type": "command", "command": "a"}], "Stopp": []}}`}, "my-plugin", "a", "did you mean Stop"},
+		"limits":        {map[string]string{"hooks/hooks.json": `{"disableAllHooks": true, ` + pluginHook("a")[1:]}, "my-plugin", "a", "no permissions and no limits"},
+		"permissions":   {map[string]string{"hooks/hooks.json": `{"permissions": {"allow": ["Bash"]}, ` + pluginHook("a")[1:]}, "my-plugin", "a", "no permissions and no limits"},
 		"nothing":       {map[string]string{}, "my-plugin", "", "brings no hooks"},
 		"wrong content": {map[string]string{manifestFile: `{"hooks": [7]}`}, "my-plugin", "", "hooks"},
 	} {
@@ -86,7 +86,7 @@ func TestReadPlugin(t *testing.T) {
 // TestPluginOptions: the default of an option in the manifest applies unless a settings
 // file sets the option.
 func TestPluginOptions(t *testing.T) {
-	p, _, warnings := readMemory(map[string]string{pluginHooks: pluginHook("a"), ".claude-plugin/plugin.json": `{"userConfig": {
+	p, _, warnings := readMemory(map[string]string{"hooks/hooks.json": pluginHook("a"), ".claude-plugin/plugin.json": `{"userConfig": {
 		"url": {"type": "string", "default": "http://x"}, "depth": {"default": 3}, "token": {"sensitive": true}, "none": {"default": null}}}`})
 	if want := map[string]string{"url": "http://x", "depth": "3"}; !reflect.DeepEqual(p.Options, want) || warnings != "" {
 		t.Errorf("options %v, %s", p.Options, warnings)
@@ -97,12 +97,12 @@ func TestPluginOptions(t *testing.T) {
 // and the variable for the plugin's folder is replaced.
 func TestPluginServers(t *testing.T) {
 	p, _, warnings := readMemory(map[string]string{
-		pluginServers: `{"mcpServers": {"files": {"command": "${CLAUDE_PLUGIN_ROOT}/serve", "args": ["-x", "${CLAUDE_PLUGIN_ROOT}/d"],
+		".mcp.json": `{"mcpServers": {"files": {"command": "${CLAUDE_PLUGIN_ROOT}/serve", "args": ["-x", "${CLAUDE_PLUGIN_ROOT}/d"],
 			"env": {"R": "${CLAUDE_PLUGIN_ROOT}"}, "cwd": "sub"}, "bad": {"args": []}, "text": 7}}`,
 		".claude-plugin/plugin.json": `{"name": "p", "mcpServers": ["more.json", {"web": {"url": "http://x", "headers": {"A": "b"}}}, "../no.json", "gone.json"]}`,
 		"more.json":                  `{"files": {"command": "other"}}`,
 	})
-	want := []Server{
+	want := []settings.Server{
 		{Name: "plugin:p:files", Plugin: "p", Root: "/p/My Plugin", Command: []string{"other"}},
 		{Name: "plugin:p:web", Plugin: "p", Root: "/p/My Plugin", URL: "http://x", Headers: map[string]string{"A": "b"}},
 	}
@@ -114,7 +114,7 @@ func TestPluginServers(t *testing.T) {
 			t.Errorf("no warning about %s: %s", text, warnings)
 		}
 	}
-	p, _, _ = readMemory(map[string]string{pluginServers: `{"files": {"command": "${CLAUDE_PLUGIN_ROOT}/serve", "cwd": "sub",
+	p, _, _ = readMemory(map[string]string{".mcp.json": `{"files": {"command": "${CLAUDE_PLUGIN_ROOT}/serve", "cwd": "sub",
 		"env": {"R": "${CLAUDE_PLUGIN_ROOT}"}}}`})
 	s := p.Servers[0]
 	if s.Command[0] != "/p/My Plugin/serve" || s.Cwd != "/p/My Plugin/sub" || s.Env["R"] != "/p/My Plugin" {
@@ -129,9 +129,9 @@ func FuzzReadPlugin(f *testing.F) {
 	f.Add(`{"hooks": ["../../etc/passwd", {"Stop": []}], "mcpServers": "../x"}`, `{"hooks": 7}`, `[]`)
 	f.Add(`{"userConfig": {"a": {"default": [1]}}, "hooks": [[[]]]}`, `{`, `{"a": {"url": 7}}`)
 	f.Fuzz(func(t *testing.T, manifest, file, servers string) {
-		files := map[string]string{".claude-plugin/plugin.json": manifest, pluginHooks: file, pluginServers: servers, "h.json": file}
+		files := map[string]string{".claude-plugin/plugin.json": manifest, "hooks/hooks.json": file, ".mcp.json": servers, "h.json": file}
 		read := memory(files)
-		p, warnings := ReadPlugin("/p/My Plugin", func(path string) ([]byte, error) {
+		p, warnings := settings.ReadPlugin("/p/My Plugin", func(path string) ([]byte, error) {
 			if !strings.HasPrefix(filepath.Clean(path), "/p/My Plugin/") {
 				t.Fatalf("asked for %s", path)
 			}
@@ -157,15 +157,15 @@ func TestHeadsThatAreNone(t *testing.T) {
 		"no head": "", "---\nname: x\n---\n": "", "---\nhooks: [\n---\n": "its head is not YAML",
 		"---\nname: hooks\n---\n": "", "---\nhooks: 7\n---\n": "want an object of events", "---\nhooks: {Stopp: []}\n---\n": "did you mean Stop",
 	} {
-		file, warnings := ReadFront("x.md", func(string) ([]byte, error) { return []byte(text), nil })
+		file, warnings := settings.ReadFront("x.md", func(string) ([]byte, error) { return []byte(text), nil })
 		if len(file.Hooks) != 0 || (want == "") != (len(warnings) == 0) || want != "" && !strings.Contains(warnings[0].Error(), want) {
 			t.Errorf("%q: %+v, %v", text, file, warnings)
 		}
 	}
-	if fault := Fault("x.md", []byte("---\nhooks: [\n---\n")); fault == "" {
+	if fault := settings.Fault("x.md", []byte("---\nhooks: [\n---\n")); fault == "" {
 		t.Error("a broken head is no fault")
 	}
-	if fault := Fault("x.json", []byte(`{"hooks": {"Stop": 7}}`)); fault != "" {
+	if fault := settings.Fault("x.json", []byte(`{"hooks": {"Stop": 7}}`)); fault != "" {
 		t.Errorf("a broken entry is a fault: %s", fault)
 	}
 }

@@ -1,4 +1,4 @@
-package hookfiles
+package settings
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // maxSettings is the size of the largest settings file that is read, in bytes.
@@ -18,16 +17,16 @@ const maxSettings = 1 << 20
 // ReadSettings reads one settings file: JSON as Claude Code, Codex and VS Code
 // write it, Codex's TOML, or the head of an agent's or skill's Markdown file. It
 // never fails; a file that cannot be used is empty and has a warning.
-func ReadSettings(path string, read ReadFile) (settings.File, []error) {
+func ReadSettings(path string, read ReadFile) (File, []error) {
 	if isMarkdown(path) {
 		return ReadFront(path, read)
 	}
 	data, err := read(path)
 	if err != nil {
-		return settings.File{Broken: true},
+		return File{Broken: true},
 			[]error{fmt.Errorf("settings file %s: %s; its hooks do not run", path, notation.Cause(err))}
 	}
-	return settings.Parse(path, data)
+	return Parse(path, data)
 }
 
 // errTooLarge is ReadBounded's error for a file above its limit.
@@ -86,8 +85,8 @@ func Fault(path string, data []byte) string {
 }
 
 // unusable returns why a file that was read must not be used, or nil.
-func unusable(file settings.File, warnings []error) error {
-	switch refused := settings.Refused(warnings); {
+func unusable(file File, warnings []error) error {
+	switch refused := Refused(warnings); {
 	case file.Broken:
 		return errors.Join(warnings...)
 	case len(file.Permissions.Unreadable) > 0:

@@ -1,4 +1,4 @@
-package starter
+package main
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // maxManifest is the maximum size of a project file that is read, in bytes.
@@ -39,9 +39,9 @@ func toolchains() []toolchain {
 	}
 }
 
-// TestCommand returns the likely test command of the project in dir, or "" if no
+// foundTest returns the likely test command of the project in dir, or "" if no
 // tests were found. missing is what the command needs and is not installed.
-func TestCommand(dir string) (command, missing string) {
+func foundTest(dir string) (command, missing string) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", ""
@@ -55,7 +55,7 @@ func TestCommand(dir string) (command, missing string) {
 // program, or a module of that program.
 func testCommand(dir string) (command, found, missing string) {
 	for _, t := range toolchains() {
-		manifest, err := hookfiles.ReadBounded(filepath.Join(dir, t.file), maxManifest)
+		manifest, err := settings.ReadBounded(filepath.Join(dir, t.file), maxManifest)
 		if err != nil {
 			continue
 		}

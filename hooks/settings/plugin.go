@@ -1,4 +1,4 @@
-package hookfiles
+package settings
 
 import (
 	"encoding/json"
@@ -13,7 +13,6 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // Plugin is a folder that adds hooks and MCP servers, like a plugin of Claude Code
@@ -28,8 +27,8 @@ type Plugin struct {
 }
 
 // Source returns the plugin's layer of hooks. The caller sets Data.
-func (p Plugin) Source() settings.Source {
-	return settings.Source{Name: p.Name, Root: p.Root, Settings: p.Hooks, Options: p.Options}
+func (p Plugin) Source() Source {
+	return Source{Name: p.Name, Root: p.Root, Settings: p.Hooks, Options: p.Options}
 }
 
 // The files of a plugin, relative to its folder.
@@ -68,7 +67,7 @@ func ReadPlugin(root string, read ReadFile) (Plugin, []error) {
 	}
 	for name, option := range m.Config {
 		if len(option.Default) > 0 && string(option.Default) != "null" {
-			p.Options[name] = settings.OptionText(option.Default)
+			p.Options[name] = OptionText(option.Default)
 		}
 	}
 	before := len(r.warnings)
@@ -204,7 +203,7 @@ func (r *pluginReader) inline(into hooks.Settings, m manifest, raw json.RawMessa
 // hookFile adds the hooks of one file. Permissions and restrictions of a plugin have no
 // effect.
 func (r *pluginReader) hookFile(into hooks.Settings, name string, data []byte) {
-	file, warnings := settings.Parse(name, data)
+	file, warnings := Parse(name, data)
 	r.warnings = append(r.warnings, warnings...)
 	for _, event := range slices.Sorted(maps.Keys(file.Hooks)) {
 		into[event] = append(into[event], file.Hooks[event]...)

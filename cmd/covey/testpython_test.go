@@ -1,4 +1,4 @@
-package starter
+package main
 
 import (
 	"os"
@@ -111,7 +111,7 @@ func TestPythonForReal(t *testing.T) {
 			}
 			t.Chdir(dir)
 			t.Setenv("PYTHONPATH", ".")
-			command, missing := TestCommand(dir)
+			command, missing := foundTest(dir)
 			if _, err := os.Stat("ran"); err == nil || missing != "" {
 				t.Fatalf("%q lacks %q; the project's own files ran: %t", command, missing, err == nil)
 			}

@@ -1,4 +1,4 @@
-package hookfiles
+package settings
 
 import (
 	"reflect"

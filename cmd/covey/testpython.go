@@ -1,4 +1,4 @@
-package starter
+package main
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/configs/hookfiles"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 const (
@@ -115,7 +115,7 @@ func findPythonTests(dir string) (tests pythonTests) {
 			return nil
 		}
 		tests.all = append(tests.all, rel)
-		if text, err := hookfiles.ReadBounded(path, maxManifest); first && err == nil && importsUnittest.Match(text) {
+		if text, err := settings.ReadBounded(path, maxManifest); first && err == nil && importsUnittest.Match(text) {
 			tests.unittest = append(tests.unittest, rel)
 		}
 		return nil

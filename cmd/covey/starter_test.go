@@ -1,4 +1,4 @@
-package starter
+package main
 
 import (
 	"os"
@@ -13,7 +13,7 @@ import (
 // start writes the result of Make for dir and loads it.
 func start(t *testing.T, dir string) (*configs.Team, string) {
 	t.Helper()
-	spec, files, err := Make(dir, Options{})
+	spec, files, err := makeStarter(dir, starterOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestFoundCommand(t *testing.T) {
 		"not installed": {map[string]string{"Cargo.toml": ""}, "cargo test", "cargo"},
 		"nothing":       {nil, "", ""},
 	} {
-		if got, lacks := TestCommand(write(t, test.files)); got != test.want || lacks != test.lacks {
+		if got, lacks := foundTest(write(t, test.files)); got != test.want || lacks != test.lacks {
 			t.Errorf("%s: %q without %q, want %q without %q", name, got, lacks, test.want, test.lacks)
 		}
 	}
@@ -161,7 +161,7 @@ func TestStarterWith(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := write(t, test.files)
-			spec, files, err := Make(dir, Options{Agents: test.agents})
+			spec, files, err := makeStarter(dir, starterOptions{Agents: test.agents})
 			if err != nil || files == nil || len(files) != 0 {
 				t.Fatalf("files %v, error %v", files, err)
 			}
@@ -222,11 +222,11 @@ func tidy(t *testing.T, spec string) {
 }
 
 func TestStarterWithFails(t *testing.T) {
-	if _, _, err := Make(t.TempDir(), Options{Agents: []configs.Preset{configs.Claude, "cursor"}}); err == nil ||
+	if _, _, err := makeStarter(t.TempDir(), starterOptions{Agents: []configs.Preset{configs.Claude, "cursor"}}); err == nil ||
 		!strings.Contains(err.Error(), `no preset "cursor"; name one of claude, codex`) {
 		t.Errorf("an unknown preset: %v", err)
 	}
-	if _, _, err := Make(filepath.Join(t.TempDir(), "none"), Options{Agents: []configs.Preset{configs.Claude}}); err == nil {
+	if _, _, err := makeStarter(filepath.Join(t.TempDir(), "none"), starterOptions{Agents: []configs.Preset{configs.Claude}}); err == nil {
 		t.Error("a folder that is not there")
 	}
 }
@@ -254,7 +254,7 @@ func TestStarterOverwritesNothing(t *testing.T) {
 }
 
 func TestStarterFails(t *testing.T) {
-	if _, _, err := Make(filepath.Join(t.TempDir(), "none"), Options{}); err == nil || !strings.Contains(err.Error(), "name a folder") {
+	if _, _, err := makeStarter(filepath.Join(t.TempDir(), "none"), starterOptions{}); err == nil || !strings.Contains(err.Error(), "name a folder") {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }

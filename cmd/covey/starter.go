@@ -1,9 +1,4 @@
-// Package starter writes the spec with which `covey init` starts a team, and finds
-// out how the tests of a folder are run.
-//
-// It is part of package configs, and makes no promise of compatibility to programs
-// outside covey.
-package starter
+package main
 
 import (
 	"embed"
@@ -18,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-//go:embed *.tmpl
+//go:embed starter
 var templateFiles embed.FS
 
 // starter is the data for the templates of `covey init`.
@@ -42,30 +37,30 @@ type starterMate struct {
 // Rule returns the permission rule that allows members to run the tests, in quotes.
 func (s starter) Rule() string { return fmt.Sprintf("%q", "Bash("+s.Test+")") }
 
-// Options configure a starter.
-type Options struct {
+// starterOptions configure a starter.
+type starterOptions struct {
 	// Agents are the agent programs to use: the first is the lead, the others are
 	// teammates; a single one is used for both. If empty, the members play scripts,
 	// offline.
 	Agents []configs.Preset
 }
 
-// The templates are in this folder. New users read them first, so they explain each
+// The templates are in the folder starter. New users read them first, so they explain each
 // part in the terms of DESIGN 1, and describe only what this version does.
 
-// Make returns a spec for dir that runs at once, and the files that it needs, by
-// their paths relative to dir. Without Options.Agents the team runs offline: its
+// makeStarter returns a spec for dir that runs at once, and the files that it needs, by
+// their paths relative to dir. Without opts.Agents the team runs offline: its
 // members play scripts, which are in files. A team of agent programs needs no
 // files, but its programs must be logged in when it starts. The gate is the test
-// command found in dir. Make writes nothing. It fails if dir cannot be read or if a
+// command found in dir. It writes nothing. It fails if dir cannot be read or if a
 // preset does not exist.
-func Make(dir string, opts Options) (spec []byte, files map[string][]byte, err error) {
+func makeStarter(dir string, opts starterOptions) (spec []byte, files map[string][]byte, err error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("configs: %w", err)
+		return nil, nil, fmt.Errorf("starter: %w", err)
 	}
 	if _, err := os.ReadDir(abs); err != nil {
-		return nil, nil, fmt.Errorf("configs: %w; name a folder to write the spec for", err)
+		return nil, nil, fmt.Errorf("starter: %w; name a folder to write the spec for", err)
 	}
 	s := starter{Name: yamlText(configs.DefaultName(abs)), Scripts: freeFolder(abs)}
 	s.Test, s.Found, s.Program = testCommand(abs)
@@ -119,15 +114,15 @@ func (s *starter) addMembers(agents []configs.Preset) error {
 
 // fill executes templates and returns the results by name, without the extension.
 func (s *starter) fill(names ...string) (map[string][]byte, error) {
-	templates, err := template.ParseFS(templateFiles, "*.tmpl")
+	templates, err := template.ParseFS(templateFiles, "starter/*.tmpl")
 	if err != nil {
-		return nil, fmt.Errorf("configs: %w", err)
+		return nil, fmt.Errorf("starter: %w", err)
 	}
 	out := map[string][]byte{}
 	for _, name := range names {
 		var b strings.Builder
 		if err := templates.ExecuteTemplate(&b, name+".tmpl", s); err != nil {
-			return nil, fmt.Errorf("configs: %w", err)
+			return nil, fmt.Errorf("starter: %w", err)
 		}
 		out[name] = []byte(b.String())
 	}

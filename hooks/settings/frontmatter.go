@@ -1,4 +1,4 @@
-package hookfiles
+package settings
 
 import (
 	"encoding/json"
@@ -8,34 +8,33 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // ReadFront reads the hooks in the head of a Markdown file: those of an agent
 // (.claude/agents) or of a skill (SKILL.md). A file without hooks is valid.
 // Restrictions and permissions are not read.
-func ReadFront(path string, read ReadFile) (settings.File, []error) {
+func ReadFront(path string, read ReadFile) (File, []error) {
 	data, err := read(path)
 	if err != nil {
-		return settings.File{Broken: true},
+		return File{Broken: true},
 			[]error{fmt.Errorf("%s: %s; hooks in its head do not run", path, notation.Cause(err))}
 	}
 	head, _ := SplitHead(unixText(data))
 	if !strings.Contains(head, "hooks") {
-		return settings.File{Hooks: hooks.Settings{}}, nil
+		return File{Hooks: hooks.Settings{}}, nil
 	}
 	root, ok := yaml.ParseHead(head)
 	if !ok {
-		return settings.File{Broken: true},
+		return File{Broken: true},
 			[]error{fmt.Errorf("%s: its head is not YAML that covey reads: hooks in it do not run", path)}
 	}
 	section := root.Lookup("hooks")
 	if section == nil {
-		return settings.File{Hooks: hooks.Settings{}}, nil
+		return File{Hooks: hooks.Settings{}}, nil
 	}
 	raw, err := json.Marshal(map[string]any{"hooks": section.Plain()})
 	if err != nil {
-		return settings.File{Broken: true}, []error{fmt.Errorf("%s: hooks in its head: %w", path, err)}
+		return File{Broken: true}, []error{fmt.Errorf("%s: hooks in its head: %w", path, err)}
 	}
-	return settings.Parse(path, raw)
+	return Parse(path, raw)
 }
