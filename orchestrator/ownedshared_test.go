@@ -128,7 +128,7 @@ func TestSharedFeedback(t *testing.T) {
 	g.want(g.run(Options{}), CodeDone, "all work is done")
 	head := g.git("rev-parse HEAD")
 	said := g.feedbacks()
-	want := "Stop hook feedback:\nYou have changed files that are not yours:\n- go.mod\n- new'.go\n- src/b.go (ben may write there)\n" +
+	want := "Stop hook feedback:\n[owned-files]: You have changed files that are not yours:\n- go.mod\n- new'.go\n- src/b.go (ben may write there)\n" +
 		"You may write to docs/**. Undo that with `git restore --source=" + head[:12] + ` --worktree -- 'new'\''.go' 'src/b.go'` +
 		"` (`rm` for files that are new). Restore the state at the start of your turn (or remove what is new): go.mod. Or ask your lead"
 	if len(said) != 1 || !strings.HasPrefix(said[0], want) {
