@@ -23,7 +23,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
@@ -185,7 +185,7 @@ func (h hiring) makeTeammate(ctx context.Context, s *crew.Seat) error {
 	if permissions.Mode, err = h.r.asks.Plans.StartingMode(ctx, s.Member); err != nil {
 		return err
 	}
-	letters, err := mail.Folder(h.o.place.Mail()).Make(s.Member.Name)
+	letters, err := actors.Folder(h.o.place.Mail()).Make(s.Member.Name)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -134,7 +133,7 @@ func TestNotesSurvive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := mail.Note{IdleNote: mail.IdleNote{From: "dev", IdleReason: "available", Result: "the answer"}, Wakes: true}
+	n := actors.Note{IdleNote: actors.IdleNote{From: "dev", IdleReason: "available", Result: "the answer"}, Wakes: true}
 	if err := store.Mail().PutNote(t.Context(), "lead", n); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +167,7 @@ func TestNotesInOnePrompt(t *testing.T) {
 	lead := r.rooms.seats.Lead()
 	put := func(from string, wakes bool, completed ...string) {
 		t.Helper()
-		n := mail.Note{IdleNote: mail.IdleNote{From: from, IdleReason: "available", Result: "words of " + from}}
+		n := actors.Note{IdleNote: actors.IdleNote{From: from, IdleReason: "available", Result: "words of " + from}}
 		n.Wakes, n.Completed = wakes, completed
 		if err := r.rooms.store.Mail().PutNote(t.Context(), "lead", n); err != nil {
 			t.Fatal(err)
@@ -189,7 +188,7 @@ func TestNotesInOnePrompt(t *testing.T) {
 		t.Fatalf("notes alone come into a turn: %+v, %v", in, err)
 	}
 	if _, err := r.rooms.store.Mail().Send(t.Context(), actors.Actor{Name: "dev"},
-		mail.Outgoing{To: []string{"lead"}, Text: "hello"}); err != nil {
+		actors.Outgoing{To: []string{"lead"}, Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}
 	in, err := lead.Waiting(t.Context())

@@ -5,7 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // reports are the tasks that members have completed since they last wrote to the lead,
@@ -25,7 +25,7 @@ func (r reports) recall(l journal.Line) {
 			r.open[c.Task.Owner] = append(r.open[c.Task.Owner], c.Task.ID)
 		}
 	case tasks.MessageEvent:
-		var m mail.Message
+		var m actors.Message
 		if json.Unmarshal(l.Data, &m) == nil && m.To == r.lead {
 			delete(r.open, m.From)
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // tellsLater is a lead whose message to dev waits for two tasks of its own.
@@ -79,8 +78,8 @@ func TestWaitForMistakes(t *testing.T) {
 			"dev.yaml": "steps: [{say: Read., times: -1}]\n",
 		})
 		r.run(Options{})
-		for _, m := range of[mail.Message](r, "message") {
-			if m.To == "dev" && m.Kind == mail.Text {
+		for _, m := range of[actors.Message](r, "message") {
+			if m.To == "dev" && m.Kind == actors.Text {
 				t.Errorf("%s is stored: %+v", in, m)
 			}
 		}
@@ -195,7 +194,7 @@ func TestMailWaitsByMCP(t *testing.T) {
 		due, _, err := r.rooms.board.Unread(t.Context(), "docs")
 		texts := 0
 		for _, m := range due {
-			if m.Kind == mail.Text {
+			if m.Kind == actors.Text {
 				texts++
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -163,7 +162,7 @@ func told(t testing.TB, list []Event) []string {
 			c := unmarshal[Change](t, e.Data)
 			out = append(out, fmt.Sprintf("%s %s by %s", c.Op, c.Task.ID, c.By))
 		case MessageEvent:
-			m := unmarshal[mail.Message](t, e.Data)
+			m := unmarshal[actors.Message](t, e.Data)
 			out = append(out, fmt.Sprintf("%s %s>%s", m.Kind, m.From, m.To))
 		case RequestEvent:
 			r := unmarshal[requests.Request](t, e.Data)

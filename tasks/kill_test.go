@@ -20,7 +20,6 @@ import (
 	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
-	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // kills is how often TestKill kills its child; a night's worth is 1000.
@@ -216,7 +215,7 @@ func (l *loader) work(ctx context.Context, key string) error {
 }
 
 func (l *loader) mail(ctx context.Context, key string) error {
-	sent, err := l.s.mail.Send(ctx, as(l.name), mail.Outgoing{To: []string{"reader"}, Text: key})
+	sent, err := l.s.mail.Send(ctx, as(l.name), actors.Outgoing{To: []string{"reader"}, Text: key})
 	if err != nil {
 		return err
 	}
@@ -254,7 +253,7 @@ func finishCalls(t *testing.T, s *Store, acks []string) {
 // state is what verify compares with.
 type state struct {
 	tasks  []Task
-	unread []mail.Message
+	unread []actors.Message
 	events []Change
 }
 
@@ -349,7 +348,7 @@ func verify(acks []string, st state) (faults []string) {
 func TestVerifySees(t *testing.T) {
 	st := state{
 		tasks:  []Task{{ID: "1", Subject: "w0-1", Status: Completed}, {ID: "2", Subject: "w0-2", Status: Pending}},
-		unread: []mail.Message{{ID: "m1"}, {ID: "m2"}},
+		unread: []actors.Message{{ID: "m1"}, {ID: "m2"}},
 		events: []Change{{Op: Claimed, Task: Task{ID: "1", Owner: "w0", Epoch: 1}}},
 	}
 	honest := []string{"try w0-1", "add 1 w0-1", "claim 1 w0 1", "done 1", "send m1 w0-1", "send m0 w0-20", "read m0"}

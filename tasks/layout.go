@@ -6,7 +6,6 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -34,14 +33,14 @@ func bucketNames() []string {
 		bucketTasks, bucketProposed, bucketValues, bucketLost, bucketMerges,
 		bucketReady, bucketOwner, bucketProgress, bucketDeps, bucketWaits,
 		actors.MembersBucket, actors.ReceiptsBucket, actors.CallsBucket,
-	}, mail.Buckets(), requests.Buckets())
+	}, actors.Buckets(), requests.Buckets())
 }
 
 // indexNames lists the indexes that a check compares with the records.
 func indexNames() []string {
 	return slices.Concat([]string{
 		bucketReady, bucketOwner, bucketProgress, bucketDeps, bucketWaits, actors.CallsBucket,
-	}, mail.Indexes(), requests.Indexes())
+	}, actors.Indexes(), requests.Indexes())
 }
 
 // describe names an entry for readers who know tasks and members but not buckets.
@@ -52,7 +51,7 @@ func describe(bucket string, key []byte) string {
 		return fmt.Sprintf("task %d", kv.LastNum(key))
 	case bucket == kv.OutboxBucket:
 		return fmt.Sprintf("event %d", kv.LastNum(key))
-	case bucket == mail.MailBucket && named:
+	case bucket == actors.MailBucket && named:
 		return "a message to " + kv.Clip(name)
 	case bucket == actors.MembersBucket:
 		return "the session of " + kv.Clip(string(key))

@@ -5,7 +5,6 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -21,7 +20,7 @@ type Receipt struct {
 	Task     *Task    // create, confirm, discard, claim, update, delete, refuse
 	Tasks    []Task   // add, release
 	Updated  []string // update: the names of the fields
-	Messages []mail.Message
+	Messages []actors.Message
 	Request  *requests.Request // ask, answer, expire, withdraw
 	// Error is the reason given with discard and refuse.
 	Error string
@@ -54,13 +53,13 @@ func (s *Store) Receipt(ctx context.Context, member, callID string) (Receipt, bo
 	return receipt, found && err == nil, err
 }
 
-// receiptRecord is a Receipt as stored; see actors.Record.
+// receiptRecord is a Receipt as stored; see actors.Receipt.
 type receiptRecord struct {
 	Op       string           `json:"op"`
 	Task     *taskRecord      `json:"task,omitempty"`
 	Tasks    []taskRecord     `json:"tasks,omitempty"`
 	Updated  []string         `json:"updated,omitempty"`
-	Messages []mail.Record    `json:"messages,omitempty"`
+	Messages []actors.Record  `json:"messages,omitempty"`
 	Request  *requests.Record `json:"request,omitempty"`
 	Error    string           `json:"error,omitempty"`
 }
@@ -83,7 +82,7 @@ func (r *receiptRecord) Open(b *kv.Blobs) (Receipt, error) {
 		out.Tasks = append(out.Tasks, t)
 	}
 	var err error
-	if out.Messages, err = mail.OpenAll(r.Messages, b); err != nil || r.Request == nil {
+	if out.Messages, err = actors.OpenAll(r.Messages, b); err != nil || r.Request == nil {
 		return out, err
 	}
 	request, err := r.Request.Unpack(b)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -70,7 +70,7 @@ func (c *branchCrash) checkRequests() {
 	for text := range strings.Lines(string(data)) {
 		var l journal.Line
 		var r requests.Request
-		var m mail.Message
+		var m actors.Message
 		if json.Unmarshal([]byte(text), &l) != nil {
 			continue // checkJournal has said so
 		}

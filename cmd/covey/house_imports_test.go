@@ -28,8 +28,7 @@ var floors = []arrows{
 	{"hooks/runner", "hooks hooks/*"},
 	{"tasks/kv", ""},
 	{"tasks/actors", "tasks/kv"},
-	{"tasks/mail", "tasks/kv tasks/actors"},
-	{"tasks/requests", "tasks/kv tasks/actors tasks/mail"},
+	{"tasks/requests", "tasks/kv tasks/actors"},
 	{"tasks", "tasks/*"},
 	{"configs/shell", ""},
 	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/shell"},
@@ -46,11 +45,11 @@ var floors = []arrows{
 	{"orchestrator/testkit", ""},
 	{"orchestrator/routine", ""},
 	{"orchestrator/worktree", ""},
-	{"orchestrator/plan", "tasks tasks/mail teammate/agent"},
+	{"orchestrator/plan", "tasks tasks/actors teammate/agent"},
 	{"orchestrator/journal", "tasks tasks/actors tasks/kv teammate/agent"},
 	{"orchestrator/state", "tasks tasks/kv orchestrator/process orchestrator/journal"},
 	{"orchestrator/lives", "configs teammate teammate/agent orchestrator/routine tasks tasks/* orchestrator/plan orchestrator/state"},
-	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript " +
+	{"orchestrator/budget", "configs tasks tasks/actors teammate teammate/agent teammate/transcript " +
 		"orchestrator/routine orchestrator/journal orchestrator/lives"},
 	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/routine orchestrator/journal " +
 		"orchestrator/plan orchestrator/lives"},
@@ -61,7 +60,7 @@ var floors = []arrows{
 	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent orchestrator/routine " +
 		"orchestrator/journal orchestrator/process orchestrator/lives orchestrator/state orchestrator/worktree"},
 	{"orchestrator/schedule", "configs tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal"},
-	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail teammate teammate/* orchestrator/budget orchestrator/process orchestrator/lives orchestrator/state"},
+	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/actors teammate teammate/* orchestrator/budget orchestrator/process orchestrator/lives orchestrator/state"},
 	{"orchestrator/hooklist", "configs configs/* hooks hooks/* teammate/agent orchestrator/state"},
 	{"orchestrator/api", "bus configs tasks tasks/requests orchestrator/budget " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/schedule " +
@@ -75,7 +74,7 @@ var floors = []arrows{
 		"orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/inbox " +
 		"orchestrator/plan orchestrator/lives"},
-	{"orchestrator/mcp", "configs hooks hooks/rules tasks tasks/mail teammate teammate/agent teammate/permission " +
+	{"orchestrator/mcp", "configs hooks hooks/rules tasks tasks/actors teammate teammate/agent teammate/permission " +
 		"orchestrator/api orchestrator/launch orchestrator/lives orchestrator/process " +
 		"orchestrator/teamtools"},
 	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools " +

@@ -9,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -31,8 +30,8 @@ func (a alarms) tellLeadOf(ctx context.Context, s *Seat, text string) error {
 // mailLead mails the lead a notice. A full mailbox is no error, because the loop must not
 // end the team over a lead that is slow to read: sent is then false.
 func (c *Crew) mailLead(ctx context.Context, by actors.Actor, text string) (sent bool, err error) {
-	_, err = c.ports.Store.Mail().Send(ctx, by, mail.Outgoing{
-		To: []string{c.ports.Seats.Lead().Member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
+	_, err = c.ports.Store.Mail().Send(ctx, by, actors.Outgoing{
+		To: []string{c.ports.Seats.Lead().Member.Name}, Kind: actors.Notice, Text: text, Summary: actors.Summary(text),
 	})
 	if errors.Is(err, tasks.ErrFull) {
 		c.ports.Log.Warn("the lead cannot be told", "notice", text, "err", err)

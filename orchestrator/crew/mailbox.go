@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -60,7 +60,7 @@ func (s *Seat) Taken(ctx context.Context, ids []string) error {
 
 // read turns unread mail into inputs. It marks obsolete mail as delivered without showing
 // it, and leaves mail about unmerged work for later.
-func (s *Seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, error) {
+func (s *Seat) read(ctx context.Context, mail []actors.Message) ([]agent.Input, error) {
 	about, err := s.crew.ports.Board.Concerned(ctx, mail)
 	if err != nil {
 		return nil, err

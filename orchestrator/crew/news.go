@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // Stored processes an event of the store once the journal has its line. It wakes the
@@ -40,7 +40,7 @@ func (m monitor) noteTask(data json.RawMessage) {
 
 // noteMessage records that a member has written to the lead, and returns the receiver.
 func (m monitor) noteMessage(data json.RawMessage) (to string) {
-	var letter mail.Message
+	var letter actors.Message
 	if json.Unmarshal(data, &letter) != nil || len(m.c.ports.Seats.All()) == 0 {
 		return ""
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -122,8 +121,8 @@ func (s *Seat) Reconfigure(p permission.Policy) {
 // per id.
 func (s *Seat) PostNotice(ctx context.Context, id, text string) error {
 	by := actors.Actor{CallID: actors.CallID("helper", s.Member.Name+" "+id)}
-	_, err := s.crew.ports.Store.Mail().Send(ctx, by, mail.Outgoing{
-		To: []string{s.Member.Name}, Kind: mail.HelperMessage, Text: text, Summary: mail.Summary(text),
+	_, err := s.crew.ports.Store.Mail().Send(ctx, by, actors.Outgoing{
+		To: []string{s.Member.Name}, Kind: actors.HelperMessage, Text: text, Summary: actors.Summary(text),
 	})
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -26,7 +25,7 @@ func AnswerStopped(ctx context.Context, p state.Place, id string, ruling request
 		if err := MayAnswer(r, ruling.Mode); err != nil {
 			return err
 		}
-		ruling.Mail = func(r requests.Request) mail.Outgoing { return AnswerMail(r, time.Now()) }
+		ruling.Mail = func(r requests.Request) actors.Outgoing { return AnswerMail(r, time.Now()) }
 		r, err = store.Requests().Answer(ctx, actors.Actor{Name: actors.Operator}, r.ID, ruling)
 		return err
 	})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -138,5 +138,5 @@ func impasseText(reason string) string {
 
 // SubjectLine returns a task's subject on one line, for lists.
 func SubjectLine(t tasks.Task) string {
-	return mail.Summary(agent.Defuse(notation.Unbroken(t.Subject)))
+	return actors.Summary(agent.Defuse(notation.Unbroken(t.Subject)))
 }

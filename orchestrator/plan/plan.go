@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // MaxNudges is how often an idle member is reminded of an unchanged task before
@@ -70,7 +70,7 @@ type Seat struct {
 	DependsOn []string // members whose open work it waits for
 	HeldBy    string   // the one of them that has some; Next finds it out
 	Skills    tasks.Skills
-	Unread    []mail.Message
+	Unread    []actors.Message
 	MailWaits []tasks.Task // open tasks that other mail for it waits for
 	Awaits    string       // whose answer it waits for, which comes as mail; empty: nobody's
 	// AwaitsFrom is the member that has to give that answer; empty for a person.

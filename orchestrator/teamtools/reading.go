@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // Mail may wait for tasks: its recipient is woken once, when all of them are
@@ -20,7 +20,7 @@ import (
 
 // Unread returns the unread mail that a member may be shown, and the open tasks
 // that its other mail waits for.
-func (b *Board) Unread(ctx context.Context, member string) (due []mail.Message, waits []tasks.Task, err error) {
+func (b *Board) Unread(ctx context.Context, member string) (due []actors.Message, waits []tasks.Task, err error) {
 	letters, err := b.ports.Store.Mail().Unread(ctx, member)
 	if err != nil {
 		return nil, nil, err
@@ -56,8 +56,8 @@ func (b *Board) ViewMail(ctx context.Context, seats []plan.Seat) error {
 
 // due returns the mail that may be read now, and the open tasks that the rest
 // waits for.
-func (b *Board) due(ctx context.Context, letters []mail.Message) (due []mail.Message, waits []tasks.Task, err error) {
-	if !slices.ContainsFunc(letters, func(m mail.Message) bool { return len(m.WaitFor) > 0 }) {
+func (b *Board) due(ctx context.Context, letters []actors.Message) (due []actors.Message, waits []tasks.Task, err error) {
+	if !slices.ContainsFunc(letters, func(m actors.Message) bool { return len(m.WaitFor) > 0 }) {
 		return letters, nil, nil
 	}
 	for _, m := range letters {
@@ -110,7 +110,7 @@ func taskIDs(ids []string) []string {
 // Concerned returns the tasks that mail is about and those that block them, in
 // list order. It does not read the whole list: in a large team, doing so for each
 // member's mail takes longer than all other work of covey.
-func (b *Board) Concerned(ctx context.Context, mail []mail.Message) ([]tasks.Task, error) {
+func (b *Board) Concerned(ctx context.Context, mail []actors.Message) ([]tasks.Task, error) {
 	found, seen := map[string]tasks.Task{}, map[string]bool{}
 	read := func(ids ...string) error {
 		for _, id := range ids {

@@ -11,7 +11,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // The tasks that mail is about say the same of it as the whole list does.
@@ -35,12 +34,12 @@ func TestConcernedIsEnough(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var letters []mail.Message
+		var letters []actors.Message
 		for i := range random.IntN(10) {
 			id := strconv.Itoa(1 + random.IntN(n))
-			m := mail.Message{ID: fmt.Sprint("m", i), Kind: mail.TaskAssignment, Text: "x", Data: notation.Encode(tasks.Assignment{TaskID: id})}
+			m := actors.Message{ID: fmt.Sprint("m", i), Kind: actors.TaskAssignment, Text: "x", Data: notation.Encode(tasks.Assignment{TaskID: id})}
 			if random.IntN(5) == 0 {
-				m.Kind = mail.Text
+				m.Kind = actors.Text
 			}
 			letters = append(letters, m)
 			if random.IntN(6) == 0 {

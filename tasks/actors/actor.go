@@ -1,8 +1,3 @@
-// Package actors identifies who makes a change: covey, the operator, or a member in a
-// session, and under which tool call.
-//
-// It is part of package tasks, and makes no promise of compatibility to programs
-// outside covey.
 package actors
 
 import (

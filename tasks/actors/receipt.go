@@ -18,10 +18,10 @@ const maxReceipts = 1024
 // restart, with the same call id. The receipt makes that safe: it is stored with the
 // change, so it exists exactly if the change happened.
 
-// Record is the result of a change as its receipt stores it. Its JSON has those of
+// Receipt is the result of a change as its receipt stores it. Its JSON has those of
 // the fields op, task, tasks, updated, messages, request and error that apply. T is
 // the record, V the result.
-type Record[T, V any] interface {
+type Receipt[T, V any] interface {
 	*T
 	// Open fills in the fields that are in files.
 	Open(*kv.Blobs) (V, error)
@@ -30,7 +30,7 @@ type Record[T, V any] interface {
 // Act makes a change in an actor's name: it refuses an old session, answers a
 // repeated call from its receipt, and otherwise runs the change and stores its
 // receipt.
-func Act[T, V any, R Record[T, V]](ctx context.Context, c *kv.Job, a Actor, run func(*kv.Tx) (R, error)) (V, error) {
+func Act[T, V any, R Receipt[T, V]](ctx context.Context, c *kv.Job, a Actor, run func(*kv.Tx) (R, error)) (V, error) {
 	var result, none V
 	if err := a.check(); err != nil {
 		return none, c.Abandon(err)
@@ -53,7 +53,7 @@ func Act[T, V any, R Record[T, V]](ctx context.Context, c *kv.Job, a Actor, run 
 }
 
 // once runs a change unless it was made before under the same call id.
-func once[T, V any, R Record[T, V]](t *kv.Tx, c *kv.Job, a Actor, run func(*kv.Tx) (R, error)) (R, error) {
+func once[T, V any, R Receipt[T, V]](t *kv.Tx, c *kv.Job, a Actor, run func(*kv.Tx) (R, error)) (R, error) {
 	c.Unused(false)
 	if err := a.Admit(t.Reader); err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
-	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Record is a request as stored. Its key in requestsBucket is its id. openBucket
@@ -54,7 +53,7 @@ func (r *Record) Unpack(b *kv.Blobs) (Request, error) {
 type draft struct {
 	rec  *Record // without times and state
 	wait time.Duration
-	mail mail.Packed
+	mail actors.Packed
 }
 
 // draft assigns an id to a request before the change, so that the mail about it can
@@ -113,18 +112,18 @@ func (n New) check() error {
 }
 
 // packFor packs the mail for one receiver; mail without text is not sent.
-func (d *Desk) packFor(c *kv.Job, a actors.Actor, to string, out mail.Outgoing) (mail.Packed, error) {
+func (d *Desk) packFor(c *kv.Job, a actors.Actor, to string, out actors.Outgoing) (actors.Packed, error) {
 	if out.Text == "" {
-		return mail.Packed{}, nil
+		return actors.Packed{}, nil
 	}
 	out.To = []string{to}
 	return d.boxes.Pack(c, a.Name, out)
 }
 
 // mailOf returns the mail about a request.
-func mailOf(r Request, compose func(Request) mail.Outgoing) mail.Outgoing {
+func mailOf(r Request, compose func(Request) actors.Outgoing) actors.Outgoing {
 	if compose == nil {
-		return mail.Outgoing{}
+		return actors.Outgoing{}
 	}
 	return compose(r)
 }
@@ -139,7 +138,7 @@ func (d *Desk) ask(t *kv.Tx, a actors.Actor, q draft) (rec *Record, fresh bool, 
 	}
 	if n := len(openIDs(t.Reader, kv.NameKey(q.rec.Member))); n >= maxOpen {
 		return nil, false, fmt.Errorf("%w: %d requests about %s are open; answer or withdraw some of them",
-			mail.ErrFull, n, q.rec.Member)
+			actors.ErrFull, n, q.rec.Member)
 	}
 	copied := *q.rec // a change may run twice
 	rec = &copied
@@ -187,7 +186,7 @@ type closing struct {
 	by             actors.Actor
 	state          State
 	feedback, mode string
-	mail           func(Request) mail.Outgoing
+	mail           func(Request) actors.Outgoing
 }
 
 // close writes the outcome into a request.
@@ -221,7 +220,7 @@ func (d *Desk) conclude(ctx context.Context, c *kv.Job, id string, how closing) 
 			c.Unused(err == nil)
 			return &receipt{Op: c.Op, Request: rec}, err
 		}
-		mail.PutAnswer(t, message)
+		actors.PutAnswer(t, message)
 		how.close(&rec.Request)
 		rec.closed(t)
 		return &receipt{Op: c.Op, Request: rec}, nil

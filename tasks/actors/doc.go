@@ -1,10 +1,11 @@
-// Package mail keeps the mailboxes of a team: messages between members until they are
-// read, notes about idle members, and the files of messages that are too long to be
-// read in one piece.
+// Package actors identifies who makes a change: covey, the operator, or a member in a
+// session, and under which tool call. It keeps what they send each other: messages until
+// they are read, notes about idle members, and the files of messages that are too long to
+// be read in one piece.
 //
 // It is part of package tasks, and makes no promise of compatibility to programs
 // outside covey.
-package mail
+package actors
 
 import "errors"
 
