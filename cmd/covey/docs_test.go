@@ -63,8 +63,8 @@ func TestDocumentedPresets(t *testing.T) {
 	for _, list := range []struct{ doc, passage string }{
 		{"README.md", `A member is an agent program(.|\n)*?\n\n`},
 		{"docs/spec.md", `A member that names (.|\n)*?\n\n`},
-		{"configs/starter/team.yaml.tmpl", `an agent program that you have \([^)]*\)`},
-		{"configs/starter/agents.yaml.tmpl", "(?m)^# claude, codex.*$"},
+		{"cmd/covey/starter/team.yaml.tmpl", `an agent program that you have \([^)]*\)`},
+		{"cmd/covey/starter/agents.yaml.tmpl", "(?m)^# claude, codex.*$"},
 		{"docs/agents.md", "(?m)^\\| `use: claude`.*$"},
 	} {
 		text := regexp.MustCompile(list.passage).FindString(readDoc(t, list.doc))
