@@ -32,7 +32,7 @@ const (
 	inboxRoot    = "_I"
 )
 
-// maxToken bounds a name in a subject; DESIGN allows names of 32 characters.
+// maxToken bounds a name in a subject; package configs allows names of 32 characters.
 const maxToken = 32
 
 // validToken reports whether s may be one token of a subject.

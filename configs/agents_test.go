@@ -123,7 +123,7 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// TestFiveLines is the team that DESIGN 4 begins with.
+// TestFiveLines is a whole team in five lines.
 func TestFiveLines(t *testing.T) {
 	team := mustParse(t, "covey: 1\ngoal: Ship the changelog endpoint.\nlead: claude\n"+
 		"teammates: {api: codex, docs: gemini}\ngates: {task: [go test ./...]}\n")

@@ -1,11 +1,11 @@
-// Package configs turns a spec file (team.yaml, DESIGN 4) into a Team in which every
+// Package configs turns a spec file (team.yaml, see docs/spec.md) into a Team in which every
 // reference is resolved and every default is filled in.
 //
 // It is strict: a spec with mistakes yields no Team but Errors, which lists all mistakes
 // at once, each with its position and a remedy. The package reads the spec and the files
 // that the spec names (it reads prompts, and checks that scripts exist), writes nothing
 // and starts nothing. Sources and Permissions read settings files; they warn where
-// Load would fail, because such files are not covey's (DESIGN 10.7). Of covey's own
+// Load would fail, because such files are not covey's. Of covey's own
 // environment the package reads the variables that values of `env` name, and it never
 // prints their values.
 //

@@ -58,7 +58,7 @@ func (l limitSpec) inherit(defaults limitSpec) limitSpec {
 	}
 }
 
-// The limits that hold when the spec gives none (DESIGN 2).
+// The limits that hold when the spec gives none.
 const (
 	defaultMaxInProgress = 1 // a member that takes two tasks at once finishes neither
 	defaultStopBlockCap  = 8 // refused turn ends in a row

@@ -211,8 +211,8 @@ func join[T any](a, b yaml.List[T]) yaml.List[T] {
 	return yaml.List[T]{Items: append(slices.Clone(a.Items), b.Items...), At: orElse(a.At, b.At)}
 }
 
-// member resolves everything of a member but its name. The defaults of DESIGN 4 for members
-// are set here.
+// member resolves everything of a member but its name. The defaults for members are set
+// here.
 func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 	out := Member{
 		Description:    m.description.V,

@@ -11,7 +11,7 @@ import (
 // Provider names a provider of models.
 type Provider string
 
-// Script is the offline model that plays a script (DESIGN 5). It is the only provider of
+// Script is the offline model that plays a script. It is the only provider of
 // this version.
 const Script Provider = "script"
 

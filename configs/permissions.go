@@ -73,8 +73,7 @@ func (p rulesPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
 	}
 }
 
-// checkRule parses a rule with package rules, which has the only parser for them (DESIGN
-// 10.9).
+// checkRule parses a rule with package rules, which has the only parser for them.
 func checkRule(d *yaml.Decoder, rule yaml.Value[string]) {
 	if rule.V == "" {
 		return

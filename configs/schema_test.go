@@ -146,8 +146,8 @@ func TestSchemaDescribes(t *testing.T) {
 	}
 }
 
-// TestKeysOfDesign: the keys are those of DESIGN 4 and no others.
-func TestKeysOfDesign(t *testing.T) {
+// TestKeys holds the keys of the format, so that none goes or comes unnoticed.
+func TestKeys(t *testing.T) {
 	want := map[string]string{
 		"": "covey name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins fail_closed " +
 			"mcp_servers worktree merge git protect budget schedules sandbox gateway bus extends keep on_ask ask_limit complete_on_pass",

@@ -92,7 +92,8 @@ type teamSpec struct {
 	work      teamworkSpec
 }
 
-// fields returns the keys at the top of a spec, in the order of DESIGN 4.
+// fields returns the keys at the top of a spec, in the order in which docs/spec.md and the schema show
+// them.
 func (s *teamSpec) fields() []yaml.Field {
 	fields := []yaml.Field{
 		{Key: "covey", Need: true, Part: versionPart{&s.covey},

@@ -53,7 +53,7 @@ func mustParse(t testing.TB, spec string) *Team {
 	return team
 }
 
-// everyKey uses every key of DESIGN 4 that this version has.
+// everyKey uses every key that this version has.
 const everyKey = `covey: 1
 name: changelog-crew
 goal: Ship the changelog endpoint.
@@ -258,7 +258,7 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
-// TestShortForms is the five-line team of DESIGN 4 with its agents on scripts.
+// TestShortForms is the team of TestFiveLines with its agents on scripts.
 func TestShortForms(t *testing.T) {
 	team := mustParse(t, `covey: 1
 goal: Ship the changelog endpoint.

@@ -30,7 +30,7 @@ type teamworkSpec struct {
 	completeOnPass yaml.Value[bool]
 }
 
-// fields returns these keys, in the order of DESIGN 4 as far as it names them.
+// fields returns these keys, in the order in which docs/spec.md and the schema show them.
 func (s *teamworkSpec) fields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "worktree", Part: yaml.Object(nil, s.worktree.fields()),

@@ -1,8 +1,10 @@
 // Package hooks is the hook protocol of a team: the events at which hooks run, what hooks
 // read, what they may answer, and what their answers do. It follows the protocol of Claude
-// Code's hooks, so that scripts written for it run unchanged. Comments cite the notes on that
-// protocol as HOOKS.md and covey's own contracts as DESIGN; docs/hooks.md has what users need
-// of both.
+// Code's hooks, so that scripts written for it run unchanged. docs/hooks.md has what users need.
+//
+// Comments and tests cite HOOKS.md: the project's notes of how Claude Code's hooks behave,
+// measured, which are not in this repository. Its sections and rules are named so that the
+// origin of a rule can be traced.
 //
 // It does not know teams, tasks or turns: callers fill in an Input and act on the Outcome.
 // Failures inside a hook are part of the Outcome.

@@ -100,7 +100,7 @@ type PostToolUseFailureInput struct {
 }
 
 // StopInput is the payload of Stop. The last two fields are covey's own: the member whose
-// turn it is (DESIGN 2).
+// turn it is.
 type StopInput struct {
 	StopHookActive       bool             `json:"stop_hook_active"`
 	LastAssistantMessage string           `json:"last_assistant_message,omitempty"`

@@ -78,7 +78,7 @@ type Handler struct {
 
 	// Gate marks a hook from the spec's `gates:`. It is never read from a file. A gate that
 	// cannot run refuses instead of failing open, and any exit code but 0 refuses with the
-	// end of its output (DESIGN 4).
+	// end of its output.
 	Gate bool `json:"-" yaml:"-"`
 	// MayAct says that processes of the command may act for their member with the covey
 	// command. It comes from the spec and is never read from a settings file.

@@ -306,7 +306,8 @@ func sortRuns(list []string, words string) {
 }
 
 // wanted are the hooks of the recording, and the Notification of its end that a team that
-// works fires besides (DESIGN 10.4). That a session is to be taken away nobody knows at its end.
+// works fires in addition. covey ends a session with the reason "other", because it does not
+// know yet that the next run clears it.
 func (c recordedTeam) wanted() []string {
 	var all []string
 	cwd := any("<CWD>")

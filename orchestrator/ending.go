@@ -18,7 +18,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Exit codes of a run (DESIGN 6).
+// Exit codes of a run. docs/operating.md has them for users.
 const (
 	CodeDone        = 0   // all work is done
 	CodeUnfinished  = 1   // deadlock, a member that needs attention, or told to stop

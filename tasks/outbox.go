@@ -29,7 +29,7 @@ type Event struct {
 	Time   time.Time
 	Type   EventType
 	Member string          // the actor; empty: covey
-	Data   json.RawMessage // by Type; fields of DESIGN 7
+	Data   json.RawMessage // by Type; see its constants
 }
 
 // Op says what happened to a task.

@@ -13,7 +13,7 @@ import (
 type Status string
 
 // The states of a task. No member sees a proposed task until the TaskCreated hooks
-// agree (DESIGN 10.5).
+// agree.
 const (
 	Proposed   Status = "proposed"
 	Pending    Status = "pending"

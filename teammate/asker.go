@@ -6,7 +6,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Asker decides tool calls that need someone's answer (DESIGN 10.4).
+// Asker decides tool calls that need someone's answer.
 type Asker interface {
 	// Present reports whether someone can be asked now. If not, calls are denied as
 	// if the member had no Asker.

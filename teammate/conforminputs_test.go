@@ -22,7 +22,7 @@ import (
 // started: the fields of the input without ids, names of members, paths and times, which differ from
 // run to run, and without what is a host's own: the suggestions of a PermissionRequest and the words and kind of
 // an API error. Of a teammate's recording they are those of the turns that are replayed, with
-// the Notification that covey fires besides (DESIGN 10.4).
+// the Notification that covey fires in addition.
 func recordedInputs(t *testing.T) map[string][]map[string]any {
 	t.Helper()
 	data, err := os.ReadFile("testdata/inputs.jsonl")

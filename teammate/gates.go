@@ -35,7 +35,7 @@ func (u *turn) stopInput() hooks.StopInput {
 		SessionCrons:         []hooks.SessionCron{},
 	}
 	// The lead's input is that of a plain session. Scripts recognize a teammate by
-	// these two fields (DESIGN 2).
+	// these two fields.
 	if !o.Lead {
 		in.TeammateName, in.TeamName = o.Name, o.Team
 	}

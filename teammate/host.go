@@ -86,7 +86,7 @@ func (t *Teammate) unseen(ctx context.Context, inputs []agent.Input) []agent.Inp
 }
 
 // submit runs the UserPromptSubmit hooks for each prompt of a person and each notice of
-// a background helper; other mail and notices are not checked (DESIGN 10.1). A refused
+// a background helper; other mail and notices are not checked, as recorded. A refused
 // prompt is dropped. Context from hooks goes before the prompt. A halt sets u.at.halted
 // and ends the turn, and the result is then for the next turn.
 func (u *turn) submit(ctx context.Context, inputs []agent.Input) []agent.Input {

@@ -107,7 +107,7 @@ type asking struct {
 	reason string // why a hook asks
 }
 
-// askSomebody asks about a call (DESIGN 10.4): first the PermissionRequest hooks, then
+// askSomebody asks about a call: first the PermissionRequest hooks, then
 // people. If a hook asks and nobody is present, the PermissionRequest hooks do not run,
 // as in recorded hosts.
 func (p permitter) askSomebody(ctx context.Context, a asking, call *agent.ToolCall) (denial, who string) {

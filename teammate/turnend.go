@@ -80,7 +80,7 @@ func (u *turn) overCap() bool {
 	return limit > 0 && u.refusals > limit
 }
 
-// askGates runs the gates in order (DESIGN 2). Stop comes first; if it does not pass,
+// askGates runs the gates in order. Stop comes first; if it does not pass,
 // the rest is skipped. Then comes TaskCompleted for each task that the member has in
 // progress, then TeammateIdle whatever their result, so that the agent gets all
 // feedback at once. If all pass, askGates completes the tasks where the team wants

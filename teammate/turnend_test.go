@@ -219,8 +219,8 @@ func TestRule05(t *testing.T) {
 	equal(t, "fired", gates, []string{"Stop", "TeammateIdle"})
 }
 
-// A model that has nothing more to answer with is no API that failed: DESIGN 5
-// calls that model_error. What follows is the same.
+// A model that has nothing more to answer with is no API that failed: the turn ends with
+// model_error (docs/script-model.md). What follows is the same.
 func TestFatalModel(t *testing.T) {
 	r := newRig(t, say{err: &agent.APIError{Type: "unknown", Message: "the script ran out", Fatal: true}})
 	r.mustRun(t)
@@ -286,7 +286,7 @@ func TestRule08(t *testing.T) {
 	}
 }
 
-// Rule 9: members fire Stop, told apart by the fields of DESIGN 2; an event
+// Rule 9: members fire Stop, told apart by agent_id, teammate_name and the like; an event
 // without handlers returns at once, without progress; ids are the runner's.
 func TestRule09(t *testing.T) {
 	r := newRig(t)
@@ -682,8 +682,8 @@ func TestRule22(t *testing.T) {
 }
 
 // Rule 23: a refusal goes on with the same conversation and stop_hook_active,
-// nothing else starts anew: the passes of the turn go on counting (DESIGN 1:
-// every model request is a pass), and the prompt is the same prompt.
+// nothing else starts anew: the passes of the turn go on counting
+// (every model request is a pass), and the prompt is the same prompt.
 func TestRule23(t *testing.T) {
 	r := newRig(t, say{text: "one"}, say{text: "two"}, say{text: "three"})
 	no := refuse("Stop hook feedback:\nno")

@@ -217,6 +217,8 @@ func TestRepositoryRulesCatch(t *testing.T) {
 		{"a registry", traces("a.md", []byte("GOPROXY=https://pro"+"xy.golang.org")), "line 1"},
 		{"everybody's path", traces("a.md", []byte("/home/me/wo"+"rk/x, ./wo"+"rk/x, go.dev, golang.org/x/sys")), ""},
 		{"a placeholder's path", traces("a.json", []byte("{\"cwd\": \"<ROOT>/wo"+"rk/x\"}")), ""},
+		{"an absent text", traces("a.go", []byte("// as DES"+"IGN 7 says")), "a.go: line 1 cites"},
+		{"a design", traces("a.md", []byte("Design, design, DES"+"IGNS")), ""},
 		{"no text", traces("a.bin", []byte("\x00 /wo"+"rk/x")), ""},
 		{"known modules", unreasoned(t, []byte(clean)), ""},
 		{"a new module", unreasoned(t, []byte(strings.Replace(clean, "true", "false", 1))), "example.com/new is new"},

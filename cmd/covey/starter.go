@@ -46,7 +46,7 @@ type starterOptions struct {
 }
 
 // The templates are in the folder starter. New users read them first, so they explain each
-// part in the terms of DESIGN 1, and describe only what this version does.
+// part in the terms of the docs, and describe only what this version does.
 
 // makeStarter returns a spec for dir that runs at once, and the files that it needs, by
 // their paths relative to dir. Without opts.Agents the team runs offline: its

@@ -44,7 +44,7 @@ func markBroken(p Part, n *Node) {
 	}
 }
 
-// laterPart is a key of DESIGN 4 that this version knows and cannot serve.
+// laterPart is a key that this version knows and cannot serve.
 type laterPart struct{ hint string }
 
 // Later marks a key that comes with a later version. The hint completes the

@@ -43,7 +43,7 @@ func Text(to *Value[string]) Part { return textPart{to: to} }
 // AnyText takes a text that may be empty.
 func AnyText(to *Value[string]) Part { return textPart{to: to, any: true} }
 
-// Ident takes a name of DESIGN 4.
+// Ident takes a name: lower-case letters, digits and hyphens.
 func Ident(to *Value[string]) Part { return textPart{to: to, name: true} }
 
 // OneOf takes one of a few words.

@@ -65,7 +65,7 @@ func newSource(name string, data []byte) (src *source, at Position, message stri
 }
 
 // mustBeJSON refuses YAML that is not JSON in a file named .json, because other
-// programs could not read the file (DESIGN 10.7).
+// programs could not read the file.
 func (s *source) mustBeJSON() (*source, Position, string) {
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal([]byte(s.text), new(json.RawMessage)); !errors.As(err, &syntax) {

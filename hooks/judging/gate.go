@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// Gate decides what the end of a gate means (DESIGN 4). Only exit code 0 agrees, and a JSON
+// Gate decides what the end of a gate means. Only exit code 0 agrees, and a JSON
 // answer can only add a refusal, a halt or context to that. Everything else refuses: a gate
 // that cannot run, times out, is ended by a signal, or prints an incomplete answer.
 func Gate(known *hooks.EventInfo, found Finding) Verdict {

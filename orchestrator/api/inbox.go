@@ -8,7 +8,7 @@ import (
 
 // The verbs about questions. Everybody may read them. Only the operator may
 // answer, because otherwise a member's process could approve the member's own
-// requests (DESIGN 8).
+// requests.
 var (
 	VerbInbox  = forAll[InboxQuery, []requests.Request]("inbox")
 	VerbAnswer = forOperator[InboxAnswer, requests.Request]("inbox-answer")

@@ -19,7 +19,7 @@ import (
 const wakeLimit = 10 * time.Second
 
 // Background tracks the background hooks of members. While one may wake its member, the team
-// is not done (DESIGN 10.3). Its methods may be called from any goroutine.
+// is not done. Its methods may be called from any goroutine.
 type Background struct {
 	store *tasks.Store
 	clock routine.Clock

@@ -39,7 +39,7 @@ type Writes interface {
 	Files(ctx context.Context, in hooks.Input) hooks.Result
 }
 
-// Policies are the gates that ship with covey (DESIGN 4). Each refusal tells the member what
+// Policies are the gates that ship with covey. Each refusal tells the member what
 // to do.
 type Policies struct{ opts PolicyOptions }
 

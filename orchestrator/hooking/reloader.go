@@ -41,7 +41,7 @@ type ReloaderOptions struct {
 	Trusted func(api.TrustNotice) bool
 }
 
-// Reloader applies changes in the files of a team's hooks while the team runs (DESIGN 10.7).
+// Reloader applies changes in the files of a team's hooks while the team runs.
 // The goroutine of Run owns its state.
 //
 // Agents can write in the workspace. So the new content of a file there applies only after the

@@ -286,7 +286,7 @@ func (b *Inbox) Pending() bool {
 }
 
 // Present reports whether a person may answer: a person is attached, or on_ask
-// says that questions wait for one (DESIGN 10.4).
+// says that questions wait for one.
 func (b *Inbox) Present() bool { return b.onAsk == configs.WaitAsk || b.ports.Attached() }
 
 // Wait waits until a question is closed. It fails when ctx ends.

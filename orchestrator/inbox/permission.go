@@ -24,7 +24,7 @@ type Asker struct {
 // Asker returns the Asker of a member.
 func (b *Inbox) Asker(member string) Asker { return Asker{b, member} }
 
-// Present reports whether a person may answer (DESIGN 10.4).
+// Present reports whether a person may answer.
 func (a Asker) Present() bool { return a.inbox.Present() }
 
 // Ask asks a person and waits for the answer. A call that is repeated after a

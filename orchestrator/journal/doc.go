@@ -1,5 +1,5 @@
 // Package journal appends everything that happens in a team to one file, line by line,
-// and reads it: forwards, backwards, and while it grows (DESIGN 7).
+// and reads it: forwards, backwards, and while it grows.
 //
 // # Lines
 //

@@ -10,7 +10,7 @@ import (
 // ErrNewer is returned for files that a newer covey wrote.
 var ErrNewer = errors.New("written by a newer covey; update covey")
 
-// The events of the team as a whole (DESIGN 7). Members' events are in package
+// The events of the team as a whole. Members' events are in package
 // teammate, and those of tasks and messages in package tasks.
 type (
 	// TeamStarted is the first line of each run.

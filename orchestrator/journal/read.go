@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Line is one line of the journal (DESIGN 7).
+// Line is one line of the journal.
 type Line struct {
 	Seq    uint64          `json:"seq"`  // strictly increasing in a team; a restart may leave a gap
 	Time   time.Time       `json:"time"` // for display only

@@ -44,7 +44,7 @@ func (MemberHeld) EventType() string { return "member_held" }
 func (MemberResumed) EventType() string { return "member_resumed" }
 
 // Holds keep members from taking turns until they are resumed or the operator writes to
-// them (DESIGN 10.13). A turn that runs when its member is held goes on to its end,
+// them. A turn that runs when its member is held goes on to its end,
 // unless it is interrupted.
 type Holds struct {
 	store *tasks.Store

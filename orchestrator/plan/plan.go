@@ -19,7 +19,7 @@ import (
 )
 
 // MaxNudges is how often an idle member is reminded of an unchanged task before
-// it needs attention (DESIGN 10.1).
+// it needs attention.
 const MaxNudges = 3
 
 // Scene is a snapshot of the team, the input of Next.

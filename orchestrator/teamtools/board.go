@@ -32,7 +32,7 @@ import (
 
 // Board changes a team's tasks and mail for the builtin agent's tools, agent
 // programs over MCP, and the covey command. It runs the task hooks around changes
-// of the store (DESIGN 10.5). Its methods may be called from any goroutine.
+// of the store. Its methods may be called from any goroutine.
 type Board struct {
 	ports Ports
 	team  string

@@ -20,7 +20,7 @@ const maxResult = 400
 // maxNoted limits how many members one line names.
 const maxNoted = 100
 
-// Notes tell the lead which members went idle (DESIGN 10.1), with one note per
+// Notes tell the lead which members went idle, with one note per
 // member. Most notes are joined to one line, which goes into the lead's next
 // prompt. The lead gets a turn for notes only if a member was asked something and
 // has not written since, and then one turn for all notes. The texts are short

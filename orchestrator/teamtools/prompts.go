@@ -55,7 +55,7 @@ func (n ToolNames) Inputs(letters []actors.Message, all []tasks.Task) []agent.In
 	return in
 }
 
-// mailText returns a message for models: data from a named member (DESIGN 10.2).
+// mailText returns a message for models: data from a named member, not an order.
 // Text that could end the frame early is defused.
 func mailText(m actors.Message) string {
 	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="%s">%s</teammate-message>`,

@@ -33,7 +33,7 @@ func taskCreate(ctx context.Context, c call, in TaskCreateInput) agent.ToolResul
 		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Metadata: in.Metadata,
 	})
 	if err != nil {
-		return toolError(err) // unlike a refused update, a refused creation is a tool error (DESIGN 10.5)
+		return toolError(err) // unlike a refused update, a refused creation is a tool error, as recorded
 	}
 	type created struct {
 		ID          string `json:"id"`

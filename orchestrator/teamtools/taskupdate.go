@@ -149,7 +149,7 @@ func (a taskUpdated) factsText() string {
 }
 
 // notUpdated returns the result for a change that was not made. A hook's refusal
-// (DESIGN 10.5) and an unknown id are not tool errors.
+// and an unknown id are not tool errors, as in recorded hosts.
 func (c call) notUpdated(id string, err error) agent.ToolResult {
 	answer := taskUpdated{TaskID: id, UpdatedFields: []string{}, Error: err.Error()}
 	var refused *RefusedError

@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// Only its owner completes a task in progress (DESIGN 10.11), because the gates
+// Only its owner completes a task in progress, because the gates
 // look at the owner's files. The store checks it within the transaction, so that
 // a concurrent claim counts.
 

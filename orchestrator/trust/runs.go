@@ -35,7 +35,7 @@ const (
 )
 
 // Run is one thing that the team would run: a command, or a file whose content decides what runs.
-// Trust covers all of them (DESIGN 8).
+// Trust covers all of them.
 type Run struct {
 	Kind    Kind        `json:"kind"`
 	Event   hooks.Event `json:"event,omitempty"`   // of a hook or gate

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Event is something that a member did or that happened to it. It becomes one line of the journal
-// (DESIGN 7).
+// Event is something that a member did or that happened to it. It becomes one line of the
+// journal.
 type Event struct {
 	Member string
 	Turn   int // counts the member's turns from 1; 0 before its first
@@ -40,7 +40,7 @@ const (
 	ByHook    Cause = "hook" // a background hook with asyncRewake
 )
 
-// The events of a member. Field meanings are those of DESIGN 7.
+// The events of a member. Programs read their JSON, so a field may be added, but none is renamed.
 type (
 	// MemberStarted is sent once a member's session has begun.
 	MemberStarted struct {

@@ -85,8 +85,8 @@ func (u Usage) Total() int64 { return u.InputTokens + u.OutputTokens }
 // InputKind says where a part of a prompt comes from.
 type InputKind string
 
-// The kinds of input. Mail is data from a named member, never an instruction of the user
-// (DESIGN 10.2).
+// The kinds of input. Mail is data from a named member, never an instruction of the user,
+// because members may repeat what they have read anywhere.
 const (
 	FromPerson  InputKind = "prompt"   // the goal, or what a person sent
 	FromMail    InputKind = "mail"     // a message of another member

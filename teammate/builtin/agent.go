@@ -61,7 +61,7 @@ func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (ag
 
 // Resume implements agent.Resumer. Of the calls without a result, it runs these:
 // calls of team tools, because the store recognizes a call that took effect by its
-// id (DESIGN 10.6); calls of read-only tools; a call that was waiting for
+// id; calls of read-only tools; a call that was waiting for
 // permission, and all calls after it. Other calls may have done part of their work.
 // They are reported as interrupted, and the model decides what to do.
 func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// The keys of each mapping of a script, as DESIGN 5 gives them.
+// The keys of each mapping of a script, as in docs/script-model.md.
 const (
 	scriptKeys = "steps helpers usage delay exhausted"
 	stepKeys   = "say call when times error usage delay"

@@ -1,5 +1,5 @@
 // Package script is the offline model: it answers the builtin agent from a YAML
-// file instead of a model API (DESIGN 5). A team that uses scripts does the same in
+// file instead of a model API (see docs/script-model.md). A team that uses scripts does the same in
 // every run, so scripts serve tests, demonstrations and examples.
 //
 // The package depends on agent.Model only; it uses no tools and no hooks, and reads

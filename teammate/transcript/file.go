@@ -19,7 +19,7 @@ import (
 var ErrDamaged = errors.New("the transcript is damaged")
 
 // File is one member's stored conversation: a JSONL file that hook scripts read at
-// transcript_path (DESIGN 7) and that a member resumes from.
+// transcript_path and that a member resumes from.
 //
 // Each line is written in one write, so a reader sees only whole lines; what a hook may
 // read is written before the hook runs. Lines survive a power loss only after a sync,

@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 )
 
-// The exit codes of DESIGN 6.
+// The exit codes, as in docs/operating.md.
 const (
 	ExitDone        = 0
 	ExitFailed      = 1 // the team ended without finishing; for other commands: refused or failed

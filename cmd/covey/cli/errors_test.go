@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// TestExitCode holds every kind of error to the code that DESIGN 6 gives it.
+// TestExitCode holds every kind of error to the code that docs/operating.md gives it.
 func TestExitCode(t *testing.T) {
 	for _, tc := range []struct {
 		name string

@@ -6,7 +6,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// firedEvent is the output of `covey hooks run`, the object of DESIGN 6. Programs
+// firedEvent is the output of `covey hooks run`. Programs
 // read it, so it always has the same shape: lists are never null, and no field is
 // omitted.
 type firedEvent struct {

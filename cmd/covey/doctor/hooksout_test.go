@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// TestFiredWire holds `covey hooks run` to the object of DESIGN 6, byte for
+// TestFiredWire holds `covey hooks run` to its one object, byte for
 // byte: every field, in its order, empty or not.
 func TestFiredWire(t *testing.T) {
 	for _, tc := range []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
-// payload is the data of a journal line of any type (DESIGN 7). A field that the
+// payload is the data of a journal line of any type. A field that the
 // line's type lacks is zero; data of an unknown shape gives an empty payload, because
 // a reader must survive journals of newer versions. One type for all lines saves a
 // type, a switch and an error for each of two dozen line types.
