@@ -39,6 +39,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "load":
 		exitWith(loadChild(os.Getenv(pathEnv)))
+	case "overwritten":
+		exitWith(overwrittenChild(os.Getenv(pathEnv)))
 	case "history":
 		exitWith(historyChild(os.Getenv(pathEnv)))
 	case "requests":

@@ -172,20 +172,23 @@ func (g *guard) end(tx *bolt.Tx) {
 	}
 }
 
-// endRead is end for a read transaction. A concurrent begin may panic and leave the
-// lock held that Rollback takes. So Rollback runs while no transaction begins or, as
-// waiting for a begin could deadlock, in a goroutine of its own, for which nobody
-// waits once the store is lost.
+// endRead ends a read transaction. Its lock of the mapping must be released, also of a store
+// that is lost: a commit may wait for it to grow the mapping, and behind that commit another
+// reader that begins. But a begin that panicked holds the lock that Rollback takes after
+// that. So Rollback runs while no transaction begins or, as waiting for a begin could
+// deadlock, in a goroutine of its own, for which nobody waits once the store is lost.
 func (g *guard) endRead(tx *bolt.Tx) {
 	if g.begins.TryLock() {
 		defer g.begins.Unlock()
-		g.end(tx)
-		return
+		if g.err() == nil {
+			_ = tx.Rollback() // it fails only for a transaction that has ended
+			return
+		}
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		g.end(tx)
+		_ = tx.Rollback()
 	}()
 	select {
 	case <-ended:
