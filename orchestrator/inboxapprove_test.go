@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -197,9 +198,15 @@ func TestApprovalTimeLimit(t *testing.T) {
 		q, ok := requestOf(l)
 		return ok && q.State == requests.Expired
 	})
-	u.lines.wait(t, "the news", func(l journal.Line) bool {
-		return l.Member == "dev" && l.Type == "turn_started" && strings.Contains(string(l.Data),
-			"rev has not answered about task 1 in time")
+	// The news reaches dev between two turns, or in one that has not ended yet.
+	news := u.lines.wait(t, "the news", func(l journal.Line) bool {
+		return l.Type == "message" && strings.Contains(string(l.Data), `"to":"dev"`) &&
+			strings.Contains(string(l.Data), "rev has not answered about task 1 in time")
+	})
+	var message struct{ ID string }
+	testkit.Must(t, json.Unmarshal(news.Data, &message))
+	u.lines.wait(t, "its delivery", func(l journal.Line) bool {
+		return l.Member == "dev" && l.Type == "message_delivered" && strings.Contains(string(l.Data), message.ID)
 	})
 	u.want(u.end(), CodeUnfinished, "")
 }
