@@ -217,7 +217,8 @@ func (h hiring) makeTeammate(ctx context.Context, s *crew.Seat) error {
 		return err
 	}
 	s.Fill(mate, permissions, mcp.NewCaller(mcp.Life{
-		Member: s.Member, Life: &s.Life, Teammate: mate, Asker: h.r.asks.Asker(s.Member.Name),
+		Member: s.Member, Life: &s.Life, Teammate: mate, Rights: mate.Rights(),
+		Asker: h.r.asks.Asker(s.Member.Name),
 		Tools: func() ([]teamtools.Tool, error) { return s.TeamTools(teamtools.MCPNames) },
 	}))
 	return nil

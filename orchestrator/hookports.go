@@ -16,7 +16,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate/agent"
-	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -58,9 +57,9 @@ func newHookModels(o *Orchestrator, r *rooms) *hooking.Models {
 		Spec: func() (*configs.Team, map[string]*script.Script) { return o.team(), o.scripts() },
 		Member: func(session string) hooking.Member {
 			if s, ok := r.seats.BySession(session); ok {
-				return hookMember{o, r, s}
+				return hookMember(o, r, s)
 			}
-			return hookMember{o, r, r.seats.Lead()}
+			return hookMember(o, r, r.seats.Lead())
 		},
 		Lead:    func() *lives.Member { return r.seats.Lead().Member },
 		Environ: launch.ChildEnvironment(o.opts.Bin, o.place), Scratch: o.place.Scratch(),
@@ -107,27 +106,20 @@ func (r *rooms) warnOfTooMany(in hooks.Input, command, warning string) {
 	r.journal.Append(e)
 }
 
-// hookMember implements hooking.Member for a seat.
-type hookMember struct {
-	o *Orchestrator
-	r *rooms
-	s *crew.Seat
-}
-
-func (m hookMember) Spec() *lives.Member { return m.s.Member }
-
-func (m hookMember) Permissions() permission.Policy { return m.s.Permissions() }
-
-func (m hookMember) Fire(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
-	return m.s.Teammate().Fire(ctx, p)
-}
-
-func (m hookMember) Spent(asked hooking.ModelAsked) {
-	m.r.accounts.tally.Spend(m.s.Member.Name, asked.Usage)
-	if err := m.s.Teammate().Spend(asked.Usage); err != nil {
-		m.o.opts.Log.Warn("the use of a hook will not count in the next run", "member", m.s.Member.Name, "err", err)
+// hookMember returns what hooks use of the member in a seat.
+func hookMember(o *Orchestrator, r *rooms, s *crew.Seat) hooking.Member {
+	return hooking.Member{
+		Spec: s.Member, Permissions: s.Permissions,
+		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) { return s.Teammate().Fire(ctx, p) },
+		Spent: func(asked hooking.ModelAsked) {
+			name := s.Member.Name
+			r.accounts.tally.Spend(name, asked.Usage)
+			if err := s.Teammate().Spend(asked.Usage); err != nil {
+				o.opts.Log.Warn("the use of a hook will not count in the next run", "member", name, "err", err)
+			}
+			r.journal.Append(agent.Event{Member: name, Turn: s.Turn(), Data: asked})
+		},
 	}
-	m.r.journal.Append(agent.Event{Member: m.s.Member.Name, Turn: m.s.Turn(), Data: asked})
 }
 
 // ByHand returns what the hooks of a team need while no team runs. It starts nothing.

@@ -34,13 +34,20 @@ type Hand struct {
 
 // NewHand makes a Hand. It starts nothing.
 func NewHand(o HandOptions) *Hand {
-	lead := handMember{&lives.Member{Member: &o.Team.Lead, Lead: true}, o.Permissions}
+	lead := Member{
+		Spec:        &lives.Member{Member: &o.Team.Lead, Lead: true},
+		Permissions: func() permission.Policy { return o.Permissions },
+		Fire: func(context.Context, hooks.Payload) (hooks.Outcome, error) {
+			return hooks.Outcome{Decision: hooks.Pass}, nil
+		},
+		Spent: func(ModelAsked) {},
+	}
 	processes := process.New(process.Unmarked)
 	return &Hand{
 		models: NewModels(ModelOptions{
 			Spec:    func() (*configs.Team, map[string]*script.Script) { return o.Team, o.Scripts },
 			Member:  func(string) Member { return lead },
-			Lead:    func() *lives.Member { return lead.member },
+			Lead:    func() *lives.Member { return lead.Spec },
 			Environ: o.Environ, Scratch: o.Scratch, Started: Registrar(processes),
 		}),
 		tools: &Tools{
@@ -70,19 +77,3 @@ func Registrar(all *process.Processes) func(pid int, member string) (ended func(
 		return all.Register(pid, process.Owner{Kind: process.Hook, Member: member})
 	}
 }
-
-// handMember is the lead of a team that does not run, as a Member.
-type handMember struct {
-	member      *lives.Member
-	permissions permission.Policy
-}
-
-func (m handMember) Spec() *lives.Member { return m.member }
-
-func (m handMember) Permissions() permission.Policy { return m.permissions }
-
-func (m handMember) Fire(context.Context, hooks.Payload) (hooks.Outcome, error) {
-	return hooks.Outcome{Decision: hooks.Pass}, nil
-}
-
-func (m handMember) Spent(ModelAsked) {}

@@ -31,16 +31,16 @@ type ModelAsked struct {
 // EventType returns the event's type in the journal.
 func (ModelAsked) EventType() string { return "hook_model" }
 
-// Member is what the hooks of a member's events use of it.
-type Member interface {
-	Spec() *lives.Member
+// Member is what the hooks of a member's events use of it. All fields must be set.
+type Member struct {
+	Spec *lives.Member
 	// Permissions returns the permissions for the calls of an agent hook's agent, which must
 	// not allow more than the member's.
-	Permissions() permission.Policy
+	Permissions func() permission.Policy
 	// Fire runs the member's hooks.
-	Fire(context.Context, hooks.Payload) (hooks.Outcome, error)
+	Fire func(context.Context, hooks.Payload) (hooks.Outcome, error)
 	// Spent counts what a hook has used for the member.
-	Spent(ModelAsked)
+	Spent func(ModelAsked)
 }
 
 // ModelOptions configure Models.
@@ -112,7 +112,7 @@ func (m *Models) choose(q runner.Question) (answerer, error) {
 	if known {
 		who.script, who.name = scripts[named.Script], q.Model
 	}
-	for _, other := range []*lives.Member{who.member.Spec(), m.Lead()} {
+	for _, other := range []*lives.Member{who.member.Spec, m.Lead()} {
 		if who.script == nil {
 			who.script, who.name = scripts[other.Agent.Model.Script], "the model of "+other.Name
 		}
@@ -156,7 +156,7 @@ func (m *Models) judge(
 	request := agent.Request{System: q.System, New: len(talk), Messages: append(talk, agent.Message{
 		Role: agent.User, Content: []agent.Block{{Type: agent.TextBlock, Text: q.Text}},
 	})}
-	response, err := m.play(ctx, askedBy{who.member.Spec().Name, who.script}, request)
+	response, err := m.play(ctx, askedBy{who.member.Spec.Name, who.script}, request)
 	asked.Passes++
 	asked.Usage = response.Usage
 	if err != nil {

@@ -39,7 +39,7 @@ type verifier struct {
 func (m *Models) verify(
 	ctx context.Context, who answerer, q runner.Question, asked *ModelAsked,
 ) (text string, err error) {
-	member := who.member.Spec()
+	member := who.member.Spec
 	dir := workspace.NewWorkdir(member.Dir)
 	dir.Move(q.Input.Cwd)
 	id := "hook_" + uuid.NewString()

@@ -27,6 +27,7 @@ type Caller struct {
 	member *lives.Member
 	life   *lives.Life
 	mate   Teammate
+	rights *permission.Rights
 	asker  teammate.Asker
 	tools  func() ([]teamtools.Tool, error)
 
@@ -36,8 +37,6 @@ type Caller struct {
 
 // Teammate is the member whose calls are guarded. A teammate.Teammate implements it.
 type Teammate interface {
-	// Rights are the member's rules.
-	Rights() *permission.Rights
 	// Fire runs the member's hooks for an event.
 	Fire(context.Context, hooks.Payload) (hooks.Outcome, error)
 	// Interrupt ends the member's turn.
@@ -49,13 +48,14 @@ type Life struct {
 	Member   *lives.Member
 	Life     *lives.Life
 	Teammate Teammate
-	Asker    teammate.Asker // asks a person about calls
+	Rights   *permission.Rights // the member's rules
+	Asker    teammate.Asker     // asks a person about calls
 	Tools    func() ([]teamtools.Tool, error)
 }
 
 // NewCaller makes the Caller of a member's session.
 func NewCaller(l Life) *Caller {
-	return &Caller{member: l.Member, life: l.Life, mate: l.Teammate, asker: l.Asker, tools: l.Tools}
+	return &Caller{member: l.Member, life: l.Life, mate: l.Teammate, rights: l.Rights, asker: l.Asker, tools: l.Tools}
 }
 
 // Tools returns the team tools that the member has over MCP.
@@ -66,7 +66,7 @@ func (c *Caller) Tools() ([]teamtools.Tool, error) { return c.tools() }
 // the input to run with, or the result to return instead.
 func (c *Caller) guard(ctx context.Context, call api.TeamCall, id string) (json.RawMessage, *agent.ToolResult) {
 	name := ToolName(call.Tool)
-	may := c.mate.Rights().Now()
+	may := c.rights.Now()
 	if rule, ok := catches(may.Deny, call.Tool, call.Input); ok {
 		return nil, refused("Permission to use %s has been denied (rule %s).", name, rule)
 	}
@@ -117,7 +117,7 @@ func ToolName(tool string) string { return "mcp__" + launch.MCPName + "__" + too
 // forbids returns the deny or ask rule that matches a call of a team tool, for
 // callers that cannot ask a person.
 func (c *Caller) forbids(tool string, input json.RawMessage) (rule string, yes bool) {
-	may := c.mate.Rights().Now()
+	may := c.rights.Now()
 	return catches(slices.Concat(may.Deny, may.Ask), tool, input)
 }
 

@@ -40,7 +40,7 @@ func TestGuardAsksPeople(t *testing.T) {
 			asks := inboxOf(r, tc.onAsk)
 			c := NewCaller(Life{
 				Member: r.members["dev"], Life: &lives.Life{}, Asker: asks.Asker("dev"), Tools: r.callers["dev"].Tools,
-				Teammate: fakeMate{permission.NewRights(permission.Policy{Ask: []rules.Rule{rule}}, nil), r.fire},
+				Teammate: fakeMate{r.fire}, Rights: permission.NewRights(permission.Policy{Ask: []rules.Rule{rule}}, nil),
 			})
 			stop, err := asks.Begin(t.Context())
 			if err != nil {

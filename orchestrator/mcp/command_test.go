@@ -54,8 +54,7 @@ func TestCommandCallsFitTheirTools(t *testing.T) {
 func guardRig(t *testing.T, kind configs.AgentKind, out hooks.Outcome, err error) (server *Server, asked *[]string) {
 	r, asked := newRig(t), &[]string{}
 	ana := &lives.Member{Member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}
-	r.callers["ana"] = NewCaller(Life{Member: ana, Life: &lives.Life{}, Teammate: fakeMate{
-		rights: permission.NewRights(permission.Policy{}, nil),
+	r.callers["ana"] = NewCaller(Life{Member: ana, Life: &lives.Life{}, Rights: permission.NewRights(permission.Policy{}, nil), Teammate: fakeMate{
 		fire: func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			*asked = append(*asked, p.(hooks.PreToolUseInput).ToolName)
 			return out, err

@@ -72,10 +72,10 @@ func newRig(t testing.TB, subjects ...string) *rig {
 		session, err := r.store.Members().Attach(t.Context(), m.Name, func() string { return "session-" + m.Name })
 		testkit.Must(t, err)
 		member := &lives.Member{Member: &m, Lead: i == 0, Session: session}
-		mate := fakeMate{fire: r.fire, rights: permission.NewRights(permission.Policy{}, nil)}
+		mate, rights := fakeMate{r.fire}, permission.NewRights(permission.Policy{}, nil)
 		r.members[m.Name] = member
 		r.callers[m.Name] = NewCaller(Life{
-			Member: member, Life: &lives.Life{}, Teammate: mate, Asker: asks.Asker(m.Name),
+			Member: member, Life: &lives.Life{}, Teammate: mate, Rights: rights, Asker: asks.Asker(m.Name),
 			Tools: func() ([]teamtools.Tool, error) {
 				return r.board.Tools(teamtools.MCPNames, teamtools.Caller{Member: member, Act: func(id string) teamtools.Actor {
 					by := member.Actor()
@@ -197,13 +197,10 @@ func (r *rig) Answered(context.Context, string) error  { return nil }
 func (r *rig) Sent([]actors.Message)                   {}
 func (r *rig) Closed(tasks.Task)                       { r.done <- struct{}{} }
 
-// fakeMate has rules and hooks, and no turns.
+// fakeMate has hooks, and no turns.
 type fakeMate struct {
-	rights *permission.Rights
-	fire   func(context.Context, hooks.Payload) (hooks.Outcome, error)
+	fire func(context.Context, hooks.Payload) (hooks.Outcome, error)
 }
-
-func (m fakeMate) Rights() *permission.Rights { return m.rights }
 
 func (m fakeMate) Fire(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
 	return m.fire(ctx, p)
