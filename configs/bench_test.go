@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/testrun"
 )
 
 // BenchmarkParse reads a spec that has every key; its files are read and looked
 // for as well. Each CLI command on a team pays for it once.
 func BenchmarkParse(b *testing.B) {
-	dir := write(b, everyKeyFiles())
+	dir := testrun.Files(b, everyKeyFiles())
 	name := filepath.Join(dir, "team.yaml")
 	b.SetBytes(int64(len(everyKey)))
 	b.ReportAllocs()
@@ -44,7 +45,7 @@ func BenchmarkParseHostile(b *testing.B) {
 // spec is a small part of a command. The bound is loose for busy machines; the
 // best of the runs of a minute counts.
 func TestParseIsQuick(t *testing.T) {
-	dir := write(t, everyKeyFiles())
+	dir := testrun.Files(t, everyKeyFiles())
 	best := time.Hour
 	for first := time.Now(); best > 10*time.Millisecond && time.Since(first) < time.Minute; {
 		start := time.Now()

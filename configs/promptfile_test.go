@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/testrun"
 )
 
 // TestPromptFile reads instructions from files of all forms.
@@ -43,7 +44,7 @@ func TestPromptFile(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			dir := write(t, map[string]string{"demo.yaml": "steps: []\n", "p/x.md": test.file})
+			dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "p/x.md": test.file})
 			team, err := Parse(filepath.Join(dir, "team.yaml"), []byte(
 				"covey: 1\nlead: {model: {provider: script, script: demo.yaml}, prompt_file: p/x.md"+test.member+"}\n"))
 			if err != nil {
@@ -76,7 +77,7 @@ func TestPromptFileRefused(t *testing.T) {
 		"a\x00b":                       "is not UTF-8 text",
 		" \n\t\n":                      "holds no instructions",
 	} {
-		dir := write(t, map[string]string{"demo.yaml": "steps: []\n", "x.md": content})
+		dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "x.md": content})
 		_, err := Parse(filepath.Join(dir, "team.yaml"), []byte("covey: 1\n"+
 			"defaults: {prompt_file: x.md, model: {provider: script, script: demo.yaml}}\nlead: {}\nteammates: {a: {}}\n"))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -92,7 +93,7 @@ func TestUnreadableFiles(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("the superuser reads everything")
 	}
-	dir := write(t, map[string]string{"demo.yaml": "steps: []\n", "x.md": "x"})
+	dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "x.md": "x"})
 	for _, name := range []string{"demo.yaml", "x.md"} {
 		if err := os.Chmod(filepath.Join(dir, name), 0); err != nil {
 			t.Fatal(err)
@@ -108,7 +109,7 @@ func TestUnreadableFiles(t *testing.T) {
 // TestWorkspaceNotWritable asks the real question where that can be asked, and
 // a false one everywhere.
 func TestWorkspaceNotWritable(t *testing.T) {
-	dir := write(t, map[string]string{"demo.yaml": "steps: []\n", "work/x": ""})
+	dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "work/x": ""})
 	spec := []byte("covey: 1\nworkspace: work\nlead: {model: {provider: script, script: demo.yaml}}\n")
 	const want = `team.yaml:2:12: the workspace "work" cannot be written to (permission denied); change its ` +
 		`permissions, or name another folder`

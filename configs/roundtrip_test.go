@@ -12,13 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/testrun"
 	"pgregory.net/rapid"
 )
 
 // TestRoundTrip draws teams, writes each as YAML and as JSON, and reads it
 // back: both must give the team that was drawn.
 func TestRoundTrip(t *testing.T) {
-	dir := write(t, map[string]string{"demo.yaml": "", "two.yaml": ""})
+	dir := testrun.Files(t, map[string]string{"demo.yaml": "", "two.yaml": ""})
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawer{t: t, dir: dir}
 		want, spec := d.team()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/testrun"
 )
 
 const settingsJSON = `{
@@ -26,7 +27,7 @@ settings: [one.json, two.json]
 
 func settingsTeam(t *testing.T, two string) (*Team, string) {
 	t.Helper()
-	dir := write(t, map[string]string{"team.yaml": settingsSpec, "demo.yaml": "steps: []\n",
+	dir := testrun.Files(t, map[string]string{"team.yaml": settingsSpec, "demo.yaml": "steps: []\n",
 		"one.json": settingsJSON, "two.json": two})
 	team, err := Load(filepath.Join(dir, "team.yaml"))
 	if err != nil {

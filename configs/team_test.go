@@ -13,33 +13,13 @@ import (
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/testrun"
 )
-
-// write puts files into a new folder and returns it. Those in folders called bin
-// may be executed.
-func write(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		mode := os.FileMode(0o644)
-		if filepath.Base(filepath.Dir(path)) == "bin" {
-			mode = 0o755
-		}
-		if err := os.WriteFile(path, []byte(content), mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
 
 // parse parses a spec in a folder that holds demo.yaml, a script.
 func parse(t testing.TB, spec string) (*Team, error) {
 	t.Helper()
-	dir := write(t, map[string]string{"demo.yaml": "steps: []\n"})
+	dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n"})
 	return Parse(filepath.Join(dir, "team.yaml"), []byte(spec))
 }
 
@@ -243,7 +223,7 @@ func everyKeyTeam(dir string) *Team {
 }
 
 func TestEveryKey(t *testing.T) {
-	dir := write(t, everyKeyFiles())
+	dir := testrun.Files(t, everyKeyFiles())
 	got, err := Load(filepath.Join(dir, "team.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -297,7 +277,7 @@ teammates: {x: {description: inherits}, y: a}
 
 // TestJSONSpec reads a spec in JSON, with all that JSON may hold.
 func TestJSONSpec(t *testing.T) {
-	dir := write(t, map[string]string{"demo.yaml": "steps: []\n"})
+	dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n"})
 	spec := "{\n\t\"covey\": 1,\n\t\"goal\": \"a\\/b \\ud83d\\ude00 \\u00e9: \\\"x\\\"\",\n" +
 		"\t\"lead\": {\"model\": {\"provider\": \"script\", \"script\": \"demo.yaml\"}, \"limits\": {\"max_budget_usd\": 1e1}},\n" +
 		"\t\"teammates\": {},\"tasks\":[],\"keep\":false\n}"
@@ -366,7 +346,7 @@ func TestDefaultName(t *testing.T) {
 }
 
 func TestLoadFails(t *testing.T) {
-	dir := write(t, map[string]string{"big.yaml": strings.Repeat("#", yaml.MaxSize+1)})
+	dir := testrun.Files(t, map[string]string{"big.yaml": strings.Repeat("#", yaml.MaxSize+1)})
 	if _, err := Load(filepath.Join(dir, "none.yaml")); !errors.Is(err, os.ErrNotExist) ||
 		!strings.Contains(err.Error(), "covey init") {
 		t.Errorf("a file that is not there: %v", err)

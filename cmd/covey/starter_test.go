@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/testrun"
 )
 
 // start writes the result of Make for dir and loads it.
@@ -82,7 +83,7 @@ func TestStarter(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			team, spec := start(t, write(t, test.files))
+			team, spec := start(t, testrun.Files(t, test.files))
 			gate := ""
 			if groups := team.Gates[hooks.TaskCompleted]; len(groups) > 0 {
 				gate = groups[0].Hooks[0].Command
@@ -112,7 +113,7 @@ func TestFoundCommand(t *testing.T) {
 		"not installed": {map[string]string{"Cargo.toml": ""}, "cargo test", "cargo"},
 		"nothing":       {nil, "", ""},
 	} {
-		if got, lacks := foundTest(write(t, test.files)); got != test.want || lacks != test.lacks {
+		if got, lacks := foundTest(testrun.Files(t, test.files)); got != test.want || lacks != test.lacks {
 			t.Errorf("%s: %q without %q, want %q without %q", name, got, lacks, test.want, test.lacks)
 		}
 	}
@@ -160,7 +161,7 @@ func TestStarterWith(t *testing.T) {
 		"many more": {nil, []configs.Preset{configs.Claude, configs.OpenCode, configs.Copilot}, "lead=claude builder=opencode reviewer=copilot", "auth: key"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := write(t, test.files)
+			dir := testrun.Files(t, test.files)
 			spec, files, err := makeStarter(dir, starterOptions{Agents: test.agents})
 			if err != nil || files == nil || len(files) != 0 {
 				t.Fatalf("files %v, error %v", files, err)
@@ -246,7 +247,7 @@ func TestStarterNames(t *testing.T) {
 
 // TestStarterOverwritesNothing: existing scripts with the same names are kept.
 func TestStarterOverwritesNothing(t *testing.T) {
-	dir := write(t, map[string]string{"scripts/worker.yaml": "mine\n"})
+	dir := testrun.Files(t, map[string]string{"scripts/worker.yaml": "mine\n"})
 	team, _ := start(t, dir)
 	if want := filepath.Join(dir, "covey-scripts", "worker.yaml"); team.Teammates[0].Agent.Model.Script != want {
 		t.Errorf("script %s, want %s", team.Teammates[0].Agent.Model.Script, want)

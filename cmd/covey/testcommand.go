@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -91,30 +90,34 @@ func goTest(dir string, _ []byte) string {
 	return ""
 }
 
-// maxEntries limits the search for a Go file in large folders.
+// maxEntries limits the search for files in large folders.
 const maxEntries = 20_000
 
-// hasGoFile reports whether `./...` finds a package in dir.
-func hasGoFile(dir string) bool {
-	found, seen := false, 0
-	stop := errors.New("seen enough")
+// eachFile calls visit for the regular files in dir and its folders, without those that
+// ignored reports, until visit returns false. It skips unreadable folders.
+func eachFile(dir string, ignored func(name, path string) bool, visit func(name, path string) bool) {
+	seen := 0
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if seen++; seen > maxEntries {
-			return stop
+			return fs.SkipAll
 		}
-		if err != nil {
-			return nil // unreadable folders are skipped
-		}
-		name := entry.Name()
-		if entry.IsDir() && path != dir && ignoredByGo(name, path) {
+		switch {
+		case err != nil:
+			return nil
+		case entry.IsDir() && path != dir && ignored(entry.Name(), path):
 			return fs.SkipDir
-		}
-		if entry.Type().IsRegular() && strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, "_") &&
-			!strings.HasPrefix(name, ".") {
-			found = true
-			return stop
+		case entry.Type().IsRegular() && !visit(entry.Name(), path):
+			return fs.SkipAll
 		}
 		return nil
+	})
+}
+
+// hasGoFile reports whether `./...` finds a package in dir.
+func hasGoFile(dir string) (found bool) {
+	eachFile(dir, ignoredByGo, func(name, _ string) bool {
+		found = strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, ".")
+		return !found
 	})
 	return found
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/coveyteam/covey/hooks/testrun"
 )
 
 // TestMakeTest finds the target test of a Makefile, and nothing similar.
@@ -38,7 +40,7 @@ func TestHasGoFile(t *testing.T) {
 		"_a.go": false, ".a.go": false, "_x/a.go": false, ".x/a.go": false, "testdata/a.go": false,
 		"vendor/a.go": false, "x/testdata/a.go": false, "x/vendors/a.go": true, "a.go/x": false,
 	} {
-		dir := write(t, map[string]string{"go.mod": "module x\n", path: ""})
+		dir := testrun.Files(t, map[string]string{"go.mod": "module x\n", path: ""})
 		if got := hasGoFile(dir); got != want {
 			t.Errorf("with %s: %t, want %t", path, got, want)
 		}
@@ -50,7 +52,7 @@ func TestHasGoFile(t *testing.T) {
 
 // TestHasGoFileUnreadable: an unreadable folder does not end the search.
 func TestHasGoFileUnreadable(t *testing.T) {
-	dir := write(t, map[string]string{"a/x.txt": "", "b/x.go": ""})
+	dir := testrun.Files(t, map[string]string{"a/x.txt": "", "b/x.go": ""})
 	if err := os.Chmod(filepath.Join(dir, "a"), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,36 +87,21 @@ func hasPytest() bool {
 // findPythonTests finds test files as pytest does: it skips hidden folders and
 // installed packages.
 func findPythonTests(dir string) (tests pythonTests) {
-	seen := 0
-	stop := errors.New("seen enough")
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if seen++; seen > maxEntries {
-			return stop
-		}
-		if err != nil {
-			return nil // unreadable folders are skipped
-		}
-		name := entry.Name()
-		if entry.IsDir() {
-			if path != dir && ignoredByPytest(name, path) {
-				return fs.SkipDir
-			}
-			return nil
-		}
+	eachFile(dir, ignoredByPytest, func(name, path string) bool {
 		stem, isPython := strings.CutSuffix(name, ".py")
 		first := strings.HasPrefix(stem, "test_")
-		if !isPython || !entry.Type().IsRegular() || !first && !strings.HasSuffix(stem, "_test") {
-			return nil
+		if !isPython || !first && !strings.HasSuffix(stem, "_test") {
+			return true
 		}
 		rel, err := filepath.Rel(dir, path)
 		if err != nil || !plainPath.MatchString(filepath.ToSlash(rel)) {
-			return nil
+			return true
 		}
 		tests.all = append(tests.all, rel)
 		if text, err := settings.ReadBounded(path, maxManifest); first && err == nil && importsUnittest.Match(text) {
 			tests.unittest = append(tests.unittest, rel)
 		}
-		return nil
+		return true
 	})
 	return tests
 }

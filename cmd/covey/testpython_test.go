@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/hooks/testrun"
 )
 
 const unittestFile = "import unittest\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertTrue(True)\n"
@@ -17,7 +19,7 @@ func pythonOnPath(t *testing.T, pytest bool) {
 	if pytest {
 		text = "#!/bin/sh\n"
 	}
-	bin := write(t, map[string]string{"python3": text})
+	bin := testrun.Files(t, map[string]string{"python3": text})
 	if err := os.Chmod(filepath.Join(bin, "python3"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,7 @@ func TestPythonTestCommand(t *testing.T) {
 		"odd names":      {files: map[string]string{"a b/test_a.py": unittestFile, "-x/test_b.py": unittestFile, "$(x)/test_c.py": unittestFile}, noPytest: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := write(t, test.files)
+			dir := testrun.Files(t, test.files)
 			pythonOnPath(t, false)
 			command, found, missing := testCommand(dir)
 			if command != test.without || missing != test.lacks || found != test.found {
@@ -75,11 +77,11 @@ func TestPythonTestCommand(t *testing.T) {
 // other command runs.
 func TestPythonStarter(t *testing.T) {
 	pythonOnPath(t, false)
-	_, spec := start(t, write(t, map[string]string{"setup.py": "", "test_a.py": "def test_it(): pass\n"}))
+	_, spec := start(t, testrun.Files(t, map[string]string{"setup.py": "", "test_a.py": "def test_it(): pass\n"}))
 	if want := "# task: [python3 -m pytest -q]    # found by setup.py, but pytest is not installed here"; !strings.Contains(spec, want) {
 		t.Errorf("the spec lacks %q:\n%s", want, spec)
 	}
-	_, spec = start(t, write(t, map[string]string{"setup.py": "", "t/test_a.py": unittestFile}))
+	_, spec = start(t, testrun.Files(t, map[string]string{"setup.py": "", "t/test_a.py": unittestFile}))
 	if want := "\n  task: [python3 -m unittest discover -s t]"; !strings.Contains(spec, want) {
 		t.Errorf("the spec lacks %q:\n%s", want, spec)
 	}
@@ -103,7 +105,7 @@ func TestPythonForReal(t *testing.T) {
 		"src":     {"src/a/__init__.py": "", "src/a/test_a.py": unittestFile},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := write(t, files)
+			dir := testrun.Files(t, files)
 			for file, text := range trap {
 				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 					t.Fatal(err)

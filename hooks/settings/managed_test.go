@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/testrun"
 )
 
 // TestLoadManaged: managed settings apply in the order of the folders, and mistakes in
 // them are reported.
 func TestLoadManaged(t *testing.T) {
-	dir := write(t, map[string]string{
+	dir := testrun.Files(t, map[string]string{
 		"a/managed-settings.json": `{"allowManagedHooksOnly": true, "permissions": {"deny": ["Bash(rm *)"], "ask": ["WebFetch"]},
 			"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./a.sh"}]}]}}`,
 		"b/managed-settings.json": `{"allowedHttpHookUrls": [], "permissions": {"deny": ["Edit"], "allow": ["Read"], "defaultMode": "plan"},

@@ -8,28 +8,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/testrun"
 )
-
-// write writes files to a new folder and returns it. Files in folders called bin are
-// executable.
-func write(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		mode := os.FileMode(0o644)
-		if filepath.Base(filepath.Dir(path)) == "bin" {
-			mode = 0o755
-		}
-		if err := os.WriteFile(path, []byte(content), mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
 
 // commands returns the commands of sources on an event.
 func commands(sources []Source, event hooks.Event) []string {
@@ -46,7 +26,7 @@ func commands(sources []Source, event hooks.Event) []string {
 
 // TestReadBounded reads regular files up to a limit, and nothing else.
 func TestReadBounded(t *testing.T) {
-	dir := write(t, map[string]string{"five": "12345"})
+	dir := testrun.Files(t, map[string]string{"five": "12345"})
 	path := filepath.Join(dir, "five")
 	for limit, want := range map[int64]error{5: nil, 6: nil, 4: errTooLarge, 0: errTooLarge} {
 		data, err := ReadBounded(path, limit)

@@ -1,5 +1,5 @@
 // Package testrun sets up the test binaries of covey, so that `go test ./...` uses a machine
-// well. It makes no promise of compatibility to programs outside covey.
+// well, and writes files for tests. It makes no promise of compatibility to programs outside covey.
 package testrun
 
 import (

@@ -1,4 +1,4 @@
-package main
+package testrun
 
 import (
 	"os"
@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// write writes files to a new folder and returns it. Files in folders called bin are
-// executable.
-func write(t testing.TB, files map[string]string) string {
+// Files writes files, by their paths, to a new folder and returns the folder. Files in
+// folders called bin are executable.
+func Files(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, content := range files {
+	for name, text := range files {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -20,7 +20,7 @@ func write(t testing.TB, files map[string]string) string {
 		if filepath.Base(filepath.Dir(path)) == "bin" {
 			mode = 0o755
 		}
-		if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
 			t.Fatal(err)
 		}
 	}
