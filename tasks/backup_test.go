@@ -241,6 +241,7 @@ func TestExamineLeavesOthersAlone(t *testing.T) {
 	add(t, s, New{Subject: "in use"})
 	mend := harm(t, path, "in use")
 	opts := withBackups
+	opts.LockTimeout = 0
 	_, err := Open(path, &opts)
 	wantError(t, err, ErrLocked)
 	if len(dirNames(t, filepath.Dir(path))) > 2 {
