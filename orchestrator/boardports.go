@@ -70,7 +70,7 @@ type mcpMembers struct{ r *rooms }
 
 // Caller returns a member in its current life.
 func (p mcpMembers) Caller(member string) (*mcp.Caller, error) {
-	if s, ok := p.r.seats.Of(member); ok && s.Caller() != nil {
+	if s, ok := p.r.seats.Of(member); ok {
 		return s.Caller(), nil
 	}
 	return nil, p.r.noSeat(member)

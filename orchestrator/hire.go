@@ -80,9 +80,6 @@ type hiring struct {
 // hire makes the members: each is added to the store and gets its transcript, tools,
 // agent and seat. rooms.dismiss closes what hire has opened.
 func (h hiring) hire(ctx context.Context) error {
-	if err := h.r.crew.SeatAll(ctx); err != nil {
-		return err
-	}
 	changed, err := h.r.hooks.settings.Open(h.o.place.GateSettings())
 	if err != nil {
 		return err
@@ -99,10 +96,8 @@ func (h hiring) hire(ctx context.Context) error {
 	if err := h.r.work.Merges.Open(ctx); err != nil {
 		return err
 	}
-	for _, s := range h.r.seats.All() {
-		if err := h.makeTeammate(ctx, s); err != nil {
-			return fmt.Errorf("member %s: %w", s.Member.Name, err)
-		}
+	if err := h.r.crew.SeatAll(ctx); err != nil {
+		return err
 	}
 	if err := h.r.crew.ReleaseTasksOfRemoved(ctx); err != nil {
 		return err
@@ -167,27 +162,27 @@ func (h hiring) envFile(s *crew.Seat) string {
 	return filepath.Join(h.o.place.Scratch(), s.Member.Name+".env.sh")
 }
 
-// makeTeammate makes the teammate of a seat.
-func (h hiring) makeTeammate(ctx context.Context, s *crew.Seat) error {
-	file, history, err := h.openTranscript(s)
+// makeOccupant makes who works at a seat.
+func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, error) {
+	file, history, unfit, err := h.openTranscript(s.Member)
 	if err != nil {
-		return err
+		return crew.Occupant{}, err
 	}
 	s.OnClose(file.Close)
 	if err := h.r.work.Trees.AssignDir(ctx, s.Member); err != nil {
-		return err
+		return crew.Occupant{}, err
 	}
 	workdir := workspace.NewWorkdir(s.Member.Dir)
 	permissions, err := permissionsOf(*s.Member.Member, h.r.hooks.live.Layers().Settings)
 	if err != nil {
-		return err
+		return crew.Occupant{}, err
 	}
 	if permissions.Mode, err = h.r.asks.Plans.StartingMode(ctx, s.Member); err != nil {
-		return err
+		return crew.Occupant{}, err
 	}
 	letters, err := actors.Folder(h.o.place.Mail()).Make(s.Member.Name)
 	if err != nil {
-		return err
+		return crew.Occupant{}, err
 	}
 	shown := h.r.instructionsOf(s.Member)
 	limits := s.Member.Limits
@@ -214,14 +209,14 @@ func (h hiring) makeTeammate(ctx context.Context, s *crew.Seat) error {
 	h.r.surround(&options, s.Member, shown)
 	mate, err := teammate.New(options)
 	if err != nil {
-		return err
+		return crew.Occupant{}, err
 	}
-	s.Fill(mate, permissions, mcp.NewCaller(mcp.Life{
+	caller := mcp.NewCaller(mcp.Life{
 		Member: s.Member, Life: &s.Life, Teammate: mate, Rights: mate.Rights(),
 		Asker: h.r.asks.Asker(s.Member.Name),
 		Tools: func() ([]teamtools.Tool, error) { return s.TeamTools(teamtools.MCPNames) },
-	}))
-	return nil
+	})
+	return crew.Occupant{Teammate: mate, Permissions: permissions, Caller: caller, Unfit: unfit}, nil
 }
 
 // gear is what a member's agent and tools are made of.

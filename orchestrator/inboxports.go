@@ -26,7 +26,7 @@ func newInbox(o *Orchestrator, r *rooms) *inbox.Inbox {
 		Lead:    func() *lives.Member { return r.seats.Lead().Member },
 		Letters: actors.Folder(o.place.Mail()),
 		SetMode: func(member, mode string) error {
-			if s, ok := r.seats.Of(member); ok && s.Teammate() != nil {
+			if s, ok := r.seats.Of(member); ok {
 				return s.Teammate().Rights().SetMode(mode)
 			}
 			return nil

@@ -25,7 +25,7 @@ func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode strin
 	}
 	s, ok := p.r.seats.Of(to)
 	switch {
-	case !ok || s.Teammate() == nil:
+	case !ok:
 		return fmt.Errorf("%s: %w", to, api.ErrNoMember)
 	case p.r.asks.Plans.MustPlan(s.Member):
 		return notation.Errorf(api.ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)

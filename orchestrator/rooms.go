@@ -136,7 +136,7 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 		Accounts: crew.Accounts{
 			Ledger: r.accounts.ledger, Tally: &r.accounts.tally, Notices: &r.accounts.notices,
 		},
-		Holds: r.holds, Notes: r.notes, Purpose: o.only, StaysUp: o.staysUp, MakeTeammate: hiring{o, r}.makeTeammate,
+		Holds: r.holds, Notes: r.notes, Purpose: o.only, StaysUp: o.staysUp, MakeOccupant: hiring{o, r}.makeOccupant,
 	})
 }
 

@@ -6,23 +6,27 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/coveyteam/covey/orchestrator/crew"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // openTranscript opens a member's transcript. A damaged one does not stop the others: its
 // member gets an empty transcript, so that it can be shown, and does not begin. Its past
 // work is unknown, so a person has to decide whether it starts over.
-func (h hiring) openTranscript(s *crew.Seat) (*transcript.File, transcript.History, error) {
-	path := h.o.place.Transcript(s.Member.Name, s.Member.Session.Session)
-	file, history, err := transcript.Open(path)
+//
+// unfit is why the member does not begin; empty: it begins.
+func (h hiring) openTranscript(
+	m *lives.Member,
+) (file *transcript.File, history transcript.History, unfit string, err error) {
+	file, history, err = transcript.Open(h.o.place.Transcript(m.Name, m.Session.Session))
 	if !errors.Is(err, transcript.ErrDamaged) {
-		return file, history, err
+		return file, history, "", err
 	}
-	s.SetUnfit(fmt.Sprintf("it cannot begin: %v; then run covey up again", err))
-	instead := filepath.Join(h.o.place.Scratch(), s.Member.Name+".no-transcript.jsonl")
+	unfit = fmt.Sprintf("it cannot begin: %v; then run covey up again", err)
+	instead := filepath.Join(h.o.place.Scratch(), m.Name+".no-transcript.jsonl")
 	if err := os.Remove(instead); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, transcript.History{}, err
+		return nil, transcript.History{}, "", fmt.Errorf("replace a damaged transcript: %w", err)
 	}
-	return transcript.Open(instead)
+	file, history, err = transcript.Open(instead)
+	return file, history, unfit, err
 }

@@ -60,7 +60,7 @@ func (a alarms) giveUpOn(ctx context.Context, s *Seat, reason string) error {
 	})
 	// The crew does not wait for the hooks, which may be slow.
 	a.team.ports.Group.Go(func() {
-		if _, err := s.teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
+		if _, err := s.occupant.Teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
 			a.team.ports.Log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
 		}
 	})
@@ -118,14 +118,11 @@ func (c *Crew) NotifyPeople(ctx context.Context, member string, r requests.Reque
 	c.ports.Journal.Append(agent.Event{
 		Member: member, Turn: s.Turn(), Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
-	if s.teammate == nil {
-		return
-	}
 	// Only the end of the team waits for the hooks, which may be slow.
 	ctx, done := c.ports.Asks.UntilEnd(ctx)
 	if !c.ports.Group.Go(func() {
 		defer done()
-		if _, err := s.teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
+		if _, err := s.occupant.Teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
 			c.ports.Log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
 		}
 	}) {

@@ -10,13 +10,12 @@ func (s *Seat) BackgroundTasks() []hooks.BackgroundTask {
 	if s.Member.Lead {
 		list = s.crew.ports.Seats.teammates()
 	}
-	if s.workspace == nil {
-		return list
-	}
-	for _, r := range s.workspace.Background() {
-		list = append(list, hooks.BackgroundTask{
-			ID: r.ID, Type: "shell", Status: "running", Description: r.Description, Command: r.Command,
-		})
+	for _, set := range s.workspaces {
+		for _, r := range set.Background() {
+			list = append(list, hooks.BackgroundTask{
+				ID: r.ID, Type: "shell", Status: "running", Description: r.Description, Command: r.Command,
+			})
+		}
 	}
 	return list
 }

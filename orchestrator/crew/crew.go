@@ -69,8 +69,9 @@ type Ports struct {
 	Notes     *teamtools.Notes
 	Purpose   Purpose
 	StaysUp   func() bool // whether the team stays up when all is done
-	// MakeTeammate makes the teammate of a seat and passes it to Seat.Fill.
-	MakeTeammate func(context.Context, *Seat) error
+	// MakeOccupant makes who works at a seat. The seat has everything else; its sink, mailbox
+	// and tools must not be used before MakeOccupant returns.
+	MakeOccupant func(context.Context, *Seat) (Occupant, error)
 }
 
 // Hooks are the hooks of a running team.

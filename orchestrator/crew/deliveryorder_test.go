@@ -20,7 +20,7 @@ import (
 func TestMessagesInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	c, runs := crewOf(t, Ports{}, "lead", "dev", "ops"), 0
-	reader := addSeat(c, &configs.Member{Name: "ops"}, false)
+	reader := addSeat(t, c, &configs.Member{Name: "ops"})
 	actors := map[string]teamtools.Actor{}
 	for _, name := range []string{"lead", "dev"} {
 		m, err := c.ports.Store.Members().Attach(t.Context(), name, func() string { return "session-" + name })

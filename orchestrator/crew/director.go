@@ -220,7 +220,7 @@ func (d *director) interruptOverrun(seats []plan.Seat) {
 	for _, name := range d.c.ports.Accounts.Ledger.Overrun(turns) {
 		if s, ok := d.c.ports.Seats.Of(name); ok {
 			reason, _ := d.c.ports.Accounts.Ledger.Spent(name)
-			s.teammate.Interrupt(reason)
+			s.occupant.Teammate.Interrupt(reason)
 		}
 	}
 }
@@ -244,7 +244,7 @@ func (d *director) announce(ctx context.Context, m plan.Move) {
 	}
 	// As in giveUpOn, only the end of the crew waits for the hooks.
 	d.c.ports.Group.Go(func() {
-		if _, err := lead.teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
+		if _, err := lead.occupant.Teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
 			d.c.ports.Log.Warn("Notification hooks", "member", lead.Member.Name, "err", err)
 		}
 	})
@@ -269,9 +269,7 @@ func (d *director) recallLogins(ctx context.Context) error {
 		if err := d.c.ports.Logins.Recall(ctx, s.Member.Name); err != nil {
 			return err
 		}
-		if s.teammate != nil {
-			d.c.switchAgent(s)
-		}
+		d.c.switchAgent(s)
 		members = append(members, *s.Member.Member)
 	}
 	d.c.ports.Logins.Allot(members)

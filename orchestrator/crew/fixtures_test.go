@@ -23,6 +23,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/teammate"
 )
 
 // crewOf makes a crew for the named members, the lead first, without seats. It uses the
@@ -60,6 +61,9 @@ func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 		Store: p.Store, Letters: actors.Folder(t.TempDir()), Members: members, Requests: p.Asks, Plans: p.Asks.Plans,
 		Commands: members, Work: members, News: p.Notes,
 	})
+	p.MakeOccupant = func(context.Context, *Seat) (Occupant, error) {
+		return Occupant{Teammate: &teammate.Teammate{}}, nil // it takes no turns
+	}
 	return New(p)
 }
 
@@ -90,9 +94,10 @@ func loginsOf(store *tasks.Store, j *journal.Journal) *login.Logins {
 }
 
 // addSeat gives a member a seat that no store knows.
-func addSeat(c *Crew, m *configs.Member, lead bool) *Seat {
-	s := &Seat{Member: &lives.Member{Member: m, Lead: lead}, crew: c}
-	s.Member.Session.Session = "session-" + m.Name
+func addSeat(t testing.TB, c *Crew, m *configs.Member) *Seat {
+	t.Helper()
+	s, err := staffing{c}.newSeat(t.Context(), m, actors.Member{Session: "session-" + m.Name})
+	testkit.Must(t, err)
 	c.ports.Seats.add(s)
 	return s
 }

@@ -17,8 +17,8 @@ func TestTheLeadsMailboxIsFull(t *testing.T) {
 	testkit.Must(t, err)
 	defer func() { testkit.Must(t, store.Close()) }()
 	c := crewOf(t, Ports{Store: store}, "lead", "dev")
-	addSeat(c, &configs.Member{Name: "lead"}, true)
-	dev := addSeat(c, &configs.Member{Name: "dev"}, false)
+	addSeat(t, c, &configs.Member{Name: "lead"})
+	dev := addSeat(t, c, &configs.Member{Name: "dev"})
 	_, err = store.Mail().Send(t.Context(), actors.Actor{Name: "dev"}, actors.Outgoing{To: []string{"lead"}, Text: "Hello."})
 	testkit.Must(t, err)
 	d := director{c: c}

@@ -170,7 +170,7 @@ func (s *Seat) Sink(ctx context.Context) agent.Sink {
 			end.CostUSD, end.UsageUnknown = end.CostUSD+cost, unknown
 			e.Data = end
 		}
-		s.caller.See(e.Data)
+		s.occupant.Caller.See(e.Data)
 		next(e)
 		if warning := s.crew.ports.Tools.Missed(s.Member.Name, e.Data); warning != "" {
 			s.crew.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: agent.Warning{Text: warning}})

@@ -18,8 +18,8 @@ import (
 // TestReportSent: the policy knows what members have completed and to whom they have written.
 func TestReportSent(t *testing.T) {
 	c := crewOf(t, Ports{}, "lead", "dev", "ops")
-	for i, name := range []string{"lead", "dev", "ops"} {
-		addSeat(c, &configs.Member{Name: name}, i == 0)
+	for _, name := range []string{"lead", "dev", "ops"} {
+		addSeat(t, c, &configs.Member{Name: name})
 	}
 	policies := hooking.NewPolicies(hooking.PolicyOptions{
 		Writes: &owned.Writes{}, Member: c.ports.Seats.Member, SessionOf: c.ports.Seats.SessionOf,

@@ -33,7 +33,7 @@ func (c *Crew) setUp(ctx context.Context) error {
 	if c.ports.Purpose.Trigger == "" || c.ports.Seats.Lead().Life.State().Gone != "" {
 		return nil
 	}
-	if err := c.ports.Seats.Lead().teammate.Setup(ctx, c.ports.Purpose.Trigger); err != nil {
+	if err := c.ports.Seats.Lead().occupant.Teammate.Setup(ctx, c.ports.Purpose.Trigger); err != nil {
 		return fmt.Errorf("the Setup hooks: %w", err)
 	}
 	return nil

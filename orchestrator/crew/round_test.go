@@ -49,9 +49,9 @@ func crewAtRest(tb testing.TB, kind string, members int) *Crew {
 			}
 		})
 	}
-	addSeat(c, &configs.Member{Name: "lead"}, true).Life.Wait()
+	addSeat(tb, c, &configs.Member{Name: "lead"}).Life.Wait()
 	for i := range members {
-		s := addSeat(c, &configs.Member{Name: fmt.Sprint("m", i), SelfClaim: true}, false)
+		s := addSeat(tb, c, &configs.Member{Name: fmt.Sprint("m", i), SelfClaim: true})
 		s.Life.Wait()
 		next := fmt.Sprint("m", (i+1)%members)
 		t := tasks.New{Key: fmt.Sprint("t", i), Subject: "Do it"}

@@ -25,45 +25,43 @@ type Seat struct {
 	Member *lives.Member
 	Life   lives.Life
 
-	late  bool // it was added while the team runs
-	crew  *Crew
-	unfit string // why the member does not begin in this run; empty: it begins
+	late bool // it was added while the team runs
+	crew *Crew
 
-	teammate    *teammate.Teammate // nil until Fill
-	caller      *mcp.Caller        // the member as an MCP caller; nil until Fill
-	workspace   *tools.Set         // nil before the member's first turn, and for agent programs
-	mu          sync.Mutex
-	permissions permission.Policy // as configured; guarded by mu
-	closers     []func() error    // in the order of opening
-	waiting     bool              // the last turn's work was harvested and the member waits; used by its goroutine only
+	occupant   Occupant
+	workspaces []*tools.Set   // opened by the member's goroutine
+	mu         sync.Mutex     // guards occupant.Permissions
+	closers    []func() error // in the order of opening
+	waiting    bool           // the last turn's work was harvested and the member waits; used by its goroutine only
 }
 
-// Fill sets the member's teammate, the rules that it was made with, and its MCP caller.
-// Ports.MakeTeammate calls it once.
-func (s *Seat) Fill(mate *teammate.Teammate, permissions permission.Policy, caller *mcp.Caller) {
-	s.teammate, s.permissions, s.caller = mate, permissions, caller
+// Occupant is who works at a seat.
+type Occupant struct {
+	Teammate    *teammate.Teammate
+	Permissions permission.Policy // the rules that the teammate was made with
+	Caller      *mcp.Caller       // the member as an MCP caller
+	Unfit       string            // why the member does not begin in this run; empty: it begins
 }
 
-// Teammate returns the member's teammate; nil before Fill.
-func (s *Seat) Teammate() *teammate.Teammate { return s.teammate }
+// Teammate returns the member's teammate.
+func (s *Seat) Teammate() *teammate.Teammate { return s.occupant.Teammate }
 
-// Caller returns the member as an MCP caller; nil before Fill.
-func (s *Seat) Caller() *mcp.Caller { return s.caller }
-
-// SetUnfit sets why the member does not begin in this run. Ports.MakeTeammate calls it.
-func (s *Seat) SetUnfit(reason string) { s.unfit = reason }
+// Caller returns the member as an MCP caller.
+func (s *Seat) Caller() *mcp.Caller { return s.occupant.Caller }
 
 // OnClose adds a function that Close calls.
 func (s *Seat) OnClose(closer func() error) { s.closers = append(s.closers, closer) }
 
 // UseWorkspace sets the member's workspace tools. They are closed with the seat.
 func (s *Seat) UseWorkspace(set *tools.Set) {
-	s.workspace = set
+	s.workspaces = append(s.workspaces, set)
 	s.OnClose(set.Close) // called after the member's goroutine has ended
 }
 
 // HasBackground reports whether commands of the member's tools run in the background.
-func (s *Seat) HasBackground() bool { return s.workspace != nil && s.workspace.HasBackground() }
+func (s *Seat) HasBackground() bool {
+	return slices.ContainsFunc(s.workspaces, (*tools.Set).HasBackground)
+}
 
 // view returns what plan needs to know of a member, except its login. A leaving member
 // does not count as idle: its tasks become open one after another, and it must not get
@@ -77,7 +75,7 @@ func (s *Seat) view() plan.Seat {
 		Nudged: now.Nudged,
 	}
 	v.Spent, v.LastWord = s.crew.ports.Accounts.Ledger.Spent(s.Member.Name)
-	v.Helped, v.Awaited = s.teammate != nil && s.teammate.Helpers() > 0, s.crew.ports.Hooks.Background.MayWake(s.Member.Name)
+	v.Helped, v.Awaited = s.occupant.Teammate.Helpers() > 0, s.crew.ports.Hooks.Background.MayWake(s.Member.Name)
 	return v
 }
 
@@ -91,7 +89,7 @@ func (s *Seat) Actor(callID string) teamtools.Actor {
 	a := teamtools.Actor{
 		Actor: actors.Actor{Name: s.Member.Name, Session: s.Member.Session.Epoch, CallID: callID},
 		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
-			return s.teammate.Fire(ctx, p)
+			return s.occupant.Teammate.Fire(ctx, p)
 		},
 	}
 	// Task hooks of the lead name no teammate and cannot stop it: without its lead a team
@@ -106,15 +104,15 @@ func (s *Seat) Actor(callID string) teamtools.Actor {
 func (s *Seat) Permissions() permission.Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.permissions
+	return s.occupant.Permissions
 }
 
 // Reconfigure replaces the member's configured rules, from its next decision on.
 func (s *Seat) Reconfigure(p permission.Policy) {
-	s.teammate.Rights().Reconfigure(s.Permissions(), p)
+	s.occupant.Teammate.Rights().Reconfigure(s.Permissions(), p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.permissions = p
+	s.occupant.Permissions = p
 }
 
 // PostNotice puts the result of a background helper into the member's own mailbox, once

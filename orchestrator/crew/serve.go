@@ -25,7 +25,7 @@ func (c *Crew) serve(ctx context.Context, s *Seat) {
 // runMember runs a member until it rests or its life ends.
 func (c *Crew) runMember(ctx context.Context, s *Seat) {
 	for {
-		err := s.teammate.Run(ctx)
+		err := s.occupant.Teammate.Run(ctx)
 		if !errors.Is(err, teammate.ErrResting) {
 			c.finishLife(ctx, s, err)
 			return

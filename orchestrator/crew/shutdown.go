@@ -114,12 +114,11 @@ func (d departures) mayEnd(by actors.Actor, to string) error {
 
 // shutdownAnswered removes a member that has agreed, or has not answered in time.
 //
-// The inbox calls it when such a request closes, also one of an earlier run; a seat
-// without a teammate has nothing to end yet. A refusal changes nothing: the sender gets
-// it by mail (closingMail).
+// The inbox calls it when such a request closes, also one of an earlier run. A refusal
+// changes nothing: the sender gets it by mail (closingMail).
 func (d departures) shutdownAnswered(ctx context.Context, r requests.Request) {
 	s, ok := d.crew.ports.Seats.Of(r.To)
-	if !ok || !r.Approved() || s.teammate == nil {
+	if !ok || !r.Approved() {
 		return
 	}
 	reason := "it was asked to end by " + inbox.AnswererName(r.Member)
@@ -130,7 +129,7 @@ func (d departures) shutdownAnswered(ctx context.Context, r requests.Request) {
 	if r.State == requests.Expired {
 		reason, grace = reason+" (it did not answer)", 0
 	} else {
-		s.teammate.Leave()
+		s.occupant.Teammate.Leave()
 	}
 	d.dismissMember(ctx, s, reason, grace)
 }
@@ -153,7 +152,7 @@ func (d departures) dismissMember(ctx context.Context, s *Seat, reason string, g
 			after time.Duration
 			do    func()
 		}{
-			{grace, func() { s.teammate.Interrupt("it leaves the team: " + reason) }},
+			{grace, func() { s.occupant.Teammate.Interrupt("it leaves the team: " + reason) }},
 			{lastGrace, func() { d.killMember(s) }},
 		} {
 			select {
@@ -175,7 +174,7 @@ func (d departures) dismissMember(ctx context.Context, s *Seat, reason string, g
 // continue, at a cost, until lastCall is over.
 func (d departures) afterCall(s *Seat) {
 	if leaves := s.Life.State().Leaving; leaves != "" {
-		s.teammate.Interrupt("it leaves the team: " + leaves)
+		s.occupant.Teammate.Interrupt("it leaves the team: " + leaves)
 	}
 }
 

@@ -24,9 +24,9 @@ import (
 // TestMayEnd: who may ask which member to leave.
 func TestMayEnd(t *testing.T) {
 	c := crewOf(t, Ports{}, "lead", "dev", "ops")
-	addSeat(c, &configs.Member{Name: "lead"}, true)
-	addSeat(c, &configs.Member{Name: "dev"}, false)
-	addSeat(c, &configs.Member{Name: "ops"}, false).Life.Retire("it failed")
+	addSeat(t, c, &configs.Member{Name: "lead"})
+	addSeat(t, c, &configs.Member{Name: "dev"})
+	addSeat(t, c, &configs.Member{Name: "ops"}).Life.Retire("it failed")
 	for _, tc := range []struct{ by, to, says string }{
 		{"lead", "dev", ""},
 		{actors.Operator, "dev", ""},
@@ -45,8 +45,8 @@ func TestMayEnd(t *testing.T) {
 // TestAskToEndWantsTime: a request without a deadline would block the caller forever.
 func TestAskToEndWantsTime(t *testing.T) {
 	c := crewOf(t, Ports{}, "lead", "dev")
-	addSeat(c, &configs.Member{Name: "lead"}, true)
-	addSeat(c, &configs.Member{Name: "dev"}, false)
+	addSeat(t, c, &configs.Member{Name: "lead"})
+	addSeat(t, c, &configs.Member{Name: "dev"})
 	_, err := c.AskToEnd(t.Context(), actors.Actor{Name: "lead"}, "dev", EndOptions{Wait: -time.Second})
 	if !errors.Is(err, tasks.ErrInvalid) || !strings.Contains(err.Error(), "-1s") {
 		t.Errorf("asked with -1s: %v", err)
@@ -57,7 +57,7 @@ func TestAskToEndWantsTime(t *testing.T) {
 // which become open one after another.
 func TestWhoLeavesGetsNothing(t *testing.T) {
 	c := crewOf(t, Ports{}, "lead", "dev")
-	s := addSeat(c, &configs.Member{Name: "dev", SelfClaim: true}, false)
+	s := addSeat(t, c, &configs.Member{Name: "dev", SelfClaim: true})
 	s.Life.Wait()
 	look := plan.Scene{Seats: []plan.Seat{{Name: "lead", Lead: true, Idle: true}, s.view()}}
 	look.Tasks = []tasks.Task{listedTask("1", tasks.Pending, "")}
@@ -99,8 +99,8 @@ func TestLeavesWhileItRests(t *testing.T) {
 			Store: store, Journal: runJournal(t, store), Processes: processes,
 			Tools: mcp.New(mcp.Options{Log: slog.New(slog.DiscardHandler), Processes: processes, Watch: &lives.Watch{}}),
 		}, "lead", "dev")
-		addSeat(c, &configs.Member{Name: "lead"}, true)
-		s := addSeat(c, &configs.Member{Name: "dev"}, false)
+		addSeat(t, c, &configs.Member{Name: "lead"})
+		s := addSeat(t, c, &configs.Member{Name: "dev"})
 		s.Life.Restart(rest)
 		s.Life.Leave("a person ended it")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -121,7 +121,7 @@ func TestRetiresWithoutASeat(t *testing.T) {
 	store := testkit.OpenStore(t, tasks.Open)
 	lines := make(chan journal.Line, 10)
 	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store, func(l journal.Line) { lines <- l })}, "lead")
-	addSeat(c, &configs.Member{Name: "lead"}, true)
+	addSeat(t, c, &configs.Member{Name: "lead"})
 	c.ApplyChanges(t.Context(), []api.MemberChange{{Name: "dev", Change: api.MemberRetires}})
 	c.ports.Journal.Append(agent.Event{Member: "lead", Data: agent.Warning{Text: "the next line"}})
 	for l := range lines {

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -20,11 +21,15 @@ import (
 // the spec changes.
 type staffing struct{ c *Crew }
 
-// SeatAll gives each member of the spec a seat, still without a teammate. All seats must
-// exist before the hooks are ready, because hooks find their member by its session.
+// SeatAll gives each member of the spec a seat, in the order of the spec. After an error
+// the members before have theirs.
 func (c *Crew) SeatAll(ctx context.Context) error {
 	for _, m := range memberPointers(c.ports.Team()) {
-		s, err := staffing{c}.newSeat(ctx, m)
+		session, err := c.attach(ctx, m.Name)
+		if err != nil {
+			return err
+		}
+		s, err := staffing{c}.newSeat(ctx, m, session)
 		if err != nil {
 			return fmt.Errorf("member %s: %w", m.Name, err)
 		}
@@ -140,33 +145,44 @@ func (h staffing) keepUnseated(s *Seat, why error) {
 	h.c.ports.Loop.Poke()
 }
 
-// seatOne makes a complete seat or none, because other code may use the teammate of every
-// seat. It fails with errUnseated if the cause is the member's own.
+// seatOne makes a seat while the team runs. It fails with errUnseated if the cause is the
+// member's own.
 func (h staffing) seatOne(ctx context.Context, m configs.Member) (*Seat, error) {
-	s, err := h.newSeat(ctx, &m)
-	if err != nil {
-		return nil, fmt.Errorf("member %s: %w", m.Name, err)
-	}
-	s.late = true
-	if err := h.c.ports.MakeTeammate(ctx, s); err != nil {
-		h.c.vacate(s)
-		return nil, fmt.Errorf("%w: %w", errUnseated, err)
-	}
-	return s, h.c.ports.Programs.RecallCost(ctx, m.Name)
-}
-
-// newSeat makes a seat for a member, with its session and without an agent. A member that
-// a hook has stopped permanently gets one too, so that its tasks, mail and cost are
-// shown; it takes no turns.
-func (h staffing) newSeat(ctx context.Context, m *configs.Member) (*Seat, error) {
-	session, err := h.c.ports.Store.Members().Attach(ctx, m.Name, uuid.NewString)
+	session, err := h.c.attach(ctx, m.Name)
 	if err != nil {
 		return nil, err
 	}
+	s, err := h.newSeat(ctx, &m, session)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnseated, err)
+	}
+	s.late = true
+	return s, h.c.ports.Programs.RecallCost(ctx, m.Name)
+}
+
+// attach gets a member's session from the store.
+func (c *Crew) attach(ctx context.Context, member string) (actors.Member, error) {
+	session, err := c.ports.Store.Members().Attach(ctx, member, uuid.NewString)
+	if err != nil {
+		return actors.Member{}, fmt.Errorf("member %s: %w", member, err)
+	}
+	return session, nil
+}
+
+// newSeat makes a seat for a member with its session; after an error nothing of it is
+// open. A member that a hook has stopped permanently gets a seat too, so that its tasks,
+// mail and cost are shown; it takes no turns.
+func (h staffing) newSeat(ctx context.Context, m *configs.Member, session actors.Member) (*Seat, error) {
 	s := &Seat{Member: &lives.Member{Member: m, Lead: m.Name == h.c.ports.Team().Lead.Name, Session: session}, crew: h.c}
 	if session.State == stateHalted {
 		s.Life.Retire(session.Reason)
 	}
+	occupant, err := h.c.ports.MakeOccupant(ctx, s)
+	if err != nil {
+		s.Close(h.c.ports.Log)
+		return nil, err
+	}
+	s.occupant = occupant
 	return s, nil
 }
 

@@ -10,7 +10,7 @@ import (
 // switchAgent gives an idle member the agent for its next turn.
 func (c *Crew) switchAgent(s *Seat) {
 	if a, changed := c.ports.Logins.Switch(s.Member, s.Turn()); changed {
-		s.teammate.Renew(s.Member.FallbackAgent())
+		s.occupant.Teammate.Renew(s.Member.FallbackAgent())
 		c.ports.Accounts.Ledger.SetAgent(s.Member.Name, a)
 	}
 }

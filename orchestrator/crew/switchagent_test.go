@@ -55,7 +55,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store)}, "lead", "dev")
 	member := configs.Member{Name: "dev", Agent: configs.Agent{Name: "one", Parallel: 1}}
 	c.ports.Logins.Allot([]configs.Member{member})
-	s := addSeat(c, &member, false)
+	s := addSeat(t, c, &member)
 	release, err := s.Admit(ctx)
 	if err != nil {
 		t.Fatal(err)

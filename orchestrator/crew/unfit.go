@@ -10,10 +10,10 @@ import (
 // fit reports whether a member can begin. If not, the member takes no turns until the
 // next covey up; it keeps its tasks, and the lead is told.
 func (c *Crew) fit(ctx context.Context, s *Seat) bool {
-	if s.unfit == "" {
+	if s.occupant.Unfit == "" {
 		return true
 	}
-	c.reportUnfit(ctx, s, s.unfit)
+	c.reportUnfit(ctx, s, s.occupant.Unfit)
 	return false
 }
 

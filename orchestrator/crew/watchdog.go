@@ -41,7 +41,7 @@ func (w watchdog) watched() []lives.Watched {
 	list := make([]lives.Watched, len(seats))
 	for i, s := range seats {
 		m := lives.Watched{
-			Name: s.Member.Name, Helped: s.teammate != nil && s.teammate.Helpers() > 0,
+			Name: s.Member.Name, Helped: s.occupant.Teammate.Helpers() > 0,
 			Waits:  w.c.ports.Asks.Awaits(s.Member.Name) != "" || w.c.ports.Logins.State(s.Member.Name).Waits != "",
 			ByWire: isProgram(*s.Member.Member), Limit: s.Member.Limits.TurnTimeout,
 		}
@@ -71,14 +71,14 @@ func (w watchdog) handleFinding(ctx context.Context, s *Seat, f lives.Finding) e
 		// Before the interrupt, or the loop could remind the idle member of its task first.
 		err := (alarms{w.c}).giveUpOn(ctx, s, "twice in a row "+f.Reason)
 		if s.Turn() == turn { // it may have ended by itself meanwhile
-			s.teammate.Interrupt("covey's watchdog: " + f.Reason)
+			s.occupant.Teammate.Interrupt("covey's watchdog: " + f.Reason)
 		}
 		return err
 	}
 	if err := w.mailRetry(ctx, s, f.Reason); err != nil {
 		return err
 	}
-	s.teammate.Interrupt("covey's watchdog: " + f.Reason)
+	s.occupant.Teammate.Interrupt("covey's watchdog: " + f.Reason)
 	return (alarms{w.c}).tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s was interrupted and begins again: %s",
 		s.Member.Name, f.Reason))
 }
