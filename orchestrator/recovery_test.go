@@ -21,9 +21,9 @@ import (
 )
 
 // worked is a team that has done two tasks and is done.
-func worked(t *testing.T) (*rig, state.Place) {
+func worked(t *testing.T) (r *rig, place state.Place, before string) {
 	t.Helper()
-	r := newRig(t, map[string]string{
+	r = newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: a, subject: First thing, owner: dev}, {id: b, subject: Second thing, owner: dev}]\n",
 		"lead.yaml": `steps: [{say: Go., times: -1}]`,
 		"dev.yaml": `steps:
@@ -33,17 +33,17 @@ func worked(t *testing.T) (*rig, state.Place) {
   - {say: Done., times: -1}
 `,
 	})
-	place := r.place()
+	place = r.place()
 	registry := &hooks.Registry{}
-	_, err := registry.On(hooks.PreToolUse, "TaskUpdate", func(ctx context.Context, _ hooks.Input) (hooks.Answer, error) {
-		for ctx.Err() == nil && len(backupsIn(t, place)) < 2 { // the second is made before anybody works
-			time.Sleep(time.Millisecond)
+	_, err := registry.On(hooks.PreToolUse, "TaskUpdate", func(context.Context, hooks.Input) (hooks.Answer, error) {
+		if before == "" {
+			before = slices.Max(backupsIn(t, place)) // of the store as it was before anybody worked
 		}
-		return hooks.Answer{}, ctx.Err()
+		return hooks.Answer{}, nil
 	})
 	testkit.Must(t, err)
 	r.want(r.run(Options{Hooks: registry}), CodeDone, "all work is done")
-	return r, place
+	return r, place, before
 }
 
 // backupsIn lists the backups of a team's store, the oldest first.
@@ -68,19 +68,21 @@ func damage(t *testing.T, path, text string) {
 	}
 }
 
-// oldBackup leaves of all backups the one alone that was made before anybody worked.
-func oldBackup(t *testing.T, place state.Place) (path string) {
+// oldBackup leaves of all backups only the one at path, which is not the newest.
+func oldBackup(t *testing.T, place state.Place, path string) {
 	t.Helper()
 	list := backupsIn(t, place)
-	if len(list) != 3 {
-		t.Fatalf("backups %v", list)
+	if !slices.Contains(list[:len(list)-1], path) {
+		t.Fatalf("backups %v, wanted %s", list, path)
 	}
-	for _, path := range slices.Delete(slices.Clone(list), 1, 2) {
-		if err := os.Remove(path); err != nil {
+	for _, other := range list {
+		if other == path {
+			continue
+		}
+		if err := os.Remove(other); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return list[1]
 }
 
 // withoutLog takes away what the commits since the backups are noted in.
@@ -100,9 +102,9 @@ func withoutLog(t *testing.T, place state.Place) {
 // TestDamagedStoreIsMadeWhole: a bit that was flipped while the team was down costs
 // nothing at all while there is a backup and the log of what was committed since.
 func TestDamagedStoreIsMadeWhole(t *testing.T) {
-	r, place := worked(t)
+	r, place, atStart := worked(t)
 	before := r.list()
-	oldBackup(t, place) // of the moment when the team started
+	oldBackup(t, place, atStart)
 	damage(t, place.Store(), "Second thing")
 	e := r.run(Options{})
 	r.want(e, CodeDone, "all work")
@@ -125,9 +127,9 @@ func TestDamagedStoreIsMadeWhole(t *testing.T) {
 // and people are told (ADVERSARIAL.md 28).
 func TestDamagedStoreIsRestored(t *testing.T) {
 	t.Parallel()
-	r, place := worked(t)
+	r, place, atStart := worked(t)
 	before := r.list()
-	oldBackup(t, place) // of the moment when the team started
+	oldBackup(t, place, atStart)
 	withoutLog(t, place)
 	damage(t, place.Store(), "Second thing")
 	e := r.run(Options{})
@@ -173,8 +175,9 @@ func (r *rig) checkStoreNumbers(place state.Place) {
 // TestOlderStoreIsRefilled: a copy of the store that somebody put back is brought up to
 // what the journal knows.
 func TestOlderStoreIsRefilled(t *testing.T) {
-	r, place := worked(t)
-	old, err := os.ReadFile(oldBackup(t, place))
+	r, place, atStart := worked(t)
+	oldBackup(t, place, atStart)
+	old, err := os.ReadFile(atStart)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +200,7 @@ func TestOlderStoreIsRefilled(t *testing.T) {
 // TestNothingToRestore: without a backup the run ends at once and says what to do; with
 // --fresh it begins anew, and nothing of the old store is left.
 func TestNothingToRestore(t *testing.T) {
-	r, place := worked(t)
+	r, place, _ := worked(t)
 	if err := os.RemoveAll(place.Store() + ".backups"); err != nil {
 		t.Fatal(err)
 	}
