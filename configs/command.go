@@ -37,6 +37,9 @@ func (r *resolver) programAgent(e *yaml.Entry[agentSpec]) Agent {
 	r.auth(&a, s)
 	if s.model.given() {
 		a.Model = r.model(&s.model)
+		if a.Model.BaseURL != "" {
+			r.Fail(s.model.place().At, "a program brings its own model, so model can only be a script here; remove it")
+		}
 		if a.Auth == Key {
 			r.Warn(s.auth.place().At, "a program with a script model does not log in, so auth has no effect")
 		}

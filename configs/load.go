@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // Options extend what a spec may refer to. The zero value is that of the command line.
@@ -63,7 +64,7 @@ func (w specFiles) team(opts Options) (*Team, error) {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
 	d := yaml.NewDecoder(w.name, w.spec)
-	r := &resolver{Decoder: d, opts: opts, file: file, writable: writable}
+	r := &resolver{Decoder: d, opts: opts, file: file, writable: proc.Writable}
 	if w.over != nil {
 		d.Override(OverridePath(w.name), w.over)
 		r.over = OverridePath(file)

@@ -1,26 +1,39 @@
 package configs
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/configs/provider"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Provider names a provider of models.
-type Provider string
-
-// Script is the offline model that plays a script. It is the only provider of
-// this version.
-const Script Provider = "script"
-
-// Model is the model of a builtin agent.
+// Model is the model of a builtin agent. A real model has a BaseURL, and no Script.
 type Model struct {
 	Name     string // its name under `models`; empty for a model written inline
-	Provider Provider
+	Provider provider.Name
 	Script   string // absolute path of the script
+
+	Model       string // the provider's name of the model
+	BaseURL     string // without a slash at its end
+	API         string
+	KeyFile     string // absolute path; empty: the key is in covey's environment, or there is none
+	MaxOutput   int    // in tokens; 0: the provider's default
+	Thinking    string // off, low, medium or high; empty: the provider's default
+	Temperature *float64
+	Headers     map[string]string
 }
+
+// AtHome reports whether the model is at its provider's own host, which alone gets the key
+// from covey's environment.
+func (m Model) AtHome() bool { return m.BaseURL == m.Provider.Home() }
+
+// FullName returns the provider and the name of the model, as in prices and in errors. A
+// script has the name that the spec gives it, so that a spec can put a price on it, too, and
+// its budget can be tried offline.
+func (m Model) FullName() string { return string(m.Provider) + "/" + cmp.Or(m.Model, m.Name) }
 
 // allModels resolves the section `models`.
 func (r *resolver) allModels(specs []yaml.Entry[modelSpec]) map[string]Model {
@@ -30,26 +43,20 @@ func (r *resolver) allModels(specs []yaml.Entry[modelSpec]) map[string]Model {
 		r.models[e.Name.Text] = Model{Name: e.Name.Text}
 	}
 	for _, e := range specs {
-		if e.V.name.Given() {
-			r.aliasModel(e.V.name)
-			continue
+		m := r.models[e.Name.Text]
+		switch {
+		case !e.V.name.Given():
+			m = r.inlineModel(&e.V)
+		case strings.Contains(e.V.name.V, "/"):
+			m = r.shortModel(e.V.name)
+		case e.V.name.V != "":
+			r.Fail(e.V.name.At.At, "under models, text such as %s must be PROVIDER/MODEL; "+
+				"write {provider: script, script: FILE}", yaml.Quote(e.V.name.V))
 		}
-		m := r.inlineModel(&e.V)
 		m.Name = e.Name.Text
 		r.models[m.Name] = m
 	}
 	return r.models
-}
-
-// aliasModel reports a text in the section `models`, where PROVIDER/MODEL is the only text
-// allowed.
-func (r *resolver) aliasModel(name yaml.Value[string]) {
-	if strings.Contains(name.V, "/") {
-		r.modelText(name)
-	} else if name.V != "" {
-		r.Fail(name.At.At, "under models, text such as %s must be PROVIDER/MODEL; "+
-			"write {provider: script, script: FILE}", yaml.Quote(name.V))
-	}
 }
 
 // model resolves a model anywhere in the spec.
@@ -60,28 +67,82 @@ func (r *resolver) model(m *modelSpec) Model {
 	if known, ok := r.models[m.name.V]; ok || m.name.V == "" {
 		return known
 	}
-	r.modelText(m.name)
+	if strings.Contains(m.name.V, "/") {
+		return r.shortModel(m.name)
+	}
+	if near := r.Nearest(m.name.V, sortedKeys(r.models)); near != "" {
+		r.Fail(m.name.At.At, "there is no model %s; write %s", yaml.Quote(m.name.V), near)
+	} else {
+		r.Fail(m.name.At.At, "there is no model %s; add it under models", yaml.Quote(m.name.V))
+	}
 	return Model{}
 }
 
-// modelText reports a text that is not the name of a model.
-func (r *resolver) modelText(name yaml.Value[string]) {
-	if strings.Contains(name.V, "/") {
-		r.NotYet(name.At.At, "model "+yaml.Quote(name.V),
-			"write {provider: script, script: FILE}, the offline model")
-		return
+// shortModel resolves PROVIDER/MODEL. The name of a model may have slashes and colons of its
+// own, as at Ollama.
+func (r *resolver) shortModel(text yaml.Value[string]) Model {
+	of, name, _ := strings.Cut(text.V, "/")
+	p := provider.Name(of)
+	switch {
+	case p.Home() == "":
+		r.Fail(text.At.At, "there is no provider %s; the providers are anthropic, openai and ollama; for others write "+
+			"{provider: openai, base_url: URL, model: NAME} with the URL of their OpenAI-compatible API", yaml.Quote(of))
+	case strings.TrimSpace(name) != name || name == "":
+		r.Fail(text.At.At, "%s names no model; write %s/NAME", yaml.Quote(text.V), of)
 	}
-	if near := r.Nearest(name.V, sortedKeys(r.models)); near != "" {
-		r.Fail(name.At.At, "there is no model %s; write %s", yaml.Quote(name.V), near)
-		return
-	}
-	r.Fail(name.At.At, "there is no model %s; add it under models", yaml.Quote(name.V))
+	return Model{Provider: p, Model: name, BaseURL: p.Home(), API: p.API(p.Home())}
 }
 
-// inlineModel resolves a model that is written as a mapping.
+// inlineModel resolves a model that is written as a mapping. It reports the first key that
+// belongs to another provider, and then nothing else, because the rest would be guesswork.
 func (r *resolver) inlineModel(m *modelSpec) Model {
-	// The decoder has refused everything but a complete script model.
-	return Model{Provider: Script, Script: r.path(m.script, "script")}
+	if m.at == nil || m.at.Broken {
+		return Model{}
+	}
+	p := provider.Name(m.provider.V)
+	keys := map[bool][]string{
+		true:  {"model", "base_url", "api", "key_file", "max_output", "thinking", "temperature", "headers"},
+		false: {"script"},
+	}
+	for _, key := range keys[p == provider.Script] {
+		if k := m.at.Entry(key).Key; k != nil {
+			r.Fail(k.At, "%s does not belong to provider: %s; remove it", key, p)
+			return Model{Provider: p}
+		}
+	}
+	if p == provider.Script {
+		if !m.script.Given() {
+			r.Fail(m.at.At, "script is missing; add `script:` with the path of a script")
+		}
+		return Model{Provider: p, Script: r.path(m.script, "script")}
+	}
+	if !m.model.Given() {
+		r.Fail(m.at.At, "model is missing; add `model:` with the provider's name of a model")
+	}
+	base, err := p.Base(m.baseURL.V)
+	if err != nil {
+		r.Fail(m.baseURL.At.At, "%v", err)
+	}
+	out := Model{
+		Provider: p, Model: m.model.V, BaseURL: base, KeyFile: r.path(m.keyFile, "key file"),
+		MaxOutput: int(m.maxOutput.V), Thinking: m.thinking.V, Headers: map[string]string{},
+	}
+	out.API = m.api.Or(p.API(base))
+	if p == provider.Anthropic && m.api.Given() {
+		r.Fail(m.api.At.At, "provider: anthropic has one API; remove api")
+	}
+	if m.temperature.Given() {
+		if out.Temperature = &m.temperature.V; m.temperature.V > 2 {
+			r.Fail(m.temperature.At.At, "temperature must be at most 2")
+		}
+	}
+	for _, h := range m.headers {
+		if name := strings.ToLower(h.Name.Text); name == "authorization" || name == "x-api-key" {
+			r.Fail(h.Name.At, "a key does not belong in the spec; remove %s, and name a file under key_file", yaml.NameOf(h.Name))
+		}
+		out.Headers[h.Name.Text] = h.V.V
+	}
+	return out
 }
 
 // sortedKeys returns a map's keys in a fixed order, so that messages do not vary.
@@ -89,11 +150,22 @@ func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys
 
 // modelSpec is a model: a mapping, or a text that names one.
 type modelSpec struct {
-	at       *yaml.Node         // of a mapping
-	name     yaml.Value[string] // of a text
-	provider yaml.Value[string]
-	script   yaml.Value[string]
+	at          *yaml.Node         // of a mapping
+	name        yaml.Value[string] // of a text
+	provider    yaml.Value[string]
+	script      yaml.Value[string]
+	model       yaml.Value[string]
+	baseURL     yaml.Value[string]
+	api         yaml.Value[string]
+	keyFile     yaml.Value[string]
+	maxOutput   yaml.Value[int64]
+	thinking    yaml.Value[string]
+	temperature yaml.Value[float64]
+	headers     []yaml.Entry[yaml.Value[string]]
 }
+
+// place returns where the model is in the spec.
+func (m *modelSpec) place() *yaml.Node { return cmp.Or(m.at, m.name.At) }
 
 // given reports whether the spec names a model here, in either form.
 func (m *modelSpec) given() bool { return m.at != nil || m.name.Given() }
@@ -101,25 +173,31 @@ func (m *modelSpec) given() bool { return m.at != nil || m.name.Given() }
 // fields returns the keys of a model that is written as a mapping.
 func (m *modelSpec) fields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "provider", Need: true, Part: yaml.OneOf(&m.provider, string(Script)),
-			Doc: "Who answers. This version has one provider, script: an offline model that plays a script."},
-		{Key: "script", Need: true, Part: yaml.Text(&m.script),
-			Doc: "The script's path, relative to the spec."},
-		{Key: "model", Part: yaml.Later("it belongs to providers other than script"),
-			Doc: "The provider's name for the model."},
-		{Key: "base_url", Part: yaml.Later("it belongs to providers other than script"),
-			Doc: "The URL of the provider's API."},
+		{Key: "provider", Need: true, Part: yaml.OneOf(&m.provider, provider.Names()...),
+			Doc: "Who answers: script, an offline model that plays a script; anthropic; openai, also for hosts with an " +
+				"OpenAI-compatible API; or ollama."},
+		{Key: "script", Part: yaml.Text(&m.script),
+			Doc: "With provider: script, the script's path, relative to the spec."},
+		{Key: "model", Part: yaml.Text(&m.model), Doc: "The provider's name for the model."},
+		{Key: "base_url", Part: yaml.Text(&m.baseURL),
+			Doc: "The URL of the API: with /v1 for openai and ollama, without it for anthropic. Default: the provider's own."},
+		{Key: "api", Part: yaml.OneOf(&m.api, provider.Responses, provider.Chat),
+			Doc: "The API of an OpenAI-compatible host. Default: responses at OpenAI itself, chat elsewhere."},
+		{Key: "key_file", Part: yaml.Text(&m.keyFile),
+			Doc: "A file that holds the API key. Without it, the provider's own host gets ANTHROPIC_API_KEY or " +
+				"OPENAI_API_KEY of covey's environment, and other hosts get no key."},
+		{Key: "max_output", Part: yaml.WholeFrom(1, 1_000_000, &m.maxOutput),
+			Doc: "The limit of one answer in tokens. Default: 16000 for anthropic, else the provider's."},
+		{Key: "thinking", Part: yaml.OneOf(&m.thinking, "off", "low", "medium", "high"),
+			Doc: "How much a model that can reason does so. Default: the provider's."},
+		{Key: "temperature", Part: yaml.Amount(&m.temperature), Doc: "From 0 to 2. Default: the provider's."},
+		{Key: "headers", Part: yaml.TextsByKey(&m.headers, "headers"), Doc: "HTTP headers of each request."},
+		{Key: "fallback", Part: yaml.Later("give the agent a fallback"), Doc: "The model that answers if this one cannot."},
 	}
 }
 
-// modelPart decodes a model. If the provider is one of a later version, it ignores the rest
-// of the mapping, because one message is enough.
+// modelPart decodes a model.
 func modelPart(m *modelSpec) yaml.Part {
-	return yaml.Shared("model", yaml.UnlessLater(
-		yaml.Either(yaml.Text(&m.name), yaml.Object(&m.at, m.fields()),
-			"a model's name, or a mapping such as {provider: script, script: FILE}"),
-		"provider", otherProviders(), "write provider: script with a script, the offline model"))
+	return yaml.Shared("model", yaml.Either(yaml.Text(&m.name), yaml.Object(&m.at, m.fields()),
+		"a model's name, PROVIDER/MODEL, or a mapping such as {provider: script, script: FILE}"))
 }
-
-// otherProviders returns the providers of later versions.
-func otherProviders() []string { return []string{"anthropic", "openai", "google", "gemini", "ollama"} }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/testrun"
 )
 
@@ -124,7 +125,7 @@ func TestWorkspaceNotWritable(t *testing.T) {
 		os.ErrPermission.Error())) {
 		t.Errorf("problems %v", d.Problems)
 	}
-	if err := writable(filepath.Join(dir, "work")); err != nil {
+	if err := proc.Writable(filepath.Join(dir, "work")); err != nil {
 		t.Errorf("a writable folder: %v", err)
 	}
 	if err := os.Chmod(filepath.Join(dir, "work"), 0o555); err != nil {

@@ -21,14 +21,15 @@ type checked struct {
 }
 
 // check reads everything that a team needs, so that all errors are reported at once.
-// missing lists programs that are not installed on this machine, which is no error of the
-// spec.
+// missing lists programs and keys that this machine does not have, which is no error of
+// the spec.
 func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing, wrong error) {
 	var noScripts, noHooks, noPrograms error
 	c.scripts, noScripts = loadScripts(team)
 	c.hooks, noHooks = hooklist.Load(team)
 	c.programs, noPrograms = launch.Find(team)
 	missing, noPrograms = splitMissing(noPrograms)
+	missing = errors.Join(append(parts(missing), launch.CheckKeys(team))...)
 	var noPrices error
 	c.prices, noPrices = budget.LoadPrices(team.Budget.Prices)
 	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, noPrices, launch.CheckMandatory(team))

@@ -6,6 +6,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/crew"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
@@ -50,13 +51,21 @@ func helperTypes(files []settings.Helper) []builtin.HelperType {
 	return kinds
 }
 
-// helperModel returns the model for a member's helper: the script that the member's own
-// script has for such a prompt. Each helper plays it from the beginning.
+// helperModel returns the model for a member's helper: the real model of the spec that the
+// helper names, or the member's. Of a script it is the part for such a prompt, which each
+// helper plays from the beginning.
 func (h hiring) helperModel(s *crew.Seat, of builtin.HelperModel) (agent.Model, error) {
-	path := s.Member.CurrentAgent().Model.Script
+	spec := s.Member.CurrentAgent().Model
+	if named := h.o.team().Models[of.Name]; named.BaseURL != "" {
+		spec = named
+	}
+	if spec.BaseURL != "" {
+		return launch.NewModel(spec)
+	}
+	path := spec.Script
 	played := h.o.scripts()[path]
 	if played == nil {
-		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", configs.ErrSpec, s.Member.CurrentAgent().Name)
+		return nil, fmt.Errorf("%w: agent %q has no model", configs.ErrSpec, s.Member.CurrentAgent().Name)
 	}
 	own, ok := played.Helper(of.Prompt)
 	if !ok {

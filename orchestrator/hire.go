@@ -303,18 +303,26 @@ func (h hiring) agent(
 	if s.Member.CurrentAgent().Kind == configs.Given {
 		return h.givenAgent(s, history, specs, system())
 	}
-	played := h.o.scripts()[s.Member.CurrentAgent().Model.Script]
-	if played == nil {
-		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", configs.ErrSpec, s.Member.CurrentAgent().Name)
+	model, err := h.model(s, history)
+	if err != nil {
+		return nil, fmt.Errorf("make its model: %w", err)
 	}
-	return builtin.New(builtin.Options{
-		Model: played.Model(&script.Options{
-			Served: history.Served(s.Member.FallbackAgent()), IDPrefix: s.Member.Name + "_",
-		}),
-		System:  system,
-		Tools:   specs,
-		History: history.Messages,
-	})
+	return builtin.New(builtin.Options{Model: model, System: system, Tools: specs, History: history.Messages})
+}
+
+// model makes the model of a builtin agent.
+func (h hiring) model(s *crew.Seat, history transcript.History) (agent.Model, error) {
+	spec := s.Member.CurrentAgent().Model
+	if spec.BaseURL != "" {
+		return launch.NewModel(spec)
+	}
+	played := h.o.scripts()[spec.Script]
+	if played == nil {
+		return nil, fmt.Errorf("%w: agent %q has no model", configs.ErrSpec, s.Member.CurrentAgent().Name)
+	}
+	return played.Model(&script.Options{
+		Served: history.Served(s.Member.FallbackAgent()), IDPrefix: s.Member.Name + "_",
+	}), nil
 }
 
 // permissionsOf returns a member's permission rules together with those of the settings

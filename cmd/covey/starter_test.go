@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/provider"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/testrun"
 )
@@ -130,7 +131,7 @@ func TestStarterIsHonest(t *testing.T) {
 		t.Errorf("name %q", team.Name)
 	}
 	for _, m := range team.Members() {
-		if m.Agent.Model.Provider != configs.Script {
+		if m.Agent.Model.Provider != provider.Script {
 			t.Errorf("%s needs more than a script", m.Name)
 		}
 	}

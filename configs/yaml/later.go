@@ -1,49 +1,5 @@
 package yaml
 
-// UnlessLater takes a mapping by p. If the value of key is one of words, which later
-// versions will support, "not yet" is the only message about the mapping.
-func UnlessLater(p Part, key string, words []string, hint string) Part {
-	return unless{p, key, words, hint}
-}
-
-// unless is the part that UnlessLater makes.
-type unless struct {
-	Part
-	key   string
-	words []string
-	hint  string
-}
-
-// Decode looks at the one key before all others.
-func (p unless) Decode(d *Decoder, key, n *Node) {
-	if n.Kind == MappingKind {
-		v := n.Lookup(p.key)
-		for _, word := range p.words {
-			if v != nil && v.Kind == TextKind && v.Text == word {
-				d.NotYet(v.At, p.key+": "+word, p.hint)
-				markBroken(p.Part, n)
-				return
-			}
-		}
-	}
-	p.Part.Decode(d, key, n)
-}
-
-// markBroken lets the resolver see that a mapping is there which could not be
-// used, so that it does not also report it as missing.
-func markBroken(p Part, n *Node) {
-	switch p := p.(type) {
-	case byType:
-		*p.at = n
-	case objectPart:
-		if p.at != nil {
-			*p.at = n
-		}
-	case eitherPart:
-		markBroken(p.long, n)
-	}
-}
-
 // laterPart is a key that this version knows and cannot serve.
 type laterPart struct{ hint string }
 

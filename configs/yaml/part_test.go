@@ -205,23 +205,13 @@ func TestDictPart(t *testing.T) {
 	})
 }
 
-// TestNotYet: later keys and words say so, with a way out, and hold their tongue
-// about what is inside.
+// TestNotYet: later keys say so, with a way out.
 func TestNotYet(t *testing.T) {
 	if got := takes(t, Later(""), "{a: [b, {c: 3}]}"); got != "k: not yet in this version; remove it" {
 		t.Errorf("a later key says %q", got)
 	}
 	if got := takes(t, Later("write x"), "3"); got != "k: not yet in this version; write x" {
 		t.Errorf("a later key says %q", got)
-	}
-	var at *Node
-	kinds := []KindFields{{"command", []Field{{Key: "type"}}}}
-	p := UnlessLater(ObjectByType(&at, kinds), "type", []string{"prompt"}, "write type: command")
-	if got := takes(t, p, "{type: prompt, nope: 1}"); !strings.HasPrefix(got, "type: prompt: not yet") {
-		t.Errorf("a later word says %q", got)
-	}
-	if at == nil {
-		t.Error("what is there and cannot be used counts as missing")
 	}
 }
 

@@ -243,5 +243,5 @@ func pricedAs(a configs.Agent) string {
 	case configs.Given:
 		return string(configs.Given) + "/" + a.Name
 	}
-	return string(a.Model.Provider) + "/" + a.Model.Name
+	return a.Model.FullName()
 }

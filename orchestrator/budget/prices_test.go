@@ -152,7 +152,7 @@ func TestMatchesName(t *testing.T) {
 // Subscriptions have no price; agent programs with a key go by their name.
 func TestPricedAs(t *testing.T) {
 	for want, a := range map[string]configs.Agent{
-		"script/demo": {Kind: configs.Builtin, Model: configs.Model{Name: "demo", Provider: configs.Script}},
+		"script/demo": {Kind: configs.Builtin, Model: configs.Model{Name: "demo", Provider: "script"}},
 		"":            {Kind: configs.ACP, Preset: configs.Claude, Auth: configs.Login},
 		"codex/":      {Kind: configs.ACP, Preset: configs.Codex, Auth: configs.Key},
 		"agent.sh/":   {Kind: configs.Command, Command: []string{"/w/agent.sh"}, Auth: configs.Key},

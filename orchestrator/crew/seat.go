@@ -35,7 +35,9 @@ type Seat struct {
 	waiting    bool           // the last turn's work was harvested and the member waits; used by its goroutine only
 }
 
-// Occupant is who works at a seat.
+// Occupant is who works at a seat. It is made after the rest of the seat, because a teammate
+// takes its mail and reports its events through the seat; nobody else sees a seat before
+// it has its occupant.
 type Occupant struct {
 	Teammate    *teammate.Teammate
 	Permissions permission.Policy // the rules that the teammate was made with

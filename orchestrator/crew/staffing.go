@@ -160,7 +160,8 @@ func (h staffing) seatOne(ctx context.Context, m configs.Member) (*Seat, error) 
 	return s, h.c.ports.Programs.RecallCost(ctx, m.Name)
 }
 
-// attach gets a member's session from the store.
+// attach gets a member's session from the store. A member that was here before continues
+// its session, with the next epoch.
 func (c *Crew) attach(ctx context.Context, member string) (actors.Member, error) {
 	session, err := c.ports.Store.Members().Attach(ctx, member, uuid.NewString)
 	if err != nil {

@@ -47,6 +47,8 @@ type Member struct {
 type ModelOptions struct {
 	// Spec returns the team's current spec, and its scripts by path.
 	Spec func() (*configs.Team, map[string]*script.Script)
+	// Real makes a model that is no script.
+	Real func(configs.Model) (agent.Model, error)
 	// Member returns the member of a session, or the lead if no member has it.
 	Member func(session string) Member
 	Lead   func() *lives.Member
@@ -77,12 +79,22 @@ func NewModels(o ModelOptions) *Models {
 	return &Models{ModelOptions: o, asked: map[askedBy]*script.Model{}}
 }
 
-// answerer is the model that answers one hook.
+// answerer is the model that answers one hook: a script, which answers with the helper for
+// the hook's prompt, or a real model, which needs nothing of the kind.
 type answerer struct {
 	member Member
 	script *script.Script
-	name   string // of the model, for people
-	note   string // likewise; may be empty
+	real   agent.Model // instead of script
+	name   string      // of the model, for people
+	note   string      // likewise; may be empty
+}
+
+// mind returns the model for a conversation of its own, whose calls have ids with a prefix.
+func (a answerer) mind(prefix string) agent.Model {
+	if a.real != nil {
+		return a.real
+	}
+	return a.script.Model(&script.Options{IDPrefix: prefix})
 }
 
 // Ask implements runner.Model.
@@ -109,25 +121,35 @@ func (m *Models) choose(q runner.Question) (answerer, error) {
 	team, scripts := m.Spec()
 	who := answerer{member: m.Member(q.Input.SessionID)}
 	named, known := team.Models[q.Model]
-	if known {
-		who.script, who.name = scripts[named.Script], q.Model
-	}
-	for _, other := range []*lives.Member{who.member.Spec, m.Lead()} {
-		if who.script == nil {
-			who.script, who.name = scripts[other.Agent.Model.Script], "the model of "+other.Name
+	var err error
+	take := func(of configs.Model, name string) {
+		if who.script != nil || who.real != nil || err != nil {
+			return
 		}
+		if of.BaseURL != "" {
+			who.real, err = m.Real(of)
+		}
+		who.script, who.name = scripts[of.Script], name
+	}
+	take(named, q.Model)
+	for _, other := range []*lives.Member{who.member.Spec, m.Lead()} {
+		take(other.Agent.Model, "the model of "+other.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(team.Models)) {
-		if who.script == nil {
-			who.script, who.name = scripts[team.Models[name].Script], name
-		}
+		take(team.Models[name], name)
 	}
-	if who.script == nil {
+	if err != nil {
+		return who, fmt.Errorf("make the hook's model: %w", err)
+	}
+	if who.script == nil && who.real == nil {
 		return who, errors.New("no model of the spec can answer the hook: add one under models, and name it as the " +
 			"hook's model")
 	}
 	if q.Model != "" && !known {
 		who.note = fmt.Sprintf("the spec has no model %s: %s answered", q.Model, who.name)
+	}
+	if who.real != nil {
+		return who, nil
 	}
 	// A script answers hooks with its helpers. A script only for hooks, which they name, also
 	// answers with its steps.
@@ -156,13 +178,21 @@ func (m *Models) judge(
 	request := agent.Request{System: q.System, New: len(talk), Messages: append(talk, agent.Message{
 		Role: agent.User, Content: []agent.Block{{Type: agent.TextBlock, Text: q.Text}},
 	})}
-	response, err := m.play(ctx, askedBy{who.member.Spec.Name, who.script}, request)
+	response, err := m.answer(ctx, who, request)
 	asked.Passes++
 	asked.Usage = response.Usage
 	if err != nil {
 		return "", err
 	}
 	return agent.Message{Role: agent.Assistant, Content: response.Content}.Text(), nil
+}
+
+// answer makes one request to the model.
+func (m *Models) answer(ctx context.Context, who answerer, r agent.Request) (agent.Response, error) {
+	if who.real != nil {
+		return who.real.Generate(ctx, r)
+	}
+	return m.play(ctx, askedBy{who.member.Spec.Name, who.script}, r)
 }
 
 // play returns a script's next answer to a prompt hook. At its end the script starts again,

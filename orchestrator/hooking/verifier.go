@@ -17,7 +17,6 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
-	"github.com/coveyteam/covey/teammate/script"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
@@ -59,7 +58,7 @@ func (m *Models) verify(
 		}
 	}
 	judge, err := builtin.New(builtin.Options{
-		Model:  who.script.Model(&script.Options{IDPrefix: id + "_"}),
+		Model:  who.mind(id + "_"),
 		System: func() string { return q.System },
 		Tools:  v.specs(),
 	})

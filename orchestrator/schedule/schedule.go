@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/calendar"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -83,11 +84,11 @@ func dueBy(s configs.Schedule, from, now time.Time) (due, rest time.Time, err er
 	if from.After(now.Add(wrongClock)) {
 		from = now
 	}
-	due, err = s.Next(from)
+	due, err = calendar.Next(s.Cron, s.Zone, from)
 	if err != nil || due.IsZero() || due.After(now) {
 		return time.Time{}, from, err
 	}
-	after, err := s.Next(due)
+	after, err := calendar.Next(s.Cron, s.Zone, due)
 	if err != nil || after.IsZero() || after.After(now) {
 		return due, due, err
 	}
@@ -195,7 +196,7 @@ func (t *Timetable) Run(ctx context.Context) error {
 			}
 		}
 		t.setRecord(s.Name, r)
-		if next, err := s.Next(rest); err == nil && !next.IsZero() && (first.IsZero() || next.Before(first)) {
+		if next, err := calendar.Next(s.Cron, s.Zone, rest); err == nil && !next.IsZero() && (first.IsZero() || next.Before(first)) {
 			first = next
 		}
 	}

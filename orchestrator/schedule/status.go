@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/calendar"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -49,7 +49,7 @@ func statusOf(records map[string]record, zone *time.Location) []Status {
 		if p.Zone != "" {
 			st.Cron += " " + p.Zone
 		}
-		st.Next, _ = configs.Schedule{Cron: p.Cron, Zone: p.Zone}.Next(r.From.In(zone)) // checked when the spec was read
+		st.Next, _ = calendar.Next(p.Cron, p.Zone, r.From.In(zone)) // checked when the spec was read
 		out = append(out, st)
 	}
 	slices.SortFunc(out, func(a, b Status) int {

@@ -21,17 +21,20 @@ const (
 	Spec     Kind = "spec"     // the spec itself
 	Settings Kind = "settings" // a settings file
 	Script   Kind = "script"   // a script that is played as a model
-	Hook     Kind = "hook"     // the command of a hook
-	Gate     Kind = "gate"     // the command of a gate
-	Agent    Kind = "agent"    // an agent program: its command line, or the preset's name
-	Env      Kind = "env"      // the variables that the spec sets for an agent program, by name
-	RunFile  Kind = "file"     // a file that a command names
-	Folder   Kind = "folder"   // a folder from which a command runs a file that covey cannot determine
-	Plugin   Kind = "plugin"   // the folder of a plugin, with all files in it
-	Server   Kind = "server"   // an MCP server that a plugin brings: its command line or URL
-	Head     Kind = "head"     // an agent's file with hooks in its front matter
-	Setup    Kind = "setup"    // a command that sets a working copy up
-	Filter   Kind = "filter"   // a git filter of the repository's configuration: its command lines
+	// ModelHost is a host that gets the team's conversations, other than the provider's own,
+	// and the file with its key.
+	ModelHost Kind = "model"
+	Hook      Kind = "hook"   // the command of a hook
+	Gate      Kind = "gate"   // the command of a gate
+	Agent     Kind = "agent"  // an agent program: its command line, or the preset's name
+	Env       Kind = "env"    // the variables that the spec sets for an agent program, by name
+	RunFile   Kind = "file"   // a file that a command names
+	Folder    Kind = "folder" // a folder from which a command runs a file that covey cannot determine
+	Plugin    Kind = "plugin" // the folder of a plugin, with all files in it
+	Server    Kind = "server" // an MCP server that a plugin brings: its command line or URL
+	Head      Kind = "head"   // an agent's file with hooks in its front matter
+	Setup     Kind = "setup"  // a command that sets a working copy up
+	Filter    Kind = "filter" // a git filter of the repository's configuration: its command lines
 )
 
 // Run is one thing that the team would run: a command, or a file whose content decides what runs.
@@ -134,10 +137,18 @@ func (l *lister) add(r Run) {
 	}
 }
 
-// script lists a model's script, whose tool calls run like commands.
+// script lists a model's script, whose tool calls run like commands, or a real model's host
+// and key.
 func (l *lister) script(m configs.Model) {
 	if m.Script != "" {
 		l.add(Run{Kind: Script, Path: m.Script})
+	}
+	host := m.BaseURL
+	if m.KeyFile != "" {
+		host += " with the key in " + m.KeyFile
+	}
+	if host != "" && (!m.AtHome() || m.KeyFile != "") {
+		l.add(Run{Kind: ModelHost, Command: host})
 	}
 }
 

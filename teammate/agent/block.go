@@ -54,6 +54,13 @@ func (b Block) MarshalJSON() ([]byte, error) {
 			Content   string    `json:"content"`
 			IsError   bool      `json:"is_error,omitempty"`
 		}{b.Type, b.ToolUseID, b.Content, b.IsError}
+	case ThinkingBlock:
+		fields = struct {
+			Type     BlockType       `json:"type"`
+			Thinking string          `json:"thinking"`
+			Raw      json.RawMessage `json:"raw,omitempty"`
+			Model    string          `json:"model,omitempty"`
+		}{b.Type, b.Thinking, b.Raw, b.Model}
 	default:
 		return nil, fmt.Errorf("teammate: block of unknown type %q", b.Type)
 	}

@@ -34,14 +34,21 @@ const (
 	TextBlock       BlockType = "text"
 	ToolUseBlock    BlockType = "tool_use"
 	ToolResultBlock BlockType = "tool_result"
+	ThinkingBlock   BlockType = "thinking"
 )
 
-// Block is one piece of a message: text, a tool call, or a tool's result. Transcripts hold it in
-// exactly this form, which hook scripts read.
+// Block is one piece of a message: text, thinking, a tool call, or a tool's result. Transcripts
+// hold it in exactly this form, which hook scripts read.
 type Block struct {
 	Type BlockType `json:"type"`
 
 	Text string `json:"text,omitempty"`
+
+	Thinking string `json:"thinking,omitempty"` // as people can read it; may be empty
+	// Raw is the thinking as its API wrote it. It goes back to the same model unchanged,
+	// because it may be signed.
+	Raw   json.RawMessage `json:"raw,omitempty"`
+	Model string          `json:"model,omitempty"` // the model that wrote Raw
 
 	ID    string          `json:"id,omitempty"`
 	Name  string          `json:"name,omitempty"`
@@ -59,6 +66,8 @@ type Usage struct {
 	// CacheReadTokens and CacheWriteTokens are parts of InputTokens with their own prices.
 	CacheReadTokens  int64 `json:"cache_read_tokens,omitempty"`
 	CacheWriteTokens int64 `json:"cache_write_tokens,omitempty"`
+	// Estimated says that the API did not count some of the tokens.
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 // Plus adds two counts.
@@ -67,6 +76,7 @@ func (u Usage) Plus(v Usage) Usage {
 		InputTokens: u.InputTokens + v.InputTokens, OutputTokens: u.OutputTokens + v.OutputTokens,
 		CacheReadTokens:  u.CacheReadTokens + v.CacheReadTokens,
 		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
+		Estimated:        u.Estimated || v.Estimated,
 	}
 }
 
@@ -76,6 +86,7 @@ func (u Usage) Less(v Usage) Usage {
 		InputTokens: max(u.InputTokens-v.InputTokens, 0), OutputTokens: max(u.OutputTokens-v.OutputTokens, 0),
 		CacheReadTokens:  max(u.CacheReadTokens-v.CacheReadTokens, 0),
 		CacheWriteTokens: max(u.CacheWriteTokens-v.CacheWriteTokens, 0),
+		Estimated:        u.Estimated,
 	}
 }
 

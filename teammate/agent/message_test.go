@@ -17,7 +17,10 @@ func TestBlockUnknownType(t *testing.T) {
 func TestUsageArithmetic(t *testing.T) {
 	count := rapid.Int64Range(0, 1e6)
 	usage := rapid.Custom(func(t *rapid.T) Usage {
-		return Usage{count.Draw(t, "in"), count.Draw(t, "out"), count.Draw(t, "read"), count.Draw(t, "write")}
+		return Usage{
+			InputTokens: count.Draw(t, "in"), OutputTokens: count.Draw(t, "out"),
+			CacheReadTokens: count.Draw(t, "read"), CacheWriteTokens: count.Draw(t, "write"),
+		}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := usage.Draw(t, "a"), usage.Draw(t, "b")

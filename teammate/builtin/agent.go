@@ -109,7 +109,11 @@ type turn struct {
 	*Agent
 	host  agent.Host
 	reply agent.Reply
+	cut   int // answers in a row that were cut off at the limit of output tokens
 }
+
+// maxCut bounds what a model costs that never comes to an end: it is how many answers in a row may be cut off before the turn fails.
+const maxCut = 3
 
 // run asks the model until an answer has no calls, a hook halts, or an error
 // occurs. The reply describes what was done even then.
@@ -129,10 +133,27 @@ func (t *turn) run(ctx context.Context) (agent.Reply, error) {
 		if err := t.batch(ctx, calls, always); err != nil {
 			return t.done(), err
 		}
-		if len(calls) == 0 || t.reply.Halted != "" {
+		if t.reply.Halted != "" || len(calls) == 0 && t.cut == 0 {
 			return t.done(), nil
 		}
+		if err := t.continueCut(); err != nil {
+			return t.done(), err
+		}
 	}
+}
+
+// continueCut asks the model to continue an answer that was cut off. An answer with calls
+// needs no such request: their results are one, and a call that was cut in its middle is
+// reported to the model as malformed.
+func (t *turn) continueCut() error {
+	switch {
+	case t.cut == 0:
+		return nil
+	case t.cut > maxCut:
+		return &agent.APIError{Type: "max_output_tokens", Message: fmt.Sprintf(
+			"%d answers in a row reached the limit of output tokens; raise max_output of the model, or give smaller tasks", t.cut)}
+	}
+	return t.addInputs([]agent.Input{{Kind: agent.FromCovey, Text: cutText}})
 }
 
 // addInputs adds inputs to the conversation as one user message, with one block
@@ -178,6 +199,9 @@ func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 	}
 	t.conv.add(m)
 	t.reply.Usage = t.reply.Usage.Plus(response.Usage)
+	if t.cut++; !response.CutOff {
+		t.cut = 0
+	}
 	return calls, err
 }
 
@@ -271,6 +295,8 @@ const (
 	skippedText = "Not run: the turn was interrupted before this call."
 	lostText    = "interrupted: covey was stopped while this call was under way. It may have done all, " +
 		"some or none of its work; look before you repeat it."
+	cutText = "Your answer reached the limit of output tokens and was cut off there. Continue where it ends, without " +
+		"repeating it; break what is left into smaller pieces."
 	badInputText = "Not run: the input of this call is not a JSON object. Write it again as the tool's " +
 		"schema says."
 )

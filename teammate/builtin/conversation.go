@@ -170,7 +170,7 @@ func merge(blocks, more []agent.Block) []agent.Block {
 
 // sanitize returns the assistant message and the calls of a model's answer. It
 // keeps the conversation valid whatever the model returns: every call has a unique
-// id, inputs are JSON objects, and there are only text and tool calls. A call whose
+// id, inputs are JSON objects, and there are only text, thinking and tool calls. A call whose
 // input is not an object has a nil Input.
 func (c *conversation) sanitize(blocks []agent.Block) (agent.Message, []agent.ToolCall) {
 	m := agent.Message{Role: agent.Assistant}
@@ -182,6 +182,8 @@ func (c *conversation) sanitize(blocks []agent.Block) (agent.Message, []agent.To
 				continue
 			}
 			m.Content = append(m.Content, agent.Block{Type: b.Type, Text: b.Text})
+		case agent.ThinkingBlock:
+			m.Content = append(m.Content, b)
 		// The host answers a call of an unknown tool, so that the model learns that
 		// there is no such tool.
 		case agent.ToolUseBlock:

@@ -1,4 +1,6 @@
-package configs
+// Package calendar computes when the cron line of a schedule is due, in the wall clock time
+// of a zone.
+package calendar
 
 import (
 	"errors"
@@ -14,32 +16,32 @@ import (
 // are work for a member that keeps running.
 const leastEvery = time.Minute
 
-// Next returns the first time after a moment at which the schedule is due, or the zero time
-// if there is none, as for 30 February. At clock changes, a time that is skipped is due
-// right after the change, and a time that occurs twice is due once, unless the schedule is
-// hourly.
-func (s Schedule) Next(after time.Time) (time.Time, error) {
-	plan, err := parseCron(s.Cron)
+// Next returns the first time after a moment at which a cron line is due in a zone, or the
+// zero time if there is none, as for 30 February. zone is the name of an IANA time zone;
+// empty: that of after. At clock changes, a time that is skipped is due right after the
+// change, and a time that occurs twice is due once, unless the line is hourly.
+func Next(line, zone string, after time.Time) (time.Time, error) {
+	plan, err := parseCron(line)
 	if err != nil {
 		return time.Time{}, err
 	}
-	zone := after.Location()
-	if s.Zone != "" {
-		if zone, err = time.LoadLocation(s.Zone); err != nil {
-			return time.Time{}, fmt.Errorf("zone %q: %w", s.Zone, err)
+	place := after.Location()
+	if zone != "" {
+		if place, err = time.LoadLocation(zone); err != nil {
+			return time.Time{}, fmt.Errorf("zone %q: %w", zone, err)
 		}
 	}
 	fields, ok := plan.(*cron.SpecSchedule)
 	if everyHour := !ok || bits.OnesCount64(fields.Hour&(1<<24-1)) == 24; everyHour {
-		return plan.Next(after.In(zone)), nil
+		return plan.Next(after.In(place)), nil
 	}
 	// Fixed times are computed as wall clock times in UTC, which has no clock changes: in a
 	// zone's own time the parser skips days whose midnight does not exist.
-	for wall := wallClock(after.In(zone)); ; {
+	for wall := wallClock(after.In(place)); ; {
 		if wall = plan.Next(wall); wall.IsZero() {
 			return wall, nil
 		}
-		if next := onWall(wall, zone); next.After(after) {
+		if next := onWall(wall, place); next.After(after) {
 			return next, nil
 		}
 	}

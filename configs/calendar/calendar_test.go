@@ -1,4 +1,4 @@
-package configs
+package calendar
 
 import (
 	"strings"
@@ -32,7 +32,7 @@ func TestScheduleNext(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := Schedule{Cron: test.cron, Zone: test.zone}.Next(after)
+			got, err := Next(test.cron, test.zone, after)
 			if err != nil || got.UTC().Format(time.RFC3339) != test.want {
 				t.Errorf("%s in %s after %s: %s, %v; want %s", test.cron, test.zone, test.after,
 					got.UTC().Format(time.RFC3339), err, test.want)
@@ -42,13 +42,13 @@ func TestScheduleNext(t *testing.T) {
 }
 
 func TestScheduleNextFails(t *testing.T) {
-	for _, s := range []Schedule{{Cron: ""}, {Cron: "x"}, {Cron: "@never"}, {Cron: "@daily", Zone: "Mars/Olympus"},
-		{Cron: "* * * * * *"}, {Cron: strings.Repeat("9", 5000)}} {
-		if next, err := s.Next(time.Now()); err == nil {
+	for _, s := range []struct{ cron, zone string }{{"", ""}, {"x", ""}, {"@never", ""}, {"@daily", "Mars/Olympus"},
+		{"* * * * * *", ""}, {strings.Repeat("9", 5000), ""}} {
+		if next, err := Next(s.cron, s.zone, time.Now()); err == nil {
 			t.Errorf("%+v comes at %s", s, next)
 		}
 	}
-	if next, err := (Schedule{Cron: "0 0 31 4 *"}).Next(time.Now()); err != nil || !next.IsZero() {
+	if next, err := Next("0 0 31 4 *", "", time.Now()); err != nil || !next.IsZero() {
 		t.Errorf("the 31st of April: %s, %v", next, err)
 	}
 }
@@ -58,7 +58,7 @@ func TestScheduleNextFails(t *testing.T) {
 func TestScheduleGoesOn(t *testing.T) {
 	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Asia/Kathmandu"}
 	rapid.Check(t, func(t *rapid.T) {
-		s := Schedule{
+		s := struct{ Cron, Zone string }{
 			Cron: rapid.StringMatching(`([0-9]|[1-5][0-9]|\*/[1-9]) ([0-9]|1[0-9]|2[0-3]) \* \* (\*|[0-6])`).Draw(t, "cron"),
 			Zone: rapid.SampledFrom(zones).Draw(t, "zone"),
 		}
@@ -66,7 +66,7 @@ func TestScheduleGoesOn(t *testing.T) {
 		fixed := !strings.HasPrefix(s.Cron, "*")
 		seen := map[string]bool{}
 		for range 40 {
-			next, err := s.Next(at)
+			next, err := Next(s.Cron, s.Zone, at)
 			if err != nil || !next.After(at) {
 				t.Fatalf("%+v after %s: %s, %v", s, at, next, err)
 			}

@@ -1,0 +1,96 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/teammate/model"
+)
+
+// ErrNoKey: this machine has no API key for a model.
+var ErrNoKey = errors.New("there is no API key")
+
+// maxKey is the size in bytes of the largest key file.
+const maxKey = 16 << 10
+
+// NewModel returns a real model of a spec. It reads the key with each request, so that a
+// key can be replaced while the team runs, and so that it is in no value that lives long.
+func NewModel(m configs.Model) (*model.Model, error) {
+	return model.New(model.Config{
+		Provider: string(m.Provider), Model: m.Model, API: model.API(m.API), BaseURL: m.BaseURL,
+		Key: func() (string, error) { return ModelKey(m) }, MaxOutput: m.MaxOutput, Thinking: m.Thinking,
+		Temperature: m.Temperature, Headers: m.Headers,
+	})
+}
+
+// ModelKey returns the API key of a real model; empty: its host gets none. The error wraps
+// ErrNoKey, and says how to provide one.
+//
+// A key of covey's environment goes to the provider's own host only: another host that a
+// spec names must not get it.
+func ModelKey(m configs.Model) (string, error) {
+	if m.KeyFile != "" {
+		key, err := readKeyFile(m.KeyFile)
+		if err != nil {
+			return "", notation.Errorf(ErrNoKey, "the key file of model %s: %v", m.FullName(), err)
+		}
+		return key, nil
+	}
+	variable := m.Provider.KeyVariable()
+	if variable == "" || !m.AtHome() {
+		return "", nil
+	}
+	key := strings.TrimSpace(os.Getenv(variable))
+	if key == "" {
+		return "", notation.Errorf(ErrNoKey, "model %s has no API key: set %s before covey starts, or name a file under key_file",
+			m.FullName(), variable)
+	}
+	return key, nil
+}
+
+// readKeyFile returns the key in a file. A file with anything else in it is refused: it
+// would be sent to the host as a key.
+func readKeyFile(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("look at it: %w", err)
+	}
+	if info.Size() > maxKey {
+		return "", fmt.Errorf("%s has more than %d bytes, so it is not a key", path, maxKey)
+	}
+	data, err := os.ReadFile(path)
+	key := strings.TrimSpace(string(data))
+	if err == nil && (key == "" || strings.ContainsAny(key, " \t\r\n")) {
+		err = fmt.Errorf("%s must hold the key and nothing else", path)
+	}
+	return key, err
+}
+
+// RealModels returns the real models that members use, each once.
+func RealModels(team *configs.Team) []configs.Model {
+	var list []configs.Model
+	for _, a := range AgentsInUse(team) {
+		same := func(m configs.Model) bool { return m.FullName() == a.Model.FullName() && m.BaseURL == a.Model.BaseURL }
+		if a.Model.BaseURL != "" && !slices.ContainsFunc(list, same) {
+			list = append(list, a.Model)
+		}
+	}
+	return list
+}
+
+// CheckKeys reports the models of members without a key. It runs before a team starts, so
+// that nobody finds out from the first turn of the last member. Models that only hooks or
+// helpers name are not checked: they may never be asked.
+func CheckKeys(team *configs.Team) error {
+	var errs []error
+	for _, m := range RealModels(team) {
+		_, err := ModelKey(m)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

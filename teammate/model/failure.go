@@ -1,0 +1,227 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// failure is a request that failed. Its Type decides what hooks and the member do, its text
+// says to people what failed and what they can do.
+type failure struct {
+	agent.APIError
+	again bool          // another try may succeed
+	wait  time.Duration // how long the server asks to wait; 0: it does not say
+}
+
+// said is what an API says of an error, in all forms that are in use: OpenAI and Anthropic
+// nest an object under error, Ollama has a text there, vLLM puts the words at the top.
+type said struct {
+	Error   json.RawMessage `json:"error"`
+	Message string          `json:"message"`
+	Type    string          `json:"type"`
+	Code    any             `json:"code"` // a text, or a number at some hosts
+	Detail  json.RawMessage `json:"detail"`
+}
+
+// parseError returns the words of an error's body. A body that is not JSON has none.
+func parseError(body []byte) (words said) {
+	if json.Unmarshal(body, &words) != nil {
+		return said{}
+	}
+	var inner said
+	var text string
+	switch {
+	case json.Unmarshal(words.Error, &inner) == nil && (inner.Message != "" || inner.Type != "" || inner.Code != nil):
+		return inner
+	case json.Unmarshal(words.Error, &text) == nil && text != "": // Ollama
+		return said{Message: text}
+	case words.Message == "" && json.Unmarshal(words.Detail, &text) == nil: // vLLM
+		words.Message = text
+	}
+	return words
+}
+
+// refused returns the failure of an answer with an HTTP status that is an error.
+func (w wire) refused(resp *http.Response, body []byte) *failure {
+	words := parseError(body)
+	f := w.failed(resp.StatusCode, words)
+	if words.Message == "" {
+		f.Message = fmt.Sprintf("%s answered %s: %s", w.base, resp.Status, pageText(body))
+	}
+	f.wait = waitOf(resp.Header)
+	return f
+}
+
+// failed returns the failure for what an API said, with its HTTP status; 0: within a
+// stream. The order of the cases matters: providers report a used-up credit and a
+// conversation that is too long with the status of other errors, and hosts that copy an API
+// copy its codes less well than its statuses.
+func (w wire) failed(status int, words said) *failure {
+	code := strings.ToLower(fmt.Sprint(words.Type, " ", cmp.Or[any](words.Code, "")))
+	text := strings.ToLower(words.Message)
+	f := &failure{}
+	f.Message, f.Details = cmp.Or(words.Message, strings.TrimSpace(code)), strings.TrimSpace(code)
+	is := func(s int, parts ...string) bool {
+		if s != 0 && status == s {
+			return true
+		}
+		for _, p := range parts {
+			if strings.Contains(code, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case overflows(code, text):
+		f.Type = "invalid_request"
+		f.Message = "the conversation is longer than the model's context: " + f.Message
+	case is(0, "insufficient_quota", "billing") || status == http.StatusPaymentRequired || strings.Contains(text, "credit balance"):
+		f.Type, f.Message = "billing_error", f.Message+" (add credit at the provider, or use another model)"
+	case is(http.StatusUnauthorized, "authentication", "invalid_api_key"):
+		f.Type, f.Message = "authentication_failed", fmt.Sprintf("%s refuses the key of %s: %s", w.base, w.name, f.Message)
+	case is(http.StatusForbidden, "permission"):
+		f.Type = "authentication_failed"
+		f.Message = fmt.Sprintf("the key may not use %s: %s", w.name, f.Message)
+	case is(529, "overloaded") || strings.Contains(code, "unavailable"):
+		f.Type, f.again = "overloaded", true
+	case is(http.StatusTooManyRequests, "rate_limit"):
+		f.Type, f.again = "rate_limit", true
+	case is(http.StatusNotFound, "model_not_found", "not_found"):
+		f.Type = "model_not_found"
+		f.Message = fmt.Sprintf("%s has no model %s, or base_url is wrong: %s", w.base, w.name, f.Message)
+	case status >= 500 || status == http.StatusRequestTimeout || is(0, "api_error", "server_error", "internal", "timeout"):
+		f.Type, f.again = "server_error", true
+	case status >= 400 || is(0, "invalid_request"):
+		f.Type = "invalid_request"
+	default:
+		f.Type, f.again = "unknown", true
+	}
+	return f
+}
+
+// overflows reports whether an error says that the conversation is too long.
+func overflows(code, text string) bool {
+	return strings.Contains(code, "context_length_exceeded") || overflowText.MatchString(text)
+}
+
+// overflowText matches what providers say of a conversation that is too long.
+var overflowText = regexp.MustCompile(`prompt is too long|maximum context length|context (?:length|window|size)[^.]* exceed|` +
+	`exceed[^.]* context (?:length|window|size)|input (?:is|token count)[^.]*(?:too long|exceeds)`)
+
+// noStream returns the failure of an answer that is no stream, such as a proxy's page.
+func (w wire) noStream(kind string, body []byte) error {
+	if words := parseError(body); words.Message != "" {
+		return w.failed(0, words)
+	}
+	f := &failure{}
+	f.Type = "unknown"
+	f.Message = fmt.Sprintf("%s answered with %s instead of a stream; is base_url right, or is a proxy between? It begins: %s",
+		w.base, cmp.Or(kind, "an unknown type"), pageText(body))
+	return f
+}
+
+// unreachable returns the failure of a request without an answer. A certificate that is not
+// trusted stays so, and is not tried again; a host that cannot be reached may come back.
+func (w wire) unreachable(ctx context.Context, err error) error {
+	f := &failure{again: true}
+	f.Type = "server_error"
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var host x509.HostnameError
+	var dns *net.DNSError
+	switch {
+	case context.Cause(ctx) == errSilent:
+		f.Message = fmt.Sprintf("%s did not answer for %s", w.base, w.silence)
+	case errors.As(err, &unknown), errors.As(err, &invalid), errors.As(err, &host):
+		f.again = false
+		f.Message = fmt.Sprintf("the certificate of %s is not trusted: %v; if it is your own, name its authority in SSL_CERT_FILE",
+			w.base, innermost(err))
+	case errors.As(err, &dns):
+		f.Message = fmt.Sprintf("%s cannot be reached: %v; is the network up, and base_url right?", w.base, dns)
+	default:
+		f.Message = fmt.Sprintf("%s cannot be reached: %v", w.base, innermost(err))
+	}
+	return f
+}
+
+// broken returns the failure of a stream that ended before its answer was complete.
+func (w wire) broken(ctx context.Context, err error) error {
+	f := &failure{again: true}
+	f.Type = "server_error"
+	if context.Cause(ctx) == errSilent {
+		f.Message = fmt.Sprintf("%s stopped in the middle of an answer: nothing came for %s", w.base, w.silence)
+	} else {
+		f.Message = fmt.Sprintf("the connection to %s broke in the middle of an answer: %v", w.base, err)
+	}
+	return f
+}
+
+// malformed returns the failure of an event that is not as the API defines it.
+func (w wire) malformed(data []byte, err error) error {
+	f := &failure{again: true}
+	f.Type = "unknown"
+	f.Message = fmt.Sprintf("%s sent an event that is not as its API says (%v): %s", w.base, err, notation.Short(string(data), 200))
+	return f
+}
+
+// refusal returns the failure of a request that the model declined. Another try would be
+// declined, too.
+func refusal(text string) error {
+	f := &failure{}
+	f.Type, f.Message = "invalid_request", "the model declined to answer"
+	if text != "" {
+		f.Message += ": " + notation.Preview(text, 500)
+	}
+	return f
+}
+
+// waitOf returns how long a server asks to wait before the next request; 0: it does not
+// say.
+func waitOf(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return time.Duration(ms * float64(time.Millisecond))
+	}
+	text := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 && s < 1e9 {
+		return time.Duration(s * float64(time.Second))
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return 0
+}
+
+// pageText returns the beginning of a body that is not the API's, without markup.
+func pageText(body []byte) string {
+	text := markup.ReplaceAllString(string(body), " ")
+	return notation.Short(strings.Join(strings.Fields(text), " "), 200)
+}
+
+// markup matches tags of HTML, and the styles and scripts of a page.
+var markup = regexp.MustCompile(`(?is)<(?:style|script)\b.*?</(?:style|script)>|<[^>]*>`)
+
+// innermost returns the last error of a chain, which says what failed without the URL of
+// the request.
+func innermost(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

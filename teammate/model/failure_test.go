@@ -1,0 +1,221 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+func writeFile(t testing.TB, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask is a small request.
+func ask() agent.Request {
+	return agent.Request{Messages: []agent.Message{agent.TextMessage(agent.User, "Hello")}}
+}
+
+// anthropic returns the config of a model at a server.
+func anthropic(base string) Config {
+	return Config{
+		Provider: "anthropic", Model: "claude-x", API: Messages, BaseURL: base, Key: keyOf("sk-secret"),
+		Times: Times{FirstWait: time.Millisecond, LongWait: 20 * time.Millisecond},
+	}
+}
+
+// TestFailures: what a person reads of each way to fail, the type that StopFailure hooks
+// get, and whether the request is made again.
+func TestFailures(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status int
+		header string // Retry-After
+		kind   string
+		body   string
+		want   string // type: text
+		asked  int32
+	}{
+		"wrong key": {401, "", "application/json",
+			`{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key sk-secret"}}`,
+			"authentication_failed: BASE refuses the key of anthropic/claude-x: invalid x-api-key (key)", 1},
+		"no credit": {400, "", "application/json",
+			`{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`,
+			"billing_error: Your credit balance is too low (add credit at the provider, or use another model)", 1},
+		"quota": {429, "", "application/json",
+			`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`,
+			"billing_error: You exceeded your current quota (add credit at the provider, or use another model)", 1},
+		"unknown model": {404, "", "application/json",
+			`{"type":"error","error":{"type":"not_found_error","message":"model: claude-x"}}`,
+			"model_not_found: BASE has no model anthropic/claude-x, or base_url is wrong: model: claude-x", 1},
+		"unknown model at Ollama": {404, "", "application/json", `{"error":"model 'x' not found"}`,
+			"model_not_found: BASE has no model anthropic/claude-x, or base_url is wrong: model 'x' not found", 1},
+		"overload": {529, "", "application/json",
+			`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, "overloaded: Overloaded", tries},
+		"rate limit": {429, "0.001", "application/json",
+			`{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, "rate_limit: slow down", tries},
+		"server error": {500, "", "text/plain", "oops", "server_error: BASE answered 500 Internal Server Error: oops", tries},
+		"too long": {400, "", "application/json",
+			`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`,
+			"invalid_request: the conversation is longer than the model's context: prompt is too long: 210000 tokens > 200000 maximum", 1},
+		"vLLM": {400, "", "application/json", `{"object":"error","message":"bad tool","type":"BadRequestError","code":400}`,
+			"invalid_request: bad tool", 1},
+		"redirect": {302, "", "text/html", "<html><body>Log in</body></html>",
+			"unknown: BASE answered 302 Found: Log in", tries},
+		"page of a proxy": {200, "", "text/html", "<html><style>a{}</style><body><h1>Access  denied</h1></body></html>",
+			"unknown: BASE answered with text/html instead of a stream; is base_url right, or is a proxy between? " +
+				"It begins: Access denied", 1},
+		"error with status 200": {200, "", "application/json", `{"error":{"message":"no such route","type":"invalid_request_error"}}`,
+			"invalid_request: no such route", 1},
+		"overloaded within a stream": {200, "", "text/event-stream",
+			"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
+			"overloaded: Overloaded", tries},
+		"malformed": {200, "", "text/event-stream", "data: {\"type\": nonsense\n\n",
+			"unknown: BASE sent an event that is not as its API says (invalid character 'o' in literal null (expecting 'u')): " +
+				"{\"type\": nonsense", tries},
+		"refusal": {200, "", "text/event-stream", "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"refusal\"," +
+			"\"stop_details\":{\"explanation\":\"not this\"}}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+			"invalid_request: the model declined to answer: not this", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				asked.Add(1)
+				w.Header().Set("Content-Type", tc.kind)
+				w.Header().Set("Retry-After", tc.header)
+				w.WriteHeader(tc.status)
+				fmt.Fprint(w, tc.body)
+			})
+			_, err := generate(t, anthropic(server.URL), ask())
+			var api *agent.APIError
+			if !errors.As(err, &api) {
+				t.Fatalf("error = %v", err)
+			}
+			have := strings.ReplaceAll(api.Type+": "+api.Message, server.URL, "BASE")
+			if have != tc.want || asked.Load() != tc.asked {
+				t.Errorf("%s\nwant %s\nasked %d times, want %d", have, tc.want, asked.Load(), tc.asked)
+			}
+			if strings.Contains(fmt.Sprint(err, api.Details), "sk-secret") {
+				t.Error("the error shows the key")
+			}
+		})
+	}
+}
+
+// TestUnreachable: servers that cannot be asked at all.
+func TestUnreachable(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := "http://" + listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	signed := httptest.NewTLSServer(http.NotFoundHandler())
+	defer signed.Close()
+	signed.Config.ErrorLog = nil
+	for base, want := range map[string]string{
+		closed:                         "cannot be reached: connection refused",
+		"http://covey-test.invalid":    "is the network up, and base_url right?",
+		signed.URL:                     "is not trusted: x509: certificate signed by unknown authority; if it is your own",
+		"http://127.0.0.1:1/\x7f/path": "invalid control character in URL",
+	} {
+		_, err := generate(t, anthropic(base), ask())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", base, err)
+		}
+	}
+}
+
+// TestLongWaitIsALimit: a member does not sleep for minutes with a turn open.
+func TestLongWaitIsALimit(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusTooManyRequests)
+		fmt.Fprint(w, `{"error":{"type":"rate_limit_error","message":"come back later"}}`)
+	})
+	begun := time.Now()
+	_, err := generate(t, anthropic(server.URL), ask())
+	var limit *agent.LimitError
+	if !errors.As(err, &limit) || limit.Text != "come back later" {
+		t.Fatalf("error = %v", err)
+	}
+	if until := limit.Until.Sub(begun); until < time.Hour || until > 2*time.Hour {
+		t.Errorf("limited for %s", until)
+	}
+}
+
+// TestSilence: a server that stops in the middle of an answer is noticed, and one that is
+// slow is not mistaken for it.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := anthropic("http://server.test")
+		c.Times = Times{}
+		asked := 0
+		c.Transport = pipe(func(say func(string), closed <-chan struct{}) {
+			asked++
+			for range 10 {
+				time.Sleep(4 * time.Minute) // less than Silence
+				say("event: ping\ndata: {\"type\": \"ping\"}\n\n")
+			}
+			if asked > 1 {
+				say("data: {\"type\":\"message_stop\"}\n\n")
+			}
+			<-closed
+		})
+		resp, err := generate(t, c, ask())
+		if err != nil || asked != 2 || !resp.Usage.Estimated {
+			t.Errorf("asked %d times: %+v, %v", asked, resp, err)
+		}
+	})
+}
+
+// TestKeyIsMissing: the error of a missing key ends the request.
+func TestKeyIsMissing(t *testing.T) {
+	for _, api := range []API{Messages, Responses, Chat} {
+		c := anthropic("http://127.0.0.1:1")
+		c.API, c.Key = api, func() (string, error) { return "", errors.New("no key here") }
+		if _, err := generate(t, c, ask()); err == nil || err.Error() != "no key here" {
+			t.Errorf("%s: %v", api, err)
+		}
+	}
+}
+
+// TestReasoningThatCannotBeRead: reasoning that the provider cannot decrypt any more is left
+// out of a second request.
+func TestReasoningThatCannotBeRead(t *testing.T) {
+	var sizes []int
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		var body struct{ Input []object }
+		readJSON(t, r.Body, &body)
+		if sizes = append(sizes, len(body.Input)); len(sizes) == 1 {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"error":{"message":"The encrypted content could not be verified","code":"invalid_encrypted_content"}}`)
+			return
+		}
+		stream(w, []byte("data: {\"type\":\"response.completed\",\"response\":{\"output\":[{\"type\":\"message\",\"content\":[{\"text\":\"Hi\"}]}]}}\n\n"))
+	})
+	c := Config{Provider: "openai", Model: "gpt-5", API: Responses, BaseURL: server.URL, Key: keyOf("k")}
+	req := ask()
+	req.Messages = append(req.Messages, agent.Message{Role: agent.Assistant, Content: []agent.Block{
+		{Type: agent.ThinkingBlock, Raw: encode(object{"type": "reasoning"}), Model: "openai/gpt-5"},
+		{Type: agent.TextBlock, Text: "Hello"},
+	}})
+	resp, err := generate(t, c, req)
+	if err != nil || len(sizes) != 2 || sizes[0] != 3 || sizes[1] != 2 || resp.Content[0].Text != "Hi" {
+		t.Errorf("%+v, %v; items %v", resp, err, sizes)
+	}
+}

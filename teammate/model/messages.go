@@ -1,0 +1,307 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// defaultOutput is the limit of output tokens at APIs that want one.
+const defaultOutput = 16_000
+
+// messages speaks Anthropic's Messages API.
+type messages struct {
+	wire
+	config Config
+	name   string
+}
+
+// object is a JSON object. Its keys are encoded in sorted order, so that equal requests
+// have equal bytes, which caches need.
+type object = map[string]any
+
+// answer makes one request.
+func (p messages) answer(ctx context.Context, req agent.Request) (agent.Response, error) {
+	key, err := p.key()
+	if err != nil {
+		return agent.Response{}, err
+	}
+	header := http.Header{"Anthropic-Version": {"2023-06-01"}}
+	if key != "" {
+		header.Set("X-Api-Key", key)
+	}
+	a := messagesAnswer{wire: p.wire, name: p.name, blocks: map[int]*openBlock{}}
+	if err := p.stream(ctx, "/v1/messages", p.body(req), header, a.see); err != nil {
+		return agent.Response{}, err
+	}
+	return a.response(req)
+}
+
+// body returns the body of a request. The parts that stay the same come first and are marked
+// for the cache: the tools, then the system prompt, then the conversation. A change of a
+// part makes the marks after it worthless.
+func (p messages) body(req agent.Request) object {
+	limit := cmp.Or(p.config.MaxOutput, defaultOutput)
+	b := object{"model": p.config.Model, "stream": true, "messages": p.conversation(req.Messages)}
+	if req.System != "" {
+		b["system"] = []object{{"type": "text", "text": req.System, "cache_control": ephemeral()}}
+	}
+	if len(req.Tools) > 0 {
+		tools := make([]object, len(req.Tools))
+		for i, t := range req.Tools {
+			tools[i] = object{"name": t.Name, "description": t.Description, "input_schema": t.Schema}
+		}
+		tools[len(tools)-1]["cache_control"] = ephemeral()
+		b["tools"] = tools
+	}
+	switch level := p.config.Thinking; {
+	case level == "" || level == "off":
+	case fixedThinking.MatchString(p.config.Model):
+		budget := map[string]int{"low": 2_000, "medium": 8_000, "high": 24_000}[level]
+		limit += budget // the budget is part of the limit
+		b["thinking"] = object{"type": "enabled", "budget_tokens": budget}
+	default:
+		b["thinking"], b["output_config"] = object{"type": "adaptive"}, object{"effort": level}
+	}
+	if p.config.Temperature != nil {
+		b["temperature"] = *p.config.Temperature
+	}
+	b["max_tokens"] = limit
+	return b
+}
+
+// fixedThinking matches the models that want a budget of thinking tokens; later ones
+// decide by themselves.
+var fixedThinking = regexp.MustCompile(`^claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[015])?(?:-20\d{6})?$)`)
+
+// ephemeral marks the end of a part of a request that the provider keeps for the next one.
+func ephemeral() object { return object{"type": "ephemeral"} }
+
+// conversation converts messages. The last blocks of the last two messages of the user are
+// marked for the cache: the mark before the last one is where the previous request ended,
+// and a cache is only looked for 20 blocks back.
+func (p messages) conversation(list []agent.Message) []object {
+	converted := make([]object, 0, len(list))
+	marks := 2
+	for _, m := range slices.Backward(list) {
+		content := p.content(m.Content)
+		if len(content) == 0 {
+			continue
+		}
+		if m.Role == agent.User && marks > 0 {
+			content[len(content)-1]["cache_control"] = ephemeral()
+			marks--
+		}
+		converted = append(converted, object{"role": m.Role, "content": content})
+	}
+	slices.Reverse(converted)
+	return converted
+}
+
+// content converts the blocks of a message, and leaves out what the API would refuse, such
+// as blank texts. Thinking goes only to the model that it is of,
+// because it is signed.
+func (p messages) content(blocks []agent.Block) []object {
+	var list []object
+	for _, b := range blocks {
+		switch b.Type {
+		case agent.TextBlock:
+			if strings.TrimSpace(b.Text) != "" { // the API refuses blank texts
+				list = append(list, object{"type": "text", "text": b.Text})
+			}
+		case agent.ToolUseBlock:
+			list = append(list, object{"type": "tool_use", "id": callID(b.ID), "name": b.Name, "input": agent.ValidInput(b.Input)})
+		case agent.ToolResultBlock:
+			result := object{"type": "tool_result", "tool_use_id": callID(b.ToolUseID), "is_error": b.IsError}
+			if strings.TrimSpace(b.Content) != "" {
+				result["content"] = b.Content
+			}
+			list = append(list, result)
+		case agent.ThinkingBlock:
+			var raw object
+			if b.Model == p.name && json.Unmarshal(b.Raw, &raw) == nil {
+				list = append(list, raw)
+			}
+		}
+	}
+	return list
+}
+
+// callID returns an id that the API accepts, for ids that another model has made. A call and
+// its result get the same one.
+func callID(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, id)
+}
+
+// messagesAnswer is an answer that arrives. Blocks are kept by their index, because some
+// hosts send them interleaved or out of order; a delta without a start begins a text.
+type messagesAnswer struct {
+	wire   wire
+	name   string
+	blocks map[int]*openBlock
+	usage  messagesUsage
+	stop   string
+	detail string // of a refusal
+}
+
+// openBlock is a block that arrives. Signatures are appended like text: they may come in
+// several deltas. Nothing of a block is used before the whole answer is there.
+type openBlock struct {
+	start                               json.RawMessage
+	kind, id, name                      string
+	text, thinking, signature, argument strings.Builder
+}
+
+// messagesUsage is cumulative: each report replaces the one before, and adding them up would
+// double the bill. A nil field was not reported, which is not the same as 0.
+type messagesUsage struct {
+	Input      *int64 `json:"input_tokens"`
+	Output     *int64 `json:"output_tokens"`
+	CacheWrite *int64 `json:"cache_creation_input_tokens"`
+	CacheRead  *int64 `json:"cache_read_input_tokens"`
+}
+
+// messagesEvent is an event of the stream, with the fields of all types of events. Unknown
+// types are ignored, as Anthropic asks, because new ones may be added at any time.
+type messagesEvent struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		Usage messagesUsage `json:"usage"`
+	} `json:"message"`
+	Block json.RawMessage `json:"content_block"`
+	Delta struct {
+		Type      string `json:"type"`
+		Text      string `json:"text"`
+		Thinking  string `json:"thinking"`
+		Signature string `json:"signature"`
+		Argument  string `json:"partial_json"`
+		Stop      string `json:"stop_reason"`
+		Details   struct {
+			Explanation string `json:"explanation"`
+		} `json:"stop_details"`
+	} `json:"delta"`
+	Usage messagesUsage `json:"usage"`
+}
+
+// see processes one event.
+func (a *messagesAnswer) see(data []byte) (complete bool, err error) {
+	var e messagesEvent
+	if err := json.Unmarshal(data, &e); err != nil {
+		return false, a.wire.malformed(data, err)
+	}
+	switch e.Type {
+	case "message_start":
+		a.count(e.Message.Usage)
+	case "content_block_start":
+		b := &openBlock{start: e.Block}
+		var start struct{ Type, ID, Name, Text, Thinking, Signature string }
+		if err := json.Unmarshal(e.Block, &start); err != nil {
+			return false, a.wire.malformed(data, err)
+		}
+		b.kind, b.id, b.name = start.Type, start.ID, start.Name
+		b.text.WriteString(start.Text)
+		b.thinking.WriteString(start.Thinking)
+		b.signature.WriteString(start.Signature)
+		a.blocks[e.Index] = b
+	case "content_block_delta":
+		b := a.blocks[e.Index]
+		if b == nil { // the start is missing
+			b = &openBlock{kind: "text"}
+			a.blocks[e.Index] = b
+		}
+		b.text.WriteString(e.Delta.Text)
+		b.thinking.WriteString(e.Delta.Thinking)
+		b.signature.WriteString(e.Delta.Signature)
+		b.argument.WriteString(e.Delta.Argument)
+	case "message_delta":
+		a.stop, a.detail = cmp.Or(e.Delta.Stop, a.stop), cmp.Or(e.Delta.Details.Explanation, a.detail)
+		a.count(e.Usage)
+	case "message_stop":
+		return true, nil
+	case "error":
+		return false, a.wire.failed(0, parseError(data))
+	}
+	return false, nil
+}
+
+// count takes a report of usage.
+func (a *messagesAnswer) count(u messagesUsage) {
+	a.usage = messagesUsage{
+		Input: cmp.Or(u.Input, a.usage.Input), Output: cmp.Or(u.Output, a.usage.Output),
+		CacheWrite: cmp.Or(u.CacheWrite, a.usage.CacheWrite), CacheRead: cmp.Or(u.CacheRead, a.usage.CacheRead),
+	}
+}
+
+// response returns the complete answer. An answer that ends at the model's context is cut
+// off like one that ends at max_tokens: the next request then says that it is too long.
+func (a *messagesAnswer) response(req agent.Request) (agent.Response, error) {
+	var r agent.Response
+	for _, i := range slices.Sorted(maps.Keys(a.blocks)) {
+		r.Content = append(r.Content, a.blocks[i].block(a.name)...)
+	}
+	switch a.stop {
+	case "refusal":
+		return agent.Response{}, refusal(cmp.Or(a.detail, agent.Message{Content: r.Content}.Text()))
+	case "model_context_window_exceeded", "max_tokens":
+		r.CutOff = true
+	}
+	if a.usage.Input == nil || a.usage.Output == nil {
+		r.Usage = estimate(req, r.Content)
+		return r, nil
+	}
+	read, write := value(a.usage.CacheRead), value(a.usage.CacheWrite)
+	r.Usage = agent.Usage{
+		InputTokens: *a.usage.Input + read + write, OutputTokens: *a.usage.Output,
+		CacheReadTokens: read, CacheWriteTokens: write,
+	}
+	return r, nil
+}
+
+// value returns what a pointer points to, or 0.
+func value(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// block returns the complete block; none if its type is unknown.
+func (b *openBlock) block(model string) []agent.Block {
+	switch b.kind {
+	case "text":
+		return []agent.Block{{Type: agent.TextBlock, Text: b.text.String()}}
+	case "tool_use":
+		input := json.RawMessage(b.argument.String())
+		if len(input) == 0 { // some hosts send it whole
+			var start struct {
+				Input json.RawMessage `json:"input"`
+			}
+			if json.Unmarshal(b.start, &start) == nil {
+				input = start.Input
+			}
+		}
+		return []agent.Block{{Type: agent.ToolUseBlock, ID: b.id, Name: b.name, Input: input}}
+	case "thinking":
+		raw := object{"type": "thinking", "thinking": b.thinking.String()}
+		if b.signature.Len() > 0 { // hosts that copy the API may not sign
+			raw["signature"] = b.signature.String()
+		}
+		return []agent.Block{{Type: agent.ThinkingBlock, Thinking: b.thinking.String(), Raw: encode(raw), Model: model}}
+	case "redacted_thinking":
+		return []agent.Block{{Type: agent.ThinkingBlock, Raw: b.start, Model: model}}
+	}
+	return nil
+}

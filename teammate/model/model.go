@@ -1,0 +1,185 @@
+// Package model answers the builtin agent with models of real providers: Anthropic's
+// Messages API, OpenAI's Responses API, and the Chat Completions API of OpenAI and of the
+// many hosts that copy it.
+//
+// Requests are always streamed, so that a server that has stopped is noticed. A request
+// that fails before its answer is complete has had no effect, because the agent acts only
+// on complete answers; so it is made again.
+//
+// What holds for all three APIs:
+//
+//   - An answer without its end (message_stop, a response event, finish_reason) is a
+//     connection that broke, never an empty answer.
+//   - Thinking is kept as it came and goes back to the model that wrote it.
+//   - Calls may arrive in pieces, out of order, without ids, or whole.
+//   - Tokens are those that the provider counts; where it counts none they are estimated,
+//     and marked as such.
+//   - A wait of more than half a minute is a limit of the account, and no sleeping goroutine.
+//
+// messages.go, responses.go and chat.go each translate a conversation to a request and the
+// events of a stream to an answer. wire.go makes the requests of all three, and failure.go
+// says what went wrong with one, in the words of HOOKS.md section 6 for hooks and in plain
+// ones for people. The providers' own Go libraries are not used: what they offer beyond
+// requests and events is not needed here, and they would double the size of the program and
+// the time to build it.
+package model
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// API is the protocol of a provider.
+type API string
+
+// The protocols.
+const (
+	Messages  API = "messages"
+	Responses API = "responses"
+	Chat      API = "chat"
+)
+
+// Config describes a model of a provider. It holds what a spec may say, and what the spec
+// must not hold: the key, which is asked for and never kept.
+type Config struct {
+	Provider string // for people and prices, as in "anthropic"
+	Model    string // the provider's name of the model
+	API      API
+	BaseURL  string // without a slash at its end
+	// Key returns the API key; empty: the server wants none. It is called for each
+	// request, so that a key file can be replaced.
+	Key         func() (string, error)
+	MaxOutput   int      // in tokens; 0: the provider's default
+	Thinking    string   // low, medium or high; "" and off: the provider's default and none
+	Temperature *float64 // nil: the provider's default
+	Headers     map[string]string
+
+	Transport http.RoundTripper // nil: http.DefaultTransport
+	Times     Times
+}
+
+// Times are time limits. Zero fields have defaults.
+type Times struct {
+	Silence   time.Duration // the longest time without a byte of an answer; 5 min
+	FirstWait time.Duration // before the second try; doubles with each; 0.5 s
+	LongWait  time.Duration // the longest wait before a try; what is longer is a limit; 30 s
+}
+
+// tries is how often a request is made before its error is returned. The member then tries
+// the turn again, with longer waits that people see.
+const tries = 3
+
+// Model is a model of a provider. It implements agent.Model, and is safe for concurrent use.
+type Model struct {
+	config Config
+	answer func(context.Context, agent.Request) (agent.Response, error)
+}
+
+// New returns a model. It makes no request, and does not read the key, so it fails only for
+// an API that it does not know.
+func New(c Config) (*Model, error) {
+	c.Times = Times{
+		Silence: cmp.Or(c.Times.Silence, 5*time.Minute), FirstWait: cmp.Or(c.Times.FirstWait, time.Second/2),
+		LongWait: cmp.Or(c.Times.LongWait, 30*time.Second),
+	}
+	m := &Model{config: c}
+	w := wire{name: m.Name(), base: c.BaseURL, key: c.Key, headers: c.Headers, silence: c.Times.Silence,
+		client: &http.Client{Transport: c.Transport, CheckRedirect: stay}}
+	switch c.API {
+	case Messages:
+		m.answer = messages{wire: w, config: c, name: m.Name()}.answer
+	case Responses:
+		m.answer = responses{wire: w, config: c, name: m.Name()}.answer
+	case Chat:
+		m.answer = chat{wire: w, config: c, name: m.Name()}.answer
+	default:
+		return nil, fmt.Errorf("model %s: there is no API %q", m.Name(), c.API)
+	}
+	return m, nil
+}
+
+// stay keeps a client from following redirects, which would take the key to another host.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// Name returns the provider and the model, as in "anthropic/claude-sonnet-4-5". Thinking in
+// a transcript carries it, so that it goes back to no other model.
+func (m *Model) Name() string { return m.config.Provider + "/" + m.config.Model }
+
+// Generate implements agent.Model. A key that a server repeats in an error is replaced,
+// because errors go to the journal and to hooks.
+//
+// It tries again after errors that may pass, and fails
+// with an *agent.LimitError if the provider asks for a longer wait than LongWait.
+func (m *Model) Generate(ctx context.Context, req agent.Request) (agent.Response, error) {
+	for n := 1; ; n++ {
+		resp, err := m.answer(ctx, req)
+		var f *failure
+		switch {
+		case err == nil:
+			return resp, nil
+		case ctx.Err() != nil:
+			return agent.Response{}, ctx.Err()
+		case !errors.As(err, &f):
+			return agent.Response{}, err
+		}
+		m.redact(f)
+		if f.wait > m.config.Times.LongWait {
+			return agent.Response{}, &agent.LimitError{Until: time.Now().Add(f.wait), Text: f.Message}
+		}
+		if !f.again || n == tries {
+			return agent.Response{}, &f.APIError
+		}
+		select {
+		case <-time.After(max(m.pause(n), f.wait)):
+		case <-ctx.Done():
+			return agent.Response{}, ctx.Err()
+		}
+	}
+}
+
+// redact removes the key from what a server has said.
+func (m *Model) redact(f *failure) {
+	if key, err := m.config.Key(); err == nil && key != "" {
+		f.Message, f.Details = strings.ReplaceAll(f.Message, key, "(key)"), strings.ReplaceAll(f.Details, key, "(key)")
+	}
+}
+
+// pause returns how long to wait after the nth try. It is random, so that many members
+// do not try again at the same time.
+func (m *Model) pause(n int) time.Duration {
+	longest := min(m.config.Times.FirstWait<<(n-1), m.config.Times.LongWait)
+	return longest/2 + rand.N(longest/2+1)
+}
+
+// estimate returns the usage of an answer that the API has not counted: a token for each
+// four characters, which is near enough for English and code. It counts too little for
+// most other languages.
+func estimate(req agent.Request, blocks []agent.Block) agent.Usage {
+	u := agent.Usage{Estimated: true, InputTokens: int64(len(req.System))}
+	for _, t := range req.Tools {
+		u.InputTokens += int64(len(t.Name) + len(t.Description) + len(t.Schema))
+	}
+	for _, m := range req.Messages {
+		u.InputTokens += size(m.Content)
+	}
+	u.OutputTokens = (size(blocks) + 3) / 4
+	u.InputTokens = (u.InputTokens + 3) / 4
+	return u
+}
+
+// size returns the number of bytes that a model reads of blocks.
+func size(blocks []agent.Block) int64 {
+	var n int
+	for _, b := range blocks {
+		n += len(b.Text) + len(b.Thinking) + len(b.Name) + len(b.Input) + len(b.Content)
+	}
+	return int64(n)
+}

@@ -1,0 +1,115 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/tmaxmax/go-sse"
+)
+
+// Limits of what a server may send.
+const (
+	maxEvent = 64 << 20 // bytes of one event of a stream
+	maxError = 64 << 10 // bytes of an error's body
+)
+
+// wire makes requests to one server. It follows no redirects and retries nothing: what a
+// failed request means is decided by Model.
+type wire struct {
+	name    string // of the model, for errors
+	base    string
+	key     func() (string, error)
+	headers map[string]string
+	silence time.Duration
+	client  *http.Client
+}
+
+// errSilent is the cause of the end of a request whose server sends nothing.
+var errSilent = errors.New("the server sent nothing")
+
+// stream posts a request and passes the data of each event of the answer to see, until it
+// reports that the answer is complete. A stream that ends before is cut off. Its error is
+// a *failure, or what see returned.
+func (w wire) stream(ctx context.Context, path string, body any, header http.Header, see func(data []byte) (complete bool, err error)) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false) // code is full of <, > and &
+	if err := enc.Encode(body); err != nil {
+		return fmt.Errorf("model %s: encode a request: %w", w.name, err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	alarm := time.AfterFunc(w.silence, func() { cancel(errSilent) })
+	defer alarm.Stop()
+	resp, err := w.post(ctx, path, &text, header)
+	if err != nil {
+		return w.unreachable(ctx, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
+		return w.refused(resp, said)
+	}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
+		return w.noStream(kind, said)
+	}
+	events := sse.Read(&watched{resp.Body, alarm, w.silence}, &sse.ReadConfig{MaxEventSize: maxEvent})
+	for e, err := range events {
+		if err != nil {
+			return w.broken(ctx, err)
+		}
+		if complete, err := see([]byte(e.Data)); complete || err != nil {
+			return err
+		}
+	}
+	return w.broken(ctx, io.ErrUnexpectedEOF)
+}
+
+// post makes a request. The headers of the spec come last, so that they can replace covey's,
+// such as its name, at hosts that want another one.
+func (w wire) post(ctx context.Context, path string, body io.Reader, header http.Header) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.base+path, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header = header
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("User-Agent", "covey")
+	for name, value := range w.headers {
+		req.Header.Set(name, value)
+	}
+	return w.client.Do(req)
+}
+
+// bearer returns the header of APIs that take the key as a bearer token.
+func (w wire) bearer() (http.Header, error) {
+	key, err := w.key()
+	header := http.Header{}
+	if key != "" {
+		header.Set("Authorization", "Bearer "+key)
+	}
+	return header, err
+}
+
+// watched is a body whose every read puts off the alarm. Pings count as a sign of life: the
+// provider sends them while a model thinks for minutes.
+type watched struct {
+	io.Reader
+	alarm   *time.Timer
+	silence time.Duration
+}
+
+func (r *watched) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.alarm.Reset(r.silence)
+	return n, err
+}
