@@ -1,6 +1,6 @@
 // Package provider describes the providers of models: where their APIs are, which of them
 // they have, and which variable holds their key. What such an API wants and says is in
-// teammate/model; this package knows only what a spec can say of it.
+// teammate/modelapi; this package knows only what a spec can say of it.
 package provider
 
 import (

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/teammate/model"
+	"github.com/coveyteam/covey/teammate/modelapi"
 )
 
 // ErrNoKey: this machine has no API key for a model.
@@ -20,9 +20,9 @@ const maxKey = 16 << 10
 
 // NewModel returns a real model of a spec. It reads the key with each request, so that a
 // key can be replaced while the team runs, and so that it is in no value that lives long.
-func NewModel(m configs.Model) (*model.Model, error) {
-	return model.New(model.Config{
-		Provider: string(m.Provider), Model: m.Model, API: model.API(m.API), BaseURL: m.BaseURL,
+func NewModel(m configs.Model) (*modelapi.Model, error) {
+	return modelapi.New(modelapi.Config{
+		Provider: string(m.Provider), Model: m.Model, API: modelapi.API(m.API), BaseURL: m.BaseURL,
 		Key: func() (string, error) { return ModelKey(m) }, MaxOutput: m.MaxOutput, Thinking: m.Thinking,
 		Temperature: m.Temperature, Headers: m.Headers,
 	})

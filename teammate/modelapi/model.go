@@ -1,4 +1,4 @@
-// Package model answers the builtin agent with models of real providers: Anthropic's
+// Package modelapi answers the builtin agent with models of real providers: Anthropic's
 // Messages API, OpenAI's Responses API, and the Chat Completions API of OpenAI and of the
 // many hosts that copy it.
 //
@@ -22,7 +22,7 @@
 // ones for people. The providers' own Go libraries are not used: what they offer beyond
 // requests and events is not needed here, and they would double the size of the program and
 // the time to build it.
-package model
+package modelapi
 
 import (
 	"cmp"
