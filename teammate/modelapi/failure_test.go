@@ -164,21 +164,21 @@ func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := anthropic("http://server.test")
 		c.Times = Times{}
-		asked := 0
+		var asked atomic.Int32
 		c.Transport = pipe(func(say func(string), closed <-chan struct{}) {
-			asked++
+			try := asked.Add(1)
 			for range 10 {
 				time.Sleep(4 * time.Minute) // less than Silence
 				say("event: ping\ndata: {\"type\": \"ping\"}\n\n")
 			}
-			if asked > 1 {
+			if try > 1 {
 				say("data: {\"type\":\"message_stop\"}\n\n")
 			}
 			<-closed
 		})
 		resp, err := generate(t, c, ask())
-		if err != nil || asked != 2 || !resp.Usage.Estimated {
-			t.Errorf("asked %d times: %+v, %v", asked, resp, err)
+		if err != nil || asked.Load() != 2 || !resp.Usage.Estimated {
+			t.Errorf("asked %d times: %+v, %v", asked.Load(), resp, err)
 		}
 	})
 }
