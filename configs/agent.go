@@ -2,7 +2,6 @@ package configs
 
 import (
 	"math"
-	"regexp"
 	"slices"
 
 	"github.com/coveyteam/covey/configs/yaml"
@@ -58,7 +57,7 @@ type agentSpec struct {
 	model       modelSpec
 	command     yaml.List[yaml.Value[string]]
 	resume      yaml.List[yaml.Value[string]]
-	env         envSpec
+	env         yaml.Variables
 	auth        authSpec
 	parallel    yaml.Value[int64]
 	nativeHooks yaml.Value[bool]
@@ -75,14 +74,14 @@ func (a *agentSpec) fields() []yaml.Field {
 		{Key: "model", Part: modelPart(&a.model),
 			Doc: "The model it uses; builtin needs one. A program that is given a script model uses the " +
 				"script instead of its own model, without login or network."},
-		{Key: "command", Part: commandPart{yaml.Args(&a.command), &a.command, "[program, argument]"},
+		{Key: "command", Part: yaml.CommandLine(&a.command, "[program, argument]"),
 			Doc: "The program and its arguments. A program with a slash is relative to the workspace, any " +
 				"other is looked for in PATH. With `use: command` the prompt replaces `{prompt}`, or " +
 				"else comes on stdin."},
-		{Key: "resume", Part: commandPart{yaml.Args(&a.resume), &a.resume, "[--resume, \"{session}\"]"},
+		{Key: "resume", Part: yaml.CommandLine(&a.resume, "[--resume, \"{session}\"]"),
 			Doc: "With `use: command`, arguments that follow the command to resume an earlier session; " +
 				"`{session}` in them is its id."},
-		{Key: "env", Part: envPart{&a.env},
+		{Key: "env", Part: yaml.Env(&a.env),
 			Doc: "Variables for the program. `${NAME}` in a value is covey's own variable NAME, `$$` is a " +
 				"dollar; `{file: PATH}` is the content of a file."},
 		{Key: "auth", Part: yaml.Either(yaml.OneOf(&a.auth.mode, string(Login), string(Key)), yaml.Object(&a.auth.at, a.auth.fields()),
@@ -106,11 +105,6 @@ func agentPart(a *agentSpec) yaml.Part { return yaml.Object(&a.at, a.fields()) }
 func kindWords() []string {
 	return append([]string{string(Builtin), string(ACP), string(Command)}, presetNames()...)
 }
-
-// variableForm is the pattern of a variable's name.
-const variableForm = `^[A-Za-z_][A-Za-z0-9_]*$`
-
-var variablePattern = regexp.MustCompile(variableForm)
 
 // allAgents resolves the section `agents`.
 func (r *resolver) allAgents(specs []yaml.Entry[agentSpec]) map[string]Agent {

@@ -33,7 +33,7 @@ func (r *resolver) programAgent(e *yaml.Entry[agentSpec]) Agent {
 	}
 	a.Command = r.command(s.command)
 	a.Resume = r.resume(&a, s.resume)
-	a.Env = r.env(s.env.entries)
+	a.Env = r.env(s.env.Entries)
 	r.auth(&a, s)
 	if s.model.given() {
 		a.Model = r.model(&s.model)
@@ -131,39 +131,4 @@ func (r *resolver) resume(a *Agent, l yaml.List[yaml.Value[string]]) []string {
 // refused counts, because it may have contained one.
 func holdsSession(v yaml.Value[string]) bool {
 	return strings.Contains(v.V, "{session}") || v.At != nil && v.At.Kind != yaml.TextKind
-}
-
-// commandPart decodes a program with its arguments, or only arguments: a list that is not
-// empty.
-type commandPart struct {
-	yaml.Part
-	to      *yaml.List[yaml.Value[string]]
-	example string // a list as YAML, for messages
-}
-
-// Decode suggests a list for a command line that was written as one text, if its words need
-// no quotes in a list.
-func (p commandPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
-	p.to.At = n
-	switch {
-	case n.Kind == yaml.TextKind:
-		list := p.example
-		if words := strings.Fields(yaml.Clip(n.Text)); len(words) > 0 && !strings.ContainsAny(n.Text, "\"'\\,[]{}#:&*|<>") {
-			list = "[" + strings.Join(words, ", ") + "]"
-		}
-		d.Fail(n.At, "%s must be %s, not %s; write %s", yaml.NameOf(key), p.Want(), n.Describe(), list)
-	case n.Kind == yaml.ListKind && len(n.Items) == 0:
-		d.Fail(n.At, "%s is empty; write a list such as %s, or remove it", yaml.NameOf(key), p.example)
-	case n.Kind == yaml.ListKind && len(n.Items) > yaml.MaxTexts:
-		d.Fail(n.At, "%s has more than %d entries; shorten it", yaml.NameOf(key), yaml.MaxTexts)
-	default:
-		p.Part.Decode(d, key, n)
-	}
-}
-
-// Schema requires at least one entry.
-func (p commandPart) Schema() *yaml.JSON {
-	out := p.Part.Schema()
-	out.MinItems = new(1)
-	return out
 }

@@ -1,14 +1,13 @@
 package configs
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/notation"
@@ -33,9 +32,9 @@ func (v EnvVar) Refers() []string {
 		return nil
 	}
 	var out []string
-	// Text comes from a spec that has been checked, so expand cannot fail; a variable made
+	// Text comes from a spec that has been checked, so Expand cannot fail; a variable made
 	// by a program has no Text.
-	_ = expand(v.Text, func(piece string, name bool) error {
+	_ = yaml.Expand(v.Text, func(piece string, name bool) error {
 		if name && !slices.Contains(out, piece) {
 			out = append(out, piece)
 		}
@@ -48,41 +47,81 @@ func (v EnvVar) Refers() []string {
 // secret.
 func (v EnvVar) String() string { return v.Name + "=" + v.Text }
 
+// reservedVariables begins the names that covey uses itself, such as to identify a
+// member's processes.
+const reservedVariables = "COVEY_"
+
+// maxExpanded bounds all values of a spec's variables together, in bytes, because a small
+// spec could name a large variable many times.
+const maxExpanded = 1 << 20
+
+// errLong is the mistake of variables that are too long.
+var errLong = fmt.Errorf("the values of all variables are longer than %d KiB; shorten them", maxExpanded>>10)
+
+// env resolves a program's variables.
+func (r *resolver) env(entries []yaml.Entry[yaml.VariableValue]) []EnvVar {
+	var out []EnvVar
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name.Text, reservedVariables) {
+			r.Fail(e.Name.At, "variables that begin with %s are reserved for covey; remove %s, or give it another name",
+				reservedVariables, yaml.NameOf(e.Name))
+			continue
+		}
+		if e.V.At != nil {
+			v := r.secret(e.Name, e.V.File)
+			if r.expanded += len(v.Value); r.expanded > maxExpanded {
+				r.Fail(e.Name.At, "%s: %v", yaml.NameOf(e.Name), errLong)
+			}
+			out = append(out, v)
+			continue
+		}
+		v := EnvVar{Name: e.Name.Text, Text: e.V.Text.V}
+		room := maxExpanded - r.expanded
+		err := yaml.Expand(v.Text, func(piece string, name bool) error {
+			if name {
+				var ok bool
+				if piece, ok = r.lookup(piece); !ok {
+					return yaml.ErrUnset
+				}
+			}
+			if len(v.Value)+len(piece) > room {
+				return errLong
+			}
+			v.Value += piece
+			return nil
+		})
+		if err != nil {
+			r.Fail(e.V.Text.At.At, "%s: %v", yaml.NameOf(e.Name), err)
+		}
+		r.expanded += len(v.Value)
+		out = append(out, v)
+	}
+	return out
+}
+
 // maxSecret is how long a value from a file may be, in bytes. A longer file is not a secret,
 // and systems refuse long environments.
 const maxSecret = 64 << 10
 
-// secretSpec is a variable whose value is in a file.
-type secretSpec struct {
-	at   *yaml.Node
-	file yaml.Value[string]
-}
-
-// fields returns the keys of the mapping.
-func (s *secretSpec) fields() []yaml.Field {
-	return []yaml.Field{{Key: "file", Need: true, Part: yaml.Text(&s.file),
-		Doc: "The file that holds the value, relative to the spec. A line break at its end is dropped."}}
-}
-
 // secret reads the value of a variable from its file. A change of the file takes effect when
 // the team starts again. The value is never shown.
-func (r *resolver) secret(name *yaml.Node, s *secretSpec) EnvVar {
-	v := EnvVar{Name: name.Text, Text: "file: " + s.file.V}
-	if s.file.V == "" {
+func (r *resolver) secret(name *yaml.Node, file yaml.Value[string]) EnvVar {
+	v := EnvVar{Name: name.Text, Text: "file: " + file.V}
+	if file.V == "" {
 		return v // the decoder has refused it
 	}
 	before := len(r.Problems)
-	v.File = r.path(s.file, "file")
+	v.File = r.path(file, "file")
 	if len(r.Problems) > before {
 		return v
 	}
 	fault := ""
 	v.Value, fault = readSecret(v.File)
 	if fault != "" {
-		r.Fail(s.file.At.At, "the file %s %s", yaml.Quote(s.file.V), fault)
+		r.Fail(file.At.At, "the file %s %s", yaml.Quote(file.V), fault)
 	}
 	if info, err := os.Stat(v.File); err == nil && runtime.GOOS != "windows" && info.Mode()&0o007 != 0 {
-		r.Warn(s.file.At.At, "everybody on this machine may read or change %s; run chmod o= on it", yaml.Quote(s.file.V))
+		r.Warn(file.At.At, "everybody on this machine may read or change %s; run chmod o= on it", yaml.Quote(file.V))
 	}
 	return v
 }
@@ -107,69 +146,4 @@ func readSecret(path string) (value, fault string) {
 		return "", "is empty; write the value into it"
 	}
 	return text, ""
-}
-
-// envSpec holds the variables for a program, in file order.
-type envSpec struct {
-	at      *yaml.Node
-	entries []yaml.Entry[variableSpec]
-}
-
-// variableSpec is the value of a variable: a text, or the file that holds it.
-type variableSpec struct {
-	text   yaml.Value[string]
-	secret secretSpec
-}
-
-// envPart decodes a mapping from names of variables to their values.
-type envPart struct{ to *envSpec }
-
-// Want says that values are text, because people write PORT: 8080.
-func (p envPart) Want() string { return "a mapping from variables to text, or to {file: PATH}" }
-
-// Decode accepts numbers, true and false and keeps their text as it is written, because
-// variables hold text.
-func (p envPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
-	p.to.at = n
-	switch {
-	case n.Kind != yaml.MappingKind:
-		d.Wrong(key, n, p.Want())
-		return
-	case len(n.Pairs) > yaml.MaxTexts:
-		d.Fail(n.At, "%s has more than %d entries; shorten it", yaml.NameOf(key), yaml.MaxTexts)
-		return
-	}
-	for _, pair := range d.Unique(n) {
-		if !checkVariable(d, pair.Key) {
-			continue
-		}
-		e := yaml.Entry[variableSpec]{Name: pair.Key}
-		switch v := pair.Value; {
-		case v.Kind == yaml.MappingKind:
-			yaml.Object(&e.V.secret.at, e.V.secret.fields()).Decode(d, pair.Key, v)
-			p.to.entries = append(p.to.entries, e)
-		case v.Kind == yaml.NullKind:
-			d.Fail(pair.Key.At, "%s has no value; give it one, write \"\" for an empty one, or remove it",
-				yaml.NameOf(pair.Key))
-		case !yaml.IsScalar(v):
-			d.Fail(v.At, "%s must be text or {file: PATH}, not %s", yaml.NameOf(pair.Key), v.Describe())
-		case strings.ContainsRune(v.Text, 0):
-			d.Fail(v.At, "%s contains the character NUL, which no variable can contain; remove it", yaml.NameOf(pair.Key))
-		default:
-			e.V.text = yaml.Value[string]{V: v.Text, At: v}
-			p.to.entries = append(p.to.entries, e)
-		}
-	}
-}
-
-// Schema allows scalars, whose text is used.
-func (p envPart) Schema() *yaml.JSON {
-	file := yaml.ObjectSchema((&secretSpec{}).fields())
-	return yaml.Of(jsonschema.Schema{
-		Type:          "object",
-		PropertyNames: &jsonschema.Schema{Pattern: variableForm},
-		AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-			{Type: "string"}, {Type: "number"}, {Type: "boolean"}, &file.Schema,
-		}},
-	})
 }

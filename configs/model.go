@@ -6,14 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/configs/provider"
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // Model is the model of a builtin agent. A real model has a BaseURL, and no Script.
 type Model struct {
 	Name     string // its name under `models`; empty for a model written inline
-	Provider provider.Name
+	Provider Provider
 	Script   string // absolute path of the script
 
 	Model       string // the provider's name of the model
@@ -82,7 +81,7 @@ func (r *resolver) model(m *modelSpec) Model {
 // own, as at Ollama.
 func (r *resolver) shortModel(text yaml.Value[string]) Model {
 	of, name, _ := strings.Cut(text.V, "/")
-	p := provider.Name(of)
+	p := Provider(of)
 	switch {
 	case p.Home() == "":
 		r.Fail(text.At.At, "there is no provider %s; the providers are anthropic, openai and ollama; for others write "+
@@ -99,18 +98,18 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 	if m.at == nil || m.at.Broken {
 		return Model{}
 	}
-	p := provider.Name(m.provider.V)
+	p := Provider(m.provider.V)
 	keys := map[bool][]string{
 		true:  {"model", "base_url", "api", "key_file", "max_output", "thinking", "temperature", "headers"},
 		false: {"script"},
 	}
-	for _, key := range keys[p == provider.Script] {
+	for _, key := range keys[p == ScriptProvider] {
 		if k := m.at.Entry(key).Key; k != nil {
 			r.Fail(k.At, "%s does not belong to provider: %s; remove it", key, p)
 			return Model{Provider: p}
 		}
 	}
-	if p == provider.Script {
+	if p == ScriptProvider {
 		if !m.script.Given() {
 			r.Fail(m.at.At, "script is missing; add `script:` with the path of a script")
 		}
@@ -128,7 +127,7 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 		MaxOutput: int(m.maxOutput.V), Thinking: m.thinking.V, Headers: map[string]string{},
 	}
 	out.API = m.api.Or(p.API(base))
-	if p == provider.Anthropic && m.api.Given() {
+	if p == Anthropic && m.api.Given() {
 		r.Fail(m.api.At.At, "provider: anthropic has one API; remove api")
 	}
 	if m.temperature.Given() {
@@ -173,7 +172,7 @@ func (m *modelSpec) given() bool { return m.at != nil || m.name.Given() }
 // fields returns the keys of a model that is written as a mapping.
 func (m *modelSpec) fields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "provider", Need: true, Part: yaml.OneOf(&m.provider, provider.Names()...),
+		{Key: "provider", Need: true, Part: yaml.OneOf(&m.provider, providerNames()...),
 			Doc: "Who answers: script, an offline model that plays a script; anthropic; openai, also for hosts with an " +
 				"OpenAI-compatible API; or ollama."},
 		{Key: "script", Part: yaml.Text(&m.script),
@@ -181,7 +180,7 @@ func (m *modelSpec) fields() []yaml.Field {
 		{Key: "model", Part: yaml.Text(&m.model), Doc: "The provider's name for the model."},
 		{Key: "base_url", Part: yaml.Text(&m.baseURL),
 			Doc: "The URL of the API: with /v1 for openai and ollama, without it for anthropic. Default: the provider's own."},
-		{Key: "api", Part: yaml.OneOf(&m.api, provider.Responses, provider.Chat),
+		{Key: "api", Part: yaml.OneOf(&m.api, apiResponses, apiChat),
 			Doc: "The API of an OpenAI-compatible host. Default: responses at OpenAI itself, chat elsewhere."},
 		{Key: "key_file", Part: yaml.Text(&m.keyFile),
 			Doc: "A file that holds the API key. Without it, the provider's own host gets ANTHROPIC_API_KEY or " +

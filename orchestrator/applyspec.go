@@ -15,7 +15,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
-	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
@@ -127,10 +126,10 @@ func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, chang
 	}
 	var err error
 	n.Loaded, err = specs.ReadLoaded(ctx, r.store)
-	var times schedule.Plans
+	var times specs.Plans
 	if err == nil {
 		times, err = r.times.Plan(ctx, next.team.Schedules)
-		n.Values[schedule.Key] = times.Record()
+		n.Values[specs.SchedulesKey] = times.Record()
 	}
 	if err == nil {
 		err = n.Load(ctx, r.store, next.team)

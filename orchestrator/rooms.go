@@ -21,7 +21,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/routine"
-	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -51,7 +50,7 @@ type rooms struct {
 	hooks     teamHooks
 	trust     *trust.Guard
 	around    surroundings
-	times     *schedule.Timetable
+	times     *specs.Timetable
 	logins    *login.Logins
 	accounts  accounts
 	work      crew.Work
@@ -109,7 +108,7 @@ func newRooms(
 	r.hooks.servers = newServers(o, r, o.hooks().Servers)
 	r.programs = programsOf(o, r)
 	r.work.Trees = newTrees(o, r)
-	r.times = schedule.New(store, j, o.clock, r.loop.Poke)
+	r.times = specs.NewTimetable(store, j, o.clock, r.loop.Poke)
 	r.hooks.background = newBackground(r)
 	r.trust = trust.NewGuard(o.place, func(format string, args ...any) {
 		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/schedule"
+	"github.com/coveyteam/covey/orchestrator/specs"
 )
 
 const scheduled = pairSpec + `
@@ -19,11 +19,11 @@ schedules:
 `
 
 // schedulesTold are the journal's lines of schedules.
-func (u *underway) schedulesTold() []schedule.Ran {
+func (u *underway) schedulesTold() []specs.ScheduleRan {
 	u.t.Helper()
-	var all []schedule.Ran
+	var all []specs.ScheduleRan
 	for _, l := range u.lines.all() {
-		var ran schedule.Ran
+		var ran specs.ScheduleRan
 		if l.Type != "schedule" {
 			continue
 		}

@@ -31,9 +31,7 @@ var floors = []arrows{
 	{"tasks/requests", "tasks/kv tasks/actors"},
 	{"tasks", "tasks/*"},
 	{"configs/shell", ""},
-	{"configs/calendar", ""},
-	{"configs/provider", ""},
-	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/shell configs/calendar configs/provider"},
+	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/shell"},
 	{"teammate/agent", ""},
 	{"teammate/transcript", "teammate/agent"},
 	{"teammate/workspace", ""},
@@ -62,13 +60,13 @@ var floors = []arrows{
 		"orchestrator/owned orchestrator/plan orchestrator/lives orchestrator/state"},
 	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent orchestrator/routine " +
 		"orchestrator/journal orchestrator/process orchestrator/lives orchestrator/state orchestrator/worktree"},
-	{"orchestrator/schedule", "configs configs/calendar tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal"},
 	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/actors teammate teammate/* orchestrator/budget orchestrator/process orchestrator/lives orchestrator/state"},
 	{"orchestrator/hooklist", "configs configs/* hooks hooks/* teammate/agent orchestrator/state"},
 	{"orchestrator/api", "bus configs tasks tasks/requests orchestrator/budget " +
-		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/schedule " +
+		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process " +
 		"orchestrator/state orchestrator/trees"},
-	{"orchestrator/specs", "configs tasks tasks/* orchestrator/api orchestrator/lives orchestrator/state orchestrator/owned"},
+	{"orchestrator/specs", "configs tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal orchestrator/api " +
+		"orchestrator/lives orchestrator/state orchestrator/owned"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +
 		"orchestrator/worktree hooks configs/shell"},
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api " +
@@ -87,7 +85,7 @@ var floors = []arrows{
 	{"orchestrator/crew", "bus configs hooks tasks tasks/* teammate teammate/agent teammate/builtin/tools teammate/permission " +
 		"orchestrator/api orchestrator/budget orchestrator/routine orchestrator/hooking orchestrator/hooklist orchestrator/inbox " +
 		"orchestrator/journal orchestrator/launch orchestrator/lives orchestrator/login orchestrator/mcp orchestrator/merging " +
-		"orchestrator/owned orchestrator/plan orchestrator/process orchestrator/schedule " +
+		"orchestrator/owned orchestrator/plan orchestrator/process " +
 		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/trees"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},

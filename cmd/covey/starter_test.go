@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/provider"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/testrun"
 )
@@ -131,7 +130,7 @@ func TestStarterIsHonest(t *testing.T) {
 		t.Errorf("name %q", team.Name)
 	}
 	for _, m := range team.Members() {
-		if m.Agent.Model.Provider != provider.Script {
+		if m.Agent.Model.Provider != configs.ScriptProvider {
 			t.Errorf("%s needs more than a script", m.Name)
 		}
 	}

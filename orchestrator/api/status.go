@@ -7,7 +7,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
@@ -59,9 +58,20 @@ type Status struct {
 	Turns        journal.TurnCount    `json:"turns"`            // of this run, or of the last one
 	Result       *state.RunResult     `json:"result,omitempty"` // of the last run; nil while one runs
 	// Schedules are the schedules of the running team, in file order.
-	Schedules []schedule.Status `json:"schedules,omitempty"`
+	Schedules []ScheduleStatus `json:"schedules,omitempty"`
 	// Budget is the use of the team's budget, over all runs.
 	Budget []journal.BudgetUse `json:"budget,omitempty"`
+}
+
+// ScheduleStatus is one schedule in a Status.
+type ScheduleStatus struct {
+	Name string    `json:"name"`
+	Cron string    `json:"cron"` // with its time zone, if it has one
+	What string    `json:"what"`
+	Last time.Time `json:"last,omitzero"` // when it last ran; zero: never
+	// Next is its next run; zero: never. For a team that does not run it may be in the
+	// past: the next `covey up` then runs it once.
+	Next time.Time `json:"next,omitzero"`
 }
 
 // MemberStatus is one member in a Status.

@@ -35,7 +35,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/routine"
-	"github.com/coveyteam/covey/orchestrator/schedule"
+	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/trees"
@@ -59,7 +59,7 @@ type Ports struct {
 	Tools     *mcp.Server // serves agent programs over MCP
 	Programs  *launch.Programs
 	Hooks     Hooks
-	Times     *schedule.Timetable
+	Times     *specs.Timetable
 	Logins    *login.Logins
 	Accounts  Accounts
 	Work      Work

@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/schedule"
+	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -49,7 +49,7 @@ func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	defer store.Close()
 	snapshot, err := store.Snapshot(ctx)
 	if err == nil {
-		s.Schedules, err = schedule.Stored(ctx, store)
+		s.Schedules, err = specs.StoredSchedules(ctx, store)
 	}
 	var held []string
 	if err == nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
-	"github.com/coveyteam/covey/orchestrator/schedule"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
@@ -148,7 +147,7 @@ func TestPrintedIsHarmless(t *testing.T) {
 	status := api.Status{
 		Team: hostile, Workspace: hostile, Members: []api.MemberStatus{member},
 		Result:    &state.RunResult{Reason: hostile},
-		Schedules: []schedule.Status{{Name: hostile, Cron: hostile, What: hostile}},
+		Schedules: []api.ScheduleStatus{{Name: hostile, Cron: hostile, What: hostile}},
 	}
 	for what, print := range map[string]func(*cli.Env){
 		"review":   func(c *cli.Env) { printReview(c.Out, review) },

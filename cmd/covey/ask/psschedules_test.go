@@ -8,14 +8,13 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/schedule"
 )
 
 // TestMissedSchedules: what was missed while a team does not run comes when it is started;
 // one that runs is about to see to it.
 func TestMissedSchedules(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.Local)
-	list := []schedule.Status{
+	list := []api.ScheduleStatus{
 		{Name: "missed", Cron: "@daily", What: "task A", Next: now.Add(-time.Hour)},
 		{Name: "later", Cron: "@daily", What: "task B", Next: now.Add(time.Hour)},
 		{Name: "never", Cron: "0 0 31 4 *", What: "task C"},

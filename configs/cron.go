@@ -1,6 +1,4 @@
-// Package calendar computes when the cron line of a schedule is due, in the wall clock time
-// of a zone.
-package calendar
+package configs
 
 import (
 	"errors"
@@ -16,11 +14,11 @@ import (
 // are work for a member that keeps running.
 const leastEvery = time.Minute
 
-// Next returns the first time after a moment at which a cron line is due in a zone, or the
+// NextTime returns the first time after a moment at which a cron line is due in a zone, or the
 // zero time if there is none, as for 30 February. zone is the name of an IANA time zone;
 // empty: that of after. At clock changes, a time that is skipped is due right after the
 // change, and a time that occurs twice is due once, unless the line is hourly.
-func Next(line, zone string, after time.Time) (time.Time, error) {
+func NextTime(line, zone string, after time.Time) (time.Time, error) {
 	plan, err := parseCron(line)
 	if err != nil {
 		return time.Time{}, err

@@ -1,4 +1,4 @@
-package calendar
+package configs
 
 import (
 	"strings"
@@ -81,7 +81,7 @@ func FuzzCron(f *testing.F) {
 		}
 		at := time.Unix(from, 0)
 		for range 3 {
-			next, err := Next(line, "Europe/Berlin", at)
+			next, err := NextTime(line, "Europe/Berlin", at)
 			if err != nil || next.IsZero() {
 				return
 			}

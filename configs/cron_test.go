@@ -1,4 +1,4 @@
-package calendar
+package configs
 
 import (
 	"strings"
@@ -32,7 +32,7 @@ func TestScheduleNext(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := Next(test.cron, test.zone, after)
+			got, err := NextTime(test.cron, test.zone, after)
 			if err != nil || got.UTC().Format(time.RFC3339) != test.want {
 				t.Errorf("%s in %s after %s: %s, %v; want %s", test.cron, test.zone, test.after,
 					got.UTC().Format(time.RFC3339), err, test.want)
@@ -44,11 +44,11 @@ func TestScheduleNext(t *testing.T) {
 func TestScheduleNextFails(t *testing.T) {
 	for _, s := range []struct{ cron, zone string }{{"", ""}, {"x", ""}, {"@never", ""}, {"@daily", "Mars/Olympus"},
 		{"* * * * * *", ""}, {strings.Repeat("9", 5000), ""}} {
-		if next, err := Next(s.cron, s.zone, time.Now()); err == nil {
+		if next, err := NextTime(s.cron, s.zone, time.Now()); err == nil {
 			t.Errorf("%+v comes at %s", s, next)
 		}
 	}
-	if next, err := Next("0 0 31 4 *", "", time.Now()); err != nil || !next.IsZero() {
+	if next, err := NextTime("0 0 31 4 *", "", time.Now()); err != nil || !next.IsZero() {
 		t.Errorf("the 31st of April: %s, %v", next, err)
 	}
 }
@@ -66,7 +66,7 @@ func TestScheduleGoesOn(t *testing.T) {
 		fixed := !strings.HasPrefix(s.Cron, "*")
 		seen := map[string]bool{}
 		for range 40 {
-			next, err := Next(s.Cron, s.Zone, at)
+			next, err := NextTime(s.Cron, s.Zone, at)
 			if err != nil || !next.After(at) {
 				t.Fatalf("%+v after %s: %s, %v", s, at, next, err)
 			}

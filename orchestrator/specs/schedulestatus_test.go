@@ -1,10 +1,11 @@
-package schedule
+package specs
 
 import (
 	"testing"
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/routine"
 )
 
@@ -12,20 +13,20 @@ import (
 // what they make.
 func TestSchedulesShown(t *testing.T) {
 	from := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	table := New(nil, nil, routine.Clock{TimeNow: func() time.Time { return from }}, func() {})
-	records := map[string]record{"old": {From: from}} // of a covey that stored no plans
+	table := NewTimetable(nil, nil, routine.Clock{TimeNow: func() time.Time { return from }}, func() {})
+	records := map[string]scheduleRecord{"old": {From: from}} // of a covey that stored no plans
 	for i, s := range []configs.Schedule{
 		{Name: "ci", Cron: "0 * * * *", Task: &configs.Task{Subject: "Look at CI"}},
 		{Name: "standup", Cron: "0 9 * * *", Zone: "Europe/Berlin", To: "dev"},
 		{Name: "never", Cron: "0 0 31 4 *", To: "lead"},
 	} {
-		r := record{From: from, Plan: planOf(i, s)}
+		r := scheduleRecord{From: from, Plan: planOf(i, s)}
 		if i == 0 {
 			r.Last = from
 		}
 		records[s.Name] = r
 	}
-	want := []Status{
+	want := []api.ScheduleStatus{
 		{Name: "ci", Cron: "0 * * * *", What: "task Look at CI", Last: from, Next: from.Add(time.Hour)},
 		{Name: "standup", Cron: "0 9 * * * Europe/Berlin", What: "message to dev", Next: from.Add(22 * time.Hour)},
 		{Name: "never", Cron: "0 0 31 4 *", What: "message to lead"},
@@ -41,7 +42,7 @@ func TestSchedulesShown(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want[i])
 		}
 	}
-	if len(New(nil, nil, routine.Clock{}, func() {}).Status()) != 0 {
+	if len(NewTimetable(nil, nil, routine.Clock{}, func() {}).Status()) != 0 {
 		t.Error("a team without schedules shows some")
 	}
 }

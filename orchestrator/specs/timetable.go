@@ -1,10 +1,4 @@
-// Package schedule runs the schedules of a team: it makes their tasks and sends their
-// messages when they are due. It makes no promise of compatibility to programs outside
-// covey.
-//
-// The time of each schedule's last run is in the store. Times that were missed while the
-// team was down lead to one task or message when it is up again.
-package schedule
+package specs
 
 import (
 	"context"
@@ -15,7 +9,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/calendar"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -24,14 +17,14 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Key is the store key of the schedules' records.
-const Key = "schedules"
+// SchedulesKey is the store key of the schedules' records.
+const SchedulesKey = "schedules"
 
 // maxSleep bounds a wait, because timers stop while a machine sleeps.
 const maxSleep = time.Minute
 
-// Ran reports that a schedule ran.
-type Ran struct {
+// ScheduleRan reports that a schedule ran.
+type ScheduleRan struct {
 	Name string    `json:"name"`
 	Due  time.Time `json:"due"` // when it was due; much earlier than its line if the team was down
 	Task string    `json:"task_id,omitempty"`
@@ -41,27 +34,27 @@ type Ran struct {
 }
 
 // EventType implements agent.EventData.
-func (Ran) EventType() string { return "schedule" }
+func (ScheduleRan) EventType() string { return "schedule" }
 
-// record is what the store keeps of a schedule.
-type record struct {
+// scheduleRecord is what the store keeps of a schedule.
+type scheduleRecord struct {
 	From time.Time `json:"from"`           // it is next due after this time
 	Last time.Time `json:"last,omitzero"`  // when it last ran
 	Task string    `json:"task,omitempty"` // id of the last task that it made
 	// Plan is the schedule itself, for `covey ps` while the team does not run.
-	Plan plan `json:"plan,omitzero"`
+	Plan schedulePlan `json:"plan,omitzero"`
 }
 
-// plan is the description of a schedule for people.
-type plan struct {
+// schedulePlan is the description of a schedule for people.
+type schedulePlan struct {
 	No         int // its index in the spec
 	Cron, Zone string
 	What       string // what it makes: "task Look at CI"
 }
 
 // planOf returns the plan of the schedule at an index in the spec.
-func planOf(no int, s configs.Schedule) plan {
-	p := plan{No: no, Cron: s.Cron, Zone: s.Zone, What: "message to " + s.To}
+func planOf(no int, s configs.Schedule) schedulePlan {
+	p := schedulePlan{No: no, Cron: s.Cron, Zone: s.Zone, What: "message to " + s.To}
 	if s.Task != nil {
 		p.What = "task " + s.Task.Subject
 	}
@@ -84,19 +77,21 @@ func dueBy(s configs.Schedule, from, now time.Time) (due, rest time.Time, err er
 	if from.After(now.Add(wrongClock)) {
 		from = now
 	}
-	due, err = calendar.Next(s.Cron, s.Zone, from)
+	due, err = configs.NextTime(s.Cron, s.Zone, from)
 	if err != nil || due.IsZero() || due.After(now) {
 		return time.Time{}, from, err
 	}
-	after, err := calendar.Next(s.Cron, s.Zone, due)
+	after, err := configs.NextTime(s.Cron, s.Zone, due)
 	if err != nil || after.IsZero() || after.After(now) {
 		return due, due, err
 	}
 	return due, now, nil
 }
 
-// Timetable runs the schedules of a running team. Status may be called from any
-// goroutine, the other methods only from the team's loop and before the loop begins.
+// Timetable runs the schedules of a running team. The time of each schedule's last run is
+// in the store. Times that were missed while the team was down lead to one task or message
+// when it is up again. Status may be called from any goroutine, the other methods only from
+// the team's loop and before the loop begins.
 type Timetable struct {
 	store   *tasks.Store
 	journal *journal.Journal
@@ -111,13 +106,13 @@ type Timetable struct {
 // Plans are schedules that are ready for Use.
 type Plans struct {
 	list    []configs.Schedule
-	records map[string]record
+	records map[string]scheduleRecord
 	next    time.Time // when the first of them is due; zero: none
 	forgets bool      // the store has records that may have to go
 }
 
-// New returns a timetable without schedules. It calls onRun after each run of a schedule.
-func New(store *tasks.Store, j *journal.Journal, c routine.Clock, onRun func()) *Timetable {
+// NewTimetable returns a timetable without schedules. It calls onRun after each run of a schedule.
+func NewTimetable(store *tasks.Store, j *journal.Journal, c routine.Clock, onRun func()) *Timetable {
 	return &Timetable{store: store, journal: j, clock: c, onRun: onRun}
 }
 
@@ -132,7 +127,7 @@ func (t *Timetable) Replace(ctx context.Context, list []configs.Schedule) error 
 		return err
 	}
 	if len(list) > 0 || p.forgets {
-		if err := t.store.Put(ctx, Key, p.Record()); err != nil {
+		if err := t.store.Put(ctx, SchedulesKey, p.Record()); err != nil {
 			return fmt.Errorf("store the schedules: %w", err)
 		}
 	}
@@ -141,18 +136,18 @@ func (t *Timetable) Replace(ctx context.Context, list []configs.Schedule) error 
 }
 
 // Plan prepares schedules with their records in the store. They take effect once their
-// Record is stored under Key and Use is called.
+// Record is stored under SchedulesKey and Use is called.
 func (t *Timetable) Plan(ctx context.Context, list []configs.Schedule) (Plans, error) {
-	known := map[string]record{}
-	if err := tasks.ReadValue(ctx, t.store, Key, &known); err != nil {
+	known := map[string]scheduleRecord{}
+	if err := tasks.ReadValue(ctx, t.store, SchedulesKey, &known); err != nil {
 		return Plans{}, err
 	}
 	now := t.clock.Now()
-	records := map[string]record{}
+	records := map[string]scheduleRecord{}
 	for i, s := range list {
 		r, ok := known[s.Name]
 		if !ok {
-			r = record{From: now}
+			r = scheduleRecord{From: now}
 		}
 		r.Plan = planOf(i, s)
 		records[s.Name] = r
@@ -160,7 +155,7 @@ func (t *Timetable) Plan(ctx context.Context, list []configs.Schedule) (Plans, e
 	return Plans{list: list, records: records, next: now, forgets: len(known) > 0}, nil
 }
 
-// Record returns the value to store under Key.
+// Record returns the value to store under SchedulesKey.
 func (p Plans) Record() json.RawMessage { return notation.Encode(p.records) }
 
 // Use puts schedules into effect.
@@ -196,7 +191,7 @@ func (t *Timetable) Run(ctx context.Context) error {
 			}
 		}
 		t.setRecord(s.Name, r)
-		if next, err := calendar.Next(s.Cron, s.Zone, rest); err == nil && !next.IsZero() && (first.IsZero() || next.Before(first)) {
+		if next, err := configs.NextTime(s.Cron, s.Zone, rest); err == nil && !next.IsZero() && (first.IsZero() || next.Before(first)) {
 			first = next
 		}
 	}
@@ -207,7 +202,7 @@ func (t *Timetable) Run(ctx context.Context) error {
 }
 
 // setRecord sets the record of a schedule for Status.
-func (t *Timetable) setRecord(name string, r record) {
+func (t *Timetable) setRecord(name string, r scheduleRecord) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now.records[name] = r
@@ -220,8 +215,8 @@ func (t *Timetable) setRecord(name string, r record) {
 // the task or message is made once per time, also across crashes. If an intact store
 // refuses it, it is reported as skipped, because one bad schedule must not end a team;
 // disk errors and the end of the team are returned.
-func (t *Timetable) runOne(ctx context.Context, s configs.Schedule, r *record, due time.Time) error {
-	told := Ran{Name: s.Name, Due: due.UTC(), To: s.To}
+func (t *Timetable) runOne(ctx context.Context, s configs.Schedule, r *scheduleRecord, due time.Time) error {
+	told := ScheduleRan{Name: s.Name, Due: due.UTC(), To: s.To}
 	call := actors.CallID("schedule", s.Name+" "+due.UTC().Format(time.RFC3339))
 	var err error
 	if s.Task != nil {
@@ -247,7 +242,7 @@ func (t *Timetable) runOne(ctx context.Context, s configs.Schedule, r *record, d
 		r.Task = told.Task
 	}
 	t.setRecord(s.Name, *r)
-	if err := t.store.Put(ctx, Key, t.now.Record()); err != nil {
+	if err := t.store.Put(ctx, SchedulesKey, t.now.Record()); err != nil {
 		return fmt.Errorf("store the schedules: %w", err)
 	}
 	t.journal.Tell(told)
