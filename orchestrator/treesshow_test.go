@@ -21,7 +21,8 @@ import (
 // nothing is deleted, and it goes on once a person says so.
 func TestMaxDiskInARun(t *testing.T) {
 	t.Parallel()
-	files := groveFiles("head -c 300000 /dev/zero >big", "true", "worktree: {max_disk: 100kB}\nkeep: true\n")
+	// The file comes into the working copy whole, because the watch may look at any moment.
+	files := groveFiles("head -c 300000 /dev/zero >../big && mv ../big big", "true", "worktree: {max_disk: 100kB}\nkeep: true\n")
 	u := start(newGrove(t, files).rig, &handClock{})
 	g := grove{u.rig}
 	u.lines.wait(t, "ana to need attention", func(l journal.Line) bool {
