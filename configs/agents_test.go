@@ -31,7 +31,7 @@ func parseAgents(t testing.TB, agents string, opts Options) (*Team, string, erro
 // TestAgents holds what each form of an agent becomes.
 func TestAgents(t *testing.T) {
 	demo := func(dir string) Model {
-		return Model{Name: "demo", Provider: ScriptProvider, Script: filepath.Join(dir, "demo.yaml")}
+		return Model{Name: "demo", Provider: Script, Script: filepath.Join(dir, "demo.yaml")}
 	}
 	program := func(a Agent) func(string) Agent {
 		return func(string) Agent {

@@ -103,13 +103,13 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 		true:  {"model", "base_url", "api", "key_file", "max_output", "thinking", "temperature", "headers"},
 		false: {"script"},
 	}
-	for _, key := range keys[p == ScriptProvider] {
+	for _, key := range keys[p == Script] {
 		if k := m.at.Entry(key).Key; k != nil {
 			r.Fail(k.At, "%s does not belong to provider: %s; remove it", key, p)
 			return Model{Provider: p}
 		}
 	}
-	if p == ScriptProvider {
+	if p == Script {
 		if !m.script.Given() {
 			r.Fail(m.at.At, "script is missing; add `script:` with the path of a script")
 		}

@@ -12,10 +12,10 @@ type Provider string
 
 // The providers. OpenAI is also the provider of models at the many hosts that copy its APIs.
 const (
-	ScriptProvider Provider = "script" // the offline model that plays a script
-	Anthropic      Provider = "anthropic"
-	OpenAI         Provider = "openai"
-	Ollama         Provider = "ollama"
+	Script    Provider = "script" // the offline model that plays a script
+	Anthropic Provider = "anthropic"
+	OpenAI    Provider = "openai"
+	Ollama    Provider = "ollama"
 )
 
 // The APIs of providers.
@@ -27,7 +27,7 @@ const (
 
 // providerNames returns all providers.
 func providerNames() []string {
-	return []string{string(ScriptProvider), string(Anthropic), string(OpenAI), string(Ollama)}
+	return []string{string(Script), string(Anthropic), string(OpenAI), string(Ollama)}
 }
 
 // Home returns the URL of the provider's own API; empty: it has none.

@@ -85,7 +85,7 @@ func (d drawer) words(what string) string {
 }
 
 func (d drawer) team() (*Team, spec) {
-	demo := Model{Name: "demo", Provider: ScriptProvider, Script: filepath.Join(d.dir, "demo.yaml")}
+	demo := Model{Name: "demo", Provider: Script, Script: filepath.Join(d.dir, "demo.yaml")}
 	coder := Agent{Name: "coder", Kind: Builtin, Model: demo}
 	rev, revSpec := d.program("rev", demo)
 	team := &Team{
@@ -130,7 +130,7 @@ func (d drawer) member(name string, agents []Agent, claims bool) (Member, any) {
 	}
 	out := spec{{Key: "agent", Value: agent.Name}}
 	if d.oneIn(3, "inline model") {
-		m.Agent = Agent{Kind: Builtin, Model: Model{Provider: ScriptProvider, Script: filepath.Join(d.dir, "two.yaml")}}
+		m.Agent = Agent{Kind: Builtin, Model: Model{Provider: Script, Script: filepath.Join(d.dir, "two.yaml")}}
 		m.Role = name
 		out = spec{{Key: "model", Value: spec{{Key: "script", Value: "./two.yaml"}, {Key: "provider", Value: "script"}}}}
 	}

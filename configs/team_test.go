@@ -124,8 +124,8 @@ func everyKeyFiles() map[string]string {
 
 // everyKeyTeam is what everyKey means in dir.
 func everyKeyTeam(dir string) *Team {
-	demo := Model{Name: "demo", Provider: ScriptProvider, Script: filepath.Join(dir, "scripts/demo.yaml")}
-	inline := Model{Provider: ScriptProvider, Script: filepath.Join(dir, "scripts/inline.yaml")}
+	demo := Model{Name: "demo", Provider: Script, Script: filepath.Join(dir, "scripts/demo.yaml")}
+	inline := Model{Provider: Script, Script: filepath.Join(dir, "scripts/inline.yaml")}
 	coder := Agent{Name: "coder", Kind: Builtin, Model: demo, Fallback: "qwen"}
 	qwen := Agent{Name: "qwen", Kind: ACP, Preset: Qwen, Auth: Login}
 	other := Agent{Name: "inline", Kind: Builtin, Model: inline}

@@ -130,7 +130,7 @@ func TestStarterIsHonest(t *testing.T) {
 		t.Errorf("name %q", team.Name)
 	}
 	for _, m := range team.Members() {
-		if m.Agent.Model.Provider != configs.ScriptProvider {
+		if m.Agent.Model.Provider != configs.Script {
 			t.Errorf("%s needs more than a script", m.Name)
 		}
 	}
