@@ -57,7 +57,7 @@ type agentSpec struct {
 	model       modelSpec
 	command     yaml.List[yaml.Value[string]]
 	resume      yaml.List[yaml.Value[string]]
-	env         yaml.Variables
+	env         []yaml.Entry[yaml.VariableValue]
 	auth        authSpec
 	parallel    yaml.Value[int64]
 	nativeHooks yaml.Value[bool]

@@ -33,7 +33,7 @@ func (r *resolver) programAgent(e *yaml.Entry[agentSpec]) Agent {
 	}
 	a.Command = r.command(s.command)
 	a.Resume = r.resume(&a, s.resume)
-	a.Env = r.env(s.env.Entries)
+	a.Env = r.env(s.env)
 	r.auth(&a, s)
 	if s.model.given() {
 		a.Model = r.model(&s.model)

@@ -131,8 +131,7 @@ func restrictions(to *yaml.List[ruleSpec]) yaml.Part {
 // harmless, and a JSON Schema cannot detect it.
 func (p restrictionsPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
 	p.Part.Decode(d, key, n)
-	if len(p.to.Items) > yaml.MaxTexts {
-		d.Fail(n.At, "%s has more than %d entries; shorten it", yaml.NameOf(key), yaml.MaxTexts)
+	if !d.CheckCount(key, n, len(p.to.Items)) {
 		p.to.Items = nil
 	}
 	type form struct {

@@ -126,7 +126,7 @@ func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, chang
 	}
 	var err error
 	n.Loaded, err = specs.ReadLoaded(ctx, r.store)
-	var times specs.Plans
+	var times specs.ReadySchedules
 	if err == nil {
 		times, err = r.times.Plan(ctx, next.team.Schedules)
 		n.Values[specs.SchedulesKey] = times.Record()

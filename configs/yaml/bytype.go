@@ -95,17 +95,22 @@ type namedTexts struct {
 // Want names the keys and the values.
 func (p namedTexts) Want() string { return "a mapping from " + p.keys + " to text" }
 
+// texts returns the pairs of a mapping, each key once. It reports a mistake, and returns none,
+// if n is not a mapping or has too many.
+func (d *Decoder) texts(key, n *Node, want string) []Pair {
+	if n.Kind != MappingKind {
+		d.Wrong(key, n, want)
+		return nil
+	}
+	if !d.CheckCount(key, n, len(n.Pairs)) {
+		return nil
+	}
+	return d.Unique(n)
+}
+
 // Decode accepts any header name; package hooks checks the names.
 func (p namedTexts) Decode(d *Decoder, key, n *Node) {
-	switch {
-	case n.Kind != MappingKind:
-		d.Wrong(key, n, p.Want())
-		return
-	case len(n.Pairs) > MaxTexts:
-		d.Fail(n.At, "%s has more than %d entries; shorten it", NameOf(key), MaxTexts)
-		return
-	}
-	for _, pair := range d.Unique(n) {
+	for _, pair := range d.texts(key, n, p.Want()) {
 		e := Entry[Value[string]]{Name: pair.Key}
 		AnyText(&e.V).Decode(d, pair.Key, pair.Value)
 		*p.to = append(*p.to, e)

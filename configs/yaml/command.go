@@ -28,9 +28,7 @@ func (p commandPart) Decode(d *Decoder, key, n *Node) {
 		d.Fail(n.At, "%s must be %s, not %s; write %s", NameOf(key), p.Want(), n.Describe(), list)
 	case n.Kind == ListKind && len(n.Items) == 0:
 		d.Fail(n.At, "%s is empty; write a list such as %s, or remove it", NameOf(key), p.example)
-	case n.Kind == ListKind && len(n.Items) > MaxTexts:
-		d.Fail(n.At, "%s has more than %d entries; shorten it", NameOf(key), MaxTexts)
-	default:
+	case n.Kind != ListKind || d.CheckCount(key, n, len(n.Items)):
 		p.Part.Decode(d, key, n)
 	}
 }

@@ -73,6 +73,15 @@ func ListOf[T any](to *List[T], says string, entry func(*T) Part) Part {
 // lists, so a small spec could make many large ones.
 const MaxTexts = 1000
 
+// CheckCount reports whether n may have so many entries, and reports a mistake if not.
+func (d *Decoder) CheckCount(key, n *Node, entries int) bool {
+	if entries <= MaxTexts {
+		return true
+	}
+	d.Fail(n.At, "%s has more than %d entries; shorten it", NameOf(key), MaxTexts)
+	return false
+}
+
 // Texts takes a list of texts, each at most once.
 func Texts(to *List[Value[string]]) Part { return TextsOf(to, "a list of texts") }
 
@@ -113,8 +122,7 @@ type uniqueTexts struct{ listPart[Value[string]] }
 // too long to be written by a person.
 func (p uniqueTexts) Decode(d *Decoder, key, n *Node) {
 	p.listPart.Decode(d, key, n)
-	if len(p.to.Items) > MaxTexts {
-		d.Fail(n.At, "%s has more than %d entries; shorten it", NameOf(key), MaxTexts)
+	if !d.CheckCount(key, n, len(p.to.Items)) {
 		p.to.Items = nil
 	}
 	seen := map[string]bool{}

@@ -3,7 +3,7 @@
 // with the line that they are in.
 //
 // It is part of package configs and makes no promise of compatibility to programs outside
-// covey. It does not know which keys a file has.
+// covey. It does not know which keys a file has, save for those of a [VariableValue].
 //
 // A [Field] is one key of a mapping. Its [Part] knows where the value goes, what the value
 // must be, and its JSON Schema, so that decoding, messages and schema come from one table.

@@ -6,12 +6,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Variables are the variables of a program, in file order.
-type Variables struct {
-	At      *Node
-	Entries []Entry[VariableValue]
-}
-
 // VariableValue is the value of a variable: a text, or a mapping with the file that holds it.
 type VariableValue struct {
 	Text Value[string]
@@ -25,11 +19,11 @@ func (v *VariableValue) fields() []Field {
 		Doc: "The file that holds the value, relative to the spec. A line break at its end is dropped."}}
 }
 
-// Env takes a mapping from names of variables to their values.
-func Env(to *Variables) Part { return envPart{to} }
+// Env takes a mapping from names of variables to their values, in file order.
+func Env(to *[]Entry[VariableValue]) Part { return envPart{to} }
 
 // envPart decodes a mapping from names of variables to their values.
-type envPart struct{ to *Variables }
+type envPart struct{ to *[]Entry[VariableValue] }
 
 // Want says that values are text, because people write PORT: 8080.
 func (p envPart) Want() string { return "a mapping from variables to text, or to {file: PATH}" }
@@ -37,24 +31,15 @@ func (p envPart) Want() string { return "a mapping from variables to text, or to
 // Decode accepts numbers, true and false and keeps their text as it is written, because
 // variables hold text.
 func (p envPart) Decode(d *Decoder, key, n *Node) {
-	p.to.At = n
-	switch {
-	case n.Kind != MappingKind:
-		d.Wrong(key, n, p.Want())
-		return
-	case len(n.Pairs) > MaxTexts:
-		d.Fail(n.At, "%s has more than %d entries; shorten it", NameOf(key), MaxTexts)
-		return
-	}
-	for _, pair := range d.Unique(n) {
-		if !d.IsVariable(pair.Key) {
+	for _, pair := range d.texts(key, n, p.Want()) {
+		if !d.CheckVariable(pair.Key) {
 			continue
 		}
 		e := Entry[VariableValue]{Name: pair.Key}
 		switch v := pair.Value; {
 		case v.Kind == MappingKind:
 			Object(&e.V.At, e.V.fields()).Decode(d, pair.Key, v)
-			p.to.Entries = append(p.to.Entries, e)
+			*p.to = append(*p.to, e)
 		case v.Kind == NullKind:
 			d.Fail(pair.Key.At, "%s has no value; give it one, write \"\" for an empty one, or remove it",
 				NameOf(pair.Key))
@@ -64,7 +49,7 @@ func (p envPart) Decode(d *Decoder, key, n *Node) {
 			d.Fail(v.At, "%s contains the character NUL, which no variable can contain; remove it", NameOf(pair.Key))
 		default:
 			e.V.Text = Value[string]{V: v.Text, At: v}
-			p.to.Entries = append(p.to.Entries, e)
+			*p.to = append(*p.to, e)
 		}
 	}
 }

@@ -14,9 +14,9 @@ const VariablePattern = `^[A-Za-z_][A-Za-z0-9_]*$`
 
 var variablePattern = regexp.MustCompile(VariablePattern)
 
-// IsVariable reports whether n can name a variable, and reports a mistake if not. Shells and
+// CheckVariable reports whether n can name a variable, and reports a mistake if not. Shells and
 // other programs drop or misread names of another form.
-func (d *Decoder) IsVariable(n *Node) bool {
+func (d *Decoder) CheckVariable(n *Node) bool {
 	if variablePattern.MatchString(n.Text) {
 		return true
 	}
@@ -39,7 +39,7 @@ func (p variablePart) Decode(d *Decoder, key, n *Node) {
 	p.to.At = n
 	if n.Kind != TextKind {
 		d.Wrong(key, n, p.Want())
-	} else if d.IsVariable(n) {
+	} else if d.CheckVariable(n) {
 		p.to.V = n.Text
 	}
 }

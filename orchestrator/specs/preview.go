@@ -1,7 +1,7 @@
 // Package specs tracks what a team works for: the lead's goal, the tasks and messages
-// that a spec adds to the store, what a new version of the spec changes, and whether a
-// run has a result. Its Timetable runs the schedules of a spec: it makes their tasks and
-// sends their messages when they are due.
+// that a spec and its schedules add to the store, what a new version of the spec changes,
+// and whether a run has a result. Its Timetable runs the schedules: it makes their tasks
+// and sends their messages when they are due.
 //
 // The package makes no promise of compatibility to programs outside covey.
 package specs

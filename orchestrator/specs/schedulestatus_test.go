@@ -31,7 +31,7 @@ func TestSchedulesShown(t *testing.T) {
 		{Name: "standup", Cron: "0 9 * * * Europe/Berlin", What: "message to dev", Next: from.Add(22 * time.Hour)},
 		{Name: "never", Cron: "0 0 31 4 *", What: "message to lead"},
 	}
-	table.Use(Plans{records: records})
+	table.Use(ReadySchedules{records: records})
 	shown := table.Status()
 	if len(shown) != len(want) {
 		t.Fatalf("%d schedules, want %d", len(shown), len(want))

@@ -100,11 +100,11 @@ type Timetable struct {
 	looked  time.Time // time of the last Run
 
 	mu  sync.Mutex // guards now
-	now Plans
+	now ReadySchedules
 }
 
-// Plans are schedules that are ready for Use.
-type Plans struct {
+// ReadySchedules are schedules that are ready for Use.
+type ReadySchedules struct {
 	list    []configs.Schedule
 	records map[string]scheduleRecord
 	next    time.Time // when the first of them is due; zero: none
@@ -137,10 +137,10 @@ func (t *Timetable) Replace(ctx context.Context, list []configs.Schedule) error 
 
 // Plan prepares schedules with their records in the store. They take effect once their
 // Record is stored under SchedulesKey and Use is called.
-func (t *Timetable) Plan(ctx context.Context, list []configs.Schedule) (Plans, error) {
+func (t *Timetable) Plan(ctx context.Context, list []configs.Schedule) (ReadySchedules, error) {
 	known := map[string]scheduleRecord{}
 	if err := tasks.ReadValue(ctx, t.store, SchedulesKey, &known); err != nil {
-		return Plans{}, err
+		return ReadySchedules{}, err
 	}
 	now := t.clock.Now()
 	records := map[string]scheduleRecord{}
@@ -152,14 +152,14 @@ func (t *Timetable) Plan(ctx context.Context, list []configs.Schedule) (Plans, e
 		r.Plan = planOf(i, s)
 		records[s.Name] = r
 	}
-	return Plans{list: list, records: records, next: now, forgets: len(known) > 0}, nil
+	return ReadySchedules{list: list, records: records, next: now, forgets: len(known) > 0}, nil
 }
 
 // Record returns the value to store under SchedulesKey.
-func (p Plans) Record() json.RawMessage { return notation.Encode(p.records) }
+func (p ReadySchedules) Record() json.RawMessage { return notation.Encode(p.records) }
 
 // Use puts schedules into effect.
-func (t *Timetable) Use(p Plans) {
+func (t *Timetable) Use(p ReadySchedules) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now = p
