@@ -11,7 +11,8 @@ import (
 )
 
 // A lead's Stop lists the teammates that have not ended, as recorded; a teammate's
-// own Stop, as one of a process of its own, lists none.
+// own Stop, as one of a process of its own, lists none. The teammate ends only when the lead's
+// first Stop has listed it.
 func TestStopListsTeammates(t *testing.T) {
 	t.Parallel()
 	const first, second = `[{"id":"ID","type":"teammate","status":"running","description":"worker desc"},` +
@@ -23,7 +24,7 @@ func TestStopListsTeammates(t *testing.T) {
 tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: lead}]
 hooks:
   Stop: [{hooks: [{type: command, command: "cat >> stops"}]}]
-  TeammateIdle: [{hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]}]
+  TeammateIdle: [{hooks: [{type: command, command: "until grep -qv teammate_name stops; do sleep 0.05; done; echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]}]
 `,
 		"lead.yaml": `steps: [{call: [{tool: TaskUpdate, input: {taskId: "2", status: completed}}]}, {say: Next., times: -1}]`,
 		"dev.yaml":  `steps: [{call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}, {say: Done.}]`,
