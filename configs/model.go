@@ -136,13 +136,16 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 		}
 	}
 	for _, h := range m.headers {
-		if name := strings.ToLower(h.Name.Text); name == "authorization" || name == "x-api-key" {
+		if slices.Contains(keyHeaders, strings.ToLower(h.Name.Text)) {
 			r.Fail(h.Name.At, "a key does not belong in the spec; remove %s, and name a file under key_file", yaml.NameOf(h.Name))
 		}
 		out.Headers[h.Name.Text] = h.V.V
 	}
 	return out
 }
+
+// keyHeaders are the headers in which hosts take keys and passwords.
+var keyHeaders = []string{"authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"}
 
 // sortedKeys returns a map's keys in a fixed order, so that messages do not vary.
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -56,12 +56,37 @@ func parseError(body []byte) (words said) {
 
 // refused returns the failure of an answer with an HTTP status that is an error.
 func (w wire) refused(resp *http.Response, body []byte) *failure {
+	if resp.StatusCode/100 == 3 {
+		return w.redirected(resp)
+	}
 	words := parseError(body)
 	f := w.failed(resp.StatusCode, words)
 	if words.Message == "" {
 		f.Message = fmt.Sprintf("%s answered %s: %s", w.base, resp.Status, pageText(body))
 	}
 	f.wait = waitOf(resp.Header)
+	return f
+}
+
+// redirected returns the failure of an answer that names another URL. It is not followed,
+// because the key and the conversation go only where the spec says.
+func (w wire) redirected(resp *http.Response) *failure {
+	f := &failure{}
+	f.Type = "model_not_found"
+	f.Message = fmt.Sprintf("%s answered %s", w.base, resp.Status)
+	to, err := resp.Location()
+	if err != nil {
+		f.Message += " without a place; is base_url right, or is a proxy between?"
+		return f
+	}
+	to.RawQuery, to.Fragment, to.User = "", "", nil // may hold secrets
+	path := strings.TrimPrefix(resp.Request.URL.String(), w.base)
+	base, isAPI := strings.CutSuffix(to.String(), path)
+	if isAPI {
+		f.Message += fmt.Sprintf(", and covey follows no redirects: write base_url: %s if that is the API", base)
+	} else {
+		f.Message += fmt.Sprintf(", a redirect to %s, which is not the API; is base_url right, or is a proxy between?", base)
+	}
 	return f
 }
 

@@ -72,7 +72,7 @@ func TestFailures(t *testing.T) {
 		"vLLM": {400, "", "application/json", `{"object":"error","message":"bad tool","type":"BadRequestError","code":400}`,
 			"invalid_request: bad tool", 1},
 		"redirect": {302, "", "text/html", "<html><body>Log in</body></html>",
-			"unknown: BASE answered 302 Found: Log in", tries},
+			"model_not_found: BASE answered 302 Found without a place; is base_url right, or is a proxy between?", 1},
 		"page of a proxy": {200, "", "text/html", "<html><style>a{}</style><body><h1>Access  denied</h1></body></html>",
 			"unknown: BASE answered with text/html instead of a stream; is base_url right, or is a proxy between? " +
 				"It begins: Access denied", 1},
@@ -111,6 +111,22 @@ func TestFailures(t *testing.T) {
 				t.Error("the error shows the key")
 			}
 		})
+	}
+}
+
+// TestRedirects: a redirect is not followed, and its error says what to write instead.
+func TestRedirects(t *testing.T) {
+	for to, want := range map[string]string{
+		"/v2/messages?key=sk-x": "a redirect to BASE/v2/messages, which is not the API; is base_url right, or is a proxy between?",
+		"https://api.example.com/anthropic/v1/messages": "and covey follows no redirects: write base_url: " +
+			"https://api.example.com/anthropic if that is the API",
+	} {
+		server := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) })
+		_, err := generate(t, anthropic(server.URL), ask())
+		want = "API error (model_not_found): BASE answered 302 Found, " + want
+		if have := strings.ReplaceAll(fmt.Sprint(err), server.URL, "BASE"); have != want {
+			t.Errorf("%s\nwant %s", have, want)
+		}
 	}
 }
 
