@@ -96,21 +96,21 @@ func (t *Set) edit(_ context.Context, in editInput) agent.ToolResult {
 // original returns the text to edit. The file may be missing only if old_string is
 // empty.
 func (t *Set) original(s spot, in editInput) (string, fs.FileInfo, error) {
-	old, err := t.known(s)
-	if err != nil {
+	old, before, err := t.known(s, maxEdit)
+	switch {
+	case err != nil:
 		return "", nil, err
-	}
-	if old == nil {
-		if in.OldString == "" {
-			return "", nil, nil
-		}
+	case old == nil && in.OldString == "":
+		return "", nil, nil
+	case old == nil:
 		return "", nil, fs.ErrNotExist
-	}
-	before, _, err := readWhole(s, maxEdit)
-	if err == nil && in.OldString == "" && strings.TrimSpace(before) != "" {
+	case old.Size() > maxEdit:
+		return "", nil, fmt.Errorf("has %d bytes, more than the %d that Edit can take; use Bash, with sed or the like",
+			old.Size(), maxEdit)
+	case in.OldString == "" && strings.TrimSpace(before) != "":
 		return "", nil, errors.New("old_string is empty, but the file is not; name the text to replace")
 	}
-	return before, old, err
+	return before, old, nil
 }
 
 var (

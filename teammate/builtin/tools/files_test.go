@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -195,21 +197,89 @@ func TestWhatIsNotKnownIsNotOverwritten(t *testing.T) {
 	for tool, in := range change {
 		b.refuses(tool, in, "has not been read; Read it first")
 	}
-	b.ok("Read", fields{"file_path": path})
-	later := time.Now().Add(time.Second)
-	if err := os.Chtimes(path, later, later); err != nil {
+	b.ok("Read", fields{"file_path": path, "limit": 1})
+	// A change that neither the time nor the size shows.
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write("f", "theirz\n")
+	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
 		t.Fatal(err)
 	}
 	for tool, in := range change {
 		b.refuses(tool, in, "has been changed since it was last read")
 	}
-	if b.content("f") != "theirs\n" {
+	if b.content("f") != "theirz\n" {
 		t.Error("it was overwritten all the same")
 	}
+	// A file that was only touched has the content that the agent has read.
+	b.write("f", "theirs\n")
 	b.ok("Read", fields{"file_path": path})
+	later := time.Now().Add(time.Second)
+	if err := os.Chtimes(path, later, later); err != nil {
+		t.Fatal(err)
+	}
 	b.ok("Edit", change["Edit"])
 	if b.content("f") != "mine\n" {
 		t.Errorf("after reading it: %q", b.content("f"))
+	}
+}
+
+// A change by somebody else after the tool has looked at the file must not be lost.
+func TestAChangeWhileAToolWritesIsNotLost(t *testing.T) {
+	b := newBench(t, nil)
+	path := b.write("f", "theirs\n")
+	b.ok("Read", fields{"file_path": path})
+	s, err := b.tools.paths.spot(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	old, _, err := b.tools.known(s, maxOriginal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write("f", "theirs too\n")
+	for _, as := range []fs.FileInfo{old, nil} { // an update, and a new file
+		if err := b.tools.replace(s, []byte("mine"), as); !errors.Is(err, errChanged) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(b.root, ".covey*")); b.content("f") != "theirs too\n" || len(left) > 0 {
+		t.Errorf("it holds %q; left behind: %v", b.content("f"), left)
+	}
+}
+
+// Members that edit one file at the same time lose no edit of each other.
+func TestMembersEditOneFileAtOnce(t *testing.T) {
+	first := newBench(t, nil)
+	path := first.write("f", "")
+	const members, edits = 4, 10
+	var all sync.WaitGroup
+	for range members {
+		b := newBench(t, func(e *Env) { e.Workdir = first.wd })
+		all.Go(func() {
+			for done := 0; done < edits; {
+				b.call(t.Context(), "Read", fields{"file_path": path})
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				in := fields{"file_path": path, "content": string(text) + "x"}
+				if r := b.call(t.Context(), "Write", in); !r.IsError {
+					done++
+				} else if !strings.Contains(r.Content, "has been changed") {
+					t.Errorf("got %q", r.Content)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got := first.content("f"); got != strings.Repeat("x", members*edits) {
+		t.Errorf("%d of %d edits are left: %q", len(got), members*edits, got)
 	}
 }
 

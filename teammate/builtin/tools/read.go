@@ -2,7 +2,9 @@ package tools
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -67,7 +69,7 @@ func (t *Set) read(ctx context.Context, in readInput) agent.ToolResult {
 		return agent.Failed("Read: " + t.paths.explain(in.FilePath, err))
 	}
 	defer s.close()
-	f, info, err := openRegular(s)
+	f, _, err := openRegular(s)
 	if err != nil {
 		return agent.Failed("Read: " + t.paths.explain(s.path, err))
 	}
@@ -77,10 +79,11 @@ func (t *Set) read(ctx context.Context, in readInput) agent.ToolResult {
 	if p.count == 0 {
 		p.count = readLines
 	}
-	if err := p.read(ctx, f); err != nil {
+	sum := sha256.New()
+	if err := p.read(ctx, io.TeeReader(f, sum)); err != nil {
 		return agent.Failed(fmt.Sprintf("Read: %s: %v", s.path, err))
 	}
-	t.stamps.record(s.path, info)
+	t.stamps.record(s.path, sum.Sum(nil))
 	return p.result(s.path)
 }
 

@@ -2,21 +2,23 @@ package tools
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
+	"sync"
 
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
-// stamp is the state of a file when the agent last read or wrote it.
+// stamp is the content of a file when the agent last read or wrote it.
 type stamp struct {
-	Path string    `json:"path"`
-	Size int64     `json:"size"`
-	Time time.Time `json:"time"`
+	Path string `json:"path"`
+	// Sum is a digest and not the time of the last change: a file system may give two
+	// quick changes the same time, and a checkout or a formatter may touch a file and
+	// leave its content as it was.
+	Sum []byte `json:"sum"`
 }
 
 var (
@@ -33,17 +35,18 @@ var (
 type stamps struct {
 	// file holds JSON lines and is only appended to; the last line of a path is valid.
 	file string
+	mu   sync.Mutex // guards known
 	// known is nil until the file has been read.
-	known map[string]stamp
+	known map[string][]byte
 }
 
 // load reads the stamps of earlier runs, once. It drops lines that it cannot read; the
-// agent must then read those files again.
+// agent must then read those files again. The caller holds mu.
 func (s *stamps) load() {
 	if s.known != nil {
 		return
 	}
-	s.known = map[string]stamp{}
+	s.known = map[string][]byte{}
 	f, err := os.Open(s.file)
 	if err != nil {
 		return
@@ -52,22 +55,21 @@ func (s *stamps) load() {
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		var st stamp
 		if json.Unmarshal(lines.Bytes(), &st) == nil {
-			s.known[st.Path] = st
+			s.known[st.Path] = st.Sum
 		}
 	}
 }
 
-// record records that the agent knows path as info describes it. A failure to store the record
-// is ignored, because the call itself has succeeded.
-func (s *stamps) record(path string, info fs.FileInfo) {
+// record records that the agent knows path with the content of that sum. A failure to store
+// the record is ignored, because the call itself has succeeded.
+func (s *stamps) record(path string, sum []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.load()
-	// Size and time show all changes except deliberately hidden ones, without
-	// reading the file again.
-	st := stamp{path, info.Size(), info.ModTime().UTC()}
-	if old, ok := s.known[path]; ok && old == st {
+	if old, ok := s.known[path]; ok && bytes.Equal(old, sum) {
 		return
 	}
-	s.known[path] = st
+	s.known[path] = sum
 	if os.MkdirAll(filepath.Dir(s.file), 0o700) != nil {
 		return
 	}
@@ -75,19 +77,15 @@ func (s *stamps) record(path string, info fs.FileInfo) {
 	if err != nil {
 		return
 	}
-	_, _ = f.Write(append(notation.Encode(st), '\n'))
+	_, _ = f.Write(append(notation.Encode(stamp{path, sum}), '\n'))
 	_ = f.Close()
 }
 
-// check refuses a change to path, whose state is info, unless the agent knows that state.
-func (s *stamps) check(path string, info fs.FileInfo) error {
+// of returns the sum of path's content as the agent knows it.
+func (s *stamps) of(path string) (sum []byte, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.load()
-	st, ok := s.known[path]
-	switch {
-	case !ok:
-		return errUnread
-	case st.Size != info.Size() || !st.Time.Equal(info.ModTime()):
-		return errChanged
-	}
-	return nil
+	sum, known = s.known[path]
+	return sum, known
 }

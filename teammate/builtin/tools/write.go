@@ -1,14 +1,18 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -61,18 +65,15 @@ func (t *Set) write(_ context.Context, in writeInput) agent.ToolResult {
 		return agent.Failed("Write: " + t.paths.explain(in.FilePath, err))
 	}
 	defer s.close()
-	old, err := t.known(s)
+	old, before, err := t.known(s, maxOriginal)
 	if err != nil {
 		return agent.Failed("Write: " + t.paths.explain(s.path, err))
 	}
 	output := writeOutput{Type: "create", FilePath: s.path, Content: in.Content, Patch: []hunk{}}
 	if old != nil {
 		output.Type = "update"
-		// If the earlier content cannot be read for hooks, Write still writes.
-		if before, err := s.root.ReadFile(s.name); err == nil && len(before) <= maxOriginal {
-			text := string(before)
-			output.Original = &text
-			output.Patch = patch(text, in.Content)
+		if old.Size() <= maxOriginal {
+			output.Original, output.Patch = &before, patch(before, in.Content)
 		}
 	}
 	if err := t.replace(s, []byte(in.Content), old); err != nil {
@@ -84,21 +85,44 @@ func (t *Set) write(_ context.Context, in writeInput) agent.ToolResult {
 // maxOriginal is the size in bytes of the largest file whose earlier content hooks get.
 const maxOriginal = 1 << 20
 
-// known returns the state of s, or nil if it does not exist. It fails if s is not a file that
-// may be written, or if the agent does not know its state.
-func (t *Set) known(s spot) (fs.FileInfo, error) {
+// known returns the state of s and, if it has at most that many bytes, its content. The
+// state is nil if s does not exist. It fails if s is not a file that may be written, or if
+// the agent does not know its content.
+func (t *Set) known(s spot, most int64) (fs.FileInfo, string, error) {
 	info, err := s.root.Lstat(s.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
+		return nil, "", nil
 	case err != nil:
-		return nil, err
+		return nil, "", err
 	case info.IsDir():
-		return nil, errIsDir
+		return nil, "", errIsDir
 	case !info.Mode().IsRegular():
-		return nil, errNotRegular
+		return nil, "", errNotRegular
 	}
-	return info, t.stamps.check(s.path, info)
+	want, ok := t.stamps.of(s.path)
+	if !ok {
+		return nil, "", errUnread
+	}
+	f, _, err := openRegular(s)
+	if err != nil {
+		return nil, "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	var content strings.Builder
+	to := io.Writer(sum)
+	if info.Size() <= most {
+		content.Grow(int(info.Size()))
+		to = io.MultiWriter(sum, &content)
+	}
+	if _, err := io.Copy(to, f); err != nil {
+		return nil, "", err
+	}
+	if !bytes.Equal(sum.Sum(nil), want) {
+		return nil, "", errChanged
+	}
+	return info, content.String(), nil
 }
 
 // replace writes data to s, whose state is old or nil. It writes a new file next to it and
@@ -119,17 +143,35 @@ func (t *Set) replace(s spot, data []byte, old fs.FileInfo) error {
 		err = s.root.Chmod(temp, mode) // the umask may have reduced it
 	}
 	if err == nil {
-		err = s.root.Rename(temp, s.name)
+		err = rename(s, temp, old)
 	}
 	if err != nil {
 		_ = s.root.Remove(temp)
 		return fmt.Errorf("%s: %w", s.path, cause(err))
 	}
 	// The agent knows what it has written, and may change it again.
-	if info, err := s.root.Lstat(s.name); err == nil {
-		t.stamps.record(s.path, info)
-	}
+	sum := sha256.Sum256(data)
+	t.stamps.record(s.path, sum[:])
 	return nil
+}
+
+// renaming lets one member at a time look at a file and replace it.
+var renaming sync.Mutex
+
+// rename puts temp in the place of s, unless s is no longer as old, or nil, describes it:
+// another member may have changed it while temp was written.
+func rename(s spot, temp string, old fs.FileInfo) error {
+	renaming.Lock()
+	defer renaming.Unlock()
+	now, err := s.root.Lstat(s.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // removed, or never there: nothing can be lost
+	case err != nil:
+		return err
+	case old == nil || !os.SameFile(old, now) || old.Size() != now.Size() || !old.ModTime().Equal(now.ModTime()):
+		return errChanged
+	}
+	return s.root.Rename(temp, s.name)
 }
 
 // writeSynced writes a new file and syncs it, because a rename that reaches the disk first
@@ -142,20 +184,4 @@ func writeSynced(root *os.Root, name string, data []byte, mode fs.FileMode) erro
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// readWhole reads a regular file of at most the given number of bytes.
-func readWhole(s spot, most int64) (string, fs.FileInfo, error) {
-	f, info, err := openRegular(s)
-	if err != nil {
-		return "", nil, err
-	}
-	defer f.Close()
-	if info.Size() > most {
-		return "", nil,
-			fmt.Errorf("has %d bytes, more than the %d that Edit can take; use Bash, with sed or the like",
-				info.Size(), most)
-	}
-	data, err := io.ReadAll(f)
-	return string(data), info, err
 }
