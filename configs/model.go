@@ -29,6 +29,11 @@ type Model struct {
 // from covey's environment.
 func (m Model) AtHome() bool { return m.BaseURL == m.Provider.Home() }
 
+// NeedsTrust reports whether people must trust the model's host: it reads the team's
+// conversations and is not the provider's own, or it gets a key from a file. Nothing may be
+// sent there before they do.
+func (m Model) NeedsTrust() bool { return m.BaseURL != "" && (!m.AtHome() || m.KeyFile != "") }
+
 // FullName returns the provider and the name of the model, as in prices and in errors. A
 // script has the name that the spec gives it, so that a spec can put a price on it, too, and
 // its budget can be tried offline.

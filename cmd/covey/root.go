@@ -70,7 +70,7 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 			ask.Resume(env), ask.Tasks(env), ask.Diff(env), ask.Review(env), ask.Merge(env), ask.Inbox(env),
 		},
 		groupSetup: {
-			agentsCommand(env), doctor.HooksCommand(env), validateCommand(env),
+			agentsCommand(env), modelsCommand(env), doctor.HooksCommand(env), validateCommand(env),
 			schemaCommand(env), doctor.Command(env), versionCommand(env), completionCommand(env),
 		},
 		groupAgent: {modelCommand(env), ask.MCP(env), ask.Plan(env)},

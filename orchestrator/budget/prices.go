@@ -73,6 +73,13 @@ func (l PriceList) find(model string) (price, bool) {
 	return price{}, false
 }
 
+// Of returns the price of a million tokens of a model in US dollars, by its name with the
+// provider as prefix; known is false for a model without a price.
+func (l PriceList) Of(model string) (input, output float64, known bool) {
+	p, known := l.find(model)
+	return p.Input, p.Output, known
+}
+
 // matchesName reports whether a name matches a pattern, in which * stands for any text.
 func matchesName(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")

@@ -20,12 +20,15 @@ const maxKey = 16 << 10
 
 // NewModel returns a real model of a spec. It reads the key with each request, so that a
 // key can be replaced while the team runs, and so that it is in no value that lives long.
-func NewModel(m configs.Model) (*modelapi.Model, error) {
-	return modelapi.New(modelapi.Config{
+func NewModel(m configs.Model) (*modelapi.Model, error) { return modelapi.New(modelConfig(m)) }
+
+// modelConfig converts a real model of a spec.
+func modelConfig(m configs.Model) modelapi.Config {
+	return modelapi.Config{
 		Provider: string(m.Provider), Model: m.Model, API: modelapi.API(m.API), BaseURL: m.BaseURL,
 		Key: func() (string, error) { return ModelKey(m) }, MaxOutput: m.MaxOutput, Thinking: m.Thinking,
 		Temperature: m.Temperature, Headers: m.Headers,
-	})
+	}
 }
 
 // ModelKey returns the API key of a real model; empty: its host gets none. The error wraps
@@ -75,12 +78,19 @@ func readKeyFile(path string) (string, error) {
 func RealModels(team *configs.Team) []configs.Model {
 	var list []configs.Model
 	for _, a := range AgentsInUse(team) {
-		same := func(m configs.Model) bool { return m.FullName() == a.Model.FullName() && m.BaseURL == a.Model.BaseURL }
+		same := func(m configs.Model) bool { return sameModel(m, a.Model) }
 		if a.Model.BaseURL != "" && !slices.ContainsFunc(list, same) {
 			list = append(list, a.Model)
 		}
 	}
 	return list
+}
+
+// sameModel reports whether two models are one for its provider: the same name at the same
+// host with the same key. How they are asked, such as how much they think, does not matter
+// for what is checked here.
+func sameModel(a, b configs.Model) bool {
+	return a.FullName() == b.FullName() && a.BaseURL == b.BaseURL && a.KeyFile == b.KeyFile && a.Script == b.Script
 }
 
 // CheckKeys reports the models of members without a key. It runs before a team starts, so

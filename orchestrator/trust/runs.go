@@ -147,7 +147,7 @@ func (l *lister) script(m configs.Model) {
 	if m.KeyFile != "" {
 		host += " with the key in " + m.KeyFile
 	}
-	if host != "" && (!m.AtHome() || m.KeyFile != "") {
+	if m.NeedsTrust() {
 		l.add(Run{Kind: ModelHost, Command: host})
 	}
 }

@@ -19,12 +19,8 @@ type chat struct {
 
 // answer makes one request.
 func (p chat) answer(ctx context.Context, req agent.Request) (agent.Response, error) {
-	header, err := p.bearer()
-	if err != nil {
-		return agent.Response{}, err
-	}
 	a := chatAnswer{wire: p.wire, name: p.name}
-	err = p.stream(ctx, "/chat/completions", p.body(req), header, a.see)
+	err := p.stream(ctx, "/chat/completions", p.body(req), a.see)
 	if err != nil && (a.finish == "" || ctx.Err() != nil) { // some hosts end without [DONE]
 		return agent.Response{}, err
 	}

@@ -147,15 +147,16 @@ func overflows(code, text string) bool {
 var overflowText = regexp.MustCompile(`prompt is too long|maximum context length|context (?:length|window|size)[^.]* exceed|` +
 	`exceed[^.]* context (?:length|window|size)|input (?:is|token count)[^.]*(?:too long|exceeds)`)
 
-// noStream returns the failure of an answer that is no stream, such as a proxy's page.
-func (w wire) noStream(kind string, body []byte) error {
+// noAnswer returns the failure of an answer that is not what was wanted, such as a stream,
+// but a proxy's page.
+func (w wire) noAnswer(wanted, kind string, body []byte) error {
 	if words := parseError(body); words.Message != "" {
 		return w.failed(0, words)
 	}
 	f := &failure{}
 	f.Type = "unknown"
-	f.Message = fmt.Sprintf("%s answered with %s instead of a stream; is base_url right, or is a proxy between? It begins: %s",
-		w.base, cmp.Or(kind, "an unknown type"), pageText(body))
+	f.Message = fmt.Sprintf("%s answered with %s instead of %s; is base_url right, or is a proxy between? It begins: %s",
+		w.base, cmp.Or(kind, "an unknown type"), wanted, pageText(body))
 	return f
 }
 
@@ -178,7 +179,7 @@ func (w wire) unreachable(ctx context.Context, err error) error {
 	case errors.As(err, &dns):
 		f.Message = fmt.Sprintf("%s cannot be reached: %v; is the network up, and base_url right?", w.base, dns)
 	default:
-		f.Message = fmt.Sprintf("%s cannot be reached: %v", w.base, innermost(err))
+		f.Message = fmt.Sprintf("%s cannot be reached: %v; does the server run, and is base_url right?", w.base, innermost(err))
 	}
 	return f
 }

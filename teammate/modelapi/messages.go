@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,16 +28,8 @@ type object = map[string]any
 
 // answer makes one request.
 func (p messages) answer(ctx context.Context, req agent.Request) (agent.Response, error) {
-	key, err := p.key()
-	if err != nil {
-		return agent.Response{}, err
-	}
-	header := http.Header{"Anthropic-Version": {"2023-06-01"}}
-	if key != "" {
-		header.Set("X-Api-Key", key)
-	}
 	a := messagesAnswer{wire: p.wire, name: p.name, blocks: map[int]*openBlock{}}
-	if err := p.stream(ctx, "/v1/messages", p.body(req), header, a.see); err != nil {
+	if err := p.stream(ctx, "/v1/messages", p.body(req), a.see); err != nil {
 		return agent.Response{}, err
 	}
 	return a.response(req)

@@ -61,6 +61,7 @@ type Config struct {
 	Thinking    string   // low, medium or high; "" and off: the provider's default and none
 	Temperature *float64 // nil: the provider's default
 	Headers     map[string]string
+	Tries       int // how often a request is made before its error is returned; 0: 3 times
 
 	Transport http.RoundTripper // nil: http.DefaultTransport
 	Times     Times
@@ -73,13 +74,14 @@ type Times struct {
 	LongWait  time.Duration // the longest wait before a try; what is longer is a limit; 30 s
 }
 
-// tries is how often a request is made before its error is returned. The member then tries
-// the turn again, with longer waits that people see.
+// tries is the default of Config.Tries. The member then tries the turn again, with longer
+// waits that people see.
 const tries = 3
 
 // Model is a model of a provider. It implements agent.Model, and is safe for concurrent use.
 type Model struct {
 	config Config
+	wire   wire
 	answer func(context.Context, agent.Request) (agent.Response, error)
 }
 
@@ -90,9 +92,11 @@ func New(c Config) (*Model, error) {
 		Silence: cmp.Or(c.Times.Silence, 5*time.Minute), FirstWait: cmp.Or(c.Times.FirstWait, time.Second/2),
 		LongWait: cmp.Or(c.Times.LongWait, 30*time.Second),
 	}
+	c.Tries = cmp.Or(c.Tries, tries)
 	m := &Model{config: c}
-	w := wire{name: m.Name(), base: c.BaseURL, key: c.Key, headers: c.Headers, silence: c.Times.Silence,
+	w := wire{name: m.Name(), api: c.API, base: c.BaseURL, key: c.Key, headers: c.Headers, silence: c.Times.Silence,
 		client: &http.Client{Transport: c.Transport, CheckRedirect: stay}}
+	m.wire = w
 	switch c.API {
 	case Messages:
 		m.answer = messages{wire: w, config: c, name: m.Name()}.answer
@@ -134,7 +138,7 @@ func (m *Model) Generate(ctx context.Context, req agent.Request) (agent.Response
 		if f.wait > m.config.Times.LongWait {
 			return agent.Response{}, &agent.LimitError{Until: time.Now().Add(f.wait), Text: f.Message}
 		}
-		if !f.again || n == tries {
+		if !f.again || n == m.config.Tries {
 			return agent.Response{}, &f.APIError
 		}
 		select {

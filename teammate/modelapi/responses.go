@@ -34,12 +34,8 @@ func (p responses) answer(ctx context.Context, req agent.Request) (agent.Respons
 }
 
 func (p responses) ask(ctx context.Context, req agent.Request, reasoning bool) (agent.Response, error) {
-	header, err := p.bearer()
-	if err != nil {
-		return agent.Response{}, err
-	}
 	a := responsesAnswer{wire: p.wire, name: p.name, items: map[int]json.RawMessage{}}
-	if err := p.stream(ctx, "/responses", p.body(req, reasoning), header, a.see); err != nil {
+	if err := p.stream(ctx, "/responses", p.body(req, reasoning), a.see); err != nil {
 		return agent.Response{}, err
 	}
 	return a.response(req)

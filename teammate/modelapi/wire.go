@@ -24,6 +24,7 @@ const (
 // failed request means is decided by Model.
 type wire struct {
 	name    string // of the model, for errors
+	api     API
 	base    string
 	key     func() (string, error)
 	headers map[string]string
@@ -36,8 +37,8 @@ var errSilent = errors.New("the server sent nothing")
 
 // stream posts a request and passes the data of each event of the answer to see, until it
 // reports that the answer is complete. A stream that ends before is cut off. Its error is
-// a *failure, or what see returned.
-func (w wire) stream(ctx context.Context, path string, body any, header http.Header, see func(data []byte) (complete bool, err error)) error {
+// a *failure, or what see or the key's function returned.
+func (w wire) stream(ctx context.Context, path string, body any, see func(data []byte) (complete bool, err error)) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false) // code is full of <, > and &
@@ -48,9 +49,9 @@ func (w wire) stream(ctx context.Context, path string, body any, header http.Hea
 	defer cancel(nil)
 	alarm := time.AfterFunc(w.silence, func() { cancel(errSilent) })
 	defer alarm.Stop()
-	resp, err := w.post(ctx, path, &text, header)
+	resp, err := w.send(ctx, http.MethodPost, path, &text)
 	if err != nil {
-		return w.unreachable(ctx, err)
+		return err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
@@ -59,7 +60,7 @@ func (w wire) stream(ctx context.Context, path string, body any, header http.Hea
 	}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
-		return w.noStream(kind, said)
+		return w.noAnswer("a stream", kind, said)
 	}
 	events := sse.Read(&watched{resp.Body, alarm, w.silence}, &sse.ReadConfig{MaxEventSize: maxEvent})
 	for e, err := range events {
@@ -73,31 +74,38 @@ func (w wire) stream(ctx context.Context, path string, body any, header http.Hea
 	return w.broken(ctx, io.ErrUnexpectedEOF)
 }
 
-// post makes a request. The headers of the spec come last, so that they can replace covey's,
-// such as its name, at hosts that want another one.
-func (w wire) post(ctx context.Context, path string, body io.Reader, header http.Header) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.base+path, body)
+// send makes a request with the key, in the way of the API. The headers of the spec come
+// last, so that they can replace covey's, such as its name, at hosts that want another one.
+func (w wire) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+	key, err := w.key()
 	if err != nil {
 		return nil, err
 	}
-	req.Header = header
+	req, err := http.NewRequestWithContext(ctx, method, w.base+path, body)
+	if err != nil {
+		return nil, w.unreachable(ctx, err)
+	}
+	if w.api == Messages {
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+	}
+	switch {
+	case key == "":
+	case w.api == Messages:
+		req.Header.Set("X-Api-Key", key)
+	default:
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("User-Agent", "covey")
 	for name, value := range w.headers {
 		req.Header.Set(name, value)
 	}
-	return w.client.Do(req)
-}
-
-// bearer returns the header of APIs that take the key as a bearer token.
-func (w wire) bearer() (http.Header, error) {
-	key, err := w.key()
-	header := http.Header{}
-	if key != "" {
-		header.Set("Authorization", "Bearer "+key)
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return nil, w.unreachable(ctx, err)
 	}
-	return header, err
+	return resp, nil
 }
 
 // watched is a body whose every read puts off the alarm. Pings count as a sign of life: the
