@@ -22,7 +22,9 @@ import (
 // ModelState says whether a model can be used on this machine.
 type ModelState string
 
-// The states of models.
+// The states of models. They are ordered by how much is known: a host that lists its models
+// may still refuse a prompt, for want of credit, and one that answered a prompt a minute ago
+// may be overloaded now.
 const (
 	ModelScript   ModelState = "script"    // it plays a script, which needs no host and no key
 	ModelReached  ModelState = "reachable" // its host answers, and takes the key
@@ -60,7 +62,8 @@ type ModelInfo struct {
 	model configs.Model
 }
 
-// ModelPrice is the price of a million tokens in US dollars.
+// ModelPrice is the price of a million tokens in US dollars, without those of a cache. It is
+// as good as the file that it is from, whose date `covey doctor` shows.
 type ModelPrice struct {
 	Input  float64 `json:"input"`
 	Output float64 `json:"output"`
@@ -243,7 +246,8 @@ func (m *ModelInfo) reached(names []string, err error) {
 	}
 }
 
-// modelNames asks a model's host for the names of its models.
+// modelNames asks a model's host for the names of its models, for at most listWithin. The
+// error is modelapi.ErrNoList for a host that answers but has no list.
 func modelNames(ctx context.Context, m configs.Model) ([]string, error) {
 	c := modelConfig(m)
 	c.Times.Silence = listWithin

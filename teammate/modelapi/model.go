@@ -16,6 +16,9 @@
 //     and marked as such.
 //   - A wait of more than half a minute is a limit of the account, and no sleeping goroutine.
 //
+// Model.Listed asks a server for the names of its models, which costs nothing: it is how people
+// see before a run whether a host can be reached and takes the key.
+//
 // messages.go, responses.go and chat.go each translate a conversation to a request and the
 // events of a stream to an answer. wire.go makes the requests of all three, and failure.go
 // says what went wrong with one, in the words of HOOKS.md section 6 for hooks and in plain
