@@ -294,7 +294,7 @@ func (s *scribe) hear(inputs []agent.Input, h agent.Host) error {
 	for _, in := range inputs {
 		s.seen = append(s.seen, "user: "+in.Text)
 	}
-	return h.Record(agent.Record{Message: agent.TextMessage(agent.User, inputTexts(inputs)...), Inputs: inputs})
+	return h.Record(agent.Record{Message: agent.TextMessage(agent.User, agent.Texts(inputs)...), Inputs: inputs})
 }
 
 func (s *scribe) work(ctx context.Context, h agent.Host) (reply agent.Reply, err error) {

@@ -106,7 +106,7 @@ func (at *scope) report(gate hooks.Payload, out hooks.Outcome, v Verdict) {
 		texts = nil
 	}
 	if len(texts) == 0 && v.Decision == Refused { // by a Stop hook's context, or without a word
-		texts = inputTexts(v.Feedback)
+		texts = agent.Texts(v.Feedback)
 	}
 	judged, _ := gate.(hooks.TaskCompletedInput)
 	for _, text := range texts {

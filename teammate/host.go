@@ -56,7 +56,7 @@ func (u *turn) mail(ctx context.Context, given []agent.Input) []agent.Input {
 		return nil
 	}
 	waiting = append(u.t.unseen(ctx, waiting), u.notes()...)
-	inputs := u.submit(ctx, without(waiting, given))
+	inputs := u.submit(ctx, agent.Without(waiting, given))
 	for _, in := range inputs { // a background hook's feedback on an earlier turn end
 		u.refused = u.refused || in.Kind == agent.FromHook
 	}
@@ -129,7 +129,7 @@ func (at *scope) erase(in agent.Input, out hooks.Outcome) {
 		why += "\n\nOriginal prompt: " + in.Text
 	}
 	at.warn("%s", why)
-	if err := at.t.confirm(ids([]agent.Input{in})); err != nil {
+	if err := at.t.confirm(agent.MessageIDs([]agent.Input{in})); err != nil {
 		at.warn("the refused prompt could not be confirmed as handled: %v", err)
 	}
 }

@@ -429,7 +429,7 @@ func TestResumeWithoutResumer(t *testing.T) {
 		return agent.Reply{Text: "fine"}, nil
 	})
 	r.mustRun(t)
-	equal(t, "prompt", inputTexts(prompt), []string{transcript.CutNotice})
+	equal(t, "prompt", agent.Texts(prompt), []string{transcript.CutNotice})
 	equal(t, "result", one[agent.ToolReturned](t, r.journal), agent.ToolReturned{ID: "b", Name: "Bash",
 		IsError: true, Content: "interrupted"})
 	h := history(t, r.path)

@@ -41,15 +41,6 @@ func (u *turn) expand(ctx context.Context, in agent.Input) (passed []agent.Input
 	}
 	typedText := in.Text
 	in.Text = c.Expand(args)
-	u.at.emit(PromptExpanded{Typed: typedText, Prompt: in.Text})
+	u.at.emit(agent.PromptExpanded{Typed: typedText, Prompt: in.Text})
 	return append(asContext(out.AdditionalContext), agent.Input{Kind: agent.FromPerson, Text: head}, in)
 }
-
-// PromptExpanded is the journal event of an expanded command.
-type PromptExpanded struct {
-	Typed  string `json:"typed"`
-	Prompt string `json:"prompt"`
-}
-
-// EventType returns its name in the journal.
-func (PromptExpanded) EventType() string { return "prompt_expanded" }

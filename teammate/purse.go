@@ -2,55 +2,14 @@ package teammate
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// NotePrefix begins the MessageID of each input about a limit or a budget. No inbox
-// knows these ids: they only make sure that a note is shown once, even over restarts.
-const NotePrefix = "budget:"
-
-// Purse limits what a member and its helpers may use. It is called from several
-// goroutines, because helpers may run in the background.
-type Purse interface {
-	// Price returns the cost of tokens in US dollars; 0 if no price is known.
-	Price(u agent.Usage) float64
-	// Spend is called with the tokens of each model request as soon as they are
-	// counted, and with their Price.
-	Spend(u agent.Usage, usd float64)
-	// Left is called before each pass. Its error, which wraps ErrMaxTokens,
-	// ErrMaxBudget or ErrTeamBudget, ends the turn.
-	Left(helper bool) error
-	// Notes returns the notes about usage that the member has not seen. Each has a
-	// MessageID that begins with NotePrefix, and is omitted once it was Shown.
-	Notes() []agent.Input
-	// Shown reports that the notes with these ids are in the transcript, on disk.
-	Shown(ids []string)
-}
-
-// noteLevels are the shares of a limit, in percent, at which a member gets a note about
-// it.
-var noteLevels = []int{90, 75, 50}
-
 // minNoted is the smallest limits.max_turns that has notes before it is reached.
 const minNoted = 10
-
-// Level returns the highest of 50, 75, 90 and 100 percent of limit that used has
-// reached; 0 if it has reached none, or there is no limit.
-func Level(used, limit float64) int {
-	if limit <= 0 {
-		return 0
-	}
-	for _, level := range append([]int{100}, noteLevels...) {
-		if used*100 >= limit*float64(level) {
-			return level
-		}
-	}
-	return 0
-}
 
 // notes returns the notes about limits for the next pass. Helpers get none: they are
 // short, and their member is told.
@@ -65,12 +24,12 @@ func (u *turn) notes() []agent.Input {
 	limits := u.t.opts.Limits
 	if limits.MaxTurns >= minNoted {
 		used := fmt.Sprintf("%d of the %d model requests", u.passes, limits.MaxTurns)
-		list = append(list, u.note("max_turns", Level(float64(u.passes), float64(limits.MaxTurns)), used)...)
+		list = append(list, u.note("max_turns", agent.Level(float64(u.passes), float64(limits.MaxTurns)), used)...)
 	}
 	if limits.TurnTimeout > 0 {
 		past := time.Since(u.start)
 		used := fmt.Sprintf("%v of the %v", past.Round(time.Second), limits.TurnTimeout)
-		list = append(list, u.note("turn_timeout", Level(float64(past), float64(limits.TurnTimeout)), used)...)
+		list = append(list, u.note("turn_timeout", agent.Level(float64(past), float64(limits.TurnTimeout)), used)...)
 	}
 	return list
 }
@@ -78,12 +37,12 @@ func (u *turn) notes() []agent.Input {
 // note returns a note about a limit of this turn, once for each level. The limit itself
 // ends the turn, so the last note before it asks the agent to finish.
 func (u *turn) note(limit string, level int, used string) []agent.Input {
-	id := fmt.Sprintf("%sturn:%d:%s:%d", NotePrefix, u.at.no, limit, level)
+	id := fmt.Sprintf("%sturn:%d:%s:%d", agent.NotePrefix, u.at.no, limit, level)
 	if level == 0 || u.t.seen[id] {
 		return nil
 	}
 	text := fmt.Sprintf("You have used %s that this turn may take (limits.%s).", used, limit)
-	if level >= noteLevels[0] {
+	if level >= agent.LastLevel {
 		text += " Finish now: save what you have, say in the task or in a message what is done and what is left, " +
 			"and begin nothing new. The turn ends when the limit is reached."
 	}
@@ -123,16 +82,4 @@ func (t *Teammate) addUsage(used agent.Usage, usd float64, owed bool) {
 	if t.opts.Purse != nil {
 		t.opts.Purse.Spend(used, usd)
 	}
-}
-
-// splitNotes separates ids of notes from those of the inbox.
-func splitNotes(ids []string) (notes, mail []string) {
-	for _, id := range ids {
-		if strings.HasPrefix(id, NotePrefix) {
-			notes = append(notes, id)
-		} else {
-			mail = append(mail, id)
-		}
-	}
-	return notes, mail
 }

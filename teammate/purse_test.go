@@ -60,11 +60,11 @@ func (p *purse) Shown(ids []string) {
 // its id. What requests cost stands in the transcript.
 func TestPurse(t *testing.T) {
 	r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}}, say{text: "done"})
-	p := &purse{notes: []agent.Input{{Kind: agent.FromCovey, Text: "half is used", MessageID: NotePrefix + "x"}}}
+	p := &purse{notes: []agent.Input{{Kind: agent.FromCovey, Text: "half is used", MessageID: agent.NotePrefix + "x"}}}
 	r.opts.Purse = p
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{"user: hello", "user: half is used", "result: ran", "assistant: done"})
-	equal(t, "shown", p.shown, []string{NotePrefix + "x"})
+	equal(t, "shown", p.shown, []string{agent.NotePrefix + "x"})
 	equal(t, "taken", r.inbox.taken, []string{"m1"})
 	equal(t, "spent", p.used, 22)
 	_, h, err := transcript.Open(r.path)
@@ -73,7 +73,7 @@ func TestPurse(t *testing.T) {
 	}
 	equal(t, "next life", h.Usage, agent.Usage{InputTokens: 20, OutputTokens: 2})
 	equal(t, "its cost", h.CostUSD, 22)
-	equal(t, "delivered", h.Delivered[NotePrefix+"x"], true)
+	equal(t, "delivered", h.Delivered[agent.NotePrefix+"x"], true)
 }
 
 // Tokens that an agent counts but records nowhere are known to the next life too,
@@ -157,10 +157,10 @@ func TestLevel(t *testing.T) {
 		limit := rapid.Float64Range(0.001, 1e9).Draw(t, "limit")
 		a := rapid.Float64Range(0, 2e9).Draw(t, "a")
 		b := rapid.Float64Range(a, 2e9).Draw(t, "b")
-		if Level(a, limit) > Level(b, limit) || Level(a, 0) != 0 {
-			t.Fatalf("levels %d, %d", Level(a, limit), Level(b, limit))
+		if agent.Level(a, limit) > agent.Level(b, limit) || agent.Level(a, 0) != 0 {
+			t.Fatalf("levels %d, %d", agent.Level(a, limit), agent.Level(b, limit))
 		}
-		if got := Level(a, limit); (got == 100) != (a*100 >= limit*100) || (got == 0) != (a*100 < limit*50) {
+		if got := agent.Level(a, limit); (got == 100) != (a*100 >= limit*100) || (got == 0) != (a*100 < limit*50) {
 			t.Fatalf("%v of %v is level %d", a, limit, got)
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/teammate/agent"
@@ -40,7 +39,7 @@ func (run *agentRun) Record(m agent.Record) error {
 		run.count(m, ln.CostUSD)
 		return nil
 	}
-	run.given = without(run.given, m.Inputs)
+	run.given = agent.Without(run.given, m.Inputs)
 	run.asked = append(run.asked, m.Inputs...)
 	return run.u.t.confirm(ln.Mail)
 }
@@ -107,7 +106,7 @@ func (t *Teammate) confirm(ids []string) error {
 		return err
 	}
 	t.markSeen(ids)
-	notes, ids := splitNotes(ids)
+	notes, ids := agent.SplitNotes(ids)
 	if len(notes) > 0 && t.opts.Purse != nil {
 		t.opts.Purse.Shown(notes)
 	}
@@ -162,7 +161,7 @@ func (run *agentRun) flush() error {
 	if len(run.given) == 0 {
 		return nil
 	}
-	return run.Record(agent.Record{Message: agent.TextMessage(agent.User, inputTexts(run.given)...), Inputs: run.given})
+	return run.Record(agent.Record{Message: agent.TextMessage(agent.User, agent.Texts(run.given)...), Inputs: run.given})
 }
 
 // keepInputs stores inputs for the start of the next prompt, even over a restart.
@@ -178,7 +177,7 @@ func (at *scope) keepInputs(inputs []agent.Input) {
 	ln.Inputs = inputs
 	err := at.t.opts.Transcript.Append(ln)
 	if err == nil {
-		err = at.t.confirm(ids(inputs))
+		err = at.t.confirm(agent.MessageIDs(inputs))
 	}
 	if err != nil {
 		at.warn("a prompt is kept for the next turn, but not on disk: %v", err)
@@ -196,35 +195,4 @@ func (at *scope) keepInterruption(ctx context.Context) {
 		at.keepInputs([]agent.Input{{Kind: agent.FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]",
 			at.t.opts.Limits.TurnTimeout)}})
 	}
-}
-
-func inputTexts(inputs []agent.Input) []string {
-	all := make([]string, len(inputs))
-	for i, in := range inputs {
-		all[i] = in.Text
-	}
-	return all
-}
-
-func ids(inputs []agent.Input) []string {
-	var all []string
-	for _, in := range inputs {
-		if in.MessageID != "" {
-			all = append(all, in.MessageID)
-		}
-	}
-	return all
-}
-
-// without returns inputs without those in done, each removed once. Two inputs are the
-// same if their ids are equal or, without ids, if all fields are.
-func without(inputs, done []agent.Input) []agent.Input {
-	rest := slices.Clone(inputs)
-	for _, d := range done {
-		same := func(in agent.Input) bool { return in == d || in.MessageID != "" && in.MessageID == d.MessageID }
-		if i := slices.IndexFunc(rest, same); i >= 0 {
-			rest = slices.Delete(rest, i, i+1)
-		}
-	}
-	return rest
 }

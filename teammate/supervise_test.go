@@ -29,7 +29,7 @@ type foreigner struct {
 }
 
 func (f *foreigner) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
-	if err := h.Record(agent.Record{Message: agent.TextMessage(agent.User, inputTexts(prompt)...),
+	if err := h.Record(agent.Record{Message: agent.TextMessage(agent.User, agent.Texts(prompt)...),
 		Inputs: prompt}); err != nil {
 		return agent.Reply{}, err
 	}
@@ -147,7 +147,7 @@ func TestPermitAsksHooks(t *testing.T) {
 			r.mustRun(t)
 			a := f.answer
 			if a.Allow != tt.allow || !strings.Contains(a.Reason, tt.reason) || a.Halted != tt.halted ||
-				!slices.Equal(inputTexts(a.Feedback), tt.told) && len(tt.told)+len(a.Feedback) > 0 {
+				!slices.Equal(agent.Texts(a.Feedback), tt.told) && len(tt.told)+len(a.Feedback) > 0 {
 				t.Errorf("answer %+v", a)
 			}
 		})
@@ -176,7 +176,7 @@ func TestReport(t *testing.T) {
 			}
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{tt.event: {refuse("format it")}})
 			r.mustRun(t)
-			if !slices.Equal(inputTexts(f.remarks.Feedback), []string{"format it"}) ||
+			if !slices.Equal(agent.Texts(f.remarks.Feedback), []string{"format it"}) ||
 				len(r.runner.of(tt.event)) != 1 {
 				t.Errorf("remarks %+v, events %v", f.remarks, r.runner.events())
 			}
@@ -226,7 +226,7 @@ func TestMailInMidTurn(t *testing.T) {
 	r, f := foreignRig(t, callTool("c1", "Bash", `{}`))
 	f.between = func() { r.inbox.waiting = []agent.Input{{Kind: agent.FromMail, Text: "mail", MessageID: "m2"}} }
 	r.mustRun(t)
-	if !slices.Equal(inputTexts(f.mail), []string{"mail"}) || one[agent.TurnEnded](t, r.journal).Passes != 0 {
+	if !slices.Equal(agent.Texts(f.mail), []string{"mail"}) || one[agent.TurnEnded](t, r.journal).Passes != 0 {
 		t.Errorf("mail %+v", f.mail)
 	}
 	if !slices.Contains(r.inbox.taken, "m2") { // not recorded by the agent: the host does

@@ -108,7 +108,7 @@ type Options struct {
 	Writable   func(path string) (refusal string, ask bool)
 	Limits     Limits
 	Asker      Asker                         // optional; nil denies calls that need an answer
-	Purse      Purse                         // optional; what the member may use in this run
+	Purse      agent.Purse                   // optional; what the member may use in this run
 	Background func() []hooks.BackgroundTask // optional; background work, listed for Stop hooks
 	// PostNotice puts a notice of a helper into the member's own mailbox, once per id; optional.
 	// It arrives as an input of kind FromHelper with its text unchanged.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -84,7 +83,7 @@ func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 	t.current.Store(u)
 	defer t.current.Store(nil)
 	u.applyHookFeedback(work.Inputs)
-	u.at.emit(agent.TurnStarted{Cause: work.Cause, Prompt: promptText(work.Inputs)})
+	u.at.emit(agent.TurnStarted{Cause: work.Cause, Prompt: agent.PromptText(work.Inputs)})
 	within, stop := t.turnContext(ctx)
 	end := u.begin(within, work.Inputs)
 	stop()
@@ -195,6 +194,3 @@ func (t *Teammate) tasksInProgress(ctx context.Context) []string {
 	}
 	return ids
 }
-
-// promptText returns a prompt in the form that people read.
-func promptText(inputs []agent.Input) string { return strings.Join(inputTexts(inputs), "\n\n") }

@@ -100,7 +100,7 @@ func TestTurnEnd(t *testing.T) {
 			}
 			equal(t, "asked", r.runner.events(), tc.asked)
 			equal(t, "verdict", []any{v.Decision, v.Why}, []any{tc.decision, tc.why})
-			equal(t, "feedback", inputTexts(v.Feedback), append([]string{}, tc.feedback...))
+			equal(t, "feedback", agent.Texts(v.Feedback), append([]string{}, tc.feedback...))
 			equal(t, "completed", list.passed, tc.passed)
 			end, over := u.conclude(v)
 			equal(t, "end", []any{over, end.reason, end.idle}, []any{tc.reason != "", tc.reason, tc.idles})
@@ -633,7 +633,7 @@ func TestRule21(t *testing.T) {
 			equal(t, "halted by", v.By, test.halted)
 			equal(t, "refused", v.Decision == Refused, test.feedback != nil)
 			if v.Decision == Refused {
-				equal(t, "feedback", inputTexts(v.Feedback), test.feedback)
+				equal(t, "feedback", agent.Texts(v.Feedback), test.feedback)
 			}
 		})
 	}

@@ -118,7 +118,7 @@ func (l *Ledger) Next() <-chan time.Time {
 // nextLevel returns the time until the next level of budget.time. It is not ok if the time is
 // not limited or is used up. l.mu must be held.
 //
-// The levels are those of teammate.Level, as shares of budget.time.
+// The levels are those of agent.Level, as shares of budget.time.
 func (l *Ledger) nextLevel() (time.Duration, bool) {
 	up := l.up()
 	for _, level := range []time.Duration{50, 75, 90, 100} {

@@ -19,7 +19,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -89,13 +88,13 @@ func New(b configs.Budget, prices PriceList, ports Ports) *Ledger {
 }
 
 // Open opens the account of a member with what it has used before.
-func (l *Ledger) Open(member string, limits configs.Limits, agent configs.Agent, h transcript.History) {
+func (l *Ledger) Open(member string, limits configs.Limits, by configs.Agent, h transcript.History) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := &account{limits: limits, usage: h.Usage, priced: h.CostUSD}
-	a.goBy(agent)
+	a.goBy(by)
 	for id := range h.Delivered {
-		if strings.HasPrefix(id, teammate.NotePrefix) {
+		if strings.HasPrefix(id, agent.NotePrefix) {
 			note(&a.noted, id, true)
 		}
 	}
@@ -292,7 +291,7 @@ func (l *Ledger) HandOver(member string) (agent.Input, bool) {
 func bounded(list []journal.BudgetUse) []journal.BudgetUse {
 	list = slices.DeleteFunc(list, func(u journal.BudgetUse) bool { return u.Limit <= 0 })
 	for i, u := range list {
-		list[i].Level = teammate.Level(u.Used, u.Limit)
+		list[i].Level = agent.Level(u.Used, u.Limit)
 	}
 	return list
 }

@@ -2,7 +2,7 @@ package budget
 
 import "github.com/coveyteam/covey/teammate/agent"
 
-// Purse is a member's view of the ledger. It implements [teammate.Purse].
+// Purse is a member's view of the ledger. It implements [agent.Purse].
 type Purse struct {
 	l      *Ledger
 	member string

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -21,7 +20,7 @@ func useKey(u journal.BudgetUse) string {
 // It contains the limit, so that a raised limit makes new notes. A note on the team's budget
 // has a colon in place of a member's name, which cannot be a name.
 func useID(u journal.BudgetUse, level int) string {
-	return fmt.Sprintf("%s%s:%s:%d", teammate.NotePrefix, cmp.Or(u.Member, "team:"), useKey(u), level)
+	return fmt.Sprintf("%s%s:%s:%d", agent.NotePrefix, cmp.Or(u.Member, "team:"), useKey(u), level)
 }
 
 // useSetting returns the key of the limit in the spec.

@@ -212,6 +212,11 @@ type (
 	Warning struct {
 		Text string `json:"text"`
 	}
+	// PromptExpanded is sent when a command that a person has typed became a prompt.
+	PromptExpanded struct {
+		Typed  string `json:"typed"`
+		Prompt string `json:"prompt"`
+	}
 	// Notified reports a Notification event.
 	Notified struct {
 		Kind    string `json:"kind"`
@@ -284,3 +289,6 @@ func (Warning) EventType() string { return "warning" }
 
 // EventType implements EventData.
 func (Notified) EventType() string { return "notification" }
+
+// EventType implements EventData.
+func (PromptExpanded) EventType() string { return "prompt_expanded" }

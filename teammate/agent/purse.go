@@ -1,0 +1,55 @@
+package agent
+
+import "strings"
+
+// NotePrefix begins the MessageID of each input about a limit or a budget. No inbox
+// knows these ids: they only make sure that a note is shown once, even over restarts.
+const NotePrefix = "budget:"
+
+// Purse limits what a member and its helpers may use. It is called from several
+// goroutines, because helpers may run in the background.
+type Purse interface {
+	// Price returns the cost of tokens in US dollars; 0 if no price is known.
+	Price(u Usage) float64
+	// Spend is called with the tokens of each model request as soon as they are
+	// counted, and with their Price.
+	Spend(u Usage, usd float64)
+	// Left is called before each pass. Its error, which wraps ErrMaxTokens,
+	// ErrMaxBudget or ErrTeamBudget, ends the turn.
+	Left(helper bool) error
+	// Notes returns the notes about usage that the member has not seen. Each has a
+	// MessageID that begins with NotePrefix, and is omitted once it was Shown.
+	Notes() []Input
+	// Shown reports that the notes with these ids are in the transcript, on disk.
+	Shown(ids []string)
+}
+
+// LastLevel is the share of a limit, in percent, at which the last note asks a member to
+// finish.
+const LastLevel = 90
+
+// Level returns the highest of 50, 75, 90 and 100 percent of limit that used has
+// reached; 0 if it has reached none, or there is no limit.
+func Level(used, limit float64) int {
+	if limit <= 0 {
+		return 0
+	}
+	for _, level := range []int{100, LastLevel, 75, 50} {
+		if used*100 >= limit*float64(level) {
+			return level
+		}
+	}
+	return 0
+}
+
+// SplitNotes separates ids of notes from those of the inbox.
+func SplitNotes(ids []string) (notes, mail []string) {
+	for _, id := range ids {
+		if strings.HasPrefix(id, NotePrefix) {
+			notes = append(notes, id)
+		} else {
+			mail = append(mail, id)
+		}
+	}
+	return notes, mail
+}
