@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
@@ -30,49 +32,58 @@ func initCommand(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a first spec that runs as it is",
-		Long: `Write a commented team.yaml: with --with, a team of these agent programs, the first
-of which leads; with --offline, a team whose members play scripts, which are written
-as well, so that it runs at once and costs nothing. Without either, init asks on a
-terminal, and otherwise writes the offline team. The gate is the test command that
-covey finds in the folder. Existing files are not overwritten.`,
+		Long: `Write a commented team.yaml: with --with, a team of these agent programs or models,
+the first of which leads; with --offline, a team whose members play scripts, which are
+written as well, so that it runs at once and costs nothing. Without either, init asks
+on a terminal. Elsewhere it writes a team with a model if no agent program is installed
+and a model can be used (see covey models), and otherwise the offline team. The gate is
+the test command that covey finds in the folder. Existing files are not overwritten.`,
 		Example: `  covey init
   covey init --with claude,codex
+  covey init --with anthropic/claude-sonnet-4-5
   covey init --offline ../other-project
   covey init --force`,
 		Args: cli.ArgCount(0, 1, "at most one folder"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := env.Path(".")
 			if len(args) > 0 {
 				dir = env.Path(args[0])
 			}
-			return initFolder(env, dir, f)
+			return initFolder(cmd.Context(), env, dir, f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.force, "force", false, "overwrite the files that are there")
 	flags.StringSliceVar(&f.with, "with", nil,
-		"the agent `PROGRAMS` of the team, separated by commas; the first one leads")
-	flags.BoolVar(&f.offline, "offline", false, "a team that plays scripts, and needs no agent program")
+		"the `AGENTS` of the team, programs or PROVIDER/MODEL, separated by commas; the first one leads")
+	flags.BoolVar(&f.offline, "offline", false, "a team that plays scripts, and needs no agent program or model")
 	_ = cmd.RegisterFlagCompletionFunc("with", completeAgent)
 	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }
 
-// initFolder writes the starter and prints the next step.
-func initFolder(env *cli.Env, dir string, f initFlags) error {
+// initFolder writes the starter and prints the next step. Without a terminal it chooses a
+// model only if there is nothing else: whoever has agent programs has mostly paid for them.
+func initFolder(ctx context.Context, env *cli.Env, dir string, f initFlags) error {
 	if f.offline && len(f.with) > 0 {
-		return cli.Usagef("--offline and --with exclude each other: an offline team has no agent programs")
+		return cli.Usagef("--offline and --with exclude each other: an offline team has no agents")
 	}
-	found := launch.InstalledPresets()
-	agents, err := namedPresets(f.with)
+	agents, err := namedAgents(f.with)
+	var found []candidate
+	if !f.offline && len(f.with) == 0 {
+		found = candidates(ctx)
+	}
+	programs := slices.ContainsFunc(found, func(c candidate) bool { return c.agent.Program() })
+	asks := !f.json && len(found) > 0 && term.IsTerminal(env.In) && env.Out.TTY()
+	switch {
+	case err != nil:
+	case asks:
+		agents, err = chooseAgents(env.Out, bufio.NewReader(env.In), found)
+	case !programs && len(found) > 0:
+		agents = usualAgents(found)
+	}
 	if err != nil {
 		return err
-	}
-	asks := !f.offline && !f.json && len(f.with) == 0 && term.IsTerminal(env.In) && env.Out.TTY()
-	if asks && len(found) > 0 {
-		if agents, err = chooseAgents(env.Out, bufio.NewReader(env.In), found); err != nil {
-			return err
-		}
 	}
 	wrote, err := writeStarter(dir, starterOptions{Agents: agents}, f.force)
 	switch {
@@ -84,19 +95,30 @@ func initFolder(env *cli.Env, dir string, f initFlags) error {
 	for _, path := range wrote {
 		env.Out.Printf("wrote %s\n", term.PlainLine(path))
 	}
-	if !asks && !f.offline && len(agents) == 0 && len(found) > 0 {
-		env.Out.Printf("\nThis team plays scripts. Agent programs are installed here, too: covey init --force --with %s\n"+
-			"writes a team of them instead.\n", strings.Join(agentNames(found), ","))
+	if !asks && len(agents) == 0 && len(found) > 0 {
+		env.Out.Printf("\nThis team plays scripts. There are agents here, too: covey init --force --with %s\n"+
+			"writes a team of them instead.\n", strings.Join(candidateNames(found), ","))
 	}
-	for _, a := range agents {
-		if info, ok := launch.PresetInfo(a); ok && !info.Installed() {
-			env.Out.Printf("\n%s is not installed here; `%s` installs it.\n", info.Name, info.Install)
-		}
-	}
+	printNeeds(env.Out, agents, !asks && len(f.with) == 0)
 	spec := cli.SpecArg(filepath.Join(dir, cli.DefaultSpec))
 	env.Out.Printf("\nNext: covey up%s\n", spec)
 	env.Out.Printf("It shows first what the team would run, and asks whether you trust that.\n")
 	return nil
+}
+
+// printNeeds says which programs have to be installed, and which models will be paid for
+// that nobody has named.
+func printNeeds(out *term.Screen, agents []starterAgent, chosen bool) {
+	for _, a := range agents {
+		info, known := launch.PresetInfo(configs.Preset(a))
+		switch {
+		case known && !info.Installed():
+			out.Printf("\n%s is not installed here; `%s` installs it.\n", info.Name, info.Install)
+		case !a.Program() && chosen:
+			out.Printf("\nThe team thinks with %s, since this machine can use it. covey models --probe tries it;\n"+
+				"covey init --force --offline writes a team that plays scripts and costs nothing.\n", term.PlainLine(string(a)))
+		}
+	}
 }
 
 // writeStarter writes the starter into dir and returns the paths of its files. If a

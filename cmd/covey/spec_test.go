@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,7 +87,7 @@ func TestSpecOfATeam(t *testing.T) {
 func TestInitTellsWhatIsMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	c, out, _ := printer()
-	if err := initFolder(c, t.TempDir(), initFlags{with: []string{"copilot"}}); err != nil {
+	if err := initFolder(t.Context(), c, t.TempDir(), initFlags{with: []string{"copilot"}}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "copilot is not installed here; `npm i -g @github/copilot` installs it."; !strings.Contains(out.String(), want) {
@@ -124,5 +125,31 @@ func TestInit(t *testing.T) {
 	}
 	if after, err := os.ReadFile(filepath.Join(dir, cli.DefaultSpec)); err != nil || len(after) < len(before)/2 {
 		t.Errorf("--force wrote %q (%v)", after, err)
+	}
+}
+
+// TestUsualAgents: what is chosen without a question. A model is only taken where there is
+// no program, and one of them is enough.
+func TestUsualAgents(t *testing.T) {
+	codex, claude := candidate{agent: "codex"}, candidate{agent: "claude", ready: true}
+	big, small := candidate{agent: "anthropic/big", ready: true}, candidate{agent: "ollama/small:1b", ready: true}
+	broken := candidate{agent: "openai/broken"}
+	for name, tc := range map[string]struct {
+		found []candidate
+		want  []starterAgent
+	}{
+		"nothing":             {nil, nil},
+		"a login":             {[]candidate{codex, claude, big}, []starterAgent{"claude"}},
+		"a program, no login": {[]candidate{codex, big}, nil},
+		"models":              {[]candidate{broken, big, small}, []starterAgent{"anthropic/big"}},
+		"a model that fails":  {[]candidate{broken}, nil},
+	} {
+		if got := usualAgents(tc.found); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+	got, err := readChoice("3 Ollama/Small:1b", []candidate{codex, claude, big, small})
+	if err != nil || !slices.Equal(got, []starterAgent{"anthropic/big", "ollama/small:1b"}) {
+		t.Errorf("chose %v, %v", got, err)
 	}
 }

@@ -18,19 +18,36 @@ var templateFiles embed.FS
 
 // starter is the data for the templates of `covey init`.
 type starter struct {
-	Name    string         // name of the team, in quotes if YAML needs them
-	Scripts string         // folder of the scripts, relative to the spec
-	Test    string         // the test command; empty if none was found
-	Found   string         // the file by which the test command was found
-	Program string         // the program of the test command if it is not installed
-	Lead    configs.Preset // for agent programs only, like Mates
+	Name    string       // name of the team, in quotes if YAML needs them
+	Scripts string       // folder of the scripts, relative to the spec
+	Test    string       // the test command; empty if none was found
+	Found   string       // the file by which the test command was found
+	Program string       // the program of the test command if it is not installed
+	Lead    starterAgent // for agent programs and models only, like Mates
 	Mates   []starterMate
 }
 
-// starterMate is a teammate that is an agent program.
+// starterAgent is who a member is: an agent program, or covey's own agent with a model.
+type starterAgent string
+
+// Line returns the agent's line in a member's part of the spec.
+func (a starterAgent) Line() string {
+	if a.isModel() {
+		return "model: " + yamlText(string(a))
+	}
+	return "agent: " + string(a)
+}
+
+// Program reports whether the agent is a program, which a spec can configure under `agents`.
+func (a starterAgent) Program() bool { return !a.isModel() }
+
+// isModel reports whether the agent is named as PROVIDER/MODEL.
+func (a starterAgent) isModel() bool { return strings.Contains(string(a), "/") }
+
+// starterMate is a teammate that is an agent program, or has a model.
 type starterMate struct {
 	Name  string
-	Agent configs.Preset
+	Agent starterAgent
 	Does  string // its description
 }
 
@@ -39,10 +56,10 @@ func (s starter) Rule() string { return fmt.Sprintf("%q", "Bash("+s.Test+")") }
 
 // starterOptions configure a starter.
 type starterOptions struct {
-	// Agents are the agent programs to use: the first is the lead, the others are
-	// teammates; a single one is used for both. If empty, the members play scripts,
-	// offline.
-	Agents []configs.Preset
+	// Agents are the agents to use, each the name of a preset, or PROVIDER/MODEL for
+	// covey's own agent: the first is the lead, the others are teammates; a single one is
+	// used for both. If empty, the members play scripts, offline.
+	Agents []starterAgent
 }
 
 // The templates are in the folder starter. New users read them first, so they explain each
@@ -51,9 +68,10 @@ type starterOptions struct {
 // makeStarter returns a spec for dir that runs at once, and the files that it needs, by
 // their paths relative to dir. Without opts.Agents the team runs offline: its
 // members play scripts, which are in files. A team of agent programs needs no
-// files, but its programs must be logged in when it starts. The gate is the test
+// files, but its programs must be logged in when it starts, and its models need their
+// keys. The gate is the test
 // command found in dir. It writes nothing. It fails if dir cannot be read or if a
-// preset does not exist.
+// preset or a provider does not exist.
 func makeStarter(dir string, opts starterOptions) (spec []byte, files map[string][]byte, err error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -88,9 +106,13 @@ func (s *starter) scripted() (spec []byte, files map[string][]byte, err error) {
 
 // addMembers sets the members of the team. The first two teammates have roles that
 // users are expected to change; the others are named after their programs.
-func (s *starter) addMembers(agents []configs.Preset) error {
+func (s *starter) addMembers(agents []starterAgent) error {
 	for _, agent := range agents {
-		if !slices.Contains(configs.Presets(), agent) {
+		provider, model, isModel := strings.Cut(string(agent), "/")
+		if isModel && (configs.Provider(provider).Home() == "" || model == "") {
+			return fmt.Errorf("there is no model %q; name one as anthropic/NAME, openai/NAME or ollama/NAME", agent)
+		}
+		if !isModel && !slices.Contains(configs.Presets(), configs.Preset(agent)) {
 			return fmt.Errorf("configs: there is no preset %q; name one of %s", agent, presetNames())
 		}
 	}
@@ -101,6 +123,9 @@ func (s *starter) addMembers(agents []configs.Preset) error {
 	s.Lead = agents[0]
 	for i, agent := range mates {
 		mate := starterMate{Name: fmt.Sprintf("%s-%d", agent, i+1), Agent: agent, Does: "helps where there is work"}
+		if agent.isModel() { // its name has characters that a member's cannot have
+			mate.Name = fmt.Sprintf("helper-%d", i+1)
+		}
 		switch i {
 		case 0:
 			mate.Name, mate.Does = "builder", "makes the changes"

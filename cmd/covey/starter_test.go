@@ -134,7 +134,7 @@ func TestStarterIsHonest(t *testing.T) {
 			t.Errorf("%s needs more than a script", m.Name)
 		}
 	}
-	for _, want := range []string{"come with later versions", "covey up", "covey validate"} {
+	for _, want := range []string{"PROVIDER/MODEL", "covey up", "covey validate"} {
 		if !strings.Contains(spec, want) {
 			t.Errorf("the spec lacks %q", want)
 		}
@@ -149,16 +149,19 @@ func TestStarterWith(t *testing.T) {
 	goFiles := map[string]string{"go.mod": "module x\n", "a.go": "package x\n"}
 	for name, test := range map[string]struct {
 		files  map[string]string
-		agents []configs.Preset
+		agents []starterAgent
 		want   string // members with their agents
 		says   string
 	}{
-		"one":       {nil, []configs.Preset{configs.Claude}, "lead=claude builder=claude", "# task: [make test]               # your test"},
-		"two":       {goFiles, []configs.Preset{configs.Codex, configs.Gemini}, "lead=codex builder=gemini", "  task: [go test ./...]             # before a task"},
-		"all":       {goFiles, configs.Presets(), "lead=claude builder=codex reviewer=gemini opencode-3=opencode copilot-4=copilot qwen-5=qwen", ""},
-		"same":      {nil, []configs.Preset{configs.Qwen, configs.Qwen, configs.Qwen, configs.Qwen, configs.Qwen}, "lead=qwen builder=qwen reviewer=qwen qwen-3=qwen qwen-4=qwen", ""},
-		"no cargo":  {map[string]string{"Cargo.toml": ""}, []configs.Preset{configs.Codex}, "lead=codex builder=codex", "cargo is not installed"},
-		"many more": {nil, []configs.Preset{configs.Claude, configs.OpenCode, configs.Copilot}, "lead=claude builder=opencode reviewer=copilot", "auth: key"},
+		"one":       {nil, []starterAgent{"claude"}, "lead=claude builder=claude", "# task: [make test]               # your test"},
+		"two":       {goFiles, []starterAgent{"codex", "gemini"}, "lead=codex builder=gemini", "  task: [go test ./...]             # before a task"},
+		"all":       {goFiles, []starterAgent{"claude", "codex", "gemini", "opencode", "copilot", "qwen"}, "lead=claude builder=codex reviewer=gemini opencode-3=opencode copilot-4=copilot qwen-5=qwen", ""},
+		"same":      {nil, []starterAgent{"qwen", "qwen", "qwen", "qwen", "qwen"}, "lead=qwen builder=qwen reviewer=qwen qwen-3=qwen qwen-4=qwen", ""},
+		"no cargo":  {map[string]string{"Cargo.toml": ""}, []starterAgent{"codex"}, "lead=codex builder=codex", "cargo is not installed"},
+		"many more": {nil, []starterAgent{"claude", "opencode", "copilot"}, "lead=claude builder=opencode reviewer=copilot", "auth: key"},
+		"a model":   {goFiles, []starterAgent{"ollama/qwen3:8b"}, "lead=ollama/qwen3:8b builder=ollama/qwen3:8b", "covey models"},
+		"mixed": {nil, []starterAgent{"codex", "anthropic/m", "openai/m", "openai/n"},
+			"lead=codex builder=anthropic/m reviewer=openai/m helper-3=openai/n", "auth: key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := testrun.Files(t, test.files)
@@ -172,7 +175,11 @@ func TestStarterWith(t *testing.T) {
 			}
 			var got []string
 			for _, m := range team.Members() {
-				got = append(got, m.Name+"="+string(m.Agent.Preset))
+				name := string(m.Agent.Preset)
+				if name == "" {
+					name = m.Agent.Model.FullName()
+				}
+				got = append(got, m.Name+"="+name)
 			}
 			if strings.Join(got, " ") != test.want {
 				t.Errorf("members %v, want %s", got, test.want)
@@ -195,16 +202,16 @@ func TestStarterWith(t *testing.T) {
 // uncommented returns the spec with its commented examples enabled.
 func uncommented(t *testing.T, dir, spec string) {
 	t.Helper()
-	for _, start := range []string{"# agents:\n", "# tasks:\n"} {
+	for _, start := range []string{"# agents:\n", "# models:\n", "# tasks:\n"} {
 		from := strings.Index(spec, start)
 		if from < 0 {
-			t.Fatalf("no %q in\n%s", start, spec)
+			continue
 		}
 		end := from + strings.Index(spec[from:], "\n\n")
 		spec = spec[:from] + strings.ReplaceAll("\n"+spec[from:end], "\n# ", "\n") + spec[end:]
 	}
 	team, err := configs.Parse(filepath.Join(dir, "team.yaml"), []byte(spec))
-	if err != nil || len(team.Agents) != 1 || len(team.Tasks) != 2 || len(team.Warnings) != 0 {
+	if err != nil || len(team.Agents)+len(team.Models) != 1 || len(team.Tasks) != 2 || len(team.Warnings) != 0 {
 		t.Errorf("the examples in comments: %v in\n%s", err, spec)
 	}
 }
@@ -223,12 +230,16 @@ func tidy(t *testing.T, spec string) {
 }
 
 func TestStarterWithFails(t *testing.T) {
-	if _, _, err := makeStarter(t.TempDir(), starterOptions{Agents: []configs.Preset{configs.Claude, "cursor"}}); err == nil ||
+	if _, _, err := makeStarter(t.TempDir(), starterOptions{Agents: []starterAgent{"claude", "cursor"}}); err == nil ||
 		!strings.Contains(err.Error(), `no preset "cursor"; name one of claude, codex`) {
 		t.Errorf("an unknown preset: %v", err)
 	}
-	if _, _, err := makeStarter(filepath.Join(t.TempDir(), "none"), starterOptions{Agents: []configs.Preset{configs.Claude}}); err == nil {
+	if _, _, err := makeStarter(filepath.Join(t.TempDir(), "none"), starterOptions{Agents: []starterAgent{"claude"}}); err == nil {
 		t.Error("a folder that is not there")
+	}
+	if _, _, err := makeStarter(t.TempDir(), starterOptions{Agents: []starterAgent{"acme/m"}}); err == nil ||
+		!strings.Contains(err.Error(), `no model "acme/m"; name one as anthropic/NAME`) {
+		t.Errorf("an unknown provider: %v", err)
 	}
 }
 

@@ -161,7 +161,9 @@ func MachineModels(ctx context.Context, how ModelInquiry) []ModelInfo {
 		local := configs.Model{Provider: configs.Ollama, BaseURL: configs.Ollama.Home(), API: string(modelapi.Chat)}
 		names, _ := modelNames(ctx, local) // an error: none runs here
 		for _, name := range names {
-			add(configs.Ollama, name)
+			if !strings.Contains(name, "embed") { // such a model answers no prompts
+				add(configs.Ollama, name)
+			}
 		}
 	}
 	askModels(ctx, list, how)

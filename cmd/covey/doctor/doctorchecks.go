@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
 )
@@ -188,7 +189,7 @@ func firstLine(ctx context.Context, name string, args ...string) (string, error)
 	return line, err
 }
 
-// specAndHooks checks the spec and, if it has no mistakes, its hooks and its trust.
+// specAndHooks checks the spec and, if it has no mistakes, its programs, models, hooks and trust.
 func (x *examination) specAndHooks(ctx context.Context) []finding {
 	team, err := configs.Load(x.spec)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -201,14 +202,22 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{fail("spec", err.Error(), "covey validate tells more")}
 	}
-	if _, err := orchestrator.New(team, orchestrator.Options{ManagedFolders: x.managed}); err != nil {
+	missing, err := orchestrator.Check(team, x.managed)
+	if err != nil {
 		return []finding{fail("spec", err.Error(), "covey validate tells more")}
 	}
 	spec := ok("spec", "%s: team %s, %d members", x.spec, team.Name, len(team.Members()))
 	if n := len(team.Warnings); n > 0 {
 		spec = warn("spec", fmt.Sprintf("%s: %d warnings", x.spec, n), "covey validate lists them")
 	}
-	findings := append([]finding{spec}, worktreeFindings(trees.OutlookOf(ctx, team))...)
+	findings := []finding{spec}
+	for _, gone := range missing {
+		if !errors.Is(gone, launch.ErrNoKey) { // the check of models says more
+			findings = append(findings, fail("spec", gone.Error(), "covey agents shows what is installed"))
+		}
+	}
+	findings = append(findings, x.models(ctx, team)...)
+	findings = append(findings, worktreeFindings(trees.OutlookOf(ctx, team))...)
 	return append(findings, x.hooks(ctx, team)...)
 }
 
