@@ -117,12 +117,14 @@ func (w wire) failed(status int, words said) *failure {
 	case is(0, "insufficient_quota", "billing") || status == http.StatusPaymentRequired || strings.Contains(text, "credit balance"):
 		f.Type, f.Message = "billing_error", f.Message+" (add credit at the provider, or use another model)"
 	case is(http.StatusUnauthorized, "authentication", "invalid_api_key"):
-		f.Type, f.Message = "authentication_failed", fmt.Sprintf("%s refuses the key of %s: %s", w.base, w.name, f.Message)
+		f.Type, f.Message = "authentication_failed", fmt.Sprintf("%s refuses the key of %s: %s "+
+			"(covey models shows where the key comes from)", w.base, w.name, f.Message)
 	case is(http.StatusForbidden, "permission"):
 		f.Type = "authentication_failed"
 		f.Message = fmt.Sprintf("the key may not use %s: %s", w.name, f.Message)
 	case is(529, "overloaded") || strings.Contains(code, "unavailable"):
 		f.Type, f.again = "overloaded", true
+		f.Message = fmt.Sprintf("%s is overloaded with requests for %s: %s", w.base, w.name, f.Message)
 	case is(http.StatusTooManyRequests, "rate_limit"):
 		f.Type, f.again = "rate_limit", true
 	case is(http.StatusNotFound, "model_not_found", "not_found"):
@@ -174,10 +176,10 @@ func (w wire) unreachable(ctx context.Context, err error) error {
 		f.Message = fmt.Sprintf("%s did not answer for %s", w.base, w.silence)
 	case errors.As(err, &unknown), errors.As(err, &invalid), errors.As(err, &host):
 		f.again = false
-		f.Message = fmt.Sprintf("the certificate of %s is not trusted: %v; if it is your own, name its authority in SSL_CERT_FILE",
-			w.base, innermost(err))
+		f.Message = fmt.Sprintf("the certificate of %s is not trusted; if it is your own, name its authority in SSL_CERT_FILE: %v",
+			w.base, innermost(err)) // the way out first, because screens cut long lines
 	case errors.As(err, &dns):
-		f.Message = fmt.Sprintf("%s cannot be reached: %v; is the network up, and base_url right?", w.base, dns)
+		f.Message = fmt.Sprintf("%s cannot be reached: %s; is the network up, and base_url right?", w.base, dns.Err)
 	default:
 		f.Message = fmt.Sprintf("%s cannot be reached: %v; does the server run, and is base_url right?", w.base, innermost(err))
 	}

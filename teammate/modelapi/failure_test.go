@@ -49,7 +49,7 @@ func TestFailures(t *testing.T) {
 	}{
 		"wrong key": {401, "", "application/json",
 			`{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key sk-secret"}}`,
-			"authentication_failed: BASE refuses the key of anthropic/claude-x: invalid x-api-key (key)", 1},
+			"authentication_failed: BASE refuses the key of anthropic/claude-x: invalid x-api-key (key) (covey models shows where the key comes from)", 1},
 		"no credit": {400, "", "application/json",
 			`{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`,
 			"billing_error: Your credit balance is too low (add credit at the provider, or use another model)", 1},
@@ -62,7 +62,7 @@ func TestFailures(t *testing.T) {
 		"unknown model at Ollama": {404, "", "application/json", `{"error":"model 'x' not found"}`,
 			"model_not_found: BASE has no model anthropic/claude-x, or base_url is wrong: model 'x' not found", 1},
 		"overload": {529, "", "application/json",
-			`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, "overloaded: Overloaded", tries},
+			`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, "overloaded: BASE is overloaded with requests for anthropic/claude-x: Overloaded", tries},
 		"rate limit": {429, "0.001", "application/json",
 			`{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, "rate_limit: slow down", tries},
 		"server error": {500, "", "text/plain", "oops", "server_error: BASE answered 500 Internal Server Error: oops", tries},
@@ -80,7 +80,7 @@ func TestFailures(t *testing.T) {
 			"invalid_request: no such route", 1},
 		"overloaded within a stream": {200, "", "text/event-stream",
 			"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
-			"overloaded: Overloaded", tries},
+			"overloaded: BASE is overloaded with requests for anthropic/claude-x: Overloaded", tries},
 		"malformed": {200, "", "text/event-stream", "data: {\"type\": nonsense\n\n",
 			"unknown: BASE sent an event that is not as its API says (invalid character 'o' in literal null (expecting 'u')): " +
 				"{\"type\": nonsense", tries},
@@ -146,7 +146,7 @@ func TestUnreachable(t *testing.T) {
 	for base, want := range map[string]string{
 		closed:                         "cannot be reached: connection refused",
 		"http://covey-test.invalid":    "is the network up, and base_url right?",
-		signed.URL:                     "is not trusted: x509: certificate signed by unknown authority; if it is your own",
+		signed.URL:                     "is not trusted; if it is your own, name its authority in SSL_CERT_FILE: x509: certificate signed by unknown authority",
 		"http://127.0.0.1:1/\x7f/path": "invalid control character in URL",
 	} {
 		_, err := generate(t, anthropic(base), ask())

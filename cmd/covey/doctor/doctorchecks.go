@@ -203,6 +203,9 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 		return []finding{fail("spec", err.Error(), "covey validate tells more")}
 	}
 	missing, err := orchestrator.Check(team, x.managed)
+	if err == nil && len(missing) == 0 { // New checks more, but nothing of it if something is missing
+		_, err = orchestrator.New(team, orchestrator.Options{ManagedFolders: x.managed})
+	}
 	if err != nil {
 		return []finding{fail("spec", err.Error(), "covey validate tells more")}
 	}
