@@ -189,7 +189,8 @@ func TestDocumentedCommands(t *testing.T) {
 		"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/hooks.md", "docs/operating.md", "docs/spec.md",
 		"docs/script-model.md",
 		"examples/quickstart/README.md", "examples/idle-policy/README.md", "examples/mixed-team/README.md",
-		"examples/plugins/README.md", "examples/worktrees/README.md",
+		"examples/plugins/README.md", "examples/worktrees/README.md", "examples/models-anthropic/README.md",
+		"examples/models-local/README.md", "examples/models-mixed/README.md",
 	} {
 		for _, m := range command.FindAllStringSubmatch(readDoc(t, doc), -1) {
 			if known[m[1]] {

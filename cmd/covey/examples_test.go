@@ -28,6 +28,10 @@ func exampleChecks() map[string]func(*testing.T, example) {
 		"mixed-team":  checkMixedTeam,
 		"plugins":     checkPlugins,
 		"worktrees":   checkWorktrees,
+
+		"models-anthropic": checkModels(1, "writer", "TaskCompleted", "NOTES.md does not name #17"),
+		"models-local":     checkModels(1, "translator", "TaskCompleted", "de.txt has 2 lines, and en.txt 3"),
+		"models-mixed":     checkModels(2, "builder", "TaskCompleted", "sh greet.sh prints: Hello, !"),
 	}
 }
 
@@ -92,6 +96,7 @@ func runExample(t *testing.T, name string, env []string) example {
 	if name == "worktrees" {
 		resetExample(t, dir)
 	}
+	serveOffline(t, dir, env)
 	e := example{dir: dir, env: env}
 	e.out = e.covey(t, clone, "up", name+"/team.yaml", "--trust")
 	e.line = readLines(t, e.covey(t, dir, "logs", "--json"))
