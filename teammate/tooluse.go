@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,17 +22,24 @@ func (run *agentRun) Call(ctx context.Context, call agent.ToolCall) agent.ToolRe
 	if _, recorded := run.u.t.calls.Tool(call.ID); !recorded {
 		return run.callAndRecord(ctx, call)
 	}
+	return run.Start(ctx, call)()
+}
+
+// Start implements agent.Starter. Only the tools themselves overlap: hooks, and the people who
+// are asked, see one call at a time, in the order of the calls.
+func (run *agentRun) Start(ctx context.Context, call agent.ToolCall) (result func() agent.ToolResult) {
 	run.calls++
-	r, below := run.use(ctx, &call)
-	if ctx.Err() != nil {
-		run.inTool = true
+	used := run.use(ctx, &call)
+	return func() agent.ToolResult {
+		r, below := used()
+		run.inTool = run.inTool || ctx.Err() != nil
+		for _, in := range append(below, run.batched(ctx, call, r)...) {
+			r.Content = strings.TrimPrefix(r.Content+"\n\n"+in.Text, "\n\n")
+		}
+		r.Content = strings.ToValidUTF8(r.Content, "\uFFFD")
+		r.Halted = run.u.at.halted
+		return r
 	}
-	for _, in := range append(below, run.batched(ctx, call, r)...) {
-		r.Content = strings.TrimPrefix(r.Content+"\n\n"+in.Text, "\n\n")
-	}
-	r.Content = strings.ToValidUTF8(r.Content, "\uFFFD")
-	r.Halted = run.u.at.halted
-	return r
 }
 
 // callAndRecord is Call for agents that leave recording to the host.
@@ -62,43 +70,56 @@ func (run *agentRun) callAndRecord(ctx context.Context, call agent.ToolCall) age
 	return r
 }
 
+// waiting waits for the result of a call. below is the output of hooks about the result, which
+// goes below its content.
+type waiting func() (r agent.ToolResult, below []agent.Input)
+
+// unused returns the failure of a call whose tool was not run.
+func unused(format string, args ...any) waiting {
+	return func() (agent.ToolResult, []agent.Input) { return failure(format, args...), nil }
+}
+
 // use runs one call: input check, PreToolUse hooks, permission, the tool, PostToolUse
-// hooks. below is the output of hooks about the result, which goes below its content.
-func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
+// hooks. It returns when the tool has begun.
+func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) waiting {
 	tl, ok := run.u.t.tools[call.Name]
 	if !ok {
-		return failure("<tool_use_error>Error: No such tool available: %[1]s. %[1]s is not among the tools "+
-			"available here. Continue with the tools you have.</tool_use_error>", call.Name), nil
+		return unused("<tool_use_error>Error: No such tool available: %[1]s. %[1]s is not among the tools "+
+			"available here. Continue with the tools you have.</tool_use_error>", call.Name)
 	}
 	if err := tl.Prepare(call, run.u.t.opts.Workdir.Dir()); err != nil {
-		return failure("%s", permission.Invalid(call.Name, err)), nil
+		return unused("%s", permission.Invalid(call.Name, err))
 	}
 	pre, err := run.u.at.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
 	switch {
 	case ctx.Err() != nil:
-		return failure(transcript.InterruptedResult), nil
+		return unused(transcript.InterruptedResult)
 	case err != nil: // the hooks that guard the call have not run
 		run.u.at.warn("PreToolUse hook failed, so %s was not run: %v", call.Name, err)
-		return failure("The hooks that guard %s could not run, so it was not run.", call.Name), nil
+		return unused("The hooks that guard %s could not run, so it was not run.", call.Name)
 	}
 	run.u.at.reportFeedback(pre)
 	if run.deferral(pre, call) {
-		return failure("%s", deferredText), nil
+		return unused("%s", deferredText)
 	}
 	if pre.UpdatedInput != nil {
 		call.Input = pre.UpdatedInput
 		err = tl.Prepare(call, run.u.t.opts.Workdir.Dir())
 	}
+	var used waiting
+	var extra []string
 	if err != nil {
-		r = failure("%s", permission.Invalid(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err)))
+		used = unused("%s", permission.Invalid(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err)))
 	} else if l := (permitter{run.u.at}).permit(ctx, tl, call, pre); l.denial != "" {
-		r = failure("%s", l.denial)
-		r.Extra = l.extra
+		used, extra = unused("%s", l.denial), l.extra
 	} else {
-		r, below = run.execute(markSettled(ctx, pre), tl, *call)
+		used = run.execute(markSettled(ctx, pre), tl, *call)
 	}
-	r.Extra = append(pre.AdditionalContext, r.Extra...)
-	return r, below
+	return func() (agent.ToolResult, []agent.Input) {
+		r, below := used()
+		r.Extra = slices.Concat(pre.AdditionalContext, extra, r.Extra)
+		return r, below
+	}
 }
 
 // settled is the context key of a tool call that a hook has settled.
@@ -118,28 +139,37 @@ func markSettled(ctx context.Context, pre hooks.Outcome) context.Context {
 // may allow everything (HOOKS.md 5.10).
 func SettledByHook(ctx context.Context) bool { return ctx.Value(settled{}) != nil }
 
-// execute runs the tool and then the hooks that see its result.
-func (run *agentRun) execute(ctx context.Context, tl *permission.Tool, call agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
+// execute starts the tool. When it has ended, the hooks run that see its result.
+func (run *agentRun) execute(ctx context.Context, tl *permission.Tool, call agent.ToolCall) waiting {
 	if ctx.Err() != nil {
-		return failure(transcript.InterruptedResult), nil
+		return unused(transcript.InterruptedResult)
 	}
 	began, dir := time.Now(), run.u.t.opts.Workdir.Dir()
-	r = run.runToolSafely(ctx, tl, call)
-	took := time.Since(began).Milliseconds()
-	after := afterCall(call, r, took, ctx.Err() != nil)
-	ctx, cancel := lastingContext(ctx)
-	defer cancel()
-	run.u.at.moved(ctx, dir)
-	if !r.IsError {
-		r.Extra = append(r.Extra, run.u.at.nested(ctx, tl, call)...)
+	var r agent.ToolResult
+	var took int64
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r = run.runToolSafely(ctx, tl, call)
+		took = time.Since(began).Milliseconds()
+	}()
+	return func() (agent.ToolResult, []agent.Input) {
+		<-ended
+		after := afterCall(call, r, took, ctx.Err() != nil)
+		ctx, cancel := lastingContext(ctx)
+		defer cancel()
+		run.u.at.moved(ctx, dir)
+		if !r.IsError {
+			r.Extra = append(r.Extra, run.u.at.nested(ctx, tl, call)...)
+		}
+		out, ok := run.u.at.try(ctx, after)
+		if !ok {
+			return r, nil
+		}
+		run.u.at.reportFeedback(out)
+		run.u.at.replace(&r, tl, out)
+		return r, hookInputs(out)
 	}
-	out, ok := run.u.at.try(ctx, after)
-	if !ok {
-		return r, nil
-	}
-	run.u.at.reportFeedback(out)
-	run.u.at.replace(&r, tl, out)
-	return r, hookInputs(out)
 }
 
 // afterCall returns the input of the hooks that run after a call.

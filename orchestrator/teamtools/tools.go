@@ -205,7 +205,7 @@ func (r *row) describe(n ToolNames) (Description, error) {
 		return Description{}, fmt.Errorf("schema of %s: %w", r.name(n), err)
 	}
 	return Description{
-		spec:     agent.Spec{Name: r.name(n), Description: r.text, Schema: schema, Team: true},
+		spec:     agent.Spec{Name: r.name(n), Description: r.text, Schema: schema, Team: true, ReadOnly: r.readOnly},
 		ReadOnly: r.readOnly, Gated: r.gated, OneOf: r.oneOf, Required: r.required,
 	}, nil
 }

@@ -56,7 +56,7 @@ type Host interface {
 	// ctx's error when the turn is interrupted.
 	Pass(ctx context.Context) ([]Input, error)
 	// Call runs one tool call: hooks, permissions, the tool. It always returns a result.
-	// Calls must not overlap. A call that is in no recorded message is recorded with its
+	// Calls must not overlap; see Starter. A call that is in no recorded message is recorded with its
 	// result.
 	Call(ctx context.Context, call ToolCall) ToolResult
 	// Record appends a message to the member's transcript, where hooks can read it when
@@ -64,6 +64,16 @@ type Host interface {
 	// Inputs is confirmed as delivered. It fails when the transcript cannot be written, and
 	// when the message would leave a tool call without its one result.
 	Record(m Record) error
+}
+
+// Starter is a Host that can run several read-only tools at the same time. The Host of a
+// Teammate implements it.
+type Starter interface {
+	// Start is Call for a call in a recorded message, but it returns when the tool has begun.
+	// The function that it returns waits for the result. It must be called once for each call,
+	// in the order of the calls, even when ctx has ended. Until then no other call may be
+	// started unless both tools are ReadOnly.
+	Start(ctx context.Context, call ToolCall) (result func() ToolResult)
 }
 
 // Record is one message to be written to the transcript.
@@ -110,7 +120,8 @@ type Spec struct {
 	Description string
 	Schema      json.RawMessage // JSON Schema of its input, an object
 	// ReadOnly says that the tool changes nothing outside the conversation and
-	// can be run again after a crash. Plan mode allows only such tools.
+	// can be run again after a crash. Plan mode allows only such tools. Calls of such
+	// tools may run at the same time.
 	ReadOnly bool
 	// Edits says that the tool writes the file named by its file_path input; permission
 	// mode acceptEdits allows it inside the workspace.
@@ -126,7 +137,8 @@ type Spec struct {
 }
 
 // Tool is a function that an agent can call. Implementations must be safe for one call at a
-// time per member.
+// time per member; those that are ReadOnly must also be safe while they and other ReadOnly tools
+// of the member run.
 type Tool interface {
 	Spec() Spec
 	// Run runs the call, which has passed hooks and permissions. A failure is a result with

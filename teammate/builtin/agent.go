@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/teammate/agent"
@@ -72,7 +73,7 @@ func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 		// is left.
 		return t.done(), nil
 	}
-	// Calls run one after another: after one that did not start, none has started.
+	// Calls begin in their order: after one that did not start, none has started.
 	notStarted := false
 	allowed := func(c agent.ToolCall) bool {
 		notStarted = notStarted || waited(ctx, h, c)
@@ -90,12 +91,17 @@ func (a *Agent) Retains() {}
 
 // repeatable reports whether a call that may have run before may run again.
 func (a *Agent) repeatable(c agent.ToolCall) bool {
-	for _, s := range a.tools {
-		if s.Name == c.Name {
-			return s.Team || s.ReadOnly
-		}
+	spec := a.spec(c)
+	return spec.Team || spec.ReadOnly
+}
+
+// spec returns the spec of a call's tool; it is empty if there is no such tool.
+func (a *Agent) spec(c agent.ToolCall) agent.Spec {
+	i := slices.IndexFunc(a.tools, func(s agent.Spec) bool { return s.Name == c.Name })
+	if i < 0 {
+		return agent.Spec{}
 	}
-	return false
+	return a.tools[i]
 }
 
 // waited reports whether a call was interrupted while it waited for permission.
@@ -216,42 +222,88 @@ func (a *Agent) prompt() string {
 // always allows every call of a batch.
 func always(agent.ToolCall) bool { return true }
 
-// batch runs calls one after another. When it returns, each call has exactly one
-// result in the conversation: a call that allowed refuses, or that ctx's end
-// prevented, is reported as interrupted. Only a call that is left to Resume has no
-// result. After a halt the rest of the batch still runs.
+// maxParallel is how many read-only calls run at the same time: enough that files and pages
+// do not wait for each other, and few enough for one machine with a whole team.
+const maxParallel = 8
+
+// begun is a call of a batch, with the function that waits for its result.
+type begun struct {
+	agent.ToolCall
+	result func() agent.ToolResult
+}
+
+// batch runs the calls of an answer: those of read-only tools that follow each other at
+// the same time, every other by itself. Results are recorded in the order of the calls.
+// When it returns, each call has exactly one result in the conversation: a call that
+// allowed refuses, or that ctx's end prevented, is reported as interrupted. Only a call
+// that is left to Resume has no result. After a halt the rest of the batch still runs.
 func (t *turn) batch(ctx context.Context, calls []agent.ToolCall,
 	allowed func(agent.ToolCall) bool) error {
 	var broken error
-	for _, c := range calls {
-		var result agent.ToolResult
-		switch {
-		case broken == nil && t.leftToResume(ctx, c):
-			continue
-		case ctx.Err() != nil || broken != nil:
-			result = agent.Failed(skippedText)
-		case !allowed(c):
-			result = agent.Failed(lostText)
-		case c.Input == nil: // see conversation.sanitize
-			result = agent.Failed(badInputText)
-		default:
-			result = t.host.Call(ctx, c)
-			t.reply.ToolCalls++
-			if result.IsError && t.leftToResume(ctx, c) {
-				continue
+	var open []begun // in the order of their calls
+	finish := func(n int) {
+		for _, b := range open[:n] {
+			if err := t.finish(ctx, b); err != nil && broken == nil {
+				broken = err
 			}
 		}
-		if t.reply.Halted == "" {
-			t.reply.Halted = result.Halted
+		open = open[n:]
+	}
+	for _, c := range calls {
+		alone := !t.spec(c).ReadOnly
+		if alone {
+			finish(len(open))
+		} else if len(open) == maxParallel {
+			finish(1)
 		}
-		if err := t.answer(c, result); err != nil && broken == nil {
-			broken = err
+		if broken == nil && t.leftToResume(ctx, c) {
+			continue
+		}
+		open = append(open, begun{c, t.begin(ctx, c, broken == nil, allowed)})
+		if alone {
+			finish(1)
 		}
 	}
+	finish(len(open))
 	if broken != nil {
 		return broken
 	}
 	return ctx.Err()
+}
+
+// begin starts a call, and returns the function that waits for its result. ok is false
+// if the conversation can no longer be recorded.
+func (t *turn) begin(ctx context.Context, c agent.ToolCall, ok bool,
+	allowed func(agent.ToolCall) bool) (result func() agent.ToolResult) {
+	failed := func(text string) func() agent.ToolResult {
+		return func() agent.ToolResult { return agent.Failed(text) }
+	}
+	switch {
+	case ctx.Err() != nil || !ok:
+		return failed(skippedText)
+	case !allowed(c):
+		return failed(lostText)
+	case c.Input == nil: // see conversation.sanitize
+		return failed(badInputText)
+	}
+	t.reply.ToolCalls++
+	if s, ok := t.host.(agent.Starter); ok {
+		return s.Start(ctx, c)
+	}
+	r := t.host.Call(ctx, c)
+	return func() agent.ToolResult { return r }
+}
+
+// finish waits for the result of a call and adds it to the conversation.
+func (t *turn) finish(ctx context.Context, b begun) error {
+	result := b.result()
+	if result.IsError && t.leftToResume(ctx, b.ToolCall) {
+		return nil
+	}
+	if t.reply.Halted == "" {
+		t.reply.Halted = result.Halted
+	}
+	return t.answer(b.ToolCall, result)
 }
 
 // leftToResume reports whether the member is stopping and a call is left to Resume, which

@@ -38,6 +38,7 @@ type member struct {
 	path   string // of the transcript
 	script *script.Script
 	runner hookRunner
+	extra  []agent.Tool
 	types  []builtin.HelperType
 	may    func(string) bool
 	cut    func(*teammate.Options) // changes options before each life
@@ -102,6 +103,7 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 		Types: func() []builtin.HelperType { return m.types }, Model: m.helperModel, May: m.may, MaxPasses: m.passes,
 	}))
 	list = append(list, builtin.ForHelpers(mailer{}, list[len(list)-1]))
+	list = append(list, m.extra...)
 	specs := make([]agent.Spec, len(list))
 	for i, tool := range list {
 		specs[i] = tool.Spec()

@@ -42,9 +42,9 @@ type run struct {
 	ended chan struct{}
 	exit  proc.Exit
 	err   error
-	// read is how many bytes of the output BashOutput has shown. Only tool calls
-	// use it, and they do not overlap.
-	read int64
+	// read is how many bytes of the output BashOutput has shown; reading guards it.
+	read    int64
+	reading sync.Mutex
 }
 
 // Background returns the runs that have not ended, oldest first.

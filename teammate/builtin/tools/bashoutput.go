@@ -91,6 +91,8 @@ func (r *run) unreadOutput(running bool) (string, error) {
 		return "", err
 	}
 	defer f.Close()
+	r.reading.Lock()
+	defer r.reading.Unlock()
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return "", err

@@ -50,8 +50,8 @@ const (
 	defaultMaxTimeout = 10 * time.Minute
 )
 
-// Set holds the workspace tools of one member. Calls must not overlap; Background and Close
-// may be called at any time.
+// Set holds the workspace tools of one member. Only calls of read-only tools may overlap;
+// Background and Close may be called at any time.
 type Set struct {
 	env    Env
 	paths  paths
