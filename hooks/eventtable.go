@@ -52,8 +52,8 @@ func catalog() []EventInfo {
 			Types: "A",
 			Fires: true},
 		{Event: PreCompact, Matcher: "trigger", Exit2: Refuses, Decision: Refuses, Discards: true,
-			Types: "B"},
-		{Event: PostCompact, Matcher: "trigger", Exit2: Shown, Types: "B"},
+			Types: "B", Fires: true, Outputs: []string{"customInstructions"}},
+		{Event: PostCompact, Matcher: "trigger", Exit2: Shown, Types: "B", Fires: true},
 		{Event: PreModelSwitch, Matcher: "to_model", Exit2: Refuses, Decision: Refuses, Types: "B",
 			Outputs: []string{"permissionDecision", "permissionDecisionReason"}},
 		{Event: PostModelSwitch, Matcher: "to_model", Exit2: Shown, Types: "B", Outputs: context},
@@ -76,8 +76,6 @@ func catalog() []EventInfo {
 // waitsFor returns what firing an event requires that this version does not have.
 func waitsFor(event Event) string {
 	switch event {
-	case PreCompact, PostCompact:
-		return "compaction, which comes with model providers"
 	case PreModelSwitch, PostModelSwitch:
 		return "members that change their model, which come with model providers"
 	case Elicitation, ElicitationResult:
@@ -91,13 +89,13 @@ func waitsFor(event Event) string {
 func firedOf(event Event) []string {
 	switch event {
 	case SessionStart:
-		return []string{"startup", "resume"}
+		return []string{"startup", "resume", "clear", "compact"}
 	case SessionEnd:
 		return []string{"other"}
 	case Notification:
 		return []string{"permission_prompt", "idle_prompt", "agent_needs_input", "agent_completed"}
 	case InstructionsLoaded:
-		return []string{"session_start", "nested_traversal", "include"}
+		return []string{"session_start", "nested_traversal", "include", "compact"}
 	case DirectoryAdded:
 		return []string{"slash_command"}
 	}

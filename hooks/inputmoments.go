@@ -85,6 +85,18 @@ type InstructionsLoadedInput struct {
 	ParentFilePath  string   `json:"parent_file_path,omitempty"`  // include: the file that named it
 }
 
+// PreCompactInput is the payload of PreCompact.
+type PreCompactInput struct {
+	Trigger            string  `json:"trigger"`             // manual or auto
+	CustomInstructions *string `json:"custom_instructions"` // of a person; null: none
+}
+
+// PostCompactInput is the payload of PostCompact.
+type PostCompactInput struct {
+	Trigger        string `json:"trigger"`
+	CompactSummary string `json:"compact_summary"` // what took the conversation's place
+}
+
 // CwdChangedInput is the payload of CwdChanged.
 type CwdChangedInput struct {
 	OldCwd string `json:"old_cwd"`
@@ -131,6 +143,12 @@ func (PostToolBatchInput) Event() Event { return PostToolBatch }
 // Event returns InstructionsLoaded.
 func (InstructionsLoadedInput) Event() Event { return InstructionsLoaded }
 
+// Event returns PreCompact.
+func (PreCompactInput) Event() Event { return PreCompact }
+
+// Event returns PostCompact.
+func (PostCompactInput) Event() Event { return PostCompact }
+
 // Event returns CwdChanged.
 func (CwdChangedInput) Event() Event { return CwdChanged }
 
@@ -150,6 +168,8 @@ func (p SetupInput) subject() string               { return p.Trigger }
 func (p UserPromptExpansionInput) subject() string { return p.CommandName }
 func (p InstructionsLoadedInput) subject() string  { return p.LoadReason }
 func (p DirectoryAddedInput) subject() string      { return p.Source }
+func (p PreCompactInput) subject() string          { return p.Trigger }
+func (p PostCompactInput) subject() string         { return p.Trigger }
 func (p FileChangedInput) subject() string         { return baseName(p.FilePath) }
 
 // baseName returns the last element of a path of any system.

@@ -36,6 +36,9 @@ func (o *Orchestrator) programs() map[string]launch.Found { return o.design.Load
 // rooms.hooks.live.
 func (o *Orchestrator) hooks() hooklist.Layers { return o.design.Load().hooks }
 
+// prices returns what models cost, and how much they can read.
+func (o *Orchestrator) prices() budget.PriceList { return o.design.Load().prices }
+
 // staysUp reports whether the team stays up when all is done: the user wants it, or
 // schedules will add work.
 func (o *Orchestrator) staysUp() bool {

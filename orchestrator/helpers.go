@@ -60,7 +60,7 @@ func (h hiring) helperModel(s *crew.Seat, of builtin.HelperModel) (agent.Model, 
 		spec = named
 	}
 	if spec.BaseURL != "" {
-		return launch.NewModel(spec)
+		return launch.NewModel(spec, h.o.prices())
 	}
 	path := spec.Script
 	played := h.o.scripts()[path]
@@ -72,7 +72,8 @@ func (h hiring) helperModel(s *crew.Seat, of builtin.HelperModel) (agent.Model, 
 		return nil, fmt.Errorf("script %s has no helper whose `when` is found in this prompt; add one under `helpers:`",
 			path)
 	}
-	return own.Model(&script.Options{IDPrefix: s.Member.Name + "_" + of.ID + "_", Served: of.Served}), nil
+	return own.Model(&script.Options{IDPrefix: s.Member.Name + "_" + of.ID + "_", Served: of.Served,
+		Name: spec.FullName(), Window: h.o.prices().Window(spec.FullName())}), nil
 }
 
 // helperPrompt returns the system prompt of a helper.

@@ -314,7 +314,7 @@ func (h hiring) agent(
 func (h hiring) model(s *crew.Seat, history transcript.History) (agent.Model, error) {
 	spec := s.Member.CurrentAgent().Model
 	if spec.BaseURL != "" {
-		return launch.NewModel(spec)
+		return launch.NewModel(spec, h.o.prices())
 	}
 	played := h.o.scripts()[spec.Script]
 	if played == nil {
@@ -322,6 +322,7 @@ func (h hiring) model(s *crew.Seat, history transcript.History) (agent.Model, er
 	}
 	return played.Model(&script.Options{
 		Served: history.Served(s.Member.FallbackAgent()), IDPrefix: s.Member.Name + "_",
+		Name: spec.FullName(), Window: h.o.prices().Window(spec.FullName()),
 	}), nil
 }
 

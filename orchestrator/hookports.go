@@ -55,7 +55,7 @@ func newServers(o *Orchestrator, r *rooms, list []settings.Server) *hooking.Serv
 func newHookModels(o *Orchestrator, r *rooms) *hooking.Models {
 	return hooking.NewModels(hooking.ModelOptions{
 		Spec: func() (*configs.Team, map[string]*script.Script) { return o.team(), o.scripts() },
-		Real: func(m configs.Model) (agent.Model, error) { return launch.NewModel(m) },
+		Real: func(m configs.Model) (agent.Model, error) { return launch.NewModel(m, o.prices()) },
 		Member: func(session string) hooking.Member {
 			if s, ok := r.seats.BySession(session); ok {
 				return hookMember(o, r, s)

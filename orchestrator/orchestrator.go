@@ -19,7 +19,6 @@ import (
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -79,7 +78,6 @@ type Orchestrator struct {
 	place    state.Place
 	patience acp.Timeouts  // for agent programs; set only by tests
 	backoff  time.Duration // before a program restarts; set only by tests
-	prices   budget.PriceList
 	short    state.Shortage
 	started  time.Time
 	readers  *readers // loops over the journal of this run
@@ -128,7 +126,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if err := trees.Check(trees.GitFor(place, nil), team, c.hooks.Sources); err != nil {
 		return nil, ofSpec(err)
 	}
-	o := &Orchestrator{opts: opts, place: place, prices: c.prices, readers: newReaders()}
+	o := &Orchestrator{opts: opts, place: place, readers: newReaders()}
 	return o.designed(design{
 		team: launch.WithKinds(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
 		filters: trust.FiltersOf(context.Background(), team),

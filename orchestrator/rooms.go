@@ -93,7 +93,7 @@ func newRooms(
 	if r.hooks.functions = o.opts.Hooks; r.hooks.functions == nil {
 		r.hooks.functions = &hooks.Registry{}
 	}
-	r.accounts.ledger = budget.New(o.team().Budget, o.prices, budget.Ports{
+	r.accounts.ledger = budget.New(o.team().Budget, o.prices(), budget.Ports{
 		Store: store, Journal: j, Clock: o.clock, Changed: r.loop.Poke,
 	})
 	r.logins = login.New(login.Ports{

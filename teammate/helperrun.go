@@ -123,7 +123,7 @@ func (u *turn) startHelper(ctx context.Context) []agent.Input {
 		Background: e.Done != nil,
 	})
 	out, _ := u.at.try(ctx, hooks.SubagentStartInput{})
-	return append(asContext(out.AdditionalContext), agent.Input{Kind: agent.FromCaller, Text: e.Prompt})
+	return append(agent.ContextInputs(out.AdditionalContext), agent.Input{Kind: agent.FromCaller, Text: e.Prompt})
 }
 
 // runHelper runs a helper to its end. over reports that to the journal.

@@ -106,7 +106,7 @@ func (u *turn) submit(ctx context.Context, inputs []agent.Input) []agent.Input {
 			u.at.erase(in, out)
 		default:
 			u.at.applySessionOutput(out)
-			passed = append(passed, asContext(out.AdditionalContext)...)
+			passed = append(passed, agent.ContextInputs(out.AdditionalContext)...)
 			if in.Kind == agent.FromPerson { // only a person types commands
 				passed = append(passed, u.expand(ctx, in)...)
 			} else {

@@ -1,6 +1,7 @@
 package teammate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,12 +149,9 @@ func broken(err error) ending {
 // because a refusal would repeat the failure for ever. StopFailure hooks run, and
 // their output is ignored.
 func (u *turn) failed(e *agent.APIError, owed []agent.Input) ending {
-	text, reason := "API Error: "+e.Message, agent.EndCompleted
-	if e.Fatal {
-		reason = agent.EndModelError
-	}
+	text := "API Error: " + e.Message
 	end := ending{
-		reason: reason, idle: agent.IdleFailed, lastText: e.Error(),
+		reason: cmp.Or(e.End, agent.EndCompleted), idle: agent.IdleFailed, lastText: e.Error(),
 		failure: &hooks.StopFailureInput{Error: e.Type, ErrorDetails: e.Details, LastAssistantMessage: text},
 	}
 	if u.t.helper != nil { // the member that called it handles the failure

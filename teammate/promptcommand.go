@@ -42,5 +42,5 @@ func (u *turn) expand(ctx context.Context, in agent.Input) (passed []agent.Input
 	typedText := in.Text
 	in.Text = c.Expand(args)
 	u.at.emit(agent.PromptExpanded{Typed: typedText, Prompt: in.Text})
-	return append(asContext(out.AdditionalContext), agent.Input{Kind: agent.FromPerson, Text: head}, in)
+	return append(agent.ContextInputs(out.AdditionalContext), agent.Input{Kind: agent.FromPerson, Text: head}, in)
 }

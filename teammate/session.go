@@ -25,7 +25,7 @@ func (t *Teammate) startSession(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	t.kept = append(t.kept, asContext(out.AdditionalContext)...)
+	t.kept = append(t.kept, agent.ContextInputs(out.AdditionalContext)...)
 	at.applySessionOutput(out)
 	at.watchPaths(out)
 	at.tellInstructions(ctx, true)
@@ -56,13 +56,4 @@ func (t *Teammate) endSession(ctx context.Context, reason string) {
 	if _, err := at.fire(ctx, hooks.SessionEndInput{Reason: reason}); err != nil {
 		at.warn("SessionEnd hook failed: %v", err)
 	}
-}
-
-// asContext returns texts of hooks as inputs of kind FromContext.
-func asContext(texts []string) []agent.Input {
-	var ins []agent.Input
-	for _, text := range texts {
-		ins = append(ins, agent.Input{Kind: agent.FromContext, Text: text})
-	}
-	return ins
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Setup runs the Setup hooks in the name of this member; trigger is init or
@@ -16,7 +17,7 @@ func (t *Teammate) Setup(ctx context.Context, trigger string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	t.kept = append(t.kept, asContext(out.AdditionalContext)...)
+	t.kept = append(t.kept, agent.ContextInputs(out.AdditionalContext)...)
 	return nil
 }
 

@@ -49,7 +49,7 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 		return agent.Permission{Reason: reason}
 	}
 	run.u.at.reportFeedback(pre)
-	p := agent.Permission{Remarks: agent.Remarks{Feedback: asContext(pre.AdditionalContext), Halted: run.u.at.halted}}
+	p := agent.Permission{Remarks: agent.Remarks{Feedback: agent.ContextInputs(pre.AdditionalContext), Halted: run.u.at.halted}}
 	denied := agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule"}
 	rights, broke := run.u.t.rights.Now(), false
 	if denied.Rule = rights.Undecidable(call); denied.Rule != "" {
@@ -70,7 +70,7 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 	asked := call
 	l := permitter{run.u.at}.permit(ctx, tl, &asked, pre)
 	p.Reason, p.Halted = l.denial, run.u.at.halted
-	p.Feedback = append(p.Feedback, asContext(l.extra)...)
+	p.Feedback = append(p.Feedback, agent.ContextInputs(l.extra)...)
 	if p.Reason == "" && !sameJSON(asked.Input, call.Input) {
 		p.Reason = fmt.Sprintf("A PermissionRequest hook wants %s to be called with this input instead: %s",
 			call.Name, asked.Input)

@@ -64,7 +64,7 @@ func (run *agentRun) callAndRecord(ctx context.Context, call agent.ToolCall) age
 	for _, text := range r.Extra {
 		answer.Content = append(answer.Content, agent.Block{Type: agent.TextBlock, Text: text})
 	}
-	if err := run.Record(agent.Record{Message: answer, Inputs: asContext(r.Extra)}); err != nil {
+	if err := run.Record(agent.Record{Message: answer, Inputs: agent.ContextInputs(r.Extra)}); err != nil {
 		run.u.at.warn("the result of %s could not be recorded: %v", call.Name, err)
 	}
 	return r

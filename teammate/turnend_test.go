@@ -222,7 +222,7 @@ func TestRule05(t *testing.T) {
 // A model that has nothing more to answer with is no API that failed: the turn ends with
 // model_error (docs/script-model.md). What follows is the same.
 func TestFatalModel(t *testing.T) {
-	r := newRig(t, say{err: &agent.APIError{Type: "unknown", Message: "the script ran out", Fatal: true}})
+	r := newRig(t, say{err: &agent.APIError{Type: "unknown", Message: "the script ran out", End: agent.EndModelError}})
 	r.mustRun(t)
 	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "model_error")
 	equal(t, "idle", one[agent.Idle](t, r.journal).Reason, agent.IdleFailed)

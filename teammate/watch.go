@@ -2,7 +2,6 @@ package teammate
 
 import (
 	"context"
-	"path/filepath"
 	"sync"
 
 	"github.com/coveyteam/covey/hooks"
@@ -84,11 +83,11 @@ func (at *scope) rewatch() {
 	root, dir := t.opts.Workdir.Root(), t.opts.Workdir.Dir()
 	var paths []string
 	for _, path := range t.watching.asked {
-		paths = append(paths, within(dir, path))
+		paths = append(paths, workspace.Within(dir, path))
 	}
 	if t.opts.WatchNames != nil {
 		for _, name := range t.opts.WatchNames() {
-			paths = append(paths, within(root, name), within(dir, name))
+			paths = append(paths, workspace.Within(root, name), workspace.Within(dir, name))
 		}
 	}
 	if t.watching.watch == nil {
@@ -101,12 +100,4 @@ func (at *scope) rewatch() {
 	if err := t.watching.watch.Set(paths); err != nil {
 		at.warn("FileChanged: %v", err)
 	}
-}
-
-// within returns path as an absolute path; a relative path starts at dir.
-func within(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(dir, path)
 }

@@ -26,6 +26,7 @@ var shippedPrices []byte
 const (
 	maxPriceFile = 128 << 10 // bytes
 	maxPrice     = 100_000   // US dollars per million tokens; more is a typing mistake
+	maxContext   = 1e9       // tokens; more is a typing mistake
 )
 
 // oldPrices is the age at which people are warned of a price file, because vendors change
@@ -63,14 +64,25 @@ type PriceList []PriceFile
 
 // find returns the price of a model by its name with the provider as prefix.
 func (l PriceList) find(model string) (price, bool) {
+	r := l.row(model, func(r priceRow) bool { return r.priced })
+	return r.price, r.priced
+}
+
+// Window returns how many tokens a model can read in one request; 0 if that is unknown.
+func (l PriceList) Window(model string) int64 {
+	return l.row(model, func(r priceRow) bool { return r.Context > 0 }).Context
+}
+
+// row returns the first row for a model that has what is wanted; the zero row if there is none.
+func (l PriceList) row(model string, has func(priceRow) bool) priceRow {
 	for _, f := range l {
 		for _, r := range f.rows {
-			if model != "" && matchesName(r.Model, model) {
-				return r.price, true
+			if model != "" && has(r) && matchesName(r.Model, model) {
+				return r
 			}
 		}
 	}
-	return price{}, false
+	return priceRow{}
 }
 
 // Of returns the price of a million tokens of a model in US dollars, by its name with the
@@ -137,7 +149,9 @@ type priceText struct {
 
 // priceRow is one line of it.
 type priceRow struct {
-	Model string
+	Model   string
+	Context int64 // what the model can read, in tokens; 0: the row does not say
+	priced  bool  // it has a price
 	price
 	at       string // line:col
 	problems []string
@@ -151,6 +165,7 @@ func (r *priceRow) UnmarshalYAML(n ast.Node) error {
 		Output     *float64 `yaml:"output"`
 		CacheRead  *float64 `yaml:"cache_read"`
 		CacheWrite *float64 `yaml:"cache_write"`
+		Context    *int64   `yaml:"context"`
 	}
 	if err := yaml.NodeToValue(n, &text, yaml.Strict()); err != nil {
 		return err
@@ -162,6 +177,16 @@ func (r *priceRow) UnmarshalYAML(n ast.Node) error {
 		r.problems = append(r.problems, fmt.Sprintf("model is %q; write provider/model, such as anthropic/claude-sonnet-4*",
 			text.Model))
 	}
+	if text.Context != nil {
+		if r.Context = *text.Context; r.Context < 1 || r.Context > maxContext {
+			r.problems = append(r.problems, fmt.Sprintf("context is %d; write how many tokens the model can read, up to %d",
+				r.Context, int64(maxContext)))
+		}
+		if text.Input == nil && text.Output == nil {
+			return nil // a model without a price, such as a local one
+		}
+	}
+	r.priced = true
 	r.Input = r.amount("input", text.Input, nil)
 	r.Output = r.amount("output", text.Output, nil)
 	r.CacheRead = r.amount("cache_read", text.CacheRead, &r.Input)
@@ -228,7 +253,7 @@ func priceError(name string, err error) error {
 	}
 	pos := e.GetToken().Position
 	return fmt.Errorf("%s:%d:%d: %s; the keys are covey_prices, date, source and prices, and of a price model, input, "+
-		"output, cache_read and cache_write", name, pos.Line, pos.Column, notation.OneLine(e.GetMessage()))
+		"output, cache_read, cache_write and context", name, pos.Line, pos.Column, notation.OneLine(e.GetMessage()))
 }
 
 // subscribed reports whether an agent uses a login of the user. A subscription pays for its

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/teammate/modelapi"
 )
 
@@ -19,8 +20,13 @@ var ErrNoKey = errors.New("there is no API key")
 const maxKey = 16 << 10
 
 // NewModel returns a real model of a spec. It reads the key with each request, so that a
-// key can be replaced while the team runs, and so that it is in no value that lives long.
-func NewModel(m configs.Model) (*modelapi.Model, error) { return modelapi.New(modelConfig(m)) }
+// key can be replaced while the team runs, and so that it is in no value that lives long. How
+// much the model can read is in the list of prices.
+func NewModel(m configs.Model, prices budget.PriceList) (*modelapi.Model, error) {
+	config := modelConfig(m)
+	config.Window = prices.Window(m.FullName())
+	return modelapi.New(config)
+}
 
 // modelConfig converts a real model of a spec.
 func modelConfig(m configs.Model) modelapi.Config {

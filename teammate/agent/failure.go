@@ -32,9 +32,12 @@ type APIError struct {
 	Type    string // rate_limit, overloaded, …, unknown
 	Message string // for people
 	Details string // what the API said, if it said more
-	// Fatal says that the model cannot answer any more, such as a script without further
-	// steps: no API failed, and the turn ends with model_error.
-	Fatal bool
+	// End is the reason of TurnEnded. Empty means EndCompleted, as recorded hosts report an
+	// API error; EndModelError, that no API failed: the model cannot answer any more, such as
+	// a script without further steps.
+	End string
+	// Overflow says that the conversation is longer than the model can read.
+	Overflow bool
 }
 
 // Error describes what failed, for people.
@@ -45,7 +48,7 @@ func (e *APIError) Error() string { return fmt.Sprintf("API error (%s): %s", e.T
 func (e *APIError) Passes() bool {
 	switch e.Type {
 	case "rate_limit", "overloaded", "server_error", "unknown", "":
-		return !e.Fatal
+		return e.End == ""
 	}
 	return false
 }

@@ -5,6 +5,15 @@ import (
 	"strings"
 )
 
+// ContextInputs returns texts of hooks as inputs of kind FromContext.
+func ContextInputs(texts []string) []Input {
+	var ins []Input
+	for _, text := range texts {
+		ins = append(ins, Input{Kind: FromContext, Text: text})
+	}
+	return ins
+}
+
 // Texts returns the texts of inputs.
 func Texts(inputs []Input) []string {
 	all := make([]string, len(inputs))

@@ -10,6 +10,21 @@ type Model interface {
 	Generate(ctx context.Context, req Request) (Response, error)
 }
 
+// Described is a Model that says what it is.
+type Described interface {
+	// Describe returns the provider and name of the model, and how many tokens of a
+	// conversation it can read; 0: unknown.
+	Describe() (name string, window int64)
+}
+
+// Describe returns what a model says of itself; nothing if it does not.
+func Describe(m Model) (name string, window int64) {
+	if d, ok := m.(Described); ok {
+		return d.Describe()
+	}
+	return "", 0
+}
+
 // Request is one model request: the whole conversation so far.
 type Request struct {
 	System   string
@@ -28,4 +43,26 @@ type Response struct {
 	// CutOff says that the answer ends where the limit of output tokens was reached. The last
 	// block may be incomplete.
 	CutOff bool
+}
+
+// Size returns the number of bytes that a model reads of a request, without images. A token is
+// about four of them in English and in code.
+func (r Request) Size() int64 {
+	n := len(r.System)
+	for _, t := range r.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.Schema)
+	}
+	for _, m := range r.Messages {
+		n += int(BlocksSize(m.Content))
+	}
+	return int64(n)
+}
+
+// BlocksSize returns the number of bytes that a model reads of blocks.
+func BlocksSize(blocks []Block) int64 {
+	var n int
+	for _, b := range blocks {
+		n += len(b.Text) + len(b.Thinking) + len(b.Name) + len(b.Input) + len(b.Content)
+	}
+	return int64(n)
 }

@@ -11,6 +11,8 @@ const (
 	EndHookStopped      = "hook_stopped"        // any other hook said so, or refused the prompt
 	EndToolDeferred     = "tool_deferred"       // a hook deferred the only call of a message
 	EndModelError       = "model_error"         // a script ran out, or the agent or transcript is broken
+	EndPromptTooLong    = "prompt_too_long"     // the conversation is too long, and compacting it was not enough
+	EndBlockingLimit    = "blocking_limit"      // likewise, and so no request was made
 	EndMaxTokens        = "max_tokens"          // limits.max_tokens reached
 	EndMaxBudget        = "max_budget"          // limits.max_budget_usd reached
 	EndTeamBudget       = "team_budget"         // the team's budget is used

@@ -27,6 +27,7 @@ type Agent struct {
 	system func() string
 	tools  []agent.Spec
 	conv   conversation
+	room   room
 }
 
 // New returns an agent that continues opts.History. Tool calls without a result get
@@ -40,6 +41,7 @@ func New(opts Options) (*Agent, error) {
 		system: opts.System,
 		tools:  opts.Tools,
 		conv:   newConversation(opts.History),
+		room:   newRoom(opts.Model),
 	}, nil
 }
 
@@ -54,6 +56,12 @@ func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (ag
 			return t.reply, err
 		}
 	}
+	if custom, ok := compactCommand(prompt); ok {
+		return t.compactByHand(ctx, prompt, custom)
+	}
+	// The feedback of a gate continues the turn; see room.reacted.
+	refused := func(in agent.Input) bool { return in.Kind == agent.FromHook }
+	t.room.reacted = t.room.reacted && slices.ContainsFunc(prompt, refused)
 	if err := t.addInputs(prompt); err != nil {
 		return t.reply, err
 	}
@@ -115,7 +123,8 @@ type turn struct {
 	*Agent
 	host  agent.Host
 	reply agent.Reply
-	cut   int // answers in a row that were cut off at the limit of output tokens
+	cut   int           // answers in a row that were cut off at the limit of output tokens
+	asked []agent.Input // a person's command to compact the conversation, until it is recorded
 }
 
 // maxCut bounds what a model costs that never comes to an end: it is how many answers in a row may be cut off before the turn fails.
@@ -130,6 +139,9 @@ func (t *turn) run(ctx context.Context) (agent.Reply, error) {
 			return t.done(), err
 		}
 		if err := t.addInputs(mail); err != nil {
+			return t.done(), err
+		}
+		if err := t.makeRoom(ctx); err != nil {
 			return t.done(), err
 		}
 		calls, err := t.ask(ctx)
@@ -184,7 +196,7 @@ func (t *turn) addInputs(inputs []agent.Input) error {
 // A failed step of a script is recorded as an empty answer, so that a resumed
 // script continues after it.
 func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
-	response, err := t.model.Generate(ctx, t.conv.request(t.prompt(), t.tools))
+	response, err := t.request(ctx)
 	// A model may return an error of its own for a cancelled request.
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -200,15 +212,26 @@ func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 		m.Role = agent.Assistant
 	}
 	record := agent.Record{Message: m, Step: response.Step, Usage: response.Usage}
-	if lost := t.host.Record(record); lost != nil {
-		return nil, errors.Join(err, fmt.Errorf("builtin: recording an answer: %w", lost))
+	if lost := t.record(record); lost != nil {
+		return nil, errors.Join(err, lost)
 	}
-	t.conv.add(m)
-	t.reply.Usage = t.reply.Usage.Plus(response.Usage)
+	if len(calls) > 0 {
+		t.room.reacted = false
+	}
 	if t.cut++; !response.CutOff {
 		t.cut = 0
 	}
 	return calls, err
+}
+
+// record adds an answer to the conversation and to the transcript.
+func (t *turn) record(r agent.Record) error {
+	if err := t.host.Record(r); err != nil {
+		return fmt.Errorf("builtin: recording an answer: %w", err)
+	}
+	t.conv.add(r.Message)
+	t.reply.Usage = t.reply.Usage.Plus(r.Usage)
+	return nil
 }
 
 // prompt returns the system prompt for the next request.

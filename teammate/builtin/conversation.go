@@ -17,6 +17,10 @@ type conversation struct {
 	// ids holds the tool call ids in use. Results, hooks and the store distinguish
 	// calls only by their ids.
 	ids map[string]bool
+	// collapsed is the number of messages, from the first, whose results of tools the model
+	// does not see any more, and saved how many bytes that leaves out.
+	collapsed int
+	saved     int64
 }
 
 // newConversation returns a conversation that continues history. Messages after the
@@ -140,7 +144,11 @@ func (c *conversation) request(system string, tools []agent.Spec) agent.Request 
 			r.Messages = append(r.Messages, agent.Message{Role: m.Role})
 			last++
 		}
-		r.Messages[last].Content = merge(r.Messages[last].Content, m.Content)
+		content := m.Content
+		if i < c.collapsed {
+			content = collapsedBlocks(content)
+		}
+		r.Messages[last].Content = merge(r.Messages[last].Content, content)
 	}
 	if c.seen == len(c.messages) {
 		r.New = len(r.Messages)

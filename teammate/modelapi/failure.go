@@ -112,7 +112,7 @@ func (w wire) failed(status int, words said) *failure {
 	}
 	switch {
 	case overflows(code, text):
-		f.Type = "invalid_request"
+		f.Type, f.Overflow = "invalid_request", true
 		f.Message = "the conversation is longer than the model's context: " + f.Message
 	case is(0, "insufficient_quota", "billing") || status == http.StatusPaymentRequired || strings.Contains(text, "credit balance"):
 		f.Type, f.Message = "billing_error", f.Message+" (add credit at the provider, or use another model)"

@@ -60,6 +60,7 @@ type Config struct {
 	// Key returns the API key; empty: the server wants none. It is called for each
 	// request, so that a key file can be replaced.
 	Key         func() (string, error)
+	Window      int64    // how many tokens it can read; 0: unknown
 	MaxOutput   int      // in tokens; 0: the provider's default
 	Thinking    string   // low, medium or high; "" and off: the provider's default and none
 	Temperature *float64 // nil: the provider's default
@@ -120,6 +121,9 @@ func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse
 // a transcript carries it, so that it goes back to no other model.
 func (m *Model) Name() string { return m.config.Provider + "/" + m.config.Model }
 
+// Describe implements agent.Described.
+func (m *Model) Describe() (name string, window int64) { return m.Name(), m.config.Window }
+
 // Generate implements agent.Model. A key that a server repeats in an error is replaced,
 // because errors go to the journal and to hooks.
 //
@@ -170,23 +174,7 @@ func (m *Model) pause(n int) time.Duration {
 // four characters, which is near enough for English and code. It counts too little for
 // most other languages.
 func estimate(req agent.Request, blocks []agent.Block) agent.Usage {
-	u := agent.Usage{Estimated: true, InputTokens: int64(len(req.System))}
-	for _, t := range req.Tools {
-		u.InputTokens += int64(len(t.Name) + len(t.Description) + len(t.Schema))
+	return agent.Usage{
+		Estimated: true, InputTokens: (req.Size() + 3) / 4, OutputTokens: (agent.BlocksSize(blocks) + 3) / 4,
 	}
-	for _, m := range req.Messages {
-		u.InputTokens += size(m.Content)
-	}
-	u.OutputTokens = (size(blocks) + 3) / 4
-	u.InputTokens = (u.InputTokens + 3) / 4
-	return u
-}
-
-// size returns the number of bytes that a model reads of blocks.
-func size(blocks []agent.Block) int64 {
-	var n int
-	for _, b := range blocks {
-		n += len(b.Text) + len(b.Thinking) + len(b.Name) + len(b.Input) + len(b.Content)
-	}
-	return int64(n)
 }

@@ -148,6 +148,8 @@ func (d *decoder) failure(n ast.Node) *agent.APIError {
 	if v := parts["message"]; v != nil {
 		e.Message = d.text(v, "message")
 	}
+	// What providers say is how scripts say it, too, so that compaction can be tried offline.
+	e.Overflow = e.Type == "invalid_request" && strings.Contains(e.Message, "prompt is too long")
 	return e
 }
 

@@ -20,12 +20,17 @@ type Options struct {
 	// of a resumed member. Steps that the script does not have are ignored, because
 	// the script may have been edited.
 	Served map[int]int
+	// Name and Window are what Describe returns.
+	Name   string
+	Window int64
 }
 
 // Model plays a script for one conversation. It is safe for concurrent use.
 type Model struct {
 	script *Script
 	prefix string
+	name   string
+	window int64
 
 	mu sync.Mutex
 	// served is how often each step has served; steps that have not served are absent.
@@ -36,11 +41,14 @@ type Model struct {
 func (s *Script) Model(opts *Options) *Model {
 	m := &Model{script: s, served: map[int]int{}}
 	if opts != nil {
-		m.prefix = opts.IDPrefix
+		m.prefix, m.name, m.window = opts.IDPrefix, opts.Name, opts.Window
 		maps.Copy(m.served, opts.Served)
 	}
 	return m
 }
+
+// Describe implements agent.Described.
+func (m *Model) Describe() (name string, window int64) { return m.name, m.window }
 
 // Generate answers with the first step that may still serve and whose `when`, if it
 // has one, matches a user text or tool result that is new in req. A step has served
@@ -105,7 +113,7 @@ func (m *Model) exhausted(ctx context.Context) (agent.Response, error) {
 		return agent.Response{Usage: m.script.usage}, nil
 	}
 	return agent.Response{}, &agent.APIError{
-		Type: "unknown", Fatal: true,
+		Type: "unknown", End: agent.EndModelError,
 		Message: fmt.Sprintf("script %s: none of its %d steps may serve this pass; "+
 			"add a step, or `exhausted: stop`", m.script.name, len(m.script.steps)),
 	}

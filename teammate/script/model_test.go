@@ -141,7 +141,7 @@ exhausted: stop
 func TestExhausted(t *testing.T) {
 	_, err := ask(parse(t, "steps: [{say: x, when: never}]").Model(nil), "x")
 	var failure *agent.APIError
-	if !errors.As(err, &failure) || !failure.Fatal || !strings.Contains(failure.Message, "demo.yaml") ||
+	if !errors.As(err, &failure) || failure.End != agent.EndModelError || !strings.Contains(failure.Message, "demo.yaml") ||
 		!strings.Contains(failure.Message, "exhausted: stop") {
 		t.Errorf("by default: %v", err)
 	}

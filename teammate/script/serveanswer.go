@@ -22,7 +22,7 @@ func (s *Server) reply(ctx context.Context, x *exchange) (answer, error) {
 	a := answer{id: fmt.Sprintf("%s_%d", s.began, s.count.Add(1)), at: s.now().Unix()}
 	name, script, err := s.scriptFor(x)
 	if err != nil {
-		return a, &agent.APIError{Type: "model_not_found", Message: err.Error(), Fatal: true}
+		return a, &agent.APIError{Type: "model_not_found", Message: err.Error(), End: agent.EndModelError}
 	}
 	if x.isSideRequest() {
 		return a, answerSide(ctx, script, x, &a)

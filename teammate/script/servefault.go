@@ -34,7 +34,7 @@ func faultOf(e *agent.APIError) fault {
 	case "invalid_request":
 		return fault{http.StatusBadRequest, "invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"}
 	}
-	if e.Fatal {
+	if e.End != "" {
 		return fault{http.StatusBadRequest, "invalid_request_error", "invalid_request_error", "FAILED_PRECONDITION"}
 	}
 	return fault{http.StatusInternalServerError, "api_error", "server_error", "INTERNAL"}

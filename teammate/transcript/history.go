@@ -15,7 +15,7 @@ import (
 // conversation.
 type History struct {
 	New       bool                   // there was no transcript, not even an empty one
-	Messages  []agent.Message        // the conversation, oldest first
+	Messages  []agent.Message        // the conversation since its last compaction, oldest first
 	Turns     int                    // number of the last turn begun; 0: none yet
 	Steps     map[int]int            // step of the member's own script -> how often it has served
 	Voices    map[string]map[int]int // likewise, of other agents that it has had
@@ -164,6 +164,11 @@ func (p *past) addSystem(ln Line) {
 }
 
 func (p *past) addUser(ln Line) {
+	if ln.IsSummary {
+		p.h.Messages = nil
+		p.served(ln)
+		p.spend(ln)
+	}
 	p.h.Messages = append(p.h.Messages, *ln.Message)
 	p.said = true
 	if len(ln.Kinds) > 0 {
@@ -187,9 +192,7 @@ func (p *past) addUser(ln Line) {
 func (p *past) addAssistant(ln Line) {
 	p.h.Messages = append(p.h.Messages, *ln.Message)
 	p.said = true
-	if ln.Step != nil {
-		p.h.Served(ln.Voice)[*ln.Step]++
-	}
+	p.served(ln)
 	p.spend(ln)
 	p.cut.Passes++
 	p.cut.LastText = ln.Message.Text()
@@ -216,6 +219,13 @@ func (h *History) Served(voice string) map[int]int {
 		h.Voices[voice] = map[int]int{}
 	}
 	return h.Voices[voice]
+}
+
+// served counts the step of a script that served a line.
+func (p *past) served(ln Line) {
+	if ln.Step != nil {
+		p.h.Served(ln.Voice)[*ln.Step]++
+	}
 }
 
 // spend adds the use and cost in a line.

@@ -24,14 +24,36 @@ type Line struct {
 	Refusals int               `json:"refusals,omitempty"` // user: turn ends refused in a row so far
 	Step     *int              `json:"step,omitempty"`     // assistant: script step that served it
 	Voice    string            `json:"voice,omitempty"`    // assistant: the agent, where it is not the member's own
-	Usage    *agent.Usage      `json:"usage,omitempty"`    // assistant: tokens of its request
+	Usage    *agent.Usage      `json:"usage,omitempty"`    // assistant, or a summary: tokens of its request
 	CostUSD  float64           `json:"costUsd,omitempty"`  // what Usage cost, where a price was known
+
+	// A user line that takes the place of the conversation before it.
+	IsSummary bool        `json:"isCompactSummary,omitempty"`
+	Compacted *Compaction `json:"compactMetadata,omitempty"`
 
 	AgentID   string `json:"agentId,omitempty"`     // in a helper's own transcript: whose it is
 	Sidechain bool   `json:"isSidechain,omitempty"` // likewise
 	Helper    string `json:"helper,omitempty"`      // helper_*: which one
 	AgentType string `json:"agentType,omitempty"`   // turn_started of a helper: its kind
 	Call      string `json:"toolUseId,omitempty"`   // turn_started of a helper: the call that wants it
+}
+
+// Compaction says how a conversation was replaced by a summary.
+type Compaction struct {
+	Trigger string `json:"trigger"`   // manual or auto
+	Before  int64  `json:"preTokens"` // estimated
+	After   int64  `json:"postTokens"`
+}
+
+// SummaryOf returns the line of a compaction.
+func SummaryOf(c agent.Compaction) Line {
+	ln := LineOf(agent.Record{Message: c.Message, Inputs: c.Inputs})
+	ln.IsSummary, ln.Compacted = true, &Compaction{Trigger: c.Trigger, Before: c.Before, After: c.After}
+	ln.Step = c.Step
+	if c.Usage != (agent.Usage{}) {
+		ln.Usage = &c.Usage
+	}
+	return ln
 }
 
 // LineType is the type of a line.

@@ -60,3 +60,11 @@ func downTo(top, dir string) []string {
 		}
 	}
 }
+
+// Within returns path as an absolute path; a relative path starts at dir.
+func Within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}

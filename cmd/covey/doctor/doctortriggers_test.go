@@ -51,10 +51,10 @@ func TestUntriggered(t *testing.T) {
 		"a permission of a command": {once,
 			`{"hooks": {"PermissionRequest": [{"hooks": [{"type": "command", "command": "true"}]}]}}`, "nothing fires it in this team"},
 		"a source without a moment": {all,
-			`{"hooks": {"SessionStart": [{"matcher": "compact", "hooks": [{"type": "command", "command": "true"}]}]}}`,
-			`the matcher "compact" never fits: covey fires SessionStart only with startup, resume`},
+			`{"hooks": {"SessionStart": [{"matcher": "fork", "hooks": [{"type": "command", "command": "true"}]}]}}`,
+			`the matcher "fork" never fits: covey fires SessionStart only with startup, resume, clear, compact`},
 		"a source among others": {all,
-			`{"hooks": {"SessionStart": [{"matcher": "compact|resume", "hooks": [{"type": "command", "command": "true"}]}]}}`, ""},
+			`{"hooks": {"SessionStart": [{"matcher": "fork|resume", "hooks": [{"type": "command", "command": "true"}]}]}}`, ""},
 		"an unread matcher": {all, `{"hooks": {"Stop": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}]}}`,
 			`Stop has nothing to match`},
 	} {

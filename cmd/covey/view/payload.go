@@ -18,8 +18,10 @@ import (
 type payload struct {
 	Agent       string          `json:"agent"`
 	AgentType   string          `json:"agent_type"`
+	After       int64           `json:"after_tokens"`
 	Awaits      string          `json:"awaits"`
 	Background  bool            `json:"background"`
+	Before      int64           `json:"before_tokens"`
 	By          string          `json:"by"`
 	Cause       string          `json:"cause"`
 	Command     string          `json:"command"`
@@ -43,6 +45,7 @@ type payload struct {
 	Member      string          `json:"member"`
 	Members     []string        `json:"members"`
 	Message     string          `json:"message"`
+	Layer       string          `json:"layer"`
 	Left        int             `json:"left"`
 	MS          int64           `json:"duration_ms"`
 	Name        string          `json:"name"`

@@ -110,12 +110,23 @@ func briefText(l journal.Line, p payload) (string, term.Style) {
 		return budgetText(l)
 	case "agent_changed":
 		return fallbackText(l), term.Yellow
+	case "compacted":
+		return compactedText(p), term.Faint
 	case "limited", "team_waits":
 		return limitText(l, p), term.Yellow
 	case "turn_failed":
 		return failureText(l, p), term.Yellow
 	}
 	return problemText(l, p)
+}
+
+// compactedText says what was left out of a conversation, and what that saved.
+func compactedText(p payload) string {
+	what := "the conversation was replaced by a summary"
+	if p.Layer == "results" {
+		what = "old results of tools are not shown to the model any more"
+	}
+	return fmt.Sprintf("%s: about %d tokens became %d", what, p.Before, p.After)
 }
 
 // byWhom names the author of an action.
@@ -281,6 +292,8 @@ func Full(l journal.Line) (entry, bool) {
 		e.text, e.style = helperBegins(p), term.Faint
 	case "subagent_ended":
 		e.text, e.style = helperEnds(p)
+	case "compacted":
+		e.text, e.style = strings.TrimRight(compactedText(p)+"\n"+quoted(p.Summary), "\n"), term.Faint
 	case "member_started":
 		e.text, e.style = "starts, agent "+p.Agent, term.Faint
 	default:
