@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -166,4 +167,28 @@ type Background struct {
 	Messages       []string // what the model is to see, each complete
 	SystemMessages []string // for people
 	Summary        string   // of a wake: one line for people
+}
+
+// Text returns a text field of the output; empty if it is missing or no text.
+func (o Outcome) Text(field string) string {
+	var text string
+	if raw, ok := o.Output[field]; !ok || json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// HaltReason returns why a hook halted, for people.
+func (o Outcome) HaltReason() string {
+	return cmp.Or(o.StopReason, string(o.Event)+" hook prevented continuation")
+}
+
+// ModelDenial returns the reason of a denial by a model, that is by a prompt or agent hook.
+func (o Outcome) ModelDenial() (reason string, yes bool) {
+	for _, r := range o.Results {
+		if r.Outcome == Blocking && (r.Type == "prompt" || r.Type == "agent") {
+			return r.Feedback, true
+		}
+	}
+	return "", false
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -114,7 +113,7 @@ func TestLimitIsSharedByLogin(t *testing.T) {
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: api, blocked_by: [c]}, "+
 		"{id: c, subject: Three, owner: lead}]\n",
 		act{When: "You own task #1", Do: []string{claims, inHours}},
-		act{When: teammate.GoOn, Do: []string{finishes}},
+		act{When: agent.GoOn, Do: []string{finishes}},
 		act{When: "task #2", Do: []string{`mcp team_task_update {"taskId":"2","status":"completed"}`}})
 	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake}\n  api: {agent: fake}")
 	u := start(r, &handClock{})

@@ -15,7 +15,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -176,7 +175,7 @@ const (
 func TestUsageLimitIsWaitedFor(t *testing.T) {
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, inHours}},
-		act{When: teammate.GoOn, Do: []string{finishes, "say One is done."}})
+		act{When: agent.GoOn, Do: []string{finishes, "say One is done."}})
 	u := start(r, &handClock{})
 	u.until("team_waits", 1)
 	if m := u.member("dev"); m.State != api.Limited || m.Task != "1" ||
@@ -220,8 +219,8 @@ func toldLead(r *rig, words string) (n int) {
 func TestUnknownLimitIsTriedSeldom(t *testing.T) {
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, noTime}},
-		act{When: teammate.GoOn, Do: []string{noTime}},
-		act{When: teammate.GoOn, Do: []string{finishes}})
+		act{When: agent.GoOn, Do: []string{noTime}},
+		act{When: agent.GoOn, Do: []string{finishes}})
 	u := start(r, &handClock{})
 	u.until("team_waits", 1)
 	u.clock.forward(15 * time.Minute)
@@ -245,7 +244,7 @@ func TestUsageLimitOverARestart(t *testing.T) {
 	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, inHours}},
-		act{When: teammate.GoOn, Do: []string{finishes}})
+		act{When: agent.GoOn, Do: []string{finishes}})
 	clock := &handClock{}
 	u := start(r, clock)
 	u.until("team_waits", 1)
@@ -290,8 +289,8 @@ func TestAPersonEndsTheWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, dir := newFakeRig(t, leadLetsWork, ownedByDev,
 				act{When: "You own task #1", Do: []string{claims, inHours}},
-				act{When: teammate.GoOn, Do: []string{inHours}},
-				act{When: teammate.GoOn, Do: []string{finishes}})
+				act{When: agent.GoOn, Do: []string{inHours}},
+				act{When: agent.GoOn, Do: []string{finishes}})
 			u := start(r, &handClock{})
 			for n := range 2 {
 				u.until("team_waits", n+1)
@@ -321,7 +320,7 @@ func TestLoggedOutMember(t *testing.T) {
 	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, "error -32000 Authentication required"}},
-		act{When: teammate.GoOn, Do: []string{finishes}})
+		act{When: agent.GoOn, Do: []string{finishes}})
 	e := start(r, &handClock{}).end()
 	r.want(e, CodeUnfinished, "belongs to dev, who needs attention: fake is not logged in")
 	if dev := e.Members[1]; dev.State != api.LoggedOut || !strings.Contains(dev.Reason, "then `covey up`") {
@@ -346,7 +345,7 @@ func TestLimitOnTheLastReport(t *testing.T) {
 		act{When: "Ship it", Do: []string{`mcp team_task_create {"subject":"One","description":"Do it."}`,
 			claims, finishes, "say Did it."}},
 		act{When: "All tasks are completed", Do: []string{inHours}},
-		act{When: teammate.GoOn, Do: []string{"say All is well."}})
+		act{When: agent.GoOn, Do: []string{"say All is well."}})
 	r.rewrite("team.yaml", "lead: {model: lead}\n", "lead: {agent: fake}\n")
 	r.rewrite("team.yaml", "teammates:\n  dev: {agent: fake}\n", "")
 	u := start(r, &handClock{})

@@ -11,7 +11,6 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -39,8 +38,8 @@ func TestFailedTurnIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, tooMany}},
-		act{When: teammate.TryAgain, Do: []string{tooMany}},
-		act{When: teammate.TryAgain, Do: []string{finishes}})
+		act{When: agent.TryAgain, Do: []string{tooMany}},
+		act{When: agent.TryAgain, Do: []string{finishes}})
 	u := start(r, &handClock{still: true})
 	u.until("turn_failed", 1)
 	m := u.member("dev")
@@ -74,7 +73,7 @@ func TestFailedTurnIsGivenUp(t *testing.T) {
 	t.Parallel()
 	acts := []act{{When: "You own task #1", Do: []string{claims, tooMany}}}
 	for range retryLimit {
-		acts = append(acts, act{When: teammate.TryAgain, Do: []string{tooMany}})
+		acts = append(acts, act{When: agent.TryAgain, Do: []string{tooMany}})
 	}
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev, acts...)
 	u := start(r, &handClock{})
@@ -123,7 +122,7 @@ func TestEveryAgentIsTriedAgain(t *testing.T) {
 			for _, l := range r.lines.all() {
 				var p struct{ Prompt string }
 				if l.Type == "turn_started" && name == "builtin" && decode(l.Data, &p) == nil &&
-					strings.Contains(p.Prompt, teammate.TryAgain) && strings.Contains(p.Prompt, "You own task") {
+					strings.Contains(p.Prompt, agent.TryAgain) && strings.Contains(p.Prompt, "You own task") {
 					t.Errorf("the builtin agent was told again what it has: %q", p.Prompt)
 				}
 			}
@@ -138,8 +137,8 @@ func TestPauseEnds(t *testing.T) {
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, tooMany}},
 		act{When: "I paid.", Do: []string{tooMany}},
-		act{When: teammate.TryAgain, Do: []string{tooMany}},
-		act{When: teammate.TryAgain, Do: []string{finishes}})
+		act{When: agent.TryAgain, Do: []string{tooMany}},
+		act{When: agent.TryAgain, Do: []string{finishes}})
 	u := start(r, &handClock{still: true})
 	u.inPause("dev", 1)
 	client, err := api.Dial(t.Context(), u.o.Place())

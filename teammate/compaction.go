@@ -25,7 +25,7 @@ func (run *agentRun) MayCompact(ctx context.Context, trigger, custom string) (in
 	if out.Decision == hooks.Block {
 		return "", "a PreCompact hook refuses: " + strings.Join(out.Feedback, "\n")
 	}
-	added := outputText(out, "customInstructions")
+	added := out.Text("customInstructions")
 	return strings.TrimSpace(custom + "\n\n" + added), ""
 }
 

@@ -90,14 +90,6 @@ func hookInputs(out hooks.Outcome) []agent.Input {
 	return ins
 }
 
-// haltReason returns why a hook halted, for people.
-func haltReason(out hooks.Outcome) string {
-	if out.StopReason == "" {
-		return string(out.Event) + " hook prevented continuation"
-	}
-	return out.StopReason
-}
-
 // report writes a gate's decision to the journal and, after Stop hooks, their
 // summary.
 func (at *scope) report(gate hooks.Payload, out hooks.Outcome, v Verdict) {

@@ -9,17 +9,6 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// GoOn is the prompt, in Work with the cause ByResume, that tells a member to continue
-// a turn that a usage limit or a missing login ended. The inputs of that turn precede
-// it: the member has kept them, even over a restart.
-const GoOn = "Your last turn was cut short: your agent program had reached its usage limit, or was not logged in. " +
-	"That is over. Go on with what you were asked; it may be repeated above. " +
-	"What you did before still stands, so look before you do anything again."
-
-// TryAgain is like GoOn for a member whose last turn failed.
-const TryAgain = "Your last turn ended early: a request to your model failed. That may be over, so go on with what you " +
-	"were asked; it may be repeated above. What you did before still stands, so look before you do anything again."
-
 // usedUp is the ending of a turn whose agent has reached its usage limit. The gates
 // are skipped, because the agent could not act on a refusal.
 func (u *turn) usedUp(e *agent.LimitError, owed []agent.Input) ending {
@@ -49,12 +38,12 @@ func lockoutFailure(kind string, err error) *hooks.StopFailureInput {
 }
 
 // unansweredInputs returns the inputs of this Run, for the next turn. It is unknown how much of
-// them an agent program has processed. GoOn and TryAgain are omitted, because the next
+// them an agent program has processed. agent.GoOn and agent.TryAgain are omitted, because the next
 // try adds them again and they would pile up.
 func (run *agentRun) unansweredInputs() []agent.Input {
 	var owed []agent.Input
 	for _, in := range run.asked {
-		if in.Kind == agent.FromCovey && (in.Text == GoOn || in.Text == TryAgain) {
+		if in.Kind == agent.FromCovey && (in.Text == agent.GoOn || in.Text == agent.TryAgain) {
 			continue
 		}
 		in.MessageID = "" // already delivered: it is in the transcript

@@ -78,7 +78,7 @@ func TestLockoutTellsWhy(t *testing.T) {
 		agent.NeedsAttention{Reason: "not logged in: run login", Kind: "login"})
 }
 
-func goOn() agent.Input { return agent.Input{Kind: agent.FromCovey, Text: GoOn} }
+func goOn() agent.Input { return agent.Input{Kind: agent.FromCovey, Text: agent.GoOn} }
 
 // What the turn was about begins the next prompt, once, however often the agent
 // is locked out in between, and nothing is delivered twice.
@@ -90,7 +90,7 @@ func TestLockoutLosesNothing(t *testing.T) {
 			mailed("more", "m2")}})
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{
-		"user: hello", "user: hello", "user: " + GoOn, "user: hello", "user: " + GoOn, "user: more", "assistant: done",
+		"user: hello", "user: hello", "user: " + agent.GoOn, "user: hello", "user: " + agent.GoOn, "user: more", "assistant: done",
 	})
 	equal(t, "taken", r.inbox.taken, []string{"m1", "m2"})
 }
@@ -105,7 +105,7 @@ func TestLockoutOverARestart(t *testing.T) {
 	}
 	r.inbox.work = []Work{{agent.ByResume, []agent.Input{goOn()}}}
 	r.mustRun(t)
-	equal(t, "model", r.agent.seen, []string{"user: hello", "user: " + GoOn, "assistant: done"})
+	equal(t, "model", r.agent.seen, []string{"user: hello", "user: " + agent.GoOn, "assistant: done"})
 	r.reopen(t, say{text: "again"})
 	r.inbox.work = []Work{{agent.ByMessage, []agent.Input{mailed("hi", "m3")}}}
 	r.mustRun(t)
@@ -119,7 +119,7 @@ func TestLockoutAfterARefusal(t *testing.T) {
 	r.inbox.work = append(r.inbox.work, Work{agent.ByResume, []agent.Input{goOn()}})
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen[2:], []string{
-		"user: mend it", "user: mend it", "user: " + GoOn, "assistant: mended",
+		"user: mend it", "user: mend it", "user: " + agent.GoOn, "assistant: mended",
 	})
 }
 
@@ -148,7 +148,7 @@ func TestLockoutOfAnAgentThatRecordsNothing(t *testing.T) {
 	for _, m := range history.Messages {
 		texts = append(texts, m.Text())
 	}
-	want := []string{"hello", "hello\n" + GoOn, "done"}
+	want := []string{"hello", "hello\n" + agent.GoOn, "done"}
 	if !slices.Equal(texts, want) {
 		t.Errorf("the transcript holds %q, want %q", texts, want)
 	}

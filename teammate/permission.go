@@ -36,7 +36,7 @@ func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.
 		l.denial, who = p.refusedPlanning(ctx, tl, r, call)
 	case r.Behavior == permission.Deny:
 		l.denial = p.refusalText(r, *call, pre)
-		if reason, yes := modelDenial(pre); yes && r.By == "hook" {
+		if reason, yes := pre.ModelDenial(); yes && r.By == "hook" {
 			l.extra = p.denied(ctx, *call, reason)
 		}
 	case r.Behavior == permission.Ask:

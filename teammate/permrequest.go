@@ -131,17 +131,6 @@ func (p permitter) suggestions(tl *permission.Tool, r permission.Ruling, call ag
 	}}
 }
 
-// modelDenial returns the reason of a denial by a model, that is by a prompt or agent
-// hook.
-func modelDenial(pre hooks.Outcome) (reason string, yes bool) {
-	for _, r := range pre.Results {
-		if r.Outcome == hooks.Blocking && (r.Type == "prompt" || r.Type == "agent") {
-			return r.Feedback, true
-		}
-	}
-	return "", false
-}
-
 // mayRetry is what the model reads when a PermissionDenied hook allows another try, as
 // recorded hosts word it.
 const mayRetry = "The PermissionDenied hook indicated you may retry this tool call."

@@ -34,19 +34,13 @@ func (u *turn) notes() []agent.Input {
 	return list
 }
 
-// note returns a note about a limit of this turn, once for each level. The limit itself
-// ends the turn, so the last note before it asks the agent to finish.
+// note returns a note about a limit of this turn, once for each level.
 func (u *turn) note(limit string, level int, used string) []agent.Input {
-	id := fmt.Sprintf("%sturn:%d:%s:%d", agent.NotePrefix, u.at.no, limit, level)
-	if level == 0 || u.t.seen[id] {
+	in := agent.LimitNote(u.at.no, limit, level, used)
+	if level == 0 || u.t.seen[in.MessageID] {
 		return nil
 	}
-	text := fmt.Sprintf("You have used %s that this turn may take (limits.%s).", used, limit)
-	if level >= agent.LastLevel {
-		text += " Finish now: save what you have, say in the task or in a message what is done and what is left, " +
-			"and begin nothing new. The turn ends when the limit is reached."
-	}
-	return []agent.Input{{Kind: agent.FromCovey, Text: text, MessageID: id}}
+	return []agent.Input{in}
 }
 
 // price returns the cost of tokens, or 0 if it is unknown.

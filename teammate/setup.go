@@ -2,7 +2,6 @@ package teammate
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -24,10 +23,10 @@ func (t *Teammate) Setup(ctx context.Context, trigger string) error {
 // applySessionOutput applies what a SessionStart or UserPromptSubmit hook sets for the session: its
 // title, and the lead's first prompt.
 func (at *scope) applySessionOutput(out hooks.Outcome) {
-	if title := outputText(out, "sessionTitle"); title != "" {
+	if title := out.Text("sessionTitle"); title != "" {
 		at.t.title = title
 	}
-	first := outputText(out, "initialUserMessage")
+	first := out.Text("initialUserMessage")
 	switch {
 	case first == "":
 	case at.t.opts.Lead && !at.t.opts.Resumed:
@@ -35,13 +34,4 @@ func (at *scope) applySessionOutput(out hooks.Outcome) {
 	default:
 		at.warn("initialUserMessage of a SessionStart hook was ignored: it applies only to a lead that begins its session")
 	}
-}
-
-// outputText returns a text field of an outcome's output.
-func outputText(out hooks.Outcome, field string) string {
-	var text string
-	if raw, ok := out.Output[field]; !ok || json.Unmarshal(raw, &text) != nil {
-		return ""
-	}
-	return text
 }

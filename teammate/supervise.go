@@ -1,9 +1,7 @@
 package teammate
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -58,7 +56,7 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 	} else if denied.Rule, broke = rights.ShellBreaks(call, permitter{run.u.at}.callOf(call)); broke {
 		p.Reason = fmt.Sprintf("The agent program runs a command for this %s, and the rule %s forbids it. Go on without it.",
 			call.Name, denied.Rule)
-	} else if pre.UpdatedInput != nil && !sameJSON(pre.UpdatedInput, call.Input) {
+	} else if pre.UpdatedInput != nil && !notation.SameJSON(pre.UpdatedInput, call.Input) {
 		denied.By = "hook"
 		p.Reason = fmt.Sprintf("A PreToolUse hook wants %s to be called with this input instead: %s",
 			call.Name, pre.UpdatedInput)
@@ -71,7 +69,7 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 	l := permitter{run.u.at}.permit(ctx, tl, &asked, pre)
 	p.Reason, p.Halted = l.denial, run.u.at.halted
 	p.Feedback = append(p.Feedback, agent.ContextInputs(l.extra)...)
-	if p.Reason == "" && !sameJSON(asked.Input, call.Input) {
+	if p.Reason == "" && !notation.SameJSON(asked.Input, call.Input) {
 		p.Reason = fmt.Sprintf("A PermissionRequest hook wants %s to be called with this input instead: %s",
 			call.Name, asked.Input)
 	}
@@ -166,10 +164,4 @@ func (p permitted) since(id string) int64 {
 		return 0
 	}
 	return time.Since(p[id]).Milliseconds()
-}
-
-// sameJSON reports whether two values are equal apart from white space.
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y bytes.Buffer
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }

@@ -266,7 +266,7 @@ func replaceMCP(r *agent.ToolResult, tl *permission.Tool, out hooks.Outcome) {
 	var blocks []struct{ Text string }
 	var texts []string
 	if json.Unmarshal(updated, &blocks) != nil {
-		texts = append(texts, outputText(out, "updatedMCPToolOutput"))
+		texts = append(texts, out.Text("updatedMCPToolOutput"))
 	}
 	for _, b := range blocks {
 		texts = append(texts, b.Text)

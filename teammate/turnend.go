@@ -135,7 +135,7 @@ func (t *Teammate) complete(ctx context.Context, passed []tasks.Task) error {
 func decide(out hooks.Outcome) Verdict {
 	switch {
 	case out.Decision == hooks.Halt:
-		return Verdict{Decision: Halted, By: out.Event, Why: haltReason(out), Feedback: hookInputs(out)}
+		return Verdict{Decision: Halted, By: out.Event, Why: out.HaltReason(), Feedback: hookInputs(out)}
 	case out.Decision == hooks.Await:
 		return Verdict{Decision: Awaits, Why: cmp.Or(out.Awaits, "an answer")}
 	case out.Continues():

@@ -191,3 +191,9 @@ func Encode(value any) json.RawMessage {
 	}
 	return raw
 }
+
+// SameJSON reports whether two values are equal apart from white space.
+func SameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}

@@ -113,9 +113,9 @@ func (d *director) handRetry(ctx context.Context, s *Seat) error {
 		return fmt.Errorf("the mail of %s: %w", s.Member.Name, err)
 	}
 	d.c.TryNow(s)
-	goOn := agent.Input{Kind: agent.FromCovey, Text: teammate.GoOn}
+	goOn := agent.Input{Kind: agent.FromCovey, Text: agent.GoOn}
 	if lockout := d.c.ports.Logins.State(s.Member.Name).Lockout; lockout != nil && lockout.Failed {
-		goOn.Text = teammate.TryAgain
+		goOn.Text = agent.TryAgain
 	}
 	d.hand(s, teammate.Work{Cause: agent.ByResume, Inputs: append([]agent.Input{goOn}, in...)}, "")
 	return nil

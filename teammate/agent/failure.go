@@ -77,3 +77,14 @@ type LoginError struct {
 
 // Error says what the program needs.
 func (e *LoginError) Error() string { return "not logged in: " + e.Hint }
+
+// GoOn is the prompt, in Work with the cause ByResume, that tells a member to continue
+// a turn that a usage limit or a missing login ended. The inputs of that turn precede
+// it: the member has kept them, even over a restart.
+const GoOn = "Your last turn was cut short: your agent program had reached its usage limit, or was not logged in. " +
+	"That is over. Go on with what you were asked; it may be repeated above. " +
+	"What you did before still stands, so look before you do anything again."
+
+// TryAgain is like GoOn for a member whose last turn failed.
+const TryAgain = "Your last turn ended early: a request to your model failed. That may be over, so go on with what you " +
+	"were asked; it may be repeated above. What you did before still stands, so look before you do anything again."

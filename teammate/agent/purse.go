@@ -1,6 +1,9 @@
 package agent
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // NotePrefix begins the MessageID of each input about a limit or a budget. No inbox
 // knows these ids: they only make sure that a note is shown once, even over restarts.
@@ -52,4 +55,15 @@ func SplitNotes(ids []string) (notes, mail []string) {
 		}
 	}
 	return notes, mail
+}
+
+// LimitNote returns the note that a turn has reached a level of one of its limits. The limit
+// itself ends the turn, so the last note before it asks the agent to finish.
+func LimitNote(turn int, limit string, level int, used string) Input {
+	text := fmt.Sprintf("You have used %s that this turn may take (limits.%s).", used, limit)
+	if level >= LastLevel {
+		text += " Finish now: save what you have, say in the task or in a message what is done and what is left, " +
+			"and begin nothing new. The turn ends when the limit is reached."
+	}
+	return Input{Kind: FromCovey, Text: text, MessageID: fmt.Sprintf("%sturn:%d:%s:%d", NotePrefix, turn, limit, level)}
 }
