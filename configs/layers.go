@@ -41,6 +41,7 @@ func (t *Team) Layers(read settings.ReadFile) Layers {
 	}
 	l.addMemberHeads(t, read)
 	l.addHelperHeads(t, read)
+	l.addSkillHeads(t, read)
 	return l
 }
 
@@ -129,6 +130,26 @@ func (l *Layers) addHelperHeads(t *Team, read settings.ReadFile) {
 	}
 }
 
+// addSkillHeads adds the hooks in the heads of skills. Each applies to sessions that have
+// loaded the skill.
+func (l *Layers) addSkillHeads(t *Team, read settings.ReadFile) {
+	skills, warnings := t.Skills()
+	l.Warnings = append(l.Warnings, warnings...)
+	for _, s := range skills {
+		if slices.Contains(t.Settings, s.File) {
+			continue // the spec has its hooks apply always
+		}
+		if _, err := read(s.File); errors.Is(err, fs.ErrNotExist) {
+			continue // as for helpers
+		}
+		file, warnings := settings.ReadFront(s.File, read)
+		l.Warnings = append(l.Warnings, warnings...)
+		if len(file.Hooks) > 0 {
+			l.Sources = append(l.Sources, settings.Source{Name: s.File, Settings: file.Hooks, Skill: s.Name})
+		}
+	}
+}
+
 // HookFiles lists the files that Layers reads, by absolute path and without duplicates.
 // Files of plugins are listed even if they do not exist yet.
 func (t *Team) HookFiles() []string {
@@ -144,6 +165,10 @@ func (t *Team) HookFiles() []string {
 	for _, h := range t.Helpers() {
 		files = append(files, h.File)
 	}
+	skills, _ := t.Skills()
+	for _, s := range skills {
+		files = append(files, s.File)
+	}
 	slices.Sort(files)
 	return slices.Compact(files)
 }
@@ -158,15 +183,26 @@ func (t *Team) Sources() ([]settings.Source, []error) {
 // Helpers lists the kinds of helpers that the workspace describes now, by file name. It
 // lists none if no member can use helpers.
 func (t *Team) Helpers() []settings.Helper {
-	if slices.ContainsFunc(t.Members(), t.mayUseHelpers) {
+	if t.anyMayUse("Agent") {
 		return settings.Helpers(t.Workspace)
 	}
 	return nil
 }
 
-// mayUseHelpers reports whether the member can use helpers, perhaps only with an agent that
-// it falls back to. Agent programs have their own.
-func (t *Team) mayUseHelpers(m Member) bool {
+// Skills lists the skills that the workspace and the plugins have now, with what is wrong
+// with others. It lists none if no member can use skills.
+func (t *Team) Skills() ([]settings.Skill, []error) {
+	if t.anyMayUse("Skill") {
+		return settings.Skills(t.Workspace, t.Plugins)
+	}
+	return nil, nil
+}
+
+// anyMayUse reports whether a member can use a tool that only covey's own agent has, perhaps
+// only with an agent that it falls back to. Agent programs have their own.
+func (t *Team) anyMayUse(tool string) bool {
 	own := func(a Agent) bool { return !a.foreign() }
-	return slices.ContainsFunc(t.AgentsOf(m), own) && (m.Tools == nil || slices.Contains(m.Tools, "Agent"))
+	return slices.ContainsFunc(t.Members(), func(m Member) bool {
+		return slices.ContainsFunc(t.AgentsOf(m), own) && (m.Tools == nil || slices.Contains(m.Tools, tool))
+	})
 }

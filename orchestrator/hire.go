@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -129,6 +130,10 @@ func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 		FailClosed: o.team().FailClosed, Interactive: o.staysUp(),
 		Locate: locate(r, o),
 		Root:   r.rootOf,
+		Skill: func(in hooks.Input, name string) bool {
+			s, ok := r.seats.BySession(in.SessionID)
+			return ok && s.HasSkill(name)
+		},
 		EnvFile: func(in hooks.Input) string {
 			if s, ok := r.seats.BySession(in.SessionID); ok {
 				return (hiring{o, r}).envFile(s)
@@ -255,6 +260,7 @@ func (h hiring) workspaceTools(s *crew.Seat, workdir *workspace.Workdir) *tools.
 		Environ: slices.Concat(launch.ChildEnvironment(h.o.opts.Bin, h.o.place), h.r.work.Trees.AuthorEnv(s.Member.Name),
 			[]string{"COVEY_MEMBER=" + s.Member.Name}),
 		EnvFile:   h.envFile(s),
+		Skills:    h.skills(workdir),
 		OutputDir: filepath.Join(h.o.place.Scratch(), s.Member.Name),
 		Withheld: func(tool string, dir *workspace.Workdir, file string) bool {
 			return s.Teammate().Rights().Now().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
@@ -265,6 +271,24 @@ func (h hiring) workspaceTools(s *crew.Seat, workdir *workspace.Workdir) *tools.
 	})
 	s.UseWorkspace(t)
 	return t
+}
+
+// skills returns the skills of a member that works in workdir. In a working copy of its own
+// it gets the copy's, whose files it may read.
+func (h hiring) skills(workdir *workspace.Workdir) []tools.Skill {
+	known, _ := h.o.team().Skills() // the layers of hooks warn of broken ones
+	var list []tools.Skill
+	for _, k := range known {
+		rel, err := filepath.Rel(h.o.team().Workspace, k.File)
+		if err == nil && filepath.IsLocal(rel) {
+			own := filepath.Join(workdir.Root(), rel)
+			if _, err := os.Stat(own); err == nil {
+				k.File = own
+			}
+		}
+		list = append(list, tools.Skill{Name: k.Name, Description: k.Description, File: k.File})
+	}
+	return list
 }
 
 // tools returns all tools of a member: the workspace tools that its spec names, and the

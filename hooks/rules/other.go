@@ -28,12 +28,15 @@ func (r Rule) askDomain(c Call, q question) bool {
 }
 
 // askParameter answers a question about any other tool. The specifier is parameter:value,
-// where * in the value matches anything, or for Agent the kind of helper. One that cannot
+// where * in the value matches anything, or for Agent the kind of helper and for Skill the name. One that cannot
 // be understood permits nothing.
 func (r Rule) askParameter(c Call, q question) bool {
 	name, value, found := strings.Cut(r.Spec, ":")
 	if !found && (c.Tool == "Agent" || c.Tool == "Task") {
 		name, value, found = "subagent_type", r.Spec, true
+	}
+	if c.Tool == "Skill" && name != "skill" && name != "args" { // a plugin's skill has a colon in its name
+		name, value, found = "skill", r.Spec, true
 	}
 	var fields map[string]json.RawMessage
 	if !found || json.Unmarshal(c.Input, &fields) != nil || fields == nil {
@@ -45,6 +48,9 @@ func (r Rule) askParameter(c Call, q question) bool {
 			text = string(field)
 		}
 		return Wild(value, text)
+	}
+	if c.Tool == "Skill" && name == "skill" {
+		return q.doubt() // an agent program's tool of that name may call it something else
 	}
 	// A parameter that is omitted has its default, which is not known here.
 	return false

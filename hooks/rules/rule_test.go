@@ -357,6 +357,10 @@ func TestOtherRules(t *testing.T) {
 		{"TaskUpdate(status:completed)", "TaskUpdate", `{"taskId":"1"}`, false, false},
 		{"X(n:5)", "X", `{"n":5}`, true, true},
 		{"Skill(deploy)", "Skill", `{"name":"deploy"}`, false, true},
+		{"Skill(deploy)", "Skill", `{"skill":"deploy"}`, true, true},
+		{"Skill(tools:*)", "Skill", `{"skill":"tools:deploy"}`, true, true},
+		{"Skill(tools:*)", "Skill", `{"skill":"deploy"}`, false, false},
+		{"Skill(skill:deploy)", "Skill", `{"skill":"deploy"}`, true, true},
 		{"mcp__s__t(path:/a/*)", "mcp__s__t", `{"path":"/a/b"}`, true, true},
 		{"mcp__s__t(path:/a/*)", "mcp__s__t", `[`, false, true},
 	}

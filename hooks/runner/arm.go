@@ -145,7 +145,8 @@ func (r *Runner) choose(known *hooks.EventInfo, listening []*armed, in hooks.Inp
 	last := map[string]int{}
 	member := r.memberOf(in)
 	for _, h := range listening {
-		if h.source.Member != "" && h.source.Member != member || !in.ForHelper(h.source.Helper) {
+		if h.source.Member != "" && h.source.Member != member || !in.ForHelper(h.source.Helper) ||
+			h.source.Skill != "" && (r.opts.Skill == nil || !r.opts.Skill(in, h.source.Skill)) {
 			continue
 		}
 		yes, doubt := h.matcher.Matches(subject)

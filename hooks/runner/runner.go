@@ -60,13 +60,15 @@ type Options struct {
 	Spawned func(pid int, s Spawn) (release func())
 	// GateEnv, if not nil, returns further variables for gates that are commands. On an
 	// error the gate does not run.
-	GateEnv   func() ([]string, error)
-	EnvFile   func(in hooks.Input) string                // CLAUDE_ENV_FILE of an event that has one; nil or "": none
-	Who       func(in hooks.Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: as in the payload
-	Policies  func(name string) Policy                   // finds Handler.Policy; nil, or returning nil: there is none
-	Callbacks *hooks.Registry                            // hooks that are Go functions; nil: none. It may change at any time
-	Models    Model                                      // answers prompt and agent hooks; nil: they cannot judge
-	Tools     Tools                                      // makes the calls of mcp_tool hooks; nil: no server is connected
+	GateEnv func() ([]string, error)
+	EnvFile func(in hooks.Input) string                // CLAUDE_ENV_FILE of an event that has one; nil or "": none
+	Who     func(in hooks.Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: as in the payload
+	// Skill reports whether the session of an event has loaded a skill; nil: none has.
+	Skill     func(in hooks.Input, name string) bool
+	Policies  func(name string) Policy // finds Handler.Policy; nil, or returning nil: there is none
+	Callbacks *hooks.Registry          // hooks that are Go functions; nil: none. It may change at any time
+	Models    Model                    // answers prompt and agent hooks; nil: they cannot judge
+	Tools     Tools                    // makes the calls of mcp_tool hooks; nil: no server is connected
 	// Gates, if not nil, is called before each gate that is a command and says how to run
 	// it. It may be called from any goroutine.
 	Gates func(ctx context.Context, in hooks.Input, gate hooks.Handler) GateRun

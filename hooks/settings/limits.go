@@ -49,6 +49,9 @@ type Source struct {
 	// Helper is the kind of helper (agent_type) that the layer's hooks are for; empty
 	// means that they are not only for helpers.
 	Helper string
+	// Skill is the skill that the layer's hooks are for; empty for other layers. They apply
+	// to sessions that have loaded it, from then on. See Options.Skill of package runner.
+	Skill string
 }
 
 // Limits combines the restrictions of all layers. No other layer can allow what a managed

@@ -65,6 +65,11 @@ func (s *Seat) HasBackground() bool {
 	return slices.ContainsFunc(s.workspaces, (*tools.Set).HasBackground)
 }
 
+// HasSkill reports whether the member has loaded a skill in its session.
+func (s *Seat) HasSkill(name string) bool {
+	return slices.ContainsFunc(s.workspaces, func(set *tools.Set) bool { return set.HasSkill(name) })
+}
+
 // view returns what plan needs to know of a member, except its login. A leaving member
 // does not count as idle: its tasks become open one after another, and it must not get
 // the first of them again.

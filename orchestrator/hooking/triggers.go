@@ -120,6 +120,9 @@ func ownTools(m *lives.Member, a configs.Agent) ([]string, error) {
 			names = append(names, name)
 		}
 	}
+	if lives.MayUse(m.Tools, tools.SkillTool) { // there may be skills later
+		names = append(names, tools.SkillTool)
+	}
 	if a.Kind != configs.Given && lives.MayUse(m.Tools, builtin.AgentTool) {
 		names = append(names, builtin.AgentTool)
 	}

@@ -32,7 +32,7 @@ const (
 	Folder    Kind = "folder" // a folder from which a command runs a file that covey cannot determine
 	Plugin    Kind = "plugin" // the folder of a plugin, with all files in it
 	Server    Kind = "server" // an MCP server that a plugin brings: its command line or URL
-	Head      Kind = "head"   // an agent's file with hooks in its front matter
+	Head      Kind = "head"   // an agent's file, or a skill's, with hooks in its front matter
 	Setup     Kind = "setup"  // a command that sets a working copy up
 	Filter    Kind = "filter" // a git filter of the repository's configuration: its command lines
 )
@@ -92,6 +92,7 @@ func RunsOf(t *configs.Team) []Run {
 		}
 	}
 	l.helpers()
+	l.skills()
 	return l.runs
 }
 
@@ -101,6 +102,20 @@ func (l *lister) helpers() {
 		if file, _ := settings.ReadFront(h.File, settings.Read); len(file.Hooks) > 0 || file.Broken {
 			l.add(Run{Kind: Head, Path: h.File})
 			l.settings(Hook, file.Hooks.ForHelper())
+		}
+	}
+}
+
+// skills lists the skills that have hooks.
+func (l *lister) skills() {
+	list, _ := l.team.Skills() // Sources warns of broken ones
+	for _, s := range list {
+		if slices.Contains(l.team.Settings, s.File) {
+			continue // listed with the settings
+		}
+		if file, _ := settings.ReadFront(s.File, settings.Read); len(file.Hooks) > 0 || file.Broken {
+			l.add(Run{Kind: Head, Path: s.File})
+			l.settings(Hook, file.Hooks)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -32,16 +33,26 @@ func FindCommand(root, name string) (c PromptCommand, ok bool) {
 	if err != nil || !info.Mode().IsRegular() || !Contains(Real(root), place) {
 		return c, false
 	}
-	file, err := os.Open(place)
+	text, err := ReadBody(place)
 	if err != nil {
 		return c, false
+	}
+	return PromptCommand{Source: "projectSettings", Text: text}, true
+}
+
+// ReadBody returns the text of a Markdown file without its head. A long file is cut, as
+// files of instructions are.
+func ReadBody(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, maxInstructionFile))
 	if err != nil {
-		return c, false
+		return "", fmt.Errorf("read %s: %w", path, err)
 	}
-	return PromptCommand{Source: "projectSettings", Text: body(strings.ToValidUTF8(string(data), "\uFFFD"))}, true
+	return body(strings.ReplaceAll(strings.ToValidUTF8(string(data), "\uFFFD"), "\r\n", "\n")), nil
 }
 
 // body returns a file without its front matter.

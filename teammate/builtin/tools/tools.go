@@ -35,6 +35,8 @@ type Env struct {
 	// Withheld reports whether a tool, Glob or Grep, must omit a file from its results. The
 	// file's path is absolute; relative rules start at dir. May be nil.
 	Withheld func(tool string, dir *workspace.Workdir, file string) bool
+	// Skills are the skills that Skill can load. Without any there is no such tool.
+	Skills []Skill
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Timeout is how long a command may take by default; 0 means 2 minutes. MaxTimeout is
@@ -58,6 +60,7 @@ type Set struct {
 	stamps stamps
 	now    func() time.Time
 	shell  shell
+	skills *skills
 	// id distinguishes the processes of this Set from all others, and calls those of one
 	// command from another's.
 	id    string
@@ -87,6 +90,7 @@ func New(env Env) *Set {
 		stamps: stamps{file: filepath.Join(env.OutputDir, "files-read.jsonl")},
 		now:    env.Now,
 		shell:  newShell(&env),
+		skills: newSkills(&env),
 		id:     rand.Text(),
 	}
 	if t.now == nil {
@@ -100,16 +104,23 @@ func New(env Env) *Set {
 func (t *Set) ForHelper(dir *workspace.Workdir, id string) *Set {
 	env := t.env
 	env.Workdir, env.OutputDir = dir, filepath.Join(env.OutputDir, "helpers", id)
-	return New(env)
+	own := New(env)
+	own.skills = t.skills // hooks of a skill apply to the session, which is the member's
+	return own
 }
 
-// List returns the tools: Bash, BashOutput, KillShell, Read, Write, Edit, Glob and Grep.
+// List returns the tools: Bash, BashOutput, KillShell, Read, Write, Edit, Glob and Grep, and
+// Skill if there are skills.
 // Those with paths implement agent.Normalizer.
 func (t *Set) List() []agent.Tool {
-	return []agent.Tool{
+	list := []agent.Tool{
 		t.bashTool(), t.bashOutputTool(), t.killShellTool(),
 		t.readTool(), t.writeTool(), t.editTool(), t.globTool(), t.grepTool(),
 	}
+	if len(t.skills.known) > 0 {
+		list = append(list, t.skillTool())
+	}
+	return list
 }
 
 // withheld reports whether a search must omit a file, and counts it.

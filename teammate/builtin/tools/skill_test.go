@@ -1,0 +1,81 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
+)
+
+// TestSkillTool: a skill's text is the result, and that it is loaded outlives the process.
+func TestSkillTool(t *testing.T) {
+	dir := testrun.Files(t, map[string]string{
+		"pdf/SKILL.md": "---\nname: pdf\n---\nFill in $ARGUMENTS with ${CLAUDE_SKILL_DIR}/fill.py.\r\n",
+	})
+	env := Env{Workdir: workspace.NewWorkdir(dir), OutputDir: filepath.Join(t.TempDir(), "out"), Skills: []Skill{
+		{Name: "pdf", Description: "Fills in\nforms", File: filepath.Join(dir, "pdf", "SKILL.md")},
+		{Name: "gone", File: filepath.Join(dir, "gone", "SKILL.md")},
+	}}
+	set := New(env)
+	defer closeSet(t, set)
+	list := set.List()
+	tool := list[len(list)-1]
+	if spec := tool.Spec(); spec.Name != SkillTool || !strings.HasSuffix(spec.Description, "\n- pdf: Fills in forms\n- gone") {
+		t.Fatalf("the last tool is %s: %s", spec.Name, spec.Description)
+	}
+	call := func(input string) agent.ToolResult {
+		return tool.Run(t.Context(), agent.ToolCall{Name: SkillTool, Input: json.RawMessage(input)})
+	}
+	if set.HasSkill("pdf") {
+		t.Error("loaded before it was")
+	}
+	want := fmt.Sprintf("Base directory for this skill: %s\n\nFill in a b with %[1]s/fill.py.", filepath.Join(dir, "pdf"))
+	if got := call(`{"skill":"pdf","args":"a b"}`); got.IsError || got.Content != want {
+		t.Errorf("got %+v", got)
+	}
+	for input, want := range map[string]string{
+		`{"skill":"pfd"}`:  `there is no skill "pfd"; there are pdf, gone`,
+		`{"skill":"gone"}`: "gone cannot be loaded",
+	} {
+		if got := call(input); !got.IsError || !strings.Contains(got.Content, want) {
+			t.Errorf("%s: %+v", input, got)
+		}
+	}
+	later := New(env)
+	defer closeSet(t, later)
+	helper := later.ForHelper(env.Workdir, "h1")
+	defer closeSet(t, helper)
+	if !later.HasSkill("pdf") || !helper.HasSkill("pdf") || later.HasSkill("gone") {
+		t.Error("what is loaded was forgotten")
+	}
+	env.Skills = nil
+	bare := New(env)
+	defer closeSet(t, bare)
+	if n := len(bare.List()); n != len(list)-1 {
+		t.Errorf("without skills there are %d tools", n)
+	}
+}
+
+func closeSet(t *testing.T, set *Set) {
+	t.Helper()
+	if err := set.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestManySkills: what every request carries stays short, and every name is in it.
+func TestManySkills(t *testing.T) {
+	env := Env{OutputDir: t.TempDir()}
+	for i := range 200 {
+		env.Skills = append(env.Skills, Skill{Name: fmt.Sprintf("skill-%03d", i), Description: strings.Repeat("long ", 200)})
+	}
+	text := newSkills(&env).describe()
+	if len(text) > maxSkillList+200*20 || strings.Count(text, "\n- skill-") != 200 {
+		t.Errorf("%d characters with %d skills", len(text), strings.Count(text, "\n- skill-"))
+	}
+}
