@@ -255,12 +255,13 @@ func (h hiring) equipment(ctx context.Context, s *crew.Seat, g gear) func() (age
 
 // workspaceTools returns the workspace tools of a builtin agent.
 func (h hiring) workspaceTools(s *crew.Seat, workdir *workspace.Workdir) *tools.Set {
+	skills := h.skills(s, workdir)
 	t := tools.New(tools.Env{
 		Workdir: workdir,
 		Environ: slices.Concat(launch.ChildEnvironment(h.o.opts.Bin, h.o.place), h.r.work.Trees.AuthorEnv(s.Member.Name),
 			[]string{"COVEY_MEMBER=" + s.Member.Name}),
 		EnvFile:   h.envFile(s),
-		Skills:    h.skills(workdir),
+		Skills:    skills,
 		OutputDir: filepath.Join(h.o.place.Scratch(), s.Member.Name),
 		Withheld: func(tool string, dir *workspace.Workdir, file string) bool {
 			return s.Teammate().Rights().Now().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
@@ -269,13 +270,13 @@ func (h hiring) workspaceTools(s *crew.Seat, workdir *workspace.Workdir) *tools.
 			return h.r.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.Member.Name})
 		},
 	})
-	s.UseWorkspace(t)
+	s.UseWorkspace(t, skills)
 	return t
 }
 
 // skills returns the skills of a member that works in workdir. In a working copy of its own
 // it gets the copy's, whose files it may read.
-func (h hiring) skills(workdir *workspace.Workdir) []tools.Skill {
+func (h hiring) skills(s *crew.Seat, workdir *workspace.Workdir) *tools.Skills {
 	known, _ := h.o.team().Skills() // the layers of hooks warn of broken ones
 	var list []tools.Skill
 	for _, k := range known {
@@ -288,7 +289,7 @@ func (h hiring) skills(workdir *workspace.Workdir) []tools.Skill {
 		}
 		list = append(list, tools.Skill{Name: k.Name, Description: k.Description, File: k.File})
 	}
-	return list
+	return tools.NewSkills(list, s.Member.Session.Session, filepath.Join(h.o.place.Scratch(), s.Member.Name, "skills-loaded.json"))
 }
 
 // tools returns all tools of a member: the workspace tools that its spec names, and the

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/lives"
@@ -29,10 +30,11 @@ type Seat struct {
 	crew *Crew
 
 	occupant   Occupant
-	workspaces []*tools.Set   // opened by the member's goroutine
-	mu         sync.Mutex     // guards occupant.Permissions
-	closers    []func() error // in the order of opening
-	waiting    bool           // the last turn's work was harvested and the member waits; used by its goroutine only
+	workspaces []*tools.Set                 // opened by the member's goroutine
+	skills     atomic.Pointer[tools.Skills] // nil before the workspace is open, and for agent programs
+	mu         sync.Mutex                   // guards occupant.Permissions
+	closers    []func() error               // in the order of opening
+	waiting    bool                         // the last turn's work was harvested and the member waits; used by its goroutine only
 }
 
 // Occupant is who works at a seat. It is made after the rest of the seat, because a teammate
@@ -54,10 +56,12 @@ func (s *Seat) Caller() *mcp.Caller { return s.occupant.Caller }
 // OnClose adds a function that Close calls.
 func (s *Seat) OnClose(closer func() error) { s.closers = append(s.closers, closer) }
 
-// UseWorkspace sets the member's workspace tools. They are closed with the seat.
-func (s *Seat) UseWorkspace(set *tools.Set) {
+// UseWorkspace sets the member's workspace tools, and the skills among them. They are closed
+// with the seat.
+func (s *Seat) UseWorkspace(set *tools.Set, skills *tools.Skills) {
 	s.workspaces = append(s.workspaces, set)
-	s.OnClose(set.Close) // called after the member's goroutine has ended
+	s.skills.Store(skills) // hooks ask from goroutines of their own
+	s.OnClose(set.Close)   // called after the member's goroutine has ended
 }
 
 // HasBackground reports whether commands of the member's tools run in the background.
@@ -67,7 +71,8 @@ func (s *Seat) HasBackground() bool {
 
 // HasSkill reports whether the member has loaded a skill in its session.
 func (s *Seat) HasSkill(name string) bool {
-	return slices.ContainsFunc(s.workspaces, func(set *tools.Set) bool { return set.HasSkill(name) })
+	skills := s.skills.Load()
+	return skills != nil && skills.Loaded(name)
 }
 
 // view returns what plan needs to know of a member, except its login. A leaving member

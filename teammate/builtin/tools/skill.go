@@ -31,32 +31,41 @@ type Skill struct {
 	File        string // absolute path of its SKILL.md
 }
 
-// skills are the skills of a member, its helpers included, and those that it has loaded.
+// Skills are the skills of a member, its helpers included, and those that it has loaded.
 // That list outlives the process, because the hooks in a loaded skill's head apply for the
-// rest of the session, which may continue in another process.
-type skills struct {
+// rest of the session, which may continue in another process. Its methods may be called from
+// any goroutine.
+type Skills struct {
 	known []Skill
 	file  string // of the list
 
 	mu     sync.Mutex
-	loaded []string
+	loaded loadedSkills
 }
 
-// newSkills returns skills with those that an earlier process has loaded. A list that cannot
-// be read counts as empty, as does a missing one.
-func newSkills(env *Env) *skills {
-	s := &skills{known: env.Skills, file: filepath.Join(env.OutputDir, "skills-loaded.json")}
-	if data, err := os.ReadFile(s.file); err == nil {
-		_ = json.Unmarshal(data, &s.loaded)
+// loadedSkills is the file with what a session has loaded.
+type loadedSkills struct {
+	Session string   `json:"session"`
+	Skills  []string `json:"skills"`
+}
+
+// NewSkills returns the skills of a session, with those that an earlier process has loaded in
+// it: file keeps them, and is made when it is needed. One that cannot be read counts as
+// empty, as does that of another session.
+func NewSkills(known []Skill, session, file string) *Skills {
+	s := &Skills{known: known, file: file}
+	data, err := os.ReadFile(file)
+	if err != nil || json.Unmarshal(data, &s.loaded) != nil || s.loaded.Session != session {
+		s.loaded = loadedSkills{Session: session}
 	}
 	return s
 }
 
-// HasSkill reports whether the member has loaded a skill in this session.
-func (t *Set) HasSkill(name string) bool {
-	t.skills.mu.Lock()
-	defer t.skills.mu.Unlock()
-	return slices.Contains(t.skills.loaded, name)
+// Loaded reports whether the session has loaded a skill.
+func (s *Skills) Loaded(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.loaded.Skills, name)
 }
 
 // skillInput is the input of Skill.
@@ -71,20 +80,20 @@ type skillOutput struct {
 	CommandName string `json:"commandName"`
 }
 
-// skillTool returns the tool. It only reads, so it needs no permission: what the skill tells
+// tool returns the tool. It only reads, so it needs no permission: what the skill tells
 // the model to do needs its own.
-func (t *Set) skillTool() agent.Tool {
-	spec := agent.Spec{Name: SkillTool, ReadOnly: true, Description: t.skills.describe()}
+func (s *Skills) tool() agent.Tool {
+	spec := agent.Spec{Name: SkillTool, ReadOnly: true, Description: s.describe()}
 	about := map[string]string{
 		"skill": "The name of the skill",
 		"args":  "What the skill is to be applied to, if it says that it takes arguments",
 	}
-	return NewTyped(spec, about, nil, t.loadSkill)
+	return NewTyped(spec, about, nil, s.load)
 }
 
 // describe returns the description of the tool: what it does, and the skills, of which the
 // last ones have only their names if the list becomes too long.
-func (s *skills) describe() string {
+func (s *Skills) describe() string {
 	var text strings.Builder
 	text.WriteString("Loads a skill: instructions for one kind of work, with files that belong to them. If one of these " +
 		"fits what you are about to do, load it first and follow it:")
@@ -99,23 +108,23 @@ func (s *skills) describe() string {
 	return text.String()
 }
 
-// loadSkill returns the text of a skill. The file is read anew, as instructions are, so a
+// load returns the text of a skill. The file is read anew, as instructions are, so a
 // member gets what is there now.
-func (t *Set) loadSkill(_ context.Context, in skillInput) agent.ToolResult {
-	i := slices.IndexFunc(t.skills.known, func(k Skill) bool { return k.Name == in.Skill })
+func (s *Skills) load(_ context.Context, in skillInput) agent.ToolResult {
+	i := slices.IndexFunc(s.known, func(k Skill) bool { return k.Name == in.Skill })
 	if i < 0 {
 		var names []string
-		for _, k := range t.skills.known {
+		for _, k := range s.known {
 			names = append(names, k.Name)
 		}
 		return agent.Failed(fmt.Sprintf("Skill: there is no skill %.60q; there are %s", in.Skill, strings.Join(names, ", ")))
 	}
-	skill := t.skills.known[i]
+	skill := s.known[i]
 	text, err := workspace.ReadBody(skill.File)
 	if err != nil {
 		return agent.Failed(fmt.Sprintf("Skill: %s cannot be loaded: %v", skill.Name, err))
 	}
-	if err := t.skills.note(&t.env, skill.Name); err != nil {
+	if err := s.note(skill.Name); err != nil {
 		return agent.Failed(fmt.Sprintf("Skill: %s cannot be loaded: %v", skill.Name, err))
 	}
 	dir := filepath.Dir(skill.File)
@@ -125,19 +134,20 @@ func (t *Set) loadSkill(_ context.Context, in skillInput) agent.ToolResult {
 
 // note stores that a skill is loaded. If that fails the skill must not be used: after a
 // restart its hooks, which may forbid something, would be missing.
-func (s *skills) note(env *Env, name string) error {
+func (s *Skills) note(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.Contains(s.loaded, name) {
+	if slices.Contains(s.loaded.Skills, name) {
 		return nil
 	}
-	list := append(slices.Clone(s.loaded), name)
-	if err := env.makeOutputDir(); err != nil {
-		return err
+	now := loadedSkills{s.loaded.Session, append(slices.Clone(s.loaded.Skills), name)}
+	err := os.MkdirAll(filepath.Dir(s.file), 0o700)
+	if err == nil {
+		err = os.WriteFile(s.file, notation.Encode(now), 0o600)
 	}
-	if err := os.WriteFile(s.file, notation.Encode(list), 0o600); err != nil {
+	if err != nil {
 		return fmt.Errorf("note that it is loaded: %w", err)
 	}
-	s.loaded = list
+	s.loaded = now
 	return nil
 }

@@ -17,10 +17,12 @@ func TestSkillTool(t *testing.T) {
 	dir := testrun.Files(t, map[string]string{
 		"pdf/SKILL.md": "---\nname: pdf\n---\nFill in $ARGUMENTS with ${CLAUDE_SKILL_DIR}/fill.py.\r\n",
 	})
-	env := Env{Workdir: workspace.NewWorkdir(dir), OutputDir: filepath.Join(t.TempDir(), "out"), Skills: []Skill{
+	known := []Skill{
 		{Name: "pdf", Description: "Fills in\nforms", File: filepath.Join(dir, "pdf", "SKILL.md")},
 		{Name: "gone", File: filepath.Join(dir, "gone", "SKILL.md")},
-	}}
+	}
+	file := filepath.Join(t.TempDir(), "out", "skills.json")
+	env := Env{Workdir: workspace.NewWorkdir(dir), OutputDir: t.TempDir(), Skills: NewSkills(known, "s1", file)}
 	set := New(env)
 	defer closeSet(t, set)
 	list := set.List()
@@ -31,7 +33,7 @@ func TestSkillTool(t *testing.T) {
 	call := func(input string) agent.ToolResult {
 		return tool.Run(t.Context(), agent.ToolCall{Name: SkillTool, Input: json.RawMessage(input)})
 	}
-	if set.HasSkill("pdf") {
+	if env.Skills.Loaded("pdf") {
 		t.Error("loaded before it was")
 	}
 	want := fmt.Sprintf("Base directory for this skill: %s\n\nFill in a b with %[1]s/fill.py.", filepath.Join(dir, "pdf"))
@@ -46,12 +48,11 @@ func TestSkillTool(t *testing.T) {
 			t.Errorf("%s: %+v", input, got)
 		}
 	}
-	later := New(env)
-	defer closeSet(t, later)
-	helper := later.ForHelper(env.Workdir, "h1")
-	defer closeSet(t, helper)
-	if !later.HasSkill("pdf") || !helper.HasSkill("pdf") || later.HasSkill("gone") {
+	if later := NewSkills(known, "s1", file); !later.Loaded("pdf") || later.Loaded("gone") {
 		t.Error("what is loaded was forgotten")
+	}
+	if NewSkills(known, "s2", file).Loaded("pdf") {
+		t.Error("another session has it loaded")
 	}
 	env.Skills = nil
 	bare := New(env)
@@ -70,11 +71,11 @@ func closeSet(t *testing.T, set *Set) {
 
 // TestManySkills: what every request carries stays short, and every name is in it.
 func TestManySkills(t *testing.T) {
-	env := Env{OutputDir: t.TempDir()}
+	var known []Skill
 	for i := range 200 {
-		env.Skills = append(env.Skills, Skill{Name: fmt.Sprintf("skill-%03d", i), Description: strings.Repeat("long ", 200)})
+		known = append(known, Skill{Name: fmt.Sprintf("skill-%03d", i), Description: strings.Repeat("long ", 200)})
 	}
-	text := newSkills(&env).describe()
+	text := NewSkills(known, "s", "").describe()
 	if len(text) > maxSkillList+200*20 || strings.Count(text, "\n- skill-") != 200 {
 		t.Errorf("%d characters with %d skills", len(text), strings.Count(text, "\n- skill-"))
 	}

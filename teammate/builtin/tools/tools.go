@@ -35,8 +35,9 @@ type Env struct {
 	// Withheld reports whether a tool, Glob or Grep, must omit a file from its results. The
 	// file's path is absolute; relative rules start at dir. May be nil.
 	Withheld func(tool string, dir *workspace.Workdir, file string) bool
-	// Skills are the skills that Skill can load. Without any there is no such tool.
-	Skills []Skill
+	// Skills are the skills that Skill can load, for helpers, too. nil, or none: there is
+	// no such tool.
+	Skills *Skills
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Timeout is how long a command may take by default; 0 means 2 minutes. MaxTimeout is
@@ -60,7 +61,6 @@ type Set struct {
 	stamps stamps
 	now    func() time.Time
 	shell  shell
-	skills *skills
 	// id distinguishes the processes of this Set from all others, and calls those of one
 	// command from another's.
 	id    string
@@ -90,7 +90,6 @@ func New(env Env) *Set {
 		stamps: stamps{file: filepath.Join(env.OutputDir, "files-read.jsonl")},
 		now:    env.Now,
 		shell:  newShell(&env),
-		skills: newSkills(&env),
 		id:     rand.Text(),
 	}
 	if t.now == nil {
@@ -104,9 +103,7 @@ func New(env Env) *Set {
 func (t *Set) ForHelper(dir *workspace.Workdir, id string) *Set {
 	env := t.env
 	env.Workdir, env.OutputDir = dir, filepath.Join(env.OutputDir, "helpers", id)
-	own := New(env)
-	own.skills = t.skills // hooks of a skill apply to the session, which is the member's
-	return own
+	return New(env)
 }
 
 // List returns the tools: Bash, BashOutput, KillShell, Read, Write, Edit, Glob and Grep, and
@@ -117,8 +114,8 @@ func (t *Set) List() []agent.Tool {
 		t.bashTool(), t.bashOutputTool(), t.killShellTool(),
 		t.readTool(), t.writeTool(), t.editTool(), t.globTool(), t.grepTool(),
 	}
-	if len(t.skills.known) > 0 {
-		list = append(list, t.skillTool())
+	if s := t.env.Skills; s != nil && len(s.known) > 0 {
+		list = append(list, s.tool())
 	}
 	return list
 }
