@@ -22,7 +22,10 @@ import (
 // TestSpecsKnowAllToolsAndPolicies: what a spec may name is what members have.
 func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
 	var have []string
-	workspace := tools.New(tools.Env{Workdir: workspace.NewWorkdir(t.TempDir()), OutputDir: t.TempDir()})
+	workspace := tools.New(tools.Env{
+		Workdir: workspace.NewWorkdir(t.TempDir()), OutputDir: t.TempDir(),
+		Skills: tools.NewSkills([]tools.Skill{{Name: "any"}}, "s", ""), // without one there is no tool for it
+	})
 	defer func() {
 		if err := workspace.Close(); err != nil {
 			t.Error(err)

@@ -134,7 +134,7 @@ func printModels(env *cli.Env, list []launch.ModelInfo) {
 			term.Text("API", func(m launch.ModelInfo) string { return m.API }),
 			term.Text("HOST", func(m launch.ModelInfo) string { return shownHost(m.Host) }),
 			term.Text("KEY FROM", func(m launch.ModelInfo) string { return shownKey(env, m) }),
-			term.Text("$/M IN, OUT", priceText)).Print(out)
+			term.Text("$/M, CONTEXT", costText)).Print(out)
 	}
 	var said []string // models at one host mostly have one problem
 	for _, m := range list {
@@ -205,11 +205,16 @@ func shownHost(base string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// priceText returns the prices of a model in US dollars for a million tokens, of input and
-// of output. Those of a cache are left out: few people compare models by them.
-func priceText(m launch.ModelInfo) string {
-	if m.Price == nil {
-		return ""
+// costText returns the prices of a model in US dollars for a million tokens, of input and of
+// output, and how many tokens it can read, as far as they are known. Prices of a cache are
+// left out: few people compare models by them.
+func costText(m launch.ModelInfo) string {
+	var parts []string
+	if m.Price != nil {
+		parts = append(parts, fmt.Sprintf("%g/%g", m.Price.Input, m.Price.Output))
 	}
-	return fmt.Sprintf("%g, %g", m.Price.Input, m.Price.Output)
+	if m.Context > 0 {
+		parts = append(parts, fmt.Sprintf("%dk", m.Context/1000))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -52,7 +52,9 @@ type ModelInfo struct {
 	Key    string      `json:"key,omitempty"`  // where it comes from, never the key itself
 	UsedBy []string    `json:"used_by,omitempty"`
 	Price  *ModelPrice `json:"price,omitempty"` // nil: not known
-	State  ModelState  `json:"state"`
+	// Context is how many tokens the model can read in one request; 0: not known.
+	Context int64      `json:"context,omitempty"`
+	State   ModelState `json:"state"`
 	// Problem is why the model cannot be used, and the way out, in one line.
 	Problem string `json:"problem,omitempty"`
 	Note    string `json:"note,omitempty"`
@@ -178,6 +180,7 @@ func (m *ModelInfo) describe(prices budget.PriceList) {
 		return
 	}
 	m.Model, m.API, m.Host, m.State = m.model.FullName(), m.model.API, m.model.BaseURL, ModelNotAsked
+	m.Context = prices.Window(m.Model)
 	if in, out, known := prices.Of(m.Model); known {
 		m.Price = &ModelPrice{in, out}
 	}
