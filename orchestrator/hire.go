@@ -132,7 +132,7 @@ func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 		Root:   r.rootOf,
 		Skill: func(in hooks.Input, name string) bool {
 			s, ok := r.seats.BySession(in.SessionID)
-			return ok && s.HasSkill(name)
+			return ok && s.Skills().Loaded(name)
 		},
 		EnvFile: func(in hooks.Input) string {
 			if s, ok := r.seats.BySession(in.SessionID); ok {
@@ -287,7 +287,7 @@ func (h hiring) skills(s *crew.Seat, workdir *workspace.Workdir) *tools.Skills {
 				k.File = own
 			}
 		}
-		list = append(list, tools.Skill{Name: k.Name, Description: k.Description, File: k.File})
+		list = append(list, tools.Skill{Name: k.Name, Description: k.Description, File: k.File, Manual: k.Manual})
 	}
 	return tools.NewSkills(list, s.Member.Session.Session, filepath.Join(h.o.place.Scratch(), s.Member.Name, "skills-loaded.json"))
 }

@@ -39,7 +39,15 @@ func (r *rooms) surround(opts *teammate.Options, m *lives.Member, instructions *
 	opts.Instructions = instructions
 	workdir := opts.Workdir // do not capture opts, which would then live as long as the member
 	opts.Commands = func(name string) (workspace.PromptCommand, bool) {
-		return workspace.FindCommand(workdir.Root(), name)
+		if c, ok := workspace.FindCommand(workdir.Root(), name); ok {
+			return c, true
+		}
+		s, ok := r.seats.BySession(m.Session.Session)
+		if !ok {
+			return workspace.PromptCommand{}, false
+		}
+		c, err := s.Skills().Command(name)
+		return c, err == nil // else what was typed is a text like any other
 	}
 }
 

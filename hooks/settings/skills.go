@@ -17,6 +17,8 @@ type Skill struct {
 	Name        string // PLUGIN:NAME if a plugin brings it
 	Description string // when to use it
 	File        string // path of its SKILL.md
+	// Manual says that only people may use it (disable-model-invocation), as /NAME.
+	Manual bool
 }
 
 // maxSkills is the maximum number of skills that are read from one folder, because all are
@@ -24,8 +26,7 @@ type Skill struct {
 const maxSkills = 200
 
 // Skills lists the skills of a workspace (.claude/skills) and of plugins, given by their
-// folders, in that order. Of two with one name the first counts. Those that only people may
-// use (disable-model-invocation) are left out. A file that cannot be used is a warning and
+// folders, in that order. Of two with one name the first counts. A file that cannot be used is a warning and
 // nothing else: other programs are as lenient, and work must not stop for it.
 //
 // A skill that lies elsewhere, behind a symbolic link, is left out, too: a workspace must
@@ -36,12 +37,13 @@ func Skills(workspace string, plugins []string) (list []Skill, warnings []error)
 		files, _ := filepath.Glob(filepath.Join(globEscape(filepath.Join(root, folder)), "*", "SKILL.md"))
 		slices.Sort(files)
 		for _, file := range files[:min(len(files), maxSkills)] {
-			s, usable, err := readSkill(root, file)
+			s, err := readSkill(root, file)
 			if err != nil {
 				warnings = append(warnings, fmt.Errorf("the skill %s is left out: it %w", file, err))
+				continue
 			}
 			s.Name = prefix + s.Name
-			if usable && !slices.ContainsFunc(list, func(other Skill) bool { return other.Name == s.Name }) {
+			if !slices.ContainsFunc(list, func(other Skill) bool { return other.Name == s.Name }) {
 				list = append(list, s)
 			}
 		}
@@ -54,33 +56,32 @@ func Skills(workspace string, plugins []string) (list []Skill, warnings []error)
 	return list, warnings
 }
 
-// readSkill reads the head of one skill below root. It is not usable by a model if it is
-// broken, which the error tells, or if it is for people only. The error completes "it …".
-func readSkill(root, file string) (s Skill, usable bool, err error) {
+// readSkill reads the head of one skill below root. The error completes "it …".
+func readSkill(root, file string) (s Skill, err error) {
 	real, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		return s, false, fmt.Errorf("cannot be read: %s", notation.Cause(err))
+		return s, fmt.Errorf("cannot be read: %s", notation.Cause(err))
 	}
 	home, err := filepath.EvalSymlinks(root)
 	if err != nil {
-		return s, false, fmt.Errorf("cannot be read: %s", notation.Cause(err))
+		return s, fmt.Errorf("cannot be read: %s", notation.Cause(err))
 	}
 	if rel, err := filepath.Rel(home, real); err != nil || !filepath.IsLocal(rel) {
-		return s, false, fmt.Errorf("is a link to %s, which is outside %s", real, root)
+		return s, fmt.Errorf("is a link to %s, which is outside %s", real, root)
 	}
 	data, fault := ReadPrompt(file)
 	if fault != "" {
-		return s, false, fmt.Errorf("%s", fault)
+		return s, fmt.Errorf("%s", fault)
 	}
 	head, body := SplitHead(data)
 	first, _, _ := strings.Cut(strings.TrimSpace(body), "\n")
 	s = Skill{Name: filepath.Base(filepath.Dir(file)), Description: strings.TrimLeft(first, "# "), File: file}
 	if head == "" {
-		return s, true, nil
+		return s, nil
 	}
 	node, ok := yaml.ParseHead(head)
 	if !ok {
-		return s, false, fmt.Errorf("has a head that is not YAML; put texts with a colon in quotes")
+		return s, fmt.Errorf("has a head that is not YAML; put texts with a colon in quotes")
 	}
 	if name := node.TextOf("name"); name != "" {
 		s.Name = name
@@ -89,5 +90,6 @@ func readSkill(root, file string) (s Skill, usable bool, err error) {
 		s.Description = text
 	}
 	manual := node.Lookup("disable-model-invocation")
-	return s, manual == nil || manual.Plain() != true, nil
+	s.Manual = manual != nil && manual.Plain() == true
+	return s, nil
 }

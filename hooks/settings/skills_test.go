@@ -31,9 +31,10 @@ func TestSkills(t *testing.T) {
 	list, warnings := Skills(filepath.Join(dir, "w"), []string{filepath.Join(dir, "plug")})
 	var got []string
 	for _, s := range list {
-		got = append(got, s.Name+"="+s.Description)
+		got = append(got, fmt.Sprintf("%s=%s %t", s.Name, s.Description, s.Manual))
 	}
-	if have := strings.Join(got, "; "); have != "pdf-forms=Fill in forms; plain=Plain work; tools:deploy=Deploy" {
+	if have := strings.Join(got, "; "); have != "manual=For people. true; pdf-forms=Fill in forms false; plain=Plain work false; "+
+		"tools:deploy=Deploy false" {
 		t.Errorf("skills %s", have)
 	}
 	text := fmt.Sprint(warnings)

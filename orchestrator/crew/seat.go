@@ -69,11 +69,8 @@ func (s *Seat) HasBackground() bool {
 	return slices.ContainsFunc(s.workspaces, (*tools.Set).HasBackground)
 }
 
-// HasSkill reports whether the member has loaded a skill in its session.
-func (s *Seat) HasSkill(name string) bool {
-	skills := s.skills.Load()
-	return skills != nil && skills.Loaded(name)
-}
+// Skills returns the member's skills; nil if it has none, or does not work here yet.
+func (s *Seat) Skills() *tools.Skills { return s.skills.Load() }
 
 // view returns what plan needs to know of a member, except its login. A leaving member
 // does not count as idle: its tasks become open one after another, and it must not get

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,12 +30,13 @@ type Skill struct {
 	Name        string
 	Description string
 	File        string // absolute path of its SKILL.md
+	Manual      bool   // only people may load it
 }
 
 // Skills are the skills of a member, its helpers included, and those that it has loaded.
 // That list outlives the process, because the hooks in a loaded skill's head apply for the
-// rest of the session, which may continue in another process. Its methods may be called from
-// any goroutine.
+// rest of the session, which may continue in another process. Loaded and Command may be called
+// from any goroutine; nil has no skills.
 type Skills struct {
 	known []Skill
 	file  string // of the list
@@ -63,6 +65,9 @@ func NewSkills(known []Skill, session, file string) *Skills {
 
 // Loaded reports whether the session has loaded a skill.
 func (s *Skills) Loaded(name string) bool {
+	if s == nil {
+		return false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Contains(s.loaded.Skills, name)
@@ -97,7 +102,7 @@ func (s *Skills) describe() string {
 	var text strings.Builder
 	text.WriteString("Loads a skill: instructions for one kind of work, with files that belong to them. If one of these " +
 		"fits what you are about to do, load it first and follow it:")
-	for _, k := range s.known {
+	for _, k := range s.offered() {
 		line := "\n- " + k.Name
 		if about := notation.Preview(strings.Join(strings.Fields(k.Description), " "), maxSkillLine); about != "" &&
 			text.Len()+len(about) < maxSkillList {
@@ -111,25 +116,48 @@ func (s *Skills) describe() string {
 // load returns the text of a skill. The file is read anew, as instructions are, so a
 // member gets what is there now.
 func (s *Skills) load(_ context.Context, in skillInput) agent.ToolResult {
-	i := slices.IndexFunc(s.known, func(k Skill) bool { return k.Name == in.Skill })
-	if i < 0 {
-		var names []string
-		for _, k := range s.known {
-			names = append(names, k.Name)
-		}
+	var names []string
+	for _, k := range s.offered() {
+		names = append(names, k.Name)
+	}
+	if !slices.Contains(names, in.Skill) {
 		return agent.Failed(fmt.Sprintf("Skill: there is no skill %.60q; there are %s", in.Skill, strings.Join(names, ", ")))
 	}
-	skill := s.known[i]
-	text, err := workspace.ReadBody(skill.File)
+	c, err := s.Command(in.Skill)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("Skill: %s cannot be loaded: %v", skill.Name, err))
+		return agent.Failed(fmt.Sprintf("Skill: %s cannot be loaded: %v", in.Skill, err))
 	}
-	if err := s.note(skill.Name); err != nil {
-		return agent.Failed(fmt.Sprintf("Skill: %s cannot be loaded: %v", skill.Name, err))
+	return Success(c.Expand(in.Args), skillOutput{true, in.Skill})
+}
+
+// offered returns the skills that a model may load.
+func (s *Skills) offered() []Skill {
+	return slices.DeleteFunc(slices.Clone(s.known), func(k Skill) bool { return k.Manual })
+}
+
+// ErrNoSkill is returned by Skills.Command for a name that no skill has.
+var ErrNoSkill = errors.New("there is no such skill")
+
+// Command loads a skill, as when a person types /NAME, and returns its text as a prompt for
+// arguments. The skill counts as loaded from then on.
+func (s *Skills) Command(name string) (c workspace.PromptCommand, err error) {
+	if s == nil {
+		return c, ErrNoSkill
 	}
-	dir := filepath.Dir(skill.File)
-	text = strings.ReplaceAll(workspace.PromptCommand{Text: text}.Expand(in.Args), "${CLAUDE_SKILL_DIR}", dir)
-	return Success(fmt.Sprintf("Base directory for this skill: %s\n\n%s", dir, text), skillOutput{true, skill.Name})
+	i := slices.IndexFunc(s.known, func(k Skill) bool { return k.Name == name })
+	if i < 0 {
+		return c, ErrNoSkill
+	}
+	text, err := workspace.ReadBody(s.known[i].File)
+	if err != nil {
+		return c, fmt.Errorf("read the skill: %w", err)
+	}
+	if err := s.note(name); err != nil {
+		return c, err
+	}
+	dir := filepath.Dir(s.known[i].File)
+	text = strings.ReplaceAll(text, "${CLAUDE_SKILL_DIR}", dir)
+	return workspace.PromptCommand{Source: "projectSettings", Text: fmt.Sprintf("Base directory for this skill: %s\n\n%s", dir, text)}, nil
 }
 
 // note stores that a skill is loaded. If that fails the skill must not be used: after a

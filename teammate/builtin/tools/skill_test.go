@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,7 @@ func TestSkillTool(t *testing.T) {
 		{Name: "pdf", Description: "Fills in\nforms", File: filepath.Join(dir, "pdf", "SKILL.md")},
 		{Name: "gone", File: filepath.Join(dir, "gone", "SKILL.md")},
 	}
+	known = append(known, Skill{Name: "manual", Description: "For people", File: known[0].File, Manual: true})
 	file := filepath.Join(t.TempDir(), "out", "skills.json")
 	env := Env{Workdir: workspace.NewWorkdir(dir), OutputDir: t.TempDir(), Skills: NewSkills(known, "s1", file)}
 	set := New(env)
@@ -41,8 +43,9 @@ func TestSkillTool(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	for input, want := range map[string]string{
-		`{"skill":"pfd"}`:  `there is no skill "pfd"; there are pdf, gone`,
-		`{"skill":"gone"}`: "gone cannot be loaded",
+		`{"skill":"pfd"}`:    `there is no skill "pfd"; there are pdf, gone`,
+		`{"skill":"gone"}`:   "gone cannot be loaded",
+		`{"skill":"manual"}`: `there is no skill "manual"; there are pdf, gone`,
 	} {
 		if got := call(input); !got.IsError || !strings.Contains(got.Content, want) {
 			t.Errorf("%s: %+v", input, got)
@@ -54,7 +57,13 @@ func TestSkillTool(t *testing.T) {
 	if NewSkills(known, "s2", file).Loaded("pdf") {
 		t.Error("another session has it loaded")
 	}
-	env.Skills = nil
+	if c, err := env.Skills.Command("manual"); err != nil || c.Text != strings.Replace(want, "a b", "$ARGUMENTS", 1) || !env.Skills.Loaded("manual") {
+		t.Errorf("a person gets %q, %v", c.Text, err)
+	}
+	if _, err := env.Skills.Command("none"); !errors.Is(err, ErrNoSkill) {
+		t.Error(err)
+	}
+	env.Skills = NewSkills(known[2:], "s1", file) // for people only
 	bare := New(env)
 	defer closeSet(t, bare)
 	if n := len(bare.List()); n != len(list)-1 {

@@ -114,7 +114,7 @@ func (t *Set) List() []agent.Tool {
 		t.bashTool(), t.bashOutputTool(), t.killShellTool(),
 		t.readTool(), t.writeTool(), t.editTool(), t.globTool(), t.grepTool(),
 	}
-	if s := t.env.Skills; s != nil && len(s.known) > 0 {
+	if s := t.env.Skills; s != nil && len(s.offered()) > 0 {
 		list = append(list, s.tool())
 	}
 	return list
